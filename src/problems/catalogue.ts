@@ -1,0 +1,46 @@
+/**
+ * Every public error: its stable code, HTTP status and title (RFC 9457). Nothing else in the program names a status
+ * code for an error. docs/problems.md is the page for people; a test holds the two equal.
+ */
+
+export const CATALOGUE = {
+  'malformed-request': { status: 400, title: 'The request is not well-formed HTTP' },
+  'invalid-path': { status: 400, title: 'The path is not well-formed' },
+  'invalid-query': { status: 400, title: 'A query parameter is not accepted' },
+  'invalid-json': { status: 400, title: 'The body is not well-formed JSON' },
+  'invalid-body': { status: 400, title: 'The body does not fit the schema' },
+  'content-range': { status: 400, title: 'A partial PUT is not accepted' },
+  'credentials-missing': { status: 401, title: 'Credentials are required' },
+  'token-invalid': { status: 401, title: 'The token is not valid' },
+  'token-expired': { status: 401, title: 'The token has expired' },
+  forbidden: { status: 403, title: 'Not permitted' },
+  blocked: { status: 403, title: 'This caller is blocked' },
+  'field-forbidden': { status: 403, title: 'A field is not writable for this caller' },
+  'route-not-found': { status: 404, title: 'No such path' },
+  'object-not-found': { status: 404, title: 'No such object' },
+  'method-not-allowed': { status: 405, title: 'The method is not accepted here' },
+  'request-timeout': { status: 408, title: 'The request took too long to arrive' },
+  'unique-taken': { status: 409, title: 'A unique value is already taken' },
+  'write-conflict': { status: 409, title: 'The object kept changing' },
+  'body-too-large': { status: 413, title: 'The body is too large' },
+  'url-too-long': { status: 414, title: 'The URL is too long' },
+  'unsupported-media-type': { status: 415, title: 'The media type is not supported' },
+  'expectation-failed': { status: 417, title: 'The expectation cannot be met' },
+  'quota-exceeded': { status: 429, title: 'Request cannot be satisfied as assigned quota has been exceeded' },
+  'headers-too-large': { status: 431, title: 'The headers are too large' },
+  'internal-error': { status: 500, title: 'Internal error' },
+  'key-server-invalid': { status: 502, title: 'The key server gave an unusable answer' },
+  'store-unavailable': { status: 503, title: 'The store is not available' },
+  'key-server-unavailable': { status: 503, title: 'The key server is not available' },
+  'not-ready': { status: 503, title: 'The server is not ready' },
+  draining: { status: 503, title: 'The server is shutting down' },
+} as const satisfies Readonly<Record<string, { status: number; title: string }>>
+
+export type ProblemCode = keyof typeof CATALOGUE
+
+/** RFC 9457 section 3.1.1; 429 uses the type registered by draft-ietf-httpapi-ratelimit-headers. */
+export function problemType(code: ProblemCode): string {
+  return code === 'quota-exceeded'
+    ? 'https://iana.org/assignments/http-problem-types#quota-exceeded'
+    : `urn:sallyport:problem:${code}`
+}

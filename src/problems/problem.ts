@@ -1,0 +1,38 @@
+/** A public error, thrown anywhere and rendered once, by the problem boundary. What is private goes into `cause`. */
+import { CATALOGUE, type ProblemCode } from './catalogue.ts'
+
+/** One fault of one field. `pointer` is a JSON Pointer (RFC 6901) into the body, `code` a stable word. */
+export interface FieldFault {
+  readonly pointer: string
+  readonly detail: string
+  readonly code: string
+}
+
+interface ProblemOptions {
+  readonly errors?: readonly FieldFault[]
+  readonly headers?: Readonly<Record<string, string>>
+  readonly members?: Readonly<Record<string, unknown>>
+  readonly cause?: unknown
+}
+
+export class Problem extends Error {
+  readonly code: ProblemCode
+  readonly status: number
+  readonly detail: string
+  readonly errors: readonly FieldFault[]
+  readonly headers: Readonly<Record<string, string>>
+  /** Extension members of the problem document (RFC 9457 section 3.2). */
+  readonly members: Readonly<Record<string, unknown>>
+
+  /** `detail` is one sentence for the client: what is wrong and what to do. It never holds a fault's inner text. */
+  constructor(code: ProblemCode, detail: string, options: ProblemOptions = {}) {
+    super(detail, options.cause === undefined ? {} : { cause: options.cause })
+    this.name = 'Problem'
+    this.code = code
+    this.status = CATALOGUE[code].status
+    this.detail = detail
+    this.errors = options.errors ?? []
+    this.headers = options.headers ?? {}
+    this.members = options.members ?? {}
+  }
+}
