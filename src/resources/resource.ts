@@ -1,0 +1,76 @@
+/** What a schema file declares: a resource, its fields and its routes. Types only; load-resources.ts makes them. */
+import type { FieldFault } from '../problems/problem.ts'
+
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
+
+/** An object as clients see it before views cut it: the document with `id`, `createdAt` and `updatedAt`. */
+export type Representation = Readonly<Record<string, Json>>
+
+/** What a method does to a route. The policy's *action* has the same name unless the route names its own. */
+export type Operation = 'list' | 'read' | 'create' | 'replace' | 'update' | 'delete' | 'options'
+
+export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS'
+
+/** The JSON types that a field can be compared by; `other` can't be used in a relation, a filter or an index. */
+export type FieldType = 'string' | 'integer' | 'number' | 'boolean' | 'other'
+
+export interface Field {
+  readonly name: string
+  /** The type of the value, or of each element where `list` is true. */
+  readonly type: FieldType
+  readonly list: boolean
+  /** The server's field: clients can't change it. */
+  readonly readOnly: boolean
+  readonly indexed: boolean
+  readonly unique: boolean
+  /** The value that an object has when nobody gave one, or undefined. */
+  readonly default: Json | undefined
+}
+
+/** `collection`: no object is named; `item`: the path's `{id}`; `caller`: the caller's own record. */
+export type RouteKind = 'collection' | 'item' | 'caller'
+
+export interface Endpoint {
+  readonly operation: Operation
+  readonly action: string
+}
+
+export interface Route {
+  /** As the schema file writes it, `{id}` for the parameter. */
+  readonly path: string
+  readonly resource: string
+  readonly kind: RouteKind
+  /** Every accepted method, HEAD and OPTIONS included. */
+  readonly endpoints: ReadonlyMap<Method, Endpoint>
+  /** The value of `Allow`. */
+  readonly allow: string
+  /** A view of views.yaml that narrows what the route shows. */
+  readonly view?: string
+  /** Where the path moved (`permanent`) or is for now; may hold `{id}`. */
+  readonly redirect?: { readonly to: string; readonly permanent: boolean }
+}
+
+export interface Action {
+  readonly name: string
+  /** Without fields (delete, options) a decision is about the one pseudo-field `*`. */
+  readonly hasFields: boolean
+}
+
+export interface Resource {
+  readonly name: string
+  /** `system/…`: served by the program itself; `*` in a policy doesn't mean it. */
+  readonly builtIn: boolean
+  /** Every field, `id`, `createdAt` and `updatedAt` included. */
+  readonly fields: ReadonlyMap<string, Field>
+  readonly routes: readonly Route[]
+  readonly actions: ReadonlyMap<string, Action>
+  /** The first item route's path: `Location` of a new object. */
+  readonly canonicalItemPath?: string
+  /** All faults of a whole representation at once; empty when it fits the schema. Doesn't change its argument. */
+  validate(representation: Representation): readonly FieldFault[]
+}
+
+export interface Resources {
+  readonly byName: ReadonlyMap<string, Resource>
+  readonly routes: readonly Route[]
+}

@@ -1,0 +1,96 @@
+/**
+ * What a store promises, whichever engine keeps the objects. test/store/contract.ts is the same in tests: every engine
+ * passes it. Writes take a permit, and a permit holds what was checked, so nothing else can be written.
+ */
+import type { Json, Representation } from '../resources/resource.ts'
+import type { Permit } from './permit.ts'
+
+/** The fields that clients and defaults gave; without `id`, `createdAt` and `updatedAt`. */
+export type Document = Readonly<Record<string, Json>>
+
+export interface StoredObject {
+  readonly id: string
+  /** Counts from 1; every update adds 1. */
+  readonly version: number
+  /** RFC 3339, UTC, milliseconds. */
+  readonly createdAt: string
+  readonly updatedAt: string
+  readonly document: Document
+}
+
+export type Scalar = string | number | boolean
+
+/**
+ * A predicate over an object. `holds`: the field's value is one of `values`, or is a list that has one of them; a
+ * missing or null field holds nothing, so `not` of it is true (SQL: `IS NOT TRUE`).
+ */
+export type Condition =
+  | { readonly kind: 'always' }
+  | { readonly kind: 'never' }
+  | { readonly kind: 'holds'; readonly field: string; readonly values: readonly Scalar[] }
+  | { readonly kind: 'all'; readonly of: readonly Condition[] }
+  | { readonly kind: 'some'; readonly of: readonly Condition[] }
+  | { readonly kind: 'not'; readonly of: Condition }
+
+export interface ListQuery {
+  readonly where: Condition
+  /** At most so many objects. */
+  readonly limit: number
+  /** Only objects whose id comes after this one, in the order of ids (code points). */
+  readonly after?: string
+}
+
+export interface Store {
+  get(resource: string, id: string): Promise<StoredObject | undefined>
+  /** In the order of ids. */
+  list(resource: string, query: ListQuery): Promise<readonly StoredObject[]>
+  /** Durable when it returns. Throws UniqueTaken. */
+  create(permit: Permit<'create'>): Promise<StoredObject>
+  /** Durable when it returns. Throws UniqueTaken, or StaleObject when the stored version isn't the permit's. */
+  update(permit: Permit<'update'>): Promise<StoredObject>
+  /** Durable when it returns. Throws StaleObject when the stored version isn't the permit's. */
+  delete(permit: Permit<'delete'>): Promise<void>
+  /** 32 random bytes, made on first use, the same for every instance that shares the database. */
+  secret(name: string): Promise<Uint8Array>
+  /** Throws when the store can't answer. */
+  ping(): Promise<void>
+  close(): Promise<void>
+}
+
+/** For set-up (demo data, tests, directory commands): writes that no request can reach, so they carry no permit. */
+export interface Seeding {
+  insert(resource: string, objects: readonly { readonly id: string; readonly document: Document }[]): Promise<void>
+  /** What kind of data the database holds, e.g. `demo`; undefined in a new database. */
+  readMark(name: string): Promise<string | undefined>
+  writeMark(name: string, value: string): Promise<void>
+  /** Number of objects of a resource. */
+  count(resource: string): Promise<number>
+}
+
+export class UniqueTaken extends Error {
+  readonly field: string
+  constructor(field: string) {
+    super(`another object has this value in the unique field \`${field}\``)
+    this.name = 'UniqueTaken'
+    this.field = field
+  }
+}
+
+export class StaleObject extends Error {
+  constructor() {
+    super('the object changed after it was read')
+    this.name = 'StaleObject'
+  }
+}
+
+/** The engine can't answer: closed, locked, full, unreachable. */
+export class StoreUnavailable extends Error {
+  constructor(cause: unknown) {
+    super('the store is not available', { cause })
+    this.name = 'StoreUnavailable'
+  }
+}
+
+export function represent(object: StoredObject): Representation {
+  return { id: object.id, ...object.document, createdAt: object.createdAt, updatedAt: object.updatedAt }
+}

@@ -1,0 +1,72 @@
+/** Opens a database file with Node's own SQLite, and gives Kysely's SQLite dialect the shape that it wants. */
+import { closeSync, openSync } from 'node:fs'
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import type { SqliteDatabase, SqliteStatement } from 'kysely'
+
+/** How long a statement waits for another process's lock before it fails. The whole process waits with it. */
+const BUSY_TIMEOUT_MS = 1000
+
+/** Pages kept in memory, so that hot objects aren't read from the file again. SQLite's own default is 2 MiB. */
+const CACHE_KIB = 32 * 1024
+
+/** A file that isn't there is created for its owner alone (0600); SQLite gives its side files the same mode. */
+export function openDatabase(file: string): DatabaseSync {
+  if (file !== ':memory:') closeSync(openSync(file, 'a', 0o600))
+  const database = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS, enableForeignKeyConstraints: true })
+  try {
+    // FULL: a commit waits for the disk, in WAL mode one fsync (https://sqlite.org/pragma.html#pragma_synchronous).
+    database.exec(`pragma journal_mode = wal; pragma synchronous = full; pragma cache_size = -${CACHE_KIB}`)
+    return database
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}
+
+/** One transaction: all of the work is durable, or none of it. */
+export function inTransaction<T>(database: DatabaseSync, work: () => T): T {
+  database.exec('begin immediate')
+  try {
+    const result = work()
+    database.exec('commit')
+    return result
+  } catch (error) {
+    if (database.isTransaction) database.exec('rollback')
+    throw error
+  }
+}
+
+/**
+ * Counts again how values are spread, in tables that have changed much: by that the engine chooses between indexes.
+ * Never throws: what was written is durable, and the next round tries again.
+ */
+export function renewStatistics(database: DatabaseSync): void {
+  try {
+    // 0x10002 looks at all tables (https://sqlite.org/pragma.html#pragma_optimize); the limit bounds the rows read.
+    database.exec('pragma analysis_limit = 400; pragma optimize = 0x10002')
+  } catch {
+    // Another process holds the lock, or the engine can't answer: the next query will tell.
+  }
+}
+
+/** The subset of better-sqlite3 that Kysely's dialect is written for. */
+export function asKyselyDatabase(database: DatabaseSync): SqliteDatabase {
+  return {
+    prepare: (sql) => asKyselyStatement(database.prepare(sql)),
+    close: () => database.close(),
+  }
+}
+
+function asKyselyStatement(statement: StatementSync): SqliteStatement {
+  return {
+    reader: statement.columns().length > 0,
+    all: (parameters) => statement.all(...bindable(parameters)),
+    run: (parameters) => statement.run(...bindable(parameters)),
+    iterate: (parameters) => statement.iterate(...bindable(parameters)),
+  }
+}
+
+/** Node refuses what SQLite has no type for (booleans, undefined, objects), so nothing is coerced in silence. */
+function bindable(parameters: readonly unknown[]): SQLInputValue[] {
+  return parameters as SQLInputValue[]
+}

@@ -1,0 +1,63 @@
+/**
+ * The only value that a store's write methods accept. A permit holds the very object that was checked. Only
+ * src/policy/decision.ts issues permits (test/architecture.test.ts), so a handler that doesn't ask can't compile.
+ */
+import type { Document } from './contract.ts'
+
+/** What a decision rests on, for the decision record. */
+export interface Evidence {
+  /** The relations between the caller and the object, where there is one. */
+  readonly relations: readonly string[]
+  /** Lines of policy.csv that matched. */
+  readonly lines: readonly number[]
+  readonly fieldsRefused: readonly string[]
+}
+
+const NO_EVIDENCE: Evidence = { relations: [], lines: [], fieldsRefused: [] }
+
+export type PermitKind = 'create' | 'update' | 'delete'
+
+interface Checked<K extends PermitKind> {
+  readonly kind: K
+  readonly resource: string
+  readonly id: string
+  /** The version that the decision was made on; 0 for a create. */
+  readonly version: number
+  /** What to write; empty for a delete. */
+  readonly document: Document
+  readonly evidence?: Evidence
+}
+
+class IssuedPermit<K extends PermitKind> {
+  // A private name makes the type nominal: no object literal fits it.
+  readonly #checked: Checked<K>
+
+  constructor(checked: Checked<K>) {
+    this.#checked = checked
+  }
+
+  get kind(): K {
+    return this.#checked.kind
+  }
+  get resource(): string {
+    return this.#checked.resource
+  }
+  get id(): string {
+    return this.#checked.id
+  }
+  get version(): number {
+    return this.#checked.version
+  }
+  get document(): Document {
+    return this.#checked.document
+  }
+  get evidence(): Evidence {
+    return this.#checked.evidence ?? NO_EVIDENCE
+  }
+}
+
+export type Permit<K extends PermitKind> = IssuedPermit<K>
+
+export function issuePermit<K extends PermitKind>(checked: Checked<K>): Permit<K> {
+  return new IssuedPermit(checked)
+}

@@ -1,0 +1,145 @@
+/** Brings a database file to what the resources declare: tables, columns and indexes are added. */
+import { type Kysely, sql } from 'kysely'
+import type { Columns } from './sqlite-condition.ts'
+import { constraintOf } from './sqlite-errors.ts'
+import {
+  comparableField,
+  type IndexedField,
+  LIST_MARK,
+  SERVER_COLUMNS,
+  type TablePlan,
+  type Tables,
+} from './sqlite-schema.ts'
+
+/** The layout that this program writes; `user_version` of the file. A later program that changes it migrates here. */
+const LAYOUT = 1
+
+/** The stored data can't be brought to what this program and its resources declare; the message says what to do. */
+export class UnfitDatabase extends Error {
+  constructor(message: string, cause?: unknown) {
+    super(message, { cause })
+    this.name = 'UnfitDatabase'
+  }
+}
+
+/** Throws UnfitDatabase: the file is of a later layout, or a field is declared unique and its stored values aren't. */
+export async function migrate(db: Kysely<Tables>, plans: readonly TablePlan[]): Promise<void> {
+  // Immediate: of two processes that start together, the second one waits and finds everything done.
+  await sql`begin immediate`.execute(db)
+  try {
+    await checkLayout(db)
+    await createMetaTables(db)
+    for (const plan of plans) await migrateTable(db, plan)
+    await sql`commit`.execute(db)
+  } catch (error) {
+    // After some errors (a full disk) the engine has rolled back by itself; what went wrong first is what to tell.
+    await sql`rollback`.execute(db).catch(() => undefined)
+    throw error
+  }
+}
+
+/**
+ * The columns that can answer for their field. A generated one that holds a list can't: such an object is from before
+ * the field was declared a scalar, and the list's elements count.
+ */
+export async function answeringColumns(db: Kysely<Tables>, { table, indexed }: TablePlan): Promise<Columns> {
+  const answering = new Map(SERVER_COLUMNS)
+  for (const { field, column } of indexed) {
+    const list = sql`select 1 from ${sql.table(table)} where ${sql.ref(column)} = ${LIST_MARK} limit 1`
+    if ((await list.execute(db)).rows.length === 0) answering.set(field, column)
+  }
+  return answering
+}
+
+async function checkLayout(db: Kysely<Tables>): Promise<void> {
+  const { rows } = await sql<{ user_version: number }>`pragma user_version`.execute(db)
+  const found = rows[0]?.user_version ?? 0
+  if (found > LAYOUT) {
+    throw new UnfitDatabase(`the database has layout ${found} and this version knows ${LAYOUT}: start a later version`)
+  }
+  await sql`pragma user_version = ${sql.lit(LAYOUT)}`.execute(db)
+}
+
+async function createMetaTables(db: Kysely<Tables>): Promise<void> {
+  const named = (table: 'secrets' | 'marks', type: 'blob' | 'text') =>
+    db.schema
+      .createTable(table)
+      .ifNotExists()
+      .addColumn('name', 'text', (column) => column.primaryKey().notNull())
+      .addColumn('value', type, (column) => column.notNull())
+      .modifyEnd(sql`strict`)
+      .execute()
+  await named('secrets', 'blob')
+  await named('marks', 'text')
+}
+
+async function migrateTable(db: Kysely<Tables>, plan: TablePlan): Promise<void> {
+  await createObjectTable(db, plan)
+  await addColumns(db, plan)
+  const present = await dropOutdatedIndexes(db, plan)
+  for (const field of plan.indexed) {
+    if (!present.has(indexName(plan, field))) await createIndex(db, plan, field)
+  }
+}
+
+async function createObjectTable(db: Kysely<Tables>, { table }: TablePlan): Promise<void> {
+  await db.schema
+    .createTable(table)
+    .ifNotExists()
+    .addColumn('id', 'text', (column) => column.primaryKey().notNull())
+    .addColumn('version', 'integer', (column) => column.notNull())
+    .addColumn('created_at', 'text', (column) => column.notNull())
+    .addColumn('updated_at', 'text', (column) => column.notNull())
+    .addColumn('document', 'text', (column) => column.notNull())
+    .modifyEnd(sql`strict`)
+    .execute()
+}
+
+async function addColumns(db: Kysely<Tables>, { table, indexed }: TablePlan): Promise<void> {
+  const { rows } = await sql<{ name: string }>`select name from pragma_table_xinfo(${table})`.execute(db)
+  const present = new Set(rows.map((row) => row.name))
+  for (const { field, column } of indexed.filter((one) => !present.has(one.column))) {
+    await db.schema
+      .alterTable(table)
+      .addColumn(column, sql`any`, (definition) => definition.generatedAlwaysAs(comparableField(field)))
+      .execute()
+  }
+}
+
+/**
+ * An index's name says all of it. A unique one that isn't planned would refuse what is allowed now; any other one stays,
+ * for it may serve relations that this opening (a command's, say) doesn't know. The names of those that are there.
+ */
+async function dropOutdatedIndexes(db: Kysely<Tables>, plan: TablePlan): Promise<ReadonlySet<string>> {
+  const planned = new Set(plan.indexed.map((field) => indexName(plan, field)))
+  const created = sql<{ name: string; unique: number }>`
+    select name, "unique" from pragma_index_list(${plan.table}) where origin = 'c'`
+  const { rows } = await created.execute(db)
+  const outdated = rows.filter((row) => row.unique === 1 && !planned.has(row.name))
+  for (const { name } of outdated) await db.schema.dropIndex(name).execute()
+  return new Set(rows.map((row) => row.name))
+}
+
+async function createIndex(db: Kysely<Tables>, plan: TablePlan, field: IndexedField): Promise<void> {
+  const name = sql.id(indexName(plan, field))
+  const [table, column] = [sql.table(plan.table), sql.ref(field.column)]
+  if (!field.unique) {
+    // With the id behind it, one value's objects come out of the index in the order of a list.
+    await sql`create index ${name} on ${table} (${column}, id)`.execute(db)
+    return
+  }
+  try {
+    await sql`create unique index ${name} on ${table} (${column})`.execute(db)
+  } catch (error) {
+    throw constraintOf(error) === undefined ? error : notUnique(plan, field, error)
+  }
+}
+
+function notUnique({ resource }: TablePlan, { field }: IndexedField, cause: unknown): UnfitDatabase {
+  const what = `the field \`${field}\` of \`${resource}\` is declared unique, but stored objects share a value`
+  return new UnfitDatabase(`${what}: make them differ or take the declaration back`, cause)
+}
+
+function indexName({ table }: TablePlan, { column, unique }: IndexedField): string {
+  return `${table} ${column} ${unique ? 'unique' : 'ordered'}`
+}

@@ -1,0 +1,104 @@
+/** What the tables of the SQLite engine are called and made of: one a resource, with a column for each indexed field. */
+import { type RawBuilder, sql } from 'kysely'
+import type { Field, Resource } from '../resources/resource.ts'
+import { SERVER_FIELDS } from './condition.ts'
+
+export interface ObjectRow {
+  readonly id: string
+  readonly version: number
+  readonly created_at: string
+  readonly updated_at: string
+  /** JSON, as JSON.stringify writes it: no name twice. */
+  readonly document: string
+}
+
+export type ObjectTableName = `objects_${string}`
+
+/** The type that Kysely checks queries against. */
+export interface Tables {
+  [objects: ObjectTableName]: ObjectRow
+  secrets: { name: string; value: Uint8Array }
+  marks: { name: string; value: string }
+}
+
+/** Where the fields are that aren't in the document. */
+export const SERVER_COLUMNS: ReadonlyMap<string, string> = new Map([
+  ['id', 'id'],
+  ['createdAt', 'created_at'],
+  ['updatedAt', 'updated_at'],
+])
+
+/** A generated column that holds a field's comparable value, with an index on it. */
+export interface IndexedField {
+  readonly field: string
+  readonly column: string
+  readonly unique: boolean
+}
+
+export interface TablePlan {
+  readonly resource: string
+  readonly table: ObjectTableName
+  readonly indexed: readonly IndexedField[]
+}
+
+/** `compared`: further fields to index, those that relations compare. A list can't be indexed: no column can hold it. */
+export function planTable(resource: Resource, compared: readonly string[]): TablePlan {
+  const wanted = [...resource.fields.values()].filter((field) => {
+    return !SERVER_FIELDS.has(field.name) && (field.indexed || field.unique || compared.includes(field.name))
+  })
+  for (const field of wanted) refuseUniqueStructure(resource, field)
+  const indexed = wanted.filter(isScalar).map(({ name, unique }) => ({ field: name, column: columnOf(name), unique }))
+  return { resource: resource.name, table: `objects_${identifier(resource.name)}`, indexed }
+}
+
+function refuseUniqueStructure(resource: Resource, field: Field): void {
+  if (!field.unique || isScalar(field)) return
+  throw new Error(`the field \`${field.name}\` of \`${resource.name}\` can't be unique: its values can't be compared`)
+}
+
+function isScalar(field: Field): boolean {
+  return !field.list && field.type !== 'other'
+}
+
+function columnOf(field: string): string {
+  return `f_${identifier(field)}`
+}
+
+/**
+ * A name as part of an identifier. SQLite takes `a` and `A` for the same and Kysely splits at dots, so capitals are
+ * marked (`owner^Id`) and everything else is written as its code point: different names stay different.
+ */
+function identifier(name: string): string {
+  return name.replace(/[^a-z0-9_-]/gu, (character) => {
+    return /[A-Z]/.test(character) ? `^${character}` : `~${character.codePointAt(0)?.toString(16)}~`
+  })
+}
+
+/** What a generated column holds for a list, which an index can't look into. */
+export const LIST_MARK = sql`x'02'`
+
+/** The path of a field in the document. SQLite reads a quoted name as a JSON string (since 3.45). */
+export function pathOf(field: string): RawBuilder<string> {
+  return sql.lit(`$.${JSON.stringify(field)}`)
+}
+
+/** The value that a field's generated column holds. */
+export function comparableField(field: string): RawBuilder<unknown> {
+  const path = pathOf(field)
+  return comparable(sql`json_type(document, ${path})`, sql`json_extract(document, ${path})`)
+}
+
+/**
+ * A JSON value such that two are equal exactly when they are in JavaScript: `true` isn't 1, numbers are doubles, and
+ * null and objects are NULL, which equals nothing. `bound` of sqlite-condition.ts is its other side.
+ */
+export function comparable(type: RawBuilder<unknown>, value: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`case ${type}
+    when 'text' then ${value}
+    when 'integer' then cast(${value} as real)
+    when 'real' then ${value}
+    when 'true' then x'01'
+    when 'false' then x'00'
+    when 'array' then ${LIST_MARK}
+  end`
+}

@@ -1,0 +1,49 @@
+/** The embedded engine: one SQLite file (or memory) behind the contract of contract.ts. */
+import { Kysely, SqliteDialect } from 'kysely'
+import type { Resources } from '../resources/resource.ts'
+import { type Seeding, type Store, StoreUnavailable } from './contract.ts'
+import { asKyselyDatabase, openDatabase, renewStatistics } from './node-sqlite.ts'
+import { answering } from './sqlite-errors.ts'
+import { NamedValues } from './sqlite-meta.ts'
+import { answeringColumns, migrate, UnfitDatabase } from './sqlite-migrate.ts'
+import { planTable, type TablePlan, type Tables } from './sqlite-schema.ts'
+import { SqliteSeeding } from './sqlite-seeding.ts'
+import { type Engine, SqliteStore } from './sqlite-store.ts'
+import { ObjectTable } from './sqlite-table.ts'
+
+interface SqliteOptions {
+  /** Created, for its owner alone, when it isn't there; its folder must be. */
+  readonly file: string | ':memory:'
+  readonly resources: Resources
+  readonly now: () => Date
+  /** Resource -> fields to index besides those that the resource declares: the fields that relations compare. */
+  readonly indexFields?: ReadonlyMap<string, readonly string[]>
+}
+
+/**
+ * Brings the file to what the resources declare. Throws StoreUnavailable when it can't be opened, and UnfitDatabase when
+ * what it holds doesn't fit (a field newly unique whose values aren't; a file of a later version).
+ */
+export async function openSqlite(options: SqliteOptions): Promise<{ store: Store; seeding: Seeding }> {
+  const plans = planTables(options)
+  const database = answering(() => openDatabase(options.file))
+  try {
+    const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: asKyselyDatabase(database) }) })
+    await migrate(db, plans)
+    renewStatistics(database)
+    const tables = new Map<string, ObjectTable>()
+    for (const plan of plans) {
+      tables.set(plan.resource, new ObjectTable(db, database, plan, await answeringColumns(db, plan)))
+    }
+    const engine: Engine = { database, tables, values: new NamedValues(db, database), now: options.now }
+    return { store: new SqliteStore(engine), seeding: new SqliteSeeding(engine) }
+  } catch (error) {
+    database.close()
+    throw error instanceof UnfitDatabase ? error : new StoreUnavailable(error)
+  }
+}
+
+function planTables({ resources, indexFields }: SqliteOptions): readonly TablePlan[] {
+  const data = [...resources.byName.values()].filter((resource) => !resource.builtIn)
+  return data.map((resource) => planTable(resource, indexFields?.get(resource.name) ?? []))
+}

@@ -1,0 +1,30 @@
+/** The store's contract as tests. Every engine passes it, so nothing above the store can tell which one is there. */
+import { describeConditions, describeRandomConditions } from './contract-conditions.ts'
+import { describeClosed, describeInstances, describeMeta } from './contract-instances.ts'
+import { describeLists } from './contract-lists.ts'
+import { describeObjects } from './contract-objects.ts'
+import { describeUniqueFields } from './contract-unique.ts'
+import { Clock, type TestDatabase, type TestEngine } from './engine.ts'
+import { RESOURCES } from './fixture.ts'
+
+export function storeContract(engine: TestEngine): void {
+  describe(`the store on ${engine.name}`, () => {
+    let database: TestDatabase
+    let clock: Clock
+    const open = () => database.open({ resources: RESOURCES, now: clock.now })
+    beforeEach(async () => {
+      clock = new Clock()
+      database = await engine.create()
+    })
+    afterEach(() => database.remove())
+
+    describeObjects(open, () => clock)
+    describeUniqueFields(open)
+    describeLists(open)
+    describeConditions(open)
+    describeRandomConditions(engine)
+    describeMeta(open)
+    describeClosed(open)
+    if (engine.keeps === 'shared') describeInstances(open)
+  })
+}

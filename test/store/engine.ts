@@ -1,0 +1,36 @@
+/** What the contract's tests need of an engine. */
+import type { Resources } from '../../src/resources/resource.ts'
+import type { ListQuery } from '../../src/store/contract.ts'
+import type { Opened } from './fixture.ts'
+
+interface Setup {
+  readonly resources: Resources
+  readonly now: () => Date
+}
+
+/** A database of its own, empty at first. */
+export interface TestDatabase {
+  /** A second call opens what the first one wrote, where the engine is one that keeps it. */
+  open(setup: Setup): Promise<Opened>
+  remove(): Promise<void>
+}
+
+export interface TestEngine {
+  readonly name: string
+  /** `shared`: instances share the database and it outlives them. `private`: it lives and dies with its one instance. */
+  readonly keeps: 'shared' | 'private'
+  create(): Promise<TestDatabase>
+}
+
+/** Opens the database of the running test. */
+export type Open = () => Promise<Opened>
+
+export const NEW_YEAR = '2026-01-01T00:00:00.000Z'
+
+/** A clock that stands still until it is set. */
+export class Clock {
+  time = NEW_YEAR
+  readonly now = () => new Date(this.time)
+}
+
+export const ALL: ListQuery = { where: { kind: 'always' }, limit: 1000 }

@@ -1,0 +1,70 @@
+/** A resource with a field of every kind, and the permits and objects of tests. */
+import type { Field, FieldType, Resource, Resources } from '../../src/resources/resource.ts'
+import type { Document, Seeding, Store } from '../../src/store/contract.ts'
+import { issuePermit } from '../../src/store/permit.ts'
+
+/** A property name may be anything; this one has what SQL, JSON paths and Kysely treat in a special way. */
+export const ODD = `a"b'c\\d.e as f`
+
+export function field(name: string, type: FieldType, more: Partial<Field> = {}): Field {
+  return { name, type, list: false, readOnly: false, indexed: false, unique: false, default: undefined, ...more }
+}
+
+export function resource(name: string, fields: readonly Field[], builtIn = false): Resource {
+  const byName = new Map(fields.map((one) => [one.name, one]))
+  return { name, builtIn, fields: byName, routes: [], actions: new Map(), validate: () => [] }
+}
+
+export function resourcesOf(...all: readonly Resource[]): Resources {
+  return { byName: new Map(all.map((one) => [one.name, one])), routes: [] }
+}
+
+const SERVER = ['id', 'createdAt', 'updatedAt'].map((name) => field(name, 'string', { readOnly: true }))
+
+const THINGS = resource('things', [
+  ...SERVER,
+  field('ownerId', 'string', { indexed: true }),
+  field('ownerID', 'string', { indexed: true }),
+  field('status', 'string', { indexed: true }),
+  field('department', 'string'),
+  field('count', 'integer', { indexed: true }),
+  field('price', 'number'),
+  field('open', 'boolean', { indexed: true }),
+  field('tags', 'string', { list: true, indexed: true }),
+  field('scores', 'number', { list: true }),
+  field('code', 'string', { unique: true }),
+  field(ODD, 'string', { indexed: true }),
+  field('__proto__', 'string'),
+  field('extra', 'other'),
+])
+
+/** Differs from `things` by a capital: an engine whose names ignore case must keep them apart. */
+const OTHER_THINGS = resource('Things', [...SERVER, field('ownerId', 'string')])
+
+const SYSTEM = resource('system/health', [], true)
+
+export const RESOURCES = resourcesOf(THINGS, OTHER_THINGS, SYSTEM)
+
+export interface Opened {
+  readonly store: Store
+  readonly seeding: Seeding
+}
+
+export const creation = (id: string, document: Document, name = 'things') =>
+  issuePermit({ kind: 'create', resource: name, id, version: 0, document })
+
+export const change = (id: string, version: number, document: Document, name = 'things') =>
+  issuePermit({ kind: 'update', resource: name, id, version, document })
+
+export const removal = (id: string, version: number, name = 'things') =>
+  issuePermit({ kind: 'delete', resource: name, id, version, document: {} })
+
+/** What a promise was rejected with; fails when it wasn't. */
+export async function failure(promise: Promise<unknown>): Promise<unknown> {
+  const outcome = await promise.then(
+    (value) => ({ value }),
+    (error: unknown) => ({ error }),
+  )
+  if ('error' in outcome) return outcome.error
+  throw new Error(`no failure, but ${JSON.stringify(outcome.value)}`)
+}

@@ -1,0 +1,46 @@
+/** A folder of its own for a database file, and SQLite opened on it behind the store's back. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { Resources } from '../../src/resources/resource.ts'
+import { openSqlite } from '../../src/store/sqlite.ts'
+import { type Opened, RESOURCES } from './fixture.ts'
+
+interface Setup {
+  readonly resources?: Resources
+  readonly indexFields?: ReadonlyMap<string, readonly string[]>
+}
+
+export class Folder {
+  readonly folder: string
+  readonly file: string
+  readonly #opened: { close(): unknown }[] = []
+
+  constructor(folder: string) {
+    this.folder = folder
+    this.file = path.join(folder, 'data.sqlite')
+  }
+
+  static async make(): Promise<Folder> {
+    return new Folder(await mkdtemp(path.join(tmpdir(), 'sallyport-store-')))
+  }
+
+  async open(setup: Setup = {}): Promise<Opened> {
+    const opened = await openSqlite({ file: this.file, resources: RESOURCES, now: () => new Date(), ...setup })
+    this.#opened.push(opened.store)
+    return opened
+  }
+
+  /** A connection to the same file, as another process has it. */
+  raw(): DatabaseSync {
+    const database = new DatabaseSync(this.file)
+    this.#opened.push({ close: () => database.isOpen && database.close() })
+    return database
+  }
+
+  async remove(): Promise<void> {
+    for (const one of this.#opened) await one.close()
+    await rm(this.folder, { recursive: true })
+  }
+}

@@ -1,0 +1,114 @@
+import { expect } from 'chai'
+import type { Condition, Store } from '../../src/store/contract.ts'
+import { StatementCache } from '../../src/store/statement-cache.ts'
+import { Folder } from './folder.ts'
+import { statementsOf } from './statements.ts'
+
+const holds = (field: string, ...values: string[]): Condition => ({ kind: 'holds', field, values })
+const all = (...of: Condition[]): Condition => ({ kind: 'all', of })
+const some = (...of: Condition[]): Condition => ({ kind: 'some', of })
+const not = (of: Condition): Condition => ({ kind: 'not', of })
+
+describe('a list of few objects out of many', () => {
+  let folder: Folder
+  let store: Store
+  before(async () => {
+    folder = await Folder.make()
+    const opened = await folder.open({ indexFields: new Map([['things', ['department']]]) })
+    const documents = Array.from({ length: 3000 }, (_, index) => ({
+      ownerId: `owner${index % 300}`,
+      department: `department${index % 30}`,
+      status: index % 2 === 0 ? 'draft' : 'open',
+    }))
+    await opened.seeding.insert(
+      'things',
+      documents.map((document, index) => ({ id: `t${index}`, document })),
+    )
+    store = opened.store
+  })
+  after(() => folder.remove())
+
+  /** How the engine says that it finds the objects. */
+  async function plan(where: Condition, after?: string): Promise<string> {
+    const query = { where, limit: 50, ...(after === undefined ? {} : { after }) }
+    const texts = await statementsOf(() => store.list('things', query))
+    expect(texts, 'one statement, not compiled before').to.have.length(1)
+    const steps = folder.raw().prepare(`explain query plan ${texts[0]}`).all()
+    return steps.map((step) => step.detail).join('; ')
+  }
+
+  const BY_OWNER = /^SEARCH objects_things USING INDEX objects_things f_owner\^Id ordered \(f_owner\^Id=\?/
+
+  it("is an index search for one owner's objects, which come in the order of ids", async () => {
+    const one = await plan(holds('ownerId', 'owner1'))
+    expect(one).to.match(BY_OWNER).and.not.contain('ORDER BY')
+    const next = await plan(holds('ownerId', 'owner1'), 't1')
+    expect(next).to.match(BY_OWNER).and.contain('AND id>?').and.not.contain('ORDER BY')
+  })
+
+  it('is an index search for the objects of several owners', async () => {
+    expect(await plan(some(holds('ownerId', 'owner1'), holds('ownerId', 'owner2')))).to.match(BY_OWNER)
+    expect(await plan(holds('ownerId', 'owner1', 'owner2', 'owner3'))).to.match(BY_OWNER)
+  })
+
+  it('is one where the filter of a decision is wrapped in more than it needs', async () => {
+    const owner = holds('ownerID', 'owner1')
+    const wrapped = some(
+      { kind: 'never' },
+      all({ kind: 'always' }, owner, not({ kind: 'never' })),
+      all(owner, holds('price', 'x')),
+    )
+    const texts = await statementsOf(() => store.list('things', { where: wrapped, limit: 50 }))
+    expect(texts).to.have.length(1)
+    expect(texts[0]).to.contain('where "f_owner^I^D" in (?) order by')
+  })
+
+  it('looks for the few objects of the owner where half of all have the status', async () => {
+    expect(await plan(all(holds('status', 'draft'), holds('ownerId', 'owner1')))).to.match(BY_OWNER)
+    expect(await plan(all(holds('ownerId', 'owner1'), not(holds('status', 'draft'))))).to.match(BY_OWNER)
+  })
+
+  it('uses both indexes where an alternative has one each', async () => {
+    const either = await plan(some(holds('ownerId', 'owner1'), holds('department', 'department1')))
+    expect(either).to.contain('(f_owner^Id=?)').and.contain('(f_department=?)').and.not.contain('SCAN')
+  })
+
+  it('is a scan without an index: the index search above is no accident', async () => {
+    expect(await plan(holds('extra', 'x'))).to.contain('SCAN objects_things')
+    const unindexed = await folder.open()
+    const texts = await statementsOf(() =>
+      unindexed.store.list('things', { where: holds('department', 'a'), limit: 50 }),
+    )
+    expect(texts[0]).to.contain('json_each')
+  })
+
+  it('is compiled once a shape, whatever the values', async () => {
+    const query = (owner: string, count: number) => ({
+      where: all(holds('ownerId', owner), holds('tags', ...Array.from({ length: count }, (_, index) => `tag${index}`))),
+      limit: count,
+    })
+    await store.list('things', query('a', 5))
+    const texts = await statementsOf(async () => {
+      for (const count of [5, 6, 7, 8]) await store.list('things', query(`owner${count}`, count))
+    })
+    expect(texts).to.deep.equal([])
+  })
+
+  it('compiles nothing for a single object', async () => {
+    expect(await statementsOf(() => store.get('things', 't1'))).to.deep.equal([])
+  })
+})
+
+describe('the statement cache', () => {
+  it('keeps what was used last, and no more than its capacity', () => {
+    const cache = new StatementCache<string>(3)
+    const made: string[] = []
+    const make = (key: string) => () => {
+      made.push(key)
+      return key
+    }
+    for (const key of ['a', 'b', 'c', 'a', 'd', 'a', 'b']) expect(cache.get(key, make(key))).to.equal(key)
+    expect(made).to.deep.equal(['a', 'b', 'c', 'd', 'b'])
+    expect(cache.size).to.equal(3)
+  })
+})

@@ -1,0 +1,39 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { openSqlite } from '../../src/store/sqlite.ts'
+import { storeContract } from './contract.ts'
+import type { TestDatabase } from './engine.ts'
+import type { Opened } from './fixture.ts'
+
+storeContract({ name: 'SQLite in a file', keeps: 'shared', create: createFile })
+storeContract({ name: 'SQLite in memory', keeps: 'private', create: createMemory })
+
+async function createFile(): Promise<TestDatabase> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'sallyport-store-'))
+  const opened: Opened[] = []
+  return {
+    open: async (setup) => keep(opened, await openSqlite({ file: path.join(folder, 'data.sqlite'), ...setup })),
+    remove: async () => {
+      await closeAll(opened)
+      await rm(folder, { recursive: true })
+    },
+  }
+}
+
+async function createMemory(): Promise<TestDatabase> {
+  const opened: Opened[] = []
+  return {
+    open: async (setup) => keep(opened, await openSqlite({ file: ':memory:', ...setup })),
+    remove: () => closeAll(opened),
+  }
+}
+
+function keep(opened: Opened[], one: Opened): Opened {
+  opened.push(one)
+  return one
+}
+
+async function closeAll(opened: readonly Opened[]): Promise<void> {
+  for (const { store } of opened) await store.close()
+}
