@@ -1,0 +1,60 @@
+/** Checks that every regular expression of a schema compiles and can't be made slow by what a client sends. */
+import { isSafePattern } from 'redos-detector'
+import type { Diagnostic } from '../problems/diagnostic.ts'
+import type { Path, SchemaFile } from './schema-file.ts'
+import { allSubschemas, isObject, type Subschema } from './subschemas.ts'
+
+/** How often the engine may come back to one character; more, or endless, is slow on a long string. */
+const MAX_BACKTRACKS = 50
+/** The search gives up after so many steps, which refuses the pattern: a bound that doesn't depend on the machine. */
+const MAX_STEPS = 10_000
+const MAX_LENGTH = 500
+
+export function checkPatterns(file: SchemaFile): readonly Diagnostic[] {
+  if (!isObject(file.json)) return []
+  return allSubschemas(file.json).flatMap((one) => [...patternFaults(file, one), ...nameFaults(file, one)])
+}
+
+/** Undefined, or whether the pattern can't be compiled or may be slow. Any doubt counts as slow. */
+export function patternFault(pattern: string): 'pattern-syntax' | 'pattern-slow' | undefined {
+  if (!compiles(pattern)) return 'pattern-syntax'
+  return isProvablyFast(pattern) ? undefined : 'pattern-slow'
+}
+
+function patternFaults(file: SchemaFile, { path, schema }: Subschema): readonly Diagnostic[] {
+  const pattern = isObject(schema) ? schema.pattern : undefined
+  return typeof pattern === 'string' ? describe(pattern, [...path, 'pattern'], file.fault) : []
+}
+
+function nameFaults(file: SchemaFile, { path, schema }: Subschema): readonly Diagnostic[] {
+  const named = isObject(schema) ? schema.patternProperties : undefined
+  if (!isObject(named)) return []
+  return Object.keys(named).flatMap((name) => describe(name, [...path, 'patternProperties', name], file.faultAtKey))
+}
+
+function describe(pattern: string, path: Path, fault: SchemaFile['fault']): readonly Diagnostic[] {
+  const code = patternFault(pattern)
+  if (code === undefined) return []
+  const sentence = code === 'pattern-syntax' ? 'is not a regular expression' : 'can take very long on a long string'
+  return [fault(path, code, `the pattern \`${pattern}\` ${sentence}`)]
+}
+
+function compiles(pattern: string): boolean {
+  try {
+    new RegExp(pattern, 'u')
+    return true
+  } catch {
+    return false
+  }
+}
+
+function isProvablyFast(pattern: string): boolean {
+  // The detector takes a lookbehind for safe without looking into it.
+  if (pattern.length > MAX_LENGTH || pattern.includes('(?<')) return false
+  try {
+    return isSafePattern(pattern, { unicode: true, maxScore: MAX_BACKTRACKS, maxSteps: MAX_STEPS }).safe
+  } catch {
+    // Syntax that it doesn't know, like the modifiers of `(?i:a)`.
+    return false
+  }
+}
