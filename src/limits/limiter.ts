@@ -1,0 +1,40 @@
+/**
+ * What a rate limiter promises: in no window of the given length are more than `allow` requests admitted. The window is
+ * cut into sub-windows and the oldest is counted whole, so a limiter may refuse up to one sub-window early, never late.
+ */
+
+export interface Quota {
+  /** The limit's name in limits.yaml. */
+  readonly name: string
+  /** Who is counted: unique over limits and callers. */
+  readonly key: string
+  /** Requests admitted in any window. */
+  readonly allow: number
+  readonly windowMs: number
+}
+
+export interface QuotaState {
+  readonly name: string
+  /** Requests that would be admitted now, after this one. */
+  readonly remaining: number
+  /** Milliseconds until requests that count now stop counting, so that more is admitted. */
+  readonly resetMs: number
+  /** This quota refused the request. */
+  readonly exceeded: boolean
+}
+
+export interface Admission {
+  readonly admitted: boolean
+  /** In the order of the quotas asked for. */
+  readonly quotas: readonly QuotaState[]
+  /** Milliseconds after which the request could be admitted, if nobody else asks; 0 when admitted. */
+  readonly retryAfterMs: number
+}
+
+export interface Limiter {
+  /** Counts the request against every quota when all admit it, and against none when one refuses. Never rejects. */
+  admit(quotas: readonly Quota[]): Promise<Admission>
+  /** `degraded`: the shared counts are out of reach and each instance counts its share for itself. */
+  state(): 'ok' | 'degraded'
+  close(): Promise<void>
+}

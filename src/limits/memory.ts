@@ -1,0 +1,71 @@
+/** The limiter of a single process: windows by key, in memory. What a window counts is sliding-window.ts's matter. */
+import type { Admission, Limiter, Quota } from './limiter.ts'
+import { SlidingWindow } from './sliding-window.ts'
+import { describeAdmission, stepMicros } from './window.ts'
+
+/** For each key asked for, this many held ones are looked at and dropped if they count no more: faster than keys come. */
+const SWEPT_PER_KEY = 2
+
+export interface MemoryLimiter extends Limiter {
+  /** Keys held: those that count, and at most about as many again that wait for the sweep. */
+  keys(): number
+}
+
+interface MemoryOptions {
+  /** Milliseconds, 0 or more; monotonic. */
+  readonly now?: () => number
+}
+
+/** Memory is constant for each key, and a key that counts no more goes. The keys of one call must differ. */
+export function createMemoryLimiter({ now = () => performance.now() }: MemoryOptions = {}): MemoryLimiter {
+  const windows = new Map<string, SlidingWindow>()
+  const sweep = createSweep(windows)
+
+  function admit(quotas: readonly Quota[]): Admission {
+    const nowMicros = Math.floor(now() * 1000)
+    const asked = quotas.map((quota) => ({ quota, window: present(windows, quota, nowMicros) }))
+    const admitted = asked.every(({ quota, window }) => window.used < quota.allow)
+    if (admitted) for (const { quota, window } of asked) count(windows, quota, window)
+    sweep(quotas.length * SWEPT_PER_KEY, nowMicros)
+    const usages = asked.map(({ quota, window }) => {
+      return { quota, used: window.used, freesAtMicros: window.freesAtMicros(quota.allow) }
+    })
+    return describeAdmission(admitted, nowMicros, usages)
+  }
+
+  return {
+    admit: async (quotas) => admit(quotas),
+    keys: () => windows.size,
+    state: () => 'ok',
+    close: async () => windows.clear(),
+  }
+}
+
+function present(windows: ReadonlyMap<string, SlidingWindow>, quota: Quota, nowMicros: number): SlidingWindow {
+  const known = windows.get(quota.key)
+  if (known === undefined) return new SlidingWindow(stepMicros(quota), nowMicros)
+  known.moveTo(stepMicros(quota), nowMicros)
+  return known
+}
+
+function count(windows: Map<string, SlidingWindow>, quota: Quota, window: SlidingWindow): void {
+  window.count()
+  windows.set(quota.key, window)
+}
+
+/** Goes round and round over the windows, a few at a call, so that no request waits for a long sweep. */
+function createSweep(windows: Map<string, SlidingWindow>): (looks: number, nowMicros: number) => void {
+  let round = windows.entries()
+
+  return (looks, nowMicros) => {
+    for (let look = 0; look < looks; look++) {
+      const next = round.next()
+      if (next.done) {
+        round = windows.entries()
+        return
+      }
+      const [key, window] = next.value
+      if (window.endsAtMicros <= nowMicros) windows.delete(key)
+    }
+  }
+}

@@ -1,0 +1,117 @@
+/** Counts that instances share: in Redis, by Redis's clock. What to do when it fails is failover.ts's matter. */
+import { createHash } from 'node:crypto'
+import { Redis, type RedisOptions } from 'ioredis'
+import { answerWithin } from './deadline.ts'
+import type { Admission, Quota } from './limiter.ts'
+import { SLIDING_WINDOW_SCRIPT } from './sliding-window-script.ts'
+import { describeAdmission, stepMicros } from './window.ts'
+
+const SCRIPT_SHA = createHash('sha1').update(SLIDING_WINDOW_SCRIPT).digest('hex')
+
+/** Longer keys are stored as their digest, so that no caller's name makes a key large. */
+const PLAIN_KEY_BYTES = 64
+
+const CONNECT_MS = 1000
+
+/** One connection, used as long as it lasts: nothing is queued, sent again or connected again behind our back. */
+const CONNECTION = {
+  lazyConnect: true,
+  enableOfflineQueue: false,
+  enableReadyCheck: false,
+  autoResendUnfulfilledCommands: false,
+  disableClientInfo: true,
+  retryStrategy: null,
+  connectTimeout: CONNECT_MS,
+  disconnectTimeout: 100,
+} satisfies RedisOptions
+
+export interface RedisAdmission extends Admission {
+  /** When Redis decided, by its own clock: microseconds since the epoch. */
+  readonly atMicros: number
+}
+
+export interface RedisLimiter {
+  /** Opens a connection in place of the one there is. Rejects within a second or so when it can't. */
+  connect(): Promise<void>
+  /** One round trip. Rejects when there is no connection, it ends, or Redis answers with an error. The keys must differ. */
+  admit(quotas: readonly Quota[]): Promise<RedisAdmission>
+  /** The listener hears of a connection that ends by itself. */
+  onLost(listener: (cause: Error) => void): void
+  /** Calls that wait reject. */
+  disconnect(): void
+}
+
+/**
+ * `url` is a redis: or rediss: URL of one Redis (5 or later); a Redis Cluster is not supported. Every key has a time to
+ * live, and Redis must not evict any (`maxmemory-policy noeviction`): what is evicted is no longer counted.
+ */
+export function createRedisLimiter(url: string): RedisLimiter {
+  let connection: Redis | undefined
+  let lost: (cause: Error) => void = () => {}
+
+  function replace(next: Redis | undefined): void {
+    const last = connection
+    connection = next
+    last?.disconnect()
+  }
+
+  async function connect(): Promise<void> {
+    const client = new Redis(url, CONNECTION)
+    let fault: Error | undefined
+    client.on('error', (error) => {
+      fault = error
+    })
+    replace(client)
+    await answerWithin(CONNECT_MS, client.connect()).catch((cause) => {
+      client.disconnect()
+      throw fault ?? cause
+    })
+    client.once('close', () => {
+      if (client === connection) lost(fault ?? new Error('the connection to Redis closed'))
+    })
+  }
+
+  return {
+    connect,
+    admit: async (quotas) => {
+      if (connection?.status !== 'ready') throw new Error('not connected to Redis')
+      return readAnswer(quotas, await runScript(connection, quotas))
+    },
+    onLost: (listener) => {
+      lost = listener
+    },
+    disconnect: () => replace(undefined),
+  }
+}
+
+/** Redis forgets scripts when it restarts or is told to; sending the text again can't fail for that reason. */
+async function runScript(client: Redis, quotas: readonly Quota[]): Promise<readonly number[]> {
+  const keys = quotas.map(redisKey)
+  const args = quotas.flatMap((quota) => [quota.allow, stepMicros(quota)])
+  holdWrites(client.stream)
+  const answer = await client.evalsha(SCRIPT_SHA, keys.length, ...keys, ...args).catch((error: Error) => {
+    if (!error.message.startsWith('NOSCRIPT')) throw error
+    return client.eval(SLIDING_WINDOW_SCRIPT, keys.length, ...keys, ...args)
+  })
+  return answer as readonly number[]
+}
+
+/** What is asked in one turn of the event loop goes out in one write: system calls were half of the cost. */
+function holdWrites(stream: Redis['stream']): void {
+  if (stream.writableCorked > 0) return
+  stream.cork()
+  setImmediate(() => stream.uncork())
+}
+
+function redisKey({ key }: Quota): string {
+  const plain = !key.startsWith('#') && Buffer.byteLength(key) <= PLAIN_KEY_BYTES
+  return `sallyport:${plain ? key : `#${createHash('sha256').update(key).digest('base64url')}`}`
+}
+
+function readAnswer(quotas: readonly Quota[], answer: readonly number[]): RedisAdmission {
+  const [admitted, atMicros = 0, ...counts] = answer
+  const usages = quotas.map((quota, i) => {
+    return { quota, used: counts[2 * i] ?? 0, freesAtMicros: counts[2 * i + 1] ?? 0 }
+  })
+  return { ...describeAdmission(admitted === 1, atMicros, usages), atMicros }
+}
