@@ -1,0 +1,105 @@
+/**
+ * Role level: the one file that knows Casbin. It makes an enforcer of rules that are parsed already and asks it; what
+ * Casbin would take wrongly in silence (test/policy/casbin-facts.test.ts) never reaches it.
+ */
+import { type Adapter, type Model, newEnforcer, newModelFromString } from 'casbin'
+import type { Rule, Views } from './policy.ts'
+
+/** The shipped model; policies/model.conf must say the same (parse-model.ts). */
+export const MODEL = `
+[request_definition]
+r = sub, obj, act, rel, field
+[policy_definition]
+p = sub, obj, act, rel, fields, eft
+[role_definition]
+g = _, _
+[policy_effect]
+e = some(where (p.eft == allow)) && !some(where (p.eft == deny))
+[matchers]
+m = g(r.sub, p.sub) && covers(p.obj, r.obj) && performs(p.act, r.act) && fits(p.rel, r.rel) && names(p.fields, r.obj, r.field)
+`
+
+/** A request to Casbin: relations are joined with `+`, in any order. */
+export interface Question {
+  readonly subject: string
+  readonly resource: string
+  readonly action: string
+  readonly relations: readonly string[]
+  readonly field: string
+}
+
+export type Ask = (question: Question) => boolean
+
+/** `child` inherits from `parent`: a Casbin `g` line. */
+export interface Link {
+  readonly child: string
+  readonly parent: string
+}
+
+/** Makes an enforcer that holds these rules and links. An empty rule set is never asked: it denies. */
+export async function createEnforcer(
+  rules: readonly Rule[],
+  links: readonly Link[],
+  views: ReadonlyMap<string, Views>,
+): Promise<Ask> {
+  if (rules.length === 0) return () => false
+  const enforcer = await newEnforcer(newModelFromString(MODEL), adapterOf(rules, links))
+  await enforcer.addFunction('covers', covers)
+  await enforcer.addFunction('performs', performs)
+  await enforcer.addFunction('fits', fits)
+  await enforcer.addFunction('names', (fields: string, resource: string, field: string) =>
+    names(views.get(resource), fields, field),
+  )
+  return ({ subject, resource, action, relations, field }) =>
+    enforcer.enforceSync(subject, resource, action, relations.join('+'), field) === true
+}
+
+/** Puts the rules where Casbin keeps them. Its own CSV reader is not used: see casbin-facts. */
+function adapterOf(rules: readonly Rule[], links: readonly Link[]): Adapter {
+  const fill = (model: Model, section: 'p' | 'g', lines: string[][]) => {
+    const assertion = model.model.get(section)?.get(section)
+    if (!assertion) throw new Error(`the Casbin model has no section ${section}`)
+    assertion.policy = lines
+  }
+  const refuse = async (): Promise<never> => {
+    throw new Error('an enforcer never changes after it is made')
+  }
+  return {
+    loadPolicy: async (model) => {
+      fill(model, 'p', rules.map(cells))
+      fill(
+        model,
+        'g',
+        links.map(({ child, parent }) => [child, parent]),
+      )
+    },
+    savePolicy: refuse,
+    addPolicy: refuse,
+    removePolicy: refuse,
+    removeFilteredPolicy: refuse,
+  }
+}
+
+function cells(rule: Rule): string[] {
+  const relation = rule.relations.length === 0 ? 'any' : rule.relations.join('+')
+  return [rule.subject, rule.resource, rule.actions.join('|'), relation, rule.views.join('|'), rule.effect]
+}
+
+function covers(ruleResource: string, resource: string): boolean {
+  if (ruleResource === resource) return true
+  return resource.startsWith('system/') ? ruleResource === 'system/*' : ruleResource === '*'
+}
+
+function performs(ruleActions: string, action: string): boolean {
+  return ruleActions === '*' || ruleActions.split('|').includes(action)
+}
+
+function fits(ruleRelations: string, relations: string): boolean {
+  if (ruleRelations === 'any') return true
+  const held = relations.split('+')
+  return ruleRelations.split('+').every((name) => held.includes(name))
+}
+
+function names(views: Views | undefined, ruleViews: string, field: string): boolean {
+  return ruleViews === '*' || ruleViews.split('|').some((view) => views?.get(view)?.has(field) ?? false)
+}

@@ -1,0 +1,47 @@
+/** The ownership resolver: how a caller relates to an object, as a condition for SQL and as an answer for one object. */
+
+import type { Representation } from '../resources/resource.ts'
+import { meets } from '../store/condition.ts'
+import type { Condition, Scalar } from '../store/contract.ts'
+import type { Ownership, Relation } from './policy.ts'
+
+/** The caller's side of a comparison: `id`, or an attribute; undefined when the caller has none. */
+export type AttributeOf = (attribute: string) => Scalar | undefined
+
+/** When a relation holds, for SQL and for one object alike. */
+export function conditionOf(relation: Relation, attributeOf: AttributeOf): Condition {
+  if (relation.kind === 'state') return { kind: 'holds', field: relation.field, values: relation.values }
+  const value = attributeOf(relation.attribute)
+  return value === undefined ? { kind: 'never' } : { kind: 'holds', field: relation.field, values: [value] }
+}
+
+/** `rel(C, o)` of semantics.md: the names of the relations that hold, in the order of ownership.yaml. */
+export function relationsOf(
+  ownership: Ownership | undefined,
+  attributeOf: AttributeOf,
+  object: Representation,
+): readonly string[] {
+  return relate(ownership, attributeOf, { caller: object, state: object })
+}
+
+/** The same with the caller relations taken from the proposed object and the state relations from the stored one. */
+export function relationsOfProposal(
+  ownership: Ownership | undefined,
+  attributeOf: AttributeOf,
+  { stored, proposed }: { readonly stored: Representation; readonly proposed: Representation },
+): readonly string[] {
+  return relate(ownership, attributeOf, { caller: proposed, state: stored })
+}
+
+function relate(
+  ownership: Ownership | undefined,
+  attributeOf: AttributeOf,
+  objects: Readonly<Record<Relation['kind'], Representation>>,
+): readonly string[] {
+  if (!ownership) return []
+  const holding: string[] = []
+  for (const relation of ownership.relations.values()) {
+    if (meets(conditionOf(relation, attributeOf), objects[relation.kind])) holding.push(relation.name)
+  }
+  return holding
+}

@@ -1,0 +1,124 @@
+/**
+ * All that the policy says to one set of subjects about one action on one resource. Its cells (what is granted when
+ * exactly the relations S hold) are made by Casbin, on first use, and kept; a request costs a look-up.
+ */
+import type { Action, Resource } from '../resources/resource.ts'
+import { simplify } from '../store/condition.ts'
+import type { Condition } from '../store/contract.ts'
+import type { Ask } from './casbin.ts'
+import { type AttributeOf, conditionOf } from './ownership.ts'
+import type { Ownership, Rule, Views } from './policy.ts'
+
+/** A cell of semantics.md: the granted fields (the pseudo-field `*` for an action without), and the rules that matched. */
+export interface Grant {
+  readonly fields: ReadonlySet<string>
+  readonly rules: readonly Rule[]
+}
+
+interface PageParts {
+  readonly resource: Resource
+  readonly action: Action
+  /** The rules whose subject, resource and action fit, and whose relations the resource has. */
+  readonly rules: readonly Rule[]
+  readonly views: Views | undefined
+  readonly ownership: Ownership | undefined
+  /** Casbin, holding at least these rules, for these subjects. */
+  readonly ask: Ask
+  /** The subject name that `ask` knows the caller by. */
+  readonly subject: string
+}
+
+export class Page {
+  readonly #parts: PageParts
+  /** Fields that no view tells apart: Casbin is asked about the first of each class. */
+  readonly #classes: readonly (readonly string[])[]
+  /** The relations that rules of this page name; others don't count. */
+  readonly #relations: readonly string[]
+  readonly #cells = new Map<string, Grant>()
+  #reachable: boolean | undefined
+
+  constructor(parts: PageParts) {
+    this.#parts = parts
+    this.#classes = classesOf(parts)
+    this.#relations = [...new Set(parts.rules.flatMap((rule) => rule.relations))].sort()
+  }
+
+  /** The lines of policy.csv that are on this page, whatever the relations. */
+  get lines(): readonly number[] {
+    return this.#parts.rules.map((rule) => rule.line)
+  }
+
+  /** Attributes of the caller, besides the id, that the rules of this page compare. */
+  get attributes(): readonly string[] {
+    const relations = this.#relations.map((name) => this.#parts.ownership?.relations.get(name))
+    return relations.flatMap((r) => (r?.kind === 'caller' && r.attribute !== 'id' ? [r.attribute] : []))
+  }
+
+  /**
+   * Role level: whether some relation set would be allowed. It is enough to ask for the set of each allow rule: with
+   * more relations the rule grants no more, and only denies can join.
+   */
+  get reachable(): boolean {
+    this.#reachable ??= this.#parts.rules.some(
+      (rule) => rule.effect === 'allow' && this.grant(rule.relations).fields.size > 0,
+    )
+    return this.#reachable
+  }
+
+  /** What is granted when exactly these relations hold. */
+  grant(relations: readonly string[]): Grant {
+    const relevant = this.#relations.filter((name) => relations.includes(name))
+    const key = relevant.join('+')
+    const known = this.#cells.get(key)
+    if (known) return known
+    const made = this.#make(relevant)
+    this.#cells.set(key, made)
+    return made
+  }
+
+  /** The objects for which the action is allowed, one by one (semantics.md, "list"). */
+  where(attributeOf: AttributeOf): Condition {
+    const granted = this.#classes.map(([field = '*']): Condition => {
+      const naming = this.#parts.rules.filter((rule) => this.#names(rule, field))
+      const when = (effect: Rule['effect']): Condition => ({
+        kind: 'some',
+        of: naming.filter((rule) => rule.effect === effect).map((rule) => this.#holds(rule, attributeOf)),
+      })
+      return { kind: 'all', of: [when('allow'), { kind: 'not', of: when('deny') }] }
+    })
+    return simplify({ kind: 'some', of: granted })
+  }
+
+  /** The relation sets that have a cell, for warming the page of the next snapshot. */
+  get cellsInUse(): readonly (readonly string[])[] {
+    return [...this.#cells.keys()].map((key) => (key === '' ? [] : key.split('+')))
+  }
+
+  #make(relations: readonly string[]): Grant {
+    const { ask, subject, resource, action, rules } = this.#parts
+    const granted = this.#classes.filter((fields) =>
+      ask({ subject, resource: resource.name, action: action.name, relations, field: fields[0] ?? '*' }),
+    )
+    const matching = rules.filter((rule) => rule.relations.every((name) => relations.includes(name)))
+    return Object.freeze({ fields: new Set(granted.flat()), rules: matching })
+  }
+
+  #names(rule: Rule, field: string): boolean {
+    return rule.views.some((view) => view === '*' || (this.#parts.views?.get(view)?.has(field) ?? false))
+  }
+
+  #holds({ relations }: Rule, attributeOf: AttributeOf): Condition {
+    const of = relations.map((name): Condition => {
+      const relation = this.#parts.ownership?.relations.get(name)
+      return relation ? conditionOf(relation, attributeOf) : { kind: 'never' }
+    })
+    return { kind: 'all', of }
+  }
+}
+
+function classesOf({ resource, action, rules, views }: PageParts): readonly (readonly string[])[] {
+  if (!action.hasFields) return [['*']]
+  const named = [...new Set(rules.flatMap((rule) => rule.views))]
+  const signature = (field: string) => named.map((view) => (views?.get(view)?.has(field) ? '1' : '0')).join('')
+  return [...Map.groupBy(resource.fields.keys(), signature).values()]
+}

@@ -1,0 +1,56 @@
+/** blocked.txt -> who is refused before any rule. One `user:<id>` a line, optionally `until=<time>`; `#` comments. */
+import type { Diagnostic } from '../problems/diagnostic.ts'
+import { FileError } from '../problems/diagnostic.ts'
+import type { Block } from './policy.ts'
+import type { SourceFile } from './policy-files.ts'
+import { reportInvisible } from './rule-lines.ts'
+
+/** RFC 3339 with an offset: a time without one would mean another moment on another machine. */
+const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/
+
+/** Blocked users by id. */
+export type Blocked = ReadonlyMap<string, Block>
+
+/**
+ * Throws FileError with everything that is wrong: a line that isn't understood could be the one that matters. Of several
+ * lines about one user the one that blocks longest counts.
+ */
+export function parseBlocked(source: SourceFile): Blocked {
+  const { name, text } = source
+  const faults: Diagnostic[] = []
+  reportInvisible(source, (diagnostic) => faults.push(diagnostic))
+  const blocks = text.split(/\r?\n/).flatMap((line, index) => {
+    const written = line.replace(/(^|\s)#.*$/, '').trimEnd()
+    if (written.trim() === '') return []
+    const fault = (code: string, message: string, hint: string) => {
+      const column = line.search(/\S/) + 1
+      faults.push({ file: name, line: index + 1, column, code, severity: 'error', message, hint })
+      return []
+    }
+    return parseLine(written, fault)
+  })
+  if (faults.length > 0) throw new FileError(faults)
+  const longest = blocks.toSorted((a, b) => (a.until ?? Infinity) - (b.until ?? Infinity))
+  return new Map(longest.map((block) => [block.id, block]))
+}
+
+/** Whether a caller is blocked at a time in milliseconds since the epoch. */
+export function isBlocked(blocked: Blocked, id: string, now: number): boolean {
+  const block = blocked.get(id)
+  return block !== undefined && (block.until === undefined || now < block.until)
+}
+
+function parseLine(line: string, fault: (code: string, message: string, hint: string) => never[]): readonly Block[] {
+  const example = 'as in: user:mallory until=2027-01-31T18:00:00Z'
+  const { id, until } = /^user:(?<id>.*?)(?:\s+until=(?<until>\S*))?$/.exec(line)?.groups ?? {}
+  if (!id) return fault('blocked-line', 'a line is `user:<id>`, optionally followed by `until=<time>`', example)
+  if ([...id].length > 128) return fault('user-id', 'a user id has 1 to 128 characters', example)
+  if (id.trimStart() !== id) return fault('blocked-line', `\`${id}\` begins with a space`, example)
+  if (until === undefined) {
+    const words = /\s/.test(id)
+    return words ? fault('blocked-line', `\`${id}\` has a space in it`, example) : [{ id, until }]
+  }
+  const time = TIME.test(until) ? Date.parse(until) : Number.NaN
+  if (Number.isNaN(time)) return fault('blocked-until', `\`${until}\` is not a time with an offset (RFC 3339)`, example)
+  return [{ id, until: time }]
+}

@@ -1,0 +1,67 @@
+/** limits.yaml -> body size, page sizes and rate limits. */
+import bytes from 'bytes'
+import ms, { type StringValue } from 'ms'
+import type { Diagnostic } from '../problems/diagnostic.ts'
+import type { Resources } from '../resources/resource.ts'
+import type { Limit, LimitMatch, Limits, Role } from './policy.ts'
+import type { SourceFile } from './policy-files.ts'
+import limitsSchema from './schemas/limits.schema.json' with { type: 'json' }
+import { parseYaml, shapeOf, type YamlFile } from './yaml-file.ts'
+
+interface LimitsFile {
+  readonly body: string
+  readonly page: { readonly default: number; readonly max: number }
+  readonly limits: Readonly<
+    Record<string, { match?: LimitMatch; per: 'subject' | 'address'; allow: number; window: string }>
+  >
+}
+
+const shape = shapeOf<LimitsFile>(limitsSchema)
+
+/** In force only together with diagnostics that stop the policy. */
+const NOTHING: Limits = { bodyBytes: 0, page: { default: 1, max: 1 }, limits: [] }
+
+export function parseLimits(
+  source: SourceFile,
+  { roles, resources }: { readonly roles: ReadonlyMap<string, Role>; readonly resources: Resources },
+  report: (diagnostic: Diagnostic) => void,
+): Limits {
+  const file = parseYaml(source, shape, report)
+  if (!file) return NOTHING
+  const { body, page, limits } = file.value
+  if (page.default > page.max) {
+    report(
+      file.fault(['page', 'default'], 'page-size', 'the default page is larger than the largest', 'lower `default`'),
+    )
+  }
+  const parsed = Object.entries(limits).map(([name, { match = {}, per, allow, window }]): Limit => {
+    reportUnknown(name, match, { roles, resources, file }, report)
+    if (per === 'subject' && (match.credentials === 'rejected' || match.role === 'anonymous')) {
+      const message = `the limit \`${name}\` can never count: such a request has no subject`
+      report(file.fault(['limits', name], 'limit-subject', message, 'write `per: address`'))
+    }
+    return { name, match, per, allow, windowMs: ms(window as StringValue) }
+  })
+  return { bodyBytes: bytes(body) ?? 0, page, limits: parsed }
+}
+
+function reportUnknown(
+  name: string,
+  { role, resource, action }: LimitMatch,
+  known: { roles: ReadonlyMap<string, Role>; resources: Resources; file: YamlFile<LimitsFile> },
+  report: (diagnostic: Diagnostic) => void,
+): void {
+  const { byName } = known.resources
+  const unknown = (key: string, message: string) =>
+    report(known.file.fault(['limits', name, 'match', key], `unknown-${key}`, message))
+  if (role !== undefined && !['everyone', 'anonymous'].includes(role) && !known.roles.has(role)) {
+    unknown('role', `the role \`${role}\` is not declared in roles.yaml`)
+  }
+  if (resource !== undefined && !byName.has(resource)) {
+    unknown('resource', `no schema declares the resource \`${resource}\``)
+  }
+  const within = resource === undefined ? [...byName.values()] : [byName.get(resource)]
+  if (action !== undefined && !within.some((candidate) => candidate?.actions.has(action))) {
+    unknown('action', `the action \`${action}\` is not known here`)
+  }
+}

@@ -1,0 +1,64 @@
+/** The files of a policy directory -> a policy, strictly: everything that is wrong, at once, each with its place. */
+import { type Diagnostic, FileError } from '../problems/diagnostic.ts'
+import type { Resources } from '../resources/resource.ts'
+import { MODEL } from './casbin.ts'
+import { parseLimits } from './parse-limits.ts'
+import { parseRules } from './parse-rules.ts'
+import { parseOwnership, parseRoles, parseViews } from './parse-vocabulary.ts'
+import type { Policy } from './policy.ts'
+import type { PolicyFiles, SourceFile } from './policy-files.ts'
+
+/** Throws FileError. */
+export function parsePolicy(files: PolicyFiles, resources: Resources): Policy {
+  const diagnostics: Diagnostic[] = []
+  const report = (diagnostic: Diagnostic) => diagnostics.push(diagnostic)
+  checkModel(files['model.conf'], report)
+  const roles = parseRoles(files['roles.yaml'], report)
+  const ownership = parseOwnership(files['ownership.yaml'], resources, report)
+  const views = parseViews(files['views.yaml'], resources, report)
+  const limits = parseLimits(files['limits.yaml'], { roles, resources }, report)
+  const { rules, links } = parseRules(files['policy.csv'], { resources, roles, ownership, views }, report)
+  if (diagnostics.length > 0) throw new FileError(withoutConsequences(diagnostics, files))
+  return { roles, rules, links, ownership, views, limits }
+}
+
+/** Where a file that declares names has a fault, other files' names may be known once it is mended. */
+function withoutConsequences(diagnostics: readonly Diagnostic[], files: PolicyFiles): readonly Diagnostic[] {
+  const declaring: Readonly<Record<string, string>> = {
+    'unknown-role': files['roles.yaml'].name,
+    'unknown-relation': files['ownership.yaml'].name,
+    'unknown-view': files['views.yaml'].name,
+  }
+  const faulty = new Set(diagnostics.map(({ file }) => file))
+  return diagnostics.filter(({ code, file }) => {
+    const source = declaring[code]
+    return source === undefined || source === file || !faulty.has(source)
+  })
+}
+
+/** Comments and spacing are free; a model that says something else isn't: index, filters and cells rest on it. */
+function checkModel({ name, text }: SourceFile, report: (diagnostic: Diagnostic) => void): void {
+  const expected = statements(MODEL)
+  const lines = text.split(/\r?\n/)
+  const found = lines.flatMap((line, index) => statements(line).map((statement) => ({ statement, line: index + 1 })))
+  const wrong = Array.from({ length: Math.max(expected.length, found.length) }, (_, i) => i).find(
+    (i) => found[i]?.statement !== expected[i],
+  )
+  if (wrong === undefined) return
+  const place = { file: name, line: found[wrong]?.line ?? lines.length, column: 1 }
+  const message = `the model differs from the shipped one: \`${expected[wrong] ?? 'nothing'}\` belongs here`
+  report({
+    ...place,
+    code: 'model-changed',
+    severity: 'error',
+    message,
+    hint: 'restore the shipped model.conf; rules go into policy.csv',
+  })
+}
+
+function statements(text: string): readonly string[] {
+  return text
+    .split('\n')
+    .map((line) => (line.trimStart().startsWith('#') ? '' : line.replaceAll(/\s+/g, ' ').trim()))
+    .filter((line) => line !== '')
+}

@@ -1,0 +1,68 @@
+/** The files of a policy directory: which there are, reading them, and the revision that their content has. */
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Diagnostic, FileError } from '../problems/diagnostic.ts'
+
+const NAMES = ['model.conf', 'policy.csv', 'roles.yaml', 'ownership.yaml', 'views.yaml', 'limits.yaml'] as const
+export const BLOCKED = 'blocked.txt'
+
+export type PolicyFileName = (typeof NAMES)[number]
+export const POLICY_FILES: readonly string[] = [...NAMES, BLOCKED]
+
+/** A text file and the name that diagnostics call it by. */
+export interface SourceFile {
+  readonly name: string
+  readonly text: string
+}
+
+export type PolicyFiles = Readonly<Record<PolicyFileName, SourceFile>>
+
+/** A content hash: 16 hexadecimal digits. */
+export type Revision = string & { readonly __brand: 'Revision' }
+
+/** Reads all files that rules depend on. Throws FileError, naming every file that is missing or isn't UTF-8. */
+export async function readPolicyFiles(directory: string): Promise<PolicyFiles> {
+  const read = await Promise.allSettled(NAMES.map((name) => readSource(directory, name)))
+  const failed = read.flatMap((result) => (result.status === 'rejected' ? diagnosticsOf(result.reason) : []))
+  if (failed.length > 0) throw new FileError(failed)
+  return Object.fromEntries(
+    read.map((result, i) => [NAMES[i], result.status === 'fulfilled' ? result.value : undefined]),
+  ) as unknown as PolicyFiles
+}
+
+/** Reads blocked.txt, which is in force even while other files are broken. Throws FileError. */
+export function readBlockedFile(directory: string): Promise<SourceFile> {
+  return readSource(directory, BLOCKED)
+}
+
+/** The same content, whatever the directory, has the same revision. */
+export function revisionOf(files: PolicyFiles, blocked: SourceFile): Revision {
+  const hash = createHash('sha256')
+  for (const { text } of [...NAMES.map((name) => files[name]), blocked]) {
+    hash.update(`${Buffer.byteLength(text)}\n`).update(text)
+  }
+  return hash.digest('hex').slice(0, 16) as Revision
+}
+
+async function readSource(directory: string, file: string): Promise<SourceFile> {
+  const name = join(directory, file)
+  const fault = (code: string, message: string, hint: string) =>
+    new FileError([{ file: name, line: 1, column: 1, code, severity: 'error', message, hint }])
+  let bytes: Buffer
+  try {
+    bytes = await readFile(name)
+  } catch (error) {
+    throw fault('file-unreadable', `the file can't be read: ${(error as Error).message}`, `a policy needs ${file}`)
+  }
+  try {
+    return { name, text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes) }
+  } catch {
+    throw fault('not-utf8', 'the file is not UTF-8', 'save it as UTF-8 without a byte order mark')
+  }
+}
+
+function diagnosticsOf(error: unknown): readonly Diagnostic[] {
+  if (error instanceof FileError) return error.diagnostics
+  throw error
+}

@@ -1,0 +1,84 @@
+/** A policy as its files say it, parsed and checked, before anybody asks it anything. Types only. */
+import type { Scalar } from '../store/contract.ts'
+
+/** A relation that compares a field with the caller (`attribute`, `id` for the caller's id), or with constants. */
+export type Relation =
+  | { readonly kind: 'caller'; readonly name: string; readonly field: string; readonly attribute: string }
+  | { readonly kind: 'state'; readonly name: string; readonly field: string; readonly values: readonly Scalar[] }
+
+/** One `p` line of policy.csv. */
+export interface Rule {
+  readonly line: number
+  /** A role, `everyone`, `anonymous` or `user:<id>`. */
+  readonly subject: string
+  /** A resource, `*` (every data resource) or `system/*`. */
+  readonly resource: string
+  /** Action names, or `*` alone. */
+  readonly actions: readonly string[]
+  /** Relations that must all hold; empty for `any`. */
+  readonly relations: readonly string[]
+  /** View names, or `*` alone. */
+  readonly views: readonly string[]
+  readonly effect: 'allow' | 'deny'
+}
+
+/** One `g` line of policy.csv: `role` inherits all that `inherits` is granted or denied. */
+export interface RoleLink {
+  readonly line: number
+  readonly role: string
+  readonly inherits: string
+}
+
+export interface Role {
+  readonly name: string
+  readonly description: string
+  readonly privileged: boolean
+}
+
+export interface Ownership {
+  readonly relations: ReadonlyMap<string, Relation>
+  readonly conceal: boolean
+}
+
+/** View name to the fields that it holds. */
+export type Views = ReadonlyMap<string, ReadonlySet<string>>
+
+/** Which requests a limit counts; what is absent doesn't restrict. */
+export interface LimitMatch {
+  readonly role?: string
+  readonly resource?: string
+  readonly action?: string
+  readonly credentials?: 'rejected'
+}
+
+export interface Limit {
+  readonly name: string
+  readonly match: LimitMatch
+  readonly per: 'subject' | 'address'
+  readonly allow: number
+  readonly windowMs: number
+}
+
+export interface Limits {
+  readonly bodyBytes: number
+  readonly page: { readonly default: number; readonly max: number }
+  readonly limits: readonly Limit[]
+}
+
+export interface Policy {
+  readonly roles: ReadonlyMap<string, Role>
+  readonly rules: readonly Rule[]
+  readonly links: readonly RoleLink[]
+  /** By resource. */
+  readonly ownership: ReadonlyMap<string, Ownership>
+  /** By resource. */
+  readonly views: ReadonlyMap<string, Views>
+  readonly limits: Limits
+}
+
+/** One line of blocked.txt; `until` in milliseconds since the epoch. */
+export interface Block {
+  /** Without the prefix `user:`. */
+  readonly id: string
+  readonly until: number | undefined
+}

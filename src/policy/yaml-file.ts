@@ -1,0 +1,134 @@
+/** Strict YAML: one document, unique keys, no aliases or tags, checked by a JSON Schema, with the place of every node. */
+import { Ajv2020, type AnySchemaObject, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
+import { isNode, LineCounter, parseDocument, visit } from 'yaml'
+import { type Diagnostic, type Place, placeAt } from '../problems/diagnostic.ts'
+import type { SourceFile } from './policy-files.ts'
+
+type Path = readonly (string | number)[]
+
+export interface YamlFile<T> {
+  readonly value: T
+  /** A diagnostic about the node at a path. */
+  fault(path: Path, code: string, message: string, hint?: string): Diagnostic
+}
+
+const ajv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true, verbose: true })
+
+type Checked<T> = { readonly value: T } | { readonly errors: readonly ErrorObject[] }
+
+export type Shape<T> = (value: unknown) => Checked<T>
+
+/** Compiles a JSON Schema to a check that tells the value's type. */
+export function shapeOf<T>(schema: AnySchemaObject): Shape<T> {
+  const validate: ValidateFunction<T> = ajv.compile(schema)
+  return (value): Checked<T> => {
+    if (validate(value)) return { value }
+    return { errors: validate.errors ?? [] }
+  }
+}
+
+/** Parses a file; what is wrong goes to `report`, and then there is no value. */
+export function parseYaml<T>(
+  { name, text }: SourceFile,
+  shape: Shape<T>,
+  report: (diagnostic: Diagnostic) => void,
+): YamlFile<T> | undefined {
+  const lines = new LineCounter()
+  const document = parseDocument(text, { uniqueKeys: true, strict: true, merge: false, lineCounter: lines })
+  const fault = (place: Place, code: string, message: string, hint?: string): Diagnostic => ({
+    ...place,
+    code,
+    severity: 'error',
+    message,
+    ...(hint ? { hint } : {}),
+  })
+  const problems = [...document.errors, ...document.warnings]
+  for (const problem of problems) {
+    const [line = '', ...rest] = problem.message.split('\n')
+    const message = line.replace(/ at line \d+, column \d+:?$/, '')
+    report(
+      fault(
+        placeAt(name, text, problem.pos[0]),
+        'yaml-syntax',
+        message,
+        rest.length ? 'see the YAML syntax' : undefined,
+      ),
+    )
+  }
+  if (problems.length > 0) return undefined
+  const place = (path: Path): Place => placeOf(name, text, document, path)
+  const aliases = aliasesOf(document)
+  for (const offset of aliases) {
+    const message = 'aliases (`*name`) are not accepted'
+    report(fault(placeAt(name, text, offset), 'yaml-alias', message, 'write the value out'))
+  }
+  if (aliases.length > 0) return undefined
+  const checked = shape(document.toJS() ?? {})
+  if ('value' in checked) return { value: checked.value, fault: (path, ...rest) => fault(place(path), ...rest) }
+  for (const error of innermost(checked.errors)) {
+    report(fault(place(pathOf(error)), 'yaml-shape', sentence(error)))
+  }
+  return undefined
+}
+
+/** Where the aliases stand. They may refer to themselves, so that a document that has one is never made plain. */
+function aliasesOf(document: ReturnType<typeof parseDocument>): readonly number[] {
+  const offsets: number[] = []
+  visit(document, {
+    Alias: (_key, { range }) => {
+      offsets.push(range?.[0] ?? 0)
+    },
+  })
+  return offsets
+}
+
+/** The node at the path, or the nearest one around it that exists. */
+function placeOf(file: string, text: string, document: ReturnType<typeof parseDocument>, path: Path): Place {
+  for (let length = path.length; length > 0; length--) {
+    const parent = length === 1 ? document.contents : document.getIn(path.slice(0, length - 1), true)
+    const key = keyNode(parent, path[length - 1])
+    if (key !== undefined) return placeAt(file, text, key)
+  }
+  return { file, line: 1, column: 1 }
+}
+
+/** Where a key of a mapping, or an element of a sequence, begins. */
+function keyNode(parent: unknown, key: string | number | undefined): number | undefined {
+  const items = (parent as { items?: readonly unknown[] } | undefined)?.items
+  if (!items) return undefined
+  const found =
+    typeof key === 'number'
+      ? items[key]
+      : (items as { key: unknown }[]).find((pair) => String((pair.key as { value?: unknown })?.value) === key)?.key
+  return isNode(found) ? found.range?.[0] : undefined
+}
+
+function pathOf({ instancePath, params, keyword, propertyName }: ErrorObject): Path {
+  const path = instancePath
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .map((part) => (/^\d+$/.test(part) ? Number(part) : part))
+  if (keyword === 'additionalProperties') return [...path, String(params.additionalProperty)]
+  return propertyName === undefined ? path : [...path, propertyName]
+}
+
+/** Of an `oneOf` only the cases that come near, of `propertyNames` only the inner fault, say what is wrong. */
+function innermost(errors: readonly ErrorObject[]): readonly ErrorObject[] {
+  const inner = errors.filter(({ keyword }) => keyword !== 'propertyNames' && keyword !== 'oneOf')
+  const choices = errors.filter(({ keyword }) => keyword === 'oneOf')
+  const outside = inner.filter(
+    ({ instancePath }) => !choices.some((choice) => instancePath.startsWith(choice.instancePath)),
+  )
+  return [...outside, ...choices]
+}
+
+function sentence({ keyword, params, message, data, propertyName }: ErrorObject): string {
+  if (keyword === 'additionalProperties') return `\`${params.additionalProperty}\` is not known here`
+  if (keyword === 'required') return `\`${params.missingProperty}\` is missing`
+  if (keyword === 'enum')
+    return `must be one of ${(params.allowedValues as unknown[]).map((v) => `\`${v}\``).join(', ')}`
+  if (keyword === 'not') return `\`${propertyName ?? data}\` is a reserved name`
+  if (keyword === 'oneOf') return 'must be a field name, { field, equals: subject.… } or { field, in: [...] }'
+  return `${propertyName ? `the name \`${propertyName}\` ` : ''}${message ?? keyword}`
+}
