@@ -1,0 +1,57 @@
+/** The keys of a key server (JWT_JWKS_URL): kept, asked for again when a key is unknown, and never trusted when weak. */
+import {
+  type CryptoKey,
+  createRemoteJWKSet,
+  customFetch,
+  errors,
+  type FetchImplementation,
+  type JWTVerifyGetKey,
+} from 'jose'
+import { fetchKeys, KeyServerFault } from './fetch-keys.ts'
+import { isWeakRsa } from './weak-rsa.ts'
+
+/** For the whole answer. */
+const TIMEOUT_MS = 3_000
+/** How long after an answer no unknown `kid` makes the server be asked again: anybody can make up a kid. */
+const COOLDOWN_MS = 10_000
+/** How long a key counts after the server took it away. */
+const MAX_AGE_MS = 600_000
+/** How long a fault is answered without asking again: a server in trouble isn't helped by every request of ours. */
+const PAUSE_MS = 1_000
+
+/** Finds a token's key, or throws KeyServerFault (the server's fault) or a JOSEError (the token's). Asks no other URL. */
+export function createKeyServer(url: string): JWTVerifyGetKey {
+  const find = createRemoteJWKSet(new URL(url), {
+    timeoutDuration: TIMEOUT_MS,
+    cooldownDuration: COOLDOWN_MS,
+    cacheMaxAge: MAX_AGE_MS,
+    [customFetch]: pauseAfterFault(fetchKeys),
+  })
+  return async (header, token) => {
+    const key = await find(header, token).catch(rethrow)
+    if (isWeakRsa(key.algorithm)) throw new KeyServerFault('key-server-invalid', new Error('the key is weak'))
+    return key
+  }
+}
+
+function pauseAfterFault(ask: FetchImplementation): FetchImplementation {
+  let fault: unknown
+  let pausedUntil = 0
+  return async (...request) => {
+    if (performance.now() < pausedUntil) throw fault
+    try {
+      return await ask(...request)
+    } catch (error) {
+      fault = error
+      pausedUntil = performance.now() + PAUSE_MS
+      throw error
+    }
+  }
+}
+
+/** A token can name a key that isn't there; a key that is there and can't be imported is the server's doing. */
+function rethrow(error: unknown): CryptoKey {
+  const isTokens = error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys
+  if (isTokens || error instanceof KeyServerFault) throw error
+  throw new KeyServerFault('key-server-invalid', error)
+}

@@ -1,0 +1,41 @@
+/** From the claims of a token that was verified to a caller. */
+import type { Authentication } from './caller.ts'
+import { isClaimableRole, isSubject } from './subject.ts'
+
+/** Claims that say who vouches for what, and the caller's own; the others are attributes. */
+export const NAMED_CLAIMS: ReadonlySet<string> = new Set(['iss', 'sub', 'aud', 'exp', 'nbf', 'iat', 'jti', 'roles'])
+
+/** Seconds since 1970 of the last moment that a Date can be (ECMA-262, "Time Values"). */
+const LAST_MOMENT = 8_640_000_000_000
+
+/** A caller, or `rejected` when a claim is not of the form that callers have. */
+export function readClaims(claims: Readonly<Record<string, unknown>>): Authentication {
+  const { sub, exp, roles = [] } = claims
+  if (!isMoment(exp)) return invalid('unusable exp')
+  if (!isSubject(sub)) return invalid('unusable sub')
+  if (!isStringList(roles)) return invalid('roles is not a list of strings')
+  const caller = { id: sub, roles: Object.freeze(roles.filter(isClaimableRole)), claims: attributesOf(claims) }
+  return { kind: 'caller', caller: Object.freeze(caller) }
+}
+
+/** JSON can say 1e999, which is Infinity: a token that never ends. */
+function isMoment(value: unknown): boolean {
+  return typeof value === 'number' && value <= LAST_MOMENT
+}
+
+function isStringList(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string')
+}
+
+/** Without a prototype, so that a policy that asks for the attribute `constructor` finds none. */
+function attributesOf(claims: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const attributes = Object.create(null)
+  for (const [name, value] of Object.entries(claims)) {
+    if (!NAMED_CLAIMS.has(name)) attributes[name] = value
+  }
+  return Object.freeze(attributes)
+}
+
+function invalid(reason: string): Authentication {
+  return { kind: 'rejected', code: 'token-invalid', reason }
+}

@@ -1,0 +1,47 @@
+/** Reads a JSON object that every reader reads alike: valid UTF-8, no name twice in an object, no broken characters. */
+
+/** Deeper than any claim; code that walks a claim by calling itself must not be brought down by one. */
+const MAX_DEPTH = 32
+
+/** In text that JSON.parse took, these are all strings (those before a colon are names) and brackets. */
+const TOKENS = /("(?:[^"\\]|\\.)*")(\s*:)?|[{}[\]]/g
+
+/** Undefined for anything else. A member `__proto__` is a member like any other. */
+export function readStrictObject(bytes: Uint8Array): Readonly<Record<string, unknown>> | undefined {
+  const value = parse(bytes)
+  return value !== undefined && isObject(value.parsed) && readsAlike(value.text) ? value.parsed : undefined
+}
+
+function parse(bytes: Uint8Array): { readonly text: string; readonly parsed: unknown } | undefined {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+    return { text, parsed: JSON.parse(text) }
+  } catch {
+    return undefined
+  }
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** RFC 8259 section 4 leaves names that stand twice to chance, and section 8.2 lone surrogates. */
+function readsAlike(text: string): boolean {
+  const open: Set<string>[] = []
+  for (const [token, literal, colon] of text.matchAll(TOKENS)) {
+    if (token === '{' || token === '[') open.push(new Set())
+    else if (token === '}' || token === ']') open.pop()
+    else if (literal !== undefined && !isFit(JSON.parse(literal), colon && open.at(-1))) return false
+    if (open.length > MAX_DEPTH) return false
+  }
+  return true
+}
+
+/** `names` are the names before this one in the same object; undefined where the string is a value. */
+function isFit(string: string, names: Set<string> | '' | undefined): boolean {
+  if (!string.isWellFormed()) return false
+  if (!names) return true
+  const isNew = !names.has(string)
+  names.add(string)
+  return isNew
+}

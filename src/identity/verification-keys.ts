@@ -1,0 +1,69 @@
+/** The keys that tokens are verified with: the embedded one, a configured public key, or a key server's. */
+import { errors, type JWTVerifyGetKey } from 'jose'
+import { type EmbeddedKey, KeyError } from './embedded-key.ts'
+import { createKeyServer } from './key-server.ts'
+import { openPublicKey } from './public-key.ts'
+
+export type KeySource =
+  | { readonly kind: 'embedded'; readonly key: EmbeddedKey }
+  /** PEM (SPKI) or JWK text. */
+  | { readonly kind: 'public-key'; readonly text: string }
+  /** The only URL that is ever fetched. */
+  | { readonly kind: 'jwks'; readonly url: string }
+
+interface VerificationKeys {
+  readonly find: JWTVerifyGetKey
+  /** What the keys can be used for; JWT_ALGORITHMS can only narrow it. */
+  readonly possibleAlgorithms: readonly string[]
+  /** Other machines have other clocks. */
+  readonly clockToleranceSeconds: number
+}
+
+const OTHER_CLOCK_SECONDS = 5
+
+const ASYMMETRIC = ['EdDSA', 'Ed25519', 'ES256', 'ES384', 'ES512', 'PS256', 'PS384', 'PS512', 'RS256', 'RS384', 'RS512']
+
+/** Throws KeyError for a key that is no key, or weak. */
+export function openVerificationKeys(source: KeySource): VerificationKeys {
+  switch (source.kind) {
+    case 'embedded':
+      return { find: ownKeys([source.key]), possibleAlgorithms: ['EdDSA'], clockToleranceSeconds: 0 }
+    case 'public-key': {
+      const { key, algorithms } = openPublicKey(source.text)
+      return {
+        find: async () => key,
+        possibleAlgorithms: algorithms,
+        clockToleranceSeconds: OTHER_CLOCK_SECONDS,
+      }
+    }
+    case 'jwks':
+      return {
+        find: createKeyServer(source.url),
+        possibleAlgorithms: ASYMMETRIC,
+        clockToleranceSeconds: OTHER_CLOCK_SECONDS,
+      }
+  }
+}
+
+/** Throws KeyError for anything but some of the possible ones: with HMAC a public key would be a shared secret. */
+export function chooseAlgorithms(
+  { possibleAlgorithms }: VerificationKeys,
+  configured: readonly string[] = possibleAlgorithms,
+): readonly string[] {
+  const possible = possibleAlgorithms.join(', ')
+  if (configured.length === 0) throw new KeyError(`JWT_ALGORITHMS is empty; with this key it is a list of ${possible}`)
+  const wrong = configured.find((algorithm) => !possibleAlgorithms.includes(algorithm))
+  if (wrong === undefined) return configured
+  throw new KeyError(`JWT_ALGORITHMS can't have ${JSON.stringify(wrong)}; with this key it is a list of ${possible}`)
+}
+
+/** By `kid`, which the tokens made here always have. A list, because a key that rotated away verifies for a while. */
+function ownKeys(keys: readonly EmbeddedKey[]): JWTVerifyGetKey {
+  // A map, because in an object a kid `__proto__` would find something.
+  const byKid = new Map<unknown, EmbeddedKey>(keys.map((key) => [key.kid, key]))
+  return async ({ kid }) => {
+    const found = byKid.get(kid)
+    if (!found) throw new errors.JWKSNoMatchingKey()
+    return found.publicKey
+  }
+}
