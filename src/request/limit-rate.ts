@@ -1,0 +1,125 @@
+/** Counts a request against every limit of limits.yaml that matches it: by address, and by subject where there is one. */
+import type { Authentication } from '../identity/caller.ts'
+import type { Admission, Limiter, Quota, QuotaState } from '../limits/limiter.ts'
+import type { ActivePolicy } from '../policy/live-policy.ts'
+import type { Limit } from '../policy/policy.ts'
+import { Problem } from '../problems/problem.ts'
+import type { Match } from './match-route.ts'
+
+export interface RateLimiting {
+  readonly headers: Readonly<Record<string, string>>
+}
+
+export interface RateLimiter {
+  /** Throws quota-exceeded for an address known to be over, so that its token isn't even verified. */
+  refuseKnownOver(policy: ActivePolicy, address: string, hasCredentials: boolean): void
+  /** Throws quota-exceeded; else the headers of a limited response. */
+  limitRate(policy: ActivePolicy, request: LimitedRequest): Promise<RateLimiting>
+}
+
+interface LimitedRequest {
+  readonly address: string
+  readonly authentication: Authentication
+  readonly match: Match
+}
+
+/** An address that was refused, until when (ms of `now`), by which policy, and by which limit. */
+interface Over {
+  readonly until: number
+  readonly revision: string
+  readonly limit: Limit
+}
+
+/** As many refused addresses as are remembered; a flood from more makes the oldest forgotten, not the server larger. */
+const REMEMBERED = 10_000
+
+export function createRateLimiter(limiter: Limiter, now: () => number = () => performance.now()): RateLimiter {
+  const over = new Map<string, Over>()
+
+  const remember = (address: string, entry: Over) => {
+    over.delete(address)
+    over.set(address, entry)
+    const oldest = over.keys().next().value
+    if (over.size > REMEMBERED && oldest !== undefined) over.delete(oldest)
+  }
+
+  return {
+    refuseKnownOver(policy, address, hasCredentials) {
+      const known = over.get(address)
+      if (!known) return
+      if (known.revision !== policy.revision || known.until <= now()) {
+        over.delete(address)
+        return
+      }
+      if (known.limit.match.credentials === 'rejected' && !hasCredentials) return
+      const resetMs = known.until - now()
+      throw refusal([known.limit], [{ name: known.limit.name, remaining: 0, resetMs, exceeded: true }], resetMs)
+    },
+
+    async limitRate(policy, request) {
+      const limits = policy.snapshot.limits.limits.filter((limit) => counts(limit, policy, request))
+      if (limits.length === 0) return { headers: {} }
+      const admission = await limiter.admit(limits.map((limit) => quotaOf(limit, request)))
+      if (admission.admitted) return { headers: headersOf(limits, admission.quotas) }
+      const barring = limits.find((limit, i) => admission.quotas[i]?.exceeded && barsAddress(limit))
+      if (barring) {
+        const until = now() + admission.retryAfterMs
+        remember(request.address, { until, revision: policy.revision, limit: barring })
+      }
+      throw refusal(limits, admission.quotas, admission.retryAfterMs)
+    },
+  }
+}
+
+/** Whether being over this limit bars every request of the address (with credentials, for rejected ones). */
+function barsAddress({ per, match }: Limit): boolean {
+  const others = match.role ?? match.resource ?? match.action
+  return per === 'address' && others === undefined
+}
+
+function counts({ match, per }: Limit, policy: ActivePolicy, request: LimitedRequest): boolean {
+  const { authentication } = request
+  const caller = authentication.kind === 'caller' ? authentication.caller : undefined
+  if (per === 'subject' && !caller) return false
+  if (match.credentials === 'rejected' && authentication.kind !== 'rejected') return false
+  if (match.role !== undefined && !holdsRole(match.role, policy, authentication)) return false
+  if (match.resource === undefined && match.action === undefined) return true
+  if (request.match.kind !== 'route') return false
+  const { route, endpoint } = request.match
+  return (match.resource ?? route.resource) === route.resource && (match.action ?? endpoint.action) === endpoint.action
+}
+
+function holdsRole(role: string, { snapshot }: ActivePolicy, authentication: Authentication): boolean {
+  if (role === 'everyone') return true
+  if (authentication.kind === 'caller') return snapshot.subjectOf(authentication.caller).roles.has(role)
+  return role === 'anonymous'
+}
+
+function quotaOf({ name, per, allow, windowMs }: Limit, { address, authentication }: LimitedRequest): Quota {
+  const subject = authentication.kind === 'caller' ? authentication.caller.id : ''
+  return { name, key: per === 'subject' ? `${name}:s:${subject}` : `${name}:a:${address}`, allow, windowMs }
+}
+
+/** RFC 9110 section 10.2.3 counts whole seconds; rounding up never invites a client too early. */
+function refusal(limits: readonly Limit[], quotas: Admission['quotas'], retryAfterMs: number): Problem {
+  const violated = quotas.filter(({ exceeded }) => exceeded).map(({ name }) => name)
+  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000))
+  return new Problem('quota-exceeded', `Too many requests; try again in ${seconds} s.`, {
+    headers: { ...headersOf(limits, quotas), 'Retry-After': String(seconds) },
+    members: { 'violated-policies': violated },
+  })
+}
+
+/**
+ * draft-ietf-httpapi-ratelimit-headers; the one place that knows its form. A limiter may count a request a little longer
+ * than the window that `w` promises, but `t` doesn't say more than `w`.
+ */
+function headersOf(limits: readonly Limit[], quotas: readonly QuotaState[]): Record<string, string> {
+  const windows = new Map(limits.map(({ name, windowMs }) => [name, Math.ceil(windowMs / 1000)]))
+  const policy = limits.map(({ name, allow }) => `"${name}";q=${allow};w=${windows.get(name)}`)
+  const state = quotas.map(({ name, remaining, resetMs }) => {
+    const seconds = Math.min(Math.ceil(resetMs / 1000), windows.get(name) ?? Number.POSITIVE_INFINITY)
+    return `"${name}";r=${remaining};t=${seconds}`
+  })
+  return { 'RateLimit-Policy': policy.join(', '), RateLimit: state.join(', ') }
+}

@@ -1,0 +1,41 @@
+/** Which route a request is for. What nothing accepts is a value: later stages answer it. */
+import Router from '@koa/router'
+import type { Problem } from '../problems/problem.ts'
+import type { Endpoint, Method, Route } from '../resources/resource.ts'
+import { decode, type Target } from './request-target.ts'
+
+export interface RouteMatch {
+  readonly kind: 'route'
+  readonly route: Route
+  readonly endpoint: Endpoint
+  /** The path's `{id}`, decoded; undefined where the path has none. */
+  readonly id: string | undefined
+}
+
+export type Match =
+  | RouteMatch
+  | { readonly kind: 'malformed'; readonly problem: Problem }
+  | { readonly kind: 'unknown-path' }
+  | { readonly kind: 'unaccepted-method'; readonly route: Route }
+
+export type RouteMatcher = (method: string, target: Target) => Match
+
+type Layer = Router['stack'][number]
+
+/** Strict and case-sensitive, so the route that is authorized is the route that runs; everything else is unknown. */
+export function createRouteMatcher(routes: readonly Route[]): RouteMatcher {
+  const router = new Router({ strict: true, sensitive: true })
+  const byLayer = new Map<Layer, Route>()
+  for (const route of routes) {
+    const path = route.path.replace('{id}', ':id').replace('*', '\\*')
+    byLayer.set(router.register(path, [...route.endpoints.keys()], () => undefined) as Layer, route)
+  }
+  return (method, { path }) => {
+    const layer = router.match(path, method).path[0]
+    const route = layer && byLayer.get(layer)
+    if (!layer || !route) return { kind: 'unknown-path' }
+    const endpoint = route.endpoints.get(method as Method)
+    if (!endpoint) return { kind: 'unaccepted-method', route }
+    return { kind: 'route', route, endpoint, id: decode(layer.captures(path)[0] ?? '') || undefined }
+  }
+}

@@ -1,0 +1,67 @@
+/** Prometheus metrics: what the program counts, by name. */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+
+export interface RequestObservation {
+  readonly method: string
+  /** The route's path, or `unknown`: never what a client sent, which would make labels without end. */
+  readonly route: string
+  readonly status: number
+  readonly seconds: number
+}
+
+export interface Metrics {
+  observeRequest(observation: RequestObservation): void
+  policyActivated(revision: string): void
+  policyFailed(): void
+  limiterState(state: 'ok' | 'degraded'): void
+  /** The text that Prometheus scrapes. */
+  text(): Promise<string>
+  readonly contentType: string
+}
+
+export function createMetrics(): Metrics {
+  const registers = [new Registry()] as const
+  const [registry] = registers
+  collectDefaultMetrics({ register: registry, prefix: 'sallyport_' })
+  const duration = new Histogram({
+    name: 'sallyport_request_duration_seconds',
+    help: 'Time from the request to the end of its handling',
+    labelNames: ['method', 'route', 'status'],
+    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
+    registers: [...registers],
+  })
+  const revision = new Gauge({
+    name: 'sallyport_policy_info',
+    help: 'The policy revision in force, as a label',
+    labelNames: ['revision'],
+    registers: [...registers],
+  })
+  const activated = new Gauge({
+    name: 'sallyport_policy_activated_timestamp_seconds',
+    help: 'When the policy in force took over',
+    registers: [...registers],
+  })
+  const failures = new Counter({
+    name: 'sallyport_policy_load_failures_total',
+    help: 'Policy files that were refused; the policy before them stayed in force',
+    registers: [...registers],
+  })
+  const degraded = new Gauge({
+    name: 'sallyport_limiter_degraded',
+    help: '1 while Redis is lost and each instance counts its share for itself',
+    registers: [...registers],
+  })
+  return {
+    observeRequest: ({ method, route, status, seconds }) =>
+      duration.observe({ method, route, status: String(status) }, seconds),
+    policyActivated: (name) => {
+      revision.reset()
+      revision.set({ revision: name }, 1)
+      activated.setToCurrentTime()
+    },
+    policyFailed: () => failures.inc(),
+    limiterState: (state) => degraded.set(state === 'degraded' ? 1 : 0),
+    text: () => registry.metrics(),
+    contentType: registry.contentType,
+  }
+}

@@ -1,0 +1,127 @@
+/** The path of one request, in order. Every stage is a function in a file of its own; this is the list of them. */
+import { randomUUID } from 'node:crypto'
+import type { Context, Middleware } from 'koa'
+import type { Logger } from 'pino'
+import { authenticate } from '../identity/authenticate.ts'
+import type { TokenVerifier } from '../identity/caller.ts'
+import { readCredentials } from '../identity/read-credentials.ts'
+import type { ActivePolicy } from '../policy/live-policy.ts'
+import { Problem } from '../problems/problem.ts'
+import { handle, type Input } from '../routes/handle.ts'
+import type { Outcome } from '../routes/outcome.ts'
+import type { Asking, Services } from '../routes/services.ts'
+import { StaleObject } from '../store/contract.ts'
+import { authorize, type Gate } from './authorize.ts'
+import type { ClientAddress } from './client-address.ts'
+import type { RateLimiter } from './limit-rate.ts'
+import type { RouteMatcher } from './match-route.ts'
+import type { Metrics } from './metrics.ts'
+import { presentOutcome, presentProblem } from './present.ts'
+import { problemOf } from './problem-boundary.ts'
+import { type Exchange, record } from './record.ts'
+import { refuseMalformed } from './refuse-malformed.ts'
+import { type Asked, refuseUnanswerable } from './refuse-unanswerable.ts'
+import { readTarget, type Target } from './request-target.ts'
+import { validate } from './validate.ts'
+
+export interface Parts {
+  readonly gate: Gate
+  readonly services: Services
+  readonly policy: () => ActivePolicy
+  readonly verifier: TokenVerifier
+  readonly rateLimiter: RateLimiter
+  readonly matchRoute: RouteMatcher
+  readonly clientAddress: ClientAddress
+  readonly log: Logger
+  readonly metrics: Metrics
+  readonly draining: () => boolean
+}
+
+/** How often a write is decided anew when the object changed between the decision and the write. */
+const ATTEMPTS = 8
+
+export function createPipeline(parts: Parts): Middleware {
+  return async (ctx) => {
+    const started = performance.now()
+    const policy = parts.policy()
+    const exchange: Exchange = { requestId: randomUUID(), method: ctx.method, revision: policy.revision }
+    ctx.set({ 'Policy-Revision': policy.revision, Vary: 'Authorization, Accept', 'Cache-Control': 'private, no-cache' })
+    try {
+      exchange.outcome = await answer(parts, policy, ctx, exchange)
+      presentOutcome(ctx, exchange.outcome)
+    } catch (error) {
+      const { authentication } = exchange
+      exchange.problem = problemOf(error, authentication?.kind === 'caller' ? authentication.caller : undefined)
+      presentProblem(ctx, exchange.problem, exchange.requestId)
+    }
+    record(parts, exchange, (performance.now() - started) / 1000)
+  }
+}
+
+async function answer(parts: Parts, policy: ActivePolicy, ctx: Context, exchange: Exchange): Promise<Outcome> {
+  refuseMalformed(ctx.req)
+  refuseDraining(parts, ctx)
+  const target = readTarget(ctx.req.url ?? '')
+  exchange.match = parts.matchRoute(ctx.method, target)
+  exchange.address = parts.clientAddress(ctx.req)
+  const credentials = readCredentials(ctx.req.rawHeaders)
+  parts.rateLimiter.refuseKnownOver(policy, exchange.address, credentials.kind !== 'none')
+  const authentication = await authenticate(parts.verifier, credentials)
+  exchange.authentication = authentication
+  const { address, match } = exchange
+  const { headers } = await parts.rateLimiter.limitRate(policy, { address, authentication, match })
+  ctx.set(headers)
+  const asked = refuseUnanswerable(match, authentication)
+  return decideAndHandle(parts, { policy, ctx, exchange, asked, target })
+}
+
+interface Answerable {
+  readonly policy: ActivePolicy
+  readonly ctx: Context
+  readonly exchange: Exchange
+  readonly asked: Asked
+  readonly target: Target
+}
+
+/** Authorize, validate, handle; once more when another write came between the decision and this one. */
+async function decideAndHandle(parts: Parts, answerable: Answerable): Promise<Outcome> {
+  const { policy, ctx, exchange, asked, target } = answerable
+  const { match } = asked
+  const asking = askingOf(parts, answerable)
+  let input: Input | undefined
+  for (let attempt = 1; ; attempt++) {
+    exchange.decision = await authorize(parts.gate, policy, asked)
+    input ??= await validate(ctx, { match, target, limits: policy.snapshot.limits }, exchange.decision)
+    try {
+      return await handle(parts.services, asking, exchange.decision, input)
+    } catch (error) {
+      if (!(error instanceof StaleObject) || attempt === ATTEMPTS) throw error
+    }
+  }
+}
+
+function askingOf({ gate }: Parts, { policy, ctx, asked: { match, caller }, target }: Answerable): Asking {
+  const { route, endpoint } = match
+  const resource = gate.resources.byName.get(route.resource)
+  if (!resource) throw new Error(`no schema declares ${route.resource}`)
+  const relation = policy.snapshot.ownershipOf(resource.name)?.relations.get('owner')
+  const field =
+    relation?.kind === 'caller' && relation.attribute === 'id' ? resource.fields.get(relation.field) : undefined
+  return {
+    method: ctx.method as Asking['method'],
+    route,
+    endpoint,
+    resource,
+    caller,
+    owner: field && !field.readOnly ? { name: field.name, list: field.list } : undefined,
+    path: target.path,
+    query: target.query,
+  }
+}
+
+/** Requests in flight end; what comes after them on a connection that is still open is refused. */
+function refuseDraining({ draining }: Parts, ctx: Context): void {
+  if (!draining()) return
+  ctx.set('Connection', 'close')
+  throw new Problem('draining', 'The server is shutting down; try again.', { headers: { 'Retry-After': '1' } })
+}

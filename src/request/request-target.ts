@@ -1,0 +1,32 @@
+/** The request target (RFC 9112 section 3.2) as a raw path and a raw query; nothing is decoded or normalised here. */
+import { Problem } from '../problems/problem.ts'
+
+/** Longer than any URL that the routes can need; Node's parser stops everything at its header limit. */
+const MAX_URL_LENGTH = 8192
+
+export interface Target {
+  /** Percent-encoded, as sent; `*` for OPTIONS *. */
+  readonly path: string
+  /** Without the question mark; empty when there is none. */
+  readonly query: string
+}
+
+/** A faulty target is a value: the rate limits come before any answer. */
+export function readTarget(url: string): Target | Problem {
+  if (url.length > MAX_URL_LENGTH) return new Problem('url-too-long', `A URL has at most ${MAX_URL_LENGTH} characters.`)
+  // A server must accept the absolute form (RFC 9112 section 3.2.2); its path counts as if it had come alone.
+  const { path = '', query = '' } =
+    /^(?:https?:\/\/[^/?#]+)?(?<path>\/[^?#]*|\*)(?:\?(?<query>[^#]*))?$/i.exec(url)?.groups ?? {}
+  if (path === '') return new Problem('invalid-path', 'The request target is not a path.')
+  if (decode(path) === undefined) return new Problem('invalid-path', 'The path has faulty percent-encoding.')
+  return { path, query }
+}
+
+/** Percent-decoding; undefined for what isn't well-formed UTF-8. */
+export function decode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}

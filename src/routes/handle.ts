@@ -1,0 +1,46 @@
+/** Runs the handler that a decision and an input call for. Handlers are thin: what they may do is decided already. */
+import type { Decision } from '../policy/decision.ts'
+import type { Json, Route } from '../resources/resource.ts'
+import { createObject } from './create-object.ts'
+import { deleteObject } from './delete-object.ts'
+import { listObjects } from './list-objects.ts'
+import type { Outcome } from './outcome.ts'
+import { readObject } from './read-object.ts'
+import { redirect } from './redirect.ts'
+import { reportHealth } from './report-health.ts'
+import type { Asking, Services } from './services.ts'
+import { showOptions } from './show-options.ts'
+import { replaceObject, updateObject } from './write-object.ts'
+
+export type Input =
+  | { readonly kind: 'nothing' }
+  | { readonly kind: 'page'; readonly limit: number; readonly cursor: string | undefined }
+  | { readonly kind: 'body'; readonly body: Readonly<Record<string, Json>> }
+
+/** Throws what the store throws, Denied, and Problem. */
+export async function handle(services: Services, asking: Asking, decision: Decision, input: Input): Promise<Outcome> {
+  const { operation } = asking.endpoint
+  if (decision.kind === 'list' && input.kind === 'page') return listObjects(services, asking, decision, input)
+  if (decision.kind === 'read') return readObject(decision)
+  if (decision.kind === 'delete') return deleteObject(services, decision)
+  if (decision.kind === 'create' && input.kind === 'body') return createObject(services, asking, decision, input.body)
+  if (decision.kind === 'update' && input.kind === 'body') {
+    const write = operation === 'replace' ? replaceObject : updateObject
+    return write(services, asking, decision, input.body)
+  }
+  if (decision.kind === 'route') return handleRoute(services, asking, decision.fields)
+  throw new Error(`no handler for ${operation} with ${decision.kind} and ${input.kind}`)
+}
+
+async function handleRoute(services: Services, asking: Asking, fields: ReadonlySet<string>): Promise<Outcome> {
+  const { route, endpoint } = asking
+  if (endpoint.operation === 'options') return showOptions(route)
+  if (route.redirect) return redirect(route.redirect, asking)
+  return builtIn(route)(services, fields)
+}
+
+function builtIn(route: Route): (services: Services, fields: ReadonlySet<string>) => Promise<Outcome> {
+  if (route.path === '/livez') return reportHealth.live
+  if (route.path === '/readyz') return reportHealth.ready
+  throw new Error(`no handler for ${route.path}`)
+}

@@ -1,0 +1,14 @@
+/** What a handler hands to the stage that presents it. */
+import type { Json } from '../resources/resource.ts'
+import type { Evidence } from '../store/permit.ts'
+
+export interface Outcome {
+  readonly status: 200 | 201 | 204 | 301 | 302 | 307 | 308
+  readonly headers: Readonly<Record<string, string>>
+  /** Undefined for an answer without a body. */
+  readonly body: Json | undefined
+  /** What a write rested on, where that is known only now. */
+  readonly evidence?: Evidence
+  /** The object that was made. */
+  readonly objectId?: string
+}

@@ -1,0 +1,32 @@
+/** What handlers work with, and what they are told of the request. */
+import type { Caller } from '../identity/caller.ts'
+import type { Endpoint, Method, Resource, Route } from '../resources/resource.ts'
+import type { Store } from '../store/contract.ts'
+import type { OwnerField } from './propose.ts'
+
+/** Whether a part of the server can do its work: `degraded` answers, but not as well as it should. */
+export interface Check {
+  readonly status: 'ok' | 'degraded' | 'unavailable'
+  readonly detail?: string
+}
+
+export interface Services {
+  readonly store: Store
+  readonly now: () => Date
+  /** Each part of the server by name, asked afresh. */
+  readonly checks: () => Promise<Readonly<Record<string, Check>>>
+}
+
+export interface Asking {
+  readonly method: Method
+  readonly route: Route
+  readonly endpoint: Endpoint
+  readonly resource: Resource
+  /** Undefined without credentials. */
+  readonly caller: Caller | undefined
+  /** The field that names an object's owner, where ownership.yaml relates one by the caller's id. */
+  readonly owner: OwnerField | undefined
+  /** The path's `{id}`, as sent. */
+  readonly path: string
+  readonly query: string
+}
