@@ -1,0 +1,14 @@
+#!/usr/bin/env node
+// Plain JavaScript that an old Node can still read, so that it can say that it is too old.
+import { existsSync } from 'node:fs'
+
+const OLDEST = 24
+
+if (Number(process.versions.node.split('.')[0]) < OLDEST) {
+  process.stderr.write(`sallyport needs Node ${OLDEST} or newer; this is Node ${process.versions.node}\n`)
+  process.exit(2)
+}
+
+// A checkout runs its sources; the published package has only what was built.
+const source = new URL('../src/main.ts', import.meta.url)
+await import(existsSync(source) ? source.href : new URL('../dist/main.js', import.meta.url).href)

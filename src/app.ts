@@ -1,0 +1,209 @@
+/** The composition root: the only file that knows every folder. Opens the parts, listens, and closes them in order. */
+import { once } from 'node:events'
+import { mkdir } from 'node:fs/promises'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import Koa from 'koa'
+import type { Logger } from 'pino'
+import { type Config, ConfigError } from './config.ts'
+import { claimForDemo, claimForProduction } from './demo/seed-demo.ts'
+import type { TokenVerifier } from './identity/caller.ts'
+import { createLimiter } from './limits/create-limiter.ts'
+import type { Limiter } from './limits/limiter.ts'
+import { LivePolicy, type PolicyEvent } from './policy/live-policy.ts'
+import { watchPolicy } from './policy/watch-policy.ts'
+import { createClientAddress } from './request/client-address.ts'
+import { createHttpServer, type ServerTimeouts } from './request/http-server.ts'
+import { createRateLimiter } from './request/limit-rate.ts'
+import { createRouteMatcher } from './request/match-route.ts'
+import { createMetrics, type Metrics } from './request/metrics.ts'
+import { createPipeline } from './request/pipeline.ts'
+import { loadResources } from './resources/load-resources.ts'
+import type { Resources } from './resources/resource.ts'
+import type { Check } from './routes/services.ts'
+import type { Seeding, Store } from './store/contract.ts'
+import { openSqlite } from './store/sqlite.ts'
+
+export interface App {
+  /** Where clients reach it. */
+  readonly url: string
+  readonly adminUrl: string
+  readonly resources: Resources
+  readonly store: Store
+  readonly seeding: Seeding
+  readonly policy: LivePolicy
+  /** Lets requests in flight end (for at most ten seconds), refuses new ones, and closes every part. */
+  drain(): Promise<void>
+}
+
+export interface AppOptions {
+  readonly config: Config
+  readonly verifier: TokenVerifier
+  readonly log: Logger
+  readonly now?: () => Date
+  readonly timeouts?: ServerTimeouts
+}
+
+const DRAIN_MS = 10_000
+
+/** Throws FileError, ConfigError, DemoRefused, or what the store and the sockets throw. */
+export async function startApp({ config, verifier, log, now = () => new Date(), timeouts }: AppOptions): Promise<App> {
+  const closing: (() => unknown)[] = []
+  const close = async () => {
+    for (const part of closing.splice(0).reverse()) await part()
+  }
+  try {
+    const metrics = createMetrics()
+    const resources = await loadResources(config.schemas)
+    const policy = await LivePolicy.open(config.policies, resources, (event) => tellPolicy(event, log, metrics))
+    metrics.policyActivated(policy.active.revision)
+    closing.push(await watchPolicy(policy))
+    const { store, seeding } = await openStore(config, resources, policy, now)
+    closing.push(() => store.close())
+    await (config.demo ? claimForDemo(seeding, resources) : claimForProduction(seeding))
+    const limiter = await openLimiter(config, log, metrics)
+    closing.push(() => limiter.close())
+
+    let draining = false
+    const checks = () => checkParts({ store, policy, limiter, draining: () => draining })
+    const koa = new Koa()
+    koa.on('error', (error) => log.error({ err: error }, 'response failed'))
+    koa.use(
+      createPipeline({
+        gate: { resources, store, now: () => now().getTime() },
+        services: { store, now, checks },
+        policy: () => policy.active,
+        verifier,
+        rateLimiter: createRateLimiter(limiter),
+        matchRoute: createRouteMatcher(resources.routes),
+        clientAddress: createClientAddress(config.trustProxy),
+        log,
+        metrics,
+        draining: () => draining,
+      }),
+    )
+    const server = createHttpServer(koa.callback(), timeouts)
+    closing.push(() => server.closeAllConnections())
+    const url = await listen(server, config.host, { name: 'PORT', port: config.port })
+    const admin = createAdminServer(metrics)
+    closing.push(() => admin.close())
+    const adminUrl = await listen(admin, config.host, { name: 'ADMIN_PORT', port: config.adminPort })
+
+    const drain = async () => {
+      draining = true
+      await Promise.race([closeServer(server), after(DRAIN_MS)])
+      await close()
+    }
+    return { url, adminUrl, resources, store, seeding, policy, drain }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+function tellPolicy(event: PolicyEvent, log: Logger, metrics: Metrics): void {
+  if (event.kind === 'activated') {
+    metrics.policyActivated(event.revision)
+    log.info({ revision: event.revision, previous: event.previous }, 'policy activated')
+    return
+  }
+  metrics.policyFailed()
+  log.error({ err: event.error }, 'policy refused; the one before stays in force')
+}
+
+async function openStore(
+  config: Config,
+  resources: Resources,
+  policy: LivePolicy,
+  now: () => Date,
+): Promise<{ store: Store; seeding: Seeding }> {
+  await mkdir(config.dataDirectory, { recursive: true, mode: 0o700 })
+  return openSqlite({ file: config.databaseFile, resources, now, indexFields: comparedFields(resources, policy) })
+}
+
+/** The fields that relations compare with the caller: lists look objects up by them. */
+function comparedFields({ byName }: Resources, { active }: LivePolicy): ReadonlyMap<string, readonly string[]> {
+  return new Map(
+    [...byName.keys()].map((name) => [
+      name,
+      [...(active.snapshot.ownershipOf(name)?.relations.values() ?? [])]
+        .filter(({ kind }) => kind === 'caller')
+        .map(({ field }) => field),
+    ]),
+  )
+}
+
+function openLimiter({ redisUrl, limitInstances }: Config, log: Logger, metrics: Metrics): Promise<Limiter> {
+  metrics.limiterState('ok')
+  return createLimiter({
+    ...(redisUrl === undefined ? {} : { redisUrl }),
+    instances: limitInstances,
+    observe: (event) => {
+      metrics.limiterState(event.kind === 'lost' ? 'degraded' : 'ok')
+      if (event.kind === 'lost') log.error({ err: event.cause }, 'redis lost: rate limits are counted in this process')
+      else log.info('redis regained: rate limits are shared again')
+    },
+  })
+}
+
+interface Checked {
+  readonly store: Store
+  readonly policy: LivePolicy
+  readonly limiter: Limiter
+  readonly draining: () => boolean
+}
+
+async function checkParts({ store, policy, limiter, draining }: Checked): Promise<Record<string, Check>> {
+  const answers = await store.ping().then(
+    () => true,
+    () => false,
+  )
+  return {
+    server: draining() ? { status: 'unavailable', detail: 'shutting down' } : { status: 'ok' },
+    store: answers ? { status: 'ok' } : { status: 'unavailable' },
+    policy: policy.fault
+      ? { status: 'degraded', detail: 'the files were refused; the policy before them is in force' }
+      : { status: 'ok' },
+    limiter:
+      limiter.state() === 'ok' ? { status: 'ok' } : { status: 'degraded', detail: 'redis is lost; limits are local' },
+  }
+}
+
+function createAdminServer(metrics: Metrics): Server {
+  return createServer(async (request, response) => {
+    if (request.method !== 'GET' || request.url !== '/metrics') {
+      response.writeHead(404).end()
+      return
+    }
+    const text = await metrics.text()
+    response.writeHead(200, { 'Content-Type': metrics.contentType }).end(text)
+  })
+}
+
+async function listen(
+  server: Server,
+  host: string,
+  { name, port }: { readonly name: string; readonly port: number },
+): Promise<string> {
+  server.listen(port, host)
+  try {
+    await once(server, 'listening')
+  } catch (error) {
+    throw new ConfigError(`${name} ${port} of ${host} can't be listened on (${(error as NodeJS.ErrnoException).code})`)
+  }
+  const { address, port: bound, family } = server.address() as AddressInfo
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`
+}
+
+function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve())
+    server.closeIdleConnections()
+  })
+}
+
+function after(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, milliseconds).unref()
+  })
+}

@@ -1,0 +1,160 @@
+/** Environment and flags -> one frozen configuration. A bad value stops the start with a sentence that names it. */
+import { readFileSync } from 'node:fs'
+import { isIP } from 'node:net'
+import ipaddr from 'ipaddr.js'
+
+export type KeySource =
+  | { readonly kind: 'embedded' }
+  | { readonly kind: 'public-key'; readonly pem: string }
+  | { readonly kind: 'jwks'; readonly url: string }
+
+export interface Config {
+  readonly host: string
+  readonly port: number
+  /** Where Prometheus scrapes. */
+  readonly adminPort: number
+  readonly demo: boolean
+  readonly dataDirectory: string
+  /** The SQLite file. */
+  readonly databaseFile: string
+  readonly policies: string
+  readonly schemas: string
+  readonly redisUrl: string | undefined
+  /** How many instances share a limit while Redis is lost. */
+  readonly limitInstances: number
+  /** CIDRs of proxies whose X-Forwarded-For counts. */
+  readonly trustProxy: readonly string[]
+  readonly tokens: {
+    readonly keys: KeySource
+    readonly issuer: string
+    readonly audience: string
+    /** Undefined for the default of the kind of key. */
+    readonly algorithms: readonly string[] | undefined
+  }
+  readonly logLevel: string
+}
+
+/** Flags win over the environment. */
+export interface Flags {
+  readonly demo?: boolean
+  readonly port?: string
+  readonly policies?: string
+  readonly schemas?: string
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Its message is one sentence that names the variable, the value and what is accepted. */
+export class ConfigError extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'ConfigError'
+  }
+}
+
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
+
+/** Throws ConfigError. */
+export function readConfig(environment: Environment, flags: Flags = {}): Config {
+  const env = (name: string) => environment[name] || undefined
+  refuseUnsupported(environment)
+  const dataDirectory = env('DATA_DIR') ?? 'data'
+  return Object.freeze({
+    host: host('HOST', env('HOST') ?? '127.0.0.1'),
+    port: port(flags.port === undefined ? 'PORT' : '--port', flags.port ?? env('PORT') ?? '3000'),
+    adminPort: port('ADMIN_PORT', env('ADMIN_PORT') ?? '9090'),
+    demo: flags.demo ?? false,
+    dataDirectory,
+    databaseFile: databaseFile(env('DATABASE_URL'), dataDirectory),
+    policies: flags.policies ?? env('POLICIES') ?? 'policies',
+    schemas: flags.schemas ?? env('SCHEMAS') ?? 'schemas',
+    redisUrl: redisUrl(env('REDIS_URL')),
+    limitInstances: wholeNumber('LIMIT_INSTANCES', env('LIMIT_INSTANCES') ?? '1', { min: 1, max: 10_000 }),
+    trustProxy: list(env('TRUST_PROXY')).map(cidr),
+    tokens: Object.freeze({
+      keys: keySource(env('JWT_JWKS_URL'), env('JWT_PUBLIC_KEY')),
+      issuer: env('JWT_ISSUER') ?? 'sallyport',
+      audience: env('JWT_AUDIENCE') ?? 'sallyport',
+      algorithms: env('JWT_ALGORITHMS') === undefined ? undefined : list(env('JWT_ALGORITHMS')),
+    }),
+    logLevel: oneOf('LOG_LEVEL', env('LOG_LEVEL') ?? 'info', LOG_LEVELS),
+  })
+}
+
+/** A setting that would be passed over in silence is a setting that somebody relies on. */
+function refuseUnsupported(environment: Environment): void {
+  const set = Object.keys(environment).find((name) => name.startsWith('OIDC_') && environment[name])
+  if (set) throw new ConfigError(`${set} is not supported yet; set JWT_JWKS_URL to the provider's key set instead`)
+}
+
+function port(name: string, value: string): number {
+  return wholeNumber(name, value, { min: 0, max: 65_535 })
+}
+
+function wholeNumber(name: string, value: string, { min, max }: { min: number; max: number }): number {
+  const number = /^\d{1,9}$/.test(value) ? Number(value) : Number.NaN
+  if (number >= min && number <= max) return number
+  throw new ConfigError(`${name} is ${quote(value)}; it must be a whole number from ${min} to ${max}`)
+}
+
+function host(name: string, value: string): string {
+  if (isIP(value) || /^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(value)) return value
+  throw new ConfigError(`${name} is ${quote(value)}; it must be an address or a host name`)
+}
+
+function databaseFile(url: string | undefined, dataDirectory: string): string {
+  if (url === undefined) return `${dataDirectory}/sallyport.db`
+  const file = /^sqlite:(?:\/\/)?(?<file>.+)$/.exec(url)?.groups?.file
+  if (file) return file
+  // The value may hold a password, so it isn't repeated.
+  throw new ConfigError('DATABASE_URL names a database that is not supported yet; it must be sqlite:<file>')
+}
+
+function redisUrl(url: string | undefined): string | undefined {
+  if (url === undefined || (URL.canParse(url) && /^rediss?:\/\//.test(url))) return url
+  throw new ConfigError('REDIS_URL is not a Redis URL; it must be like redis://host:6379')
+}
+
+function cidr(value: string): string {
+  if (ipaddr.isValid(value) || ipaddr.isValidCIDR(value)) return value
+  throw new ConfigError(`TRUST_PROXY has ${quote(value)}; it must be addresses or CIDRs, separated by commas`)
+}
+
+function keySource(jwksUrl: string | undefined, publicKey: string | undefined): KeySource {
+  if (jwksUrl !== undefined && publicKey !== undefined) {
+    throw new ConfigError('JWT_JWKS_URL and JWT_PUBLIC_KEY are both set; tokens are verified with one of them')
+  }
+  if (publicKey !== undefined) return { kind: 'public-key', pem: pem(publicKey) }
+  if (jwksUrl === undefined) return { kind: 'embedded' }
+  const url = URL.canParse(jwksUrl) ? new URL(jwksUrl) : undefined
+  const local = url?.hostname === 'localhost' || url?.hostname === '127.0.0.1' || url?.hostname === '[::1]'
+  // Keys that anybody on the way can replace are no keys.
+  if (url?.protocol === 'https:' || (url?.protocol === 'http:' && local)) return { kind: 'jwks', url: jwksUrl }
+  throw new ConfigError('JWT_JWKS_URL must be an https URL (http only to this machine)')
+}
+
+/** JWT_PUBLIC_KEY is the text of a key, or the name of a file that holds it. */
+function pem(value: string): string {
+  if (value.startsWith('-----BEGIN') || value.startsWith('{')) return value
+  try {
+    return readFileSync(value, 'utf8')
+  } catch (error) {
+    throw new ConfigError(`JWT_PUBLIC_KEY is neither a key nor a file that can be read (${(error as Error).message})`)
+  }
+}
+
+function oneOf(name: string, value: string, accepted: readonly string[]): string {
+  if (accepted.includes(value)) return value
+  throw new ConfigError(`${name} is ${quote(value)}; it must be one of ${accepted.join(', ')}`)
+}
+
+function list(value: string | undefined): readonly string[] {
+  return (value ?? '')
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '')
+}
+
+function quote(value: string): string {
+  return JSON.stringify(value)
+}

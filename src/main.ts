@@ -1,0 +1,108 @@
+/** Process entry: command line and environment in, exit code out. 0 is fine, 1 findings, 2 could not run. */
+import { readFileSync } from 'node:fs'
+import { Command, CommanderError } from 'commander'
+import { pino } from 'pino'
+import { startApp } from './app.ts'
+import { serveCommand } from './cli/serve-command.ts'
+import { type TokenRequest, tokenCommand } from './cli/token-command.ts'
+import { type Config, ConfigError, type Flags, readConfig } from './config.ts'
+import { DEMO_CALLERS } from './demo/demo-data.ts'
+import { DemoRefused } from './demo/seed-demo.ts'
+import { welcome } from './demo/welcome.ts'
+import type { TokenVerifier } from './identity/caller.ts'
+import { type EmbeddedKey, KeyError, openEmbeddedKey } from './identity/embedded-key.ts'
+import { issueToken } from './identity/issue-token.ts'
+import { createTokenVerifier } from './identity/token-verifier.ts'
+import type { KeySource } from './identity/verification-keys.ts'
+import { FileError } from './problems/diagnostic.ts'
+import { UnfitDatabase } from './store/sqlite-migrate.ts'
+
+const DEMO_TOKEN_SECONDS = 12 * 60 * 60
+
+// Beside src/ in a checkout, beside dist/ in the package.
+const { description, version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+
+const program = new Command('sallyport')
+  .description(description)
+  .version(version)
+  .addCommand(serveCommand(serve))
+  .addCommand(tokenCommand(printToken))
+
+await run()
+
+async function run(): Promise<void> {
+  for (const command of [program, ...program.commands]) command.exitOverride()
+  try {
+    await program.parseAsync()
+  } catch (error) {
+    if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2
+    else fail(error)
+  }
+}
+
+/** Errors whose message was written for whoever starts the program. */
+const FOR_PEOPLE = [ConfigError, DemoRefused, FileError, KeyError, UnfitDatabase]
+
+/** A sentence for whoever can do something about it; a fault of the program keeps its stack. */
+function fail(error: unknown): void {
+  const known = FOR_PEOPLE.some((kind) => error instanceof kind) || (error as NodeJS.ErrnoException).syscall
+  const { message, stack } = error instanceof Error ? error : new Error(String(error))
+  process.stderr.write(known ? `sallyport: ${message}\n` : `sallyport: ${stack}\n`)
+  process.exitCode = 2
+}
+
+async function serve(flags: Flags): Promise<void> {
+  const config = readConfig(process.env, flags)
+  // Logs go to stderr, so that stdout holds what a command was asked for.
+  const log = pino({ level: config.logLevel }, pino.destination(2))
+  const key = config.tokens.keys.kind === 'embedded' ? await openEmbeddedKey(config.dataDirectory) : undefined
+  const app = await startApp({ config, verifier: verifierOf(config, key), log })
+  log.info({ url: app.url, admin: app.adminUrl, revision: app.policy.active.revision }, 'listening')
+  if (config.demo) process.stdout.write(await welcomeText(config, app.url, key))
+  drainOnSignal(app.drain, log.info.bind(log))
+}
+
+function verifierOf({ tokens }: Config, key: EmbeddedKey | undefined): TokenVerifier {
+  const { issuer, audience, algorithms } = tokens
+  return createTokenVerifier({ keys: keySourceOf(tokens.keys, key), issuer, audience, algorithms })
+}
+
+function keySourceOf(configured: Config['tokens']['keys'], key: EmbeddedKey | undefined): KeySource {
+  if (configured.kind === 'public-key') return { kind: 'public-key', text: configured.pem }
+  if (configured.kind === 'jwks') return configured
+  if (!key) throw new Error('the embedded key was not opened')
+  return { kind: 'embedded', key }
+}
+
+function drainOnSignal(drain: () => Promise<void>, tell: (message: string) => void): void {
+  const stop = async () => {
+    tell('draining')
+    await drain()
+    process.exit(0)
+  }
+  process.once('SIGTERM', stop)
+  process.once('SIGINT', stop)
+}
+
+async function welcomeText(config: Config, url: string, key: EmbeddedKey | undefined): Promise<string> {
+  if (!key) return `Sallyport listens on ${url}; tokens come from the configured key\n`
+  const tokens = DEMO_CALLERS.map(async ({ id, roles }) => {
+    const request = { subject: id, roles, lifetimeSeconds: DEMO_TOKEN_SECONDS }
+    return [id, await sign(config, key, request)] as const
+  })
+  return welcome(url, new Map(await Promise.all(tokens)))
+}
+
+async function printToken(request: TokenRequest): Promise<string> {
+  const config = readConfig(process.env)
+  if (config.tokens.keys.kind !== 'embedded') {
+    throw new ConfigError(
+      'tokens come from the key of JWT_JWKS_URL or JWT_PUBLIC_KEY; unset it to use the embedded key',
+    )
+  }
+  return sign(config, await openEmbeddedKey(config.dataDirectory), request)
+}
+
+function sign({ tokens }: Config, key: EmbeddedKey, request: TokenRequest): Promise<string> {
+  return issueToken(key, { ...request, issuer: tokens.issuer, audience: tokens.audience })
+}
