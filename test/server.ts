@@ -1,0 +1,123 @@
+/** A whole server for a test: real HTTP on a free port, real SQLite and keys in a throw-away folder. */
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Writable } from 'node:stream'
+import { pino } from 'pino'
+import { type App, type AppOptions, startApp } from '../src/app.ts'
+import { readConfig } from '../src/config.ts'
+import { openEmbeddedKey } from '../src/identity/embedded-key.ts'
+import { issueToken } from '../src/identity/issue-token.ts'
+import { createTokenVerifier } from '../src/identity/token-verifier.ts'
+
+export interface TestServer {
+  readonly app: App
+  readonly url: string
+  /** A folder for this server alone; `policies` and `schemas` in it are copies of the shipped ones. */
+  readonly folder: string
+  /** The log so far, a record a line. */
+  readonly log: readonly Record<string, unknown>[]
+  /** A token of the embedded key. */
+  token(subject: string, ...roles: string[]): Promise<string>
+  /** A request with a caller's token; `body` is sent as JSON. */
+  ask(method: string, path: string, options?: AskOptions): Promise<Answer>
+  stop(): Promise<void>
+}
+
+export interface AskOptions {
+  readonly token?: string | undefined
+  readonly body?: unknown
+  readonly headers?: Record<string, string>
+}
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  /** The body as JSON; undefined when there is none. */
+  // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever the server answered
+  readonly body: any
+}
+
+export interface TestServerOptions extends Partial<Omit<AppOptions, 'config' | 'log'>> {
+  readonly env?: Record<string, string>
+  readonly demo?: boolean
+  /** Files of the folder that replace or join the shipped ones, e.g. `policies/policy.csv`. */
+  readonly files?: Readonly<Record<string, string>>
+}
+
+/** `limits.yaml` that never refuses: for tests of something else. */
+export const NO_LIMITS = 'body: 100kb\npage: { default: 50, max: 200 }\nlimits: {}\n'
+
+const ROOT = new URL('..', import.meta.url).pathname
+
+export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
+  const { env = {}, demo = false, files = {}, ...rest } = options
+  const folder = await mkdtemp(join(tmpdir(), 'sallyport-'))
+  for (const name of ['policies', 'schemas']) await cp(join(ROOT, name), join(folder, name), { recursive: true })
+  await writeFile(join(folder, 'policies/limits.yaml'), NO_LIMITS)
+  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text)
+  const config = readConfig(
+    {
+      PORT: '0',
+      ADMIN_PORT: '0',
+      DATA_DIR: join(folder, 'data'),
+      POLICIES: join(folder, 'policies'),
+      SCHEMAS: join(folder, 'schemas'),
+      ...env,
+    },
+    { demo },
+  )
+  const key = await openEmbeddedKey(config.dataDirectory)
+  const { issuer, audience, algorithms } = config.tokens
+  const verifier =
+    rest.verifier ??
+    createTokenVerifier({
+      keys: { kind: 'embedded', key },
+      issuer,
+      audience,
+      algorithms,
+    })
+  const log: Record<string, unknown>[] = []
+  const app = await startApp({ config, log: pino({ level: 'debug' }, collect(log)), ...rest, verifier })
+  return {
+    app,
+    url: app.url,
+    folder,
+    log,
+    token: (subject, ...roles) => issueToken(key, { subject, roles, issuer, audience, lifetimeSeconds: 600 }),
+    ask: (method, path, asked) => ask(app.url + path, method, asked),
+    stop: async () => {
+      await app.drain()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+export async function ask(
+  url: string,
+  method: string,
+  { token, body, headers = {} }: AskOptions = {},
+): Promise<Answer> {
+  const response = await fetch(url, {
+    method,
+    redirect: 'manual',
+    headers: {
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  return { status: response.status, headers: response.headers, text, body: text === '' ? undefined : JSON.parse(text) }
+}
+
+function collect(lines: Record<string, unknown>[]): Writable {
+  return new Writable({
+    write(chunk, _encoding, done) {
+      for (const line of String(chunk).split('\n')) if (line !== '') lines.push(JSON.parse(line))
+      done()
+    },
+  })
+}
