@@ -1,0 +1,117 @@
+/** The shape of the program: imports point down the list of design.md, and what may exist once exists once. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { expect } from 'chai'
+
+/** From top to bottom; a file may import from its own folder and from what stands below. */
+const LAYERS = [
+  'main.ts',
+  'app.ts',
+  'config.ts',
+  'cli',
+  'demo',
+  'request',
+  'routes',
+  'policy',
+  'identity',
+  'limits',
+  'store',
+  'resources',
+  'problems',
+]
+
+/** In these folders each file does one job and only the composing file knows the others. */
+const SIBLINGS_APART = [
+  { folder: 'cli', composes: [] },
+  { folder: 'limits', composes: ['create-limiter.ts'], apart: ['memory.ts', 'redis.ts', 'failover.ts'] },
+]
+
+interface Import {
+  readonly from: string
+  readonly to: string
+}
+
+const SOURCE = new URL('../src/', import.meta.url).pathname
+
+function sources(): readonly string[] {
+  return readdirSync(SOURCE, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))
+}
+
+function importsOf(file: string, text: string): readonly Import[] {
+  const found = text.matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/g)
+  return [...found].map(([, to = '']) => ({ from: file, to: normalize(join(dirname(file), to)) }))
+}
+
+function allImports(): readonly Import[] {
+  return sources().flatMap((file) => importsOf(file, readFileSync(join(SOURCE, file), 'utf8')))
+}
+
+function layerOf(file: string): number {
+  return LAYERS.indexOf(file.split('/')[0] ?? '')
+}
+
+function upward(imports: readonly Import[]): readonly Import[] {
+  return imports.filter(({ from, to }) => layerOf(to) < layerOf(from))
+}
+
+describe('architecture', () => {
+  it('sees the whole program', () => {
+    expect(sources().length).to.be.greaterThan(60)
+    expect(allImports().length).to.be.greaterThan(150)
+  })
+
+  it('has no file outside the layers', () => {
+    expect(sources().filter((file) => layerOf(file) < 0)).to.deep.equal([])
+  })
+
+  it('imports point down the list of layers', () => {
+    expect(upward(allImports())).to.deep.equal([])
+  })
+
+  it('an import that points up would be found', () => {
+    const text = "import { authorize } from '../request/authorize.ts'"
+    expect(upward(importsOf('policy/page.ts', text))).to.have.length(1)
+    expect(upward(importsOf('store/sqlite.ts', "const x = await import('../policy/page.ts')"))).to.have.length(1)
+  })
+
+  it('commands and backends do not know each other', () => {
+    const known = allImports().filter(({ from, to }) =>
+      SIBLINGS_APART.some(({ folder, apart }) => {
+        const files = apart?.map((name) => join(folder, name))
+        const isApart = (file: string) => (files ? files.includes(file) : dirname(file) === folder)
+        return isApart(from) && isApart(to)
+      }),
+    )
+    expect(known).to.deep.equal([])
+  })
+
+  it('Casbin is known to one file', () => {
+    expect(whoImports("'casbin'")).to.deep.equal(['policy/casbin.ts'])
+  })
+
+  it('permits are issued by one file', () => {
+    expect(whoImports('issuePermit')).to.deep.equal(['policy/decision.ts', 'store/permit.ts'])
+  })
+
+  it('nothing but authorize and the decisions themselves asks the policy for a decision', () => {
+    expect(whoImports('decideRole')).to.deep.equal(['policy/decision.ts', 'request/authorize.ts'])
+    expect(whoImports('.grant(')).to.deep.equal(['policy/decision.ts', 'policy/page.ts', 'policy/snapshot.ts'])
+  })
+
+  it('the environment and the clock stay outside of policy and resources', () => {
+    const impure = sources()
+      .filter((file) => /^(policy|resources)\//.test(file) && file !== 'policy/watch-policy.ts')
+      .filter((file) => /process\.env|Date\.now|new Date\(\)|performance\.now|fetch\(/.test(read(file)))
+    expect(impure).to.deep.equal([])
+  })
+
+  function whoImports(text: string): readonly string[] {
+    return sources()
+      .filter((file) => read(file).includes(text))
+      .toSorted()
+  }
+
+  function read(file: string): string {
+    return readFileSync(join(SOURCE, file), 'utf8')
+  }
+})

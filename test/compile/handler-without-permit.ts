@@ -1,0 +1,7 @@
+// Not part of the program: test/permit-types.test.ts compiles it and expects the errors that it names.
+import type { Store } from '../../src/store/contract.ts'
+
+export async function writeWithoutAsking(store: Store): Promise<void> {
+  await store.create({ kind: 'create', resource: 'notes', id: 'x', version: 0, document: {} }) // error: no permit
+  await store.delete({ kind: 'delete', resource: 'notes', id: 'x', version: 1, document: {} }) // error: no permit
+}

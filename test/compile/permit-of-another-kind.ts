@@ -1,0 +1,7 @@
+// Not part of the program: test/permit-types.test.ts compiles it and expects the error that it names.
+import type { CreateDecision, Proposal } from '../../src/policy/decision.ts'
+import type { Store } from '../../src/store/contract.ts'
+
+export async function updateWithCreatePermit(store: Store, decision: CreateDecision, proposal: Proposal): Promise<void> {
+  await store.update(decision.permit(proposal)) // error: a permit to create
+}
