@@ -17,6 +17,9 @@ import type { KeySource } from './identity/verification-keys.ts'
 import { FileError } from './problems/diagnostic.ts'
 import { UnfitDatabase } from './store/sqlite-migrate.ts'
 
+/** Errors whose message was written for whoever starts the program. */
+const FOR_PEOPLE = [ConfigError, DemoRefused, FileError, KeyError, UnfitDatabase]
+
 const DEMO_TOKEN_SECONDS = 12 * 60 * 60
 
 // Beside src/ in a checkout, beside dist/ in the package.
@@ -39,9 +42,6 @@ async function run(): Promise<void> {
     else fail(error)
   }
 }
-
-/** Errors whose message was written for whoever starts the program. */
-const FOR_PEOPLE = [ConfigError, DemoRefused, FileError, KeyError, UnfitDatabase]
 
 /** A sentence for whoever can do something about it; a fault of the program keeps its stack. */
 function fail(error: unknown): void {

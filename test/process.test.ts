@@ -1,0 +1,227 @@
+/** The program as its users start it: processes, exit codes, what is printed, and signals. */
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { freePort } from './redis.ts'
+
+const ROOT = new URL('..', import.meta.url).pathname
+const LAUNCHER = join(ROOT, 'bin/sallyport.js')
+
+interface Ended {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+describe('the program', () => {
+  let folder: string
+  let env: NodeJS.ProcessEnv
+  const children: ChildProcess[] = []
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'sallyport-'))
+    env = { ...process.env, DATA_DIR: join(folder, 'data'), PORT: String(await freePort()), ADMIN_PORT: '0' }
+  })
+  afterEach(async () => {
+    for (const child of children.splice(0)) child.kill('SIGKILL')
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  it('serves the demo, and the curl lines that it prints work as printed', async () => {
+    const { printed } = await start(['serve', '--demo'])
+    const lines = printed()
+      .split('\n')
+      .filter((line) => line.startsWith('curl '))
+    expect(lines).to.have.length(3)
+    const [notes = '', orders = '', refused = ''] = await Promise.all(lines.map(shell))
+    const titles = JSON.parse(notes).items.map(({ ownerId }: { ownerId: string }) => ownerId)
+    expect(titles).to.deep.equal(['alice', 'alice'])
+    expect(JSON.parse(orders).items).to.have.length(8)
+    expect(refused).to.match(/^HTTP\/1.1 403 /)
+  })
+
+  it('gives every demo caller a token that works, and data as semantics.md asks', async () => {
+    const { printed } = await start(['serve', '--demo'])
+    for (const [id, least] of [
+      ['alice', 2],
+      ['bob', 2],
+      ['sam', 1],
+      ['ada', 1],
+      ['audrey', 0],
+    ] as const) {
+      const token = new RegExp(`^${id} \\(.*\\)\\n(\\S+)$`, 'm').exec(printed())?.[1] ?? ''
+      const own = async (path: string, field: string) => {
+        const { items } = (await get(path, token)) as { items: Record<string, string>[] }
+        return items.filter((item) => item[field] === id)
+      }
+      expect(await get('/profile', token)).to.include({ id })
+      expect(await own('/api/v1/notes', 'ownerId')).to.have.length.at.least(least)
+      const statuses = (await own('/api/orders', 'customerId')).map(({ status }) => status)
+      expect(statuses)
+        .to.include.members(least > 0 ? ['draft'] : [])
+        .and.have.length.at.least(least)
+      if (least === 2) expect(await own('/api/accounts', 'userId')).to.have.length.at.least(1)
+    }
+  })
+
+  it('prints a token, and nothing else, on stdout', async () => {
+    const { code, stdout } = await run(['token', '--subject', 'carol', '--role', 'member', '--role', 'auditor'])
+    expect(code).to.equal(0)
+    expect(stdout).to.match(/^[\w-]+\.[\w-]+\.[\w-]+\n$/)
+    await start(['serve'])
+    const [, payload = ''] = stdout.split('.')
+    expect(JSON.parse(Buffer.from(payload, 'base64url').toString())).to.deep.include({
+      sub: 'carol',
+      roles: ['member', 'auditor'],
+    })
+    expect(await get('/api/v1/notes', stdout.trim())).to.deep.equal({ items: [], next: null })
+  })
+
+  it('ends what is in flight on SIGTERM and exits with 0', async () => {
+    const { child, ended } = await start(['serve', '--demo'])
+    child.kill('SIGTERM')
+    expect((await ended).code).to.equal(0)
+  })
+
+  it('keeps its data over a restart, and does not make the demo anew', async () => {
+    const first = await start(['serve', '--demo'])
+    const token = /^alice .*\n(\S+)$/m.exec(first.printed())?.[1] ?? ''
+    const before = await get('/api/v1/notes', token)
+    first.child.kill('SIGKILL')
+    await first.ended
+    await start(['serve', '--demo'])
+    expect(await get('/api/v1/notes', token)).to.deep.equal(before)
+  })
+
+  it('refuses to serve demo callers without --demo, and real data with it', async () => {
+    const demo = await start(['serve', '--demo'])
+    demo.child.kill('SIGTERM')
+    await demo.ended
+    await refuses(['serve'], /demo callers.*--demo/)
+    env.DATA_DIR = join(folder, 'other')
+    const own = await start(['serve'])
+    own.child.kill('SIGTERM')
+    await own.ended
+    await refuses(['serve', '--demo'], /data of its own/)
+  })
+
+  it('says in one line that Node is too old', async () => {
+    const old = 'data:text/javascript,Object.defineProperty(process,"versions",{value:{node:"20.20.2"}})'
+    const { code, stderr, stdout } = await execute(process.execPath, ['--import', old, LAUNCHER, 'serve'])
+    expect([code, stdout]).to.deep.equal([2, ''])
+    expect(stderr).to.equal('sallyport needs Node 24 or newer; this is Node 20.20.2\n')
+  })
+
+  for (const [name, value] of [
+    ['PORT', 'eighty'],
+    ['ADMIN_PORT', '65536'],
+    ['HOST', 'not a host'],
+    ['TRUST_PROXY', '10.0.0.0/33'],
+    ['REDIS_URL', 'http://example.com'],
+    ['DATABASE_URL', 'postgres://user:secret@db/x'],
+    ['LIMIT_INSTANCES', '0'],
+    ['JWT_JWKS_URL', 'http://example.com/keys'],
+    ['JWT_PUBLIC_KEY', '/nowhere/key.pem'],
+    ['JWT_ALGORITHMS', 'EdDSA,none'],
+    ['LOG_LEVEL', 'loud'],
+    ['OIDC_ISSUER', 'https://example.com'],
+  ] as const) {
+    it(`refuses to start with ${name}=${value}, naming ${name} and no secret`, async () => {
+      env[name] = value
+      const stderr = await refuses(['serve'], new RegExp(`^sallyport: .*${name}`))
+      expect(stderr).to.not.include('secret')
+    })
+  }
+
+  it('refuses a policy that is faulty, with file, line and column', async () => {
+    env.POLICIES = join(folder, 'policies')
+    await cp(join(ROOT, 'policies'), env.POLICIES, { recursive: true })
+    await writeFile(join(env.POLICIES, 'policy.csv'), '# one\np, member, notes, read, owner, *, Deny\n')
+    await refuses(['serve'], /policies\/policy\.csv:2:35: `Deny` is not an effect/)
+  })
+
+  it('refuses a schema that is faulty, with file, line and column', async () => {
+    env.SCHEMAS = join(folder, 'schemas')
+    await cp(join(ROOT, 'schemas'), env.SCHEMAS, { recursive: true })
+    await writeFile(join(env.SCHEMAS, 'broken.json'), '{\n  "type": "object",\n}\n')
+    await refuses(['serve'], /schemas\/broken\.json:3:1: /)
+  })
+
+  it('refuses a port that is taken, naming the variable', async () => {
+    await start(['serve', '--demo'])
+    env.DATA_DIR = join(folder, 'second')
+    await refuses(['serve'], /^sallyport: PORT \d+ .*EADDRINUSE/)
+  })
+
+  it('exits with 2 for what it does not understand', async () => {
+    await refuses(['serve', '--prot', '1'], /unknown option/)
+    await refuses(['frobnicate'], /unknown command/)
+    await refuses(['token'], /--subject/)
+    await refuses(['token', '--subject', 'user:x'], /subject/)
+    await refuses(['token', '--subject', 'x', '--expires', 'soon'], /whole number and a unit/)
+    expect((await run(['--help'])).code).to.equal(0)
+  })
+
+  async function start(args: readonly string[]) {
+    const child = spawn(process.execPath, [LAUNCHER, ...args], { cwd: ROOT, env })
+    children.push(child)
+    let stdout = ''
+    let stderr = ''
+    child.stdout.on('data', (chunk) => {
+      stdout += chunk
+    })
+    const ended = new Promise<Ended>((resolve) => child.on('close', (code) => resolve({ code, stdout, stderr })))
+    const listening = new Promise<void>((resolve) => {
+      child.stderr.on('data', (chunk) => {
+        stderr += chunk
+        if (stderr.includes('"msg":"listening"')) resolve()
+      })
+    })
+    const early = await Promise.race([listening, ended])
+    if (early) throw new Error(`the server ended at once: ${early.stderr}`)
+    // What it prints comes right after it listens.
+    while (args.includes('--demo') && !stdout.includes('auditor changes nothing')) await tick()
+    return { child, ended, printed: () => stdout }
+  }
+
+  async function refuses(args: readonly string[], message: RegExp): Promise<string> {
+    const { code, stdout, stderr } = await run(args)
+    expect([code, stdout]).to.deep.equal([2, ''])
+    expect(stderr).to.match(message)
+    expect(stderr).to.not.match(/\n\s+at /)
+    return stderr
+  }
+
+  function run(args: readonly string[]): Promise<Ended> {
+    return execute(process.execPath, [LAUNCHER, ...args])
+  }
+
+  function execute(command: string, args: readonly string[]): Promise<Ended> {
+    return new Promise((resolve) => {
+      execFile(command, [...args], { cwd: ROOT, env }, (error, stdout, stderr) => {
+        resolve({ code: error ? Number(error.code) : 0, stdout, stderr })
+      })
+    })
+  }
+
+  async function shell(line: string): Promise<string> {
+    const { code, stdout, stderr } = await execute('sh', ['-c', line])
+    if (code !== 0) throw new Error(`exit ${code}: ${stderr} (the test needs curl)`)
+    return stdout
+  }
+
+  async function get(path: string, token: string): Promise<unknown> {
+    const response = await fetch(`http://127.0.0.1:${env.PORT}${path}`, {
+      headers: { authorization: `Bearer ${token}` },
+    })
+    return response.json()
+  }
+}).timeout(30_000)
+
+function tick(): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, 10)
+  })
+}
