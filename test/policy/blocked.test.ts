@@ -1,0 +1,38 @@
+/** blocked.txt: who is refused, and until when. Its faults are in cases/. */
+import { expect } from 'chai'
+import { isBlocked, parseBlocked } from '../../src/policy/parse-blocked.ts'
+
+const NOON = Date.parse('2027-01-31T12:00:00Z')
+
+function blocked(id: string, now: number, ...lines: readonly string[]): boolean {
+  return isBlocked(parseBlocked({ name: 'blocked.txt', text: lines.join('\n') }), id, now)
+}
+
+describe('blocked.txt', () => {
+  it('blocks who is named, exactly', () => {
+    const lines = ['# user:bob', 'user:eve # a note', 'user:last,first', 'user:a#b', 'user:']
+    const sound = lines.slice(0, 4)
+    expect(['eve', 'last,first', 'a#b'].map((id) => blocked(id, NOON, ...sound))).to.deep.equal([true, true, true])
+    const others = ['bob', 'Eve', 'eve ', 'user:eve', 'a', 'last', '', 'toString', '__proto__']
+    expect(others.filter((id) => blocked(id, NOON, ...sound))).to.deep.equal([])
+  })
+
+  it('blocks until the time, whatever the offset it is written in', () => {
+    for (const time of ['2027-01-31T12:00:00Z', '2027-01-31T13:00+01:00', '2027-01-31T07:00:00.000-05:00']) {
+      const line = `user:eve until=${time}`
+      expect([NOON - 1, NOON].map((now) => blocked('eve', now, line))).to.deep.equal([true, false])
+    }
+  })
+
+  it('blocks by the longest of several lines about one user, in any order', () => {
+    const lines = ['user:eve until=2027-01-31T11:00:00Z', 'user:eve', 'user:eve until=2027-01-31T13:00:00Z']
+    expect(blocked('eve', NOON + 1e12, ...lines)).to.equal(true)
+    expect(blocked('eve', NOON + 1e12, ...lines.toReversed())).to.equal(true)
+    const timed = lines.filter((line) => line !== 'user:eve')
+    expect([blocked('eve', NOON, ...timed), blocked('eve', NOON, ...timed.toReversed())]).to.deep.equal([true, true])
+  })
+
+  it('names an id with spaces only where a time ends it', () => {
+    expect(blocked('first last', NOON, 'user:first last until=2027-02-01T00:00:00Z')).to.equal(true)
+  })
+})

@@ -1,0 +1,126 @@
+/** Decisions that are easily made wrongly, one by one. The random tests of permits.test.ts hold the rest. */
+import { expect } from 'chai'
+import { Denied, decideCreate, decideDelete, decideRead, decideUpdate, type Ground } from '../../src/policy/decision.ts'
+import { DOCS } from './fixture.ts'
+import { groundOf, snapshotOf, storedOf } from './product.ts'
+import { filesOf } from './render.ts'
+import type { OracleCaller, Plain } from './world.ts'
+
+const VIEWS = 'docs:\n  open: [id, status]\n  plain: [id, ownerId, status]\n  hidden: [secret]\n'
+const OWNERSHIP = `docs:
+  relations:
+    owner: ownerId
+    colleague: { field: team, equals: subject.team }
+    draft: { field: status, in: [draft] }
+`
+const ALICE: OracleCaller = { id: 'alice', roles: [], claims: { team: 'red' } }
+const DRAFT: Plain = {
+  id: 'o1',
+  createdAt: 'x',
+  updatedAt: 'x',
+  ownerId: 'alice',
+  status: 'draft',
+  team: 'red',
+  secret: 's',
+}
+
+async function groundFor(action: string, ...lines: readonly string[]) {
+  const files = filesOf({ 'policy.csv': lines.join('\n'), 'views.yaml': VIEWS, 'ownership.yaml': OWNERSHIP })
+  return groundOf(snapshotOf(files), ALICE, DOCS, action)
+}
+
+/** The fields refused; `granted` when none is, `denied` when the action is. */
+function outcomeOf(permit: () => unknown): string {
+  try {
+    permit()
+    return 'granted'
+  } catch (error) {
+    if (!(error instanceof Denied)) throw error
+    return error.evidence.fieldsRefused.join() || `denied${error.conceal ? ', concealed' : ''}`
+  }
+}
+
+async function update(stored: Plain, changes: Plain, ...lines: readonly string[]): Promise<string> {
+  const ground = await groundFor('update', ...lines)
+  const proposal = { after: { ...stored, ...changes }, named: new Set(Object.keys(changes)) }
+  return outcomeOf(() => decideUpdate(ground, storedOf(stored)).permit(proposal))
+}
+
+describe('an update', () => {
+  const ownDrafts = 'p, everyone, docs, update, owner+draft, *, allow'
+
+  it('may place a draft: the state counts as it is stored', async () => {
+    expect(await update(DRAFT, { status: 'placed' }, ownDrafts)).to.equal('granted')
+    expect(await update({ ...DRAFT, status: 'placed' }, { status: 'draft' }, ownDrafts)).to.equal('denied')
+  })
+
+  it('may not give the object away, nor take it', async () => {
+    expect(await update(DRAFT, { ownerId: 'bob' }, ownDrafts)).to.equal('denied')
+    expect(await update({ ...DRAFT, ownerId: 'bob' }, { ownerId: 'alice' }, ownDrafts)).to.equal('denied')
+  })
+
+  it('may write only what is granted before and after', async () => {
+    const lines = ['p, everyone, docs, update, owner, *, allow', 'p, everyone, docs, update, any, plain, allow']
+    expect(await update(DRAFT, { ownerId: 'bob' }, ...lines)).to.equal('granted')
+    expect(await update(DRAFT, { ownerId: 'bob', secret: 't' }, ...lines)).to.equal('secret')
+    expect(await update({ ...DRAFT, ownerId: 'bob' }, { ownerId: 'alice', secret: 't' }, ...lines)).to.equal('secret')
+    expect(await update(DRAFT, { secret: 't' }, ...lines)).to.equal('granted')
+  })
+
+  it('tells nothing of a field that can neither be read nor written, whatever its value', async () => {
+    const line = 'p, everyone, docs, update, any, plain, allow'
+    expect(await update(DRAFT, { secret: 's' }, line)).to.equal('secret')
+    expect(await update(DRAFT, { secret: 'wrong' }, line)).to.equal('secret')
+    expect(await update(DRAFT, { secret: 's' }, line, 'p, everyone, docs, read, any, hidden, allow')).to.equal(
+      'granted',
+    )
+    const away = ['p, everyone, docs, update, owner, *, allow', line]
+    expect(await update(DRAFT, { ownerId: 'bob', secret: 's' }, ...away)).to.equal('secret')
+    expect(await update(DRAFT, { ownerId: 'bob', secret: 'wrong' }, ...away)).to.equal('secret')
+  })
+
+  it('refuses a field that no schema has, and `__proto__`, as any other', async () => {
+    const line = 'p, everyone, docs, update, any, *, allow'
+    expect(await update(DRAFT, { admin: true }, line)).to.equal('admin')
+    expect(await update(DRAFT, JSON.parse('{"__proto__": {"a": 1}}'), line)).to.equal('__proto__')
+  })
+
+  it('takes null and absent, and values that are equal only loosely, for changes', async () => {
+    const line = 'p, everyone, docs, update, any, open, allow'
+    expect(await update(DRAFT, { team: null }, line)).to.equal('team')
+    expect(await update({ ...DRAFT, extra: { a: [1, { b: null }] } }, { extra: { a: [1, {}] } }, line)).to.equal(
+      'extra',
+    )
+    expect(await update({ ...DRAFT, count: 1 }, { count: '1' }, line)).to.equal('count')
+  })
+})
+
+describe('a create', () => {
+  it('is for the owner that the object would have, with fields that are granted', async () => {
+    const ground = await groundFor('create', 'p, everyone, docs, create, owner, plain, allow')
+    const create = (after: Plain, ...named: readonly string[]) =>
+      outcomeOf(() => decideCreate(ground).permit({ after, named: new Set(named) }))
+    expect(create(DRAFT, 'status')).to.equal('granted')
+    expect(create(DRAFT, 'status', 'secret', 'roles')).to.equal('secret,roles')
+    expect(create({ ...DRAFT, ownerId: 'bob' }, 'status')).to.equal('denied')
+    expect(create({ ...DRAFT, ownerId: null }, 'status')).to.equal('denied')
+  })
+})
+
+describe('an object that is concealed', () => {
+  it('is so for who may not read it, and only then', async () => {
+    const lines = ['p, everyone, docs, read, owner, open, allow', 'p, everyone, docs, delete, draft, *, allow']
+    const others = storedOf({ ...DRAFT, ownerId: 'bob', status: 'placed' })
+    const own = storedOf({ ...DRAFT, status: 'placed' })
+    const reading = concealing(await groundFor('read', ...lines))
+    const deleting = concealing(await groundFor('delete', ...lines))
+    expect(outcomeOf(() => decideRead(reading, others))).to.equal('denied, concealed')
+    expect(outcomeOf(() => decideDelete(deleting, others))).to.equal('denied, concealed')
+    expect(outcomeOf(() => decideDelete(deleting, own))).to.equal('denied')
+    expect(outcomeOf(() => decideRead({ ...reading, view: new Set(['secret']) }, own))).to.equal('denied')
+  })
+})
+
+function concealing(ground: Ground): Ground {
+  return { ...ground, ownership: { relations: ground.ownership?.relations ?? new Map(), conceal: true } }
+}

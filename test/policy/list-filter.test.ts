@@ -1,0 +1,114 @@
+/** List filters: what a page's filter finds in a real database is what the oracle lists one by one. */
+import { AssertionError, expect } from 'chai'
+import fc from 'fast-check'
+import type { Page } from '../../src/policy/page.ts'
+import { type Condition, represent, type Store, type StoredObject } from '../../src/store/contract.ts'
+import { openSqlite } from '../../src/store/sqlite.ts'
+import { randomCaller, randomDocument } from './arbitrary.ts'
+import { randomPolicy } from './arbitrary-policy.ts'
+import { DOCS, RESOURCES } from './fixture.ts'
+import { list } from './oracle.ts'
+import { attributeOf, pageOf, snapshotOf, worldOf } from './product.ts'
+import type { OracleCaller, Plain } from './world.ts'
+
+const OBJECTS = 150
+const TIME = new Date('2026-01-01T00:00:00.000Z')
+
+/** Finds the objects that a caller may list. */
+type Lister = (page: Page, caller: OracleCaller) => Promise<readonly StoredObject[]>
+
+describe('a list', () => {
+  let store: Store
+  let objects: readonly StoredObject[]
+
+  const find = (where: Condition) => store.list('docs', { where, limit: OBJECTS })
+  const product: Lister = (page, caller) => find(page.where(attributeOf(caller)))
+
+  before(async () => {
+    const opened = await openSqlite({
+      file: ':memory:',
+      resources: RESOURCES,
+      now: () => TIME,
+      indexFields: new Map([['docs', ['ownerId', 'status', 'count']]]),
+    })
+    store = opened.store
+    const documents = fc.sample(randomDocument, { numRuns: OBJECTS, seed: 7 })
+    await opened.seeding.insert(
+      'docs',
+      documents.map((document, i) => ({ id: ['u1', 'u2', 'a,b'][i] ?? `o${i}`, document })),
+    )
+    objects = await find({ kind: 'always' })
+  })
+
+  after(() => store.close())
+
+  function listsLikeTheOracle(lister: Lister) {
+    return fc.asyncProperty(randomPolicy, randomCaller, async (policy, caller) => {
+      const page = await pageOf(snapshotOf(policy.files), caller, DOCS, 'list')
+      const listed = await lister(page, caller)
+      const expected = list(worldOf(policy.data, DOCS, caller), objects.map(represent) as readonly Plain[])
+      expect(listed.map((object) => object.id)).to.deep.equal(expected.map((object) => object.id))
+    })
+  }
+
+  it('holds exactly the objects for which `list` is allowed one by one', async () => {
+    expect(objects).to.have.length(OBJECTS)
+    await fc.assert(listsLikeTheOracle(product), { numRuns: 700, interruptAfterTimeLimit: 3000 })
+  })
+
+  /** Each finds something else in one case; the property above must see it. */
+  const wrong: Readonly<Record<string, Lister>> = {
+    'whose negation is unknown where a field is missing or null': async (page, caller) => {
+      const where = page.where(attributeOf(caller))
+      return objects.filter((object) => naive(where, represent(object)) === true)
+    },
+    'that shows what a deny takes away': (page, caller) => find(withoutNegations(page.where(attributeOf(caller)))),
+    'that takes an absent attribute for an empty one': (page, caller) =>
+      find(page.where((name) => attributeOf(caller)(name) ?? '')),
+    'of another caller': (page) => find(page.where(attributeOf({ id: 'u2', roles: [], claims: {} }))),
+  }
+
+  for (const [fault, lister] of Object.entries(wrong)) {
+    it(`is compared so that a filter is found out ${fault}`, async () => {
+      const outcome = await fc.check(listsLikeTheOracle(lister), { numRuns: 2000, seed: 1, endOnFailure: true })
+      expect(outcome.errorInstance).to.be.instanceOf(AssertionError)
+    })
+  }
+})
+
+/** SQL's three-valued logic without care: NULL compared is unknown, and so is its negation. */
+function naive(condition: Condition, object: Plain): boolean | undefined {
+  switch (condition.kind) {
+    case 'always':
+      return true
+    case 'never':
+      return false
+    case 'holds': {
+      const value = object[condition.field] ?? undefined
+      if (value === undefined) return undefined
+      const held: readonly unknown[] = Array.isArray(value) ? value : [value]
+      return condition.values.some((wanted) => held.includes(wanted))
+    }
+    case 'all':
+      return condition.of.reduce<boolean | undefined>((all, part) => and(all, naive(part, object)), true)
+    case 'some':
+      return not(condition.of.reduce<boolean | undefined>((all, part) => and(all, not(naive(part, object))), true))
+    case 'not':
+      return not(naive(condition.of, object))
+  }
+}
+
+function and(a: boolean | undefined, b: boolean | undefined): boolean | undefined {
+  if (a === false || b === false) return false
+  return a === undefined || b === undefined ? undefined : true
+}
+
+function not(a: boolean | undefined): boolean | undefined {
+  return a === undefined ? undefined : !a
+}
+
+function withoutNegations(condition: Condition): Condition {
+  if (condition.kind === 'not') return { kind: 'always' }
+  if (condition.kind !== 'all' && condition.kind !== 'some') return condition
+  return { kind: condition.kind, of: condition.of.map(withoutNegations) }
+}

@@ -1,0 +1,143 @@
+/** Permits: a write is granted, or refused with the same fields, as the oracle says; and the permit holds what was checked. */
+import { AssertionError, expect } from 'chai'
+import fc from 'fast-check'
+import { Denied, decideCreate, decideDelete, decideUpdate, type Ground } from '../../src/policy/decision.ts'
+import type { Permit, PermitKind } from '../../src/store/permit.ts'
+import { randomCaller, randomObject } from './arbitrary.ts'
+import { generousPolicy, type WrittenPolicy } from './arbitrary-policy.ts'
+import { DOCS } from './fixture.ts'
+import { change, create, type Grants, granted, judge, onObject, relationsOf, replaced, type Verdict } from './oracle.ts'
+import { groundOf, snapshotOf, storedOf, worldOf } from './product.ts'
+import type { OracleCaller, Plain, World } from './world.ts'
+
+/** A write of one caller: the stored object, another one to take values from, and the fields that the body names. */
+interface Write {
+  readonly policy: WrittenPolicy
+  readonly caller: OracleCaller
+  readonly action: 'create' | 'replace' | 'update' | 'delete'
+  readonly stored: Plain
+  readonly other: Plain
+  readonly named: readonly string[]
+  /** Those of them that keep their value. */
+  readonly same: readonly string[]
+}
+
+interface Judged extends Write {
+  readonly world: World
+  readonly proposed: Plain
+}
+
+type Judge = (write: Judged) => Verdict | Promise<Verdict>
+
+const FIELDS = [...DOCS.fields.keys()]
+
+const COMPARED = ['ownerId', 'members', 'team']
+
+const randomWrite: fc.Arbitrary<Write> = fc.record({
+  policy: generousPolicy,
+  caller: randomCaller,
+  action: fc.constantFrom('create', 'replace', 'update', 'update', 'delete'),
+  stored: randomObject,
+  other: randomObject,
+  // Fields that relations compare come often: they are what makes the second grant another one.
+  named: fc
+    .tuple(fc.subarray(FIELDS, { maxLength: 4 }), fc.subarray(COMPARED))
+    .map((some) => [...new Set(some.flat())]),
+  same: fc.subarray(FIELDS.filter((field) => !COMPARED.includes(field))),
+})
+
+const product: Judge = async ({ policy, caller, action, stored, proposed, named }) => {
+  const ground = await groundOf(snapshotOf(policy.files), caller, DOCS, action)
+  try {
+    const permit = permitOf(ground, action, stored, { after: proposed, named: new Set(named) })
+    expect(permit.document).to.deep.equal(action === 'delete' ? {} : storedOf(proposed).document)
+    expect([permit.resource, permit.id]).to.deep.equal(['docs', action === 'create' ? proposed.id : stored.id])
+    expect(permit.version).to.equal(action === 'create' ? 0 : storedOf(stored).version)
+    return { allowed: true, refused: [] }
+  } catch (error) {
+    if (!(error instanceof Denied)) throw error
+    return { allowed: false, refused: error.evidence.fieldsRefused.toSorted() }
+  }
+}
+
+function permitOf(
+  ground: Ground,
+  action: Write['action'],
+  stored: Plain,
+  proposal: { readonly after: Plain; readonly named: ReadonlySet<string> },
+): Permit<PermitKind> {
+  if (action === 'create') return decideCreate(ground).permit(proposal)
+  if (action === 'delete') return decideDelete(ground, storedOf(stored)).permit()
+  return decideUpdate(ground, storedOf(stored)).permit(proposal)
+}
+
+const oracle = ({ world, action, stored, proposed, named }: Judged): Verdict => {
+  if (action === 'create') return create(world, proposed, named)
+  if (action === 'delete') return { allowed: onObject(world, 'delete', stored).size > 0, refused: [] }
+  return change(world, action, { stored, proposed, named })
+}
+
+function judgesLikeTheOracle(judge: Judge) {
+  return fc.asyncProperty(randomWrite, async (write) => {
+    const world = worldOf(write.policy.data, DOCS, write.caller)
+    const judged = { ...write, world, proposed: proposalOf(write, world) }
+    expect(await judge(judged)).to.deep.equal(oracle(judged))
+  })
+}
+
+/** The object as it would be stored: what the body names comes from the other object, where it may be absent. */
+function proposalOf({ action, stored, other, named, same }: Write, world: World): Plain {
+  const bodyFields = named.map((field) => [field, same.includes(field) ? stored[field] : other[field]] as const)
+  const body = Object.fromEntries(bodyFields.filter(([, value]) => value !== undefined)) as Plain
+  if (action === 'create') return { ...body, id: other.id ?? null, createdAt: '', updatedAt: '' }
+  if (action === 'replace') return replaced(world, stored, body)
+  return Object.fromEntries([
+    ...Object.entries(stored).filter(([field]) => !named.includes(field)),
+    ...Object.entries(body),
+  ])
+}
+
+describe('a permit', () => {
+  it('is granted, or denied for the same fields, as the oracle says, and holds what was checked', async () => {
+    await fc.assert(judgesLikeTheOracle(product), { numRuns: 2000, interruptAfterTimeLimit: 3000 })
+  })
+
+  /** Each is wrong in one way; the property above must see it. */
+  const wrong: Readonly<Record<string, Judge>> = {
+    'looks at the stored object alone': onChange(({ before, readable }) => ({ before, after: before, readable })),
+    'looks at the proposed object alone': onChange(({ after, readable }) => ({ before: after, after, readable })),
+    'takes the state relations from the proposed object': onChange((grants, { world, action, proposed }) => {
+      return { ...grants, after: onObject(world, action, proposed) }
+    }),
+    'takes a field that was granted once for granted': onChange(({ before, after, readable }) => {
+      const once = before.size > 0 && after.size > 0 ? before.union(after) : new Set<string>()
+      return { before: once, after: once, readable }
+    }),
+    'tells whether a field that may not be read or written has the value in the body': onChange((grants) => {
+      return { ...grants, readable: new Set(FIELDS) }
+    }),
+    'tells it of a field that is written on the stored object alone': onChange(({ before, after, readable }) => {
+      return { before, after, readable: readable.union(before) }
+    }),
+  }
+
+  for (const [fault, judge] of Object.entries(wrong)) {
+    it(`is compared so that a judge is found out that ${fault}`, async () => {
+      const outcome = await fc.check(judgesLikeTheOracle(judge), { numRuns: 20_000, seed: 1, endOnFailure: true })
+      expect(outcome.errorInstance).to.be.instanceOf(AssertionError)
+    })
+  }
+})
+
+/** Judges a change by grants that were tampered with. */
+function onChange(
+  tamper: (grants: Grants, write: Judged & { readonly action: 'replace' | 'update' }) => Grants,
+): Judge {
+  return (write) => {
+    const { world, action, stored, proposed } = write
+    if (action === 'create' || action === 'delete') return oracle(write)
+    const before = onObject(world, action, stored)
+    const after = granted(world, action, relationsOf(world, proposed, stored))
+    return judge(write, tamper({ before, after, readable: onObject(world, 'read', stored) }, { ...write, action }))
+  }
+}

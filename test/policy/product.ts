@@ -1,0 +1,57 @@
+/** The product's answers to the questions that the oracle answers, for comparing them. */
+import type { Caller } from '../../src/identity/caller.ts'
+import type { Ground } from '../../src/policy/decision.ts'
+import type { AttributeOf } from '../../src/policy/ownership.ts'
+import type { Page } from '../../src/policy/page.ts'
+import { parsePolicy } from '../../src/policy/parse-policy.ts'
+import type { PolicyFiles } from '../../src/policy/policy-files.ts'
+import { Snapshot } from '../../src/policy/snapshot.ts'
+import type { Resource } from '../../src/resources/resource.ts'
+import type { StoredObject } from '../../src/store/contract.ts'
+import { asOracle, RESOURCES } from './fixture.ts'
+import type { OracleCaller, OraclePolicy, Plain, World } from './world.ts'
+
+export function snapshotOf(files: PolicyFiles): Snapshot {
+  return new Snapshot(parsePolicy(files, RESOURCES), RESOURCES)
+}
+
+export function worldOf(policy: OraclePolicy, resource: Resource, caller: OracleCaller): World {
+  return { policy, resource: asOracle(resource), caller }
+}
+
+function callerOf({ id, roles, claims }: OracleCaller): Caller | undefined {
+  return id === undefined ? undefined : { id, roles, claims }
+}
+
+export function attributeOf({ id, claims, record }: OracleCaller): AttributeOf {
+  return (name) => {
+    if (id === undefined || name === 'id') return id
+    const value = (record ?? claims)[name]
+    return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? value : undefined
+  }
+}
+
+export function pageOf(snapshot: Snapshot, caller: OracleCaller, resource: Resource, action: string): Promise<Page> {
+  return snapshot.page(snapshot.subjectOf(callerOf(caller)), resource.name, action)
+}
+
+/** What a decision about one action of one caller is made from. */
+export async function groundOf(
+  snapshot: Snapshot,
+  caller: OracleCaller,
+  resource: Resource,
+  action: string,
+): Promise<Ground> {
+  return {
+    resource,
+    ownership: snapshot.ownershipOf(resource.name),
+    attributeOf: attributeOf(caller),
+    page: await pageOf(snapshot, caller, resource, action),
+    readPage: await pageOf(snapshot, caller, resource, 'read'),
+    view: undefined,
+  }
+}
+
+export function storedOf({ id, createdAt, updatedAt, ...document }: Plain): StoredObject {
+  return { id: String(id), version: 3, createdAt: String(createdAt), updatedAt: String(updatedAt), document }
+}

@@ -1,0 +1,67 @@
+/** A policy as plain data -> the files that say it, as a person would write them. */
+import { readFileSync } from 'node:fs'
+import { stringify } from 'yaml'
+import type { PolicyFileName, PolicyFiles } from '../../src/policy/policy-files.ts'
+import type { OraclePolicy, OracleRelation, OracleRule } from './world.ts'
+
+export const SHIPPED_MODEL = readFileSync(new URL('../../policies/model.conf', import.meta.url), 'utf8')
+
+const LIMITS = 'body: 100kb\npage: { default: 50, max: 200 }\nlimits: {}\n'
+
+/** How lines are written; none of it changes what they say. */
+export interface Layout {
+  readonly lineEnd: '\n' | '\r\n'
+  readonly padding: '' | ' ' | '\t'
+  readonly comments: boolean
+}
+
+export function render(policy: OraclePolicy, layout: Layout): PolicyFiles {
+  return filesOf({
+    'policy.csv': rulesText(policy, layout),
+    'roles.yaml': stringify(Object.fromEntries(policy.roles.map((role) => [role, { description: `The ${role}.` }]))),
+    'ownership.yaml': stringify(
+      mapToObject(policy.relations, (relations) => ({ relations: mapToObject(relations, relationText) })),
+    ),
+    'views.yaml': stringify(mapToObject(policy.views, (views) => Object.fromEntries(views))),
+  })
+}
+
+/** The files given, and for the others the least that is valid. */
+export function filesOf(texts: Partial<Record<PolicyFileName, string>>): PolicyFiles {
+  const file = (name: PolicyFileName, otherwise = '') => ({ name, text: texts[name] ?? otherwise })
+  return {
+    'model.conf': file('model.conf', SHIPPED_MODEL),
+    'policy.csv': file('policy.csv'),
+    'roles.yaml': file('roles.yaml'),
+    'ownership.yaml': file('ownership.yaml'),
+    'views.yaml': file('views.yaml'),
+    'limits.yaml': file('limits.yaml', LIMITS),
+  }
+}
+
+function rulesText({ rules, links }: OraclePolicy, { lineEnd, padding, comments }: Layout): string {
+  const lines = [...rules.map(ruleCells), ...links.toReversed().map(({ role, inherits }) => ['g', role, inherits])].map(
+    (cells) => cells.map(quoted).join(`,${padding}`) + padding,
+  )
+  return (comments ? lines.flatMap((line, i) => [`# "${i}", p`, line, '']) : lines).join(lineEnd)
+}
+
+/** The cells of a `p` line. */
+export function ruleCells({ subject, resource, actions, relations, views, effect }: OracleRule): readonly string[] {
+  const relation = relations.length === 0 ? 'any' : relations.join('+')
+  return ['p', subject, resource, actions.join('|'), relation, views.join('|'), effect]
+}
+
+/** RFC 4180 section 2: a cell with a comma or a quote stands in quotes. */
+function quoted(cell: string): string {
+  return /[",]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell
+}
+
+function relationText(relation: OracleRelation): unknown {
+  if ('in' in relation) return relation
+  return relation.equals === 'id' ? relation.field : { field: relation.field, equals: `subject.${relation.equals}` }
+}
+
+function mapToObject<T>(map: ReadonlyMap<string, T>, text: (value: T) => unknown): Readonly<Record<string, unknown>> {
+  return Object.fromEntries([...map].map(([name, value]) => [name, text(value)]))
+}

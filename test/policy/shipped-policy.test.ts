@@ -1,0 +1,158 @@
+/** The shipped policy, as a table: every role, resource and action, on own and other objects, in every state. */
+import { fileURLToPath } from 'node:url'
+import { expect } from 'chai'
+import { parsePolicy } from '../../src/policy/parse-policy.ts'
+import { readPolicyFiles } from '../../src/policy/policy-files.ts'
+import { Snapshot } from '../../src/policy/snapshot.ts'
+import { loadResources } from '../../src/resources/load-resources.ts'
+import type { Resources } from '../../src/resources/resource.ts'
+import { subsets } from './oracle.ts'
+
+const pathOf = (folder: string) => fileURLToPath(new URL(`../../${folder}`, import.meta.url))
+
+/** The fields granted to a caller who relates so; `whole` is every field of the resource. */
+type Access = (relates: ReadonlySet<string>, whole: readonly string[]) => readonly string[]
+
+const refused: Access = () => []
+const any: Access = (_relates, whole) => whole
+const own: Access = (relates, whole) => (relates.has('owner') ? whole : [])
+const ownDraft: Access = (relates, whole) => (relates.has('draft') ? own(relates, whole) : [])
+const fields =
+  (...names: readonly string[]): Access =>
+  () =>
+    names
+const ownFields =
+  (...names: readonly string[]): Access =>
+  (relates) =>
+    own(relates, names)
+const both =
+  (one: Access, other: Access): Access =>
+  (relates, whole) => [...new Set([...one(relates, whole), ...other(relates, whole)])]
+
+const contact = fields('id', 'displayName', 'email')
+const ownPersonal = ownFields('displayName', 'email', 'bio')
+const everybody = (access: Access) => ({
+  everyone: access,
+  member: access,
+  support: access,
+  auditor: access,
+  admin: access,
+})
+
+/** Who has what, by column: `everyone` is a caller without credentials, or with none of the roles. */
+interface Row extends Readonly<Record<Column, Access>> {
+  readonly on: string
+  readonly actions: string
+}
+const COLUMNS = ['everyone', 'member', 'support', 'auditor', 'admin'] as const
+type Column = (typeof COLUMNS)[number]
+
+// biome-ignore format: a table
+const TABLE: readonly Row[] = [
+  { on: 'notes', actions: 'list read', everyone: refused, member: own, support: own, auditor: any, admin: any },
+  { on: 'notes', actions: 'create replace update delete', everyone: refused, member: own, support: own, auditor: refused, admin: own },
+  { on: 'orders', actions: 'list read', everyone: refused, member: own, support: any, auditor: any, admin: any },
+  { on: 'orders', actions: 'create', everyone: refused, member: own, support: own, auditor: refused, admin: any },
+  { on: 'orders', actions: 'replace delete', everyone: refused, member: ownDraft, support: ownDraft, auditor: refused, admin: any },
+  { on: 'orders', actions: 'update', everyone: refused, member: ownDraft, support: both(fields('status'), ownDraft), auditor: refused, admin: any },
+  { on: 'accounts', actions: 'list read', everyone: refused, member: own, support: own, auditor: any, admin: any },
+  { on: 'accounts', actions: 'create update', everyone: refused, member: refused, support: refused, auditor: refused, admin: any },
+  { on: 'accounts', actions: 'replace delete', ...everybody(refused) },
+  { on: 'users', actions: 'list', everyone: refused, member: refused, support: contact, auditor: any, admin: any },
+  { on: 'users', actions: 'read', everyone: refused, member: own, support: both(contact, own), auditor: any, admin: any },
+  { on: 'users', actions: 'update', everyone: refused, member: ownPersonal, support: ownPersonal, auditor: refused, admin: any },
+  { on: 'users', actions: 'create replace delete', everyone: refused, member: refused, support: refused, auditor: refused, admin: any },
+  { on: 'users', actions: 'profile', ...everybody(fields('id', 'displayName', 'bio')) },
+  { on: 'system/health', actions: 'read', ...everybody(any) },
+  { on: 'system/openapi', actions: 'read', ...everybody(any) },
+  ...['notes', 'orders', 'accounts', 'users', 'system/health', 'system/openapi'].map((on) => ({ on, actions: 'options', ...everybody(any) })),
+]
+
+/** Which roles a caller of a column claims; a role that nobody declared makes no difference. */
+const CALLERS: Readonly<Record<Column, readonly (readonly string[])[]>> = {
+  everyone: [[], ['owner'], ['user:ada']],
+  member: [['member']],
+  support: [['support'], ['support', 'member']],
+  auditor: [['auditor']],
+  admin: [['admin'], ['member', 'admin']],
+}
+
+describe('the shipped policy', () => {
+  let resources: Resources
+  let snapshot: Snapshot
+
+  before(async () => {
+    resources = await loadResources(pathOf('schemas'))
+    snapshot = new Snapshot(parsePolicy(await readPolicyFiles(pathOf('policies')), resources), resources)
+  })
+
+  async function granted(roles: readonly string[] | undefined, on: string, action: string) {
+    const caller = roles && { id: 'somebody', roles, claims: {} }
+    const page = await snapshot.page(snapshot.subjectOf(caller), on, action)
+    const relations = [...(snapshot.ownershipOf(on)?.relations.keys() ?? [])]
+    const cells = subsets(relations).map((relates) => ({ relates, fields: page.grant([...relates]).fields }))
+    return { cells, reachable: page.reachable }
+  }
+
+  async function expectRow(roles: readonly string[] | undefined, on: string, action: string, access: Access) {
+    const { cells, reachable } = await granted(roles, on, action)
+    const resource = resources.byName.get(on)
+    const whole = resource?.actions.get(action)?.hasFields ? [...resource.fields.keys()] : ['*']
+    for (const { relates, fields: found } of cells) {
+      expect(found, [...relates].join('+')).to.deep.equal(new Set(access(relates, whole)))
+    }
+    expect(reachable).to.equal(cells.some((cell) => cell.fields.size > 0))
+  }
+
+  for (const row of TABLE) {
+    for (const action of row.actions.split(' ')) {
+      it(`grants ${action} on ${row.on} as the table says`, async () => {
+        await expectRow(undefined, row.on, action, row.everyone)
+        for (const column of COLUMNS) {
+          for (const roles of CALLERS[column]) await expectRow(roles, row.on, action, row[column])
+        }
+      })
+    }
+  }
+
+  it('has a row for every action of every resource', () => {
+    const rows = TABLE.flatMap((row) => row.actions.split(' ').map((action) => `${action} ${row.on}`))
+    const declared = [...resources.byName.values()].flatMap(({ name, actions }) =>
+      [...actions.keys()].map((action) => `${action} ${name}`),
+    )
+    expect(rows.sort()).to.deep.equal(declared.sort())
+  })
+
+  it('keeps an auditor from every write on data, whatever other roles they have', async () => {
+    for (const on of ['notes', 'orders', 'accounts', 'users']) {
+      for (const action of ['create', 'replace', 'update', 'delete']) {
+        await expectRow(['auditor', 'admin', 'support'], on, action, refused)
+      }
+    }
+  })
+
+  it('lets an auditor who is a member read what members read', async () => {
+    await expectRow(['auditor', 'member'], 'notes', 'read', any)
+  })
+
+  it('knows the owner of each resource by the field of the table', () => {
+    const owners = ['notes', 'orders', 'accounts', 'users'].map((on) =>
+      snapshot.ownershipOf(on)?.relations.get('owner'),
+    )
+    expect(owners.map((owner) => owner?.field)).to.deep.equal(['ownerId', 'customerId', 'userId', 'id'])
+    expect(owners.every((owner) => owner?.kind === 'caller' && owner.attribute === 'id')).to.equal(true)
+  })
+
+  it('conceals no resource', () => {
+    const concealed = [...resources.byName.keys()].filter((name) => snapshot.ownershipOf(name)?.conceal)
+    expect(concealed).to.deep.equal([])
+  })
+
+  it('is compared cell by cell: a wrong table is found out', async () => {
+    const outcome = await expectRow(['member'], 'notes', 'read', any).then(
+      () => 'passed',
+      () => 'failed',
+    )
+    expect(outcome).to.equal('failed')
+  })
+})

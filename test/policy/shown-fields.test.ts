@@ -1,0 +1,120 @@
+/** What reads, lists and answers to writes show: the fields that the oracle grants on that very object, no other. */
+import { AssertionError, expect } from 'chai'
+import fc from 'fast-check'
+import {
+  Denied,
+  decideCreate,
+  decideDelete,
+  decideList,
+  decideRead,
+  decideRole,
+  decideRoute,
+  decideUpdate,
+  type Ground,
+} from '../../src/policy/decision.ts'
+import { randomCaller, randomObject } from './arbitrary.ts'
+import { generousPolicy, type WrittenPolicy } from './arbitrary-policy.ts'
+import { DOCS } from './fixture.ts'
+import { granted, onObject, roleLevel } from './oracle.ts'
+import { groundOf, snapshotOf, storedOf, worldOf } from './product.ts'
+import type { OracleCaller, Plain, World } from './world.ts'
+
+const ACTIONS = [...DOCS.actions.keys()]
+
+interface Look {
+  readonly policy: WrittenPolicy
+  readonly caller: OracleCaller
+  readonly action: string
+  readonly object: Plain
+  readonly view: ReadonlySet<string> | undefined
+}
+
+const randomLook: fc.Arbitrary<Look> = fc.record({
+  policy: generousPolicy,
+  caller: randomCaller,
+  action: fc.constantFrom(...ACTIONS),
+  object: randomObject,
+  view: fc.option(
+    fc.subarray([...DOCS.fields.keys()], { minLength: 1 }).map((fields) => new Set(fields)),
+    { nil: undefined },
+  ),
+})
+
+/** What an answer shows, by who gives it; `refused` where there is none. */
+type Shown = Readonly<Record<'role' | 'route' | 'read' | 'row' | 'created' | 'updated' | 'deleted', unknown>>
+type Shower = (look: Look, world: World) => Shown | Promise<Shown>
+
+const product: Shower = async ({ policy, caller, action, object, view }) => {
+  const ground: Ground = { ...(await groundOf(snapshotOf(policy.files), caller, DOCS, action)), view }
+  const stored = storedOf(object)
+  return {
+    role: unlessDenied(() => decideRole(ground.page).kind),
+    route: unlessDenied(() => [...decideRoute(ground.page).fields].sort()),
+    read: unlessDenied(() => decideRead(ground, stored).show(stored)),
+    row: decideList(ground).show(stored),
+    created: decideCreate(ground).show(stored),
+    updated: unlessDenied(() => decideUpdate(ground, stored).show(stored)),
+    deleted: unlessDenied(() => decideDelete(ground, stored).kind),
+  }
+}
+
+const oracle: Shower = ({ action, object, view }, world) => {
+  const fields = onObject(world, action, object)
+  const cut = (shown: ReadonlySet<string>) => (view ? shown.intersection(view) : shown)
+  const readable = only(object, cut(onObject(world, 'read', object)))
+  const withoutRelations = granted(world, action, new Set())
+  return {
+    role: roleLevel(world, action) ? 'route' : 'refused',
+    route: withoutRelations.size > 0 ? [...withoutRelations].sort() : 'refused',
+    read: cut(fields).size > 0 ? only(object, cut(fields)) : 'refused',
+    row: only(object, cut(fields)),
+    created: readable,
+    updated: fields.size > 0 ? readable : 'refused',
+    deleted: fields.size > 0 ? 'delete' : 'refused',
+  }
+}
+
+function showsLikeTheOracle(shower: Shower) {
+  return fc.asyncProperty(randomLook, async (look) => {
+    const world = worldOf(look.policy.data, DOCS, look.caller)
+    expect(await shower(look, world)).to.deep.equal(await oracle(look, world))
+  })
+}
+
+describe('an answer', () => {
+  it('shows the fields granted on the object as it is, cut to the view of the route', async () => {
+    await fc.assert(showsLikeTheOracle(product), { numRuns: 700, interruptAfterTimeLimit: 3000 })
+  })
+
+  const wrong: Readonly<Record<string, Shower>> = {
+    'forgets the view': (look, world) => oracle({ ...look, view: undefined }, world),
+    'shows after a write what was written, not what may be read': async (look, world) => ({
+      ...(await oracle(look, world)),
+      created: only(look.object, onObject(world, look.action, look.object)),
+    }),
+    'shows each row by what some other row grants': async (look, world) => ({
+      ...(await oracle(look, world)),
+      row: only(look.object, onObject(world, look.action, { ...look.object, ownerId: 'u1' })),
+    }),
+  }
+
+  for (const [fault, shower] of Object.entries(wrong)) {
+    it(`is compared so that one is found out that ${fault}`, async () => {
+      const outcome = await fc.check(showsLikeTheOracle(shower), { numRuns: 4000, seed: 1, endOnFailure: true })
+      expect(outcome.errorInstance).to.be.instanceOf(AssertionError)
+    })
+  }
+})
+
+function unlessDenied<T>(decide: () => T): T | 'refused' {
+  try {
+    return decide()
+  } catch (error) {
+    if (error instanceof Denied) return 'refused'
+    throw error
+  }
+}
+
+function only(object: Plain, fields: ReadonlySet<string>): Plain {
+  return Object.fromEntries(Object.entries(object).filter(([field]) => fields.has(field)))
+}

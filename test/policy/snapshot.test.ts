@@ -1,0 +1,182 @@
+/** A snapshot: who is asked for what, what is kept, and that a fault never allows. */
+import { expect } from 'chai'
+import type { Caller } from '../../src/identity/caller.ts'
+import { createEnforcer } from '../../src/policy/casbin.ts'
+import { Page } from '../../src/policy/page.ts'
+import { parsePolicy } from '../../src/policy/parse-policy.ts'
+import type { Rule, Views } from '../../src/policy/policy.ts'
+import { Snapshot } from '../../src/policy/snapshot.ts'
+import { DOCS, RESOURCES } from './fixture.ts'
+import { subsets } from './oracle.ts'
+import { snapshotOf } from './product.ts'
+import { filesOf } from './render.ts'
+
+const ROLES = 'member: { description: A member. }\nboss: { description: A boss. }\n'
+const OWNERSHIP = `docs:
+  relations:
+    owner: ownerId
+    colleague: { field: team, equals: subject.team }
+    draft: { field: status, in: [draft] }
+`
+
+function snapshot(...lines: readonly string[]): Snapshot {
+  return snapshotOf(filesOf({ 'policy.csv': lines.join('\n'), 'roles.yaml': ROLES, 'ownership.yaml': OWNERSHIP }))
+}
+
+function caller(id: string, ...roles: readonly string[]): Caller {
+  return { id, roles, claims: {} }
+}
+
+function pageOf(of: Snapshot, who: Caller | undefined, action = 'read'): Promise<Page> {
+  return of.page(of.subjectOf(who), 'docs', action)
+}
+
+async function mayRead(of: Snapshot, who: Caller | undefined): Promise<boolean> {
+  return (await pageOf(of, who)).grant([]).fields.size > 0
+}
+
+describe('a snapshot', () => {
+  it('grants nothing to a role that nobody declared, whatever it is called', async () => {
+    const policy = snapshot(
+      'p, member, docs, read, any, *, allow',
+      'p, anonymous, docs, read, any, *, allow',
+      'p, user:eve, docs, read, any, *, allow',
+    )
+    expect(await mayRead(policy, caller('x', 'member'))).to.equal(true)
+    const claimed = [
+      'ghost',
+      'Member',
+      ' member',
+      'anonymous',
+      'everyone',
+      'user:eve',
+      'caller:',
+      'constructor',
+      '__proto__',
+      '*',
+    ]
+    expect(await mayRead(policy, caller('x', ...claimed))).to.equal(false)
+    expect(policy.subjectOf(caller('x', ...claimed)).roles.size).to.equal(0)
+  })
+
+  it('takes a user for nobody else: neither a role, nor a list, nor the name that Casbin asks by', async () => {
+    const policy = snapshot('p, "user:a,b", docs, read, any, *, allow', 'p, member, docs, read, any, *, allow')
+    expect(await mayRead(policy, caller('a,b'))).to.equal(true)
+    for (const id of ['a', 'b', '"a,b"', 'member', 'caller:', '', 'user:a,b', 'everyone', 'x","user:a,b']) {
+      expect(await mayRead(policy, caller(id)), id).to.equal(false)
+    }
+  })
+
+  it('lets a deny for one user win over what their role allows', async () => {
+    const policy = snapshot('p, member, docs, read, any, *, allow', 'p, user:eve, docs, read, any, *, deny')
+    expect(await mayRead(policy, caller('eve', 'member'))).to.equal(false)
+    expect(await mayRead(policy, caller('bob', 'member'))).to.equal(true)
+  })
+
+  it('denies everybody everything when the policy is empty', async () => {
+    const policy = snapshot()
+    for (const { name, actions } of RESOURCES.byName.values()) {
+      for (const action of actions.keys()) {
+        for (const who of [undefined, caller('x'), caller('x', 'member', 'boss')]) {
+          const page = await policy.page(policy.subjectOf(who), name, action)
+          expect(page.reachable).to.equal(false)
+          expect(page.where(() => 'x')).to.deep.equal({ kind: 'never' })
+          for (const set of subsets(['owner', 'draft'])) expect(page.grant([...set]).fields.size).to.equal(0)
+        }
+      }
+    }
+  })
+
+  it('has no page for what no schema declares', async () => {
+    const policy = snapshot('p, everyone, *, *, any, *, allow')
+    const subject = policy.subjectOf(undefined)
+    for (const [resource, action] of [
+      ['dogs', 'read'],
+      ['docs', 'fetch'],
+      ['docs', 'toString'],
+      ['*', 'read'],
+    ] as const) {
+      expect(await failureOf(policy.page(subject, resource, action))).to.be.instanceOf(Error)
+    }
+  })
+
+  it('has one page for callers of the same subjects, and cells that name the rules that matched', async () => {
+    const policy = snapshot(
+      'p, member, docs, read, owner, *, allow',
+      '# note',
+      'p, member, docs, read, draft+owner, *, deny',
+    )
+    const page = await pageOf(policy, caller('a', 'member'))
+    expect(await pageOf(policy, caller('b', 'ghost', 'member'))).to.equal(page)
+    expect(await pageOf(policy, caller('a'))).not.to.equal(page)
+    expect(page.grant(['owner']).rules.map((rule) => rule.line)).to.deep.equal([1])
+    expect(page.grant(['owner', 'draft', 'colleague']).rules.map((rule) => rule.line)).to.deep.equal([1, 3])
+    expect(page.grant(['draft', 'owner'])).to.equal(page.grant(['owner', 'colleague', 'draft']))
+    expect(page.attributes).to.deep.equal([])
+    const compared = snapshot('p, member, docs, read, owner, *, allow', 'p, everyone, docs, read, colleague, *, allow')
+    expect((await pageOf(compared, caller('a', 'member'))).attributes).to.deep.equal(['team'])
+  })
+})
+
+describe('the snapshot that takes over', () => {
+  it('has made the cells that the other has in use, and no others', async () => {
+    const old = snapshot('p, member, docs, read, owner, *, allow', 'p, member, docs, read, draft, *, deny')
+    const next = snapshot('p, member, docs, read, owner, *, allow', 'p, boss, docs, read, draft, *, allow')
+    const used = await pageOf(old, caller('a', 'member'))
+    for (const relations of [[], ['owner'], ['owner', 'draft']]) used.grant(relations)
+    await next.warmLike(old)
+    expect((await pageOf(next, caller('b', 'member'))).cellsInUse).to.have.deep.members([[], ['owner']])
+    expect((await pageOf(next, caller('b', 'boss'))).cellsInUse).to.deep.equal([])
+  })
+
+  it('leaves out what its schemas no longer declare', async () => {
+    const old = snapshot('p, member, docs, peek, any, *, allow')
+    ;(await pageOf(old, caller('a', 'member'), 'peek')).grant([])
+    const { byName } = RESOURCES
+    const fewer = { byName: new Map([...byName].filter(([name]) => name !== 'docs')), routes: [] }
+    const next = new Snapshot(parsePolicy(filesOf({}), fewer), fewer)
+    await next.warmLike(old)
+    expect(await failureOf(pageOf(next, caller('a', 'member'), 'peek'))).to.be.instanceOf(Error)
+  })
+})
+
+describe('a Casbin that throws', () => {
+  const rules: readonly Rule[] = [
+    { line: 1, subject: 'member', resource: 'docs', actions: ['read'], relations: [], views: ['one'], effect: 'allow' },
+  ]
+  const [action] = [...DOCS.actions.values()].filter(({ name }) => name === 'read')
+
+  it('makes a cell and the role level throw, and leaves nothing behind', async () => {
+    const views: Views = new Map([['one', new Set(['id'])]])
+    let broken = true
+    const inCasbin = { get: () => (broken ? fail() : views) } as unknown as ReadonlyMap<string, Views>
+    const ask = await createEnforcer(rules, [{ child: 'caller:', parent: 'member' }], inCasbin)
+    const page = new Page({
+      resource: DOCS,
+      action: action ?? fail(),
+      rules,
+      views,
+      ownership: undefined,
+      ask,
+      subject: 'caller:',
+    })
+    for (let attempt = 0; attempt < 2; attempt++) {
+      expect(() => page.grant([])).to.throw('broken')
+      expect(() => page.reachable).to.throw('broken')
+    }
+    expect(page.cellsInUse).to.deep.equal([])
+    broken = false
+    expect([page.reachable, [...page.grant([]).fields]]).to.deep.equal([true, ['id']])
+  })
+})
+
+function fail(): never {
+  throw new Error('broken')
+}
+
+async function failureOf(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+}
