@@ -1,0 +1,61 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { CATALOGUE, problemType } from '../../src/problems/catalogue.ts'
+import { FileError, formatDiagnostic, placeAt } from '../../src/problems/diagnostic.ts'
+import { Problem } from '../../src/problems/problem.ts'
+
+const ROOT = new URL('../..', import.meta.url).pathname
+
+describe('the catalogue of problems', () => {
+  it('is the same in docs/problems.md, code, status and title', () => {
+    const page = readFileSync(join(ROOT, 'docs/problems.md'), 'utf8')
+    const rows = [...page.matchAll(/^\| `([a-z-]+)` \| (\d{3}) \| (.+?) \|/gm)]
+    const written = rows.map(([, code, status, title]) => ({ code, status: Number(status), title }))
+    expect(written).to.deep.equal(Object.entries(CATALOGUE).map(([code, entry]) => ({ code, ...entry })))
+  })
+
+  it('holds every code that the program throws, and none that it never throws', () => {
+    const thrown = new Set(sources().flatMap((text) => [...text.matchAll(/'([a-z]+(?:-[a-z]+)*)'/g)].map(([, c]) => c)))
+    expect(Object.keys(CATALOGUE).filter((code) => !thrown.has(code))).to.deep.equal([])
+  })
+
+  it('gives 429 its registered type, and every other problem one of its own', () => {
+    expect(problemType('quota-exceeded')).to.equal('https://iana.org/assignments/http-problem-types#quota-exceeded')
+    expect(problemType('forbidden')).to.equal('urn:sallyport:problem:forbidden')
+  })
+
+  it('gives a problem the status of its code', () => {
+    expect(new Problem('unique-taken', 'taken').status).to.equal(409)
+  })
+
+  function sources(): readonly string[] {
+    return readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts') && !file.endsWith('catalogue.ts'))
+      .map((file) => readFileSync(join(ROOT, 'src', file), 'utf8'))
+  }
+})
+
+describe('diagnostics', () => {
+  const fault = { severity: 'error', code: 'x', message: 'is wrong' } as const
+
+  it('come all at once, sorted by file, line and column', () => {
+    const error = new FileError([
+      { ...fault, file: 'b', line: 1, column: 1 },
+      { ...fault, file: 'a', line: 10, column: 1 },
+      { ...fault, file: 'a', line: 9, column: 2, hint: 'mend it' },
+      { ...fault, file: 'a', line: 9, column: 1 },
+    ])
+    expect(error.message.split('\n')).to.deep.equal([
+      'a:9:1: is wrong [x]',
+      'a:9:2: is wrong (mend it) [x]',
+      'a:10:1: is wrong [x]',
+      'b:1:1: is wrong [x]',
+    ])
+  })
+
+  it('count lines and columns from 1', () => {
+    expect(placeAt('f', 'ab\ncd', 4)).to.deep.equal({ file: 'f', line: 2, column: 2 })
+    expect(formatDiagnostic({ ...fault, ...placeAt('f', '', 0) })).to.equal('f:1:1: is wrong [x]')
+  })
+})
