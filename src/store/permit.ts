@@ -13,8 +13,6 @@ export interface Evidence {
   readonly fieldsRefused: readonly string[]
 }
 
-const NO_EVIDENCE: Evidence = { relations: [], lines: [], fieldsRefused: [] }
-
 export type PermitKind = 'create' | 'update' | 'delete'
 
 interface Checked<K extends PermitKind> {
@@ -25,7 +23,7 @@ interface Checked<K extends PermitKind> {
   readonly version: number
   /** What to write; empty for a delete. */
   readonly document: Document
-  readonly evidence?: Evidence
+  readonly evidence: Evidence
 }
 
 class IssuedPermit<K extends PermitKind> {
@@ -52,7 +50,7 @@ class IssuedPermit<K extends PermitKind> {
     return this.#checked.document
   }
   get evidence(): Evidence {
-    return this.#checked.evidence ?? NO_EVIDENCE
+    return this.#checked.evidence
   }
 }
 

@@ -38,6 +38,9 @@ const THINGS = resource('things', [
   field('extra', 'other'),
 ])
 
+/** These permits were issued by no decision. */
+const NONE = { relations: [], lines: [], fieldsRefused: [] }
+
 /** Differs from `things` by a capital: an engine whose names ignore case must keep them apart. */
 const OTHER_THINGS = resource('Things', [...SERVER, field('ownerId', 'string')])
 
@@ -51,13 +54,13 @@ export interface Opened {
 }
 
 export const creation = (id: string, document: Document, name = 'things') =>
-  issuePermit({ kind: 'create', resource: name, id, version: 0, document })
+  issuePermit({ kind: 'create', resource: name, id, version: 0, document, evidence: NONE })
 
 export const change = (id: string, version: number, document: Document, name = 'things') =>
-  issuePermit({ kind: 'update', resource: name, id, version, document })
+  issuePermit({ kind: 'update', resource: name, id, version, document, evidence: NONE })
 
 export const removal = (id: string, version: number, name = 'things') =>
-  issuePermit({ kind: 'delete', resource: name, id, version, document: {} })
+  issuePermit({ kind: 'delete', resource: name, id, version, document: {}, evidence: NONE })
 
 /** What a promise was rejected with; fails when it wasn't. */
 export async function failure(promise: Promise<unknown>): Promise<unknown> {
