@@ -29,19 +29,13 @@ export function fieldSchemas(json: JsonObject): Readonly<Record<string, Json>> {
 }
 
 /** Only declared fields can be granted or refused, so there must be no other way in. */
-function openFaults(file: SchemaFile, json: JsonObject): readonly Diagnostic[] {
-  const fault = (path: Path, message: string) => file.fault(path, 'schema-open', message)
-  return [
-    ...(json.type === 'object' ? [] : [fault(['type'], 'a resource must be of the `type` `object`')]),
-    ...(json.additionalProperties === false
-      ? []
-      : [fault(['additionalProperties'], '`additionalProperties` must be `false`')]),
-    ...(json.patternProperties === undefined
-      ? []
-      : [
-          file.faultAtKey(['patternProperties'], 'schema-open', '`patternProperties` lets fields in that have no name'),
-        ]),
-  ]
+function openFaults(file: SchemaFile, { type, additionalProperties, patternProperties }: JsonObject) {
+  const faults: Diagnostic[] = []
+  const add = (keyword: string, message: string) => faults.push(file.fault([keyword], 'schema-open', message))
+  if (type !== 'object') add('type', 'a resource must be of the `type` `object`')
+  if (additionalProperties !== false) add('additionalProperties', '`additionalProperties` must be `false`')
+  if (patternProperties !== undefined) add('patternProperties', '`patternProperties` lets in fields without a name')
+  return faults
 }
 
 function serverFieldFault(file: SchemaFile, fields: Readonly<Record<string, Json>>, name: string) {
@@ -64,7 +58,7 @@ function requiredFaults(file: SchemaFile, { path, schema }: Subschema): readonly
   if (!isObject(schema) || schema.additionalProperties !== false || schema.patternProperties !== undefined) return []
   const required = (schema.required ?? []) as readonly string[]
   return required.flatMap((name, i) =>
-    Object.hasOwn(schema.properties ?? {}, name)
+    isObject(schema.properties) && Object.hasOwn(schema.properties, name)
       ? []
       : [file.fault([...path, 'required', i], 'required-undeclared', `\`${name}\` is required and not declared`)],
   )

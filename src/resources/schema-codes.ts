@@ -22,7 +22,8 @@ export const SCHEMA_CODES = {
   'ref-unknown': 'refer to a schema of this file, like `#/$defs/<name>`',
   'ref-loop': 'a schema may contain itself only further down, in `properties` or `items`',
   'pattern-syntax': 'patterns are JavaScript regular expressions with the flag `u`',
-  'pattern-slow': 'begin with `^`, and let only one part of the pattern match any given character at any given place',
+  'pattern-slow':
+    'begin with `^`, let only one part of the pattern match any given character, and use no lookaround, `\\b` or back-references',
   'field-name': 'use letters, digits and `_`, a letter first, at most 64; not a name that the query string has',
   'server-field': 'declare `"type": "string"` and `"readOnly": true`',
   'required-undeclared': 'declare the field under `properties` or remove the name',
