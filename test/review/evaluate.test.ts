@@ -1,0 +1,54 @@
+/** The direct evaluation that review tools use says what the server's cells say, which Casbin made. */
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { parsePolicy } from '../../src/policy/parse-policy.ts'
+import type { Policy } from '../../src/policy/policy.ts'
+import { Snapshot } from '../../src/policy/snapshot.ts'
+import { evaluate } from '../../src/review/evaluate.ts'
+import { columnOfRoles, relationSetsOf } from '../../src/review/space.ts'
+import { ROLES } from '../policy/arbitrary.ts'
+import { randomPolicy } from '../policy/arbitrary-policy.ts'
+import { RESOURCES } from '../policy/fixture.ts'
+
+const randomRoles = fc.subarray([...ROLES], { minLength: 0 })
+
+describe('the direct evaluation of a policy', () => {
+  it("equals the server's cells for every resource, action and set of relations", async () => {
+    await fc.assert(
+      fc.asyncProperty(randomPolicy, randomRoles, async ({ files }, roles) => {
+        const policy = parsePolicy(files, RESOURCES)
+        expect(await differences(policy, new Snapshot(policy, RESOURCES), roles)).to.deep.equal([])
+      }),
+      { numRuns: 60 },
+    )
+  }).timeout(60_000)
+
+  it('a rule that only one of them knows would be found', async () => {
+    const found = await fc.check(
+      fc.asyncProperty(randomPolicy, randomRoles, async ({ files }, roles) => {
+        const policy = parsePolicy(files, RESOURCES)
+        const another = { ...policy, rules: policy.rules.slice(1) }
+        expect(await differences(another, new Snapshot(policy, RESOURCES), roles)).to.deep.equal([])
+      }),
+      { numRuns: 200 },
+    )
+    expect(found.failed).to.equal(true)
+  }).timeout(60_000)
+})
+
+async function differences(policy: Policy, snapshot: Snapshot, roles: readonly string[]): Promise<readonly string[]> {
+  const { subjects } = columnOfRoles(policy, roles)
+  const subject = snapshot.subjectOf({ id: 'nobody-in-particular', roles, claims: {} })
+  const different: string[] = []
+  for (const resource of RESOURCES.byName.values()) {
+    for (const action of resource.actions.values()) {
+      const page = await snapshot.page(subject, resource.name, action.name)
+      for (const relations of relationSetsOf(policy, resource, action)) {
+        const mine = [...evaluate(policy, { subjects, resource, action, relations }).fields]
+        const theirs = [...page.grant([...relations]).fields]
+        if (mine.sort().join() !== theirs.sort().join()) different.push(`${resource.name} ${action.name}`)
+      }
+    }
+  }
+  return different
+}
