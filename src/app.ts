@@ -65,13 +65,15 @@ export async function startApp({ config, verifier, log, now = () => new Date(), 
     closing.push(() => limiter.close())
 
     let draining = false
+    // Made here, because a GET that made it would change the store.
+    const cursorKey = await store.secret('cursor')
     const checks = () => checkParts({ store, policy, limiter, draining: () => draining })
     const koa = new Koa()
     koa.on('error', (error) => log.error({ err: error }, 'response failed'))
     koa.use(
       createPipeline({
         gate: { resources, store, now: () => now().getTime() },
-        services: { store, now, checks },
+        services: { store, now, checks, cursorKey },
         policy: () => policy.active,
         verifier,
         rateLimiter: createRateLimiter(limiter),

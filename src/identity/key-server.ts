@@ -8,7 +8,7 @@ import {
   type JWTVerifyGetKey,
 } from 'jose'
 import { fetchKeys, KeyServerFault } from './fetch-keys.ts'
-import { isWeakRsa } from './weak-rsa.ts'
+import { isWeakRsa, type KeyDetails } from './weak-rsa.ts'
 
 /** For the whole answer. */
 const TIMEOUT_MS = 3_000
@@ -29,7 +29,8 @@ export function createKeyServer(url: string): JWTVerifyGetKey {
   })
   return async (header, token) => {
     const key = await find(header, token).catch(rethrow)
-    if (isWeakRsa(key.algorithm)) throw new KeyServerFault('key-server-invalid', new Error('the key is weak'))
+    if (isWeakRsa(key.algorithm as KeyDetails))
+      throw new KeyServerFault('key-server-invalid', new Error('the key is weak'))
     return key
   }
 }

@@ -1,4 +1,4 @@
-/** Which RSA keys are too weak to trust. OpenSSL and WebCrypto import them all (test/identity/weak-keys.test.ts). */
+/** Which RSA keys are too weak to trust. OpenSSL and WebCrypto import them all (test/identity/public-key.test.ts). */
 
 /** RFC 7518 section 3.3. */
 export const MIN_RSA_BITS = 2048

@@ -1,11 +1,18 @@
 /** A bound on how long an answer is waited for. */
 
-/** Settles as `work` does, or rejects after `milliseconds`. What `work` does after that is ignored. */
+/**
+ * Settles as `work` does, or rejects after `milliseconds`. What `work` does after that is ignored.
+ *
+ * A stall of this process is no fault of who answers: after a stall in the first half there is the second to send and
+ * be answered, and what has arrived during a stall in the second half is read before the immediate runs.
+ */
 export function answerWithin<T>(milliseconds: number, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const expire = (): void => reject(new Error(`no answer within ${milliseconds} ms`))
-    // An answer may have arrived while this process was busy: it is read before the immediate runs.
-    const timer = setTimeout(() => setImmediate(expire), milliseconds)
+    const waitOn = (): void => {
+      timer = setTimeout(() => setImmediate(expire), milliseconds / 2)
+    }
+    let timer = setTimeout(waitOn, milliseconds / 2)
     work.then(resolve, reject).finally(() => clearTimeout(timer))
   })
 }

@@ -15,8 +15,6 @@ const PROBE: readonly Quota[] = [{ name: '#probe', key: '#probe', allow: 1_000_0
 
 export type LimiterEvent = { readonly kind: 'lost'; readonly cause: unknown } | { readonly kind: 'regained' }
 
-export type LimiterObserver = (event: LimiterEvent) => void
-
 /** Counts held elsewhere, that may fail. */
 export interface SharedCounts {
   /** Makes a new connection in place of the last. Rejects within a bounded time when it can't. */
@@ -32,7 +30,7 @@ export interface FailoverOptions {
   /** How many instances share the counts: without them, each allows this part of a quota, rounded down, and at least 1. */
   readonly instances: number
   /** Hears of every change, and of a start without the shared counts. Must not throw. */
-  readonly observe: LimiterObserver
+  readonly observe: (event: LimiterEvent) => void
 }
 
 /** Resolves when the shared counts answer, or are known not to: then it starts on the local ones. Never rejects. */
@@ -53,15 +51,13 @@ class FailoverLimiter implements Limiter {
   private readonly local: Limiter
   private readonly options: FailoverOptions
   private phase: Phase = 'starting'
-  /** Which stay with the shared counts this is: a call of an earlier one, failing late, says nothing about this one. */
-  private stay = 0
   private nextProbe: NodeJS.Timeout | undefined
 
   constructor(shared: SharedCounts, local: Limiter, options: FailoverOptions) {
     this.shared = shared
     this.local = local
     this.options = options
-    shared.onLost((cause) => this.lose(cause, this.stay))
+    shared.onLost((cause) => this.lose(cause))
   }
 
   start(): Promise<void> {
@@ -70,11 +66,10 @@ class FailoverLimiter implements Limiter {
 
   async admit(quotas: readonly Quota[]): Promise<Admission> {
     if (this.phase !== 'shared') return this.admitLocally(quotas)
-    const { stay } = this
     try {
       return await answerWithin(ANSWER_MS, this.shared.admit(quotas))
     } catch (cause) {
-      this.lose(cause, stay)
+      this.lose(cause)
       return this.admitLocally(quotas)
     }
   }
@@ -98,8 +93,9 @@ class FailoverLimiter implements Limiter {
     return Math.max(1, Math.floor(allow / this.options.instances))
   }
 
-  private lose(cause: unknown, stay: number): void {
-    if (this.phase !== 'shared' || stay !== this.stay) return
+  /** Ends the connection as well, so that calls that still wait on it end before there is another one to be lost. */
+  private lose(cause: unknown): void {
+    if (this.phase !== 'shared') return
     this.shared.disconnect()
     this.goLocal(cause)
     this.probeLater()
@@ -130,7 +126,6 @@ class FailoverLimiter implements Limiter {
     const { phase } = this
     if (phase === 'closed') return
     this.phase = 'shared'
-    this.stay += 1
     if (phase === 'local') this.options.observe({ kind: 'regained' })
   }
 }

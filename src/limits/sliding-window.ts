@@ -37,7 +37,7 @@ export class SlidingWindow {
 
   /** When one more than now would be admitted; 0 if nothing counts. */
   freesAtMicros(allow: number): number {
-    let excess = Math.max(0, this.total - allow)
+    let excess = Math.max(0, this.total - Math.max(1, allow))
     for (let index = this.oldest(); index <= this.index; index++) {
       excess -= this.at(index)
       if (excess < 0) return (index + COUNTED) * this.step

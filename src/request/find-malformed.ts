@@ -15,7 +15,8 @@ export function findMalformed(request: IncomingMessage): Problem | undefined {
   if (rawHeaders.length / 2 > MAX_HEADERS) {
     return new Problem('headers-too-large', `A request has at most ${MAX_HEADERS} headers.`)
   }
-  const fault = interruptionOf(request) ?? faultOfVersion(request) ?? faultOfNames(rawHeaders) ?? faultOfFraming(request)
+  const fault =
+    interruptionOf(request) ?? faultOfVersion(request) ?? faultOfNames(rawHeaders) ?? faultOfFraming(request)
   if (fault) return fault
   const { expect } = request.headers
   if (expect === undefined || expect.toLowerCase() === '100-continue') return undefined
@@ -30,7 +31,7 @@ function faultOfVersion({ httpVersion }: IncomingMessage): Problem | undefined {
 function faultOfNames(rawHeaders: readonly string[]): Problem | undefined {
   const names = rawHeaders.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase())
   const repeated = SINGLE.find((single) => names.indexOf(single) !== names.lastIndexOf(single))
-  return repeated && malformed(`The header ${repeated} stands more than once.`)
+  return repeated === undefined ? undefined : malformed(`The header ${repeated} stands more than once.`)
 }
 
 function faultOfFraming({ headers, httpVersion }: IncomingMessage): Problem | undefined {

@@ -1,6 +1,7 @@
 /** The HTTP server: limits on time and size. What Node's parser refuses by itself goes to the handler like any request. */
 import { createServer, IncomingMessage, type Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { Problem } from '../problems/problem.ts'
 import { interrupt } from './interruption.ts'
 
@@ -37,43 +38,57 @@ export function createHttpServer(handler: Handler, timeouts: ServerTimeouts = TI
   })
   // Node passes over headers beyond this count in silence; 0 lets refuse-malformed.ts count them.
   server.maxHeadersCount = 0
-  const inFlight = new WeakMap<Socket, ServerResponse>()
-  const serve: Handler = (request, response) => {
-    inFlight.set(request.socket, response)
-    response.once('close', () => {
-      if (inFlight.get(request.socket) === response) inFlight.delete(request.socket)
-    })
-    handler(request, response)
-  }
+  const inFlight = new WeakMap<Duplex, ServerResponse>()
+  const serve = oneAfterAnother(handler, inFlight)
   server.on('connection', closeInTwoSteps)
   server.on('request', serve)
   // Without a listener Node asks for the body at once, before anybody is authorized (RFC 9110 section 10.1.1).
   server.on('checkContinue', serve)
   server.on('checkExpectation', serve)
-  server.on('connect', (request, socket: Socket) => {
-    // Node has taken its own listeners off; a client that resets the connection must not end the process.
+  server.on('connect', (request, socket) => {
+    // Node has taken its own listeners off: without this one, a client that resets the connection ends the process.
     socket.on('error', () => socket.destroy())
     socket.resume()
     answerOnce(handler, request)
   })
-  server.on('clientError', (error: ClientError, socket: Socket) => {
-    if (error.code === 'ECONNRESET' || !socket.writable || socket.bytesRead === 0) socket.destroy()
-    else refuse(error, socket, inFlight.get(socket))
+  server.on('clientError', (error: ClientError, socket) => {
+    const response = inFlight.get(socket)
+    if (error.code === 'ECONNRESET' || !socket.writable || saidNothing(socket)) socket.destroy()
+    else if (response) interruptBehind(response, problemOf(error, socket))
+    else refuse(handler, problemOf(error, socket), socket as Socket)
   })
   return server
+}
 
-  function refuse(error: ClientError, socket: Socket, response: ServerResponse | undefined): void {
-    const problem = problemOf(error)
-    if (response) {
-      // The answer to this request is the handler's; to one behind it there can be none.
-      response.shouldKeepAlive = false
-      if (!response.req.complete) interrupt(response.req, problem)
-      return
+/** RFC 9112 section 9.3.2: only safe requests of one connection may overlap; none do. After `Connection: close` comes none. */
+function oneAfterAnother(handler: Handler, inFlight: WeakMap<Duplex, ServerResponse>): Handler {
+  return (request, response) => {
+    const { socket } = request
+    const before = inFlight.get(socket)
+    inFlight.set(socket, response)
+    response.once('close', () => {
+      if (inFlight.get(socket) === response) inFlight.delete(socket)
+      // Its answer was given without its body.
+      request.resume()
+    })
+    const start = () => {
+      if (socket.writable) handler(request, response)
     }
-    const request = new IncomingMessage(socket)
-    interrupt(request, problem)
-    answerOnce(handler, request)
+    if (before) before.once('close', start)
+    else start()
   }
+}
+
+/** The answer to a request that has arrived is the handler's; what came broken behind it can't be answered any more. */
+function interruptBehind(response: ServerResponse, problem: Problem): void {
+  response.shouldKeepAlive = false
+  if (!response.req.complete) interrupt(response.req, problem)
+}
+
+function refuse(handler: Handler, problem: Problem, socket: Socket): void {
+  const request = new IncomingMessage(socket)
+  interrupt(request, problem)
+  answerOnce(handler, request)
 }
 
 /** Answers a request that Node has made no response for, and closes the connection. */
@@ -101,11 +116,11 @@ function closeInTwoSteps(socket: Socket): void {
 }
 
 /** What the parser or a time-out refused. */
-function problemOf(error: ClientError): Problem {
+function problemOf(error: ClientError, socket: Duplex): Problem {
   const headers = { Connection: 'close' }
   switch (error.code) {
     case 'HPE_HEADER_OVERFLOW':
-      return isRequestLine(error)
+      return isInRequestLine(error, socket)
         ? new Problem('url-too-long', 'The URL is too long.', { headers })
         : new Problem('headers-too-large', `Headers have at most ${MAX_HEADER_BYTES} bytes.`, { headers })
     case 'ERR_HTTP_REQUEST_TIMEOUT':
@@ -113,4 +128,19 @@ function problemOf(error: ClientError): Problem {
     default:
       return new Problem('malformed-request', 'The request is not well-formed HTTP/1.1.', { headers })
   }
+}
+
+/** As far as the last packet tells: no line had ended in it, and it was the first, or has a space after the URL. */
+function isInRequestLine({ rawPacket, bytesParsed = 0 }: ClientError, socket: Duplex): boolean {
+  if (!rawPacket || rawPacket.subarray(0, bytesParsed).includes('\n')) return false
+  return bytesRead(socket) === rawPacket.length || rawPacket.toString('latin1', bytesParsed, bytesParsed + 1) === ' '
+}
+
+/** A connection that was only opened has asked nothing, so there is nothing to answer. */
+function saidNothing(socket: Duplex): boolean {
+  return bytesRead(socket) === 0
+}
+
+function bytesRead(socket: Duplex): number {
+  return (socket as Socket).bytesRead
 }

@@ -1,6 +1,6 @@
 /** Which route a request is for. What nothing accepts is a value: later stages answer it. */
 import Router from '@koa/router'
-import type { Problem } from '../problems/problem.ts'
+import { Problem } from '../problems/problem.ts'
 import type { Endpoint, Method, Route } from '../resources/resource.ts'
 import { decode, type Target } from './request-target.ts'
 
@@ -8,6 +8,7 @@ export interface RouteMatch {
   readonly kind: 'route'
   readonly route: Route
   readonly endpoint: Endpoint
+  readonly target: Target
   /** The path's `{id}`, decoded; undefined where the path has none. */
   readonly id: string | undefined
 }
@@ -18,7 +19,7 @@ export type Match =
   | { readonly kind: 'unknown-path' }
   | { readonly kind: 'unaccepted-method'; readonly route: Route }
 
-export type RouteMatcher = (method: string, target: Target) => Match
+export type RouteMatcher = (method: string, target: Target | Problem) => Match
 
 type Layer = Router['stack'][number]
 
@@ -30,12 +31,14 @@ export function createRouteMatcher(routes: readonly Route[]): RouteMatcher {
     const path = route.path.replace('{id}', ':id').replace('*', '\\*')
     byLayer.set(router.register(path, [...route.endpoints.keys()], () => undefined) as Layer, route)
   }
-  return (method, { path }) => {
+  return (method, target) => {
+    if (target instanceof Problem) return { kind: 'malformed', problem: target }
+    const { path } = target
     const layer = router.match(path, method).path[0]
     const route = layer && byLayer.get(layer)
     if (!layer || !route) return { kind: 'unknown-path' }
     const endpoint = route.endpoints.get(method as Method)
     if (!endpoint) return { kind: 'unaccepted-method', route }
-    return { kind: 'route', route, endpoint, id: decode(layer.captures(path)[0] ?? '') || undefined }
+    return { kind: 'route', route, endpoint, target, id: decode(layer.captures(path)[0] ?? '') || undefined }
   }
 }

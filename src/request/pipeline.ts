@@ -13,15 +13,15 @@ import type { Asking, Services } from '../routes/services.ts'
 import { StaleObject } from '../store/contract.ts'
 import { authorize, type Gate } from './authorize.ts'
 import type { ClientAddress } from './client-address.ts'
+import { findMalformed } from './find-malformed.ts'
 import type { RateLimiter } from './limit-rate.ts'
 import type { RouteMatcher } from './match-route.ts'
 import type { Metrics } from './metrics.ts'
 import { presentOutcome, presentProblem } from './present.ts'
 import { problemOf } from './problem-boundary.ts'
 import { type Exchange, record } from './record.ts'
-import { refuseMalformed } from './refuse-malformed.ts'
 import { type Asked, refuseUnanswerable } from './refuse-unanswerable.ts'
-import { readTarget, type Target } from './request-target.ts'
+import { readTarget } from './request-target.ts'
 import { validate } from './validate.ts'
 
 export interface Parts {
@@ -54,15 +54,15 @@ export function createPipeline(parts: Parts): Middleware {
       exchange.problem = problemOf(error, authentication?.kind === 'caller' ? authentication.caller : undefined)
       presentProblem(ctx, exchange.problem, exchange.requestId)
     }
+    // Else the connection would stay open, and the drain would wait for it.
+    if (parts.draining()) ctx.set('Connection', 'close')
     record(parts, exchange, (performance.now() - started) / 1000)
   }
 }
 
 async function answer(parts: Parts, policy: ActivePolicy, ctx: Context, exchange: Exchange): Promise<Outcome> {
-  refuseMalformed(ctx.req)
-  refuseDraining(parts, ctx)
-  const target = readTarget(ctx.req.url ?? '')
-  exchange.match = parts.matchRoute(ctx.method, target)
+  refuseDraining(parts)
+  exchange.match = parts.matchRoute(ctx.method, findMalformed(ctx.req) ?? readTarget(ctx.req.url ?? ''))
   exchange.address = parts.clientAddress(ctx.req)
   const credentials = readCredentials(ctx.req.rawHeaders)
   parts.rateLimiter.refuseKnownOver(policy, exchange.address, credentials.kind !== 'none')
@@ -72,7 +72,7 @@ async function answer(parts: Parts, policy: ActivePolicy, ctx: Context, exchange
   const { headers } = await parts.rateLimiter.limitRate(policy, { address, authentication, match })
   ctx.set(headers)
   const asked = refuseUnanswerable(match, authentication)
-  return decideAndHandle(parts, { policy, ctx, exchange, asked, target })
+  return decideAndHandle(parts, { policy, ctx, exchange, asked })
 }
 
 interface Answerable {
@@ -80,18 +80,17 @@ interface Answerable {
   readonly ctx: Context
   readonly exchange: Exchange
   readonly asked: Asked
-  readonly target: Target
 }
 
 /** Authorize, validate, handle; once more when another write came between the decision and this one. */
 async function decideAndHandle(parts: Parts, answerable: Answerable): Promise<Outcome> {
-  const { policy, ctx, exchange, asked, target } = answerable
+  const { policy, ctx, exchange, asked } = answerable
   const { match } = asked
   const asking = askingOf(parts, answerable)
   let input: Input | undefined
   for (let attempt = 1; ; attempt++) {
     exchange.decision = await authorize(parts.gate, policy, asked)
-    input ??= await validate(ctx, { match, target, limits: policy.snapshot.limits }, exchange.decision)
+    input ??= await validate(ctx, { match, limits: policy.snapshot.limits }, exchange.decision)
     try {
       return await handle(parts.services, asking, exchange.decision, input)
     } catch (error) {
@@ -100,8 +99,8 @@ async function decideAndHandle(parts: Parts, answerable: Answerable): Promise<Ou
   }
 }
 
-function askingOf({ gate }: Parts, { policy, ctx, asked: { match, caller }, target }: Answerable): Asking {
-  const { route, endpoint } = match
+function askingOf({ gate }: Parts, { policy, ctx, asked: { match, caller } }: Answerable): Asking {
+  const { route, endpoint, target } = match
   const resource = gate.resources.byName.get(route.resource)
   if (!resource) throw new Error(`no schema declares ${route.resource}`)
   const relation = policy.snapshot.ownershipOf(resource.name)?.relations.get('owner')
@@ -120,8 +119,7 @@ function askingOf({ gate }: Parts, { policy, ctx, asked: { match, caller }, targ
 }
 
 /** Requests in flight end; what comes after them on a connection that is still open is refused. */
-function refuseDraining({ draining }: Parts, ctx: Context): void {
+function refuseDraining({ draining }: Parts): void {
   if (!draining()) return
-  ctx.set('Connection', 'close')
   throw new Problem('draining', 'The server is shutting down; try again.', { headers: { 'Retry-After': '1' } })
 }

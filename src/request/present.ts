@@ -3,10 +3,12 @@ import type { Context } from 'koa'
 import type { Problem } from '../problems/problem.ts'
 import type { Outcome } from '../routes/outcome.ts'
 import { PROBLEM_TYPE, problemDocument } from './problem-boundary.ts'
+import { hasBody } from './read-body.ts'
 
 export function presentOutcome(ctx: Context, { status, headers, body }: Outcome): void {
   ctx.status = status
   ctx.set(headers)
+  closeUnread(ctx)
   if (body === undefined) {
     ctx.body = null
     // Koa answers an empty body with 204; a 201 or a redirect without a body keeps its status.
@@ -22,10 +24,10 @@ export function presentProblem(ctx: Context, problem: Problem, requestId: string
   ctx.set(problem.headers)
   ctx.set('Content-Type', PROBLEM_TYPE)
   ctx.body = JSON.stringify(problemDocument(problem, requestId))
-  // A body that nobody read would be taken for the next request, or be read to its end for nothing.
-  if (!ctx.req.complete && hasBody(ctx)) ctx.set('Connection', 'close')
+  closeUnread(ctx)
 }
 
-function hasBody({ req: { headers } }: Context): boolean {
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+/** A body that nobody read would be taken for the next request, or be read to its end for nothing. */
+function closeUnread(ctx: Context): void {
+  if (!ctx.req.complete && hasBody(ctx.req)) ctx.set('Connection', 'close')
 }

@@ -1,9 +1,11 @@
 /** The request body as a JSON object: media type, size and syntax. What its fields may be is the schema's matter. */
+import type { IncomingMessage } from 'node:http'
 import type { Context } from 'koa'
 import { koaBody } from 'koa-body'
 import { Problem } from '../problems/problem.ts'
 import type { Json, Operation } from '../resources/resource.ts'
 import { ACCEPT_PATCH } from '../routes/show-options.ts'
+import { untilInterrupted } from './interruption.ts'
 import { parseStrictJson } from './strict-json.ts'
 
 export type JsonObject = { readonly [name: string]: Json }
@@ -12,26 +14,25 @@ const JSON_TYPE = 'application/json'
 /** RFC 7396; plain JSON is read as this. */
 const MERGE_PATCH_TYPE = 'application/merge-patch+json'
 
-/** Throws Problem unsupported-media-type, body-too-large, invalid-json or invalid-body. */
+/** Throws Problem content-range, unsupported-media-type, body-too-large, invalid-json or invalid-body, in this order. */
 export async function readBody(ctx: Context, operation: Operation, limitBytes: number): Promise<JsonObject> {
   refuseContentRange(ctx, operation)
-  const patch = operation === 'update'
-  const { headers } = ctx.req
-  if (headers['content-encoding'] !== undefined && headers['content-encoding'].toLowerCase() !== 'identity') {
-    throw unsupported(patch, 'A body is sent without Content-Encoding.')
-  }
-  if (!hasBody(ctx)) throw new Problem('invalid-body', 'This request needs a JSON object as its body.')
-  if (!ctx.is(patch ? [MERGE_PATCH_TYPE, JSON_TYPE] : [JSON_TYPE])) {
-    throw unsupported(patch, `Send ${patch ? ACCEPT_PATCH : JSON_TYPE} and say so in Content-Type.`)
-  }
+  refuseMediaType(ctx, operation)
+  if (!hasBody(ctx.req)) throw new Problem('invalid-body', 'This request needs a JSON object as its body.')
+  const bytes = await readBytes(ctx, limitBytes)
   if (ctx.request.charset !== '' && ctx.request.charset.toLowerCase() !== 'utf-8') {
     throw new Problem('invalid-json', 'The body must be UTF-8.')
   }
-  const body = parseStrictJson(await readBytes(ctx, limitBytes))
+  const body = parseStrictJson(bytes)
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw new Problem('invalid-body', 'The body must be a JSON object.')
   }
   return body as JsonObject
+}
+
+/** Whether the request says that it has a body (RFC 9112 section 6.3). */
+export function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
 /** RFC 9110 section 14.5: a server that doesn't support partial PUT refuses it. */
@@ -41,15 +42,27 @@ function refuseContentRange(ctx: Context, operation: Operation): void {
   }
 }
 
-function hasBody({ req: { headers } }: Context): boolean {
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+/** The answer says what would be accepted (RFC 9110 section 15.5.16, RFC 5789 section 3.1). */
+function refuseMediaType(ctx: Context, operation: Operation): void {
+  const patch = operation === 'update'
+  const headers = {
+    'Accept-Encoding': 'identity',
+    ...(patch ? { 'Accept-Patch': ACCEPT_PATCH } : { Accept: JSON_TYPE }),
+  }
+  const encoding = ctx.req.headers['content-encoding'] ?? 'identity'
+  if (encoding.toLowerCase() !== 'identity') {
+    throw new Problem('unsupported-media-type', 'A body is sent without Content-Encoding.', { headers })
+  }
+  if (!hasType(ctx, patch ? [MERGE_PATCH_TYPE, JSON_TYPE] : [JSON_TYPE])) {
+    const detail = `Send ${patch ? ACCEPT_PATCH : JSON_TYPE} and say so in Content-Type.`
+    throw new Problem('unsupported-media-type', detail, { headers })
+  }
 }
 
-function unsupported(patch: boolean, detail: string): Problem {
-  // RFC 9110 section 15.5.16: the answer says what would be accepted.
-  return new Problem('unsupported-media-type', detail, {
-    headers: { ...(patch ? { 'Accept-Patch': ACCEPT_PATCH } : { Accept: JSON_TYPE }), 'Accept-Encoding': 'identity' },
-  })
+/** Without a body there is nothing that a type could be wrong of, unless one is named. */
+function hasType(ctx: Context, accepted: readonly string[]): boolean {
+  if (hasBody(ctx.req)) return ctx.is([...accepted]) !== false
+  return ctx.request.type === '' || accepted.includes(ctx.request.type.toLowerCase())
 }
 
 /**
@@ -57,9 +70,10 @@ function unsupported(patch: boolean, detail: string): Problem {
  * turn what isn't UTF-8 into replacement characters, in silence.
  */
 async function readBytes(ctx: Context, limitBytes: number): Promise<Buffer> {
+  if (Number(ctx.req.headers['content-length'] ?? 0) > limitBytes) throw tooLarge(limitBytes)
   expectContinue(ctx)
   try {
-    await readerFor(limitBytes)(ctx, async () => undefined)
+    await Promise.race([readerFor(limitBytes)(ctx, async () => undefined), untilInterrupted(ctx.req)])
   } catch (error) {
     throw bodyProblem(error, limitBytes)
   }
@@ -83,20 +97,24 @@ function readerFor(limitBytes: number): ReturnType<typeof koaBody> {
   return reader
 }
 
-/** RFC 9110 section 10.1.1: the client is asked for the body only now that it is authorized. */
-function expectContinue(ctx: Context): void {
-  if (ctx.req.headers.expect?.toLowerCase() === '100-continue') ctx.res.writeContinue()
+/** RFC 9110 section 10.1.1: the client is asked for the body only now that it is authorized; HTTP/1.0 knows no 100. */
+function expectContinue({ req, res }: Context): void {
+  if (req.headers.expect !== undefined && req.httpVersion === '1.1') res.writeContinue()
 }
 
 function bodyProblem(error: unknown, limitBytes: number): unknown {
   const type = (error as { type?: unknown }).type
-  if (type === 'entity.too.large') {
-    // What the client still sends isn't read, so the connection can't be used again.
-    const headers = { Connection: 'close' }
-    return new Problem('body-too-large', `A body has at most ${limitBytes} bytes.`, { headers, cause: error })
-  }
+  if (type === 'entity.too.large') return tooLarge(limitBytes, error)
   if (type === 'request.aborted' || type === 'request.size.invalid') {
     return new Problem('malformed-request', 'The body ended before it was complete.', { cause: error })
   }
   return error
+}
+
+function tooLarge(limitBytes: number, cause?: unknown): Problem {
+  // What the client still sends isn't read, so the connection can't be used again.
+  return new Problem('body-too-large', `A body has at most ${limitBytes} bytes.`, {
+    headers: { Connection: 'close' },
+    cause,
+  })
 }

@@ -6,15 +6,17 @@ import { Problem } from '../problems/problem.ts'
 import type { Input } from '../routes/handle.ts'
 import type { RouteMatch } from './match-route.ts'
 import { readBody } from './read-body.ts'
-import { decode, type Target } from './request-target.ts'
+import { decode } from './request-target.ts'
 
 /** Throws Problem invalid-query, or what read-body throws. */
 export async function validate(
   ctx: Context,
-  { match, target, limits }: { readonly match: RouteMatch; readonly target: Target; readonly limits: Limits },
+  { match, limits }: { readonly match: RouteMatch; readonly limits: Limits },
   decision: Decision,
 ): Promise<Input> {
-  const parameters = readQuery(target.query)
+  // The query is for the path that the redirect leads to.
+  if (match.route.redirect) return { kind: 'nothing' }
+  const parameters = readQuery(match.target.query)
   if (decision.kind === 'list') return readPage(parameters, limits)
   refuseUnknown(parameters, [])
   if (decision.kind !== 'create' && decision.kind !== 'update') return { kind: 'nothing' }

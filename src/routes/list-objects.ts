@@ -10,19 +10,18 @@ interface Page {
 }
 
 export async function listObjects(
-  { store }: Services,
+  { store, cursorKey }: Services,
   { route, caller, path }: Asking,
   decision: ListDecision,
   { limit, cursor }: Page,
 ): Promise<Outcome> {
-  const key = await store.secret('cursor')
   const binding = JSON.stringify([route.path, caller?.id ?? null])
-  const after = cursor === undefined ? {} : { after: openCursor(key, binding, cursor) }
+  const after = cursor === undefined ? {} : { after: openCursor(cursorKey, binding, cursor) }
   // One more than asked for tells whether there is a next page.
   const found = await store.list(route.resource, { where: decision.where, limit: limit + 1, ...after })
   const items = found.slice(0, limit)
   const last = items.at(-1)
-  const next = found.length > limit && last ? sealCursor(key, binding, last.id) : null
+  const next = found.length > limit && last ? sealCursor(cursorKey, binding, last.id) : null
   return {
     status: 200,
     headers: next === null ? {} : { Link: `<${path}?limit=${limit}&cursor=${next}>; rel="next"` },

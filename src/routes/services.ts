@@ -13,6 +13,8 @@ export interface Check {
 export interface Services {
   readonly store: Store
   readonly now: () => Date
+  /** 32 bytes that seal the cursors of lists. */
+  readonly cursorKey: Uint8Array
   /** Each part of the server by name, asked afresh. */
   readonly checks: () => Promise<Readonly<Record<string, Check>>>
 }

@@ -1,0 +1,27 @@
+/** A policy directory for review: read and parsed as the server does, without a running server. */
+import { type Blocked, parseBlocked } from '../policy/parse-blocked.ts'
+import { parsePolicy } from '../policy/parse-policy.ts'
+import type { Policy } from '../policy/policy.ts'
+import { type PolicyFiles, readBlockedFile, readPolicyFiles, type SourceFile } from '../policy/policy-files.ts'
+import type { Resources } from '../resources/resource.ts'
+
+export interface ReviewedPolicy {
+  readonly policy: Policy
+  readonly blocked: Blocked
+  readonly files: PolicyFiles
+  readonly blockedFile: SourceFile
+}
+
+/** Throws FileError for what the server would refuse. */
+export async function loadPolicy(directory: string, resources: Resources): Promise<ReviewedPolicy> {
+  const [files, blockedFile] = await Promise.all([readPolicyFiles(directory), readBlockedFile(directory)])
+  return { policy: parsePolicy(files, resources), blocked: parseBlocked(blockedFile), files, blockedFile }
+}
+
+/** What a command can't do with what it was given: one sentence for its user; the exit code is 2. */
+export class ReviewError extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'ReviewError'
+  }
+}
