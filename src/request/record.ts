@@ -49,6 +49,8 @@ function describe(exchange: Exchange): Readonly<Record<string, unknown>> {
     subject: caller?.id,
     roles: caller?.roles,
     authentication: authentication?.kind,
+    // Why a credential was refused; never any part of it (test/identity).
+    reason: authentication?.kind === 'rejected' ? authentication.reason : undefined,
     outcome: problem ? (problem.status < 500 ? 'refused' : 'failed') : 'allowed',
     problem: problem?.code,
     relations: evidence?.relations,

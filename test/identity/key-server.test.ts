@@ -1,0 +1,119 @@
+import { mock } from 'node:test'
+import { expect } from 'chai'
+import type { TokenVerifier } from '../../src/identity/caller.ts'
+import { createTokenVerifier } from '../../src/identity/token-verifier.ts'
+import { keySet, Loopback, text } from './loopback.ts'
+import { ask } from './outcome.ts'
+import { AUDIENCE, claims, ed25519, ISSUER } from './signer.ts'
+
+const signer = ed25519('first')
+const next = ed25519('next')
+
+describe('keys of a key server', () => {
+  let server: Loopback
+  let verifier: TokenVerifier
+
+  beforeEach(async () => {
+    server = await Loopback.start(keySet(signer.jwk))
+    verifier = verifierOf(server.url)
+  })
+  afterEach(async () => {
+    mock.timers.reset()
+    await server.stop().catch(() => undefined)
+  })
+
+  it('are not asked for before a token needs them', async () => {
+    await ask(verifier, 'no token')
+    await ask(verifier, signer.token(claims(), { alg: 'none' }))
+    expect(server.requests).to.equal(0)
+    expect(await ask(verifier, signer.token())).to.equal('caller alice')
+    expect(server.requests).to.equal(1)
+  })
+
+  it('are asked for once, by many tokens at once and by those after them', async () => {
+    const outcomes = await Promise.all(Array.from({ length: 20 }, () => ask(verifier, signer.token())))
+    expect(new Set(outcomes)).to.deep.equal(new Set(['caller alice']))
+    await ask(verifier, signer.token())
+    expect(server.requests).to.equal(1)
+  })
+
+  it("an unknown kid is the token's fault, and made-up kids don't make the server be asked each time", async () => {
+    expect(await ask(verifier, signer.token())).to.equal('caller alice')
+    for (let i = 0; i < 50; i++) {
+      expect(await ask(verifier, signer.token(claims(), { kid: `made-up-${i}` }))).to.equal('token-invalid')
+    }
+    expect(server.requests).to.equal(1)
+    elapse(11)
+    for (let i = 0; i < 50; i++) {
+      expect(await ask(verifier, signer.token(claims(), { kid: `made-up-${i}` }))).to.equal('token-invalid')
+    }
+    expect(server.requests).to.equal(2)
+  })
+
+  it('that the server adds are found', async () => {
+    expect(await ask(verifier, signer.token())).to.equal('caller alice')
+    server.answer = keySet(signer.jwk, next.jwk)
+    elapse(11)
+    expect(await ask(verifier, next.token())).to.equal('caller alice')
+    expect(await ask(verifier, signer.token())).to.equal('caller alice')
+    expect(server.requests).to.equal(2)
+  })
+
+  it('that the server took away count no more after ten minutes', async () => {
+    expect(await ask(verifier, signer.token())).to.equal('caller alice')
+    server.answer = keySet(next.jwk)
+    elapse(590)
+    expect(await ask(verifier, signer.token())).to.equal('caller alice')
+    elapse(11)
+    expect(await ask(verifier, signer.token())).to.equal('token-invalid')
+  })
+
+  it('that the server took away count no more once a new one is in use', async () => {
+    expect(await ask(verifier, signer.token())).to.equal('caller alice')
+    server.answer = keySet(next.jwk)
+    elapse(11)
+    expect(await ask(verifier, next.token())).to.equal('caller alice')
+    expect(await ask(verifier, signer.token())).to.equal('token-invalid')
+  })
+
+  it('that are known are used while the server is down', async () => {
+    expect(await ask(verifier, signer.token())).to.equal('caller alice')
+    await server.stop()
+    elapse(11)
+    expect(await ask(verifier, next.token())).to.equal('key-server-unavailable')
+    expect(await ask(verifier, signer.token())).to.equal('caller alice')
+  })
+
+  it('are not lost when the server answers nonsense later', async () => {
+    expect(await ask(verifier, signer.token())).to.equal('caller alice')
+    server.answer = text('<html>')
+    elapse(11)
+    expect(await ask(verifier, next.token())).to.equal('key-server-invalid')
+    expect(await ask(verifier, signer.token())).to.equal('caller alice')
+  })
+
+  it('without a kid in the token there must be one that fits', async () => {
+    const anonymous = () => signer.token(claims(), { kid: undefined })
+    expect(await ask(verifier, anonymous())).to.equal('caller alice')
+    server.answer = keySet(signer.jwk, next.jwk)
+    expect(await ask(verifierOf(server.url), anonymous())).to.equal('token-invalid')
+  })
+
+  it('of kinds that are not known, or for encryption, stand beside the others', async () => {
+    const strange = [{}, { kty: 'new' }, { kty: 'oct', k: 'c2VjcmV0', kid: 'first' }, { ...next.jwk, use: 'enc' }]
+    server.answer = keySet(...strange, signer.jwk)
+    expect(await ask(verifier, signer.token())).to.equal('caller alice')
+    expect(await ask(verifier, next.token())).to.equal('token-invalid')
+  })
+})
+
+/** As far as the age of keys is concerned. */
+function elapse(seconds: number): void {
+  const then = Date.now() + seconds * 1000
+  mock.timers.reset()
+  mock.timers.enable({ apis: ['Date'], now: then })
+}
+
+function verifierOf(url: string): TokenVerifier {
+  return createTokenVerifier({ keys: { kind: 'jwks', url }, issuer: ISSUER, audience: AUDIENCE })
+}
