@@ -4,6 +4,7 @@ import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { INSTALL_MS, program } from './programs.ts'
 import { freePort } from './redis.ts'
 
 const ROOT = new URL('..', import.meta.url).pathname
@@ -19,6 +20,10 @@ describe('the program', () => {
   let folder: string
   let env: NodeJS.ProcessEnv
   const children: ChildProcess[] = []
+
+  before(() => {
+    program('curl')
+  }).timeout(INSTALL_MS)
 
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'sallyport-'))
@@ -208,7 +213,7 @@ describe('the program', () => {
 
   async function shell(line: string): Promise<string> {
     const { code, stdout, stderr } = await execute('sh', ['-c', line])
-    if (code !== 0) throw new Error(`exit ${code}: ${stderr} (the test needs curl)`)
+    if (code !== 0) throw new Error(`exit ${code}: ${stderr}`)
     return stdout
   }
 

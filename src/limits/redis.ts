@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { Redis, type RedisOptions } from 'ioredis'
 import { answerWithin } from './deadline.ts'
+import { createHold } from './held-writes.ts'
 import type { Admission, Quota } from './limiter.ts'
 import { SLIDING_WINDOW_SCRIPT } from './sliding-window-script.ts'
 import { describeAdmission, stepMicros } from './window.ts'
@@ -47,6 +48,7 @@ export interface RedisLimiter {
  */
 export function createRedisLimiter(url: string): RedisLimiter {
   let connection: Redis | undefined
+  let hold: () => void = () => {}
   let lost: (cause: Error) => void = () => {}
 
   function replace(next: Redis | undefined): void {
@@ -66,6 +68,7 @@ export function createRedisLimiter(url: string): RedisLimiter {
       client.disconnect()
       throw fault ?? cause
     })
+    hold = createHold(client.stream)
     client.once('close', () => {
       if (client === connection) lost(fault ?? new Error('the connection to Redis closed'))
     })
@@ -75,6 +78,7 @@ export function createRedisLimiter(url: string): RedisLimiter {
     connect,
     admit: async (quotas) => {
       if (connection?.status !== 'ready') throw new Error('not connected to Redis')
+      hold()
       return readAnswer(quotas, await runScript(connection, quotas))
     },
     onLost: (listener) => {
@@ -88,26 +92,11 @@ export function createRedisLimiter(url: string): RedisLimiter {
 async function runScript(client: Redis, quotas: readonly Quota[]): Promise<readonly number[]> {
   const keys = quotas.map(redisKey)
   const args = quotas.flatMap((quota) => [quota.allow, stepMicros(quota)])
-  holdWrites(client.stream)
   const answer = await client.evalsha(SCRIPT_SHA, keys.length, ...keys, ...args).catch((error: Error) => {
     if (!error.message.startsWith('NOSCRIPT')) throw error
     return client.eval(SLIDING_WINDOW_SCRIPT, keys.length, ...keys, ...args)
   })
   return answer as readonly number[]
-}
-
-/** What is asked in one turn of the event loop goes out in few writes: system calls were half of the cost. */
-let held = 0
-const MAX = Number(process.env.HOLD ?? 16)
-function holdWrites(stream: Redis['stream']): void {
-  if (MAX === 0) return
-  if (stream.writableCorked === 0) {
-    stream.cork()
-    held = 0
-    setImmediate(() => { while (stream.writableCorked > 0) stream.uncork() })
-  }
-  held++
-  if (held > MAX) { stream.uncork(); stream.cork(); held = 1 }
 }
 
 function redisKey({ key }: Quota): string {

@@ -1,0 +1,44 @@
+/** The programs of other people that tests run: found, or installed where that is possible. Tests are never skipped. */
+import { execFileSync } from 'node:child_process'
+import { accessSync, constants } from 'node:fs'
+import { delimiter, join } from 'node:path'
+
+/** As long as a test set-up may take where a program must be installed first. */
+export const INSTALL_MS = 180_000
+
+/** The path of a program; installs the Debian package (of the same name, unless another is given) where it is missing. */
+export function program(name: string, debianPackage: string = name): string {
+  return findProgram(name) ?? install(debianPackage, () => findProgram(name))
+}
+
+function findProgram(name: string): string | undefined {
+  const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin']
+  return folders.map((folder) => join(folder, name)).find(isExecutable)
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Installs a Debian package where that is possible, and says what is needed where it isn't. */
+export function install(debianPackage: string, find: () => string | undefined): string {
+  const advice = `these tests need ${debianPackage}: install it (Debian and Ubuntu: apt-get install ${debianPackage}) and run them again`
+  const apt = findProgram('apt-get')
+  if (process.getuid?.() !== 0 || apt === undefined) throw new Error(advice)
+  try {
+    const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
+    const wait = ['-o', 'DPkg::Lock::Timeout=120']
+    execFileSync(apt, [...wait, 'update'], { env, stdio: 'pipe' })
+    execFileSync(apt, [...wait, 'install', '-y', '--no-install-recommends', debianPackage], { env, stdio: 'pipe' })
+  } catch (cause) {
+    throw new Error(advice, { cause })
+  }
+  const found = find()
+  if (found === undefined) throw new Error(advice)
+  return found
+}

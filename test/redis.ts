@@ -1,0 +1,120 @@
+/** A throw-away Redis for tests, on a free port, with nothing kept; and the programs that this takes. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { globSync, mkdtempSync, rmSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { install, program } from './programs.ts'
+
+export interface RedisServer {
+  readonly port: number
+  readonly url: string
+  readonly pid: number
+  /** Ends it as an operator would, and waits until it is gone. */
+  stop(): Promise<void>
+  /** Ends it without warning, and waits until it is gone. */
+  kill(): Promise<void>
+}
+
+export interface RedisOptions {
+  /** A free one by default. */
+  readonly port?: number
+  readonly args?: readonly string[]
+  readonly env?: Readonly<Record<string, string>>
+  /** Where it may keep a snapshot that it is asked for; by default a directory that goes when it does. */
+  readonly directory?: string
+}
+
+const STARTED_WITHIN_MS = 10_000
+
+const running = new Set<ChildProcess>()
+process.on('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
+})
+
+export async function startRedis(options: RedisOptions = {}): Promise<RedisServer> {
+  const port = options.port ?? (await freePort())
+  const directory = options.directory ?? mkdtempSync(join(tmpdir(), 'sallyport-redis-'))
+  const base = ['--port', `${port}`, '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', directory]
+  const child = spawn(program('redis-server'), [...base, ...(options.args ?? [])], {
+    env: { ...process.env, ...options.env },
+  })
+  running.add(child)
+  const output = collect(child)
+  const gone = new Promise<void>((resolve) => child.once('close', () => resolve()))
+  void gone.then(() => {
+    running.delete(child)
+    if (options.directory === undefined) rmSync(directory, { recursive: true, force: true })
+  })
+  const end = (signal: NodeJS.Signals) => {
+    child.kill(signal)
+    return gone
+  }
+  await untilListening(port, child).catch(async (cause) => {
+    await end('SIGKILL')
+    throw new Error(`redis-server did not start: ${output()}`, { cause })
+  })
+  return {
+    port,
+    url: `redis://127.0.0.1:${port}`,
+    pid: child.pid ?? 0,
+    stop: () => end('SIGTERM'),
+    kill: () => end('SIGKILL'),
+  }
+}
+
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
+    })
+  })
+}
+
+/**
+ * The environment in which a program's wall clock is shifted by what `offsetFile` says (`+0`, `-3600`: seconds).
+ * jemalloc, which Debian's Redis uses, asks for the time before libfaketime is ready; glibc's other malloc comes first.
+ */
+export function fakeClock(offsetFile: string): Readonly<Record<string, string>> {
+  const library = findFaketime() ?? install('faketime', findFaketime)
+  return {
+    LD_PRELOAD: `libc_malloc_debug.so.0:${library}`,
+    FAKETIME_TIMESTAMP_FILE: offsetFile,
+    FAKETIME_NO_CACHE: '1',
+    FAKETIME_DONT_FAKE_MONOTONIC: '1',
+  }
+}
+
+function findFaketime(): string | undefined {
+  return globSync('/usr/lib/*/faketime/libfaketimeMT.so.1')[0]
+}
+
+function collect({ stdout, stderr }: ChildProcess): () => string {
+  let output = ''
+  for (const stream of [stdout, stderr]) {
+    stream?.on('data', (chunk) => {
+      output = (output + chunk).slice(-2000)
+    })
+  }
+  return () => output
+}
+
+async function untilListening(port: number, child: ChildProcess): Promise<void> {
+  const deadline = performance.now() + STARTED_WITHIN_MS
+  while (!(await isListening(port))) {
+    if (child.exitCode !== null || child.signalCode !== null) throw new Error('it ended')
+    if (performance.now() > deadline) throw new Error(`nothing listens on port ${port}`)
+    await sleep(20)
+  }
+}
+
+function isListening(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.once('connect', () => resolve(true)).once('error', () => resolve(false))
+    socket.once('connect', () => socket.destroy())
+  })
+}
