@@ -7,6 +7,7 @@ import {
   type FetchImplementation,
   type JWTVerifyGetKey,
 } from 'jose'
+import { KeyError } from './embedded-key.ts'
 import { fetchKeys, KeyServerFault } from './fetch-keys.ts'
 import { isWeakRsa, type KeyDetails } from './weak-rsa.ts'
 
@@ -19,9 +20,16 @@ const MAX_AGE_MS = 600_000
 /** How long a fault is answered without asking again: a server in trouble isn't helped by every request of ours. */
 const PAUSE_MS = 1_000
 
-/** Finds a token's key, or throws KeyServerFault (the server's fault) or a JOSEError (the token's). Asks no other URL. */
+/**
+ * Finds a token's key, or throws KeyServerFault (the server's fault) or a JOSEError (the token's). Asks no other URL.
+ * Throws KeyError at once for a URL with a password: `fetch` refuses it with an error that repeats it, for the log.
+ */
 export function createKeyServer(url: string): JWTVerifyGetKey {
-  const find = createRemoteJWKSet(new URL(url), {
+  const address = new URL(url)
+  if (address.username !== '' || address.password !== '') {
+    throw new KeyError('JWT_JWKS_URL has a user name or password; leave them out, a key set is public')
+  }
+  const find = createRemoteJWKSet(address, {
     timeoutDuration: TIMEOUT_MS,
     cooldownDuration: COOLDOWN_MS,
     cacheMaxAge: MAX_AGE_MS,

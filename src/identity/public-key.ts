@@ -19,10 +19,13 @@ const CURVE_ALGORITHMS: Readonly<Record<string, readonly string[]>> = {
   secp521r1: ['ES512'],
 }
 
+/** RFC 7518 sections 6.2.2 and 6.3.2: an RSA key can be computed from its primes alone. */
+const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth']
+
 /** `text` is PEM (SPKI) or a JWK. Throws KeyError for private, weak and unusable keys. */
 export function openPublicKey(text: string): PublicKey {
   const jwk = text.trimStart().startsWith('{') ? readStrictObject(Buffer.from(text)) : undefined
-  if (text.includes('PRIVATE KEY') || jwk?.d !== undefined) {
+  if (text.includes('PRIVATE KEY') || PRIVATE_MEMBERS.some((name) => jwk?.[name] !== undefined)) {
     throw new KeyError('JWT_PUBLIC_KEY holds a private key; give the server the public one')
   }
   const key = parse(text, jwk)

@@ -5,8 +5,8 @@ import { isClaimableRole, isSubject } from './subject.ts'
 /** Claims that say who vouches for what, and the caller's own; the others are attributes. */
 export const NAMED_CLAIMS: ReadonlySet<string> = new Set(['iss', 'sub', 'aud', 'exp', 'nbf', 'iat', 'jti', 'roles'])
 
-/** Seconds since 1970 of the last moment that a Date can be (ECMA-262, "Time Values"). */
-const LAST_MOMENT = 8_640_000_000_000
+/** Seconds since 1970 at the end of the year 9999. Milliseconds taken for seconds lie beyond it: a token for 50,000 years. */
+const LAST_MOMENT = 253_402_300_799
 
 /** A caller, or `rejected` when a claim is not of the form that callers have. */
 export function readClaims(claims: Readonly<Record<string, unknown>>): Authentication {

@@ -101,6 +101,10 @@ describe('a public key that is no use stops the start', () => {
     'RSA with an even exponent': [JSON.stringify({ ...rsaJwk, e: 'AQAA' }), 'is a weak RSA key'],
     'a private PEM': [ED.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(), 'holds a private key'],
     'a private JWK': [JSON.stringify(ED.privateKey.export({ format: 'jwk' })), 'holds a private key'],
+    'a private JWK without its exponent': [
+      JSON.stringify({ ...RSA.privateKey.export({ format: 'jwk' }), d: undefined }),
+      'holds a private key',
+    ],
     'a shared secret': ['{"kty":"oct","k":"c2VjcmV0"}', 'is not a public key'],
     'a JWK of encryption': [JSON.stringify({ ...rsaJwk, use: 'enc' }), 'can verify no token'],
     'a JWK of another algorithm': [JSON.stringify({ ...rsaJwk, alg: 'RSA-OAEP' }), 'can verify no token'],
