@@ -90,7 +90,6 @@ const FAULTS: readonly Fault[] = [
     verbs: ITEM,
   },
   { name: 'the store cannot list', inject: ({ app }) => put(app.store, 'list', rejects), verbs: ['list'] },
-  { name: 'the store has no secret', inject: ({ app }) => put(app.store, 'secret', rejects), verbs: ['list'] },
   {
     name: 'the store cannot write',
     inject: ({ app }) => void ['create', 'update', 'delete'].map((method) => put(app.store, method, rejects)),
