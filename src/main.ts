@@ -15,6 +15,7 @@ import { issueToken } from './identity/issue-token.ts'
 import { createTokenVerifier } from './identity/token-verifier.ts'
 import type { KeySource } from './identity/verification-keys.ts'
 import { FileError } from './problems/diagnostic.ts'
+import { createLog } from './request/log.ts'
 import { UnfitDatabase } from './store/sqlite-migrate.ts'
 
 /** Errors whose message was written for whoever starts the program. */
@@ -54,7 +55,7 @@ function fail(error: unknown): void {
 async function serve(flags: Flags): Promise<void> {
   const config = readConfig(process.env, flags)
   // Logs go to stderr, so that stdout holds what a command was asked for.
-  const log = pino({ level: config.logLevel }, pino.destination(2))
+  const log = createLog(config.logLevel, pino.destination(2))
   const key = config.tokens.keys.kind === 'embedded' ? await openEmbeddedKey(config.dataDirectory) : undefined
   const app = await startApp({ config, verifier: verifierOf(config, key), log })
   log.info({ url: app.url, admin: app.adminUrl, revision: app.policy.active.revision }, 'listening')

@@ -3,12 +3,12 @@ import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
-import { pino } from 'pino'
 import { type App, type AppOptions, startApp } from '../src/app.ts'
 import { readConfig } from '../src/config.ts'
 import { openEmbeddedKey } from '../src/identity/embedded-key.ts'
 import { issueToken } from '../src/identity/issue-token.ts'
 import { createTokenVerifier } from '../src/identity/token-verifier.ts'
+import { createLog } from '../src/request/log.ts'
 
 export interface TestServer {
   readonly app: App
@@ -79,7 +79,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       algorithms,
     })
   const log: Record<string, unknown>[] = []
-  const app = await startApp({ config, log: pino({ level: 'debug' }, collect(log)), ...rest, verifier })
+  const app = await startApp({ config, log: createLog('debug', collect(log)), ...rest, verifier })
   return {
     app,
     url: app.url,

@@ -14,7 +14,7 @@ export interface ServerTimeouts {
   readonly keepAliveMs: number
 }
 
-export const TIMEOUTS: ServerTimeouts = { headersMs: 10_000, requestMs: 30_000, keepAliveMs: 5_000 }
+const TIMEOUTS: ServerTimeouts = { headersMs: 10_000, requestMs: 30_000, keepAliveMs: 5_000 }
 
 const MAX_HEADER_BYTES = 16_384
 
@@ -32,14 +32,15 @@ export function createHttpServer(handler: Handler, timeouts: ServerTimeouts = TI
     requestTimeout: timeouts.requestMs,
     keepAliveTimeout: timeouts.keepAliveMs,
     connectionsCheckingInterval: Math.min(1000, timeouts.headersMs),
-    // refuse-malformed.ts answers a missing Host, with a problem document.
+    // find-malformed.ts answers a missing Host, with a problem document.
     requireHostHeader: false,
     noDelay: true,
   })
-  // Node passes over headers beyond this count in silence; 0 lets refuse-malformed.ts count them.
+  // Node passes over headers beyond this count in silence; 0 lets find-malformed.ts count them.
   server.maxHeadersCount = 0
   const inFlight = new WeakMap<Duplex, ServerResponse>()
   const serve = oneAfterAnother(handler, inFlight)
+  const serveLast = oneAfterAnother(closingAfter(handler), inFlight)
   server.on('connection', closeInTwoSteps)
   server.on('request', serve)
   // Without a listener Node asks for the body at once, before anybody is authorized (RFC 9110 section 10.1.1).
@@ -48,14 +49,13 @@ export function createHttpServer(handler: Handler, timeouts: ServerTimeouts = TI
   server.on('connect', (request, socket) => {
     // Node has taken its own listeners off: without this one, a client that resets the connection ends the process.
     socket.on('error', () => socket.destroy())
-    socket.resume()
-    answerOnce(handler, request)
+    serveLast(request, new ServerResponse(request))
   })
   server.on('clientError', (error: ClientError, socket) => {
     const response = inFlight.get(socket)
     if (error.code === 'ECONNRESET' || !socket.writable || saidNothing(socket)) socket.destroy()
     else if (response) interruptBehind(response, problemOf(error, socket))
-    else refuse(handler, problemOf(error, socket), socket as Socket)
+    else refuse(serveLast, problemOf(error, socket), socket as Socket)
   })
   return server
 }
@@ -85,23 +85,25 @@ function interruptBehind(response: ServerResponse, problem: Problem): void {
   if (!response.req.complete) interrupt(response.req, problem)
 }
 
-function refuse(handler: Handler, problem: Problem, socket: Socket): void {
+function refuse(serveLast: Handler, problem: Problem, socket: Socket): void {
   const request = new IncomingMessage(socket)
+  request.method = ''
   interrupt(request, problem)
-  answerOnce(handler, request)
+  serveLast(request, new ServerResponse(request))
 }
 
-/** Answers a request that Node has made no response for, and closes the connection. */
-function answerOnce(handler: Handler, request: IncomingMessage): void {
-  const { socket } = request
-  const response = new ServerResponse(request)
-  response.shouldKeepAlive = false
-  response.assignSocket(socket)
-  response.once('finish', () => {
-    response.detachSocket(socket)
-    socket.destroySoon()
-  })
-  handler(request, response)
+/** For a request whose response Node doesn't know of: the last of its connection. */
+function closingAfter(handler: Handler): Handler {
+  return (request, response) => {
+    const { socket } = request
+    response.shouldKeepAlive = false
+    response.assignSocket(socket)
+    response.once('finish', () => {
+      response.detachSocket(socket)
+      socket.destroySoon()
+    })
+    handler(request, response)
+  }
 }
 
 /**

@@ -6,7 +6,7 @@ import type { Limit } from '../policy/policy.ts'
 import { Problem } from '../problems/problem.ts'
 import type { Match } from './match-route.ts'
 
-export interface RateLimiting {
+interface RateLimiting {
   readonly headers: Readonly<Record<string, string>>
 }
 

@@ -1,7 +1,7 @@
 /** Prometheus metrics: what the program counts, by name. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
-export interface RequestObservation {
+interface RequestObservation {
   readonly method: string
   /** The route's path, or `unknown`: never what a client sent, which would make labels without end. */
   readonly route: string

@@ -63,6 +63,8 @@ export function createPipeline(parts: Parts): Middleware {
 async function answer(parts: Parts, policy: ActivePolicy, ctx: Context, exchange: Exchange): Promise<Outcome> {
   refuseDraining(parts)
   exchange.match = parts.matchRoute(ctx.method, findMalformed(ctx.req) ?? readTarget(ctx.req.url ?? ''))
+  // Also when the rate limits answer in its place, the connection of a request without clear bounds ends.
+  if (exchange.match.kind === 'malformed') ctx.set(exchange.match.problem.headers)
   exchange.address = parts.clientAddress(ctx.req)
   const credentials = readCredentials(ctx.req.rawHeaders)
   parts.rateLimiter.refuseKnownOver(policy, exchange.address, credentials.kind !== 'none')

@@ -8,7 +8,6 @@ import { hasBody } from './read-body.ts'
 export function presentOutcome(ctx: Context, { status, headers, body }: Outcome): void {
   ctx.status = status
   ctx.set(headers)
-  closeUnread(ctx)
   if (body === undefined) {
     ctx.body = null
     // Koa answers an empty body with 204; a 201 or a redirect without a body keeps its status.
@@ -24,10 +23,6 @@ export function presentProblem(ctx: Context, problem: Problem, requestId: string
   ctx.set(problem.headers)
   ctx.set('Content-Type', PROBLEM_TYPE)
   ctx.body = JSON.stringify(problemDocument(problem, requestId))
-  closeUnread(ctx)
-}
-
-/** A body that nobody read would be taken for the next request, or be read to its end for nothing. */
-function closeUnread(ctx: Context): void {
+  // A body that nobody read would be read to its end for nothing.
   if (!ctx.req.complete && hasBody(ctx.req)) ctx.set('Connection', 'close')
 }

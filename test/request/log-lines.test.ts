@@ -1,0 +1,104 @@
+/** A log line stays one line, one record, whatever a client puts into a field. */
+import { Writable } from 'node:stream'
+import { expect } from 'chai'
+import { createLog } from '../../src/request/log.ts'
+import { startTestServer, type TestServer } from '../server.ts'
+import { converse, request } from './raw.ts'
+
+/** What ends a line for some reader, or ends a string, or moves a terminal's cursor. */
+const HOSTILE = [
+  '\n',
+  '\r\n',
+  '\u2028',
+  '\u2029',
+  '\u0085',
+  '\u009b2J',
+  '\u001b[2J',
+  '"',
+  '\\',
+  '\u0000',
+  '","status":200,"x":"',
+  '\u007f',
+]
+
+/** Control characters and the separators of lines and paragraphs. */
+const LINE_END = /[\p{Cc}\p{Zl}\p{Zp}]/u
+
+describe('a log line', () => {
+  it('is one line of printable JSON that gives every field back', () => {
+    for (const hostile of HOSTILE) {
+      const [chunks, stream] = collect()
+      createLog('info', stream).info(
+        { [`a${hostile}b`]: `c${hostile}d`, err: new Error(`e${hostile}f`) },
+        `g${hostile}h`,
+      )
+      expect(chunks).to.have.length(1)
+      const [line = ''] = chunks
+      expect(line.slice(0, -1)).not.to.match(LINE_END)
+      const parsed = JSON.parse(line)
+      expect(parsed[`a${hostile}b`]).to.equal(`c${hostile}d`)
+      expect([parsed.err.message, parsed.msg]).to.deep.equal([`e${hostile}f`, `g${hostile}h`])
+    }
+  })
+
+  it('a character that would end it is found by the check', () => {
+    expect('a\u2028b').to.match(LINE_END)
+  })
+})
+
+describe('a decision record', () => {
+  let server: TestServer
+
+  before(async () => {
+    server = await startTestServer({ demo: true })
+  })
+  after(() => server.stop())
+
+  it('keeps a hostile id in its field', async () => {
+    const token = await server.token('ada', 'admin')
+    for (const hostile of HOSTILE) {
+      const before = server.log.length
+      await server.ask('GET', `/api/users/${encodeURIComponent(`x${hostile}y`)}`, { token })
+      expect(server.log).to.have.length(before + 1)
+      expect(server.log.at(-1)).to.include({ status: 404, objectId: `x${hostile}y`, subject: 'ada' })
+    }
+  })
+
+  it('keeps a hostile subject in its field', async () => {
+    for (const subject of ['x\u2028y', 'x"y', 'x\\', 'x","status":200,"y":"']) {
+      await server.ask('GET', '/nowhere', { token: await server.token(subject, 'member') })
+      expect(server.log.at(-1)).to.include({ status: 404, subject })
+    }
+  })
+
+  it('line breaks cannot come in by a header', async () => {
+    for (const value of ['a\r\nb', 'a\nb', 'a\rb', 'a\0b']) {
+      const { answers } = await converse(server.url, [request('GET /livez', [`X-Forwarded-For: ${value}`])])
+      expect(answers[0]?.status, JSON.stringify(value)).to.equal(400)
+    }
+  })
+
+  it('holds no secret: neither token, nor body, nor query', async () => {
+    const token = await server.token('alice', 'member')
+    const before = server.log.length
+    await server.ask('POST', '/api/v1/notes', { token, body: { title: 'my secret title' } })
+    await server.ask('POST', '/api/v1/notes', { token, body: '{"title":"my secret title' })
+    await server.ask('PATCH', '/profile', { token, body: { bio: 7, displayName: 'my secret name' } })
+    await server.ask('GET', '/api/v1/notes?secret=my-secret', { token })
+    await server.ask('GET', '/api/v1/notes', { token: `${token}x` })
+    const written = JSON.stringify(server.log.slice(before))
+    expect(server.log.slice(before)).to.have.length(5)
+    for (const secret of [token, token.split('.')[2], 'my secret', 'my-secret', 'Bearer']) {
+      expect(written).not.to.contain(secret)
+    }
+  })
+})
+
+function collect(): [string[], Writable] {
+  const chunks: string[] = []
+  const write = (chunk: unknown, _encoding: string, done: () => void) => {
+    chunks.push(String(chunk))
+    done()
+  }
+  return [chunks, new Writable({ write })]
+}

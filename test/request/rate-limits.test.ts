@@ -1,0 +1,149 @@
+/** 429: which requests count, what the answer says, and that an address known to be over costs no verification. */
+import { expect } from 'chai'
+import type { Authentication, TokenVerifier } from '../../src/identity/caller.ts'
+import { type Answer, startTestServer, type TestServer, type TestServerOptions } from '../server.ts'
+import { converse, request } from './raw.ts'
+
+function limited(limits: string, options: TestServerOptions = {}): Promise<TestServer> {
+  const text = `body: 100kb\npage: { default: 50, max: 200 }\nlimits:\n${limits}`
+  return startTestServer({ demo: true, ...options, files: { ...options.files, 'policies/limits.yaml': text } })
+}
+
+const ADDRESS = '  address: { per: address, allow: 3, window: 60s }\n'
+const SUBJECT = '  member: { per: subject, allow: 2, window: 30s, match: { role: member } }\n'
+const BAD = '  bad: { per: address, allow: 3, window: 60s, match: { credentials: rejected } }\n'
+
+function expectOver({ status, headers, body }: Answer, violated: readonly string[]): void {
+  expect(status).to.equal(429)
+  expect(headers.get('content-type')).to.equal('application/problem+json')
+  expect(body).to.include({
+    type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
+    status: 429,
+    code: 'quota-exceeded',
+  })
+  expect(body['violated-policies']).to.deep.equal(violated)
+  expect(headers.get('retry-after')).to.match(/^[1-9]\d*$/)
+  for (const name of violated) expect(headers.get('ratelimit')).to.contain(`"${name}";r=0;t=`)
+}
+
+describe('rate limits', () => {
+  let server: TestServer
+  afterEach(() => server.stop())
+
+  it('every limited response says which policies hold and what is left', async () => {
+    server = await limited(ADDRESS + SUBJECT)
+    const token = await server.token('alice', 'member')
+    const { headers } = await server.ask('GET', '/livez', { token })
+    expect(headers.get('ratelimit-policy')).to.equal('"address";q=3;w=60, "member";q=2;w=30')
+    expect(headers.get('ratelimit')).to.match(/^"address";r=2;t=(60|59), "member";r=1;t=(30|29)$/)
+    const anonymous = await server.ask('GET', '/livez')
+    expect(anonymous.headers.get('ratelimit-policy')).to.equal('"address";q=3;w=60')
+    expect(anonymous.headers.get('ratelimit')).to.match(/^"address";r=1;t=/)
+  })
+
+  it('429 has Retry-After, RateLimit, RateLimit-Policy and the violated policies', async () => {
+    server = await limited(`  wide: { per: address, allow: 100, window: 60s }\n${SUBJECT}`)
+    const token = await server.token('alice', 'member')
+    for (let i = 0; i < 2; i++) expect((await server.ask('GET', '/profile', { token })).status).to.equal(200)
+    const over = await server.ask('GET', '/profile', { token })
+    expectOver(over, ['member'])
+    expect(over.headers.get('ratelimit-policy')).to.equal('"wide";q=100;w=60, "member";q=2;w=30')
+    expect(Number(over.headers.get('retry-after'))).to.be.within(1, 40)
+    const bob = await server.token('bob', 'member')
+    expect((await server.ask('GET', '/profile', { token: bob })).status).to.equal(200)
+  })
+
+  it('404, 405, 401, 400 and OPTIONS count and are limited as well', async () => {
+    for (const [method, path] of [
+      ['GET', '/nowhere'],
+      ['DELETE', '/livez'],
+      ['GET', '/api/v1/notes'],
+      ['GET', '/%zz'],
+      ['OPTIONS', '/api/v1/notes'],
+      ['HEAD', '/livez'],
+    ] as const) {
+      server = await limited(ADDRESS)
+      const statuses = []
+      for (let i = 0; i < 4; i++) statuses.push((await server.ask(method, path)).status)
+      expect(new Set(statuses.slice(0, 3)), `${method} ${path}`).not.to.include(429)
+      expect(statuses[3], `${method} ${path}`).to.equal(429)
+      await server.stop()
+    }
+  })
+
+  it('what is not well-formed HTTP counts too, and 429 comes first', async () => {
+    server = await limited(ADDRESS)
+    const statuses = []
+    for (const bytes of [
+      'GET /livez HTTP/1.1\r\n\r\n',
+      request('GET /livez', ['Host: x']),
+      request('GET /livez', ['Bad Header: x']),
+      'GET /livez HTTP/1.1\r\n\r\n',
+      request('GET /livez', ['Bad Header: x']),
+      request('GET /livez', ['Expect: x']),
+    ]) {
+      const { answers, closed } = await converse(server.url, [bytes])
+      expect(closed).to.equal(true)
+      statuses.push(answers[0]?.status)
+    }
+    expect(statuses).to.deep.equal([400, 400, 400, 429, 429, 429])
+  })
+
+  it('a limit of one resource and action counts only these', async () => {
+    server = await limited(
+      '  notes: { per: address, allow: 1, window: 60s, match: { resource: notes, action: list } }\n',
+    )
+    expect((await server.ask('GET', '/api/v1/notes')).status).to.equal(401)
+    expectOver(await server.ask('GET', '/api/v1/notes'), ['notes'])
+    expect((await server.ask('HEAD', '/api/v1/notes')).status).to.equal(429)
+    const other = await server.ask('GET', '/api/orders')
+    expect([other.status, other.headers.has('ratelimit')]).to.deep.equal([401, false])
+    expect((await server.ask('POST', '/api/v1/notes')).status).to.equal(401)
+  })
+
+  it('bad tokens count per address, and then no token of the address is verified', async () => {
+    const spy = countingVerifier()
+    server = await limited(BAD, { verifier: spy.verifier })
+    for (let i = 0; i < 3; i++) expect((await server.ask('GET', '/livez', { token: 'bad' })).status).to.equal(401)
+    expectOver(await server.ask('GET', '/livez', { token: 'bad' }), ['bad'])
+    const verified = spy.count()
+    expectOver(await server.ask('GET', '/livez', { token: 'good' }), ['bad'])
+    expect(spy.count()).to.equal(verified)
+    expect((await server.ask('GET', '/livez')).status).to.equal(200)
+  })
+
+  it('good tokens never count as bad ones', async () => {
+    const spy = countingVerifier()
+    server = await limited(BAD, { verifier: spy.verifier })
+    for (let i = 0; i < 10; i++) expect((await server.ask('GET', '/livez', { token: 'good' })).status).to.equal(200)
+    expect(spy.count()).to.equal(10)
+  })
+
+  it('an address known to be over is refused without verifying its token', async () => {
+    const spy = countingVerifier()
+    server = await limited(ADDRESS, { verifier: spy.verifier })
+    for (let i = 0; i < 4; i++) await server.ask('GET', '/livez', { token: 'good' })
+    const verified = spy.count()
+    for (let i = 0; i < 5; i++) expectOver(await server.ask('GET', '/livez', { token: 'good' }), ['address'])
+    expect([verified, spy.count()]).to.deep.equal([4, 4])
+  })
+
+  it('the window passes, and requests are admitted again', async () => {
+    server = await limited('  short: { per: address, allow: 1, window: 1s }\n')
+    expect((await server.ask('GET', '/livez')).status).to.equal(200)
+    const { headers, status } = await server.ask('GET', '/livez')
+    expect(status).to.equal(429)
+    await new Promise((resolve) => setTimeout(resolve, Number(headers.get('retry-after')) * 1000))
+    expect((await server.ask('GET', '/livez')).status).to.equal(200)
+  })
+})
+
+function countingVerifier(): { verifier: TokenVerifier; count: () => number } {
+  let count = 0
+  const verify = async (token: string): Promise<Authentication> => {
+    count++
+    if (token !== 'good') return { kind: 'rejected', code: 'token-invalid', reason: 'not good' }
+    return { kind: 'caller', caller: { id: 'alice', roles: ['member'], claims: {} } }
+  }
+  return { verifier: { verify }, count: () => count }
+}
