@@ -2,6 +2,10 @@
 import type { CreateDecision, Proposal } from '../../src/policy/decision.ts'
 import type { Store } from '../../src/store/contract.ts'
 
-export async function updateWithCreatePermit(store: Store, decision: CreateDecision, proposal: Proposal): Promise<void> {
+export async function updateWithCreatePermit(
+  store: Store,
+  decision: CreateDecision,
+  proposal: Proposal,
+): Promise<void> {
   await store.update(decision.permit(proposal)) // error: a permit to create
 }
