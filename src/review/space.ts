@@ -69,14 +69,18 @@ export function concernsObject({ endpoint, resource, route }: Spot): boolean {
  * relations that a rule about them names.
  */
 export function relationSetsOf(policy: Policy, resource: Resource, action: Action): readonly ReadonlySet<string>[] {
+  const subsets = namedRelations(policy, resource, action).reduce<readonly string[][]>(
+    (sets, name) => sets.concat(sets.map((set) => [...set, name])),
+    [[]],
+  )
+  return subsets.toSorted((a, b) => a.length - b.length).map((names) => new Set(names))
+}
+
+/** The relations of a resource that a rule about this action names; with n of them there are 2^n sets. */
+export function namedRelations(policy: Policy, resource: Resource, action: Action): readonly string[] {
   const declared = policy.ownership.get(resource.name)?.relations
   const about = policy.rules.filter(
     (rule) => coversResource(rule, resource) && (rule.actions.includes('*') || rule.actions.includes(action.name)),
   )
-  const named = new Set(about.flatMap((rule) => rule.relations).filter((name) => declared?.has(name)))
-  const subsets = [...named].reduce<readonly string[][]>(
-    (sets, name) => [...sets, ...sets.map((set) => [...set, name])],
-    [[]],
-  )
-  return subsets.toSorted((a, b) => a.length - b.length).map((names) => new Set(names))
+  return [...new Set(about.flatMap((rule) => rule.relations))].filter((name) => declared?.has(name))
 }

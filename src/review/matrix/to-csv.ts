@@ -1,0 +1,50 @@
+/** A matrix as CSV (RFC 4180), one line a cell, for spreadsheets: what may be taken for a formula is made text. */
+import type { Cell } from './cell.ts'
+import type { Matrix, MatrixRow } from './matrix.ts'
+import { markOf, placeOf } from './words.ts'
+
+const HEADER = [
+  'caller',
+  'resource',
+  'methods',
+  'path',
+  'action',
+  'object',
+  'relation',
+  'outcome',
+  'granted',
+  'fields',
+  'rules',
+  'reason',
+]
+
+/** Spreadsheets run what begins so, in quotes too; the wide forms are read as the plain ones. */
+const FORMULA = /^\s*[=+\-@|\uFF1D\uFF0B\uFF0D\uFF20]|^[\t\r\n]/
+
+export function toCsv({ columns, rows }: Matrix): string {
+  const lines = rows.flatMap((row) => row.cells.map((cell, i) => lineOf(columns[i]?.name ?? '', row, cell)))
+  return [HEADER, ...lines].map((cells) => `${cells.map(quote).join(',')}\r\n`).join('')
+}
+
+function lineOf(caller: string, row: MatrixRow, cell: Cell): readonly string[] {
+  return [
+    caller,
+    row.resource,
+    row.methods.join(' '),
+    row.path,
+    row.action,
+    row.object,
+    // A lone `-` would need the same care as a formula.
+    row.relation === '-' ? '' : row.relation,
+    cell.outcome,
+    cell.outcome === 'denied' ? 'none' : markOf(cell, row),
+    cell.fields.join(' '),
+    cell.rules.map(placeOf).join(' '),
+    cell.reason,
+  ]
+}
+
+function quote(text: string): string {
+  const harmless = FORMULA.test(text) ? `'${text}` : text
+  return `"${harmless.replaceAll('"', '""')}"`
+}

@@ -1,0 +1,19 @@
+/** A headless Chromium for tests of pages; Debian's, installed where that is possible. */
+import { type Browser, chromium } from 'playwright-core'
+import { program } from './programs.ts'
+
+/** It asks nothing of any network by itself. */
+const ARGUMENTS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+
+/** Takes as long as INSTALL_MS where Chromium is missing. */
+export function startChromium(): Promise<Browser> {
+  return chromium.launch({ executablePath: program('chromium'), headless: true, args: ARGUMENTS })
+}

@@ -1,0 +1,81 @@
+/** `sallyport policy matrix` as its users run it: what it prints, and what it refuses. */
+import { execFile } from 'node:child_process'
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { parse } from 'csv-parse/sync'
+
+interface Ended {
+  readonly failed: boolean
+  readonly stdout: string
+  readonly stderr: string
+}
+
+const COMMAND = new URL('../../../src/cli/policy-matrix-command.ts', import.meta.url).href
+/** As main.ts does: errors that are meant for people end the program with their sentence. */
+const PROGRAM = `
+import { policyMatrixCommand } from '${COMMAND}'
+try {
+  await policyMatrixCommand(() => ({ policies: 'policies', schemas: 'schemas' })).parseAsync(process.argv.slice(1), { from: 'user' })
+} catch (error) {
+  process.stderr.write(error.name + ': ' + error.message)
+  process.exitCode = 2
+}`
+
+function run(...args: readonly string[]): Promise<Ended> {
+  const all = ['--input-type=module', '-e', PROGRAM, '--', ...args]
+  return new Promise((resolve) => {
+    execFile(process.execPath, all, { maxBuffer: 1 << 25 }, (error, stdout, stderr) =>
+      resolve({ failed: error !== null, stdout, stderr }),
+    )
+  })
+}
+
+describe('sallyport policy matrix', () => {
+  it('prints a table of the shipped policy that fits 80 characters', async () => {
+    const { failed, stdout } = await run()
+    expect(failed).to.equal(false)
+    expect(stdout).to.match(/^ {2}PATCH {4}none +- +- +- +progress +- +all$/m)
+    expect(Math.max(...stdout.split('\n').map((line) => line.length))).to.be.at.most(80)
+  })
+
+  it('prints the callers and resources that are asked for, in every form', async () => {
+    const asked = ['--role', 'member', '--role', 'support+auditor', '--resource', 'orders']
+    const [json, csv, html] = await Promise.all(['json', 'csv', 'html'].map((form) => run(...asked, '--format', form)))
+    const document = JSON.parse(json?.stdout ?? '')
+    expect(document.callers.map(({ name }: { name: string }) => name)).to.deep.equal(['member', 'support+auditor'])
+    const lines: Record<string, string>[] = parse(csv?.stdout ?? '', { columns: true })
+    expect(new Set(lines.map(({ resource }) => resource))).to.deep.equal(new Set(['orders']))
+    expect(lines).to.have.length(document.rows.length * 2)
+    expect(html?.stdout).to.match(/^<!doctype html>/)
+  })
+
+  it('says in one sentence what it cannot show', async () => {
+    const refused = async (...args: readonly string[]) => {
+      const { failed, stdout, stderr } = await run(...args)
+      expect({ failed, stdout }).to.deep.equal({ failed: true, stdout: '' })
+      expect(stderr.trim().split('\n')).to.have.length(1)
+      return stderr
+    }
+    expect(await refused('--role', 'ghost')).to.match(/`ghost` is not a role of roles\.yaml/)
+    expect(await refused('--resource', 'ghosts')).to.match(/no schema declares the resource `ghosts`/)
+    expect(await refused('--format', 'pdf')).to.match(/Allowed choices are table, csv, json, html/)
+    expect(await refused('--schemas', 'nowhere')).to.match(/nowhere/)
+  })
+
+  it('tells every fault of files that the server would refuse', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'sallyport-'))
+    try {
+      await cp('policies', folder, { recursive: true })
+      await writeFile(join(folder, 'policy.csv'), 'p, ghost, notes, read, any, *, allow\np, member, notes\n')
+      const { failed, stdout, stderr } = await run('--policies', folder)
+      expect({ failed, stdout }).to.deep.equal({ failed: true, stdout: '' })
+      expect(stderr)
+        .to.match(/policy\.csv:1:4: .*`ghost`/)
+        .and.to.match(/policy\.csv:2:/)
+    } finally {
+      await rm(folder, { recursive: true })
+    }
+  })
+})
