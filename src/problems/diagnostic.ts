@@ -38,7 +38,8 @@ export function placeAt(file: string, text: string, offset: number): Place {
   return { file, line: before.split('\n').length, column: offset - lineStart + 1 }
 }
 
-function byPlace(a: Diagnostic, b: Diagnostic): number {
+/** For sorting: by file, line, column, then code. */
+export function byPlace(a: Diagnostic, b: Diagnostic): number {
   return compare(a.file, b.file) || a.line - b.line || a.column - b.column || compare(a.code, b.code)
 }
 

@@ -1,6 +1,8 @@
 /** Opens a database file with Node's own SQLite, and gives Kysely's SQLite dialect the shape that it wants. */
-import { closeSync, openSync } from 'node:fs'
+import { closeSync, existsSync, openSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { pathToFileURL } from 'node:url'
 import type { SqliteDatabase, SqliteStatement } from 'kysely'
 
 /** How long a statement waits for another process's lock before it fails. The whole process waits with it. */
@@ -21,6 +23,17 @@ export function openDatabase(file: string): DatabaseSync {
     database.close()
     throw error
   }
+}
+
+/**
+ * A file that must be there, and may belong to a running server; nothing is made or changed. Without a write-ahead log
+ * nobody has it open: `immutable` then keeps SQLite from making one beside it, which a reader couldn't take away again
+ * (https://sqlite.org/wal.html#read_only_databases).
+ */
+export function openReadOnly(file: string): DatabaseSync {
+  const url = pathToFileURL(resolve(file))
+  if (!existsSync(`${file}-wal`)) url.searchParams.set('immutable', '1')
+  return new DatabaseSync(url, { readOnly: true, timeout: BUSY_TIMEOUT_MS })
 }
 
 /** One transaction: all of the work is durable, or none of it. */

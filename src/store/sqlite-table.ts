@@ -135,7 +135,7 @@ function constraintsOf({ table, indexed }: TablePlan): ReadonlyMap<string, strin
   return new Map(columns.map(({ field, column }) => [`UNIQUE constraint failed: ${table}.${column}`, field]))
 }
 
-function stored(row: Readonly<Record<string, SQLOutputValue>>): StoredObject {
+export function stored(row: Readonly<Record<string, SQLOutputValue>>): StoredObject {
   const { id, version, created_at, updated_at, document } = row as unknown as ObjectRow
   return { id, version, createdAt: created_at, updatedAt: updated_at, document: JSON.parse(document) }
 }

@@ -1,0 +1,96 @@
+/** Everything that is to say about a policy directory: what the server would refuse, and what is probably not meant. */
+import { parseBlocked } from '../../policy/parse-blocked.ts'
+import { parsePolicy } from '../../policy/parse-policy.ts'
+import type { Policy } from '../../policy/policy.ts'
+import { type PolicyFiles, readBlockedFile, readPolicyFiles, type SourceFile } from '../../policy/policy-files.ts'
+import { byPlace, type Diagnostic, FileError } from '../../problems/diagnostic.ts'
+import type { Resources } from '../../resources/resource.ts'
+import { CODES, findInBlocked, findInPolicy } from './catalogue.ts'
+import { checkedBlocked, checkedPolicy } from './checked.ts'
+import { applySuppressions, readSuppressions, unusedSuppression } from './suppressions.ts'
+
+export interface CheckOptions {
+  /** The policy directory. */
+  readonly policies: string
+  readonly resources: Resources
+  /** The ids that the directory of users has; undefined when nobody gave one. */
+  readonly users: ReadonlySet<string> | undefined
+  readonly now: Date
+}
+
+export interface CheckReport {
+  /** Sorted by file, line, column, code. */
+  readonly findings: readonly Diagnostic[]
+  /** Warnings that comments took away. */
+  readonly suppressed: number
+  /** The text of every file that could be read, by the name that findings call it by. */
+  readonly sources: ReadonlyMap<string, string>
+}
+
+/** What was found in some files, and those files. */
+interface Part {
+  readonly sources: readonly SourceFile[]
+  readonly findings: readonly Diagnostic[]
+  /** Codes that were looked for, so that a suppression of them that took nothing away is needless. */
+  readonly lookedFor: ReadonlySet<string>
+}
+
+/** Faults of the files are findings; other errors are thrown. */
+export async function checkPolicy(options: CheckOptions): Promise<CheckReport> {
+  const parts = await Promise.all([policyPart(options), blockedPart(options)])
+  const judged = parts.map(withoutSuppressed)
+  return {
+    findings: judged.flatMap(({ findings }) => findings).toSorted(byPlace),
+    suppressed: judged.reduce((sum, { suppressed }) => sum + suppressed, 0),
+    sources: new Map(parts.flatMap(({ sources }) => sources.map(({ name, text }) => [name, text]))),
+  }
+}
+
+async function policyPart({ policies, resources, users }: CheckOptions): Promise<Part> {
+  const files = await attempt<PolicyFiles>(() => readPolicyFiles(policies))
+  if ('faults' in files) return { sources: [], findings: files.faults, lookedFor: new Set() }
+  const sources = Object.values(files.value)
+  const policy = await attempt<Policy>(() => parsePolicy(files.value, resources))
+  if ('faults' in policy) return { sources, findings: policy.faults, lookedFor: new Set() }
+  const checked = checkedPolicy({ policy: policy.value, resources, files: files.value, directory: users })
+  return { sources, findings: findInPolicy(checked), lookedFor: codesLookedFor(users) }
+}
+
+async function blockedPart({ policies, users, now }: CheckOptions): Promise<Part> {
+  const file = await attempt(() => readBlockedFile(policies))
+  if ('faults' in file) return { sources: [], findings: file.faults, lookedFor: new Set() }
+  const sources = [file.value]
+  const parsed = await attempt(() => parseBlocked(file.value))
+  if ('faults' in parsed) return { sources, findings: parsed.faults, lookedFor: new Set() }
+  const checked = checkedBlocked(file.value, { directory: users, now: now.getTime() })
+  return { sources, findings: findInBlocked(checked), lookedFor: codesLookedFor(users) }
+}
+
+function withoutSuppressed({ sources, findings, lookedFor }: Part): Pick<CheckReport, 'findings' | 'suppressed'> {
+  const read = sources.map((source) => readSuppressions(source, suppressible()))
+  const suppressions = read.flatMap((one) => one.suppressions)
+  const { kept, suppressed, unused } = applySuppressions(findings, suppressions)
+  const needless = unused.filter(({ code }) => lookedFor.has(code)).map(unusedSuppression)
+  return { findings: [...kept, ...read.flatMap(({ faults }) => faults), ...needless], suppressed }
+}
+
+type Attempt<T> = { readonly value: T } | { readonly faults: readonly Diagnostic[] }
+
+async function attempt<T>(work: () => T | Promise<T>): Promise<Attempt<T>> {
+  try {
+    return { value: await work() }
+  } catch (error) {
+    if (error instanceof FileError) return { faults: error.diagnostics }
+    throw error
+  }
+}
+
+/** Without a directory nobody is unknown, and what suppresses that isn't needless. */
+function codesLookedFor(users: ReadonlySet<string> | undefined): ReadonlySet<string> {
+  return new Set([...suppressible()].filter((code) => code !== 'unknown-user' || users !== undefined))
+}
+
+function suppressible(): ReadonlySet<string> {
+  const warnings = [...CODES.values()].filter(({ severity }) => severity === 'warning')
+  return new Set(warnings.map(({ code }) => code).filter((code) => !code.startsWith('suppression-')))
+}

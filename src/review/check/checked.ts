@@ -1,0 +1,78 @@
+/** What the checks look at: files that the server takes, and where their parts stand. It finds nothing itself. */
+
+import { parseBlocked } from '../../policy/parse-blocked.ts'
+import type { Block, Policy } from '../../policy/policy.ts'
+import type { PolicyFileName, PolicyFiles, SourceFile } from '../../policy/policy-files.ts'
+import { type RuleLine, readRuleLines } from '../../policy/rule-lines.ts'
+import { parseYaml, shapeOf } from '../../policy/yaml-file.ts'
+import type { Place } from '../../problems/diagnostic.ts'
+import type { Resources } from '../../resources/resource.ts'
+import { RuleMap } from './rule-map.ts'
+
+/** Cells of a line of policy.csv: of a `p` line, and of a `g` line. */
+export const CELL = { subject: 1, resource: 2, action: 3, relation: 4, fields: 5, role: 1, inherits: 2 } as const
+
+type YamlName = Exclude<PolicyFileName, 'model.conf' | 'policy.csv'>
+
+export interface CheckedPolicy {
+  readonly policy: Policy
+  readonly resources: Resources
+  readonly files: PolicyFiles
+  readonly map: RuleMap
+  /** The ids that the directory knows; undefined when none was given. */
+  readonly directory: ReadonlySet<string> | undefined
+  /** Where a cell of a line of policy.csv stands; without a cell, where the line begins. */
+  placeOfLine(line: number, cell?: number): Place
+  /** Where a key of a YAML file stands. */
+  placeOfKey(file: YamlName, path: readonly string[]): Place
+}
+
+export interface CheckedBlocked {
+  readonly file: SourceFile
+  readonly blocks: readonly (Block & { readonly place: Place })[]
+  readonly directory: ReadonlySet<string> | undefined
+  /** Milliseconds since the epoch. */
+  readonly now: number
+}
+
+type Parts = Pick<CheckedPolicy, 'policy' | 'resources' | 'files' | 'directory'>
+
+export function checkedPolicy(parts: Parts): CheckedPolicy {
+  const { policy, resources, files } = parts
+  const lines = placesOfLines(files['policy.csv'])
+  const keys = new Map<YamlName, (path: readonly string[]) => Place>()
+  return {
+    ...parts,
+    map: new RuleMap(policy, resources),
+    placeOfLine: (line, cell = 0) =>
+      lines.get(line)?.placeOf(cell) ?? { file: files['policy.csv'].name, line, column: 1 },
+    placeOfKey(file, path) {
+      const placeOf = keys.get(file) ?? placesOfKeys(files[file])
+      keys.set(file, placeOf)
+      return placeOf(path)
+    },
+  }
+}
+
+/** `file` must have been parsed without a fault. */
+export function checkedBlocked(file: SourceFile, about: Pick<CheckedBlocked, 'directory' | 'now'>): CheckedBlocked {
+  const blocks = file.text.split(/\r?\n/).flatMap((text, index) => {
+    const place = { file: file.name, line: index + 1, column: text.search(/\S|$/) + 1 }
+    return [...parseBlocked({ name: file.name, text }).values()].map((block) => ({ ...block, place }))
+  })
+  return { file, blocks, ...about }
+}
+
+function placesOfLines(source: SourceFile): ReadonlyMap<number, RuleLine> {
+  return new Map(readRuleLines(source, ignore).map((line) => [line.line, line]))
+}
+
+const anything = shapeOf<unknown>({})
+
+function placesOfKeys(source: SourceFile): (path: readonly string[]) => Place {
+  const file = parseYaml(source, anything, ignore)
+  return (path) => file?.fault(path, '', '') ?? { file: source.name, line: 1, column: 1 }
+}
+
+/** The file's faults are known: it has none. */
+function ignore(): void {}

@@ -1,0 +1,110 @@
+/** The codes of what the server refuses. The parser (src/policy) finds them; here they are told for people. */
+import type { CodeEntry } from './finding.ts'
+
+export const ERROR_CODES: readonly CodeEntry[] = [
+  entry(
+    'file-unreadable',
+    'A file of the policy is missing, or is not readable',
+    'Restore it: a policy is seven files',
+  ),
+  entry('not-utf8', 'The file is not UTF-8', 'Save it as UTF-8 without a byte order mark'),
+  entry(
+    'invisible-character',
+    'A character that nobody sees (no-break space, zero-width space, control character) stands in the file, and makes another name of a name',
+    'Delete it, or write a plain space',
+  ),
+  entry(
+    'model-changed',
+    '`model.conf` says something else than the shipped one, which index, lists and fields rest on',
+    'Restore the shipped file; rules go into `policy.csv`',
+  ),
+  entry(
+    'rule-kind',
+    'A line of `policy.csv` begins with neither `p` nor `g`',
+    'Begin it with `p` (a rule) or `g` (a role link); comments begin with `#`',
+  ),
+  entry(
+    'rule-columns',
+    'A line has too few columns or too many',
+    'Write `p, subject, resource, action, relation, fields, effect` or `g, role, inherited role`',
+  ),
+  entry(
+    'rule-quotes',
+    'The quotes of a line are not well-formed CSV',
+    'Write `""` for a quote inside quotes, and close what is open',
+  ),
+  entry('rule-lines', 'A quoted cell runs over several lines', 'One rule a line: close the quotes'),
+  entry(
+    'unknown-role',
+    'A role, or the subject of a rule, is not declared (names are case-sensitive)',
+    'Declare it in `roles.yaml`, correct it, or write `everyone`, `anonymous` or `user:<id>`',
+  ),
+  entry(
+    'user-id',
+    'What follows `user:` is not 1 to 128 characters, or has a space at an end',
+    'Write `user:<id>`, in quotes where the id has a comma',
+  ),
+  entry(
+    'unknown-resource',
+    'No schema declares the resource (names are case-sensitive)',
+    'Correct it, or write `*` for every resource of `schemas/`',
+  ),
+  entry(
+    'unknown-action',
+    'The resource has no such action (names are case-sensitive)',
+    'Correct it, or write `*` for all',
+  ),
+  entry('action-list', 'A cell names an action twice, or others beside `*`', 'Name each once; `*` stands alone'),
+  entry(
+    'unknown-relation',
+    'The relation is not declared for the resource',
+    'Declare it in `ownership.yaml`, correct it, or write `any`',
+  ),
+  entry('relation-list', 'A cell names a relation twice, or others beside `any`', 'Name each once; `any` stands alone'),
+  entry(
+    'unknown-view',
+    'The view is not declared for the resource',
+    'Declare it in `views.yaml`, correct it, or write `*` for all fields',
+  ),
+  entry('view-list', 'A cell names a view twice, or others beside `*`', 'Name each once; `*` stands alone'),
+  entry(
+    'unknown-effect',
+    'The last column is neither `allow` nor `deny`; a comment behind it counts as part of it',
+    'Write `allow` or `deny`, exactly so; comments go on their own lines',
+  ),
+  entry('role-cycle', 'A role inherits itself by way of others', 'Delete one of the `g` lines'),
+  entry('yaml-syntax', 'The file is not YAML as it should be, or has a key twice', 'Correct what the message says'),
+  entry('yaml-alias', 'The file uses an alias (`*name`)', 'Write the value out'),
+  entry(
+    'yaml-shape',
+    'A key or a value is not what the JSON Schema of the file allows; an editor that knows the schema shows it',
+    'Correct what the message says',
+  ),
+  entry('unknown-field', 'The resource has no such field', 'Write a field of its schema'),
+  entry(
+    'incomparable-field',
+    'A relation compares a field that is an object or has no type',
+    'Compare a field of type string, number, integer or boolean, or a list of these',
+  ),
+  entry(
+    'constant-type',
+    'A relation compares a field with a constant of another type',
+    'Write a constant of the type of the field',
+  ),
+  entry('page-size', 'In `limits.yaml` the default page is larger than the largest', 'Lower `default`, or raise `max`'),
+  entry('limit-subject', 'A limit per subject is about requests that have no subject', 'Write `per: address`'),
+  entry(
+    'blocked-line',
+    'A line of `blocked.txt` is not `user:<id>`, optionally with `until=<time>`',
+    'Write it as in `user:mallory until=2027-01-31T18:00:00Z`',
+  ),
+  entry(
+    'blocked-until',
+    'The time after `until=` is not RFC 3339 with an offset',
+    'Write it as in `2027-01-31T18:00:00Z`',
+  ),
+]
+
+function entry(code: string, meaning: string, mend: string): CodeEntry {
+  return { code, meaning, mend }
+}

@@ -1,0 +1,83 @@
+/** What stands twice: lines of policy.csv that say the same, role links that others imply, users blocked twice. */
+import type { RoleLink, Rule } from '../../../policy/policy.ts'
+import type { Diagnostic, Place } from '../../../problems/diagnostic.ts'
+import { CELL, type CheckedBlocked, type CheckedPolicy } from '../checked.ts'
+import { type Check, warning } from '../finding.ts'
+
+export const duplicateRules: Check<CheckedPolicy> = {
+  codes: [
+    {
+      code: 'duplicate-rule',
+      meaning: 'The line says the same as an earlier one; the order of names in a cell, and spaces, make no difference',
+      mend: 'Delete the line, or write what was meant',
+    },
+  ],
+  find: ({ policy, placeOfLine }) =>
+    [...duplicatesOf(policy.rules), ...twice(policy.links, ({ role, inherits }) => [role, inherits])].map(
+      ([{ line }, first]) =>
+        warning(
+          placeOfLine(line),
+          'duplicate-rule',
+          `this line says the same as line ${first.line}`,
+          'delete one of them',
+        ),
+    ),
+}
+
+/** Each rule that says the same as an earlier one, with the first of them. */
+export function duplicatesOf(rules: readonly Rule[]): ReadonlyMap<Rule, Rule> {
+  const meaning = ({ subject, resource, actions, relations, views, effect }: Rule) =>
+    [subject, resource, actions.toSorted(), relations.toSorted(), views.toSorted(), effect] as const
+  return twice(rules, meaning)
+}
+
+export const impliedLinks: Check<CheckedPolicy> = {
+  codes: [
+    {
+      code: 'implied-link',
+      meaning: 'The `g` line links roles that other `g` lines link already, by way of a third role',
+      mend: 'Delete the line',
+    },
+  ],
+  find: ({ policy: { links }, map, placeOfLine }) => {
+    const roles = Map.groupBy(links, ({ role }) => role)
+    return links.flatMap((link) => {
+      const others = (roles.get(link.role) ?? []).filter(({ inherits }) => inherits !== link.inherits)
+      const through = others.find(({ inherits }) => map.subjectsOf(inherits).has(link.inherits))
+      return through ? [impliedLink(link, through, placeOfLine(link.line, CELL.inherits))] : []
+    })
+  },
+}
+
+function impliedLink({ role, inherits }: RoleLink, through: RoleLink, place: Place): Diagnostic {
+  const message = `\`${role}\` inherits \`${inherits}\` already, through \`${through.inherits}\` (line ${through.line})`
+  return warning(place, 'implied-link', message, 'delete the line')
+}
+
+export const duplicateBlocks: Check<CheckedBlocked> = {
+  codes: [
+    {
+      code: 'duplicate-block',
+      meaning: 'A user stands in `blocked.txt` twice; the line that blocks longest counts',
+      mend: 'Delete the line that blocks for a shorter time',
+    },
+  ],
+  find: ({ blocks }) =>
+    [...twice(blocks, ({ id }) => [id])].map(([{ id, place }, first]) => {
+      const message = `\`user:${id}\` is blocked in line ${first.place.line} too; the line that blocks longest counts`
+      return warning(place, 'duplicate-block', message, 'delete one of them')
+    }),
+}
+
+/** Each item whose key an earlier item has, with the first of them. */
+function twice<T>(items: readonly T[], keyOf: (item: T) => readonly unknown[]): ReadonlyMap<T, T> {
+  const first = new Map<string, T>()
+  const found = new Map<T, T>()
+  for (const item of items) {
+    const key = JSON.stringify(keyOf(item))
+    const known = first.get(key)
+    if (known === undefined) first.set(key, item)
+    else found.set(item, known)
+  }
+  return found
+}

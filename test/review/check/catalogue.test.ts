@@ -1,0 +1,42 @@
+/** docs/checks.md and the catalogue say the same, and the catalogue has every code that the parser can report. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { expect } from 'chai'
+import { CODES } from '../../../src/review/check/catalogue.ts'
+
+const PAGE = readFileSync(new URL('../../../docs/checks.md', import.meta.url), 'utf8')
+const PARSER = new URL('../../../src/policy/', import.meta.url)
+
+describe('the catalogue of findings', () => {
+  it('is told by docs/checks.md, code by code and word for word', () => {
+    const rows = PAGE.split('\n').filter((line) => /^\| `[a-z0-9-]+` \| (error|warning) \|/.test(line))
+    const expected = [...CODES.values()].map(
+      ({ code, severity, meaning, mend }) => `| \`${code}\` | ${severity} | ${meaning} | ${mend} |`,
+    )
+    expect(rows).to.deep.equal(expected)
+  })
+
+  it('has every code that the parser can report', () => {
+    const reported = codesInParser()
+    expect(reported.length).to.be.greaterThan(25)
+    const errors = [...CODES.values()].filter(({ severity }) => severity === 'error').map(({ code }) => code)
+    expect(reported.filter((code) => !errors.includes(code))).to.deep.equal([])
+    expect(errors.filter((code) => !reported.includes(code))).to.deep.equal([])
+  })
+
+  it('speaks in sentences without a period at the end', () => {
+    const texts = [...CODES.values()].flatMap(({ meaning, mend }) => [meaning, mend])
+    expect(texts.filter((text) => !/^[A-Z`].*[^.]$/.test(text))).to.deep.equal([])
+  })
+})
+
+/** Codes are written out where they are reported, or made of `unknown-` and a key. */
+function codesInParser(): readonly string[] {
+  const texts = readdirSync(PARSER, { encoding: 'utf8' })
+    .filter((name) => /^(parse-.*|rule-lines|yaml-file|policy-files)\.ts$/.test(name))
+    .map((name) => readFileSync(new URL(name, PARSER), 'utf8'))
+  const quoted = texts.flatMap((text) =>
+    [...text.matchAll(/'([a-z0-9]+(?:-[a-z0-9]+)+)'/g)].map(([, code = '']) => code),
+  )
+  const made = texts.some((text) => text.includes('unknown-$' + '{key}')) ? ['role', 'resource', 'action'] : []
+  return [...new Set([...quoted, ...made.map((key) => `unknown-${key}`)])].filter((code) => code !== 'utf-8')
+}

@@ -1,0 +1,118 @@
+/** A rule is said to have no effect exactly when it has none: the oracle grants the same to everybody without it. */
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { parsePolicy } from '../../../src/policy/parse-policy.ts'
+import { RuleMap } from '../../../src/review/check/rule-map.ts'
+import { findWithoutEffect } from '../../../src/review/check/without-effect.ts'
+import { IDS, ROLES } from '../../policy/arbitrary.ts'
+import { generousPolicy, randomPolicy, type WrittenPolicy } from '../../policy/arbitrary-policy.ts'
+import { asOracle, RESOURCES } from '../../policy/fixture.ts'
+import { granted, subsets } from '../../policy/oracle.ts'
+import type { OracleCaller, OraclePolicy, OracleRule } from '../../policy/world.ts'
+
+const written = fc.oneof(randomPolicy, generousPolicy)
+
+/** What was found about the rules of a policy, by their positions in it. */
+interface Found {
+  readonly policy: OraclePolicy
+  readonly idle: ReadonlySet<OracleRule>
+  /** Rules that can't match at all: not the matter of what is tested here. */
+  readonly unmatched: ReadonlySet<OracleRule>
+}
+
+describe('a rule that is said to have no effect', () => {
+  it('has none: without it, and without all of them, everybody is granted the same', () => {
+    holds(({ policy, idle, unmatched }) => {
+      const before = table(policy)
+      for (const rule of [...idle, ...unmatched]) expect(table(without(policy, [rule]))).to.equal(before)
+      expect(table(without(policy, [...idle]))).to.equal(before)
+    })
+  }).timeout(60_000)
+
+  it('is every rule that has none: each other one changes something beside those that are left', () => {
+    holds(({ policy, idle, unmatched }) => {
+      const idleDenies = [...idle].filter(({ effect }) => effect === 'deny')
+      for (const rule of policy.rules.filter((one) => !idle.has(one) && !unmatched.has(one))) {
+        // What lies under a deny is what the deny has its effect on.
+        const beside = without(policy, rule.effect === 'deny' ? idleDenies : [...idle])
+        expect(table(without(beside, [rule]))).not.to.equal(table(beside))
+      }
+    })
+  }).timeout(60_000)
+
+  it('is found in the random policies, of every kind', () => {
+    const kinds = fc.sample(written, { numRuns: 300, seed: 1 }).flatMap(({ files }) => {
+      const policy = parsePolicy(files, RESOURCES)
+      return findWithoutEffect(new RuleMap(policy, RESOURCES), policy.rules)
+    })
+    for (const kind of ['covered', 'under-deny', 'nothing-to-deny']) {
+      expect(kinds.filter((idle) => idle.kind === kind).length, kind).to.be.greaterThan(10)
+    }
+    expect(kinds.filter((idle) => idle.kind !== 'nothing-to-deny' && idle.by.length === 0)).to.deep.equal([])
+  })
+
+  it('a rule with an effect that was taken for one without would be found', () => {
+    const taken = fc.check(
+      fc.property(written, (one) => {
+        const { policy, idle, unmatched } = findIn(one)
+        const wrong = policy.rules.filter((rule) => !idle.has(rule) && !unmatched.has(rule)).slice(0, 1)
+        expect(table(without(policy, wrong))).to.equal(table(policy))
+      }),
+    )
+    expect(taken.failed).to.equal(true)
+  }).timeout(60_000)
+})
+
+function holds(property: (found: Found) => void): void {
+  fc.assert(
+    fc.property(written, (one) => property(findIn(one))),
+    { numRuns: 100 },
+  )
+}
+
+function findIn({ data, files }: WrittenPolicy): Found {
+  const policy = parsePolicy(files, RESOURCES)
+  const map = new RuleMap(policy, RESOURCES)
+  // A rule and its data stand in the same position.
+  const dataOf = new Map(policy.rules.map((rule, i) => [rule, data.rules[i] as OracleRule]))
+  const unmatched = policy.rules.filter((rule) => map.areasOf(rule).length === 0)
+  const idle = findWithoutEffect(map, policy.rules).map(({ rule }) => rule)
+  const asData = (rules: typeof idle) => new Set(rules.flatMap((rule) => dataOf.get(rule) ?? []))
+  return { policy: data, idle: asData(idle), unmatched: asData(unmatched) }
+}
+
+function without(policy: OraclePolicy, rules: readonly OracleRule[]): OraclePolicy {
+  return { ...policy, rules: policy.rules.filter((rule) => !rules.includes(rule)) }
+}
+
+// ---- All that is granted --------------------------------------------------------------------------------------------
+
+/** Callers with one subject, and with two: granted = some allow and no deny, so a third one shows nothing new. */
+const CALLERS: readonly OracleCaller[] = [
+  { roles: [], claims: {} },
+  ...[...IDS, 'nobody-in-particular'].flatMap((id) =>
+    [[], ...ROLES.map((role) => [role])].map((roles) => caller(id, roles)),
+  ),
+  ...ROLES.flatMap((one, i) => ROLES.slice(i + 1).map((other) => caller('nobody-in-particular', [one, other]))),
+]
+
+function caller(id: string, roles: readonly string[]): OracleCaller {
+  return { id, roles, claims: {} }
+}
+
+/** What every caller is granted for every resource, action and set of relations, as text. */
+function table(policy: OraclePolicy): string {
+  const rows = [...RESOURCES.byName.values()].flatMap((one) => {
+    const resource = asOracle(one)
+    const relations = [...(policy.relations.get(one.name)?.keys() ?? [])]
+    return CALLERS.flatMap((someone) =>
+      [...one.actions.keys()].flatMap((action) =>
+        // OPTIONS concerns no object.
+        (action === 'options' ? [new Set<string>()] : subsets(relations)).map((set) =>
+          [...granted({ policy, resource, caller: someone }, action, set)].join(),
+        ),
+      ),
+    )
+  })
+  return rows.join('\n')
+}
