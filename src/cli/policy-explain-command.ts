@@ -1,0 +1,145 @@
+/** sallyport policy explain */
+import { createReadStream } from 'node:fs'
+import type { Readable } from 'node:stream'
+import { Command, Option } from 'commander'
+import { isSubject } from '../identity/subject.ts'
+import { createRouteMatcher } from '../request/match-route.ts'
+import { readTarget } from '../request/request-target.ts'
+import { loadResources } from '../resources/load-resources.ts'
+import type { Resources } from '../resources/resource.ts'
+import { aboutOf } from '../review/explain/about.ts'
+import { askedOf } from '../review/explain/asked.ts'
+import type { Asker } from '../review/explain/asker.ts'
+import { explain } from '../review/explain/explain.ts'
+import { explainRecord } from '../review/explain/explain-record.ts'
+import type { Explanation } from '../review/explain/explanation.ts'
+import { type DecisionRecord, readRecord } from '../review/explain/read-record.ts'
+import { toText } from '../review/explain/text.ts'
+import { loadPolicy, ReviewError, type ReviewedPolicy } from '../review/load-policy.ts'
+import { type ObjectReader, openSqliteReader } from '../store/sqlite-reader.ts'
+import type { ReviewFolders } from './policy-command.ts'
+
+interface Flags {
+  readonly policies?: string
+  readonly schemas?: string
+  readonly role: readonly string[]
+  readonly subject?: string
+  readonly object?: string
+  readonly relation?: string
+  readonly record?: string
+  readonly format: keyof typeof FORMATS
+}
+
+interface Files {
+  readonly reviewed: ReviewedPolicy
+  readonly resources: Resources
+  readonly now: number
+}
+
+const FORMATS = {
+  text: toText,
+  json: (explanation: Explanation) => `${JSON.stringify(explanation, null, 2)}\n`,
+} as const
+
+const EXAMPLES = `
+Without --role and --subject the caller has no credentials. A path with {id} stands for any object.
+
+Examples:
+  sallyport policy explain --role member GET /api/orders/{id}
+  sallyport policy explain --role member DELETE /api/orders/{id} --relation owner+draft
+  sallyport policy explain --role support --subject sam PATCH /api/orders/{id} --object 0190b2c4-…
+  sallyport policy explain --record - < decision.json`
+
+/** `databaseFile` names the SQLite file that --object reads; it can throw ConfigError. */
+export function policyExplainCommand(folders: ReviewFolders, databaseFile: () => string): Command {
+  return new Command('explain')
+    .description('is this request allowed, by which lines, and what is missing if not')
+    .argument('[method]', 'GET, POST, …')
+    .argument('[path]', 'as a client asks for it, or as a schema writes it: /api/orders/{id}')
+    .option('--policies <directory>', 'policy files (POLICIES, policies)')
+    .option('--schemas <directory>', 'schema files (SCHEMAS, schemas)')
+    .option('--role <name>', 'a role that the caller has; repeat for more', repeated, [])
+    .option('--subject <id>', 'who the caller is')
+    .option('--object <id>', 'the stored object that it is about; read from the database, which is not changed')
+    .option('--relation <names>', 'exactly these relations hold: owner+draft, or none')
+    .option('--record <file>', "explain a decision record of the server's log; - reads from standard input")
+    .addOption(new Option('--format <format>', 'how to print it').choices(Object.keys(FORMATS)).default('text'))
+    .addHelpText('after', EXAMPLES)
+    .action(async (method: string | undefined, path: string | undefined, flags: Flags) => {
+      const files = await readFiles({ ...folders(), ...flags })
+      const explanation =
+        flags.record === undefined
+          ? explainRequest(requested(method, path), flags, files, () => openSqliteReader(databaseFile()))
+          : explainRecord(await recordIn(flags.record, [method, ...conflicting(flags)]), files)
+      process.stdout.write(FORMATS[flags.format](explanation))
+    })
+}
+
+function repeated(value: string, before: readonly string[]): readonly string[] {
+  return [...before, value]
+}
+
+async function readFiles({ policies, schemas }: ReturnType<ReviewFolders>): Promise<Files> {
+  const resources = await loadResources(schemas)
+  return { resources, reviewed: await loadPolicy(policies, resources), now: Date.now() }
+}
+
+interface Requested {
+  readonly method: string
+  readonly path: string
+}
+
+function requested(method: string | undefined, path: string | undefined): Requested {
+  if (method !== undefined && path !== undefined) return { method: method.toUpperCase(), path }
+  throw new ReviewError('say what to explain: METHOD and PATH, as in GET /api/orders/{id}, or --record FILE')
+}
+
+function explainRequest(
+  { method, path: written }: Requested,
+  flags: Flags,
+  { reviewed, resources, now }: Files,
+  openReader: () => ObjectReader,
+): Explanation {
+  if (written.includes('?')) throw new ReviewError('a query decides nothing: leave ? and what follows it away')
+  const asker = askerOf(flags)
+  // The server's own router, so that the path explained is the path that runs.
+  const target = readTarget(written)
+  const match = createRouteMatcher(resources.routes)(method, target)
+  const path = 'path' in target ? target.path : written
+  const matched = askedOf({ method, path, match }, resources)
+  const about = aboutOf(flags, { matched, asker, reviewed, resources, openReader })
+  return explain({ reviewed, resources, asker, path, asked: matched.asked, about, now })
+}
+
+function askerOf({ role, subject }: Flags): Asker {
+  if (subject !== undefined && !isSubject(subject)) {
+    throw new ReviewError(
+      '--subject is the id of a caller: 1 to 128 characters, none of them a control character, without user: before it',
+    )
+  }
+  return role.length === 0 && subject === undefined ? { kind: 'anonymous' } : { kind: 'caller', subject, roles: role }
+}
+
+async function recordIn(file: string, others: readonly (string | undefined)[]): Promise<DecisionRecord> {
+  if (others.some((given) => given !== undefined)) {
+    throw new ReviewError('a record says what was asked and who asked it: leave everything but --record away')
+  }
+  const [stream, name] = file === '-' ? [process.stdin, 'standard input'] : [createReadStream(file), file]
+  return readRecord(linesOf(stream), name)
+}
+
+/** What says who asks, or about what. */
+function conflicting({ role, subject, object, relation }: Flags): readonly (string | undefined)[] {
+  return [...role, subject, object, relation]
+}
+
+async function* linesOf(stream: Readable): AsyncGenerator<string> {
+  let rest = ''
+  for await (const chunk of stream.setEncoding('utf8')) {
+    const [first = '', ...others] = String(chunk).split('\n')
+    const lines = [rest + first, ...others]
+    rest = lines.pop() ?? ''
+    yield* lines
+  }
+  yield rest
+}

@@ -1,0 +1,70 @@
+/** Whether what was recorded would be so again. What the policy doesn't decide (limits, bodies, tokens) it can't tell. */
+import type { Explanation, RecordComparison } from './explanation.ts'
+import { quote } from './quote.ts'
+import type { DecisionRecord } from './read-record.ts'
+
+/** The problems that policy and routes decide; undefined for a request that was allowed. */
+const DECIDED: ReadonlySet<string | undefined> = new Set([
+  undefined,
+  'forbidden',
+  'credentials-missing',
+  'field-forbidden',
+  'blocked',
+  'object-not-found',
+])
+
+interface Verdict {
+  readonly sameOutcome: boolean | null
+  readonly verdict: string
+}
+
+export function compareRecord(record: DecisionRecord, now: Explanation): RecordComparison {
+  const { requestId = null, revision, status, problem = null, rules = [] } = record
+  const places = now.rules.map(({ place }) => place)
+  return {
+    requestId,
+    revision,
+    sameRevision: revision === now.revision,
+    status,
+    problem,
+    rules,
+    sameRules: rules.join() === places.join(),
+    ...verdictOf(record, now),
+  }
+}
+
+function verdictOf(record: DecisionRecord, now: Explanation): Verdict {
+  if (now.stage === 'request' && now.request.route === null && record.route === undefined) return untold(record)
+  if (!DECIDED.has(record.problem) || record.authentication === 'rejected') return untold(record)
+  if (now.answer === null)
+    return { sameOutcome: null, verdict: 'whether it would be the same now depends on the object' }
+  if (record.problem === 'field-forbidden' && now.outcome === 'allow') return writableNow(record, now)
+  if (now.answer.status !== record.status) return different(record, now.answer.status)
+  return mayHaveWritten(record, now) ?? { sameOutcome: true, verdict: `it would be the same now: ${record.status}` }
+}
+
+function untold({ problem, status }: DecisionRecord): Verdict {
+  const what = quote(problem ?? status)
+  return { sameOutcome: null, verdict: `it was not the policy that answered (${what}), so the files don't tell` }
+}
+
+function different({ status }: DecisionRecord, now: number): Verdict {
+  return { sameOutcome: false, verdict: `it would be another one now: ${now} instead of ${status}` }
+}
+
+/** All that was refused may be written on the object as it was; the record doesn't tell how it would have become. */
+function writableNow(record: DecisionRecord, now: Explanation): Verdict {
+  if (record.revision === now.revision) return { sameOutcome: true, verdict: 'it would be the same now' }
+  return {
+    sameOutcome: null,
+    verdict: 'the fields may be written now, unless the object would then relate to the caller in another way',
+  }
+}
+
+/** A record of an allowed write doesn't name the fields; under other rules some of them may be refused. */
+function mayHaveWritten(record: DecisionRecord, now: Explanation): Verdict | undefined {
+  const refused = now.cases.flatMap(({ fields }) => fields?.notWritable ?? [])
+  if (record.problem !== undefined || record.revision === now.revision || refused.length === 0) return undefined
+  const verdict = `it is allowed now too, but not for the fields ${refused.join(', ')}, and the record does not tell which were written`
+  return { sameOutcome: null, verdict }
+}

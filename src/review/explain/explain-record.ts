@@ -1,0 +1,97 @@
+/** A decision record under the files as they are now: what they say about the same request, and whether that is the same. */
+import { CATALOGUE, type ProblemCode } from '../../problems/catalogue.ts'
+import type { Resources } from '../../resources/resource.ts'
+import type { ReviewedPolicy } from '../load-policy.ts'
+import type { Asker } from './asker.ts'
+import { compareRecord } from './compare-record.ts'
+import { explain } from './explain.ts'
+import type { Answer, Explanation } from './explanation.ts'
+import { problem } from './judge.ts'
+import type { About, Asked } from './question.ts'
+import { quote } from './quote.ts'
+import type { DecisionRecord } from './read-record.ts'
+
+/** What was asked before the policy decides, or after it, says nothing about the new object's relations. */
+const DECIDED: readonly (string | undefined)[] = [undefined, 'forbidden', 'credentials-missing', 'field-forbidden']
+
+interface Files {
+  readonly reviewed: ReviewedPolicy
+  readonly resources: Resources
+  /** Milliseconds since the epoch. */
+  readonly now: number
+}
+
+export function explainRecord(record: DecisionRecord, { reviewed, resources, now }: Files): Explanation {
+  const asked = askedOf(record, resources)
+  const about = asked.kind === 'route' ? aboutOf(record, asked) : ({ kind: 'any', id: record.objectId } as const)
+  const path = record.route ?? '(not in the record)'
+  const explanation = withFields(
+    record,
+    explain({ reviewed, resources, asker: askerOf(record), path, asked, about, now }),
+  )
+  const notes = [...explanation.notes, ...goneRelations(record, reviewed, asked)]
+  return { ...explanation, notes, record: compareRecord(record, explanation) }
+}
+
+/** The action may be allowed, and fields of the body not: the record names them. */
+function withFields({ fieldsRefused }: DecisionRecord, explanation: Explanation): Explanation {
+  const writable = new Set(explanation.cases.flatMap(({ fields }) => fields?.writable ?? []))
+  const refused = fieldsRefused.filter((field) => !writable.has(field))
+  if (explanation.outcome !== 'allow' || refused.length === 0) return explanation
+  const reason = `the action is allowed, but the body may not change ${refused.map(quote).join(', ')}`
+  return { ...explanation, outcome: 'deny', reason, answer: problem('field-forbidden') }
+}
+
+function askerOf({ authentication, subject, roles }: DecisionRecord): Asker {
+  return authentication === 'caller' ? { kind: 'caller', subject, roles } : { kind: 'anonymous' }
+}
+
+function askedOf(record: DecisionRecord, { routes }: Resources): Asked {
+  const { method, authentication } = record
+  if (authentication === 'rejected' || authentication === 'failed') {
+    return refused(method, recorded(record), 'the credentials were not accepted, so the policy was not asked')
+  }
+  if (record.route === undefined) {
+    return refused(method, recorded(record), 'no route took the request, so the policy was not asked')
+  }
+  const route = routes.find(({ path }) => path === record.route)
+  if (!route)
+    return refused(method, problem('route-not-found'), `no schema has the path ${quote(record.route)} any more`)
+  const found = [...route.endpoints].find(([accepted]) => accepted === method)
+  const allow = { Allow: route.allow }
+  if (!found) return refused(method, problem('method-not-allowed', allow), `the path accepts ${route.allow}`)
+  return { kind: 'route', method: found[0], route, endpoint: found[1] }
+}
+
+function refused(method: string, answer: Answer, reason: string): Asked {
+  return { kind: 'refused', method, answer, reason }
+}
+
+function recorded({ status, problem: code }: DecisionRecord): Answer {
+  return { status, code: isProblemCode(code) ? code : null, headers: {} }
+}
+
+function isProblemCode(code: string | undefined): code is ProblemCode {
+  return code !== undefined && Object.hasOwn(CATALOGUE, code)
+}
+
+function aboutOf(record: DecisionRecord, { endpoint, route }: Extract<Asked, { kind: 'route' }>): About {
+  const { relations, objectId: id, problem: code } = record
+  const isAboutObject = endpoint.operation === 'create' ? DECIDED.includes(code) : route.kind !== 'collection'
+  if (!isAboutObject) return { kind: 'any', id: undefined }
+  if (relations) return { kind: 'relations', from: 'the record', id, holding: new Set(relations) }
+  if (code !== 'object-not-found') return { kind: 'any', id }
+  return { kind: 'object', id: id ?? '', object: undefined, record: undefined }
+}
+
+/** Relations that held then, and that ownership.yaml doesn't declare now. */
+function goneRelations(
+  { relations = [] }: DecisionRecord,
+  { policy }: ReviewedPolicy,
+  asked: Asked,
+): readonly string[] {
+  if (asked.kind !== 'route') return []
+  const declared = policy.ownership.get(asked.route.resource)?.relations
+  const gone = relations.filter((name) => !declared?.has(name))
+  return gone.map((name) => `ownership.yaml doesn't declare the relation ${quote(name)} any more, which held then`)
+}

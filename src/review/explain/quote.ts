@@ -1,0 +1,17 @@
+/** Values from outside as text for a terminal: plain words as they are, anything else quoted, nothing that a terminal obeys. */
+
+const PLAIN = /^[\p{L}\p{N}_@.:/+-]{1,64}$/u
+const NOT_PRINTABLE = /[^\x20-\x7e\p{L}\p{N}\p{P}\p{S}]/gu
+const LONGEST = 64
+
+export function quote(value: unknown): string {
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing')
+  if (PLAIN.test(text)) return text
+  const cut = text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text
+  return typeof value === 'string' ? `"${printable(cut.replaceAll('"', '\\"'))}"` : printable(cut)
+}
+
+/** Without control, bidirectional and other invisible characters. */
+export function printable(text: string): string {
+  return text.replace(NOT_PRINTABLE, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`)
+}

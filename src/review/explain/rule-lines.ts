@@ -1,0 +1,23 @@
+/** Rules as they stand in their file, with how each one comes to be about the caller. */
+import type { Rule } from '../../policy/policy.ts'
+import type { ReviewedPolicy } from '../load-policy.ts'
+import { type Asker, explainInheritance } from './asker.ts'
+import type { QuotedRule, RuleLine } from './explanation.ts'
+import { placeOf } from './place.ts'
+import { printable } from './quote.ts'
+
+export function ruleLines(reviewed: ReviewedPolicy, asker: Asker, rules: readonly Rule[]): readonly RuleLine[] {
+  return quoteRules(reviewed, rules).map((quoted, i) => ({
+    ...quoted,
+    effect: rules[i]?.effect ?? 'deny',
+    through: explainInheritance(reviewed.policy, asker, rules[i]?.subject ?? '') ?? null,
+  }))
+}
+
+export function quoteRules({ files }: ReviewedPolicy, rules: readonly Rule[]): readonly QuotedRule[] {
+  const texts = files['policy.csv'].text.split(/\r?\n/)
+  return rules.map((rule) => ({
+    place: placeOf(rule),
+    text: printable((texts[rule.line - 1] ?? '').trim().replaceAll(/[ \t]+/g, ' ')),
+  }))
+}

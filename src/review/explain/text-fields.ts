@@ -1,0 +1,38 @@
+/** The fields of an explanation in words: once where all cases agree, else case by case. */
+import type { Case, Explanation, FieldReport } from './explanation.ts'
+import { caseLabel } from './text-cases.ts'
+import { wrap } from './text-layout.ts'
+
+export function fieldLines(explanation: Explanation): readonly string[] {
+  const reports = Map.groupBy(
+    explanation.cases.toReversed().filter(({ fields }) => fields !== null),
+    ({ fields }) => JSON.stringify(fields),
+  )
+  const label = (some: readonly Case[]) => some.map((one) => caseLabel(one, explanation)).join('; ')
+  return [...reports.values()].flatMap((some) => {
+    const fields = some[0]?.fields
+    if (!fields) return []
+    return reports.size === 1
+      ? reportLines(fields)
+      : [`${label(some)}:`, ...reportLines(fields).map((line) => `  ${line}`)]
+  })
+}
+
+function reportLines(fields: FieldReport): readonly string[] {
+  const { shown, notShown, cut, writable, notWritable, server } = fields
+  const lines = [
+    ...(writable ? [line('may be written', writable, notWritable)] : []),
+    line('set by the server', server),
+    line('refused in a body (403)', notWritable),
+    line(writable ? 'the answer shows' : 'shown', shown, [...notShown, ...cut], 'nothing'),
+    line(writable ? 'the answer does not show' : 'not shown', notShown),
+    line('granted, but not part of what this path shows', cut),
+  ]
+  return lines.flatMap((text) => (text === undefined ? [] : wrap(text)))
+}
+
+/** Nothing is said of no fields, unless `none` says how; all of them are not listed. */
+function line(label: string, names: readonly string[], others?: readonly string[], none?: string): string | undefined {
+  if (names.length === 0) return none === undefined ? undefined : `${label}: ${none}`
+  return `${label}: ${others?.length === 0 ? 'all fields' : names.join(', ')}`
+}

@@ -1,0 +1,124 @@
+/** `sallyport policy explain` as its users meet it: the text, the JSON, and one sentence for what can't be explained. */
+import { readFileSync } from 'node:fs'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { expect } from 'chai'
+import { run, SHIPPED } from './program.ts'
+
+const SCHEMA = JSON.parse(
+  readFileSync(new URL('../../../docs/schemas/policy-explain.schema.json', import.meta.url), 'utf8'),
+)
+const validate = new Ajv2020({ allErrors: true }).compile(SCHEMA)
+
+const DELETE_ORDER = `\
+DENY      DELETE /api/orders/{id}: a client gets 403 forbidden (Not permitted)
+          because no rule allows it to this caller on an object that relates like this
+Caller    anybody with the role support (inherits member)
+Asks for  delete on orders
+Relation  owner  yes: --relation says so
+          draft  no: --relation says so
+Rules     none matches; nothing is allowed unless a rule allows it
+Nearest   it would be allowed
+            if the object were draft (status is draft)
+              policy.csv:22  p, member, orders, replace|update|delete, owner+draft, *, allow
+            if the caller had the role admin
+              policy.csv:43  p, admin, orders, list|read|create|replace|update|delete, any, *, allow
+`
+
+const PATCH_ORDER = `\
+ALLOW     PATCH /api/orders/{id}: a client gets 200
+          because a rule allows it, whatever the object
+Caller    anybody with the role support (inherits member)
+Asks for  update on orders
+Relation  owner  not known: it holds if customerId is the caller
+          draft  not known: it holds if status is draft
+Rules     policy.csv:22  p, member, orders, replace|update|delete, owner+draft, *, allow
+            support inherits member (policy.csv:28)
+          policy.csv:30  p, support, orders, update, any, progress, allow
+Cases     owner+draft     200                   policy.csv:22, policy.csv:30
+          otherwise       200                   policy.csv:30
+          no such object  404 object-not-found
+Fields    owner+draft:
+            may be written: all fields
+            set by the server: id, createdAt, updatedAt
+            the answer shows: all fields
+          otherwise:
+            may be written: status
+            set by the server: id, createdAt, updatedAt
+            refused in a body (403): customerId, currency, items, note
+            the answer shows: all fields
+`
+
+const QUESTIONS: readonly (readonly string[])[] = [
+  ['GET', '/api/v1/notes'],
+  ['OPTIONS', '*'],
+  ['PUT', '/api/orders'],
+  ['GET', '/nothing'],
+  ['--role', 'member', 'GET', '/api/orders'],
+  ['--role', 'auditor', '--role', 'member', 'DELETE', '/api/v1/notes/{id}'],
+  ['--role', 'ghost', '--subject', 'zed', 'PATCH', '/profile'],
+  ['--role', 'admin', 'POST', '/api/users'],
+]
+
+describe('sallyport policy explain', () => {
+  it('says in a few lines what is answered, why, and what is missing', async () => {
+    const role = ['--role', 'support']
+    const refused = await run(SHIPPED, [...role, 'DELETE', '/api/orders/{id}', '--relation', 'owner'])
+    expect(refused).to.deep.equal({ failed: false, stdout: DELETE_ORDER, stderr: '' })
+    const allowed = await run(SHIPPED, [...role, 'PATCH', '/api/orders/{id}'])
+    expect(allowed).to.deep.equal({ failed: false, stdout: PATCH_ORDER, stderr: '' })
+  })
+
+  it('prints JSON of the documented shape', async () => {
+    for (const question of QUESTIONS) {
+      const { failed, stdout } = await run(SHIPPED, [...question, '--format', 'json'])
+      expect(failed).to.equal(false)
+      expect(validate(JSON.parse(stdout)), `${question}: ${JSON.stringify(validate.errors)}`).to.equal(true)
+    }
+  })
+
+  it('JSON of another shape would be found', async () => {
+    const { stdout } = await run(SHIPPED, ['GET', '/api/v1/notes', '--format', 'json'])
+    expect(validate({ ...JSON.parse(stdout), more: true })).to.equal(false)
+    expect(validate({ ...JSON.parse(stdout), answer: 401 })).to.equal(false)
+  })
+
+  it('takes a path with an id, the pattern of a schema, and a whole URL', async () => {
+    const route = async (path: string) =>
+      JSON.parse((await run(SHIPPED, ['--role', 'member', 'get', path, '--format', 'json'])).stdout).request
+    const orders = { method: 'GET', route: '/api/orders/{id}', resource: 'orders', action: 'read' }
+    expect(await route('/api/orders/a%20b')).to.deep.equal({ ...orders, path: '/api/orders/a%20b', object: 'a b' })
+    expect(await route('/api/orders/{id}')).to.deep.equal({ ...orders, path: '/api/orders/{id}', object: null })
+    expect(await route('http://localhost:3000/api/orders/{id}')).to.deep.equal({
+      ...orders,
+      path: '/api/orders/{id}',
+      object: null,
+    })
+  })
+
+  it('says in one sentence what it cannot explain', async () => {
+    const refused = async (...args: readonly string[]) => {
+      const { failed, stdout, stderr } = await run(SHIPPED, args)
+      expect({ failed, stdout }).to.deep.equal({ failed: true, stdout: '' })
+      expect(stderr.trim().split('\n'), stderr).to.have.length(1)
+      return stderr
+    }
+    const order = ['--role', 'member', 'GET', '/api/orders/{id}']
+    expect(await refused()).to.equal(
+      'ReviewError: say what to explain: METHOD and PATH, as in GET /api/orders/{id}, or --record FILE',
+    )
+    expect(await refused(...order, '--relation', 'ownr')).to.equal(
+      'ReviewError: ownership.yaml declares no relation ownr for orders; it declares owner, draft (none: no relation holds)',
+    )
+    expect(await refused('GET', '/api/orders/{id}', '--relation', 'owner')).to.include("can't be owner")
+    expect(await refused(...order, '--relation', 'owner', '--object', '1')).to.include('not both')
+    expect(await refused(...order, '--object', '1')).to.include('there is no such file; --object reads')
+    expect(await refused('--role', 'member', 'GET', '/api/orders/2', '--object', '1')).to.include('--object names 1')
+    expect(await refused('--role', 'member', 'POST', '/api/orders', '--object', '1')).to.include('--relation')
+    expect(await refused('OPTIONS', '/api/orders', '--relation', 'draft')).to.include('leave --relation away')
+    expect(await refused('GET', '/api/orders?limit=1')).to.include('a query decides nothing')
+    expect(await refused('--subject', 'user:alice', 'GET', '/profile')).to.include('--subject is the id of a caller')
+    expect(await refused('--record', '-', 'GET', '/profile')).to.include('leave everything but --record away')
+    expect(await refused('--record', '/nowhere/log')).to.include('ENOENT')
+    expect(await refused('--record', '/dev/null')).to.include('/dev/null holds no decision record')
+  })
+})

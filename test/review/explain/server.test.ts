@@ -1,0 +1,176 @@
+/** What explain says of a request is what a running server answers, and what it records. */
+import { expect } from 'chai'
+import { createRouteMatcher } from '../../../src/request/match-route.ts'
+import { readTarget } from '../../../src/request/request-target.ts'
+import { loadResources } from '../../../src/resources/load-resources.ts'
+import type { Method, Resources, Route } from '../../../src/resources/resource.ts'
+import { aboutOf } from '../../../src/review/explain/about.ts'
+import { askedOf } from '../../../src/review/explain/asked.ts'
+import { explain } from '../../../src/review/explain/explain.ts'
+import { explainRecord } from '../../../src/review/explain/explain-record.ts'
+import type { Explanation } from '../../../src/review/explain/explanation.ts'
+import { type DecisionRecord, readRecord } from '../../../src/review/explain/read-record.ts'
+import { loadPolicy, type ReviewedPolicy } from '../../../src/review/load-policy.ts'
+import { openSqliteReader } from '../../../src/store/sqlite-reader.ts'
+import type { Answer, TestServer } from '../../server.ts'
+import { BODIES, PEOPLE, type Person, putObjects, startWorld } from './world.ts'
+
+interface Request {
+  readonly person: Person
+  readonly method: string
+  readonly path: string
+  /** Undefined where no route takes the request. */
+  readonly route: Route | undefined
+  readonly objectId: string | undefined
+}
+
+describe('explain, beside a running server', () => {
+  let server: TestServer
+  let resources: Resources
+  let reviewed: ReviewedPolicy
+
+  before(async () => {
+    server = await startWorld()
+    resources = await loadResources(`${server.folder}/schemas`)
+    reviewed = await loadPolicy(`${server.folder}/policies`, resources)
+  })
+  after(() => server.stop())
+
+  const met = new Set<number>()
+
+  for (const person of PEOPLE) {
+    it(`tells what ${person?.id ?? 'a caller without credentials'} is answered and by which rules, on every route`, async () => {
+      const requests = await everyRequest(person)
+      expect(requests.length).to.be.greaterThan(80)
+      for (const request of requests) await holdTo(request)
+    }).timeout(60_000)
+  }
+
+  it('tells what is answered where no route takes the request', async () => {
+    const person = PEOPLE[1]
+    for (const [method, path] of [
+      ['GET', '/nothing'],
+      ['GET', '/api/orders/'],
+      ['PUT', '/api/orders'],
+      ['DELETE', '/profile'],
+      ['PROPFIND', '/tasks'],
+      ['GET', '/api/orders/%zz'],
+      ['OPTIONS', '/api/orders'],
+    ] as const) {
+      await holdTo({ person, method, path, route: undefined, objectId: undefined })
+    }
+  })
+
+  it('has met every kind of answer', () => {
+    const statuses = [200, 201, 204, 301, 302, 307, 308, 400, 401, 403, 404, 405]
+    expect([...met].toSorted((a, b) => a - b)).to.deep.equal(statuses)
+  })
+
+  it('a rule that the server does not know would be found', async () => {
+    const rules = reviewed.policy.rules.filter(({ subject }) => subject !== 'admin')
+    const another = { ...reviewed, policy: { ...reviewed.policy, rules } }
+    const request = { person: PEOPLE[5], method: 'GET', path: '/api/users', objectId: undefined }
+    const route = resources.routes.find(({ path }) => path === '/api/users')
+    const explained = explainRequest({ ...request, route }, another)
+    expect(explained.answer?.status).not.to.equal((await send({ ...request, route })).status)
+  })
+
+  /** Every method of every route, on an object of each kind and on one that isn't there. */
+  async function everyRequest(person: Person): Promise<readonly Request[]> {
+    const requests: Request[] = []
+    // A client of this test can't ask for `*`.
+    for (const route of resources.routes.filter(({ path }) => path !== '*')) {
+      for (const method of route.endpoints.keys()) requests.push(...(await requestsFor(person, route, method)))
+    }
+    return requests
+  }
+
+  /** Each on new objects: what a request deletes or changes, the next one finds again. */
+  async function requestsFor(person: Person, route: Route, method: Method): Promise<readonly Request[]> {
+    if (!route.path.includes('{id}')) return [{ person, method, path: route.path, route, objectId: undefined }]
+    const ids = (await putObjects(server)).get(route.resource) ?? []
+    return ids.map((id) => ({ person, method, path: route.path.replace('{id}', id), route, objectId: id }))
+  }
+
+  async function holdTo(request: Request): Promise<void> {
+    const before = explainRequest(request, reviewed)
+    const answer = await send(request)
+    met.add(answer.status)
+    const record = await lastRecord()
+    const afterwards = explainRecord(record, { reviewed, resources, now: Date.now() })
+    const about = `${request.person?.id} ${request.method} ${request.path}`
+    expect(summary(before), about).to.deep.equal(recorded(record, answer))
+    expect(summary(afterwards), `recorded: ${about}`).to.deep.equal(recorded(record, answer))
+    expect(afterwards.record).to.include({ sameRevision: true, status: answer.status })
+    if (request.route) expect(afterwards.record).to.include({ sameRules: true, sameOutcome: true })
+    expect(answer.headers.get('allow') ?? undefined, about).to.equal(before.answer?.headers.Allow)
+  }
+
+  function explainRequest({ person, method, path, route, objectId }: Request, files: ReviewedPolicy): Explanation {
+    const match = createRouteMatcher(resources.routes)(method, readTarget(path))
+    const matched = askedOf({ method, path, match }, resources)
+    const asker = person ? ({ kind: 'caller', subject: person.id, roles: person.roles } as const) : ANONYMOUS
+    const openReader = () => openSqliteReader(`${server.folder}/data/sallyport.db`)
+    const context = { matched, asker, reviewed: files, resources, openReader }
+    const about = aboutOf(toldOf(route, { method, person, objectId }), context)
+    return explain({ reviewed: files, resources, asker, path, asked: matched.asked, about, now: Date.now() })
+  }
+
+  async function send({ person, method, path, route }: Request): Promise<Answer> {
+    const token = person && (await server.token(person.id, ...person.roles))
+    const operation = route?.endpoints.get(method as Method)?.operation ?? ''
+    const body = BODIES[route?.resource ?? '']?.[operation]?.()
+    return server.ask(method, path, { token, body: route?.redirect ? undefined : body })
+  }
+
+  /** The log as a file would hold it. */
+  async function lastRecord(): Promise<DecisionRecord> {
+    const lines = server.log.filter(({ record }) => record === 'decision').slice(-1)
+    return readRecord(
+      (async function* () {
+        for (const line of lines) yield JSON.stringify(line)
+      })(),
+      'the log',
+    )
+  }
+})
+
+const ANONYMOUS = { kind: 'anonymous' } as const
+
+interface Asked {
+  readonly method: string
+  readonly person: Person
+  readonly objectId: string | undefined
+}
+
+/** --object where one is stored; a new object relates as the bodies of world.ts make it. */
+function toldOf(route: Route | undefined, { method, person, objectId }: Asked): { object?: string; relation?: string } {
+  const operation = route?.endpoints.get(method as Method)?.operation
+  if (!route || route.redirect || operation === 'options' || operation === 'list') return {}
+  if (operation === 'create')
+    return person && CREATED[route.resource] ? { relation: CREATED[route.resource] ?? '' } : {}
+  const id = route.kind === 'caller' ? person?.id : objectId
+  return id === undefined || route.resource.startsWith('system/') ? {} : { object: id }
+}
+
+const CREATED: Readonly<Record<string, string>> = {
+  notes: 'owner',
+  orders: 'owner+draft',
+  accounts: 'none',
+  users: 'none',
+  tasks: 'owner',
+}
+
+interface Summary {
+  readonly status: number | undefined
+  readonly outcome: string
+  readonly rules: readonly string[]
+}
+
+function summary({ answer, outcome, rules }: Explanation): Summary {
+  return { status: answer?.status, outcome, rules: rules.map(({ place }) => place) }
+}
+
+function recorded({ problem, rules = [] }: DecisionRecord, { status }: Answer): Summary {
+  return { status, outcome: problem === undefined ? 'allow' : 'deny', rules }
+}
