@@ -1,0 +1,81 @@
+/**
+ * Who may do what they could not, or the other way round, about one resource and action: for every subject alone and
+ * every two together.
+ *
+ * That is enough for callers of any number of subjects. Say a set of subjects was refused and is granted: some subject of
+ * it now allows and none denies, so if that subject is still refused before when alone, it differs alone; else some other
+ * subject of the set denied it before, and the two differ together. (The same, with before and after swapped, for a loss.)
+ */
+import { compareGrants, type Finding } from './compare-grants.ts'
+import { type Region, type RelationSpace, type Side, type Sides, sidesOf } from './relation-space.ts'
+import { grantedBy, type Said, type Topic, together } from './spoken.ts'
+
+/** A subject alone, with the subjects whose rules it is under. */
+export interface Column {
+  readonly name: string
+  readonly subjects: Sides<ReadonlySet<string>>
+}
+
+interface Spoken {
+  readonly column: Column
+  readonly said: Sides<Said>
+  readonly granted: Sides<readonly Region[]>
+}
+
+export function compareSingles(topic: Topic, columns: readonly Column[]): readonly Finding[] {
+  return columns.flatMap((column) => {
+    const { granted } = speak(topic, column)
+    return compareGrants(topic, [column.name], { granted, alone: [], possible: possibleFor(topic.space, column) })
+  })
+}
+
+/** Differences that neither of the two has alone: what one grants, and the other denies on one side only. */
+export function comparePairs(topic: Topic, columns: readonly Column[]): readonly Finding[] {
+  const spoken = columns.filter(canJoin).map((column) => speak(topic, column))
+  const denying = new Set(spoken.filter(({ said }) => differ(said.before.deny, said.after.deny)))
+  if (denying.size === 0) return []
+  return spoken.flatMap((one, i) =>
+    spoken.slice(i + 1).flatMap((other) => {
+      if (!denying.has(one) && !denying.has(other)) return []
+      return canMeet(one.column, other.column) ? comparePair(topic, denying.has(one) ? [one, other] : [other, one]) : []
+    }),
+  )
+}
+
+function comparePair(topic: Topic, pair: readonly [Spoken, Spoken]): readonly Finding[] {
+  const both = (side: Side) => pair.map(({ said }) => said[side])
+  const granted = sidesOf((side) => grantedBy(together(both(side), topic.classes.length)))
+  const caller = pair.map(({ column }) => column.name)
+  return compareGrants(topic, caller, {
+    granted,
+    alone: pair.map((one) => one.granted),
+    possible: topic.space.possible,
+  })
+}
+
+/** Everybody is `everyone` already, and who is `anonymous` is nothing else. */
+function canJoin({ name }: Column): boolean {
+  return name !== 'anonymous' && name !== 'everyone'
+}
+
+function canMeet(one: Column, other: Column): boolean {
+  return ![one, other].every(({ name }) => name.startsWith('user:'))
+}
+
+function speak(topic: Topic, column: Column): Spoken {
+  const said = sidesOf((side) =>
+    together(
+      [...column.subjects[side]].map((subject) => topic.said[side].get(subject)),
+      topic.classes.length,
+    ),
+  )
+  return { column, said, granted: sidesOf((side) => grantedBy(said[side])) }
+}
+
+function possibleFor({ possible, possibleAnonymous }: RelationSpace, { name }: Column): Region {
+  return name === 'anonymous' ? possibleAnonymous : possible
+}
+
+function differ(before: readonly Region[], after: readonly Region[]): boolean {
+  return before.some((region, i) => region !== after[i])
+}

@@ -1,0 +1,128 @@
+/** What one caller gains and loses between two grants of one action: the whole action, fields of it, or its role level. */
+import type { Part, Scope } from './change.ts'
+import { describeScope } from './describe-region.ts'
+import { type Region, type Sides, sidesOf } from './relation-space.ts'
+import type { Topic } from './spoken.ts'
+
+export interface Finding {
+  readonly caller: readonly string[]
+  readonly effect: 'gains' | 'loses'
+  readonly part: Part
+  /** Undefined for all that the action has. */
+  readonly fields: readonly string[] | undefined
+  readonly scope: Scope
+}
+
+/** What is granted to a caller, and to each of its subjects alone where there are two. */
+export interface Comparison {
+  readonly granted: Sides<readonly Region[]>
+  readonly alone: readonly Sides<readonly Region[]>[]
+  readonly possible: Region
+}
+
+/** Nothing to find where both sides grant the same. */
+export function compareGrants(topic: Topic, caller: readonly string[], comparison: Comparison): readonly Finding[] {
+  const found = [
+    ...gainsOf(topic, comparison, byFields).map((gain) => ({ ...gain, caller, effect: 'gains' as const })),
+    // Of an action that is lost it isn't said which fields it had.
+    ...gainsOf(topic, swapped(comparison), whole).map((gain) => ({ ...gain, caller, effect: 'loses' as const })),
+  ]
+  return found.length > 0 ? found : compareRoleLevel(topic, caller, comparison)
+}
+
+/** A loss is a gain with before and after swapped. */
+function swapped({ granted, alone, possible }: Comparison): Comparison {
+  return { granted: swap(granted), alone: alone.map(swap), possible }
+}
+
+function swap<T>({ before, after }: Sides<T>): Sides<T> {
+  return { before: after, after: before }
+}
+
+type Gain = Omit<Finding, 'caller' | 'effect'>
+
+interface Slice {
+  readonly changed: Region
+  readonly fields: readonly string[] | undefined
+}
+
+/** `cut` parts the region where the action as a whole is gained. */
+function gainsOf(topic: Topic, { granted, alone, possible }: Comparison, cut: typeof byFields): readonly Gain[] {
+  const fresh = granted.after.map((region, i) => region & ~(granted.before[i] ?? 0n) & possible)
+  const explained = fresh.map((region, i) =>
+    alone.reduce((sum, one) => sum | (region & (one.after[i] ?? 0n) & ~(one.before[i] ?? 0n)), 0n),
+  )
+  const somewhere = sidesOf((side) => anyOf(granted[side]))
+  const own = fresh.map((region, i) => region & ~(explained[i] ?? 0n))
+  const action = somewhere.after & ~somewhere.before & anyOf(own)
+  const describe = (changed: Region, kept: Region) => describeScope(topic.space, { changed, kept, possible })
+  const actions = cut(topic, action, granted.after).map(({ changed, fields }): Gain => {
+    return { part: 'action', fields, scope: describe(changed, somewhere.before & somewhere.after) }
+  })
+  const fields = own.flatMap((region, i) => {
+    const changed = region & ~action
+    const kept = (granted.before[i] ?? 0n) & (granted.after[i] ?? 0n)
+    return changed === 0n ? [] : [{ fields: topic.classes[i] ?? [], scope: describe(changed, kept) }]
+  })
+  return [...actions, ...sameScope(topic, fields)]
+}
+
+function whole(_topic: Topic, action: Region): readonly Slice[] {
+  return action === 0n ? [] : [{ changed: action, fields: undefined }]
+}
+
+/** By the fields that are granted with it. */
+function byFields(topic: Topic, action: Region, granted: readonly Region[]): readonly Slice[] {
+  const all = topic.classes.map((_, i) => i)
+  const slices = all.reduce<readonly { readonly has: readonly number[]; readonly changed: Region }[]>(
+    (parts, i) =>
+      parts.flatMap(({ has, changed }) => {
+        const here = changed & (granted[i] ?? 0n)
+        const cut = [
+          { has: [...has, i], changed: here },
+          { has, changed: changed & ~here },
+        ]
+        return cut.filter((part) => part.changed !== 0n)
+      }),
+    [{ has: [], changed: action }].filter((part) => part.changed !== 0n),
+  )
+  return slices.map(({ has, changed }) => {
+    const fields = has.flatMap((i) => topic.classes[i] ?? [])
+    return { changed, fields: has.length === all.length ? undefined : inOrder(topic, fields) }
+  })
+}
+
+/** One finding for all fields that changed under the same conditions. */
+function sameScope(topic: Topic, changes: readonly { fields: readonly string[]; scope: Scope }[]): readonly Gain[] {
+  const groups = Map.groupBy(changes, ({ scope }) => JSON.stringify(scope))
+  return [...groups.values()].flatMap((group) => {
+    const fields = group.flatMap((change) => change.fields)
+    return group.slice(0, 1).map(({ scope }) => ({ part: 'fields', fields: inOrder(topic, fields), scope }) as const)
+  })
+}
+
+/**
+ * No object can relate so, and no decision about an object differs. But whether some relations would be allowed is asked
+ * before any object is looked for: a list is then empty rather than refused, a missing object 404 rather than 403.
+ */
+function compareRoleLevel(topic: Topic, caller: readonly string[], { granted, alone }: Comparison): readonly Finding[] {
+  const effect = roleLevelEffect(granted)
+  if (effect === undefined || alone.some((one) => roleLevelEffect(one) === effect)) return []
+  const changed = anyOf(granted[effect === 'gains' ? 'after' : 'before'])
+  const scope = describeScope(topic.space, { changed, kept: 0n, possible: topic.space.all })
+  return [{ caller, effect, part: 'role level', fields: undefined, scope }]
+}
+
+function roleLevelEffect({ before, after }: Sides<readonly Region[]>): Finding['effect'] | undefined {
+  const [passed, passes] = [anyOf(before) !== 0n, anyOf(after) !== 0n]
+  if (passed === passes) return undefined
+  return passes ? 'gains' : 'loses'
+}
+
+function inOrder({ resource }: Topic, fields: readonly string[]): readonly string[] {
+  return [...resource.fields.keys()].filter((field) => fields.includes(field))
+}
+
+function anyOf(regions: readonly Region[]): Region {
+  return regions.reduce((sum, region) => sum | region, 0n)
+}

@@ -1,0 +1,28 @@
+/** Two policies -> every difference of meaning between them; none when they are equivalent. */
+import type { Resources } from '../../resources/resource.ts'
+import type { ReviewedPolicy } from '../load-policy.ts'
+import type { Change } from './change.ts'
+import { compareBlocked } from './compare-blocked.ts'
+import { compareDecisions } from './compare-decisions.ts'
+import { compareLimits } from './compare-limits.ts'
+import { compareRoles, compareRouteViews } from './compare-names.ts'
+import { compareRelations } from './compare-relations.ts'
+import { compareSizes } from './compare-sizes.ts'
+import { type Sides, sidesOf } from './relation-space.ts'
+
+/** Throws ReviewError for more relations than can be compared. */
+export function comparePolicies(
+  reviewed: Sides<Pick<ReviewedPolicy, 'policy' | 'blocked'>>,
+  resources: Resources,
+): readonly Change[] {
+  const policies = sidesOf((side) => reviewed[side].policy)
+  return [
+    ...compareDecisions(policies, resources),
+    ...compareRelations(policies, resources),
+    ...compareRouteViews(policies, resources),
+    ...compareRoles(policies),
+    ...compareLimits(policies),
+    ...compareSizes(policies),
+    ...compareBlocked(sidesOf((side) => reviewed[side].blocked)),
+  ]
+}

@@ -1,0 +1,48 @@
+/** A diff for a terminal: one line a change, what widens first. */
+import { type Direction, directionOf } from './change.ts'
+import { type Phrase, plainText, say } from './phrase.ts'
+import { countsOf, equivalence, type Report } from './report.ts'
+import { sentenceOf } from './sentences.ts'
+
+const HEADINGS: Readonly<Record<Direction, string>> = {
+  widening: 'Widening: more is allowed',
+  either: 'Either: depends on objects or callers',
+  narrowing: 'Narrowing: less is allowed',
+  neutral: 'Neutral: no request is decided differently',
+}
+
+const SIGNS: Readonly<Record<Direction, string>> = { widening: '+', either: '?', narrowing: '-', neutral: '=' }
+
+const ORDER = ['widening', 'either', 'narrowing', 'neutral'] as const
+
+export interface Section {
+  readonly direction: Direction
+  readonly heading: string
+  readonly sentences: readonly Phrase[]
+}
+
+export function formatText(report: Report): string {
+  const { before, after } = report.names
+  const title = plainText(say`${before} -> ${after}`)
+  const same = equivalence(report)
+  if (same !== undefined) return `${title}\n${same}\n`
+  const sections = sectionsOf(report).map(({ direction, heading, sentences }) => {
+    const lines = sentences.map((sentence) => `  ${SIGNS[direction]} ${plainText(sentence)}`)
+    return [heading, ...lines].join('\n')
+  })
+  return `${title}: ${summaryOf(report)}\n\n${sections.join('\n\n')}\n`
+}
+
+/** The directions that occur, with their changes. */
+export function sectionsOf({ changes }: Report): readonly Section[] {
+  return ORDER.flatMap((direction) => {
+    const sentences = changes.filter((change) => directionOf(change) === direction).map(sentenceOf)
+    return sentences.length === 0 ? [] : [{ direction, heading: HEADINGS[direction], sentences }]
+  })
+}
+
+/** `2 widening, 1 narrowing`. */
+export function summaryOf(report: Report): string {
+  const counts = countsOf(report)
+  return ORDER.flatMap((direction) => (counts[direction] === 0 ? [] : [`${counts[direction]} ${direction}`])).join(', ')
+}

@@ -1,0 +1,105 @@
+/** Findings -> changes: what is the same for several callers, actions and resources is told once. */
+import type { DecisionChange } from './change.ts'
+import type { Column } from './compare-callers.ts'
+import type { Finding } from './compare-grants.ts'
+
+export interface TopicFindings {
+  readonly resource: string
+  readonly action: string
+  /** Everybody who was compared. */
+  readonly subjects: readonly string[]
+  readonly singles: readonly Finding[]
+  readonly pairs: readonly Finding[]
+}
+
+export function groupFindings(topics: readonly TopicFindings[], columns: readonly Column[]): readonly DecisionChange[] {
+  const order = new Map(columns.map(({ name }, i) => [name, i]))
+  const changes = topics.flatMap((topic) => [
+    ...grouped(topic.singles, ({ effect, part, fields, scope }) => [effect, part, fields, scope]).map((group) =>
+      ofSingles(topic, group, columns),
+    ),
+    ...grouped(topic.pairs, ({ effect, part, fields }) => [effect, part, part === 'fields' && fields]).flatMap(
+      (group) => ofPairs(topic, group, order),
+    ),
+  ])
+  const byAction = merged(changes, 'actions')
+  return merged(byAction, 'resources').toSorted((a, b) => rank(a, order) - rank(b, order))
+}
+
+/** Led by `everyone`, else by the role that most of the others inherit from. */
+function ofSingles(topic: TopicFindings, group: readonly Finding[], columns: readonly Column[]): DecisionChange {
+  const names = new Set(group.flatMap(({ caller }) => caller))
+  const affected = columns.filter(({ name }) => names.has(name))
+  const heirs = (name: string) =>
+    affected.filter(({ subjects }) => subjects.before.has(name) || subjects.after.has(name)).length
+  const [leader, ...others] = affected.map(({ name }) => name).toSorted((a, b) => heirs(b) - heirs(a))
+  const unchanged = leader === 'everyone' ? topic.subjects.filter((name) => !names.has(name)) : []
+  return change(
+    topic,
+    group,
+    [leader, ...others].flatMap((name) => (name === undefined ? [] : [[name]])),
+    unchanged,
+  )
+}
+
+/**
+ * The subject that is in most of the pairs leads the sentence, for one partner after the other. What a deny takes from a
+ * partner depends on what that one is granted: where it differs, it isn't told for each.
+ */
+function ofPairs(
+  topic: TopicFindings,
+  group: readonly Finding[],
+  order: ReadonlyMap<string, number>,
+): readonly DecisionChange[] {
+  const counts = Map.groupBy(
+    group.flatMap(({ caller }) => caller),
+    (name) => name,
+  )
+  const often = (name: string) => counts.get(name)?.length ?? 0
+  const place = ([, partner = '']: readonly string[]) => order.get(partner) ?? 0
+  const byRank = (caller: readonly string[]) =>
+    caller.toSorted((a, b) => often(b) - often(a) || caller.indexOf(a) - caller.indexOf(b))
+  const led = group.map((finding) => ({ ...finding, caller: byRank(finding.caller) }))
+  return grouped(led, ({ caller: [leader] }) => leader).map((findings) => {
+    const callers = grouped(findings, ({ caller }) => caller).flatMap(([first]) => (first ? [first.caller] : []))
+    const told = change(
+      topic,
+      findings,
+      callers.toSorted((a, b) => place(a) - place(b)),
+      [],
+    )
+    if (grouped(findings, ({ fields, scope }) => [fields, scope]).length === 1) return told
+    return { ...told, fields: told.part === 'fields' ? told.fields : undefined, scope: undefined }
+  })
+}
+
+function change(
+  { resource, action }: TopicFindings,
+  group: readonly Finding[],
+  callers: readonly (readonly string[])[],
+  unchanged: readonly string[],
+): DecisionChange {
+  const [finding] = group
+  if (!finding) throw new Error('a group of findings is never empty')
+  const { effect, part, fields, scope } = finding
+  const what = { effect, part, fields, scope }
+  return { kind: 'decision', callers, unchanged, resources: [resource], actions: [action], ...what }
+}
+
+/** In the order of the first of each group. */
+function grouped<T>(items: readonly T[], alike: (item: T) => unknown): readonly (readonly T[])[] {
+  return [...Map.groupBy(items, (item) => JSON.stringify(alike(item))).values()]
+}
+
+/** One change for several that differ in their actions, or in their resources, alone. */
+function merged(changes: readonly DecisionChange[], across: 'actions' | 'resources'): readonly DecisionChange[] {
+  return grouped(changes, (one) => ({ ...one, [across]: [] })).flatMap((group) =>
+    group.slice(0, 1).map((first) => ({ ...first, [across]: group.flatMap((one) => one[across]) })),
+  )
+}
+
+function rank({ callers }: DecisionChange, order: ReadonlyMap<string, number>): number {
+  const [[leader = '', partner] = []] = callers
+  const alone = order.get(leader) ?? 0
+  return partner === undefined ? alone : order.size + alone
+}

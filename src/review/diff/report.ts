@@ -1,0 +1,49 @@
+/** What a diff found, to be shown. */
+import { revisionOf } from '../../policy/policy-files.ts'
+import type { Resources } from '../../resources/resource.ts'
+import type { ReviewedPolicy } from '../load-policy.ts'
+import { type Change, type Direction, directionOf } from './change.ts'
+import { comparePolicies } from './compare-policies.ts'
+import type { Sides } from './relation-space.ts'
+
+export interface Report {
+  /** As the user called them. */
+  readonly names: Sides<string>
+  /** Whether the files have the same bytes. */
+  readonly sameText: boolean
+  readonly changes: readonly Change[]
+}
+
+/** What --fail-on may say. */
+export const FAIL_ON = ['widening', 'narrowing', 'any'] as const
+
+/** Throws ReviewError for what can't be compared. */
+export function reportOn(names: Sides<string>, reviewed: Sides<ReviewedPolicy>, resources: Resources): Report {
+  const [before, after] = [reviewed.before, reviewed.after].map((one) => revisionOf(one.files, one.blockedFile))
+  return { names, sameText: before === after, changes: comparePolicies(reviewed, resources) }
+}
+
+export function countsOf({ changes }: Report): Readonly<Record<Direction, number>> {
+  const count = (direction: Direction) => changes.filter((change) => directionOf(change) === direction).length
+  return {
+    widening: count('widening'),
+    narrowing: count('narrowing'),
+    either: count('either'),
+    neutral: count('neutral'),
+  }
+}
+
+/** A change that may go either way fails for both ways. */
+export function fails(report: Report, failOn: (typeof FAIL_ON)[number]): boolean {
+  if (failOn === 'any') return report.changes.length > 0
+  const counts = countsOf(report)
+  return counts[failOn] + counts.either > 0
+}
+
+/** Undefined when there is something to show. */
+export function equivalence({ changes, sameText }: Report): string | undefined {
+  if (changes.length > 0) return undefined
+  return sameText
+    ? 'The two policies are equivalent: their files are the same.'
+    : 'The two policies are equivalent: only text or comments differ.'
+}

@@ -1,0 +1,39 @@
+/** What a diff says about edits of the shipped policy, word for word. The table is edits.ts. */
+import { expect } from 'chai'
+import { formatText } from '../../../src/review/diff/format-text.ts'
+import { equivalence } from '../../../src/review/diff/report.ts'
+import { CASES } from './edits.ts'
+import { applyEdits, reportOnEdits } from './shipped.ts'
+
+/** The lines of changes, whose sign is their direction. */
+function saidAbout(text: string): readonly string[] {
+  return text
+    .split('\n')
+    .filter((line) => /^ {2}[+?=-] /.test(line))
+    .map((line) => line.trim())
+}
+
+describe('a policy diff says', () => {
+  for (const [name, { edits, first, says }] of Object.entries(CASES)) {
+    it(name, () => {
+      expect(saidAbout(formatText(reportOnEdits(edits, first)))).to.deep.equal(says)
+    })
+  }
+
+  it('what an edit back says, with the effect turned round', () => {
+    const { edits } = CASES['a whole action is gained'] ?? { edits: {} }
+    const back = saidAbout(formatText(reportOnEdits({}, edits)))
+    expect(back).to.deep.equal(['- support loses delete on orders (any, keeps owner+draft)'])
+  })
+
+  it('that two policies are equivalent, and whether their text is the same', () => {
+    expect(equivalence(reportOnEdits({}))).to.match(/equivalent: their files are the same/)
+    const { edits } = CASES['text alone'] ?? { edits: {} }
+    expect(equivalence(reportOnEdits(edits))).to.match(/equivalent: only text or comments differ/)
+    expect(equivalence(reportOnEdits({ 'blocked.txt': [['', 'user:x']] }))).to.equal(undefined)
+  })
+
+  it('nothing about an edit that does not fit: the table would be stale', () => {
+    expect(() => applyEdits('a b', [['c', 'd']])).to.throw('exactly one c')
+  })
+})

@@ -1,0 +1,338 @@
+/** Edits of the shipped policy and what a diff says about each; adding a case is adding an entry. */
+import type { Edits } from './shipped.ts'
+
+interface Case {
+  /** Where the comparison begins, if not at the shipped policy. */
+  readonly first?: Edits
+  readonly edits: Edits
+  /** `+` widens, `-` narrows, `?` either, `=` neutral. */
+  readonly says: readonly string[]
+}
+
+const line = (text: string): Edits => ({ 'policy.csv': [['', text]] })
+
+export const CASES: Readonly<Record<string, Case>> = {
+  'a whole action is gained': {
+    edits: line('p, support, orders, delete, any, *, allow'),
+    says: ['+ support gains delete on orders (any, had owner+draft)'],
+  },
+  'what a role inherits changes its heirs too': {
+    edits: line('p, member, notes, options|list, any, *, allow'),
+    says: ['+ member (also: support) gains list on notes (any, had owner)'],
+  },
+  'a field is lost': {
+    edits: {
+      'views.yaml': [['users:\n', 'users:\n  mail: [email]\n']],
+      'policy.csv': [['', 'p, member, users, read, owner, mail, deny']],
+    },
+    says: ['- member (also: support, admin) loses field email on users (read, owner)'],
+  },
+  'fields of an action that was refused': {
+    edits: line('p, member, users, list, any, public, allow'),
+    says: [
+      '+ member gains list on users (any), only fields id, displayName and bio',
+      '+ support gains field bio on users (list, any)',
+    ],
+  },
+  'a view that loses a field': {
+    edits: { 'views.yaml': [['contact: [id, displayName, email]', 'contact: [id, displayName]']] },
+    says: [
+      '- support loses field email on users (list, any)',
+      '- support loses field email on users (read, any, keeps owner)',
+    ],
+  },
+  'a view of a route that gains a field': {
+    edits: { 'views.yaml': [['balance: [id, currency, balance]', 'balance: [id, currency, balance, name]']] },
+    says: ['+ route /api/accounts/{id}/balance also shows field name'],
+  },
+  'a relation that is no longer needed': {
+    edits: {
+      'policy.csv': [['replace|update|delete,                  owner+draft,', 'replace|update|delete, owner,']],
+    },
+    says: [
+      '+ member (also: support) gains replace and delete on orders (owner, had owner+draft)',
+      '+ member gains update on orders (owner, had owner+draft)',
+      '+ support gains fields id, customerId, currency, items, note, createdAt and updatedAt on orders (update, owner, had owner+draft)',
+    ],
+  },
+  'a deny that is gone matters to two roles together': {
+    edits: { 'policy.csv': [['p, auditor, *,        create|replace|update|delete, any, *, deny\n', '']] },
+    says: [
+      '+ auditor together with admin gains create and update on accounts (any)',
+      '+ auditor together with member (also: support, admin) gains create, replace, update and delete on notes (owner)',
+      '+ auditor together with member (also: support, admin) gains create, replace, update and delete on orders (as far as the other grants it)',
+      '+ auditor together with admin gains create, replace and delete on users (any)',
+      '+ auditor together with member (also: support, admin) gains update on users (as far as the other grants it)',
+    ],
+  },
+  'a deny takes an action away where a relation holds': {
+    edits: { 'policy.csv': [['', 'p, auditor, notes, read, owner, *, deny']] },
+    says: ['- auditor loses read on notes (owner)'],
+  },
+  'an order is frozen after shipping': {
+    edits: {
+      'ownership.yaml': [
+        [
+          'draft: { field: status, in: [draft] }',
+          'draft: { field: status, in: [draft] }\n    shipped: { field: status, in: [shipped] }',
+        ],
+      ],
+      'policy.csv': [['', 'p, everyone, orders, update|replace|delete, shipped, *, deny']],
+    },
+    says: [
+      '- support (also: admin) loses update on orders (shipped)',
+      '- admin loses replace and delete on orders (shipped)',
+    ],
+  },
+  'an order is frozen for support alone': {
+    edits: {
+      'ownership.yaml': [
+        [
+          'draft: { field: status, in: [draft] }',
+          'draft: { field: status, in: [draft] }\n    shipped: { field: status, in: [shipped] }',
+        ],
+      ],
+      'policy.csv': [['', 'p, support, orders, update, shipped, *, deny']],
+    },
+    says: [
+      '- support loses update on orders (shipped)',
+      '- support together with admin loses update on orders (shipped)',
+    ],
+  },
+  'one contractor gets one object': {
+    edits: {
+      'ownership.yaml': [
+        ['notes:\n  relations:\n', 'notes:\n  relations:\n    handover: { field: id, in: [0198-a] }\n'],
+      ],
+      'policy.csv': [['', 'p, user:carl, notes, read|update, handover, *, allow']],
+    },
+    says: ['+ user:carl gains read and update on notes (handover)'],
+  },
+  'everything is taken from a user': {
+    edits: line('p, user:mallory, *, *, any, *, deny'),
+    says: [
+      '- user:mallory loses options on accounts, notes and orders (any)',
+      '- user:mallory loses options and profile on users (any)',
+      '- user:mallory together with member (also: support, auditor, admin) loses list and read on accounts, notes and orders (as far as the other grants it)',
+      '- user:mallory together with admin loses create and update on accounts (any)',
+      '- user:mallory together with member (also: support, admin) loses create, replace, update and delete on notes (owner)',
+      '- user:mallory together with member (also: support, admin) loses create, replace, update and delete on orders (as far as the other grants it)',
+      '- user:mallory together with support (also: auditor, admin) loses list on users (any)',
+      '- user:mallory together with member (also: support, auditor, admin) loses read on users (as far as the other grants it)',
+      '- user:mallory together with admin loses create, replace and delete on users (any)',
+      '- user:mallory together with member (also: support, admin) loses update on users (as far as the other grants it)',
+    ],
+  },
+  'a user is blocked': {
+    edits: { 'blocked.txt': [['', 'user:mallory\nuser:eve until=2030-01-01T00:00:00+01:00']] },
+    says: ['- user:eve is blocked until 2029-12-31T23:00:00Z', '- user:mallory is blocked'],
+  },
+  'a role is added': {
+    edits: {
+      'roles.yaml': [['', 'intern:\n  description: Reads orders.']],
+      'policy.csv': [['', 'p, intern, orders, read, any, *, allow']],
+    },
+    says: ['+ intern gains read on orders (any)', '= role intern is declared'],
+  },
+  'a role is removed': {
+    edits: {
+      'roles.yaml': [['auditor:\n  description: Sees everything, changes nothing.\n', '']],
+      'policy.csv': [
+        ['p, auditor, notes,    list|read,                    any, *, allow\n', ''],
+        ['p, auditor, orders,   list|read,                    any, *, allow\n', ''],
+        ['p, auditor, accounts, list|read,                    any, *, allow\n', ''],
+        ['p, auditor, users,    list|read,                    any, *, allow\n', ''],
+        ['p, auditor, *,        create|replace|update|delete, any, *, deny\n', ''],
+      ],
+    },
+    says: [
+      '+ auditor together with admin gains create and update on accounts (any)',
+      '+ auditor together with member (also: support, admin) gains create, replace, update and delete on notes (owner)',
+      '+ auditor together with member (also: support, admin) gains create, replace, update and delete on orders (as far as the other grants it)',
+      '+ auditor together with admin gains create, replace and delete on users (any)',
+      '+ auditor together with member (also: support, admin) gains update on users (as far as the other grants it)',
+      '- auditor loses list and read on accounts, notes, orders and users (any)',
+      '= role auditor is no longer declared',
+    ],
+  },
+  'a role no longer inherits': {
+    edits: { 'policy.csv': [['g, support, member\n', '']] },
+    says: [
+      '+ rate limit of member no longer counts support',
+      '- support loses list and read on accounts (owner)',
+      '- support loses list, read, create, replace, update and delete on notes (owner)',
+      '- support loses create on orders (owner)',
+      '- support loses replace and delete on orders (owner+draft)',
+      '- support loses fields id, customerId, currency, items, note, createdAt and updatedAt on orders (update, owner+draft)',
+      '- support loses fields bio, department, roles, createdAt and updatedAt on users (read, owner)',
+      '- support loses update on users (owner)',
+    ],
+  },
+  'a relation compares another field': {
+    edits: { 'ownership.yaml': [['    owner: customerId', '    owner: note']] },
+    says: [
+      '? relation owner on orders compares customerId -> note',
+      '? field for the creator of a new object of orders: customerId -> note',
+    ],
+  },
+  'a state has one more value': {
+    edits: { 'ownership.yaml': [['in: [draft]', 'in: [draft, placed]']] },
+    says: ['+ relation draft on orders compares status in draft -> status in draft or placed'],
+  },
+  'a relation has another name': {
+    edits: {
+      'ownership.yaml': [['draft: { field', 'unsent: { field']],
+      'policy.csv': [['update|delete,                  owner+draft', 'update|delete, owner+unsent']],
+    },
+    says: [],
+  },
+  'everybody gains something': {
+    edits: line('p, everyone, notes, list|read, any, *, allow'),
+    says: [
+      '+ everyone (no change for: member, support, auditor, admin) gains list and read on notes (any)',
+      '+ member (also: support) gains list and read on notes (any, had owner)',
+    ],
+  },
+  'who has no credentials gains something that no object can meet': {
+    edits: line('p, anonymous, notes, list, owner, *, allow'),
+    says: ['+ anonymous gains list on notes (owner), which no object can meet'],
+  },
+  'a deny that only matters to two roles together': {
+    edits: {
+      'policy.csv': [
+        ['', 'p, auditor, orders, read, owner+draft, progress, deny\np, support, notes, read, any, *, deny'],
+      ],
+    },
+    says: [
+      '- support loses read on notes (owner)',
+      '- auditor loses field status on orders (read, owner+draft)',
+      '- support together with auditor (also: admin) loses read on notes (without owner)',
+    ],
+  },
+  'a rule that another covers, or a deny of what nobody has': {
+    edits: line('p, admin, orders, read, owner, progress, allow\np, member, accounts, delete, any, *, deny'),
+    says: [],
+  },
+  'limits change': {
+    edits: {
+      'limits.yaml': [
+        ['body: 100kb', 'body: 1mb'],
+        ['default: 50, max: 200', 'default: 20, max: 100'],
+        ['allow: 300', 'allow: 100'],
+        ['{ per: address, allow: 12000, window: 60s }', '{ per: address, allow: 1200, window: 6s }'],
+        ['match: { role: member }', 'match: { role: member, action: list }'],
+        ['', '  writes: { per: subject, allow: 60, window: 1m, match: { resource: orders, action: create } }'],
+      ],
+    },
+    says: [
+      '+ rate limit of member counts role member -> action list and role member',
+      '+ largest body 100kb -> 1mb',
+      '? rate limit of address 12000 -> 1200, window 1m -> 6s',
+      '- rate limit of bad-credentials 300 -> 100',
+      '- rate limit writes is new: 60 in 1m per subject, counts action create and resource orders',
+      '- largest page 200 -> 100',
+      '= default page 50 -> 20',
+    ],
+  },
+  'a limit is renamed, and one is gone': {
+    edits: {
+      'limits.yaml': [
+        ['  address:         {', '  everything: {'],
+        ['  bad-credentials: { per: address, allow: 300, window: 60s, match: { credentials: rejected } }\n', ''],
+      ],
+    },
+    says: [
+      '+ rate limit bad-credentials is gone: 300 in 1m per address, counts credentials rejected',
+      '= rate limit address is called everything',
+    ],
+  },
+  'a limit is counted otherwise': {
+    edits: {
+      'limits.yaml': [
+        [
+          '{ per: address, allow: 12000, window: 60s }',
+          '{ per: address, allow: 12000, window: 60s, match: { role: everyone } }',
+        ],
+        [
+          '{ per: subject, allow: 6000, window: 60s, match: { role: member } }',
+          '{ per: address, allow: 6000, window: 30s, match: { role: admin } }',
+        ],
+        ['allow: 300, window: 60s, match: { credentials: rejected } }', 'allow: 300, window: 1h }'],
+      ],
+    },
+    says: [
+      '? rate limit of member window 1m -> 30s, per subject -> address, counts role member -> role admin',
+      '- rate limit of bad-credentials window 1m -> 1h, counts credentials rejected -> every request',
+    ],
+  },
+  'blocks end sooner, later, never or at once': {
+    first: {
+      'blocked.txt': [
+        [
+          '',
+          'user:ann until=2030-01-01T00:00:00Z\nuser:ben until=2030-01-01T00:00:00Z\nuser:cem until=2030-01-01T00:00:00Z\nuser:dot',
+        ],
+      ],
+    },
+    edits: {
+      'blocked.txt': [['', 'user:ann until=2029-01-01T00:00:00Z\nuser:ben until=2031-01-01T00:00:00Z\nuser:cem']],
+    },
+    says: [
+      '+ user:ann is blocked until 2030-01-01T00:00:00Z -> 2029-01-01T00:00:00Z',
+      '+ user:dot is no longer blocked',
+      '- user:ben is blocked until 2030-01-01T00:00:00Z -> 2031-01-01T00:00:00Z',
+      '- user:cem is blocked until 2030-01-01T00:00:00Z -> forever',
+    ],
+  },
+  'what was set is set no longer': {
+    first: { 'ownership.yaml': [['notes:\n', 'notes:\n  conceal: true\n']] },
+    edits: {
+      'roles.yaml': [['changes its status.\n  privileged: true', 'changes its status.']],
+      'views.yaml': [['balance: [id, currency, balance]', 'balance: [id]']],
+      'ownership.yaml': [['notes:\n  relations:\n    owner: ownerId\n', '']],
+      'policy.csv': [
+        [
+          'p, member, notes,    list|read|create|replace|update|delete, owner,',
+          'p, member, notes,    list|read|create|replace|update|delete, any,',
+        ],
+      ],
+    },
+    says: [
+      '+ member (also: support) gains list and read on notes (any, had owner)',
+      '+ member (also: support, admin) gains create, replace, update and delete on notes (any, had owner)',
+      '+ an object of notes that a caller may not read is no longer concealed (403 instead of 404)',
+      '? field for the creator of a new object of notes: ownerId -> none',
+      '- route /api/accounts/{id}/balance no longer shows fields currency and balance',
+      '= role support is no longer marked privileged',
+    ],
+  },
+  'what changes no request': {
+    edits: {
+      'roles.yaml': [
+        ['auditor:\n', 'auditor:\n  privileged: true\n'],
+        ['', 'visitor:\n  description: Nobody yet.'],
+      ],
+    },
+    says: ['= role auditor is marked privileged', '= role visitor is declared'],
+  },
+  'objects are concealed': {
+    edits: { 'ownership.yaml': [['notes:\n', 'notes:\n  conceal: true\n']] },
+    says: ['- an object of notes that a caller may not read is concealed (404 instead of 403)'],
+  },
+  'text alone': {
+    edits: {
+      'policy.csv': [
+        [
+          'p, member, notes,    list|read|create|replace|update|delete, owner,       *,        allow',
+          'p, member, notes, update|delete, owner, *, allow\np, member, notes, list|read|create|replace, owner, *, allow\np, admin, notes, delete, owner, *, allow',
+        ],
+      ],
+      'roles.yaml': [['description: Runs the place.', 'description: In charge.']],
+      'limits.yaml': [
+        ['100kb', '102400b'],
+        ['6000, window: 60s', '6000, window: 1m'],
+      ],
+    },
+    says: [],
+  },
+}

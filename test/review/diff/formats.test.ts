@@ -1,0 +1,146 @@
+/** How a diff is shown: no name in a policy can pass for words or markup, and the JSON keeps to its schema. */
+import { readFileSync } from 'node:fs'
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { formatJson } from '../../../src/review/diff/format-json.ts'
+import { formatMarkdown } from '../../../src/review/diff/format-markdown.ts'
+import { formatText } from '../../../src/review/diff/format-text.ts'
+import { markdownText, plainText, say } from '../../../src/review/diff/phrase.ts'
+import { fails, type Report } from '../../../src/review/diff/report.ts'
+import { policyDiff } from './command.ts'
+import { CASES } from './edits.ts'
+import { POLICIES, reportOnEdits } from './shipped.ts'
+
+const HOSTILE = 'user:x`|<img src=x onerror=alert(1)>|@admin\u001b[2J [a](javascript:b) gains everything ![i](//e)'
+
+const validate = new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: true }).compile(
+  JSON.parse(readFileSync(new URL('../../../docs/schemas/policy-diff.schema.json', import.meta.url), 'utf8')),
+)
+
+function hostileReport(): Report {
+  return reportOnEdits({ 'policy.csv': [['', `p, ${HOSTILE.replace('\u001b', '')}, notes, read, any, *, allow`]] })
+}
+
+describe('a policy diff in JSON', () => {
+  for (const [name, { edits, first }] of Object.entries(CASES)) {
+    it(`keeps to its schema: ${name}`, () => {
+      const json = JSON.parse(formatJson(reportOnEdits(edits, first)))
+      expect(validate(json), JSON.stringify(validate.errors)).to.equal(true)
+      expect(json.changes.length).to.equal(CASES[name]?.says.length)
+    })
+  }
+
+  it('that has something else in it does not', () => {
+    const json = JSON.parse(formatJson(reportOnEdits(CASES['limits change']?.edits ?? {})))
+    expect(validate({ ...json, more: 1 })).to.equal(false)
+    expect(validate({ ...json, changes: json.changes.map((one: object) => ({ ...one, kind: 'x' })) })).to.equal(false)
+  })
+})
+
+describe('a name in a policy diff', () => {
+  it('stays text in markdown, whatever is in it', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string({ unit: 'binary', maxLength: 60 }), fc.constant(HOSTILE)), (name) => {
+        const written = markdownText(say`${name}`)
+        expect(written).to.match(/^<code>[^<>`|@*_~[\]\\\n]*<\/code>$/)
+      }),
+    )
+  })
+
+  it('stays on its line in a terminal, and shows what is invisible', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 60 }), (name) => {
+        expect(plainText(say`${name}`)).to.match(/^[^\p{Cc}\p{Cf}\p{Zl}\p{Zp}]*$/u)
+      }),
+    )
+    expect(plainText(say`${'user:a\u202eb'}`)).to.equal('"user:a\\u{202e}b"')
+  })
+
+  it('stands in quotes where it could be taken for words', () => {
+    expect(plainText(say`${'user:x gains all'} gains ${'read'}`)).to.equal('"user:x gains all" gains read')
+    expect(plainText(say`${'user:"'}`)).to.equal('"user:\\""')
+    expect(formatText(hostileReport())).to.include('+ "user:x`|<img')
+  })
+
+  it('that would be markup makes no markup in a comment', () => {
+    const comment = formatMarkdown(hostileReport())
+    expect(comment).to.include('gains <code>read</code> on <code>notes</code> (any) |')
+    expect(comment).not.to.match(/<img|@admin|javascript:|\[a\]/)
+  })
+})
+
+describe('a policy diff in markdown', () => {
+  it('is a table of directions and changes', () => {
+    const comment = formatMarkdown(reportOnEdits(CASES['a role is added']?.edits ?? {}))
+    expect(comment.split('\n')).to.deep.equal([
+      '### Policy diff: <code>old</code> → <code>new</code>',
+      '',
+      '1 widening, 1 neutral',
+      '',
+      '| direction | change |',
+      '| --- | --- |',
+      '| **widening** | <code>intern</code> gains <code>read</code> on <code>orders</code> (any) |',
+      '| **neutral** | role <code>intern</code> is declared |',
+      '',
+    ])
+  })
+
+  it('fits into one comment, and counts what does not', () => {
+    const users = Array.from({ length: 2000 }, (_, i) => `user:u${i}`).join('\n')
+    const comment = formatMarkdown(reportOnEdits({ 'blocked.txt': [['', users]] }))
+    expect(comment.length).to.be.lessThan(65_536)
+    expect(comment).to.match(/\| \| and \d+ more, which `sallyport policy diff` tells \|\n$/)
+  })
+})
+
+describe('the command policy diff', () => {
+  let edited: string
+
+  before(async () => {
+    edited = await mkdtemp(join(tmpdir(), 'sallyport-diff-'))
+    await cp(POLICIES, edited, { recursive: true })
+    const csv = join(edited, 'policy.csv')
+    await writeFile(csv, (await readFile(csv, 'utf8')).replace('g, support, member\n', ''))
+  })
+
+  after(() => rm(edited, { recursive: true }))
+
+  it('fails on the direction that it was told, and on nothing without', async () => {
+    const codeOf = async (...args: readonly string[]) => (await policyDiff(...args)).exitCode
+    expect(await codeOf(POLICIES, edited)).to.equal(0)
+    expect(await codeOf(POLICIES, edited, '--fail-on', 'widening')).to.equal(1)
+    expect(await codeOf(POLICIES, edited, '--fail-on', 'narrowing')).to.equal(1)
+    expect(await codeOf(POLICIES, edited, '--fail-on', 'any')).to.equal(1)
+    expect(await codeOf(POLICIES, POLICIES, '--fail-on', 'any')).to.equal(0)
+  })
+
+  it('takes what may go either way for widening and for narrowing, and what is neutral for neither', () => {
+    const either = reportOnEdits(CASES['a relation compares another field']?.edits ?? {})
+    const neutral = reportOnEdits(CASES['what changes no request']?.edits ?? {})
+    const gain = reportOnEdits(CASES['a whole action is gained']?.edits ?? {})
+    const verdicts = (report: Report) => (['widening', 'narrowing', 'any'] as const).map((on) => fails(report, on))
+    expect(verdicts(either)).to.deep.equal([true, true, true])
+    expect(verdicts(neutral)).to.deep.equal([false, false, true])
+    expect(verdicts(gain)).to.deep.equal([true, false, true])
+  })
+
+  it('prints each format to stdout', async () => {
+    const { stdout } = await policyDiff(POLICIES, edited, '--format', 'json')
+    expect(validate(JSON.parse(stdout))).to.equal(true)
+    expect((await policyDiff(POLICIES, edited)).stdout).to.include('Narrowing: less is allowed\n  - support loses')
+    expect((await policyDiff(POLICIES, edited, '--format', 'markdown')).stdout).to.match(/^### Policy diff: /)
+  })
+
+  it('can not run on what it does not know, and prints nothing', async () => {
+    const wrong = [['--format', 'yaml'], ['--fail-on', 'maybe'], ['--schemas', join(edited, 'nowhere')], ['--nonsense']]
+    for (const args of wrong) {
+      const { exitCode, stdout } = await policyDiff(POLICIES, edited, ...args)
+      expect({ exitCode, stdout }, args.join(' ')).to.deep.equal({ exitCode: 2, stdout: '' })
+    }
+    expect((await policyDiff(POLICIES)).exitCode).to.equal(2)
+  })
+})

@@ -1,0 +1,48 @@
+/** The shipped policy with edits, as a person would make them. */
+import { parseBlocked } from '../../../src/policy/parse-blocked.ts'
+import { parsePolicy } from '../../../src/policy/parse-policy.ts'
+import {
+  type PolicyFiles,
+  readBlockedFile,
+  readPolicyFiles,
+  type SourceFile,
+} from '../../../src/policy/policy-files.ts'
+import { loadResources } from '../../../src/resources/load-resources.ts'
+import { type Report, reportOn } from '../../../src/review/diff/report.ts'
+import type { ReviewedPolicy } from '../../../src/review/load-policy.ts'
+
+/** Text by file: `[found, put]`, found exactly once; an empty `found` adds at the end. */
+export type Edits = Readonly<Record<string, readonly (readonly [found: string, put: string])[]>>
+
+export const POLICIES = pathOf('policies')
+export const SCHEMAS = pathOf('schemas')
+
+const resources = await loadResources(SCHEMAS)
+const shippedFiles = await readPolicyFiles(POLICIES)
+const shippedBlocked = await readBlockedFile(POLICIES)
+
+export function reportOnEdits(edits: Edits, first: Edits = {}): Report {
+  return reportOn({ before: 'old', after: 'new' }, { before: edited(first), after: edited(edits) }, resources)
+}
+
+/** Throws where an edit doesn't fit the shipped text. */
+export function applyEdits(text: string, edits: readonly (readonly [string, string])[]): string {
+  return edits.reduce((before, [found, put]) => {
+    if (found === '') return `${before}${put}\n`
+    if (before.split(found).length !== 2) throw new Error(`the text has not exactly one ${found}`)
+    return before.replace(found, () => put)
+  }, text)
+}
+
+function edited(edits: Edits): ReviewedPolicy {
+  const rewrite = ({ name, text }: SourceFile, file: string) => ({ name, text: applyEdits(text, edits[file] ?? []) })
+  const files = Object.fromEntries(
+    Object.entries(shippedFiles).map(([name, file]) => [name, rewrite(file, name)]),
+  ) as unknown as PolicyFiles
+  const blockedFile = rewrite(shippedBlocked, 'blocked.txt')
+  return { policy: parsePolicy(files, resources), blocked: parseBlocked(blockedFile), files, blockedFile }
+}
+
+function pathOf(name: string): string {
+  return new URL(`../../../${name}`, import.meta.url).pathname
+}
