@@ -3,6 +3,11 @@ import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { pino } from 'pino'
 import { startApp } from './app.ts'
+import { policyCheckCommand } from './cli/policy-check-command.ts'
+import { policyCommand, type ReviewFolders } from './cli/policy-command.ts'
+import { policyDiffCommand } from './cli/policy-diff-command.ts'
+import { policyExplainCommand } from './cli/policy-explain-command.ts'
+import { policyMatrixCommand } from './cli/policy-matrix-command.ts'
 import { serveCommand } from './cli/serve-command.ts'
 import { type TokenRequest, tokenCommand } from './cli/token-command.ts'
 import { type Config, ConfigError, type Flags, readConfig } from './config.ts'
@@ -16,32 +21,48 @@ import { createTokenVerifier } from './identity/token-verifier.ts'
 import type { KeySource } from './identity/verification-keys.ts'
 import { FileError } from './problems/diagnostic.ts'
 import { createLog } from './request/log.ts'
+import { ReviewError } from './review/load-policy.ts'
 import { UnfitDatabase } from './store/sqlite-migrate.ts'
 
 /** Errors whose message was written for whoever starts the program. */
-const FOR_PEOPLE = [ConfigError, DemoRefused, FileError, KeyError, UnfitDatabase]
+const FOR_PEOPLE = [ConfigError, DemoRefused, FileError, KeyError, ReviewError, UnfitDatabase]
 
 const DEMO_TOKEN_SECONDS = 12 * 60 * 60
 
 // Beside src/ in a checkout, beside dist/ in the package.
 const { description, version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
 
+const folders: ReviewFolders = () => readConfig(process.env)
+
 const program = new Command('sallyport')
   .description(description)
   .version(version)
   .addCommand(serveCommand(serve))
   .addCommand(tokenCommand(printToken))
+  .addCommand(
+    policyCommand([
+      policyCheckCommand(folders),
+      policyExplainCommand(folders, () => readConfig(process.env).databaseFile),
+      policyMatrixCommand(folders),
+      policyDiffCommand(folders),
+    ]),
+  )
 
 await run()
 
 async function run(): Promise<void> {
-  for (const command of [program, ...program.commands]) command.exitOverride()
+  exitByException(program)
   try {
     await program.parseAsync()
   } catch (error) {
     if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2
     else fail(error)
   }
+}
+
+function exitByException(command: Command): void {
+  command.exitOverride()
+  for (const part of command.commands) exitByException(part)
 }
 
 /** A sentence for whoever can do something about it; a fault of the program keeps its stack. */

@@ -160,6 +160,28 @@ describe('the program', () => {
     await refuses(['serve'], /^sallyport: PORT \d+ .*EADDRINUSE/)
   })
 
+  it('tells what the shipped policy says, without a server', async () => {
+    expect(await run(['policy', 'check'])).to.deep.equal({ code: 0, stdout: 'nothing found\n', stderr: '' })
+    const diff = await run(['policy', 'diff', 'policies', 'policies', '--fail-on', 'any'])
+    expect(diff.code).to.equal(0)
+    expect(diff.stdout).to.match(/equivalent/)
+    const explained = await run(['policy', 'explain', '--role', 'auditor', 'DELETE', '/api/v1/notes/1'])
+    expect(explained.code).to.equal(0)
+    expect(explained.stdout).to.match(/^DENY .*\/api\/v1\/notes\/1: .*403/)
+    const matrix = await run(['policy', 'matrix', '--role', 'support', '--format', 'csv'])
+    expect(matrix.code).to.equal(0)
+    expect(matrix.stdout).to.match(/support/)
+  })
+
+  it('exits with 2, in one sentence, where a policy command could not run', async () => {
+    await refuses(['policy', 'check', 'nowhere'], /nowhere/)
+    await refuses(['policy', 'diff', 'policies', 'no-such-revision'], /no-such-revision/)
+    await refuses(['policy', 'explain', 'GET', '/livez', '--relation', 'friend'], /friend|relation/)
+    await refuses(['policy', 'matrix', '--resource', 'tickets'], /tickets/)
+    await refuses(['policy', 'matrix', '--format', 'pdf'], /pdf/)
+    await refuses(['policy', 'shred'], /unknown command/)
+  })
+
   it('exits with 2 for what it does not understand', async () => {
     await refuses(['serve', '--prot', '1'], /unknown option/)
     await refuses(['frobnicate'], /unknown command/)
