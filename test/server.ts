@@ -24,7 +24,7 @@ export interface TestServer {
   stop(): Promise<void>
 }
 
-export interface AskOptions {
+interface AskOptions {
   readonly token?: string | undefined
   readonly body?: unknown
   readonly headers?: Record<string, string>
@@ -47,7 +47,7 @@ export interface TestServerOptions extends Partial<Omit<AppOptions, 'config' | '
 }
 
 /** `limits.yaml` that never refuses: for tests of something else. */
-export const NO_LIMITS = 'body: 100kb\npage: { default: 50, max: 200 }\nlimits: {}\n'
+const NO_LIMITS = 'body: 100kb\npage: { default: 50, max: 200 }\nlimits: {}\n'
 
 const ROOT = new URL('..', import.meta.url).pathname
 
@@ -94,11 +94,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   }
 }
 
-export async function ask(
-  url: string,
-  method: string,
-  { token, body, headers = {} }: AskOptions = {},
-): Promise<Answer> {
+async function ask(url: string, method: string, { token, body, headers = {} }: AskOptions = {}): Promise<Answer> {
   const response = await fetch(url, {
     method,
     redirect: 'manual',

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type Diagnostic, FileError } from '../problems/diagnostic.ts'
 
 const NAMES = ['model.conf', 'policy.csv', 'roles.yaml', 'ownership.yaml', 'views.yaml', 'limits.yaml'] as const
-export const BLOCKED = 'blocked.txt'
+const BLOCKED = 'blocked.txt'
 
 export type PolicyFileName = (typeof NAMES)[number]
 export const POLICY_FILES: readonly string[] = [...NAMES, BLOCKED]
