@@ -21,7 +21,7 @@ import { createPipeline } from './request/pipeline.ts'
 import { loadResources } from './resources/load-resources.ts'
 import type { Resources } from './resources/resource.ts'
 import type { Check } from './routes/services.ts'
-import type { Seeding, Store } from './store/contract.ts'
+import { type Seeding, type Store, StoreUnavailable } from './store/contract.ts'
 import { openSqlite } from './store/sqlite.ts'
 
 export interface App {
@@ -119,8 +119,15 @@ async function openStore(
   policy: LivePolicy,
   now: () => Date,
 ): Promise<{ store: Store; seeding: Seeding }> {
-  await mkdir(config.dataDirectory, { recursive: true, mode: 0o700 })
-  return openSqlite({ file: config.databaseFile, resources, now, indexFields: comparedFields(resources, policy) })
+  const { dataDirectory, databaseFile } = config
+  await mkdir(dataDirectory, { recursive: true, mode: 0o700 })
+  try {
+    return await openSqlite({ file: databaseFile, resources, now, indexFields: comparedFields(resources, policy) })
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error
+    const why = error.cause instanceof Error ? error.cause.message : String(error.cause)
+    throw new ConfigError(`the database ${databaseFile} can't be opened (${why}); see DATA_DIR and DATABASE_URL`)
+  }
 }
 
 /** The fields that relations compare with the caller: lists look objects up by them. */

@@ -154,6 +154,15 @@ describe('the program', () => {
     await refuses(['serve'], /schemas\/broken\.json:3:1: /)
   })
 
+  it('refuses a database that is none, naming the file', async () => {
+    env.DATABASE_URL = `sqlite:${join(folder, 'no-database')}`
+    await writeFile(
+      join(folder, 'no-database'),
+      'this is no database, but long enough to be taken for one\n'.repeat(20),
+    )
+    await refuses(['serve'], /^sallyport: the database \S+no-database can't be opened \(.*not a database\)/)
+  })
+
   it('refuses a port that is taken, naming the variable', async () => {
     await start(['serve', '--demo'])
     env.DATA_DIR = join(folder, 'second')
