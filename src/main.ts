@@ -21,6 +21,7 @@ import { createTokenVerifier } from './identity/token-verifier.ts'
 import type { KeySource } from './identity/verification-keys.ts'
 import { FileError } from './problems/diagnostic.ts'
 import { createLog } from './request/log.ts'
+import { printable } from './review/explain/quote.ts'
 import { ReviewError } from './review/load-policy.ts'
 import { UnfitDatabase } from './store/sqlite-migrate.ts'
 
@@ -51,6 +52,7 @@ const program = new Command('sallyport')
 await run()
 
 async function run(): Promise<void> {
+  process.stdout.on('error', failToWrite)
   exitByException(program)
   try {
     await program.parseAsync()
@@ -60,8 +62,20 @@ async function run(): Promise<void> {
   }
 }
 
+/** What files and arguments bring along may hold what a terminal obeys. */
+function tell(text: string): void {
+  process.stderr.write(text.split('\n').map(printable).join('\n'))
+}
+
+/** A reader that has seen enough (`| head`) is no fault; a full disk is one. */
+function failToWrite(error: NodeJS.ErrnoException): never {
+  if (error.code === 'EPIPE') process.exit()
+  tell(`sallyport: the output can't be written (${error.code})\n`)
+  process.exit(2)
+}
+
 function exitByException(command: Command): void {
-  command.exitOverride()
+  command.exitOverride().configureOutput({ writeErr: tell })
   for (const part of command.commands) exitByException(part)
 }
 
@@ -69,7 +83,7 @@ function exitByException(command: Command): void {
 function fail(error: unknown): void {
   const known = FOR_PEOPLE.some((kind) => error instanceof kind) || (error as NodeJS.ErrnoException).syscall
   const { message, stack } = error instanceof Error ? error : new Error(String(error))
-  process.stderr.write(known ? `sallyport: ${message}\n` : `sallyport: ${stack}\n`)
+  tell(known ? `sallyport: ${message}\n` : `sallyport: ${stack}\n`)
   process.exitCode = 2
 }
 

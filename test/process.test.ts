@@ -189,6 +189,17 @@ describe('the program', () => {
     await refuses(['policy', 'matrix', '--resource', 'tickets'], /tickets/)
     await refuses(['policy', 'matrix', '--format', 'pdf'], /pdf/)
     await refuses(['policy', 'shred'], /unknown command/)
+    await refuses(['policy', 'matrix', '--policies', 'README.md'], /^sallyport: README.md is not a directory.*\n$/)
+    const hostile = await refuses(['policy', 'matrix', '--resource', 'a\u001b[31mb'], /u\{1b\}/)
+    expect(hostile).to.not.include('\u001b')
+  })
+
+  it('says in one line that its output could not be written, and nothing when the reader has left', async () => {
+    const command = `${process.execPath} ${LAUNCHER} policy matrix --format csv`
+    const full = await execute('sh', ['-c', `${command} > /dev/full`])
+    expect([full.code, full.stderr]).to.deep.equal([2, "sallyport: the output can't be written (ENOSPC)\n"])
+    const left = await execute('sh', ['-c', `${command} --role member | head -1`])
+    expect([left.code, left.stderr]).to.deep.equal([0, ''])
   })
 
   it('exits with 2 for what it does not understand', async () => {

@@ -121,12 +121,26 @@ function parseRelation(name: string, text: RelationText, resource: Resource, fau
     return [{ kind: 'caller', name, field: fieldName, attribute: text.equals.slice('subject.'.length) }]
   }
   const sound = text.in.map((value, i) =>
-    fitsType(value, field, (message) => fault(['in', i], 'constant-type', message)),
+    fitsField(value, field, resource, (message) => fault(['in', i], 'constant-type', message)),
   )
   return sound.every(Boolean) ? [{ kind: 'state', name, field: fieldName, values: text.in }] : []
 }
 
-function fitsType(value: Scalar, field: Field, fault: (message: string) => void): boolean {
+/** A constant that no object can have would make a relation that never holds, and a deny by it that denies nothing. */
+function fitsField(value: Scalar, field: Field, resource: Resource, fault: (message: string) => void): boolean {
+  const never = `\`${value}\` can never be the value of \`${field.name}\``
+  if (!fitsType(value, field)) {
+    fault(`${never}, whose type is ${field.type}`)
+    return false
+  }
+  const place = field.list ? `/${field.name}/` : `/${field.name}`
+  const faults = resource.validate({ [field.name]: field.list ? [value] : value })
+  const first = faults.find(({ pointer }) => (field.list ? pointer.startsWith(place) : pointer === place))
+  if (first) fault(`${never}, which ${first.detail}`)
+  return first === undefined
+}
+
+function fitsType(value: Scalar, { type }: Field): boolean {
   const accepts: Readonly<Record<FieldType, boolean>> = {
     string: typeof value === 'string',
     integer: Number.isInteger(value),
@@ -134,9 +148,7 @@ function fitsType(value: Scalar, field: Field, fault: (message: string) => void)
     boolean: typeof value === 'boolean',
     other: false,
   }
-  if (accepts[field.type]) return true
-  fault(`\`${value}\` can never be the value of \`${field.name}\`, whose type is ${field.type}`)
-  return false
+  return accepts[type]
 }
 
 function oneOf({ fields }: Resource): string {

@@ -1,4 +1,5 @@
 /** A policy directory for review: read and parsed as the server does, without a running server. */
+import { stat } from 'node:fs/promises'
 import { type Blocked, parseBlocked } from '../policy/parse-blocked.ts'
 import { parsePolicy } from '../policy/parse-policy.ts'
 import type { Policy } from '../policy/policy.ts'
@@ -12,8 +13,10 @@ export interface ReviewedPolicy {
   readonly blockedFile: SourceFile
 }
 
-/** Throws FileError for what the server would refuse. */
+/** Throws FileError for what the server would refuse, and ReviewError where there is no such directory. */
 export async function loadPolicy(directory: string, resources: Resources): Promise<ReviewedPolicy> {
+  const found = await stat(directory).catch(() => undefined)
+  if (!found?.isDirectory()) throw new ReviewError(`${directory} is not a directory of policy files`)
   const [files, blockedFile] = await Promise.all([readPolicyFiles(directory), readBlockedFile(directory)])
   return { policy: parsePolicy(files, resources), blocked: parseBlocked(blockedFile), files, blockedFile }
 }
