@@ -85,7 +85,10 @@ export async function startApp({ config, verifier, log, now = () => new Date(), 
       }),
     )
     const server = createHttpServer(koa.callback(), timeouts)
-    closing.push(() => server.closeAllConnections())
+    closing.push(() => {
+      server.close()
+      server.closeAllConnections()
+    })
     const url = await listen(server, config.host, { name: 'PORT', port: config.port })
     const admin = createAdminServer(metrics)
     closing.push(() => admin.close())

@@ -116,6 +116,7 @@ function redisUrl(url: string | undefined): string | undefined {
 }
 
 function cidr(value: string): string {
+  if (/\/0+$/.test(value)) throw new ConfigError(`TRUST_PROXY has ${quote(value)}, which would believe everybody`)
   if (ipaddr.isValid(value) || ipaddr.isValidCIDR(value)) return value
   throw new ConfigError(`TRUST_PROXY has ${quote(value)}; it must be addresses or CIDRs, separated by commas`)
 }

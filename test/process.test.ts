@@ -124,6 +124,7 @@ describe('the program', () => {
     ['ADMIN_PORT', '65536'],
     ['HOST', 'not a host'],
     ['TRUST_PROXY', '10.0.0.0/33'],
+    ['TRUST_PROXY', '0.0.0.0/0'],
     ['REDIS_URL', 'http://example.com'],
     ['DATABASE_URL', 'postgres://user:secret@db/x'],
     ['LIMIT_INSTANCES', '0'],
@@ -167,6 +168,9 @@ describe('the program', () => {
     await start(['serve', '--demo'])
     env.DATA_DIR = join(folder, 'second')
     await refuses(['serve'], /^sallyport: PORT \d+ .*EADDRINUSE/)
+    env.ADMIN_PORT = env.PORT
+    env.PORT = String(await freePort())
+    await refuses(['serve'], /sallyport: ADMIN_PORT \d+ .*EADDRINUSE/)
   })
 
   it('tells what the shipped policy says, without a server', async () => {

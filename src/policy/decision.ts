@@ -80,6 +80,11 @@ export interface UpdateDecision {
   readonly object: StoredObject
   /** The fields that may be written on the object as it is stored. */
   readonly writable: ReadonlySet<string>
+  /**
+   * Throws Denied for a field that the caller can neither read nor write, whatever its value: asked before the schema,
+   * whose answer would tell what is stored.
+   */
+  refuseHidden(named: readonly string[]): void
   /** Throws Denied. */
   permit(proposal: Proposal): Permit<'update'>
   show(object: StoredObject): Representation
@@ -138,6 +143,7 @@ export function decideUpdate(ground: Ground, object: StoredObject): UpdateDecisi
     evidence,
     object,
     writable: grant.fields,
+    refuseHidden: (named) => refuseHidden(ground, evidence, grant, named),
     permit: (proposal) => permitUpdate(ground, object, proposal),
     show: (shown) => present(ground, ground.readPage, shown),
   }
@@ -180,6 +186,19 @@ function permitCreate(ground: Ground, { after, named }: Proposal): Permit<'creat
     document: documentOf(after),
     evidence: evidence(relations, grant),
   })
+}
+
+function refuseHidden(
+  { resource, readPage }: Ground,
+  proof: Evidence,
+  { fields }: Grant,
+  named: readonly string[],
+): void {
+  const readable = readPage.grant(proof.relations).fields
+  const fieldsRefused = named.filter(
+    (field) => resource.fields.has(field) && !fields.has(field) && !readable.has(field),
+  )
+  if (fieldsRefused.length > 0) throw new Denied({ ...proof, fieldsRefused })
 }
 
 /** Allowed on the stored object, and again on the proposed one; every field that changes must be granted both times. */

@@ -1,6 +1,6 @@
 /** The files of a policy directory: which there are, reading them, and the revision that their content has. */
 import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Diagnostic, FileError } from '../problems/diagnostic.ts'
 
@@ -51,6 +51,8 @@ async function readSource(directory: string, file: string): Promise<SourceFile> 
     new FileError([{ file: name, line: 1, column: 1, code, severity: 'error', message, hint }])
   let bytes: Buffer
   try {
+    // Reading a pipe or a device might never end.
+    if (!(await stat(name)).isFile()) throw new Error('it is not a regular file')
     bytes = await readFile(name)
   } catch (error) {
     throw fault('file-unreadable', `the file can't be read: ${(error as Error).message}`, `a policy needs ${file}`)

@@ -74,12 +74,19 @@ function checked(
 ): Proposal {
   const changed = Object.keys(body).flatMap((name) => {
     const field = resource.fields.get(name)
+    if (field === undefined && !Object.hasOwn(after, name)) return [unknownFault(name)]
     return field?.readOnly && !isDeepStrictEqual(before[name], after[name]) ? [readOnlyFault(field)] : []
   })
   const pointers = new Set(changed.map(({ pointer }) => pointer))
   const errors = [...changed, ...resource.validate(after).filter(({ pointer }) => !pointers.has(pointer))]
   if (errors.length > 0) throw new Problem('invalid-body', 'The body does not fit the schema.', { errors })
   return { after, named: new Set(Object.keys(body)) }
+}
+
+/** A merge patch may say null of what isn't there; the schema sees only what becomes of it. */
+function unknownFault(name: string): FieldFault {
+  const pointer = `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+  return { pointer, detail: 'is not a known field', code: 'additionalProperties' }
 }
 
 function readOnlyFault({ name }: Field): FieldFault {

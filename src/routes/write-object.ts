@@ -14,6 +14,7 @@ export async function replaceObject(
   decision: UpdateDecision,
   body: Body,
 ): Promise<Outcome> {
+  decision.refuseHidden(Object.keys(body))
   const before = represent(decision.object)
   return write(services, decision, proposeReplacement(resource, body, { before, writable: decision.writable, owner }))
 }
@@ -24,6 +25,7 @@ export async function updateObject(
   decision: UpdateDecision,
   body: Body,
 ): Promise<Outcome> {
+  decision.refuseHidden(Object.keys(body))
   return write(services, decision, proposeUpdate(resource, body, represent(decision.object)))
 }
 

@@ -1,0 +1,61 @@
+/** A field that the caller can neither read nor write is refused whatever its value, so that no answer tells the value. */
+import { readFileSync } from 'node:fs'
+import { expect } from 'chai'
+import { startTestServer, type TestServer } from '../server.ts'
+
+const SHIPPED = (name: string) => readFileSync(new URL(`../../policies/${name}`, import.meta.url), 'utf8')
+const ID = '01890a5d-ac96-774b-bcce-b302099a8057'
+
+const FILES = {
+  'policies/views.yaml': `${SHIPPED('views.yaml')}\nnotes:\n  brief: [id, title]\n  heading: [title]\n`,
+  'policies/policy.csv': `${SHIPPED('policy.csv')}
+p, user:eve, notes, read,           any, brief,   allow
+p, user:eve, notes, update|replace, any, heading, allow
+`,
+}
+
+describe('a field that is neither readable nor writable', () => {
+  let server: TestServer
+  let token: string
+
+  before(async () => {
+    server = await startTestServer({ files: FILES })
+    token = await server.token('eve')
+    await server.app.seeding.insert('notes', [{ id: ID, document: { ownerId: 'alice', title: 't', body: 'secret' } }])
+  })
+  after(() => server.stop())
+
+  for (const method of ['PATCH', 'PUT']) {
+    it(`is refused alike by ${method}, whether its value is right, wrong or of another type`, async () => {
+      const { createdAt } = (await server.app.store.get('notes', ID)) ?? {}
+      for (const hidden of [
+        { createdAt },
+        { createdAt: '2020-01-01T00:00:00.000Z' },
+        { createdAt: 7 },
+        { body: 'secret' },
+        { body: 'guess' },
+        { body: 7 },
+        { body: null },
+      ]) {
+        const { status, body } = await server.ask(method, `/api/v1/notes/${ID}`, {
+          token,
+          body: { title: 't', ...hidden },
+        })
+        expect([status, body.code, JSON.stringify(hidden)]).to.deep.equal([
+          403,
+          'field-forbidden',
+          JSON.stringify(hidden),
+        ])
+      }
+    })
+  }
+
+  it('is another matter than a field that is readable but the server’s, and than one that is not declared', async () => {
+    const readOnly = await server.ask('PATCH', `/api/v1/notes/${ID}`, { token, body: { id: 'another' } })
+    expect([readOnly.status, readOnly.body.errors[0].code]).to.deep.equal([400, 'readOnly'])
+    for (const name of ['nope', 'toString', '__proto__']) {
+      const unknown = await server.ask('PATCH', `/api/v1/notes/${ID}`, { token, body: `{"${name}":null}` })
+      expect([unknown.status, unknown.body.errors[0].pointer]).to.deep.equal([400, `/${name}`])
+    }
+  })
+})
