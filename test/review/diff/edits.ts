@@ -102,7 +102,10 @@ export const CASES: Readonly<Record<string, Case>> = {
   'one contractor gets one object': {
     edits: {
       'ownership.yaml': [
-        ['notes:\n  relations:\n', 'notes:\n  relations:\n    handover: { field: id, in: [0198-a] }\n'],
+        [
+          'notes:\n  relations:\n',
+          'notes:\n  relations:\n    handover: { field: id, in: [01890a5d-ac96-774b-bcce-b302099a8057] }\n',
+        ],
       ],
       'policy.csv': [['', 'p, user:carl, notes, read|update, handover, *, allow']],
     },
