@@ -52,7 +52,8 @@ async function readSource(directory: string, file: string): Promise<SourceFile> 
   let bytes: Buffer
   try {
     // Reading a pipe or a device might never end.
-    if (!(await stat(name)).isFile()) throw new Error('it is not a regular file')
+    const found = await stat(name).catch(() => undefined)
+    if (found && !found.isFile()) throw new Error('it is not a regular file')
     bytes = await readFile(name)
   } catch (error) {
     throw fault('file-unreadable', `the file can't be read: ${(error as Error).message}`, `a policy needs ${file}`)
