@@ -22,6 +22,7 @@ export const CATALOGUE = {
   'request-timeout': { status: 408, title: 'The request took too long to arrive' },
   'unique-taken': { status: 409, title: 'A unique value is already taken' },
   'write-conflict': { status: 409, title: 'The object kept changing' },
+  gone: { status: 410, title: 'This path has ended' },
   'body-too-large': { status: 413, title: 'The body is too large' },
   'url-too-long': { status: 414, title: 'The URL is too long' },
   'unsupported-media-type': { status: 415, title: 'The media type is not supported' },

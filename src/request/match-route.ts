@@ -17,7 +17,7 @@ export type Match =
   | RouteMatch
   | { readonly kind: 'malformed'; readonly problem: Problem }
   | { readonly kind: 'unknown-path' }
-  | { readonly kind: 'unaccepted-method'; readonly route: Route }
+  | { readonly kind: 'unaccepted-method'; readonly route: Route; readonly id: string | undefined }
 
 export type RouteMatcher = (method: string, target: Target | Problem) => Match
 
@@ -37,8 +37,8 @@ export function createRouteMatcher(routes: readonly Route[]): RouteMatcher {
     const layer = router.match(path, method).path[0]
     const route = layer && byLayer.get(layer)
     if (!layer || !route) return { kind: 'unknown-path' }
+    const id = decode(layer.captures(path)[0] ?? '') || undefined
     const endpoint = route.endpoints.get(method as Method)
-    if (!endpoint) return { kind: 'unaccepted-method', route }
-    return { kind: 'route', route, endpoint, target, id: decode(layer.captures(path)[0] ?? '') || undefined }
+    return endpoint ? { kind: 'route', route, endpoint, target, id } : { kind: 'unaccepted-method', route, id }
   }
 }

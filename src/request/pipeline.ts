@@ -23,6 +23,7 @@ import { type Exchange, record } from './record.ts'
 import { type Asked, refuseUnanswerable } from './refuse-unanswerable.ts'
 import { readTarget } from './request-target.ts'
 import { validate } from './validate.ts'
+import { announceLifecycle, refuseGone } from './version.ts'
 
 export interface Parts {
   readonly gate: Gate
@@ -54,6 +55,7 @@ export function createPipeline(parts: Parts): Middleware {
       exchange.problem = problemOf(error, authentication?.kind === 'caller' ? authentication.caller : undefined)
       presentProblem(ctx, exchange.problem, exchange.requestId)
     }
+    announceLifecycle(ctx, exchange.match)
     // Else the connection would stay open, and the drain would wait for it.
     if (parts.draining()) ctx.set('Connection', 'close')
     record(parts, exchange, (performance.now() - started) / 1000)
@@ -74,6 +76,7 @@ async function answer(parts: Parts, policy: ActivePolicy, ctx: Context, exchange
   const { headers } = await parts.rateLimiter.limitRate(policy, { address, authentication, match })
   ctx.set(headers)
   const asked = refuseUnanswerable(match, authentication)
+  refuseGone(asked.match, parts.services.now().getTime())
   return decideAndHandle(parts, { policy, ctx, exchange, asked })
 }
 

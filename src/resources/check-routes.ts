@@ -7,8 +7,8 @@ import type { Path, SchemaFile } from './schema-file.ts'
 /** Paths that the program itself answers. */
 const RESERVED_PATHS = ['/livez', '/readyz', '/openapi.json', '/metrics']
 
-/** Keys that have a meaning in the design, but no effect yet. */
-const UNSUPPORTED = ['deprecated', 'sunset', 'successor', 'precondition'] as const
+/** Methods whose effect depends on the state that the client has seen. */
+const CHANGING = ['PUT', 'PATCH', 'DELETE']
 
 type Check = (file: SchemaFile, route: RouteDeclaration, path: Path) => readonly Diagnostic[]
 
@@ -19,7 +19,9 @@ const CHECKS: readonly Check[] = [
   checkObject,
   checkAction,
   checkRedirect,
-  checkUnsupported,
+  checkLifecycle,
+  checkSuccessor,
+  checkPrecondition,
 ]
 
 /** `x-resource` must have passed checkXResource. */
@@ -100,16 +102,30 @@ function checkRedirect(file: SchemaFile, route: RouteDeclaration, at: Path): rea
   })
 }
 
+/** Where another path can stand in for one: a predicate about the other, undefined when nothing is wrong. */
 function redirectFault(path: string, to: string | undefined): string | undefined {
   if (to === undefined) return undefined
   if (to === path) return 'leads back to the same route'
   return !hasParameter(path) && hasParameter(to) ? 'has an `{id}` that the route has not' : pathFault(to)
 }
 
-function checkUnsupported(file: SchemaFile, route: RouteDeclaration, at: Path): readonly Diagnostic[] {
-  return UNSUPPORTED.filter((key) => route[key] !== undefined).map((key) =>
-    file.faultAtKey([...at, key], 'route-unsupported', `\`${key}\` is not supported yet`),
-  )
+/** RFC 9745 section 4: the sunset is not before the deprecation. */
+function checkLifecycle(file: SchemaFile, { deprecated, sunset }: RouteDeclaration, at: Path): readonly Diagnostic[] {
+  if (deprecated === undefined || sunset === undefined || deprecated <= sunset) return []
+  const message = `the sunset \`${sunset}\` is before \`${deprecated}\`, when the route is deprecated`
+  return [file.fault([...at, 'sunset'], 'route-lifecycle', message)]
+}
+
+function checkSuccessor(file: SchemaFile, { path, successor }: RouteDeclaration, at: Path): readonly Diagnostic[] {
+  const fault = redirectFault(path, successor)
+  return fault ? [file.fault([...at, 'successor'], 'route-lifecycle', `the path \`${successor}\` ${fault}`)] : []
+}
+
+/** A key without effect is a key that somebody relies on. */
+function checkPrecondition(file: SchemaFile, route: RouteDeclaration, at: Path): readonly Diagnostic[] {
+  if (route.precondition === undefined || route.methods.some((method) => CHANGING.includes(method))) return []
+  const message = `\`${route.path}\` has no method that a precondition could guard`
+  return [file.faultAtKey([...at, 'precondition'], 'route-precondition', message)]
 }
 
 /** DELETE decides about the object as a whole and everything else about fields; one rule can't say both. */

@@ -46,9 +46,10 @@ export function makeActions(routes: readonly Route[]): ReadonlyMap<string, Actio
   return new Map([...names].map((name) => [name, Object.freeze({ name, hasFields: hasFields(name, own) })]))
 }
 
-/** Where `Location` points: the first item route that shows the object as it is. */
+/** Where `Location` points: the first item route that shows the object as it is; one that goes away only if all do. */
 export function canonicalItemPath(routes: readonly Route[]): string | undefined {
-  return routes.find((route) => route.kind === 'item' && isPlain(route))?.path
+  const plain = routes.filter((route) => route.kind === 'item' && isPlain(route))
+  return (plain.find(({ lifecycle }) => lifecycle === undefined) ?? plain[0])?.path
 }
 
 /** HEAD comes with GET (RFC 9110 section 9.1), OPTIONS with every route. `actionOf` names the policy's action. */
@@ -81,12 +82,25 @@ function makeRoute(resource: string, declared: RouteDeclaration): Route {
     ...makeEndpoints(operations, (operation) => (operation === 'options' ? operation : (own ?? operation))),
     ...(declared.view === undefined ? {} : { view: declared.view }),
     ...redirectOf(declared),
+    ...lifecycleOf(declared),
+    ...(declared.precondition === undefined ? {} : { precondition: declared.precondition }),
   })
 }
 
 function redirectOf({ moved, found }: RouteDeclaration): Pick<Route, 'redirect'> {
   const to = moved ?? found
   return to === undefined ? {} : { redirect: Object.freeze({ to, permanent: moved !== undefined }) }
+}
+
+/** A date is the beginning of its day in UTC. */
+function lifecycleOf({ deprecated, sunset, successor }: RouteDeclaration): Pick<Route, 'lifecycle'> {
+  if (deprecated === undefined && sunset === undefined && successor === undefined) return {}
+  const lifecycle = {
+    ...(deprecated === undefined ? {} : { deprecatedAt: Date.parse(deprecated) }),
+    ...(sunset === undefined ? {} : { sunsetAt: Date.parse(sunset) }),
+    ...(successor === undefined ? {} : { successor }),
+  }
+  return { lifecycle: Object.freeze(lifecycle) }
 }
 
 /** Without fields are deleting and asking for options, under whatever name. */

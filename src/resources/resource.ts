@@ -35,6 +35,15 @@ export interface Endpoint {
   readonly action: string
 }
 
+/** How far a route is on its way out (docs/http.md, "Versions"). Instants are milliseconds since the epoch. */
+interface Lifecycle {
+  readonly deprecatedAt?: number
+  /** From then on the route is gone. */
+  readonly sunsetAt?: number
+  /** The path that stands in for it; may hold `{id}`. */
+  readonly successor?: string
+}
+
 export interface Route {
   /** As the schema file writes it, `{id}` for the parameter. */
   readonly path: string
@@ -48,6 +57,10 @@ export interface Route {
   readonly view?: string
   /** Where the path moved (`permanent`) or is for now; may hold `{id}`. */
   readonly redirect?: { readonly to: string; readonly permanent: boolean }
+  /** Undefined for a route that stays. */
+  readonly lifecycle?: Lifecycle
+  /** PUT, PATCH and DELETE need `If-Match`. */
+  readonly precondition?: 'required'
 }
 
 export interface Action {

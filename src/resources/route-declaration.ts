@@ -12,6 +12,7 @@ export interface RouteDeclaration {
   readonly action?: string
   readonly moved?: string
   readonly found?: string
+  /** Days of the calendar, `YYYY-MM-DD`. */
   readonly deprecated?: string
   readonly sunset?: string
   readonly successor?: string

@@ -6,6 +6,10 @@ interface Route {
   readonly methods: readonly string[]
   readonly moved?: string
   readonly found?: string
+  readonly deprecated?: string
+  readonly sunset?: string
+  readonly successor?: string
+  readonly precondition?: 'required'
 }
 
 const ROUTES: readonly Route[] = [
