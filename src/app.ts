@@ -73,6 +73,7 @@ export async function startApp({ config, verifier, log, now = () => new Date(), 
     koa.use(
       createPipeline({
         gate: { resources, store, now: () => now().getTime() },
+        store,
         services: { store, now, checks, cursorKey },
         policy: () => policy.active,
         verifier,

@@ -12,6 +12,10 @@ describe('permits in the type system', () => {
     expect(await errorLines('handler-without-permit.ts')).to.deep.equal(expectedLines('handler-without-permit.ts'))
   })
 
+  it('a handler that writes beside the record of its request does not compile', async () => {
+    expect(await errorLines('handler-without-record.ts')).to.deep.equal(expectedLines('handler-without-record.ts'))
+  })
+
   it('a permit of one kind is not a permit of another', async () => {
     expect(await errorLines('permit-of-another-kind.ts')).to.deep.equal(expectedLines('permit-of-another-kind.ts'))
   })

@@ -7,7 +7,7 @@ import { simplify } from '../store/condition.ts'
 import type { Condition } from '../store/contract.ts'
 import type { Ask } from './casbin.ts'
 import { type AttributeOf, conditionOf } from './ownership.ts'
-import type { Ownership, Rule, Views } from './policy.ts'
+import type { Ownership, Relation, Rule, Views } from './policy.ts'
 
 /** A cell of semantics.md: the granted fields (the pseudo-field `*` for an action without), and the rules that matched. */
 export interface Grant {
@@ -35,7 +35,7 @@ export class Page {
   /** The relations that rules of this page name; others don't count. */
   readonly #relations: readonly string[]
   readonly #cells = new Map<string, Grant>()
-  #reachable: boolean | undefined
+  #grantable: ReadonlySet<string> | undefined
 
   constructor(parts: PageParts) {
     this.#parts = parts
@@ -50,8 +50,7 @@ export class Page {
 
   /** Attributes of the caller, besides the id, that the rules of this page compare. */
   get attributes(): readonly string[] {
-    const relations = this.#relations.map((name) => this.#parts.ownership?.relations.get(name))
-    return relations.flatMap((r) => (r?.kind === 'caller' && r.attribute !== 'id' ? [r.attribute] : []))
+    return this.compared.flatMap((one) => (one.kind === 'caller' && one.attribute !== 'id' ? [one.attribute] : []))
   }
 
   /**
@@ -59,10 +58,22 @@ export class Page {
    * more relations the rule grants no more, and only denies can join.
    */
   get reachable(): boolean {
-    this.#reachable ??= this.#parts.rules.some(
-      (rule) => rule.effect === 'allow' && this.grant(rule.relations).fields.size > 0,
+    return this.grantable.size > 0
+  }
+
+  /** The relations that rules of this page name, as ownership.yaml declares them. */
+  get compared(): readonly Relation[] {
+    return this.#relations.flatMap((name) => this.#parts.ownership?.relations.get(name) ?? [])
+  }
+
+  /** The fields that are granted for some relation set; as with `reachable`, the sets of the allow rules are enough. */
+  get grantable(): ReadonlySet<string> {
+    this.#grantable ??= new Set(
+      this.#parts.rules
+        .filter(({ effect }) => effect === 'allow')
+        .flatMap((rule) => [...this.grant(rule.relations).fields]),
     )
-    return this.#reachable
+    return this.#grantable
   }
 
   /** What is granted when exactly these relations hold. */

@@ -2,6 +2,7 @@
 import type { Caller } from '../identity/caller.ts'
 import type { Action, Resource, Resources } from '../resources/resource.ts'
 import { type Ask, createEnforcer } from './casbin.ts'
+import { recordedFields } from './ground.ts'
 import { Page } from './page.ts'
 import type { Limits, Ownership, Policy, Rule } from './policy.ts'
 
@@ -29,6 +30,7 @@ export class Snapshot {
   readonly #resources: Resources
   readonly #index: ReadonlyMap<string, readonly Rule[]>
   readonly #inherited: ReadonlyMap<string, ReadonlySet<string>>
+  readonly #recorded: ReadonlyMap<string, readonly string[]>
   readonly #pages = new Map<string, { readonly key: PageKey; readonly page: Promise<Page> }>()
   readonly #enforcers = new Map<string, Promise<Ask>>()
 
@@ -37,6 +39,9 @@ export class Snapshot {
     this.#resources = resources
     this.#index = Map.groupBy(policy.rules, (rule) => rule.subject)
     this.#inherited = closures(policy)
+    this.#recorded = new Map(
+      [...resources.byName.values()].map((one) => [one.name, recordedFields(one, policy.ownership.get(one.name))]),
+    )
   }
 
   get limits(): Limits {
@@ -45,6 +50,11 @@ export class Snapshot {
 
   ownershipOf(resource: string): Ownership | undefined {
     return this.#policy.ownership.get(resource)
+  }
+
+  /** The fields of a resource's objects that decision records keep. */
+  recordedFieldsOf(resource: string): readonly string[] {
+    return this.#recorded.get(resource) ?? []
   }
 
   viewOf(resource: string, view: string): ReadonlySet<string> {

@@ -5,7 +5,6 @@
 import type { Caller } from '../identity/caller.ts'
 import {
   type Decision,
-  Denied,
   decideCreate,
   decideDelete,
   decideList,
@@ -13,8 +12,8 @@ import {
   decideRole,
   decideRoute,
   decideUpdate,
-  type Ground,
 } from '../policy/decision.ts'
+import { Denied, type Ground } from '../policy/ground.ts'
 import type { ActivePolicy } from '../policy/live-policy.ts'
 import type { AttributeOf } from '../policy/ownership.ts'
 import { isBlocked } from '../policy/parse-blocked.ts'
@@ -25,7 +24,7 @@ import { type Asked, notPermitted } from './refuse-unanswerable.ts'
 
 export interface Gate {
   readonly resources: Resources
-  readonly store: Store
+  readonly store: Pick<Store, 'get'>
   /** Milliseconds since the epoch: a block may have an end. */
   readonly now: () => number
 }
@@ -90,6 +89,7 @@ async function decide(gate: Gate, { snapshot }: ActivePolicy, { match, caller }:
     page,
     readPage,
     view: route.view === undefined ? undefined : snapshot.viewOf(resource.name, route.view),
+    recorded: snapshot.recordedFieldsOf(resource.name),
   }
   if (endpoint.operation === 'list') return decideList(ground)
   if (endpoint.operation === 'create') return decideCreate(ground)
@@ -105,7 +105,7 @@ function declared({ resources }: Gate, name: string): Resource {
 }
 
 /** A malformed id is an object that doesn't exist; the store isn't asked for what it can't hold. */
-async function load(store: Store, { name }: Resource, id: string | undefined): Promise<StoredObject> {
+async function load(store: Gate['store'], { name }: Resource, id: string | undefined): Promise<StoredObject> {
   const object = id !== undefined && isPossibleId(id) ? await store.get(name, id) : undefined
   if (!object) throw objectNotFound()
   return object

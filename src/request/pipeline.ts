@@ -10,9 +10,10 @@ import { Problem } from '../problems/problem.ts'
 import { handle, type Input } from '../routes/handle.ts'
 import type { Outcome } from '../routes/outcome.ts'
 import type { Asking, Services } from '../routes/services.ts'
-import { StaleObject } from '../store/contract.ts'
+import { StaleObject, type Store } from '../store/contract.ts'
 import { authorize, type Gate } from './authorize.ts'
 import type { ClientAddress } from './client-address.ts'
+import { createWrites } from './commit.ts'
 import { findMalformed } from './find-malformed.ts'
 import type { RateLimiter } from './limit-rate.ts'
 import type { RouteMatcher } from './match-route.ts'
@@ -27,6 +28,7 @@ import { announceLifecycle, refuseGone } from './version.ts'
 
 export interface Parts {
   readonly gate: Gate
+  readonly store: Store
   readonly services: Services
   readonly policy: () => ActivePolicy
   readonly verifier: TokenVerifier
@@ -45,9 +47,14 @@ export function createPipeline(parts: Parts): Middleware {
   return async (ctx) => {
     const started = performance.now()
     const policy = parts.policy()
-    const exchange: Exchange = { requestId: randomUUID(), method: ctx.method, revision: policy.revision }
+    const exchange: Exchange = {
+      requestId: randomUUID(),
+      method: ctx.method,
+      revision: policy.revision,
+    }
     ctx.set({ 'Policy-Revision': policy.revision, Vary: 'Authorization, Accept', 'Cache-Control': 'private, no-cache' })
     try {
+      exchange.time = new Date(parts.gate.now()).toISOString()
       exchange.outcome = await answer(parts, policy, ctx, exchange)
       presentOutcome(ctx, exchange.outcome)
     } catch (error) {
@@ -104,7 +111,7 @@ async function decideAndHandle(parts: Parts, answerable: Answerable): Promise<Ou
   }
 }
 
-function askingOf({ gate }: Parts, { policy, ctx, asked: { match, caller } }: Answerable): Asking {
+function askingOf({ gate, store }: Parts, { policy, ctx, asked: { match, caller } }: Answerable): Asking {
   const { route, endpoint, target } = match
   const resource = gate.resources.byName.get(route.resource)
   if (!resource) throw new Error(`no schema declares ${route.resource}`)
@@ -120,6 +127,8 @@ function askingOf({ gate }: Parts, { policy, ctx, asked: { match, caller } }: An
     owner: field && !field.readOnly ? { name: field.name, list: field.list } : undefined,
     path: target.path,
     query: target.query,
+    // The record joins the transaction when there is a log to ship it to.
+    writes: createWrites(store, () => ({})),
   }
 }
 

@@ -1,6 +1,6 @@
 /** Every error leaves as application/problem+json (RFC 9457); what went wrong inside goes to the log, not to the client. */
 import type { Caller } from '../identity/caller.ts'
-import { Denied } from '../policy/decision.ts'
+import { Denied } from '../policy/ground.ts'
 import { CATALOGUE, problemType } from '../problems/catalogue.ts'
 import { Problem } from '../problems/problem.ts'
 import { StaleObject, StoreUnavailable, UniqueTaken } from '../store/contract.ts'

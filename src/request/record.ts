@@ -1,7 +1,9 @@
 /** One decision record for every request: who asked what, what was decided, by which lines of which revision. */
 import type { Logger } from 'pino'
+import type { DecisionRecord } from '../decision-log/decision-record.ts'
 import type { Authentication } from '../identity/caller.ts'
-import { type Decision, Denied } from '../policy/decision.ts'
+import type { Decision } from '../policy/decision.ts'
+import { Denied } from '../policy/ground.ts'
 import type { Problem } from '../problems/problem.ts'
 import type { Outcome } from '../routes/outcome.ts'
 import type { Evidence } from '../store/permit.ts'
@@ -11,6 +13,8 @@ import type { Metrics } from './metrics.ts'
 /** What the stages found out, as far as they came. Only the pipeline writes it. */
 export interface Exchange {
   readonly requestId: string
+  /** When the request came: RFC 3339, UTC, milliseconds. */
+  time?: string
   readonly method: string
   readonly revision: string
   address?: string
@@ -23,21 +27,26 @@ export interface Exchange {
 
 /** `seconds` is how long the request took. */
 export function record({ log, metrics }: { log: Logger; metrics: Metrics }, exchange: Exchange, seconds: number): void {
-  const { problem, outcome, match } = exchange
-  const status = problem?.status ?? outcome?.status ?? 500
+  const { problem, match } = exchange
+  const written = recordOf(exchange, seconds)
+  const { status } = written
   const route = match && 'route' in match ? match.route : undefined
   metrics.observeRequest({ method: exchange.method, route: route?.path ?? 'unknown', status, seconds })
-  const line = { record: 'decision', ...describe(exchange), status, microseconds: Math.round(seconds * 1e6) }
-  if (status >= 500) log.error({ ...line, err: problem?.cause }, 'request failed')
-  else log.info(line, 'decision')
+  // pino's own time stands in the line already.
+  const { time, ...line } = written
+  if (status >= 500) log.error({ record: 'decision', ...line, err: problem?.cause }, 'request failed')
+  else log.info({ record: 'decision', ...line }, 'decision')
 }
 
-function describe(exchange: Exchange): Readonly<Record<string, unknown>> {
+/** `seconds` is how long the request took so far. */
+export function recordOf(exchange: Exchange, seconds: number): DecisionRecord {
   const { requestId, revision, method, address, match, authentication, decision, outcome, problem } = exchange
   const caller = authentication?.kind === 'caller' ? authentication.caller : undefined
   const asked = match?.kind === 'route' ? match : undefined
   const evidence = evidenceOf(exchange)
   return {
+    // Without one, the clock itself has failed.
+    time: exchange.time ?? new Date().toISOString(),
     requestId,
     revision,
     method,
@@ -56,6 +65,9 @@ function describe(exchange: Exchange): Readonly<Record<string, unknown>> {
     relations: evidence?.relations,
     rules: evidence?.lines.map((line) => `policy.csv:${line}`),
     fieldsRefused: evidence?.fieldsRefused.length ? evidence.fieldsRefused : undefined,
+    facts: evidence?.facts,
+    status: problem?.status ?? outcome?.status ?? 500,
+    microseconds: Math.round(seconds * 1e6),
   }
 }
 

@@ -6,21 +6,22 @@ import { proposeNew } from './propose.ts'
 import type { Asking, Services } from './services.ts'
 
 export async function createObject(
-  { store, now }: Services,
-  { resource, owner, caller }: Asking,
+  { now }: Services,
+  { resource, owner, caller, writes }: Asking,
   decision: CreateDecision,
   body: Readonly<Record<string, Json>>,
 ): Promise<Outcome> {
   const proposal = proposeNew(resource, body, { owner, callerId: caller?.id, now: now().toISOString() })
   const permit = decision.permit(proposal)
-  const created = await store.create(permit)
-  const shown = decision.show(created)
-  const path = resource.canonicalItemPath?.replace('{id}', () => encodeURIComponent(created.id))
-  return {
-    status: 201,
-    headers: path === undefined ? {} : { Location: path },
-    body: Object.keys(shown).length > 0 ? shown : undefined,
-    evidence: permit.evidence,
-    objectId: created.id,
-  }
+  return writes.create(permit, (created) => {
+    const shown = decision.show(created)
+    const path = resource.canonicalItemPath?.replace('{id}', () => encodeURIComponent(created.id))
+    return {
+      status: 201,
+      headers: path === undefined ? {} : { Location: path },
+      body: Object.keys(shown).length > 0 ? shown : undefined,
+      evidence: permit.evidence,
+      objectId: created.id,
+    }
+  })
 }

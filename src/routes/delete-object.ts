@@ -1,9 +1,8 @@
 /** DELETE of an item. */
 import type { DeleteDecision } from '../policy/decision.ts'
 import type { Outcome } from './outcome.ts'
-import type { Services } from './services.ts'
+import type { Asking } from './services.ts'
 
-export async function deleteObject({ store }: Services, decision: DeleteDecision): Promise<Outcome> {
-  await store.delete(decision.permit())
-  return { status: 204, headers: {}, body: undefined }
+export function deleteObject({ writes }: Asking, decision: DeleteDecision): Promise<Outcome> {
+  return writes.delete(decision.permit(), () => ({ status: 204, headers: {}, body: undefined }))
 }

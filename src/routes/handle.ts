@@ -22,11 +22,11 @@ export async function handle(services: Services, asking: Asking, decision: Decis
   const { operation } = asking.endpoint
   if (decision.kind === 'list' && input.kind === 'page') return listObjects(services, asking, decision, input)
   if (decision.kind === 'read') return readObject(decision)
-  if (decision.kind === 'delete') return deleteObject(services, decision)
+  if (decision.kind === 'delete') return deleteObject(asking, decision)
   if (decision.kind === 'create' && input.kind === 'body') return createObject(services, asking, decision, input.body)
   if (decision.kind === 'update' && input.kind === 'body') {
     const write = operation === 'replace' ? replaceObject : updateObject
-    return write(services, asking, decision, input.body)
+    return write(asking, decision, input.body)
   }
   if (decision.kind === 'route') return handleRoute(services, asking, decision.fields)
   throw new Error(`no handler for ${operation} with ${decision.kind} and ${input.kind}`)

@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { v7 as uuidv7 } from 'uuid'
-import type { Proposal } from '../policy/decision.ts'
+import type { Proposal } from '../policy/permits.ts'
 import { type FieldFault, Problem } from '../problems/problem.ts'
 import type { Field, Json, Representation, Resource } from '../resources/resource.ts'
 

@@ -3,6 +3,7 @@ import type { Caller } from '../identity/caller.ts'
 import type { Endpoint, Method, Resource, Route } from '../resources/resource.ts'
 import type { Store } from '../store/contract.ts'
 import type { OwnerField } from './propose.ts'
+import type { Writes } from './writes.ts'
 
 /** Whether a part of the server can do its work: `degraded` answers, but not as well as it should. */
 export interface Check {
@@ -11,7 +12,7 @@ export interface Check {
 }
 
 export interface Services {
-  readonly store: Store
+  readonly store: Pick<Store, 'list'>
   readonly now: () => Date
   /** 32 bytes that seal the cursors of lists. */
   readonly cursorKey: Uint8Array
@@ -24,6 +25,7 @@ export interface Asking {
   readonly route: Route
   readonly endpoint: Endpoint
   readonly resource: Resource
+  readonly writes: Writes
   /** Undefined without credentials. */
   readonly caller: Caller | undefined
   /** The field that names an object's owner, where ownership.yaml relates one by the caller's id. */

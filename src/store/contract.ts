@@ -40,21 +40,45 @@ export interface ListQuery {
   readonly after?: string
 }
 
+/** What commits in the transaction of a write, or not at all. */
+export interface Alongside {
+  /** The decision record: one line of JSON, without its end. The outbox keeps it until it is in the log. */
+  readonly record?: string
+}
+
+/** Called inside the write's transaction, with the object as it is then (of a delete: none). What it throws undoes the write. */
+export type CommitWith<T> = (written: T) => Alongside
+
 export interface Store {
   get(resource: string, id: string): Promise<StoredObject | undefined>
   /** In the order of ids. */
   list(resource: string, query: ListQuery): Promise<readonly StoredObject[]>
   /** Durable when it returns. Throws UniqueTaken. */
-  create(permit: Permit<'create'>): Promise<StoredObject>
+  create(permit: Permit<'create'>, alongside?: CommitWith<StoredObject>): Promise<StoredObject>
   /** Durable when it returns. Throws UniqueTaken, or StaleObject when the stored version isn't the permit's. */
-  update(permit: Permit<'update'>): Promise<StoredObject>
+  update(permit: Permit<'update'>, alongside?: CommitWith<StoredObject>): Promise<StoredObject>
   /** Durable when it returns. Throws StaleObject when the stored version isn't the permit's. */
-  delete(permit: Permit<'delete'>): Promise<void>
+  delete(permit: Permit<'delete'>, alongside?: CommitWith<undefined>): Promise<void>
   /** 32 random bytes, made on first use, the same for every instance that shares the database. */
   secret(name: string): Promise<Uint8Array>
   /** Throws when the store can't answer. */
   ping(): Promise<void>
   close(): Promise<void>
+}
+
+/** A record that a write left, in the order of the commits. */
+export interface OutboxRecord {
+  /** Grows with every write; never used twice. */
+  readonly sequence: number
+  readonly record: string
+}
+
+/** The records of writes that aren't known to be in the decision log yet. */
+export interface Outbox {
+  /** At most `limit`, those of the lowest numbers. */
+  waiting(limit: number): Promise<readonly OutboxRecord[]>
+  /** Forgets all up to this number. */
+  shipped(sequence: number): Promise<void>
 }
 
 /** For set-up (demo data, tests, directory commands): writes that no request can reach, so they carry no permit. */

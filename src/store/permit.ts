@@ -1,8 +1,31 @@
 /**
  * The only value that a store's write methods accept. A permit holds the very object that was checked. Only
- * src/policy/decision.ts issues permits (test/architecture.test.ts), so a handler that doesn't ask can't compile.
+ * src/policy/permits.ts issues permits (test/architecture.test.ts), so a handler that doesn't ask can't compile.
  */
-import type { Document } from './contract.ts'
+import type { Json } from '../resources/resource.ts'
+import type { Condition, Document } from './contract.ts'
+
+type Values = Readonly<Record<string, Json>>
+
+/** What a decision looked at, so that it can be made again without the store. A field that an object lacks is null. */
+export interface Facts {
+  /** The caller's attributes that rules compare. */
+  readonly attributes?: Values
+  /** Of the object as it was stored: the fields that relations compare, and indexed ones. */
+  readonly object?: Values
+  /** The same of the object as the write would leave it. */
+  readonly proposed?: Values
+  /** Fields that the write would change. */
+  readonly changed?: readonly string[]
+  /** Fields that the body names. */
+  readonly named?: readonly string[]
+  /** Fields that a list is filtered and sorted by. */
+  readonly queried?: readonly string[]
+  /** Which objects a list may hold. */
+  readonly where?: Condition
+  /** Fields that a read shows; of a list, those that some row may show. */
+  readonly shown?: readonly string[]
+}
 
 /** What a decision rests on, for the decision record. */
 export interface Evidence {
@@ -11,6 +34,7 @@ export interface Evidence {
   /** Lines of policy.csv that matched. */
   readonly lines: readonly number[]
   readonly fieldsRefused: readonly string[]
+  readonly facts: Facts
 }
 
 export type PermitKind = 'create' | 'update' | 'delete'

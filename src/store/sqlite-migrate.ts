@@ -29,6 +29,7 @@ export async function migrate(db: Kysely<Tables>, plans: readonly TablePlan[]): 
   try {
     await checkLayout(db)
     await createMetaTables(db)
+    await createOutbox(db)
     for (const plan of plans) await migrateTable(db, plan)
     await sql`commit`.execute(db)
   } catch (error) {
@@ -71,6 +72,17 @@ async function createMetaTables(db: Kysely<Tables>): Promise<void> {
       .execute()
   await named('secrets', 'blob')
   await named('marks', 'text')
+}
+
+/** `autoincrement`: a number that was used is never used again, also when its row is gone. */
+async function createOutbox(db: Kysely<Tables>): Promise<void> {
+  await db.schema
+    .createTable('outbox')
+    .ifNotExists()
+    .addColumn('sequence', 'integer', (column) => column.primaryKey().autoIncrement())
+    .addColumn('record', 'text', (column) => column.notNull())
+    .modifyEnd(sql`strict`)
+    .execute()
 }
 
 async function migrateTable(db: Kysely<Tables>, plan: TablePlan): Promise<void> {

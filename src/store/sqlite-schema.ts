@@ -1,5 +1,5 @@
 /** What the tables of the SQLite engine are called and made of: one a resource, with a column for each indexed field. */
-import { type RawBuilder, sql } from 'kysely'
+import { type Generated, type RawBuilder, sql } from 'kysely'
 import type { Field, Resource } from '../resources/resource.ts'
 import { SERVER_FIELDS } from './condition.ts'
 
@@ -19,6 +19,7 @@ export interface Tables {
   [objects: ObjectTableName]: ObjectRow
   secrets: { name: string; value: Uint8Array }
   marks: { name: string; value: string }
+  outbox: { sequence: Generated<number>; record: string }
 }
 
 /** Where the fields are that aren't in the document. */

@@ -1,11 +1,12 @@
-/** The contract's Store on SQLite: each call is one statement, which is its own transaction, durable when it returns. */
+/** The contract's Store on SQLite: each write is one transaction, with what commits alongside; durable when it returns. */
 import { randomBytes } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
-import { type ListQuery, StaleObject, type Store, type StoredObject } from './contract.ts'
-import { renewStatistics } from './node-sqlite.ts'
+import { type CommitWith, type ListQuery, StaleObject, type Store, type StoredObject } from './contract.ts'
+import { inTransaction, renewStatistics } from './node-sqlite.ts'
 import type { Permit } from './permit.ts'
 import { answering } from './sqlite-errors.ts'
 import type { NamedValues } from './sqlite-meta.ts'
+import type { SqliteOutbox } from './sqlite-outbox.ts'
 import type { ObjectTable } from './sqlite-table.ts'
 
 /** What the engine's faces work on. */
@@ -14,6 +15,7 @@ export interface Engine {
   /** By the resource's name. */
   readonly tables: ReadonlyMap<string, ObjectTable>
   readonly values: NamedValues
+  readonly outbox: SqliteOutbox
   readonly now: () => Date
 }
 
@@ -47,26 +49,27 @@ export class SqliteStore implements Store {
     return answering(() => table.list(query))
   }
 
-  async create(permit: Permit<'create'>): Promise<StoredObject> {
+  async create(permit: Permit<'create'>, alongside?: CommitWith<StoredObject>): Promise<StoredObject> {
     const table = tableOf(this.#engine, permit.resource)
-    const created = answering(() => table.insert(permit.id, this.#time(), permit.document))
-    this.#countWrite()
-    return created
+    return this.#write(() => table.insert(permit.id, this.#time(), permit.document), alongside)
   }
 
-  async update(permit: Permit<'update'>): Promise<StoredObject> {
+  async update(permit: Permit<'update'>, alongside?: CommitWith<StoredObject>): Promise<StoredObject> {
     const { resource, id, version, document } = permit
     const table = tableOf(this.#engine, resource)
-    const updated = answering(() => table.update({ id, version, updatedAt: this.#time(), document }))
-    if (!updated) throw new StaleObject()
-    this.#countWrite()
-    return updated
+    return this.#write(() => {
+      const updated = table.update({ id, version, updatedAt: this.#time(), document })
+      if (!updated) throw new StaleObject()
+      return updated
+    }, alongside)
   }
 
-  async delete(permit: Permit<'delete'>): Promise<void> {
+  async delete(permit: Permit<'delete'>, alongside?: CommitWith<undefined>): Promise<void> {
     const table = tableOf(this.#engine, permit.resource)
-    if (!answering(() => table.delete(permit.id, permit.version))) throw new StaleObject()
-    this.#countWrite()
+    this.#write(() => {
+      if (!table.delete(permit.id, permit.version)) throw new StaleObject()
+      return undefined
+    }, alongside)
   }
 
   async secret(name: string): Promise<Uint8Array> {
@@ -81,6 +84,38 @@ export class SqliteStore implements Store {
   async close(): Promise<void> {
     const { database } = this.#engine
     if (database.isOpen) answering(() => database.close())
+  }
+
+  #write<T>(change: () => T, alongside: CommitWith<T> | undefined): T {
+    const written = alongside ? this.#writeWith(change, alongside) : answering(change)
+    this.#countWrite()
+    return written
+  }
+
+  #writeWith<T>(change: () => T, alongside: CommitWith<T>): T {
+    const { database, outbox } = this.#engine
+    const faults: unknown[] = []
+    const accompany = (written: T) => {
+      try {
+        return alongside(written)
+      } catch (error) {
+        faults.push(error)
+        throw error
+      }
+    }
+    try {
+      return answering(() =>
+        inTransaction(database, () => {
+          const written = change()
+          const { record } = accompany(written)
+          if (record !== undefined) outbox.add(record)
+          return written
+        }),
+      )
+    } catch (error) {
+      // It wasn't the store that failed.
+      throw faults.length > 0 ? faults[0] : error
+    }
   }
 
   #time(): string {

@@ -1,11 +1,12 @@
 /** The embedded engine: one SQLite file (or memory) behind the contract of contract.ts. */
 import { Kysely, SqliteDialect } from 'kysely'
 import type { Resources } from '../resources/resource.ts'
-import { type Seeding, type Store, StoreUnavailable } from './contract.ts'
+import { type Outbox, type Seeding, type Store, StoreUnavailable } from './contract.ts'
 import { asKyselyDatabase, openDatabase, renewStatistics } from './node-sqlite.ts'
 import { answering } from './sqlite-errors.ts'
 import { NamedValues } from './sqlite-meta.ts'
 import { answeringColumns, migrate, UnfitDatabase } from './sqlite-migrate.ts'
+import { SqliteOutbox } from './sqlite-outbox.ts'
 import { planTable, type TablePlan, type Tables } from './sqlite-schema.ts'
 import { SqliteSeeding } from './sqlite-seeding.ts'
 import { type Engine, SqliteStore } from './sqlite-store.ts'
@@ -24,7 +25,7 @@ interface SqliteOptions {
  * Brings the file to what the resources declare. Throws StoreUnavailable when it can't be opened, and UnfitDatabase when
  * what it holds doesn't fit (a field newly unique whose values aren't; a file of a later version).
  */
-export async function openSqlite(options: SqliteOptions): Promise<{ store: Store; seeding: Seeding }> {
+export async function openSqlite(options: SqliteOptions): Promise<{ store: Store; seeding: Seeding; outbox: Outbox }> {
   const plans = planTables(options)
   const database = answering(() => openDatabase(options.file))
   try {
@@ -35,8 +36,9 @@ export async function openSqlite(options: SqliteOptions): Promise<{ store: Store
     for (const plan of plans) {
       tables.set(plan.resource, new ObjectTable(db, database, plan, await answeringColumns(db, plan)))
     }
-    const engine: Engine = { database, tables, values: new NamedValues(db, database), now: options.now }
-    return { store: new SqliteStore(engine), seeding: new SqliteSeeding(engine) }
+    const outbox = new SqliteOutbox(db, database)
+    const engine: Engine = { database, tables, values: new NamedValues(db, database), outbox, now: options.now }
+    return { store: new SqliteStore(engine), seeding: new SqliteSeeding(engine), outbox }
   } catch (error) {
     database.close()
     throw error instanceof UnfitDatabase ? error : new StoreUnavailable(error)

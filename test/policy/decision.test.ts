@@ -1,6 +1,7 @@
 /** Decisions that are easily made wrongly, one by one. The random tests of permits.test.ts hold the rest. */
 import { expect } from 'chai'
-import { Denied, decideCreate, decideDelete, decideRead, decideUpdate, type Ground } from '../../src/policy/decision.ts'
+import { decideCreate, decideDelete, decideRead, decideUpdate } from '../../src/policy/decision.ts'
+import { Denied, type Ground } from '../../src/policy/ground.ts'
 import { DOCS } from './fixture.ts'
 import { groundOf, snapshotOf, storedOf } from './product.ts'
 import { filesOf } from './render.ts'

@@ -1,7 +1,8 @@
 /** Permits: a write is granted, or refused with the same fields, as the oracle says; and the permit holds what was checked. */
 import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
-import { Denied, decideCreate, decideDelete, decideUpdate, type Ground } from '../../src/policy/decision.ts'
+import { decideCreate, decideDelete, decideUpdate } from '../../src/policy/decision.ts'
+import { Denied, type Ground } from '../../src/policy/ground.ts'
 import type { Permit, PermitKind } from '../../src/store/permit.ts'
 import { randomCaller, randomObject } from './arbitrary.ts'
 import { generousPolicy, type WrittenPolicy } from './arbitrary-policy.ts'

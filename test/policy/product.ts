@@ -1,6 +1,6 @@
 /** The product's answers to the questions that the oracle answers, for comparing them. */
 import type { Caller } from '../../src/identity/caller.ts'
-import type { Ground } from '../../src/policy/decision.ts'
+import type { Ground } from '../../src/policy/ground.ts'
 import type { AttributeOf } from '../../src/policy/ownership.ts'
 import type { Page } from '../../src/policy/page.ts'
 import { parsePolicy } from '../../src/policy/parse-policy.ts'
@@ -49,6 +49,7 @@ export async function groundOf(
     page: await pageOf(snapshot, caller, resource, action),
     readPage: await pageOf(snapshot, caller, resource, 'read'),
     view: undefined,
+    recorded: snapshot.recordedFieldsOf(resource.name),
   }
 }
 

@@ -2,7 +2,6 @@
 import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
 import {
-  Denied,
   decideCreate,
   decideDelete,
   decideList,
@@ -10,8 +9,8 @@ import {
   decideRole,
   decideRoute,
   decideUpdate,
-  type Ground,
 } from '../../src/policy/decision.ts'
+import { Denied, type Ground } from '../../src/policy/ground.ts'
 import { randomCaller, randomObject } from './arbitrary.ts'
 import { generousPolicy, type WrittenPolicy } from './arbitrary-policy.ts'
 import { DOCS } from './fixture.ts'

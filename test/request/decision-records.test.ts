@@ -42,7 +42,19 @@ describe('a decision record', () => {
     expect(found.requestId).to.match(/^[0-9a-f-]{36}$/)
     expect(found.microseconds).to.be.a('number').greaterThan(0)
     expect(found).to.have.all.keys(
-      ...[...ALWAYS, ...ENDS, 'route', 'resource', 'action', 'objectId', 'subject', 'roles', 'relations', 'rules'],
+      ...[
+        ...ALWAYS,
+        ...ENDS,
+        'route',
+        'resource',
+        'action',
+        'objectId',
+        'subject',
+        'roles',
+        'relations',
+        'rules',
+        'facts',
+      ],
     )
   })
 

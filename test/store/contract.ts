@@ -3,6 +3,7 @@ import { describeConditions, describeRandomConditions } from './contract-conditi
 import { describeClosed, describeInstances, describeMeta } from './contract-instances.ts'
 import { describeLists } from './contract-lists.ts'
 import { describeObjects } from './contract-objects.ts'
+import { describeOutbox } from './contract-outbox.ts'
 import { describeUniqueFields } from './contract-unique.ts'
 import { Clock, type TestDatabase, type TestEngine } from './engine.ts'
 import { RESOURCES } from './fixture.ts'
@@ -20,6 +21,7 @@ export function storeContract(engine: TestEngine): void {
 
     describeObjects(open, () => clock)
     describeUniqueFields(open)
+    describeOutbox(open)
     describeLists(open)
     describeConditions(open)
     describeRandomConditions(engine)

@@ -1,6 +1,6 @@
 /** A resource with a field of every kind, and the permits and objects of tests. */
 import type { Field, FieldType, Resource, Resources } from '../../src/resources/resource.ts'
-import type { Document, Seeding, Store } from '../../src/store/contract.ts'
+import type { Document, Outbox, Seeding, Store } from '../../src/store/contract.ts'
 import { issuePermit } from '../../src/store/permit.ts'
 
 /** A property name may be anything; this one has what SQL, JSON paths and Kysely treat in a special way. */
@@ -39,7 +39,7 @@ const THINGS = resource('things', [
 ])
 
 /** These permits were issued by no decision. */
-const NONE = { relations: [], lines: [], fieldsRefused: [] }
+const NONE = { relations: [], lines: [], fieldsRefused: [], facts: {} }
 
 /** Differs from `things` by a capital: an engine whose names ignore case must keep them apart. */
 const OTHER_THINGS = resource('Things', [...SERVER, field('ownerId', 'string')])
@@ -51,6 +51,7 @@ export const RESOURCES = resourcesOf(THINGS, OTHER_THINGS, SYSTEM)
 export interface Opened {
   readonly store: Store
   readonly seeding: Seeding
+  readonly outbox: Outbox
 }
 
 export const creation = (id: string, document: Document, name = 'things') =>

@@ -44,7 +44,13 @@ describe('the database file', () => {
       .prepare("select name, strict from pragma_table_list where schema = 'main' and type = 'table'")
       .all()
     const own = tables.filter(({ name }) => !String(name).startsWith('sqlite_'))
-    expect(own.map(({ name }) => name)).to.have.members(['objects_things', 'objects_^Things', 'secrets', 'marks'])
+    expect(own.map(({ name }) => name)).to.have.members([
+      'objects_things',
+      'objects_^Things',
+      'secrets',
+      'marks',
+      'outbox',
+    ])
     expect(own.every(({ strict }) => strict === 1)).to.equal(true)
   })
 
