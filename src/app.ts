@@ -65,8 +65,9 @@ export async function startApp({ config, verifier, log, now = () => new Date(), 
     closing.push(() => limiter.close())
 
     let draining = false
-    // Made here, because a GET that made it would change the store.
+    // Made here, because a GET that made them would change the store.
     const cursorKey = await store.secret('cursor')
+    const tagKey = await store.secret('tag')
     const checks = () => checkParts({ store, policy, limiter, draining: () => draining })
     const koa = new Koa()
     koa.on('error', (error) => log.error({ err: error }, 'response failed'))
@@ -74,7 +75,7 @@ export async function startApp({ config, verifier, log, now = () => new Date(), 
       createPipeline({
         gate: { resources, store, now: () => now().getTime() },
         store,
-        services: { store, now, checks, cursorKey },
+        services: { store, now, checks, cursorKey, tagKey },
         policy: () => policy.active,
         verifier,
         rateLimiter: createRateLimiter(limiter),

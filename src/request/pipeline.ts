@@ -98,20 +98,20 @@ interface Answerable {
 async function decideAndHandle(parts: Parts, answerable: Answerable): Promise<Outcome> {
   const { policy, ctx, exchange, asked } = answerable
   const { match } = asked
-  const asking = askingOf(parts, answerable)
   let input: Input | undefined
   for (let attempt = 1; ; attempt++) {
     exchange.decision = await authorize(parts.gate, policy, asked)
     input ??= await validate(ctx, { match, limits: policy.snapshot.limits }, exchange.decision)
     try {
-      return await handle(parts.services, asking, exchange.decision, input)
+      return await handle(parts.services, askingOf(parts, answerable, input), exchange.decision, input)
     } catch (error) {
       if (!(error instanceof StaleObject) || attempt === ATTEMPTS) throw error
     }
   }
 }
 
-function askingOf({ gate, store }: Parts, { policy, ctx, asked: { match, caller } }: Answerable): Asking {
+function askingOf({ gate, store }: Parts, { policy, ctx, asked }: Answerable, { preconditions }: Input): Asking {
+  const { match, caller } = asked
   const { route, endpoint, target } = match
   const resource = gate.resources.byName.get(route.resource)
   if (!resource) throw new Error(`no schema declares ${route.resource}`)
@@ -129,6 +129,7 @@ function askingOf({ gate, store }: Parts, { policy, ctx, asked: { match, caller 
     query: target.query,
     // The record joins the transaction when there is a log to ship it to.
     writes: createWrites(store, () => ({})),
+    preconditions,
   }
 }
 

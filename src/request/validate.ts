@@ -3,17 +3,29 @@ import type { Context } from 'koa'
 import type { Decision } from '../policy/decision.ts'
 import type { Limits } from '../policy/policy.ts'
 import { Problem } from '../problems/problem.ts'
-import type { Input } from '../routes/handle.ts'
+import type { Content, Input } from '../routes/handle.ts'
 import type { RouteMatch } from './match-route.ts'
 import { readBody } from './read-body.ts'
+import { readPreconditions } from './read-preconditions.ts'
+import { refuseUnacceptable } from './refuse-unacceptable.ts'
 import { decode } from './request-target.ts'
 
-/** Throws Problem invalid-query, or what read-body throws. */
-export async function validate(
-  ctx: Context,
-  { match, limits }: { readonly match: RouteMatch; readonly limits: Limits },
-  decision: Decision,
-): Promise<Input> {
+interface Frame {
+  readonly match: RouteMatch
+  readonly limits: Limits
+}
+
+/** Throws Problem not-acceptable, invalid-query, what read-body throws, or invalid-precondition, in this order. */
+export async function validate(ctx: Context, frame: Frame, decision: Decision): Promise<Input> {
+  const { route, endpoint } = frame.match
+  if (!route.redirect) refuseUnacceptable(ctx, endpoint.operation)
+  const content = await readContent(ctx, frame, decision)
+  // RFC 9110 section 13.2.1: a precondition is about a representation, not about what leads to one.
+  if (decision.kind === 'route' || decision.kind === 'list') return { ...content, preconditions: {} }
+  return { ...content, preconditions: readPreconditions(ctx.req) }
+}
+
+async function readContent(ctx: Context, { match, limits }: Frame, decision: Decision): Promise<Content> {
   // The query is for the path that the redirect leads to.
   if (match.route.redirect) return { kind: 'nothing' }
   const parameters = readQuery(match.target.query)
@@ -51,7 +63,7 @@ function refuseUnknown(parameters: ReadonlyMap<string, string>, known: readonly 
   }
 }
 
-function readPage(parameters: ReadonlyMap<string, string>, { page }: Limits): Input {
+function readPage(parameters: ReadonlyMap<string, string>, { page }: Limits): Content {
   refuseUnknown(parameters, ['limit', 'cursor'])
   const text = parameters.get('limit') ?? String(page.default)
   const limit = /^[1-9]\d{0,5}$/.test(text) ? Number(text) : Number.NaN

@@ -5,6 +5,7 @@ import { createObject } from './create-object.ts'
 import { deleteObject } from './delete-object.ts'
 import { listObjects } from './list-objects.ts'
 import type { Outcome } from './outcome.ts'
+import type { Preconditions } from './preconditions.ts'
 import { readObject } from './read-object.ts'
 import { redirect } from './redirect.ts'
 import { reportHealth } from './report-health.ts'
@@ -12,21 +13,24 @@ import type { Asking, Services } from './services.ts'
 import { showOptions } from './show-options.ts'
 import { replaceObject, updateObject } from './write-object.ts'
 
-export type Input =
+/** What a request brings along, by what its operation takes. */
+export type Content =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'page'; readonly limit: number; readonly cursor: string | undefined }
   | { readonly kind: 'body'; readonly body: Readonly<Record<string, Json>> }
+
+export type Input = Content & { readonly preconditions: Preconditions }
 
 /** Throws what the store throws, Denied, and Problem. */
 export async function handle(services: Services, asking: Asking, decision: Decision, input: Input): Promise<Outcome> {
   const { operation } = asking.endpoint
   if (decision.kind === 'list' && input.kind === 'page') return listObjects(services, asking, decision, input)
-  if (decision.kind === 'read') return readObject(decision)
-  if (decision.kind === 'delete') return deleteObject(asking, decision)
+  if (decision.kind === 'read') return readObject(services, asking, decision)
+  if (decision.kind === 'delete') return deleteObject(services, asking, decision)
   if (decision.kind === 'create' && input.kind === 'body') return createObject(services, asking, decision, input.body)
   if (decision.kind === 'update' && input.kind === 'body') {
     const write = operation === 'replace' ? replaceObject : updateObject
-    return write(asking, decision, input.body)
+    return write(services, asking, decision, input.body)
   }
   if (decision.kind === 'route') return handleRoute(services, asking, decision.fields)
   throw new Error(`no handler for ${operation} with ${decision.kind} and ${input.kind}`)

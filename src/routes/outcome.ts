@@ -3,7 +3,7 @@ import type { Json } from '../resources/resource.ts'
 import type { Evidence } from '../store/permit.ts'
 
 export interface Outcome {
-  readonly status: 200 | 201 | 204 | 301 | 302 | 307 | 308
+  readonly status: 200 | 201 | 204 | 301 | 302 | 304 | 307 | 308
   readonly headers: Readonly<Record<string, string>>
   /** Undefined for an answer without a body. */
   readonly body: Json | undefined

@@ -2,6 +2,7 @@
 import type { Caller } from '../identity/caller.ts'
 import type { Endpoint, Method, Resource, Route } from '../resources/resource.ts'
 import type { Store } from '../store/contract.ts'
+import type { Preconditions } from './preconditions.ts'
 import type { OwnerField } from './propose.ts'
 import type { Writes } from './writes.ts'
 
@@ -16,6 +17,8 @@ export interface Services {
   readonly now: () => Date
   /** 32 bytes that seal the cursors of lists. */
   readonly cursorKey: Uint8Array
+  /** 32 bytes that entity tags are made with. */
+  readonly tagKey: Uint8Array
   /** Each part of the server by name, asked afresh. */
   readonly checks: () => Promise<Readonly<Record<string, Check>>>
 }
@@ -33,4 +36,5 @@ export interface Asking {
   /** The path's `{id}`, as sent. */
   readonly path: string
   readonly query: string
+  readonly preconditions: Preconditions
 }

@@ -3,37 +3,56 @@ import type { UpdateDecision } from '../policy/decision.ts'
 import type { Proposal } from '../policy/permits.ts'
 import type { Json } from '../resources/resource.ts'
 import { represent } from '../store/contract.ts'
+import { entityTag } from './entity-tag.ts'
 import type { Outcome } from './outcome.ts'
+import { refuseUnmet } from './preconditions.ts'
 import { proposeReplacement, proposeUpdate } from './propose.ts'
-import type { Asking } from './services.ts'
-import type { Writes } from './writes.ts'
+import type { Asking, Services } from './services.ts'
 
 type Body = Readonly<Record<string, Json>>
 
 export async function replaceObject(
-  { resource, owner, writes }: Asking,
+  services: Services,
+  asking: Asking,
   decision: UpdateDecision,
   body: Body,
 ): Promise<Outcome> {
+  const { resource, owner } = asking
+  const { object, writable } = decision
   decision.refuseHidden(Object.keys(body))
-  const before = represent(decision.object)
-  return write(writes, decision, proposeReplacement(resource, body, { before, writable: decision.writable, owner }))
+  const proposal = proposeReplacement(resource, body, { before: represent(object), writable, owner })
+  return write(services, asking, decision, proposal)
 }
 
 export async function updateObject(
-  { resource, writes }: Asking,
+  services: Services,
+  asking: Asking,
   decision: UpdateDecision,
   body: Body,
 ): Promise<Outcome> {
   decision.refuseHidden(Object.keys(body))
-  return write(writes, decision, proposeUpdate(resource, body, represent(decision.object)))
+  return write(services, asking, decision, proposeUpdate(asking.resource, body, represent(decision.object)))
 }
 
-function write(writes: Writes, decision: UpdateDecision, proposal: Proposal): Promise<Outcome> {
+/**
+ * The permit carries the version that the preconditions were held against, and the store writes over no other: so they
+ * hold in the very statement that writes.
+ */
+async function write(
+  services: Services,
+  asking: Asking,
+  decision: UpdateDecision,
+  proposal: Proposal,
+): Promise<Outcome> {
+  const resource = asking.resource.name
   const permit = decision.permit(proposal)
-  return writes.update(permit, (updated) => {
-    const shown = decision.show(updated)
-    const empty = Object.keys(shown).length === 0
-    return { status: empty ? 204 : 200, headers: {}, body: empty ? undefined : shown, evidence: permit.evidence }
+  refuseUnmet(services, asking, { resource, object: decision.object })
+  const { evidence } = permit
+  return asking.writes.update(permit, (object) => {
+    const shown = decision.show(object)
+    if (Object.keys(shown).length === 0) return { status: 204, headers: {}, body: undefined, evidence }
+    // The body is the representation that the tag is of, whatever the client had sent (RFC 9110 section 8.7).
+    const headers = { ETag: entityTag(services.tagKey, { resource, object }, shown), 'Content-Location': asking.path }
+    return { status: 200, headers, body: shown, evidence }
   })
 }

@@ -74,6 +74,12 @@ const FAULTS: readonly Fault[] = [
     commit: (asking) => ({ ...asking, path: '/api/users/bob' }),
   },
   {
+    name: 'nothing that the client would accept',
+    status: 406,
+    code: 'not-acceptable',
+    commit: (asking) => ({ ...asking, headers: { ...asking.headers, accept: 'text/html' } }),
+  },
+  {
     name: 'an unsupported media type',
     status: 415,
     code: 'unsupported-media-type',
@@ -96,6 +102,12 @@ const FAULTS: readonly Fault[] = [
     status: 403,
     code: 'field-forbidden',
     commit: (asking) => ({ ...asking, body: { ...asking.body, roles: ['admin'] } }),
+  },
+  {
+    name: 'a state that the client does not know',
+    status: 412,
+    code: 'precondition-failed',
+    commit: (asking) => ({ ...asking, headers: { ...asking.headers, 'if-match': '"x"' } }),
   },
   {
     name: 'a unique value that is taken',
