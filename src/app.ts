@@ -13,6 +13,7 @@ import type { Limiter } from './limits/limiter.ts'
 import { LivePolicy, type PolicyEvent } from './policy/live-policy.ts'
 import { watchPolicy } from './policy/watch-policy.ts'
 import { createClientAddress } from './request/client-address.ts'
+import { createCors } from './request/cors.ts'
 import { createHttpServer, type ServerTimeouts } from './request/http-server.ts'
 import { createRateLimiter } from './request/limit-rate.ts'
 import { createRouteMatcher } from './request/match-route.ts'
@@ -81,6 +82,7 @@ export async function startApp({ config, verifier, log, now = () => new Date(), 
         rateLimiter: createRateLimiter(limiter),
         matchRoute: createRouteMatcher(resources.routes),
         clientAddress: createClientAddress(config.trustProxy),
+        cors: createCors(config.cors),
         log,
         metrics,
         draining: () => draining,

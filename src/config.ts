@@ -24,6 +24,8 @@ export interface Config {
   readonly limitInstances: number
   /** CIDRs of proxies whose X-Forwarded-For counts. */
   readonly trustProxy: readonly string[]
+  /** Which pages of browsers may use this server; no origins for none. */
+  readonly cors: { readonly origins: readonly string[]; readonly maxAgeSeconds: number }
   readonly tokens: {
     readonly keys: KeySource
     readonly issuer: string
@@ -71,6 +73,10 @@ export function readConfig(environment: Environment, flags: Flags = {}): Config 
     redisUrl: redisUrl(env('REDIS_URL')),
     limitInstances: wholeNumber('LIMIT_INSTANCES', env('LIMIT_INSTANCES') ?? '1', { min: 1, max: 10_000 }),
     trustProxy: list(env('TRUST_PROXY')).map(cidr),
+    cors: Object.freeze({
+      origins: origins(list(env('CORS_ORIGINS'))),
+      maxAgeSeconds: wholeNumber('CORS_MAX_AGE', env('CORS_MAX_AGE') ?? '600', { min: 0, max: 86_400 }),
+    }),
     tokens: Object.freeze({
       keys: keySource(env('JWT_JWKS_URL'), env('JWT_PUBLIC_KEY')),
       issuer: env('JWT_ISSUER') ?? 'sallyport',
@@ -119,6 +125,23 @@ function cidr(value: string): string {
   if (/\/0+$/.test(value)) throw new ConfigError(`TRUST_PROXY has ${quote(value)}, which would believe everybody`)
   if (ipaddr.isValid(value) || ipaddr.isValidCIDR(value)) return value
   throw new ConfigError(`TRUST_PROXY has ${quote(value)}; it must be addresses or CIDRs, separated by commas`)
+}
+
+/** Browsers send an origin in one form, so another form would never fit (RFC 6454 section 6.2). `null` is anybody. */
+function origins(values: readonly string[]): readonly string[] {
+  if (values.length > 1 && values.includes('*')) {
+    throw new ConfigError('CORS_ORIGINS has * among others; it must stand alone, for every page, or be left out')
+  }
+  const wrong = values.find((value) => value !== '*' && !isOrigin(value))
+  if (wrong === undefined) return Object.freeze(values)
+  throw new ConfigError(
+    `CORS_ORIGINS has ${quote(wrong)}; it must be origins like https://app.example.com, separated by commas`,
+  )
+}
+
+function isOrigin(value: string): boolean {
+  // A pattern would look as if it fitted.
+  return /^https?:[^*]+$/.test(value) && URL.canParse(value) && new URL(value).origin === value
 }
 
 function keySource(jwksUrl: string | undefined, publicKey: string | undefined): KeySource {

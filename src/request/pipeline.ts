@@ -14,6 +14,7 @@ import { StaleObject, type Store } from '../store/contract.ts'
 import { authorize, type Gate } from './authorize.ts'
 import type { ClientAddress } from './client-address.ts'
 import { createWrites } from './commit.ts'
+import type { Cors } from './cors.ts'
 import { findMalformed } from './find-malformed.ts'
 import type { RateLimiter } from './limit-rate.ts'
 import type { RouteMatcher } from './match-route.ts'
@@ -35,6 +36,7 @@ export interface Parts {
   readonly rateLimiter: RateLimiter
   readonly matchRoute: RouteMatcher
   readonly clientAddress: ClientAddress
+  readonly cors: Cors
   readonly log: Logger
   readonly metrics: Metrics
   readonly draining: () => boolean
@@ -53,10 +55,12 @@ export function createPipeline(parts: Parts): Middleware {
       revision: policy.revision,
     }
     ctx.set({ 'Policy-Revision': policy.revision, Vary: 'Authorization, Accept', 'Cache-Control': 'private, no-cache' })
+    parts.cors.share(ctx)
     try {
       exchange.time = new Date(parts.gate.now()).toISOString()
       exchange.outcome = await answer(parts, policy, ctx, exchange)
       presentOutcome(ctx, exchange.outcome)
+      parts.cors.answerPreflight(ctx)
     } catch (error) {
       const { authentication } = exchange
       exchange.problem = problemOf(error, authentication?.kind === 'caller' ? authentication.caller : undefined)

@@ -1,0 +1,77 @@
+/**
+ * What pages of other origins may do with this server in a browser (the CORS protocol of the Fetch standard, section
+ * 3.3). It opens nothing: preflights and requests pass every stage like any other, and credentials are never ambient.
+ */
+import type { Context } from 'koa'
+
+export interface CorsOptions {
+  /** Serialized origins, compared as they are; `*` alone for every page; none turns it off. */
+  readonly origins: readonly string[]
+  /** How long a browser may keep the answer to a preflight. */
+  readonly maxAgeSeconds: number
+}
+
+export interface Cors {
+  /** For every answer, before its stages run: problems carry it too. */
+  readonly share: (ctx: Context) => void
+  /** For what OPTIONS has answered: a preflight is told what the route accepts. */
+  readonly answerPreflight: (ctx: Context) => void
+}
+
+/** What a client can need of an answer, and a browser would hide (Fetch, "CORS-safelisted response-header name"). */
+const EXPOSED = [
+  'Accept',
+  'Accept-Patch',
+  'Allow',
+  'Content-Location',
+  'Deprecation',
+  'ETag',
+  'Idempotency-Replayed',
+  'Link',
+  'Location',
+  'Policy-Revision',
+  'RateLimit',
+  'RateLimit-Policy',
+  'Retry-After',
+  'Sunset',
+  'WWW-Authenticate',
+].join(', ')
+
+/** What a request can say beyond the safelisted headers: named one by one, because `*` leaves Authorization out. */
+const REQUEST_HEADERS = [
+  'Accept',
+  'Authorization',
+  'Content-Type',
+  'Idempotency-Key',
+  'If-Match',
+  'If-None-Match',
+].join(', ')
+
+export function createCors({ origins, maxAgeSeconds }: CorsOptions): Cors {
+  const everyone = origins.includes('*')
+  const known: ReadonlySet<string> = new Set(origins)
+  const allowedOrigin = ({ req }: Context): string | undefined => {
+    const { origin } = req.headers
+    if (origin === undefined) return undefined
+    if (everyone) return '*'
+    return known.has(origin) ? origin : undefined
+  }
+  const share = (ctx: Context) => {
+    // Also when there is no Origin, or a shared cache would give one page's answer to another.
+    if (known.size > 0 && !everyone) ctx.vary('Origin')
+    const allowed = allowedOrigin(ctx)
+    if (allowed === undefined) return
+    ctx.set({ 'Access-Control-Allow-Origin': allowed, 'Access-Control-Expose-Headers': EXPOSED })
+  }
+  const answerPreflight = (ctx: Context) => {
+    const { method, status } = ctx
+    if (method !== 'OPTIONS' || status !== 204 || allowedOrigin(ctx) === undefined) return
+    if (ctx.req.headers['access-control-request-method'] === undefined) return
+    ctx.set({
+      'Access-Control-Allow-Methods': ctx.response.get('Allow'),
+      'Access-Control-Allow-Headers': REQUEST_HEADERS,
+      'Access-Control-Max-Age': String(maxAgeSeconds),
+    })
+  }
+  return { share, answerPreflight }
+}
