@@ -6,6 +6,10 @@ import type { AddressInfo } from 'node:net'
 import Koa from 'koa'
 import type { Logger } from 'pino'
 import { type Config, ConfigError } from './config.ts'
+import { type DecisionLog, openDecisionLog } from './decision-log/decision-log.ts'
+import { LogFile, type LogFileOptions } from './decision-log/log-file.ts'
+import { bestEffortRecorder, requiredRecorder } from './decision-log/recorder.ts'
+import { standardOutput } from './decision-log/standard-output.ts'
 import { claimForDemo, claimForProduction } from './demo/seed-demo.ts'
 import type { TokenVerifier } from './identity/caller.ts'
 import { createLimiter } from './limits/create-limiter.ts'
@@ -22,7 +26,7 @@ import { createPipeline } from './request/pipeline.ts'
 import { loadResources } from './resources/load-resources.ts'
 import type { Resources } from './resources/resource.ts'
 import type { Check } from './routes/services.ts'
-import { type Seeding, type Store, StoreUnavailable } from './store/contract.ts'
+import { type Outbox, type Seeding, type Store, StoreUnavailable } from './store/contract.ts'
 import { openSqlite } from './store/sqlite.ts'
 
 export interface App {
@@ -32,7 +36,9 @@ export interface App {
   readonly resources: Resources
   readonly store: Store
   readonly seeding: Seeding
+  readonly outbox: Outbox
   readonly policy: LivePolicy
+  readonly decisionLog: DecisionLog
   /** Lets requests in flight end (for at most ten seconds), refuses new ones, and closes every part. */
   drain(): Promise<void>
 }
@@ -59,9 +65,11 @@ export async function startApp({ config, verifier, log, now = () => new Date(), 
     const policy = await LivePolicy.open(config.policies, resources, (event) => tellPolicy(event, log, metrics))
     metrics.policyActivated(policy.active.revision)
     closing.push(await watchPolicy(policy))
-    const { store, seeding } = await openStore(config, resources, policy, now)
+    const { store, seeding, outbox } = await openStore(config, resources, policy, now)
     closing.push(() => store.close())
     await (config.demo ? claimForDemo(seeding, resources) : claimForProduction(seeding))
+    const decisionLog = await openLog(config, outbox, log, metrics)
+    closing.push(() => decisionLog.close())
     const limiter = await openLimiter(config, log, metrics)
     closing.push(() => limiter.close())
 
@@ -69,7 +77,7 @@ export async function startApp({ config, verifier, log, now = () => new Date(), 
     // Made here, because a GET that made them would change the store.
     const cursorKey = await store.secret('cursor')
     const tagKey = await store.secret('tag')
-    const checks = () => checkParts({ store, policy, limiter, draining: () => draining })
+    const checks = () => checkParts({ store, policy, limiter, decisionLog, draining: () => draining })
     const koa = new Koa()
     koa.on('error', (error) => log.error({ err: error }, 'response failed'))
     koa.use(
@@ -83,6 +91,7 @@ export async function startApp({ config, verifier, log, now = () => new Date(), 
         matchRoute: createRouteMatcher(resources.routes),
         clientAddress: createClientAddress(config.trustProxy),
         cors: createCors(config.cors),
+        recorder: (config.decisionLog.required ? requiredRecorder : bestEffortRecorder)(decisionLog),
         log,
         metrics,
         draining: () => draining,
@@ -103,7 +112,7 @@ export async function startApp({ config, verifier, log, now = () => new Date(), 
       await Promise.race([closeServer(server), after(DRAIN_MS)])
       await close()
     }
-    return { url, adminUrl, resources, store, seeding, policy, drain }
+    return { url, adminUrl, resources, store, seeding, outbox, policy, decisionLog, drain }
   } catch (error) {
     await close()
     throw error
@@ -125,7 +134,7 @@ async function openStore(
   resources: Resources,
   policy: LivePolicy,
   now: () => Date,
-): Promise<{ store: Store; seeding: Seeding }> {
+): ReturnType<typeof openSqlite> {
   const { dataDirectory, databaseFile } = config
   await mkdir(dataDirectory, { recursive: true, mode: 0o700 })
   try {
@@ -149,6 +158,29 @@ function comparedFields({ byName }: Resources, { active }: LivePolicy): Readonly
   )
 }
 
+function openLog(
+  { decisionLog: { file, maxBytes, keep } }: Config,
+  outbox: Outbox,
+  log: Logger,
+  metrics: Metrics,
+): Promise<DecisionLog> {
+  const sink = file === undefined ? standardOutput : openLogFile({ file, maxBytes, keep })
+  return openDecisionLog({ sink, outbox }, (event) => {
+    if (event.kind === 'lost') metrics.decisionLost()
+    if (event.kind === 'failing') log.error({ err: event.error }, 'the decision log can not be written')
+    if (event.kind === 'working') log.warn({ lost: event.lost }, 'the decision log is written again')
+  })
+}
+
+function openLogFile(options: LogFileOptions): LogFile {
+  try {
+    return new LogFile(options)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new ConfigError(`the decision log ${options.file} can't be written (${code}); see DECISION_LOG_FILE`)
+  }
+}
+
 function openLimiter({ redisUrl, limitInstances }: Config, log: Logger, metrics: Metrics): Promise<Limiter> {
   metrics.limiterState('ok')
   return createLimiter({
@@ -166,10 +198,11 @@ interface Checked {
   readonly store: Store
   readonly policy: LivePolicy
   readonly limiter: Limiter
+  readonly decisionLog: DecisionLog
   readonly draining: () => boolean
 }
 
-async function checkParts({ store, policy, limiter, draining }: Checked): Promise<Record<string, Check>> {
+async function checkParts({ store, policy, limiter, decisionLog, draining }: Checked): Promise<Record<string, Check>> {
   const answers = await store.ping().then(
     () => true,
     () => false,
@@ -179,6 +212,9 @@ async function checkParts({ store, policy, limiter, draining }: Checked): Promis
     store: answers ? { status: 'ok' } : { status: 'unavailable' },
     policy: policy.fault
       ? { status: 'degraded', detail: 'the files were refused; the policy before them is in force' }
+      : { status: 'ok' },
+    decisions: decisionLog.failing
+      ? { status: 'degraded', detail: 'records can not be written; those of writes wait in the store' }
       : { status: 'ok' },
     limiter:
       limiter.state() === 'ok' ? { status: 'ok' } : { status: 'degraded', detail: 'redis is lost; limits are local' },

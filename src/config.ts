@@ -1,6 +1,7 @@
 /** Environment and flags -> one frozen configuration. A bad value stops the start with a sentence that names it. */
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
+import bytes from 'bytes'
 import ipaddr from 'ipaddr.js'
 
 type KeySource =
@@ -34,6 +35,18 @@ export interface Config {
     readonly algorithms: readonly string[] | undefined
   }
   readonly logLevel: string
+  readonly decisionLog: {
+    /** Undefined for standard output. */
+    readonly file: string | undefined
+    /** Whether no read or refusal is answered unless its record is written. */
+    readonly required: boolean
+    /** When a file has so many bytes, the next one begins. */
+    readonly maxBytes: number
+    /** How many full files are kept. */
+    readonly keep: number
+  }
+  /** A policy to decide by beside the one in force, without ruling anything. */
+  readonly policyCandidate: string | undefined
 }
 
 /** Flags win over the environment. */
@@ -83,6 +96,8 @@ export function readConfig(environment: Environment, flags: Flags = {}): Config 
       audience: env('JWT_AUDIENCE') ?? 'sallyport',
       algorithms: env('JWT_ALGORITHMS') === undefined ? undefined : list(env('JWT_ALGORITHMS')),
     }),
+    decisionLog: decisionLog(env, dataDirectory),
+    policyCandidate: env('POLICY_CANDIDATE'),
     logLevel: oneOf('LOG_LEVEL', env('LOG_LEVEL') ?? 'info', LOG_LEVELS),
   })
 }
@@ -114,6 +129,28 @@ function databaseFile(url: string | undefined, dataDirectory: string): string {
   if (file) return file
   // The value may hold a password, so it isn't repeated.
   throw new ConfigError('DATABASE_URL names a database that is not supported yet; it must be sqlite:<file>')
+}
+
+function decisionLog(env: (name: string) => string | undefined, dataDirectory: string): Config['decisionLog'] {
+  return Object.freeze({
+    file: decisionLogFile(env('DECISION_LOG_FILE'), dataDirectory),
+    required: oneOf('DECISION_LOG', env('DECISION_LOG') ?? 'best-effort', ['required', 'best-effort']) === 'required',
+    maxBytes: size('DECISION_LOG_MAX', env('DECISION_LOG_MAX') ?? '100mb'),
+    keep: wholeNumber('DECISION_LOG_KEEP', env('DECISION_LOG_KEEP') ?? '10', { min: 0, max: 1000 }),
+  })
+}
+
+function decisionLogFile(value: string | undefined, dataDirectory: string): string | undefined {
+  return value === '-' ? undefined : (value ?? `${dataDirectory}/decisions.log`)
+}
+
+/** Smaller files than this would be renamed all the time. */
+const LEAST_BYTES = 64 * 1024
+
+function size(name: string, value: string): number {
+  const number = /^\d+(\.\d+)? ?(b|kb|mb|gb)?$/i.test(value) ? (bytes.parse(value) ?? 0) : 0
+  if (number >= LEAST_BYTES) return number
+  throw new ConfigError(`${name} is ${quote(value)}; it must be a size of at least 64kb, like 100mb`)
 }
 
 function redisUrl(url: string | undefined): string | undefined {

@@ -1,8 +1,8 @@
 /** Process entry: command line and environment in, exit code out. 0 is fine, 1 findings, 2 could not run. */
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
-import { pino } from 'pino'
-import { startApp } from './app.ts'
+import { type Logger, pino } from 'pino'
+import { type App, startApp } from './app.ts'
 import { policyCheckCommand } from './cli/policy-check-command.ts'
 import { policyCommand, type ReviewFolders } from './cli/policy-command.ts'
 import { policyDiffCommand } from './cli/policy-diff-command.ts'
@@ -96,6 +96,8 @@ async function serve(flags: Flags): Promise<void> {
   log.info({ url: app.url, admin: app.adminUrl, revision: app.policy.active.revision }, 'listening')
   if (config.demo) process.stdout.write(await welcomeText(config, app.url, key))
   drainOnSignal(app.drain, log.info.bind(log))
+  // logrotate and its like move the file away and say so.
+  process.on('SIGHUP', () => reopen(app, log))
 }
 
 function verifierOf({ tokens }: Config, key: EmbeddedKey | undefined): TokenVerifier {
@@ -108,6 +110,15 @@ function keySourceOf(configured: Config['tokens']['keys'], key: EmbeddedKey | un
   if (configured.kind === 'jwks') return configured
   if (!key) throw new Error('the embedded key was not opened')
   return { kind: 'embedded', key }
+}
+
+function reopen({ decisionLog }: App, log: Logger): void {
+  try {
+    decisionLog.reopen()
+    log.info('decision log reopened')
+  } catch (error) {
+    log.error({ err: error }, 'the decision log can not be reopened; the one before is written to')
+  }
 }
 
 function drainOnSignal(drain: () => Promise<void>, tell: (message: string) => void): void {

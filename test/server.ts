@@ -1,8 +1,9 @@
 /** A whole server for a test: real HTTP on a free port, real SQLite and keys in a throw-away folder. */
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { type App, type AppOptions, startApp } from '../src/app.ts'
 import { readConfig } from '../src/config.ts'
 import { openEmbeddedKey } from '../src/identity/embedded-key.ts'
@@ -15,6 +16,8 @@ export interface TestServer {
   readonly url: string
   /** A folder for this server alone; `policies` and `schemas` in it are copies of the shipped ones. */
   readonly folder: string
+  /** The decision log so far, a record each; waits for the records of writes. */
+  decisions(): Promise<readonly Record<string, unknown>[]>
   /** The log so far, a record a line. */
   readonly log: readonly Record<string, unknown>[]
   /** A token of the embedded key. */
@@ -85,6 +88,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     url: app.url,
     folder,
     log,
+    decisions: () => decisionsOf(app, join(folder, 'data/decisions.log')),
     token: (subject, ...roles) => issueToken(key, { subject, roles, issuer, audience, lifetimeSeconds: 600 }),
     ask: (method, path, asked) => ask(app.url + path, method, asked),
     stop: async () => {
@@ -92,6 +96,14 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       await rm(folder, { recursive: true, force: true })
     },
   }
+}
+
+async function decisionsOf(app: App, file: string): Promise<readonly Record<string, unknown>[]> {
+  // What was noted in this turn is written at its end.
+  await setImmediate()
+  while ((await app.outbox.waiting(1)).length > 0) await sleep(2)
+  const lines = (await readFile(file, 'utf8')).split('\n')
+  return lines.filter((line) => line !== '').map((line) => JSON.parse(line))
 }
 
 async function ask(url: string, method: string, { token, body, headers = {} }: AskOptions = {}): Promise<Answer> {

@@ -36,6 +36,7 @@ export const CATALOGUE = {
   'internal-error': { status: 500, title: 'Internal error' },
   'key-server-invalid': { status: 502, title: 'The key server gave an unusable answer' },
   'store-unavailable': { status: 503, title: 'The store is not available' },
+  'decision-log-unavailable': { status: 503, title: 'The decision log is not available' },
   'key-server-unavailable': { status: 503, title: 'The key server is not available' },
   'not-ready': { status: 503, title: 'The server is not ready' },
   draining: { status: 503, title: 'The server is shutting down' },

@@ -1,25 +1,32 @@
 /** The writes of one request: each commits together with the record of its decision, so that neither is without the other. */
+import type { DecisionRecord } from '../decision-log/decision-record.ts'
+import { lineOf } from '../decision-log/record-line.ts'
 import type { Outcome } from '../routes/outcome.ts'
 import type { Writes } from '../routes/writes.ts'
-import type { Alongside, CommitWith, Store } from '../store/contract.ts'
+import type { CommitWith, Store } from '../store/contract.ts'
+import { type Exchange, recordOf } from './record.ts'
 
-/** `alongside` tells what commits with a write of this outcome. */
-export function createWrites(store: Store, alongside: (outcome: Outcome) => Alongside): Writes {
-  const write = async <T>(
-    commit: (commitWith: CommitWith<T>) => Promise<unknown>,
-    outcomeOf: (written: T) => Outcome,
-  ) => {
-    let outcome: Outcome | undefined
-    await commit((written) => {
-      outcome = outcomeOf(written)
-      return alongside(outcome)
-    })
-    if (!outcome) throw new Error('the store wrote without asking what commits alongside')
-    return outcome
-  }
+export function createWrites(store: Store, exchange: Exchange): Writes {
   return {
-    create: (permit, outcomeOf) => write((commitWith) => store.create(permit, commitWith), outcomeOf),
-    update: (permit, outcomeOf) => write((commitWith) => store.update(permit, commitWith), outcomeOf),
-    delete: (permit, outcomeOf) => write((commitWith) => store.delete(permit, commitWith), outcomeOf),
+    create: (permit, outcomeOf) => write(exchange, (commitWith) => store.create(permit, commitWith), outcomeOf),
+    update: (permit, outcomeOf) => write(exchange, (commitWith) => store.update(permit, commitWith), outcomeOf),
+    delete: (permit, outcomeOf) => write(exchange, (commitWith) => store.delete(permit, commitWith), outcomeOf),
   }
+}
+
+async function write<T>(
+  exchange: Exchange,
+  commit: (commitWith: CommitWith<T>) => Promise<unknown>,
+  outcomeOf: (written: T) => Outcome,
+): Promise<Outcome> {
+  let made: { readonly outcome: Outcome; readonly record: DecisionRecord } | undefined
+  await commit((written) => {
+    const outcome = outcomeOf(written)
+    const record = recordOf({ ...exchange, outcome })
+    made = { outcome, record }
+    return { record: lineOf(record) }
+  })
+  if (!made) throw new Error('the store wrote without asking what commits alongside')
+  exchange.committed = made.record
+  return made.outcome
 }

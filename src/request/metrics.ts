@@ -13,6 +13,7 @@ export interface Metrics {
   observeRequest(observation: RequestObservation): void
   policyActivated(revision: string): void
   policyFailed(): void
+  decisionLost(): void
   limiterState(state: 'ok' | 'degraded'): void
   /** The text that Prometheus scrapes. */
   text(): Promise<string>
@@ -46,6 +47,11 @@ export function createMetrics(): Metrics {
     help: 'Policy files that were refused; the policy before them stayed in force',
     registers: [...registers],
   })
+  const lost = new Counter({
+    name: 'sallyport_decisions_lost_total',
+    help: 'Decision records of reads and refusals that could not be written',
+    registers: [...registers],
+  })
   const degraded = new Gauge({
     name: 'sallyport_limiter_degraded',
     help: '1 while Redis is lost and each instance counts its share for itself',
@@ -60,6 +66,7 @@ export function createMetrics(): Metrics {
       activated.setToCurrentTime()
     },
     policyFailed: () => failures.inc(),
+    decisionLost: () => lost.inc(),
     limiterState: (state) => degraded.set(state === 'degraded' ? 1 : 0),
     text: () => registry.metrics(),
     contentType: registry.contentType,

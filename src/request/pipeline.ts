@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Context, Middleware } from 'koa'
 import type { Logger } from 'pino'
+import type { Recorder } from '../decision-log/recorder.ts'
 import { authenticate } from '../identity/authenticate.ts'
 import type { TokenVerifier } from '../identity/caller.ts'
 import { readCredentials } from '../identity/read-credentials.ts'
@@ -19,9 +20,9 @@ import { findMalformed } from './find-malformed.ts'
 import type { RateLimiter } from './limit-rate.ts'
 import type { RouteMatcher } from './match-route.ts'
 import type { Metrics } from './metrics.ts'
-import { presentOutcome, presentProblem } from './present.ts'
+import { present } from './present.ts'
 import { problemOf } from './problem-boundary.ts'
-import { type Exchange, record } from './record.ts'
+import { type Exchange, observe, settle } from './record.ts'
 import { type Asked, refuseUnanswerable } from './refuse-unanswerable.ts'
 import { readTarget } from './request-target.ts'
 import { validate } from './validate.ts'
@@ -37,6 +38,7 @@ export interface Parts {
   readonly matchRoute: RouteMatcher
   readonly clientAddress: ClientAddress
   readonly cors: Cors
+  readonly recorder: Recorder
   readonly log: Logger
   readonly metrics: Metrics
   readonly draining: () => boolean
@@ -51,6 +53,7 @@ export function createPipeline(parts: Parts): Middleware {
     const policy = parts.policy()
     const exchange: Exchange = {
       requestId: randomUUID(),
+      started,
       method: ctx.method,
       revision: policy.revision,
     }
@@ -59,17 +62,17 @@ export function createPipeline(parts: Parts): Middleware {
     try {
       exchange.time = new Date(parts.gate.now()).toISOString()
       exchange.outcome = await answer(parts, policy, ctx, exchange)
-      presentOutcome(ctx, exchange.outcome)
-      parts.cors.answerPreflight(ctx)
     } catch (error) {
       const { authentication } = exchange
       exchange.problem = problemOf(error, authentication?.kind === 'caller' ? authentication.caller : undefined)
-      presentProblem(ctx, exchange.problem, exchange.requestId)
     }
+    await settle(parts, exchange)
+    present(ctx, exchange)
+    if (!exchange.problem) parts.cors.answerPreflight(ctx)
     announceLifecycle(ctx, exchange.match)
     // Else the connection would stay open, and the drain would wait for it.
     if (parts.draining()) ctx.set('Connection', 'close')
-    record(parts, exchange, (performance.now() - started) / 1000)
+    observe(parts, exchange)
   }
 }
 
@@ -114,7 +117,11 @@ async function decideAndHandle(parts: Parts, answerable: Answerable): Promise<Ou
   }
 }
 
-function askingOf({ gate, store }: Parts, { policy, ctx, asked }: Answerable, { preconditions }: Input): Asking {
+function askingOf(
+  { gate, store }: Parts,
+  { policy, ctx, exchange, asked }: Answerable,
+  { preconditions }: Input,
+): Asking {
   const { match, caller } = asked
   const { route, endpoint, target } = match
   const resource = gate.resources.byName.get(route.resource)
@@ -131,8 +138,7 @@ function askingOf({ gate, store }: Parts, { policy, ctx, asked }: Answerable, { 
     owner: field && !field.readOnly ? { name: field.name, list: field.list } : undefined,
     path: target.path,
     query: target.query,
-    // The record joins the transaction when there is a log to ship it to.
-    writes: createWrites(store, () => ({})),
+    writes: createWrites(store, exchange),
     preconditions,
   }
 }

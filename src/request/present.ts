@@ -2,10 +2,24 @@
 import type { Context } from 'koa'
 import type { Problem } from '../problems/problem.ts'
 import type { Outcome } from '../routes/outcome.ts'
-import { PROBLEM_TYPE, problemDocument } from './problem-boundary.ts'
+import { PROBLEM_TYPE, problemDocument, problemOf } from './problem-boundary.ts'
 import { hasBody } from './read-body.ts'
+import type { Exchange } from './record.ts'
 
-export function presentOutcome(ctx: Context, { status, headers, body }: Outcome): void {
+/** What the exchange came to. An outcome that can't be sent as HTTP becomes a fault. */
+export function present(ctx: Context, exchange: Exchange): void {
+  try {
+    if (exchange.outcome && !exchange.problem) {
+      presentOutcome(ctx, exchange.outcome)
+      return
+    }
+  } catch (error) {
+    exchange.problem = problemOf(error, undefined)
+  }
+  presentProblem(ctx, exchange.problem ?? problemOf(undefined, undefined), exchange.requestId)
+}
+
+function presentOutcome(ctx: Context, { status, headers, body }: Outcome): void {
   ctx.status = status
   ctx.set(headers)
   if (body === undefined) {
@@ -18,7 +32,7 @@ export function presentOutcome(ctx: Context, { status, headers, body }: Outcome)
   ctx.body = JSON.stringify(body)
 }
 
-export function presentProblem(ctx: Context, problem: Problem, requestId: string): void {
+function presentProblem(ctx: Context, problem: Problem, requestId: string): void {
   ctx.status = problem.status
   ctx.set(problem.headers)
   ctx.set('Content-Type', PROBLEM_TYPE)

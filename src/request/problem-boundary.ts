@@ -1,4 +1,5 @@
 /** Every error leaves as application/problem+json (RFC 9457); what went wrong inside goes to the log, not to the client. */
+import { RecordRefused } from '../decision-log/recorder.ts'
 import type { Caller } from '../identity/caller.ts'
 import { Denied } from '../policy/ground.ts'
 import { CATALOGUE, problemType } from '../problems/catalogue.ts'
@@ -27,6 +28,16 @@ export function problemOf(error: unknown, caller: Caller | undefined): Problem {
       cause: error,
       headers: { 'Retry-After': '5' },
     })
+  }
+  if (error instanceof RecordRefused) {
+    return new Problem(
+      'decision-log-unavailable',
+      'No answer goes out unrecorded, and the decision log can not be written.',
+      {
+        cause: error,
+        headers: { 'Retry-After': '5' },
+      },
+    )
   }
   return new Problem('internal-error', 'Something went wrong on the server; the request id tells its log where.', {
     cause: error,

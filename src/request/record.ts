@@ -1,6 +1,7 @@
-/** One decision record for every request: who asked what, what was decided, by which lines of which revision. */
+/** What is written down of a request: its decision record, its metrics, and the cause of a fault. */
 import type { Logger } from 'pino'
 import type { DecisionRecord } from '../decision-log/decision-record.ts'
+import type { Recorder } from '../decision-log/recorder.ts'
 import type { Authentication } from '../identity/caller.ts'
 import type { Decision } from '../policy/decision.ts'
 import { Denied } from '../policy/ground.ts'
@@ -9,10 +10,13 @@ import type { Outcome } from '../routes/outcome.ts'
 import type { Evidence } from '../store/permit.ts'
 import type { Match } from './match-route.ts'
 import type { Metrics } from './metrics.ts'
+import { problemOf } from './problem-boundary.ts'
 
 /** What the stages found out, as far as they came. Only the pipeline writes it. */
 export interface Exchange {
   readonly requestId: string
+  /** `performance.now()` when the request came. */
+  readonly started: number
   /** When the request came: RFC 3339, UTC, milliseconds. */
   time?: string
   readonly method: string
@@ -23,23 +27,37 @@ export interface Exchange {
   decision?: Decision
   outcome?: Outcome
   problem?: Problem
+  /** The record that is in the store, together with the write that it is about. */
+  committed?: DecisionRecord
 }
 
-/** `seconds` is how long the request took. */
-export function record({ log, metrics }: { log: Logger; metrics: Metrics }, exchange: Exchange, seconds: number): void {
-  const { problem, match } = exchange
-  const written = recordOf(exchange, seconds)
-  const { status } = written
-  const route = match && 'route' in match ? match.route : undefined
-  metrics.observeRequest({ method: exchange.method, route: route?.path ?? 'unknown', status, seconds })
-  // pino's own time stands in the line already.
-  const { time, ...line } = written
-  if (status >= 500) log.error({ record: 'decision', ...line, err: problem?.cause }, 'request failed')
-  else log.info({ record: 'decision', ...line }, 'decision')
+/**
+ * Sees to the record before the answer goes out; that of a write is committed with it already. An answer whose record is required
+ * and can't be written becomes a refusal.
+ */
+export async function settle({ recorder }: { readonly recorder: Recorder }, exchange: Exchange): Promise<void> {
+  if (exchange.committed) {
+    recorder.committed(exchange.committed)
+    return
+  }
+  try {
+    await recorder.note(recordOf(exchange))
+  } catch (error) {
+    exchange.problem = problemOf(error, undefined)
+  }
 }
 
-/** `seconds` is how long the request took so far. */
-export function recordOf(exchange: Exchange, seconds: number): DecisionRecord {
+/** What operators see of a request: metrics, and the cause of a fault, which no client is told. */
+export function observe({ log, metrics }: { log: Logger; metrics: Metrics }, exchange: Exchange): void {
+  const { requestId, method, match, problem, outcome } = exchange
+  const route = match && 'route' in match ? match.route.path : 'unknown'
+  const status = problem?.status ?? outcome?.status ?? 500
+  metrics.observeRequest({ method, route, status, seconds: secondsOf(exchange) })
+  if (status >= 500)
+    log.error({ requestId, method, route, status, problem: problem?.code, err: problem?.cause }, 'request failed')
+}
+
+export function recordOf(exchange: Exchange): DecisionRecord {
   const { requestId, revision, method, address, match, authentication, decision, outcome, problem } = exchange
   const caller = authentication?.kind === 'caller' ? authentication.caller : undefined
   const asked = match?.kind === 'route' ? match : undefined
@@ -67,8 +85,12 @@ export function recordOf(exchange: Exchange, seconds: number): DecisionRecord {
     fieldsRefused: evidence?.fieldsRefused.length ? evidence.fieldsRefused : undefined,
     facts: evidence?.facts,
     status: problem?.status ?? outcome?.status ?? 500,
-    microseconds: Math.round(seconds * 1e6),
+    microseconds: Math.round(secondsOf(exchange) * 1e6),
   }
+}
+
+function secondsOf({ started }: Exchange): number {
+  return (performance.now() - started) / 1000
 }
 
 function evidenceOf({ problem, outcome, decision }: Exchange): Evidence | undefined {

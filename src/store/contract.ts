@@ -79,6 +79,12 @@ export interface Outbox {
   waiting(limit: number): Promise<readonly OutboxRecord[]>
   /** Forgets all up to this number. */
   shipped(sequence: number): Promise<void>
+  /**
+   * Whether this holder, and no other one, ships for the next second: the first to ask, until it releases the outbox or hasn't
+   * asked for a second. A holder is named by a random UUID.
+   */
+  hold(holder: string): Promise<boolean>
+  release(holder: string): Promise<void>
 }
 
 /** For set-up (demo data, tests, directory commands): writes that no request can reach, so they carry no permit. */

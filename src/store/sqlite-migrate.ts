@@ -30,6 +30,7 @@ export async function migrate(db: Kysely<Tables>, plans: readonly TablePlan[]): 
     await checkLayout(db)
     await createMetaTables(db)
     await createOutbox(db)
+    await createLeases(db)
     for (const plan of plans) await migrateTable(db, plan)
     await sql`commit`.execute(db)
   } catch (error) {
@@ -72,6 +73,18 @@ async function createMetaTables(db: Kysely<Tables>): Promise<void> {
       .execute()
   await named('secrets', 'blob')
   await named('marks', 'text')
+}
+
+/** Who may do what one process at a time does. */
+async function createLeases(db: Kysely<Tables>): Promise<void> {
+  await db.schema
+    .createTable('leases')
+    .ifNotExists()
+    .addColumn('name', 'text', (column) => column.primaryKey().notNull())
+    .addColumn('holder', 'text', (column) => column.notNull())
+    .addColumn('until', 'integer', (column) => column.notNull())
+    .modifyEnd(sql`strict`)
+    .execute()
 }
 
 /** `autoincrement`: a number that was used is never used again, also when its row is gone. */

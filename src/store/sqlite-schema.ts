@@ -20,6 +20,7 @@ export interface Tables {
   secrets: { name: string; value: Uint8Array }
   marks: { name: string; value: string }
   outbox: { sequence: Generated<number>; record: string }
+  leases: { name: string; holder: string; until: number }
 }
 
 /** Where the fields are that aren't in the document. */

@@ -36,7 +36,7 @@ export async function openSqlite(options: SqliteOptions): Promise<{ store: Store
     for (const plan of plans) {
       tables.set(plan.resource, new ObjectTable(db, database, plan, await answeringColumns(db, plan)))
     }
-    const outbox = new SqliteOutbox(db, database)
+    const outbox = new SqliteOutbox(db, database, options.now)
     const engine: Engine = { database, tables, values: new NamedValues(db, database), outbox, now: options.now }
     return { store: new SqliteStore(engine), seeding: new SqliteSeeding(engine), outbox }
   } catch (error) {

@@ -78,13 +78,13 @@ describe('the address of a client', () => {
       await server.ask('GET', '/livez', {
         headers: { [name]: name === 'forwarded' ? 'for=203.0.113.1' : '203.0.113.1' },
       })
-      expect(server.log.at(-1)?.address, name).to.equal('127.0.0.1')
+      expect((await server.decisions()).at(-1)?.address, name).to.equal('127.0.0.1')
     }
   })
 
   async function addressFor(forwarded: string | undefined): Promise<unknown> {
     const headers = forwarded === undefined ? {} : { 'x-forwarded-for': forwarded }
     await server.ask('GET', '/livez', { headers })
-    return server.log.at(-1)?.address
+    return (await server.decisions()).at(-1)?.address
   }
 })

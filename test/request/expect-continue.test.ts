@@ -77,7 +77,7 @@ describe('Expect: 100-continue', () => {
       const { answers } = await converse(server.url, [bytes])
       const { code, instance } = JSON.parse(answers[0]?.text ?? '{}')
       expect([answers.map(({ status }) => status), code], expectation).to.deep.equal([[417], 'expectation-failed'])
-      const found = server.log.filter(({ requestId }) => `urn:uuid:${requestId}` === instance)
+      const found = (await server.decisions()).filter(({ requestId }) => `urn:uuid:${requestId}` === instance)
       expect(found).to.have.length(1)
     }
   })

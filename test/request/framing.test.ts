@@ -112,7 +112,7 @@ describe('framing', () => {
   it('every one of these leaves one decision record an answer', async () => {
     const { answers } = await converse(server.url, [`${post}Transfer-Encoding: chunked\r\n\r\nxyz\r\n`])
     const { instance } = JSON.parse(answers[0]?.text ?? '{}')
-    const found = server.log.filter(({ requestId }) => `urn:uuid:${requestId}` === instance)
+    const found = (await server.decisions()).filter(({ requestId }) => `urn:uuid:${requestId}` === instance)
     expect(found.map(({ status, problem, route, subject }) => ({ status, problem, route, subject }))).to.deep.equal([
       { status: 400, problem: 'malformed-request', route: '/api/v1/notes', subject: 'alice' },
     ])

@@ -94,7 +94,12 @@ describe('a redirect', () => {
 
   it('leaves a decision record with its status', async () => {
     await server.ask('GET', '/old/things/7', { token: admin })
-    expect(server.log.at(-1)).to.include({ status: 301, outcome: 'allowed', route: '/old/things/{id}', objectId: '7' })
+    expect((await server.decisions()).at(-1)).to.include({
+      status: 301,
+      outcome: 'allowed',
+      route: '/old/things/{id}',
+      objectId: '7',
+    })
   })
 
   it('does not wait for a body that it will not read', async () => {

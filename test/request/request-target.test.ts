@@ -117,7 +117,7 @@ describe('a request target', () => {
       expect((await ask('GET', target, callers.alice)).status).to.equal(200)
       expect((await ask('GET', target, callers.bob)).status).to.equal(403)
     }
-    const { objectId } = server.log.findLast(({ record }) => record) ?? {}
+    const { objectId } = (await server.decisions()).at(-1) ?? {}
     expect(objectId).to.equal('alice')
   })
 

@@ -41,7 +41,7 @@ describe('a slow client', () => {
   })
 
   it('leaves one decision record, with the request id that it was told', async () => {
-    const before = server.log.length
+    const before = (await server.decisions()).length
     const cases = [
       ['GET /livez HTTP/1.1\r\n', undefined],
       [`${post}Content-Length: 13\r\n\r\n{"ti`, '/api/v1/notes'],
@@ -50,13 +50,13 @@ describe('a slow client', () => {
       cases.map(async ([bytes, route]) => {
         const { answers } = await converse(server.url, [bytes])
         const { instance } = JSON.parse(answers.at(-1)?.text ?? '{}')
-        const found = server.log.filter(({ requestId }) => `urn:uuid:${requestId}` === instance)
+        const found = (await server.decisions()).filter(({ requestId }) => `urn:uuid:${requestId}` === instance)
         expect(found).to.have.length(1)
         expect(found[0]).to.include({ status: 408, problem: 'request-timeout', outcome: 'refused' })
         expect(found[0]?.route).to.equal(route)
       }),
     )
-    expect(server.log).to.have.length(before + 2)
+    expect(await server.decisions()).to.have.length(before + 2)
   })
 
   it('that never says anything is cut off without an answer', async () => {

@@ -50,6 +50,7 @@ describe('the database file', () => {
       'secrets',
       'marks',
       'outbox',
+      'leases',
     ])
     expect(own.every(({ strict }) => strict === 1)).to.equal(true)
   })

@@ -72,7 +72,7 @@ describe('sallyport policy explain, of stored objects and records', () => {
   it('explains the first decision record of a log', async () => {
     const [, note = ''] = ids.get('notes') ?? []
     await server.ask('GET', `/api/v1/notes/${note}`, { token: await server.token('bob', 'member') })
-    const line = JSON.stringify(server.log.findLast(({ record }) => record === 'decision'))
+    const line = JSON.stringify((await server.decisions()).at(-1))
     const file = await logOf(`not JSON\n{"msg":"listening"}\n${line}\n{"record":"decision"}\n`)
     const { stdout } = await run(folders, ['--record', file])
     expect(stdout).to.include('Record    request ').and.to.include('(these files)')
@@ -84,7 +84,7 @@ describe('sallyport policy explain, of stored objects and records', () => {
     const [, , order = ''] = ids.get('orders') ?? []
     const asked = async (body: unknown) => {
       await server.ask('PATCH', `/api/orders/${order}`, { token, body })
-      return JSON.stringify(server.log.findLast(({ record }) => record === 'decision'))
+      return JSON.stringify((await server.decisions()).at(-1))
     }
     const shipped = await asked({ status: 'shipped' })
     const note = await asked({ note: 'n' })

@@ -125,7 +125,7 @@ describe('explain, beside a running server', () => {
 
   /** The log as a file would hold it. */
   async function lastRecord(): Promise<DecisionRecord> {
-    const lines = server.log.filter(({ record }) => record === 'decision').slice(-1)
+    const lines = (await server.decisions()).slice(-1)
     return readRecord(
       (async function* () {
         for (const line of lines) yield JSON.stringify(line)

@@ -1,0 +1,111 @@
+/** The decision log: records of reads and refusals go straight to it, those of writes by way of the store's outbox. */
+import type { Outbox } from '../store/contract.ts'
+import type { DecisionRecord } from './decision-record.ts'
+import { lineOf } from './record-line.ts'
+import { type Shipper, startShipper } from './shipper.ts'
+import type { Sink } from './sink.ts'
+
+export type DecisionLogEvent =
+  /** Records can't be written; those of writes wait in the store, the others are lost, or refuse their requests. */
+  | { readonly kind: 'failing'; readonly error: unknown }
+  | { readonly kind: 'working'; readonly lost: number }
+  | { readonly kind: 'lost' }
+
+export interface DecisionLog {
+  /** Resolves when the record is with the operating system; rejects when it can't be written. */
+  note(record: DecisionRecord): Promise<void>
+  /** A write has committed with its record. */
+  committed(): void
+  /** Goes on in a new file where somebody moved the old one away (SIGHUP). */
+  reopen(): void
+  readonly failing: boolean
+  close(): Promise<void>
+}
+
+export async function openDecisionLog(
+  { sink, outbox }: { readonly sink: Sink; readonly outbox: Outbox },
+  tell: (event: DecisionLogEvent) => void,
+): Promise<DecisionLog> {
+  const lines = new Lines(sink, tell)
+  const shipper: Shipper = await startShipper(outbox, sink, (error) => lines.shipping(error))
+  return {
+    note: (record) => lines.add(lineOf(record)),
+    committed: () => shipper.wake(),
+    reopen: () => sink.reopen(),
+    get failing() {
+      return lines.failing
+    },
+    async close() {
+      await shipper.close()
+      lines.flush()
+      sink.close()
+    },
+  }
+}
+
+interface Pending {
+  readonly line: string
+  readonly done: () => void
+  readonly failed: (error: unknown) => void
+}
+
+/** Lines of the same turn of the event loop are written together. */
+class Lines {
+  readonly #sink: Sink
+  readonly #tell: (event: DecisionLogEvent) => void
+  #pending: Pending[] = []
+  #lost = 0
+  #noteFails = false
+  #shippingFails = false
+
+  constructor(sink: Sink, tell: (event: DecisionLogEvent) => void) {
+    this.#sink = sink
+    this.#tell = tell
+  }
+
+  get failing(): boolean {
+    return this.#noteFails || this.#shippingFails
+  }
+
+  add(line: string): Promise<void> {
+    if (this.#pending.length === 0) setImmediate(() => this.flush())
+    return new Promise((done, failed) => {
+      this.#pending.push({ line, done, failed })
+    })
+  }
+
+  flush(): void {
+    const pending = this.#pending
+    if (pending.length === 0) return
+    this.#pending = []
+    try {
+      this.#sink.append(pending.map(({ line }) => `${line}\n`).join(''))
+    } catch (error) {
+      this.#lost += pending.length
+      for (const { failed } of pending) failed(error)
+      for (const _ of pending) this.#tell({ kind: 'lost' })
+      this.#turn({ noteFails: true, shippingFails: this.#shippingFails }, error)
+      return
+    }
+    for (const { done } of pending) done()
+    this.#turn({ noteFails: false, shippingFails: this.#shippingFails })
+  }
+
+  shipping(error: unknown): void {
+    this.#turn({ noteFails: this.#noteFails, shippingFails: error !== undefined }, error)
+  }
+
+  /** Tells when it begins to fail, and when it works again: once each. */
+  #turn({ noteFails, shippingFails }: { noteFails: boolean; shippingFails: boolean }, error?: unknown): void {
+    const before = this.failing
+    this.#noteFails = noteFails
+    this.#shippingFails = shippingFails
+    if (this.failing === before) return
+    if (this.failing) {
+      this.#tell({ kind: 'failing', error })
+      return
+    }
+    this.#tell({ kind: 'working', lost: this.#lost })
+    this.#lost = 0
+  }
+}

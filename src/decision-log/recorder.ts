@@ -1,0 +1,53 @@
+/** How the records of requests come into the decision log: required, or as well as it goes (DECISION_LOG). */
+import type { DecisionLog } from './decision-log.ts'
+import type { DecisionRecord } from './decision-record.ts'
+
+export interface Recorder {
+  /** Of a read or a refusal, before it is answered. Rejects with RecordRefused where an answer must not go without it. */
+  note(record: DecisionRecord): Promise<void>
+  /** Of a write, which has committed with it. */
+  committed(record: DecisionRecord): void
+}
+
+/** A record that must be written can't be: the request is refused. */
+export class RecordRefused extends Error {
+  constructor(cause: unknown) {
+    super('the decision log is not available', { cause })
+    this.name = 'RecordRefused'
+  }
+}
+
+export function requiredRecorder(log: DecisionLog): Recorder {
+  return {
+    async note(record) {
+      await log.note(record).catch((error) => {
+        throw new RecordRefused(error)
+      })
+    },
+    committed: () => log.committed(),
+  }
+}
+
+/** What is lost is counted and told by the log itself. */
+export function bestEffortRecorder(log: DecisionLog): Recorder {
+  return {
+    async note(record) {
+      log.note(record).catch(() => undefined)
+    },
+    committed: () => log.committed(),
+  }
+}
+
+/** Shows every record to somebody else as well, who may not hold anything up. */
+export function observedRecorder(recorder: Recorder, observe: (record: DecisionRecord) => void): Recorder {
+  return {
+    async note(record) {
+      await recorder.note(record)
+      observe(record)
+    },
+    committed(record) {
+      recorder.committed(record)
+      observe(record)
+    },
+  }
+}

@@ -1,0 +1,104 @@
+/**
+ * Moves the records of committed writes from the store's outbox into the log, in the order of the commits. What a crash
+ * left is moved at the next start, and what it left in both places isn't written twice.
+ */
+import { randomUUID } from 'node:crypto'
+import type { Outbox, OutboxRecord } from '../store/contract.ts'
+import { withSequence } from './record-line.ts'
+import type { Sink } from './sink.ts'
+
+const BATCH = 500
+/** Also what another process left is shipped some time, and what could not be shipped is tried again. */
+const EVERY_MS = 1000
+
+export interface Shipper {
+  /** A write has committed: its record is shipped soon. */
+  wake(): void
+  /** Ships what is there, as far as it can, and stops. */
+  close(): Promise<void>
+}
+
+/** `tell` is told each error, and undefined when shipping works (again). */
+export async function startShipper(outbox: Outbox, sink: Sink, tell: (error: unknown) => void): Promise<Shipper> {
+  const shipment = new Shipment(outbox, sink)
+  let wanted = false
+  let running: Promise<void> | undefined
+
+  const run = async () => {
+    while (wanted) {
+      wanted = false
+      await shipment.shipAll().then(() => tell(undefined), tell)
+    }
+  }
+  const wake = () => {
+    wanted = true
+    running ??= run().finally(() => {
+      running = undefined
+    })
+  }
+  const timer = setInterval(wake, EVERY_MS)
+  timer.unref()
+  wake()
+  return {
+    wake,
+    async close() {
+      clearInterval(timer)
+      wake()
+      await running
+      await shipment.end()
+    },
+  }
+}
+
+/** One process ships at a time: the one that holds the outbox. */
+class Shipment {
+  readonly #outbox: Outbox
+  readonly #sink: Sink
+  readonly #holder = randomUUID()
+  /** The last number that is in the log. */
+  #appended = 0
+  #recovered = false
+
+  constructor(outbox: Outbox, sink: Sink) {
+    this.#outbox = outbox
+    this.#sink = sink
+  }
+
+  async shipAll(): Promise<void> {
+    let more = true
+    while (more) {
+      const waiting = await this.#outbox.waiting(BATCH)
+      if (waiting.length === 0 || !(await this.#outbox.hold(this.#holder))) return
+      await this.#ship(waiting)
+      more = waiting.length === BATCH
+    }
+  }
+
+  async end(): Promise<void> {
+    // Else nobody else could ship for a second.
+    await this.#outbox.release(this.#holder).catch(() => undefined)
+  }
+
+  async #ship(waiting: readonly OutboxRecord[]): Promise<void> {
+    const held = this.#recovered ? NONE : this.#heldAlready(waiting)
+    const missing = waiting.filter((row) => row.sequence > this.#appended && !held.has(nameOf(row)))
+    this.#sink.append(missing.map(({ record, sequence }) => `${withSequence(record, sequence)}\n`).join(''))
+    this.#recovered = true
+    this.#appended = waiting.at(-1)?.sequence ?? this.#appended
+    // Only what is durable in the log may go from the store.
+    await this.#sink.sync()
+    await this.#outbox.shipped(this.#appended)
+  }
+
+  /** The process before this one may have ended between the log and the outbox. */
+  #heldAlready(waiting: readonly OutboxRecord[]): ReadonlySet<string> {
+    return this.#sink.holds(new Set(waiting.map(({ sequence }) => sequence)))
+  }
+}
+
+const NONE: ReadonlySet<string> = new Set()
+
+/** As a Sink names the records of writes that it holds. */
+function nameOf({ sequence, record }: OutboxRecord): string {
+  return `${sequence} ${JSON.parse(record).requestId}`
+}

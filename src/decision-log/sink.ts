@@ -1,0 +1,13 @@
+/** Where the lines of the decision log go: a file, or standard output. */
+
+export interface Sink {
+  /** Hands whole lines (each with its end) to the operating system: all of them, or it throws and none is there. */
+  append(lines: string): void
+  /** Resolves when what was appended survives a loss of power, as far as the sink can promise it. */
+  sync(): Promise<void>
+  /** Goes on in a new file where somebody moved the old one away. Throws when it can't. */
+  reopen(): void
+  /** The records of writes that are in the log's end, as `sequence requestId`; those of `sequences` are looked for. */
+  holds(sequences: ReadonlySet<number>): ReadonlySet<string>
+  close(): void
+}

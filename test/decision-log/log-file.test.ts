@@ -1,0 +1,135 @@
+import {
+  appendFileSync,
+  chmodSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { LogFile } from '../../src/decision-log/log-file.ts'
+import { readLinesBackwards } from '../../src/decision-log/read-backwards.ts'
+
+describe('the file of the decision log', () => {
+  let folder: string
+  let file: string
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'sallyport-'))
+    file = join(folder, 'decisions.log')
+  })
+  afterEach(() => rmSync(folder, { recursive: true }))
+
+  const open = (maxBytes = 1e6, keep = 2) => new LogFile({ file, maxBytes, keep })
+  const text = (name = file) => readFileSync(name, 'utf8')
+
+  it('grows by whole lines, and is readable by its owner alone', () => {
+    const log = open()
+    log.append('a\n')
+    log.append('b\nc\n')
+    expect(text()).to.equal('a\nb\nc\n')
+    expect(statSync(file).mode & 0o777).to.equal(0o600)
+    log.close()
+  })
+
+  it('goes on after what an earlier process wrote', () => {
+    writeFileSync(file, 'old\n')
+    const log = open()
+    log.append('new\n')
+    expect(text()).to.equal('old\nnew\n')
+    log.close()
+  })
+
+  it('takes away a line that a crash cut off, and only that', () => {
+    for (const [before, after] of [
+      ['a\nb', 'a\n'],
+      ['cut off', ''],
+      ['a\n', 'a\n'],
+      ['', ''],
+    ] as const) {
+      writeFileSync(file, before)
+      open().close()
+      expect(text()).to.equal(after)
+    }
+  })
+
+  it('becomes .1 when it would grow over its size, and the oldest goes', () => {
+    const log = open(10, 2)
+    for (const line of ['aaaaaaa\n', 'bbbbbbb\n', 'ccccccc\n', 'ddddddd\n']) log.append(line)
+    expect(readdirSync(folder).toSorted()).to.deep.equal(['decisions.log', 'decisions.log.1', 'decisions.log.2'])
+    expect([text(), text(`${file}.1`), text(`${file}.2`)]).to.deep.equal(['ddddddd\n', 'ccccccc\n', 'bbbbbbb\n'])
+    log.close()
+  })
+
+  it('keeps no full file where none is asked for', () => {
+    const log = open(10, 0)
+    for (const line of ['aaaaaaa\n', 'bbbbbbb\n']) log.append(line)
+    expect([readdirSync(folder), text()]).to.deep.equal([['decisions.log'], 'bbbbbbb\n'])
+    log.close()
+  })
+
+  it('writes a line that is larger than the size, alone in its file', () => {
+    const log = open(10, 2)
+    log.append(`${'x'.repeat(50)}\n`)
+    log.append('y\n')
+    expect([text(), text(`${file}.1`).length]).to.deep.equal(['y\n', 51])
+    log.close()
+  })
+
+  it('goes on in a new file when somebody moved the old one away and says so', () => {
+    const log = open()
+    log.append('a\n')
+    renameSync(file, `${file}.moved`)
+    log.append('b\n')
+    log.reopen()
+    log.append('c\n')
+    expect([text(`${file}.moved`), text()]).to.deep.equal(['a\nb\n', 'c\n'])
+    log.close()
+  })
+
+  it('stays with the old file when a new one cannot be opened', () => {
+    const log = open()
+    renameSync(file, `${file}.moved`)
+    rmSync(folder, { recursive: true })
+    expect(() => log.reopen()).to.throw()
+    log.append('a\n')
+    log.close()
+    folder = mkdtempSync(join(tmpdir(), 'sallyport-'))
+    chmodSync(folder, 0o700)
+  })
+
+  it('finds the records of writes that it holds, in rotated files too', () => {
+    const line = (write: number, requestId: string) => `${JSON.stringify({ record: 'decision', requestId, write })}\n`
+    writeFileSync(`${file}.1`, `${line(1, 'a')}${line(2, 'b')}`)
+    writeFileSync(
+      file,
+      [line(3, 'c'), '{"record":"decision","requestId":"r"}\n', line(4, 'd'), 'not JSON "write":4\n'].join(''),
+    )
+    const log = open()
+    expect([...log.holds(new Set([2, 3, 4, 5]))].toSorted()).to.deep.equal(['2 b', '3 c', '4 d'])
+    log.close()
+  })
+
+  it('is read backwards line by line, whatever is in the lines', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.string({ unit: 'grapheme', maxLength: 300 }), { maxLength: 600 }),
+        fc.string(),
+        (all, last) => {
+          const lines = all.map((line) => line.replaceAll('\n', ' ')).filter((line) => line !== '')
+          const rest = last.replaceAll('\n', ' ')
+          writeFileSync(file, lines.map((line) => `${line}\n`).join(''))
+          appendFileSync(file, rest)
+          const expected = [...lines, ...(rest === '' ? [] : [rest])].toReversed()
+          expect([...readLinesBackwards(file)]).to.deep.equal(expected)
+        },
+      ),
+      { numRuns: 60 },
+    )
+  })
+})

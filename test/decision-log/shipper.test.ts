@@ -1,0 +1,169 @@
+/** Records of writes: from the store's outbox into the log, in order, each once, whatever fails in between. */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'chai'
+import { LogFile } from '../../src/decision-log/log-file.ts'
+import { startShipper } from '../../src/decision-log/shipper.ts'
+import type { Sink } from '../../src/decision-log/sink.ts'
+import type { Outbox } from '../../src/store/contract.ts'
+import { openSqlite } from '../../src/store/sqlite.ts'
+import { creation, RESOURCES } from '../store/fixture.ts'
+
+type Opened = Awaited<ReturnType<typeof openSqlite>>
+
+describe('shipping the records of writes', () => {
+  let folder: string
+  let file: string
+  let opened: Opened
+  let sink: LogFile
+  let errors: unknown[]
+
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'sallyport-'))
+    file = join(folder, 'decisions.log')
+    opened = await openSqlite({ file: join(folder, 'test.db'), resources: RESOURCES, now: () => new Date() })
+    sink = new LogFile({ file, maxBytes: 1e9, keep: 1 })
+    errors = []
+  })
+  afterEach(async () => {
+    sink.close()
+    await opened.store.close()
+    rmSync(folder, { recursive: true })
+  })
+
+  const start = (on: { outbox?: Outbox; sink?: Sink } = {}) =>
+    startShipper(on.outbox ?? opened.outbox, on.sink ?? sink, (error) => error !== undefined && errors.push(error))
+
+  let made = 0
+  async function write(count: number): Promise<void> {
+    for (let i = 0; i < count; i++) {
+      made += 1
+      const record = JSON.stringify({ record: 'decision', requestId: `r${made}` })
+      await opened.store.create(creation(`object-${made}`, {}), () => ({ record }))
+    }
+  }
+
+  const logged = () =>
+    readFileSync(file, 'utf8')
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line))
+  const sequences = () => logged().map(({ write }) => write)
+  const upTo = (last: number) => Array.from({ length: last }, (_, i) => i + 1)
+
+  it('writes what waits at the start, and what comes, in the order of the commits', async () => {
+    await write(3)
+    const shipper = await start()
+    await write(1200)
+    shipper.wake()
+    await shipper.close()
+    expect(sequences()).to.deep.equal(upTo(1203))
+    expect(await opened.outbox.waiting(1)).to.deep.equal([])
+    expect(errors).to.deep.equal([])
+  })
+
+  it('loses nothing while the log can not be written, tells so, and goes on by itself', async () => {
+    let broken = true
+    const failing: Sink = {
+      append: (lines) => {
+        if (broken) throw new Error('no space')
+        sink.append(lines)
+      },
+      sync: () => sink.sync(),
+      reopen: () => sink.reopen(),
+      holds: (wanted) => sink.holds(wanted),
+      close: () => undefined,
+    }
+    const shipper = await start({ sink: failing })
+    await write(5)
+    shipper.wake()
+    for (let i = 0; i < 100 && errors.length === 0; i++) await sleep(5)
+    expect(String(errors[0])).to.contain('no space')
+    expect(sequences()).to.deep.equal([])
+    broken = false
+    for (let i = 0; i < 500 && sequences().length < 5; i++) await sleep(5)
+    await shipper.close()
+    expect(sequences()).to.deep.equal(upTo(5))
+  })
+
+  it('writes nothing twice when the outbox can not forget what was shipped', async () => {
+    let refusals = 3
+    const { outbox } = opened
+    const stubborn: Outbox = {
+      waiting: (limit) => outbox.waiting(limit),
+      hold: (holder) => outbox.hold(holder),
+      release: (holder) => outbox.release(holder),
+      shipped: async (sequence) => {
+        if (refusals-- > 0) throw new Error('busy')
+        await outbox.shipped(sequence)
+      },
+    }
+    const shipper = await start({ outbox: stubborn })
+    for (let i = 0; i < 5; i++) {
+      await write(2)
+      shipper.wake()
+      await sleep(10)
+    }
+    await shipper.close()
+    expect(sequences()).to.deep.equal(upTo(10))
+    expect(errors).to.have.length(3)
+  })
+
+  it('writes nothing twice that a process before it had written and not taken out of the outbox', async () => {
+    await write(4)
+    const [first, second] = await opened.outbox.waiting(2)
+    sink.append(`${first?.record.slice(0, -1)},"write":1}\n{"record":"decision","requestId":"read"}\n`)
+    sink.append(`${second?.record.slice(0, -1)},"write":2}\n`)
+    const shipper = await start()
+    await shipper.close()
+    expect(sequences()).to.deep.equal([1, undefined, 2, 3, 4])
+  })
+
+  it('takes a record for shipped only if it is the same: the log may be of another database', async () => {
+    await write(2)
+    sink.append('{"record":"decision","requestId":"another","write":1}\n')
+    const shipper = await start()
+    await shipper.close()
+    expect(sequences()).to.deep.equal([1, 1, 2])
+  })
+
+  it('of two processes on one database, one ships', async () => {
+    const second = await openSqlite({ file: join(folder, 'test.db'), resources: RESOURCES, now: () => new Date() })
+    const shippers = [await start(), await start({ outbox: second.outbox })]
+    for (let i = 0; i < 20; i++) {
+      await write(10)
+      for (const shipper of shippers) shipper.wake()
+    }
+    for (const shipper of shippers) await shipper.close()
+    await second.store.close()
+    expect(sequences()).to.deep.equal(upTo(200))
+  })
+
+  it('without the hold, two would write records twice', async () => {
+    const { outbox } = opened
+    const free: Outbox = { ...forwarding(outbox), hold: async () => true }
+    const slow: Sink = {
+      append: (lines) => sink.append(lines),
+      sync: () => sleep(5),
+      reopen: () => undefined,
+      holds: () => new Set(),
+      close: () => undefined,
+    }
+    const shippers = [await start({ outbox: free, sink: slow }), await start({ outbox: free, sink: slow })]
+    await write(20)
+    for (const shipper of shippers) shipper.wake()
+    for (const shipper of shippers) await shipper.close()
+    expect(sequences().length).to.be.greaterThan(20)
+  })
+})
+
+function forwarding(outbox: Outbox): Outbox {
+  return {
+    waiting: (limit) => outbox.waiting(limit),
+    hold: (holder) => outbox.hold(holder),
+    release: (holder) => outbox.release(holder),
+    shipped: (sequence) => outbox.shipped(sequence),
+  }
+}
