@@ -8,7 +8,7 @@ import type { Evidence, Permit } from '../store/permit.ts'
 import { Denied, evidenceOf, type Ground, recordAttributes, recordObject } from './ground.ts'
 import { relationsOf } from './ownership.ts'
 import type { Grant, Page } from './page.ts'
-import { type Proposal, permitCreate, permitDelete, permitUpdate, refuseHidden } from './permits.ts'
+import { type Proposal, permitCreate, permitDelete, permitUpdate, refuseHidden, refuseUnreadable } from './permits.ts'
 
 /** The action is allowed and no object is concerned: OPTIONS, a redirect, a built-in route. */
 export interface RouteDecision {
@@ -55,6 +55,8 @@ export interface UpdateDecision {
    * whose answer would tell what is stored.
    */
   refuseHidden(named: readonly string[]): void
+  /** Throws DeniedReading for a field whose stored value the request would tell, and that the caller can't read. */
+  refuseUnreadable(read: readonly string[]): void
   /** Throws Denied. */
   permit(proposal: Proposal): Permit<'update'>
   show(object: StoredObject): Representation
@@ -121,6 +123,7 @@ export function decideUpdate(ground: Ground, object: StoredObject): UpdateDecisi
     object,
     writable: grant.fields,
     refuseHidden: (named) => refuseHidden(ground, evidence, grant, named),
+    refuseUnreadable: (read) => refuseUnreadable(ground, evidence, read),
     permit: (proposal) => permitUpdate(ground, object, proposal),
     show: (shown) => present(ground, ground.readPage, shown),
   }

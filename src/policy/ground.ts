@@ -34,6 +34,9 @@ export class Denied extends Error {
   }
 }
 
+/** Not permitted, because the request would tell the stored values of `fieldsRefused`. */
+export class DeniedReading extends Denied {}
+
 /**
  * The fields by which relations are told, and those that another policy's relations could be told by: indexed ones. Unique
  * ones (an email) name somebody, which no relation needs and no log should.

@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Representation } from '../resources/resource.ts'
 import { type Document, represent, type StoredObject } from '../store/contract.ts'
 import { type Evidence, issuePermit, type Permit } from '../store/permit.ts'
-import { Denied, evidenceOf, type Ground, recordAttributes, recordObject } from './ground.ts'
+import { Denied, DeniedReading, evidenceOf, type Ground, recordAttributes, recordObject } from './ground.ts'
 import { relationsOf, relationsOfProposal } from './ownership.ts'
 import type { Grant } from './page.ts'
 
@@ -52,6 +52,14 @@ export function refuseHidden(
   )
   if (fieldsRefused.length === 0) return
   throw new Denied({ ...evidence, fieldsRefused, facts: { ...evidence.facts, named } })
+}
+
+/** Throws DeniedReading for a field that may not be read, whatever its value. */
+export function refuseUnreadable({ readPage }: Ground, evidence: Evidence, read: readonly string[]): void {
+  const readable = readPage.grant(evidence.relations).fields
+  const fieldsRefused = read.filter((field) => !readable.has(field))
+  if (fieldsRefused.length === 0) return
+  throw new DeniedReading({ ...evidence, fieldsRefused, facts: { ...evidence.facts, named: read } })
 }
 
 /**

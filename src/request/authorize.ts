@@ -13,7 +13,7 @@ import {
   decideRoute,
   decideUpdate,
 } from '../policy/decision.ts'
-import { Denied, type Ground } from '../policy/ground.ts'
+import { Denied, DeniedReading, type Ground } from '../policy/ground.ts'
 import type { ActivePolicy } from '../policy/live-policy.ts'
 import type { AttributeOf } from '../policy/ownership.ts'
 import { isBlocked } from '../policy/parse-blocked.ts'
@@ -46,18 +46,20 @@ export async function authorize(gate: Gate, policy: ActivePolicy, asked: Asked):
 /** What a denial is to the client: 401 or 403, 404 where the resource conceals, 403 with the fields at fault. */
 export function refusal(denied: Denied, caller: Caller | undefined): Problem {
   const { fieldsRefused } = denied.evidence
-  if (fieldsRefused.length > 0 && caller) {
-    return new Problem('field-forbidden', 'The policy does not let this caller write these fields.', {
-      cause: denied,
-      errors: fieldsRefused.map((field) => ({
-        pointer: `/${field.replaceAll('~', '~0').replaceAll('/', '~1')}`,
-        detail: 'is not writable for this caller',
-        code: 'forbidden',
-      })),
-    })
-  }
+  if (fieldsRefused.length > 0 && caller) return fieldForbidden(denied)
   if (denied.conceal) return objectNotFound(denied)
   return notPermitted(caller, 'The policy does not permit this to this caller.', denied)
+}
+
+function fieldForbidden(denied: Denied): Problem {
+  const action = denied instanceof DeniedReading ? 'read' : 'write'
+  const errors = denied.evidence.fieldsRefused.map((field) => ({
+    pointer: `/${field.replaceAll('~', '~0').replaceAll('/', '~1')}`,
+    detail: action === 'read' ? 'is not readable for this caller' : 'is not writable for this caller',
+    code: 'forbidden',
+  }))
+  const detail = `The policy does not let this caller ${action} these fields.`
+  return new Problem('field-forbidden', detail, { cause: denied, errors })
 }
 
 function refuseBlocked({ now }: Gate, { blocked }: ActivePolicy, caller: Caller | undefined): void {

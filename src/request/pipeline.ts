@@ -8,6 +8,7 @@ import type { TokenVerifier } from '../identity/caller.ts'
 import { readCredentials } from '../identity/read-credentials.ts'
 import type { ActivePolicy } from '../policy/live-policy.ts'
 import { Problem } from '../problems/problem.ts'
+import type { Resource, Route } from '../resources/resource.ts'
 import { handle, type Input } from '../routes/handle.ts'
 import type { Outcome } from '../routes/outcome.ts'
 import type { Asking, Services } from '../routes/services.ts'
@@ -105,10 +106,11 @@ interface Answerable {
 async function decideAndHandle(parts: Parts, answerable: Answerable): Promise<Outcome> {
   const { policy, ctx, exchange, asked } = answerable
   const { match } = asked
+  const resource = resourceOf(parts, match.route)
   let input: Input | undefined
   for (let attempt = 1; ; attempt++) {
     exchange.decision = await authorize(parts.gate, policy, asked)
-    input ??= await validate(ctx, { match, limits: policy.snapshot.limits }, exchange.decision)
+    input ??= await validate(ctx, { match, resource, limits: policy.snapshot.limits }, exchange.decision)
     try {
       return await handle(parts.services, askingOf(parts, answerable, input), exchange.decision, input)
     } catch (error) {
@@ -117,15 +119,16 @@ async function decideAndHandle(parts: Parts, answerable: Answerable): Promise<Ou
   }
 }
 
-function askingOf(
-  { gate, store }: Parts,
-  { policy, ctx, exchange, asked }: Answerable,
-  { preconditions }: Input,
-): Asking {
+function resourceOf({ gate }: Parts, { resource: name }: Route): Resource {
+  const resource = gate.resources.byName.get(name)
+  if (!resource) throw new Error(`no schema declares ${name}`)
+  return resource
+}
+
+function askingOf(parts: Parts, { policy, ctx, exchange, asked }: Answerable, { preconditions }: Input): Asking {
   const { match, caller } = asked
   const { route, endpoint, target } = match
-  const resource = gate.resources.byName.get(route.resource)
-  if (!resource) throw new Error(`no schema declares ${route.resource}`)
+  const resource = resourceOf(parts, route)
   const relation = policy.snapshot.ownershipOf(resource.name)?.relations.get('owner')
   const field =
     relation?.kind === 'caller' && relation.attribute === 'id' ? resource.fields.get(relation.field) : undefined
@@ -138,7 +141,7 @@ function askingOf(
     owner: field && !field.readOnly ? { name: field.name, list: field.list } : undefined,
     path: target.path,
     query: target.query,
-    writes: createWrites(store, exchange),
+    writes: createWrites(parts.store, exchange),
     preconditions,
   }
 }

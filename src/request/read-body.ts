@@ -1,4 +1,4 @@
-/** The request body as a JSON object: media type, size and syntax. What its fields may be is the schema's matter. */
+/** The request body as JSON, an object or a JSON Patch: media type, size and syntax. What its fields may be is the schema's matter. */
 import type { IncomingMessage } from 'node:http'
 import type { Context } from 'koa'
 import { koaBody } from 'koa-body'
@@ -8,26 +8,35 @@ import { ACCEPT_PATCH } from '../routes/show-options.ts'
 import { untilInterrupted } from './interruption.ts'
 import { parseStrictJson } from './strict-json.ts'
 
-export type JsonObject = { readonly [name: string]: Json }
+type JsonObject = { readonly [name: string]: Json }
 
 const JSON_TYPE = 'application/json'
 /** RFC 7396; plain JSON is read as this. */
 const MERGE_PATCH_TYPE = 'application/merge-patch+json'
+/** RFC 6902. */
+const JSON_PATCH_TYPE = 'application/json-patch+json'
+
+const PATCH_TYPES = [MERGE_PATCH_TYPE, JSON_PATCH_TYPE, JSON_TYPE]
+
+export type Body =
+  | { readonly kind: 'object'; readonly json: JsonObject }
+  | { readonly kind: 'json-patch'; readonly json: Json }
 
 /** Throws Problem content-range, unsupported-media-type, body-too-large, invalid-json or invalid-body, in this order. */
-export async function readBody(ctx: Context, operation: Operation, limitBytes: number): Promise<JsonObject> {
+export async function readBody(ctx: Context, operation: Operation, limitBytes: number): Promise<Body> {
   refuseContentRange(ctx, operation)
   refuseMediaType(ctx, operation)
-  if (!hasBody(ctx.req)) throw new Problem('invalid-body', 'This request needs a JSON object as its body.')
+  if (!hasBody(ctx.req)) throw new Problem('invalid-body', 'This request needs a JSON body.')
   const bytes = await readBytes(ctx, limitBytes)
   if (ctx.request.charset !== '' && ctx.request.charset.toLowerCase() !== 'utf-8') {
     throw new Problem('invalid-json', 'The body must be UTF-8.')
   }
-  const body = parseStrictJson(bytes)
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+  const json = parseStrictJson(bytes)
+  if (ctx.is(JSON_PATCH_TYPE)) return { kind: 'json-patch', json }
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) {
     throw new Problem('invalid-body', 'The body must be a JSON object.')
   }
-  return body as JsonObject
+  return { kind: 'object', json: json as JsonObject }
 }
 
 /** Whether the request says that it has a body (RFC 9112 section 6.3). */
@@ -53,7 +62,7 @@ function refuseMediaType(ctx: Context, operation: Operation): void {
   if (encoding.toLowerCase() !== 'identity') {
     throw new Problem('unsupported-media-type', 'A body is sent without Content-Encoding.', { headers })
   }
-  if (!hasType(ctx, patch ? [MERGE_PATCH_TYPE, JSON_TYPE] : [JSON_TYPE])) {
+  if (!hasType(ctx, patch ? PATCH_TYPES : [JSON_TYPE])) {
     const detail = `Send ${patch ? ACCEPT_PATCH : JSON_TYPE} and say so in Content-Type.`
     throw new Problem('unsupported-media-type', detail, { headers })
   }
@@ -89,7 +98,7 @@ function readerFor(limitBytes: number): ReturnType<typeof koaBody> {
     json: false,
     urlencoded: false,
     multipart: false,
-    textTypes: [JSON_TYPE, MERGE_PATCH_TYPE],
+    textTypes: PATCH_TYPES,
     textLimit: limitBytes,
     encoding: 'latin1',
   })

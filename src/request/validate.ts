@@ -3,7 +3,9 @@ import type { Context } from 'koa'
 import type { Decision } from '../policy/decision.ts'
 import type { Limits } from '../policy/policy.ts'
 import { Problem } from '../problems/problem.ts'
+import type { Resource } from '../resources/resource.ts'
 import type { Content, Input } from '../routes/handle.ts'
+import { parseJsonPatch } from '../routes/json-patch/parse.ts'
 import type { RouteMatch } from './match-route.ts'
 import { readBody } from './read-body.ts'
 import { readPreconditions } from './read-preconditions.ts'
@@ -12,10 +14,11 @@ import { decode } from './request-target.ts'
 
 interface Frame {
   readonly match: RouteMatch
+  readonly resource: Resource
   readonly limits: Limits
 }
 
-/** Throws Problem not-acceptable, invalid-query, what read-body throws, or invalid-precondition, in this order. */
+/** Throws Problem not-acceptable, invalid-query, what read-body throws, invalid-patch, or invalid-precondition, in this order. */
 export async function validate(ctx: Context, frame: Frame, decision: Decision): Promise<Input> {
   const { route, endpoint } = frame.match
   if (!route.redirect) refuseUnacceptable(ctx, endpoint.operation)
@@ -25,7 +28,7 @@ export async function validate(ctx: Context, frame: Frame, decision: Decision): 
   return { ...content, preconditions: readPreconditions(ctx.req) }
 }
 
-async function readContent(ctx: Context, { match, limits }: Frame, decision: Decision): Promise<Content> {
+async function readContent(ctx: Context, { match, resource, limits }: Frame, decision: Decision): Promise<Content> {
   // The query is for the path that the redirect leads to.
   if (match.route.redirect) return { kind: 'nothing' }
   const parameters = readQuery(match.target.query)
@@ -33,7 +36,8 @@ async function readContent(ctx: Context, { match, limits }: Frame, decision: Dec
   refuseUnknown(parameters, [])
   if (decision.kind !== 'create' && decision.kind !== 'update') return { kind: 'nothing' }
   const body = await readBody(ctx, match.endpoint.operation, limits.bodyBytes)
-  return { kind: 'body', body }
+  if (body.kind === 'object') return { kind: 'body', body: body.json }
+  return { kind: 'json-patch', operations: parseJsonPatch(body.json, resource) }
 }
 
 /** Each parameter once: which of two would count is anybody's guess. */

@@ -3,8 +3,10 @@ import type { Decision } from '../policy/decision.ts'
 import type { Json, Route } from '../resources/resource.ts'
 import { createObject } from './create-object.ts'
 import { deleteObject } from './delete-object.ts'
+import type { PatchOperation } from './json-patch/operation.ts'
 import { listObjects } from './list-objects.ts'
 import type { Outcome } from './outcome.ts'
+import { patchObject } from './patch-object.ts'
 import type { Preconditions } from './preconditions.ts'
 import { readObject } from './read-object.ts'
 import { redirect } from './redirect.ts'
@@ -18,6 +20,7 @@ export type Content =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'page'; readonly limit: number; readonly cursor: string | undefined }
   | { readonly kind: 'body'; readonly body: Readonly<Record<string, Json>> }
+  | { readonly kind: 'json-patch'; readonly operations: readonly PatchOperation[] }
 
 export type Input = Content & { readonly preconditions: Preconditions }
 
@@ -31,6 +34,9 @@ export async function handle(services: Services, asking: Asking, decision: Decis
   if (decision.kind === 'update' && input.kind === 'body') {
     const write = operation === 'replace' ? replaceObject : updateObject
     return write(services, asking, decision, input.body)
+  }
+  if (decision.kind === 'update' && input.kind === 'json-patch') {
+    return patchObject(services, asking, decision, input.operations)
   }
   if (decision.kind === 'route') return handleRoute(services, asking, decision.fields)
   throw new Error(`no handler for ${operation} with ${decision.kind} and ${input.kind}`)

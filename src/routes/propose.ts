@@ -25,7 +25,7 @@ export function proposeNew(
   const server = { id: uuidv7(), createdAt: now, updatedAt: now }
   const owned = owner && callerId !== undefined ? { [owner.name]: owner.list ? [callerId] : callerId } : {}
   const after = ordered(resource, { ...server, ...owned, ...body })
-  return checked(resource, { before: server, after, body })
+  return checked(resource, { before: server, after, named: Object.keys(body) })
 }
 
 /** PUT: what the caller may write is replaced, what is absent is removed; the owner, when absent, stays. */
@@ -38,13 +38,22 @@ export function proposeReplacement(
     ([name]) => !writable.has(name) || resource.fields.get(name)?.readOnly || name === owner?.name,
   )
   const after = ordered(resource, { ...Object.fromEntries(kept), ...body })
-  return checked(resource, { before, after, body })
+  return checked(resource, { before, after, named: Object.keys(body) })
 }
 
 /** PATCH: RFC 7396 applied to the whole object. */
 export function proposeUpdate(resource: Resource, body: Body, before: Representation): Proposal {
   const after = ordered(resource, mergePatch(before, body) as Representation)
-  return checked(resource, { before, after, body })
+  return checked(resource, { before, after, named: Object.keys(body) })
+}
+
+/** PATCH with operations: what became of the object, of which `named` were to be written. */
+export function proposePatched(
+  resource: Resource,
+  patched: Representation,
+  { before, named }: { before: Representation; named: ReadonlySet<string> },
+): Proposal {
+  return checked(resource, { before, after: ordered(resource, patched), named: [...named] })
 }
 
 /** The JSON Merge Patch algorithm of RFC 7396 section 2. */
@@ -70,9 +79,9 @@ function ordered(resource: Resource, fields: Representation): Representation {
 
 function checked(
   resource: Resource,
-  { before, after, body }: { before: Representation; after: Representation; body: Body },
+  { before, after, named }: { before: Representation; after: Representation; named: readonly string[] },
 ): Proposal {
-  const changed = Object.keys(body).flatMap((name) => {
+  const changed = named.flatMap((name) => {
     const field = resource.fields.get(name)
     if (field === undefined && !Object.hasOwn(after, name)) return [unknownFault(name)]
     return field?.readOnly && !isDeepStrictEqual(before[name], after[name]) ? [readOnlyFault(field)] : []
@@ -80,7 +89,7 @@ function checked(
   const pointers = new Set(changed.map(({ pointer }) => pointer))
   const errors = [...changed, ...resource.validate(after).filter(({ pointer }) => !pointers.has(pointer))]
   if (errors.length > 0) throw new Problem('invalid-body', 'The body does not fit the schema.', { errors })
-  return { after, named: new Set(Object.keys(body)) }
+  return { after, named: new Set(named) }
 }
 
 /** A merge patch may say null of what isn't there; the schema sees only what becomes of it. */

@@ -2,8 +2,8 @@
 import type { Route } from '../resources/resource.ts'
 import type { Outcome } from './outcome.ts'
 
-/** RFC 5789 section 3.1. JSON Patch joins when it is served. */
-export const ACCEPT_PATCH = 'application/merge-patch+json, application/json'
+/** RFC 5789 section 3.1: RFC 7396, RFC 6902, and plain JSON, which is read as the first. */
+export const ACCEPT_PATCH = 'application/merge-patch+json, application/json-patch+json, application/json'
 
 export function showOptions({ allow, endpoints }: Route): Outcome {
   const patch = endpoints.has('PATCH') ? { 'Accept-Patch': ACCEPT_PATCH } : {}

@@ -21,7 +21,7 @@ export async function replaceObject(
   const { object, writable } = decision
   decision.refuseHidden(Object.keys(body))
   const proposal = proposeReplacement(resource, body, { before: represent(object), writable, owner })
-  return write(services, asking, decision, proposal)
+  return writeProposal(services, asking, decision, proposal)
 }
 
 export async function updateObject(
@@ -31,14 +31,14 @@ export async function updateObject(
   body: Body,
 ): Promise<Outcome> {
   decision.refuseHidden(Object.keys(body))
-  return write(services, asking, decision, proposeUpdate(asking.resource, body, represent(decision.object)))
+  return writeProposal(services, asking, decision, proposeUpdate(asking.resource, body, represent(decision.object)))
 }
 
 /**
  * The permit carries the version that the preconditions were held against, and the store writes over no other: so they
  * hold in the very statement that writes.
  */
-async function write(
+export async function writeProposal(
   services: Services,
   asking: Asking,
   decision: UpdateDecision,

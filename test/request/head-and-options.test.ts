@@ -53,7 +53,9 @@ describe('HEAD and OPTIONS', () => {
         expect([status, text], path).to.deep.equal([204, ''])
         expect(allow).to.match(/^GET, HEAD, (POST, )?(PUT, )?(PATCH, )?(DELETE, )?OPTIONS$/)
         expect(headers.get('accept-patch')).to.equal(
-          allow.includes('PATCH') ? 'application/merge-patch+json, application/json' : null,
+          allow.includes('PATCH')
+            ? 'application/merge-patch+json, application/json-patch+json, application/json'
+            : null,
         )
         for (const name of ['content-type', 'content-length', 'transfer-encoding']) {
           expect(headers.has(name), name).to.equal(false)

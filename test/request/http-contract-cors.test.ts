@@ -137,7 +137,12 @@ describe('CORS for the origins of CORS_ORIGINS', () => {
 
   it('a preflight passes every stage and leaves a decision record', async () => {
     await from(PAGE, 'OPTIONS', item, undefined, PREFLIGHT)
-    expect((await server.decisions()).at(-1)).to.include({ method: 'OPTIONS', action: 'options', outcome: 'allowed', status: 204 })
+    expect((await server.decisions()).at(-1)).to.include({
+      method: 'OPTIONS',
+      action: 'options',
+      outcome: 'allowed',
+      status: 204,
+    })
     expect((await from(PAGE, 'OPTIONS', '/nowhere', undefined, PREFLIGHT)).status).to.equal(404)
   })
 

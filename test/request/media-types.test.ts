@@ -6,7 +6,7 @@ import { type Callers, firstOf, tokensOf } from './callers.ts'
 import { converse, request } from './raw.ts'
 
 const NOTE = '{"title":"t"}'
-const ACCEPT_PATCH = 'application/merge-patch+json, application/json'
+const ACCEPT_PATCH = 'application/merge-patch+json, application/json-patch+json, application/json'
 
 describe('the media type of a body', () => {
   let server: TestServer
@@ -44,7 +44,6 @@ describe('the media type of a body', () => {
       'application/json, text/plain',
       'application/json text/plain',
       'application/vnd.api+json',
-      'application/json-patch+json',
       'json',
       '*/*',
       'application/*',
@@ -68,6 +67,15 @@ describe('the media type of a body', () => {
     expect((await send('PATCH', item, type)).status).to.equal(200)
     expect((await send('PUT', item, type)).status).to.equal(415)
     expect((await send('POST', '/api/v1/notes', type)).status).to.equal(415)
+  })
+
+  it('JSON Patch is for PATCH alone', async () => {
+    const sent = (type: string) => ({ token: callers.alice, body: [], headers: { 'content-type': type } })
+    const type = 'application/json-patch+json'
+    expect((await server.ask('PATCH', item, sent(type))).status).to.equal(200)
+    expect((await server.ask('PATCH', item, sent(`${type}; charset=utf-8`))).status).to.equal(200)
+    expect((await server.ask('PUT', item, sent(type))).status).to.equal(415)
+    expect((await server.ask('POST', '/api/v1/notes', sent(type))).status).to.equal(415)
   })
 
   it('a body without Content-Type is 415', async () => {

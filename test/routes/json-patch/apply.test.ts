@@ -1,0 +1,180 @@
+/** Random patches: what the package `rfc6902` makes of them, this does, where that one keeps to the RFC. */
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { applyPatch, type Operation } from 'rfc6902'
+import { Problem } from '../../../src/problems/problem.ts'
+import { parseResources } from '../../../src/resources/load-resources.ts'
+import type { Json, Representation, Resource } from '../../../src/resources/resource.ts'
+import { type Applied, applyJsonPatch } from '../../../src/routes/json-patch/apply.ts'
+import { fieldsOf } from '../../../src/routes/json-patch/operation.ts'
+import { parseJsonPatch } from '../../../src/routes/json-patch/parse.ts'
+
+const FIELDS = ['a', 'b', 'c']
+
+const resource = thing()
+
+/** Few names, so that pointers often lead somewhere. */
+const value: fc.Arbitrary<Json> = fc.letrec<{ json: Json; leaf: Json }>((tie) => ({
+  leaf: fc.oneof(fc.integer({ min: 0, max: 2 }), fc.constantFrom('', 'x', '/', '~'), fc.boolean(), fc.constant(null)),
+  json: fc.oneof(
+    { maxDepth: 3, depthSize: 'small' },
+    tie('leaf'),
+    fc.array(tie('json'), { maxLength: 3 }),
+    fc.dictionary(fc.constantFrom(...FIELDS, '0', '/', '~', ''), tie('json'), { maxKeys: 3 }),
+  ),
+})).json
+
+const document = fc.dictionary(fc.constantFrom(...FIELDS), value, { maxKeys: 3, noNullPrototype: true })
+
+const pointer = fc
+  .tuple(
+    fc.constantFrom(...FIELDS),
+    fc.array(fc.constantFrom(...FIELDS, '0', '1', '2', '-', '~1', '~0', ''), { maxLength: 2 }),
+  )
+  .map((tokens) => `/${tokens.flat().join('/')}`)
+
+const operation = fc.oneof(
+  fc.record({ op: fc.constantFrom('add' as const, 'replace' as const, 'test' as const), path: pointer, value }),
+  fc.record({ op: fc.constant('remove' as const), path: pointer }),
+  fc.record({ op: fc.constantFrom('move' as const, 'copy' as const), path: pointer, from: pointer }),
+)
+
+const patch = fc.array(operation, { minLength: 1, maxLength: 5 })
+
+describe('a JSON Patch', () => {
+  it('does what the package rfc6902 does, where all fields are allowed; only that one is laxer about indexes', () => {
+    const seen = { applied: 0, conflict: 0, malformed: 0 }
+    fc.assert(
+      fc.property(document, patch, (before, operations) => {
+        const theirs = plain(before, operations as Operation[])
+        const ours = outcome(before, operations as unknown as Json)
+        if (ours.kind === 'applied') expect(ours.after).to.deep.equal(theirs)
+        if (ours.kind === 'conflict') expect(theirs).to.equal(undefined)
+        seen[ours.kind]++
+      }),
+      { numRuns: 3000 },
+    )
+    expect(seen.applied).to.be.greaterThan(100)
+    expect(seen.conflict).to.be.greaterThan(100)
+    expect(seen.malformed).to.be.greaterThan(100)
+  })
+
+  it('leaves the object and the patch as they were', () => {
+    fc.assert(
+      fc.property(document, patch, (before, operations) => {
+        const copies = JSON.stringify([before, operations])
+        outcome(before, operations as unknown as Json)
+        expect(JSON.stringify([before, operations])).to.equal(copies)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('never touches a field that it does not name', () => {
+    fc.assert(
+      fc.property(document, patch, (before, operations) => {
+        const ours = outcome(before, operations as unknown as Json)
+        if (ours.kind !== 'applied') return
+        const { named } = fieldsOf(parseJsonPatch(operations as unknown as Json, resource))
+        for (const field of FIELDS.filter((name) => !named.has(name))) {
+          expect(ours.after[field]).to.deep.equal(before[field])
+        }
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
+  it('ends the same whatever an unread field holds: only what is read can tell a value (no oracle)', () => {
+    fc.assert(
+      fc.property(document, value, patch, (before, other, operations) => {
+        let parsed: ReturnType<typeof parseJsonPatch>
+        try {
+          parsed = parseJsonPatch(operations as unknown as Json, resource)
+        } catch {
+          return
+        }
+        const { read } = fieldsOf(parsed)
+        for (const field of FIELDS.filter((name) => !read.has(name))) {
+          const { [field]: _, ...without } = before
+          const kinds = [before, { ...without, [field]: other }, without].map(
+            (one) => outcome(one, operations as unknown as Json).kind,
+          )
+          expect(new Set(kinds).size, field).to.equal(1)
+        }
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
+  it('whatever JSON it is, it is applied or refused with pointers into it', () => {
+    fc.assert(
+      fc.property(document, fc.jsonValue({ maxDepth: 4 }), (before, anything) => {
+        try {
+          applyJsonPatch(before as Representation, parseJsonPatch(anything as Json, resource))
+        } catch (error) {
+          if (!(error instanceof Problem)) throw error
+          expect(error.code).to.equal('invalid-patch')
+          expect(
+            error.errors.every(({ pointer: at }) => at === '' || /^\/\d+(\/(op|path|from|value))?$/.test(at)),
+          ).to.equal(true)
+        }
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
+  it('compares numbers by value and members in any order (RFC 6902 section 4.6)', () => {
+    const before = { a: { x: 1, y: [0, 10] } }
+    for (const [text, kind] of [
+      ['{"y":[-0,1e1],"x":1.0}', 'applied'],
+      ['{"y":[10,0],"x":1}', 'conflict'],
+      ['{"x":1}', 'conflict'],
+      ['{"x":1,"y":{"0":0,"1":10}}', 'conflict'],
+      ['{"x":"1","y":[0,10]}', 'conflict'],
+      ['null', 'conflict'],
+    ] as const) {
+      const test = JSON.parse(`[{"op":"test","path":"/a","value":${text}}]`) as Json
+      expect(outcome(before, test).kind, text).to.equal(kind)
+    }
+  })
+})
+
+type Outcome = Extract<Applied, { kind: 'applied' }> | { readonly kind: 'conflict' } | { readonly kind: 'malformed' }
+
+function outcome(before: Readonly<Record<string, Json>>, json: Json): Outcome {
+  try {
+    const applied = applyJsonPatch(before, parseJsonPatch(json, resource))
+    return applied.kind === 'applied' ? applied : { kind: 'conflict' }
+  } catch (error) {
+    if (error instanceof Problem) return { kind: 'malformed' }
+    throw error
+  }
+}
+
+/** Undefined when the package refuses one of the operations, or throws (as for a member of a number). */
+function plain(before: Readonly<Record<string, Json>>, operations: Operation[]): unknown {
+  const target = structuredClone(before)
+  try {
+    return applyPatch(target, structuredClone(operations)).every((error) => error === null) ? target : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function thing(): Resource {
+  const server = { type: 'string', readOnly: true }
+  const text = JSON.stringify({
+    type: 'object',
+    'x-resource': { routes: [{ path: '/things/{id}', methods: ['PATCH'] }] },
+    properties: {
+      id: { ...server, format: 'uuid' },
+      createdAt: { ...server, format: 'date-time' },
+      updatedAt: { ...server, format: 'date-time' },
+      ...Object.fromEntries(FIELDS.map((name) => [name, {}])),
+    },
+    additionalProperties: false,
+  })
+  const found = parseResources([{ name: 'things.json', text }]).byName.get('things')
+  if (!found) throw new Error('the schema declares things')
+  return found
+}
