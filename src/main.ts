@@ -8,6 +8,7 @@ import { policyCommand, type ReviewFolders } from './cli/policy-command.ts'
 import { policyDiffCommand } from './cli/policy-diff-command.ts'
 import { policyExplainCommand } from './cli/policy-explain-command.ts'
 import { policyMatrixCommand } from './cli/policy-matrix-command.ts'
+import { policyReplayCommand } from './cli/policy-replay-command.ts'
 import { serveCommand } from './cli/serve-command.ts'
 import { type TokenRequest, tokenCommand } from './cli/token-command.ts'
 import { type Config, ConfigError, type Flags, readConfig } from './config.ts'
@@ -46,6 +47,7 @@ const program = new Command('sallyport')
       policyExplainCommand(folders, () => readConfig(process.env).databaseFile),
       policyMatrixCommand(folders),
       policyDiffCommand(folders),
+      policyReplayCommand(folders),
     ]),
   )
 

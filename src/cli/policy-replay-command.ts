@@ -1,0 +1,77 @@
+/** sallyport policy replay: logged requests, decided again under a candidate. */
+import { SingleBar } from 'cli-progress'
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { openCandidate } from '../replay/candidate.ts'
+import { formatJson } from '../replay/format-json.ts'
+import { formatText } from '../replay/format-text.ts'
+import { sizeOf } from '../replay/read-log.ts'
+import { type ReplayReport, replay } from '../replay/replay.ts'
+import { loadResources } from '../resources/load-resources.ts'
+import type { ReviewFolders } from './policy-command.ts'
+
+const FORMATS = { text: formatText, json: formatJson } as const
+
+interface Options {
+  readonly candidate?: string
+  readonly policies?: string
+  readonly schemas?: string
+  readonly format: keyof typeof FORMATS
+  readonly since?: number
+  readonly until?: number
+  readonly examples: number
+}
+
+const HELP = `
+LOG is a decision log, or several, oldest first. Without --candidate the requests are decided under the policy
+files as they are now, which tells whether the log's answers are still theirs.
+Exit code: 0 when every request would be answered the same, 1 for differences, 2 when it could not run.
+
+  sallyport policy replay data/decisions.log --candidate policies-new
+`
+
+export function policyReplayCommand(folders: ReviewFolders): Command {
+  return new Command('replay')
+    .description('decide logged requests again under a candidate, and show what differs')
+    .argument('<log...>', 'decision logs')
+    .option('--candidate <dir>', 'policy files to decide by')
+    .option('--policies <dir>', 'policy files when there is no candidate (POLICIES, policies)')
+    .option('--schemas <dir>', 'schema files (SCHEMAS, schemas)')
+    .option('--since <time>', 'only requests of this time or later (RFC 3339)', readTime)
+    .option('--until <time>', 'only requests before this time (RFC 3339)', readTime)
+    .option('--examples <number>', 'request ids shown of each difference', readCount, 3)
+    .addOption(new Option('--format <format>', 'how to tell it').choices(Object.keys(FORMATS)).default('text'))
+    .addHelpText('after', HELP)
+    .action(async (files: readonly string[], options: Options) => {
+      const report = await run(files, { ...folders(), ...options })
+      process.stdout.write(FORMATS[options.format](report))
+      if (report.groups.length > 0) process.exitCode = 1
+    })
+}
+
+/** Throws FileError and ReviewError. */
+async function run(
+  files: readonly string[],
+  { candidate, policies, schemas, since, until, examples }: Options & { policies: string; schemas: string },
+): Promise<ReplayReport> {
+  const size = await sizeOf(files)
+  const bench = await openCandidate(candidate ?? policies, await loadResources(schemas))
+  const bar = new SingleBar({ format: 'replaying {bar} {percentage}% {eta_formatted} left', noTTYOutput: false })
+  bar.start(size, 0)
+  const window = { since: since ?? Number.NEGATIVE_INFINITY, until: until ?? Number.POSITIVE_INFINITY }
+  try {
+    return await replay(bench, { files, ...window, maxExamples: examples, onProgress: (n) => bar.increment(n) })
+  } finally {
+    bar.stop()
+  }
+}
+
+function readTime(text: string): number {
+  const time = /^\d{4}-\d{2}-\d{2}T.*(Z|[+-]\d{2}:\d{2})$/.test(text) ? Date.parse(text) : Number.NaN
+  if (Number.isNaN(time)) throw new InvalidArgumentError('It must be a time with an offset, like 2026-12-04T18:00:00Z.')
+  return time
+}
+
+function readCount(text: string): number {
+  if (!/^\d{1,4}$/.test(text)) throw new InvalidArgumentError('It must be a whole number from 0 to 9999.')
+  return Number(text)
+}

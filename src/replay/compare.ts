@@ -1,0 +1,75 @@
+/** A record beside the decision that another policy makes: whether its request would have been answered otherwise. */
+import { isDeepStrictEqual } from 'node:util'
+import type { DecisionRecord } from '../decision-log/decision-record.ts'
+import type { Allowed, Decided, Refusal } from './decide-again.ts'
+import { stageOf } from './stages.ts'
+
+/**
+ * `refused-now`: allowed then. `allowed-now`: refused then. `perhaps-allowed-now`: refused then, and what the new policy would
+ * look at next was never read. `refused-otherwise`: another status, or other fields at fault. `other-objects`: a list whose
+ * filter differs. `other-fields`: what is shown differs.
+ */
+export const CHANGES = [
+  'refused-now',
+  'allowed-now',
+  'perhaps-allowed-now',
+  'refused-otherwise',
+  'other-objects',
+  'other-fields',
+] as const
+
+export type Change = (typeof CHANGES)[number]
+
+export interface Difference {
+  readonly change: Change
+  /** What the client was answered, as `200` or `403 forbidden`. */
+  readonly was: string
+  readonly becomes: string
+  /** Lines of the new policy.csv that decide. */
+  readonly lines: readonly number[]
+  /** Fields refused or shown, then and now, where that is the difference. */
+  readonly fields?: { readonly was: readonly string[]; readonly becomes: readonly string[] }
+}
+
+/** Undefined when the policy would answer the same. `again` is neither `unconcerned` nor `undecidable`. */
+export function compare(record: DecisionRecord, again: Decided): Difference | undefined {
+  const refusedThen = record.problem !== undefined && stageOf(record.problem) === 'policy'
+  const was = record.problem === undefined ? String(record.status) : `${record.status} ${record.problem}`
+  switch (again.kind) {
+    case 'further':
+      return { change: 'perhaps-allowed-now', was, becomes: again.why, lines: [] }
+    case 'allowed': {
+      const { lines } = again.decision.evidence
+      return refusedThen ? { change: 'allowed-now', was, becomes: 'allowed', lines } : compareShown(record, again, was)
+    }
+    case 'refused': {
+      const becomes = `${again.status} ${again.problem}`
+      if (!refusedThen) return { change: 'refused-now', was, becomes, lines: again.lines }
+      return compareRefusals(record, again, { was, becomes })
+    }
+  }
+}
+
+function compareRefusals(record: DecisionRecord, again: Refusal, told: Told): Difference | undefined {
+  const fields = { was: (record.fieldsRefused ?? []).toSorted(), becomes: again.fieldsRefused.toSorted() }
+  if (told.was === told.becomes && isDeepStrictEqual(fields.was, fields.becomes)) return undefined
+  return { change: 'refused-otherwise', ...told, lines: again.lines, fields }
+}
+
+/** Allowed then and now: a read or a list may still show something else. */
+function compareShown({ problem, facts }: DecisionRecord, { decision }: Allowed, was: string): Difference | undefined {
+  if (problem !== undefined || !(decision.kind === 'read' || decision.kind === 'list')) return undefined
+  const { lines } = decision.evidence
+  const told = { was, becomes: 'allowed', lines }
+  if (decision.kind === 'list' && facts?.where && !isDeepStrictEqual(facts.where, decision.where)) {
+    return { change: 'other-objects', ...told }
+  }
+  const shown = [...decision.shown].toSorted()
+  if (!facts?.shown || isDeepStrictEqual(facts.shown.toSorted(), shown)) return undefined
+  return { change: 'other-fields', ...told, fields: { was: facts.shown.toSorted(), becomes: shown } }
+}
+
+interface Told {
+  readonly was: string
+  readonly becomes: string
+}

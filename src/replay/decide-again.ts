@@ -1,0 +1,116 @@
+/**
+ * A recorded request, decided again under another policy, by the very code that decides live requests: `authorize` and the
+ * permits of its decisions. The record's facts stand in for the store, and its time for the clock.
+ */
+import { type DecisionRecord, MASKED } from '../decision-log/decision-record.ts'
+import type { Decision } from '../policy/decision.ts'
+import { Denied } from '../policy/ground.ts'
+import type { ActivePolicy } from '../policy/live-policy.ts'
+import type { ProblemCode } from '../problems/catalogue.ts'
+import { Problem } from '../problems/problem.ts'
+import { authorize, type Gate } from '../request/authorize.ts'
+import type { RouteMatch } from '../request/match-route.ts'
+import { problemOf } from '../request/problem-boundary.ts'
+import type { Asked } from '../request/refuse-unanswerable.ts'
+import type { Method, Resources } from '../resources/resource.ts'
+import { permitAgain } from './permit-again.ts'
+import { FactsMissing, recordedStore } from './recorded-store.ts'
+import { stageOf } from './stages.ts'
+import { unknownFact } from './unknown-fact.ts'
+
+/** The policy would let it pass, as far as the request came then. */
+export interface Allowed {
+  readonly kind: 'allowed'
+  readonly decision: Decision
+}
+
+/** The policy would let it come further than then; whether to the end, the record can't tell: `why`. */
+interface Further {
+  readonly kind: 'further'
+  readonly why: string
+}
+
+export type Decided = Allowed | Refusal | Further
+
+export type Again =
+  | Decided
+  /** No policy was asked, or the server failed: nothing to decide again. */
+  | { readonly kind: 'unconcerned' }
+  | { readonly kind: 'undecidable'; readonly why: string }
+
+export interface Refusal {
+  readonly kind: 'refused'
+  readonly problem: ProblemCode
+  readonly status: number
+  readonly fieldsRefused: readonly string[]
+  /** Lines of policy.csv. */
+  readonly lines: readonly number[]
+}
+
+export interface Bench {
+  readonly resources: Resources
+  /** The policy to decide by, as it is at a time in milliseconds since the epoch. */
+  readonly policyAt: (time: number) => ActivePolicy
+}
+
+/** Never throws for what a record holds; a fault of the program is thrown. */
+export async function decideAgain(bench: Bench, record: DecisionRecord): Promise<Again> {
+  const stage = record.problem === undefined ? 'after' : stageOf(record.problem)
+  if (stage === undefined) return undecidable(`the problem \`${record.problem}\` is not known`)
+  if (stage === 'before' || stage === 'fault' || record.route === undefined) return { kind: 'unconcerned' }
+  const asked = askedOf(bench.resources, record)
+  if (typeof asked === 'string') return undecidable(asked)
+  const time = Date.parse(record.time)
+  const policy = bench.policyAt(time)
+  const unknown = await unknownFact(policy.snapshot, asked, record)
+  if (unknown !== undefined) return undecidable(unknown)
+  const gate: Gate = { resources: bench.resources, store: recordedStore(record, targetOf(asked)), now: () => time }
+  try {
+    const decision = await authorize(gate, policy, asked)
+    return permitAgain(decision, record) === 'whole' ? { kind: 'allowed', decision } : beyond(record, decision, stage)
+  } catch (error) {
+    if (error instanceof Problem || error instanceof Denied) return refused(problemOf(error, asked.caller))
+    if (!(error instanceof FactsMissing)) throw error
+    return stage === 'policy' ? { kind: 'further', why: error.message } : undecidable(error.message)
+  }
+}
+
+/** The policy lets the request come as far as its body, of which the record doesn't tell enough. */
+function beyond({ problem }: DecisionRecord, decision: Decision, stage: 'policy' | 'after'): Again {
+  const why = 'the body was not read then'
+  if (stage === 'policy') return { kind: 'further', why }
+  return problem === undefined ? undecidable(why) : { kind: 'allowed', decision }
+}
+
+/** The request as `authorize` is asked; a sentence where the schemas don't know it any more. */
+function askedOf({ byName, routes }: Resources, record: DecisionRecord): Asked | string {
+  const { method, objectId, authentication } = record
+  const route = routes.find(({ path }) => path === record.route)
+  const endpoint = route?.endpoints.get(method as Method)
+  if (!route || !endpoint || !byName.has(route.resource)) return `no schema declares ${method} ${record.route}`
+  const id = route.kind === 'item' ? objectId : undefined
+  const match: RouteMatch = { kind: 'route', route, endpoint, id, target: { path: route.path, query: '' } }
+  if (authentication === 'anonymous') return { match, caller: undefined }
+  const { subject, roles = [], facts } = record
+  if (subject === undefined || subject === MASKED) return "the record doesn't hold the subject"
+  return { match, caller: { id: subject, roles, claims: facts?.attributes ?? {} } }
+}
+
+function targetOf({ match: { route, id }, caller }: Asked): string | undefined {
+  return route.kind === 'caller' ? caller?.id : id
+}
+
+function refused({ code, status, cause }: Problem): Again {
+  const evidence = cause instanceof Denied ? cause.evidence : undefined
+  return {
+    kind: 'refused',
+    problem: code,
+    status,
+    fieldsRefused: evidence?.fieldsRefused ?? [],
+    lines: evidence?.lines ?? [],
+  }
+}
+
+function undecidable(why: string): Again {
+  return { kind: 'undecidable', why }
+}

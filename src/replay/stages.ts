@@ -1,0 +1,49 @@
+/** Where a request that ended with a problem had come to: whether a policy had been asked by then. */
+import type { ProblemCode } from '../problems/catalogue.ts'
+
+/** `before`: no policy was asked. `policy`: the policy's own answer. `after`: the policy had let it pass. */
+type Stage = 'before' | 'policy' | 'after' | 'fault'
+
+const STAGES: Readonly<Record<ProblemCode, Stage>> = {
+  'malformed-request': 'before',
+  'invalid-path': 'before',
+  'route-not-found': 'before',
+  'method-not-allowed': 'before',
+  'token-invalid': 'before',
+  'token-expired': 'before',
+  'key-server-invalid': 'before',
+  'key-server-unavailable': 'before',
+  'request-timeout': 'before',
+  'url-too-long': 'before',
+  'headers-too-large': 'before',
+  'expectation-failed': 'before',
+  'quota-exceeded': 'before',
+  draining: 'before',
+  gone: 'before',
+  'credentials-missing': 'policy',
+  forbidden: 'policy',
+  blocked: 'policy',
+  'field-forbidden': 'policy',
+  'object-not-found': 'policy',
+  'invalid-query': 'after',
+  'invalid-json': 'after',
+  'invalid-body': 'after',
+  'content-range': 'after',
+  'body-too-large': 'after',
+  'unsupported-media-type': 'after',
+  'invalid-precondition': 'after',
+  'not-acceptable': 'after',
+  'precondition-failed': 'after',
+  'precondition-required': 'after',
+  'unique-taken': 'after',
+  'write-conflict': 'after',
+  'decision-log-unavailable': 'fault',
+  'internal-error': 'fault',
+  'store-unavailable': 'fault',
+  'not-ready': 'fault',
+}
+
+/** Undefined for a code that this version doesn't know. */
+export function stageOf(problem: string): Stage | undefined {
+  return Object.hasOwn(STAGES, problem) ? STAGES[problem as ProblemCode] : undefined
+}

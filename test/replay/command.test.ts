@@ -1,0 +1,145 @@
+/** sallyport policy replay, as its users run it: on the log of a real server. */
+import { execFile } from 'node:child_process'
+import { appendFile, cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { expect } from 'chai'
+import { startTestServer } from '../server.ts'
+
+const ROOT = new URL('../..', import.meta.url).pathname
+
+interface Ended {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+describe('sallyport policy replay', () => {
+  let folder: string
+  let log: string
+  let candidate: string
+  let ids: Record<'readBySupport' | 'listBySupport' | 'deleteByAlice', string>
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'sallyport-'))
+    log = join(folder, 'decisions.log')
+    candidate = join(folder, 'candidate')
+    await cp(join(ROOT, 'policies'), candidate, { recursive: true })
+    const server = await startTestServer({ demo: true, env: { DECISION_LOG_FILE: log } })
+    const [sam, alice] = [await server.token('sam', 'support'), await server.token('alice', 'member')]
+    const request = async (method: string, path: string, token: string) => {
+      await server.ask(method, path, { token })
+      const lines = (await readFile(log, 'utf8')).trim().split('\n')
+      return JSON.parse(lines.at(-1) ?? '').requestId as string
+    }
+    const { body } = await server.ask('GET', '/api/orders', { token: alice })
+    const id = body.items[0].id
+    ids = {
+      listBySupport: await request('GET', '/api/orders', sam),
+      readBySupport: await request('GET', `/api/orders/${id}`, sam),
+      deleteByAlice: await request('DELETE', '/api/users/bob', alice),
+    }
+    await request('GET', '/nowhere', sam)
+    await server.stop()
+  })
+  after(() => rm(folder, { recursive: true }))
+
+  const run = (...args: readonly string[]) => replay(args)
+  const deny = async (line: string) => {
+    await cp(join(ROOT, 'policies/policy.csv'), join(candidate, 'policy.csv'))
+    await appendFile(join(candidate, 'policy.csv'), `${line}\n`)
+  }
+
+  it('is quiet, with exit code 0, under the policy that made the log', async () => {
+    const { code, stdout } = await run(log)
+    expect(stdout).to.equal(
+      '4 requests decided again: 4 the same, 0 different.\n' +
+        '  1 ended before a policy was asked, or by a fault of the server\n',
+    )
+    expect(code).to.equal(0)
+  })
+
+  it('finds a wrong deny: who is refused, by which line, with an example; exit code 1', async () => {
+    await deny('p, support, orders, read, any, *, deny')
+    const { code, stdout } = await run(log, '--candidate', candidate)
+    expect(code).to.equal(1)
+    expect(stdout).to.contain('4 requests decided again: 3 the same, 1 different.')
+    expect(stdout).to.contain('Allowed then, refused under the candidate: 1')
+    const place = (await readFile(join(candidate, 'policy.csv'), 'utf8')).trimEnd().split('\n').length
+    expect(stdout).to.match(
+      new RegExp(`1 x support: GET /api/orders/\\{id\\}.*200 -> 403 forbidden, by .*policy.csv:${place}`),
+    )
+    expect(stdout).to.contain(`as in ${ids.readBySupport}`)
+  })
+
+  it('tells a list that would hold other objects, and what would be allowed now', async () => {
+    await deny('p, support, orders, list, draft, *, deny\np, member, users, delete, any, *, allow')
+    const { stdout } = await run(log, '--candidate', candidate, '--format', 'json')
+    const { differences } = JSON.parse(stdout)
+    expect(differences.map(({ change, examples }: Record<string, unknown>) => [change, examples])).to.deep.equal([
+      ['perhaps-allowed-now', [ids.deleteByAlice]],
+      ['other-objects', [ids.listBySupport]],
+    ])
+  })
+
+  it('prints JSON that fits its schema', async () => {
+    await deny('p, support, orders, read, any, *, deny')
+    const schema = JSON.parse(await readFile(join(ROOT, 'docs/schemas/policy-replay.schema.json'), 'utf8'))
+    const fits = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(schema)
+    const report = JSON.parse((await run(log, '--candidate', candidate, '--format', 'json')).stdout)
+    expect(fits(report), JSON.stringify(fits.errors)).to.equal(true)
+    expect(report.differences).to.have.length(1)
+    expect(fits({ ...report, decided: -1 })).to.equal(false)
+    expect(fits({ ...report, differences: [{}] })).to.equal(false)
+  })
+
+  it('takes only the time that is asked for, and several logs', async () => {
+    const { stdout } = await run(log, '--since', '2099-01-01T00:00:00Z')
+    expect(stdout).to.contain('0 requests decided again').and.to.contain('5 are outside of the time asked for')
+    expect((await run(log, log)).stdout).to.contain('8 requests decided again: 8 the same')
+  })
+
+  it('counts lines that are no decision records', async () => {
+    const torn = join(folder, 'torn.log')
+    await writeFile(
+      torn,
+      `${await readFile(log, 'utf8')}{"record":"decision","time\nhello\n{"msg":"listening"}\n[]\nnull\n`,
+    )
+    const { code, stdout } = await run(torn)
+    expect(stdout).to.contain('4 requests decided again').and.to.contain('5 lines are no decision records')
+    expect(code).to.equal(0)
+  })
+
+  it('says what a masked record leaves undecidable, instead of guessing', async () => {
+    const masked = join(folder, 'masked.log')
+    const text = await readFile(log, 'utf8')
+    await writeFile(masked, text.replaceAll(/"subject":"[^"]*"/g, '"subject":"***"'))
+    const { stdout } = await run(masked)
+    expect(stdout).to.contain("4 could not be decided again: the record doesn't hold the subject")
+  })
+
+  it('ends with one sentence and exit code 2 where it can not run', async () => {
+    for (const [args, sentence] of [
+      [['nowhere.log'], 'sallyport: nowhere.log is not a file; name decision logs\n'],
+      [[log, '--candidate', join(folder, 'none')], `sallyport: ${folder}/none is not a directory of policy files\n`],
+      [[log, '--since', 'yesterday'], /It must be a time with an offset/],
+    ] as const) {
+      const { code, stdout, stderr } = await run(...args)
+      expect([code, stdout]).to.deep.equal([2, ''])
+      if (typeof sentence === 'string') expect(stderr).to.equal(sentence)
+      else expect(stderr).to.match(sentence)
+    }
+  })
+})
+
+function replay(args: readonly string[]): Promise<Ended> {
+  return new Promise((resolve) => {
+    execFile(
+      process.execPath,
+      ['bin/sallyport.js', 'policy', 'replay', ...args],
+      { cwd: ROOT },
+      (error, stdout, stderr) => resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr }),
+    )
+  })
+}
