@@ -14,6 +14,8 @@ import type { Grant } from './page.ts'
 export interface Proposal {
   readonly after: Representation
   readonly named: ReadonlySet<string>
+  /** The fields that a JSON Patch reads. */
+  readonly read?: ReadonlySet<string>
 }
 
 /** Throws Denied: the action isn't allowed on the object as it would be, or a named field isn't granted. */
@@ -59,14 +61,14 @@ export function refuseUnreadable({ readPage }: Ground, evidence: Evidence, read:
   const readable = readPage.grant(evidence.relations).fields
   const fieldsRefused = read.filter((field) => !readable.has(field))
   if (fieldsRefused.length === 0) return
-  throw new DeniedReading({ ...evidence, fieldsRefused, facts: { ...evidence.facts, named: read } })
+  throw new DeniedReading({ ...evidence, fieldsRefused, facts: { ...evidence.facts, read } })
 }
 
 /**
  * Allowed on the stored object, and again on the proposed one; every field that changes must be granted both times. Throws
  * Denied.
  */
-export function permitUpdate(ground: Ground, object: StoredObject, { after, named }: Proposal): Permit<'update'> {
+export function permitUpdate(ground: Ground, object: StoredObject, { after, named, read }: Proposal): Permit<'update'> {
   const before = represent(object)
   const relations = relationsOf(ground.ownership, ground.attributeOf, before)
   const granted = ground.page.grant(relations)
@@ -82,6 +84,7 @@ export function permitUpdate(ground: Ground, object: StoredObject, { after, name
     proposed: recordObject(ground, after),
     changed: [...changed],
     named: [...named],
+    ...(read ? { read: [...read] } : {}),
   }
   for (const grant of [granted, grantedAfter]) {
     if (grant.fields.size === 0) throw new Denied(evidenceOf(relationsAfter, grant, facts))

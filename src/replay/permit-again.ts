@@ -32,7 +32,8 @@ function permitCreate(decision: CreateDecision, { proposed, named }: Facts): 'wh
   return 'whole'
 }
 
-function permitUpdate(decision: UpdateDecision, { proposed, named, changed }: Facts): 'whole' | 'partly' {
+function permitUpdate(decision: UpdateDecision, { proposed, named, changed, read }: Facts): 'whole' | 'partly' {
+  if (read) decision.refuseUnreadable(read)
   if (!named) return 'partly'
   decision.refuseHidden(named)
   if (!proposed || !changed) return 'partly'

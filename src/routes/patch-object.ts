@@ -29,5 +29,6 @@ export async function patchObject(
     refuseUnmet(services, asking, { resource: resource.name, object })
     throw applied.problem
   }
-  return writeProposal(services, asking, decision, proposePatched(resource, applied.after, { before, named }))
+  const proposal = proposePatched(resource, applied.after, { before, named })
+  return writeProposal(services, asking, decision, { ...proposal, read })
 }

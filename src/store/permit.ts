@@ -19,6 +19,8 @@ export interface Facts {
   readonly changed?: readonly string[]
   /** Fields that the body names. */
   readonly named?: readonly string[]
+  /** Fields that a JSON Patch reads. */
+  readonly read?: readonly string[]
   /** Fields that a list is filtered and sorted by. */
   readonly queried?: readonly string[]
   /** Which objects a list may hold. */

@@ -32,6 +32,16 @@ const BODIES: Readonly<Record<string, () => readonly unknown[]>> = {
   ],
 }
 
+const PATCHES = [
+  [{ op: 'test', path: '/status', value: 'draft' }],
+  [{ op: 'copy', from: '/displayName', path: '/bio' }],
+  [
+    { op: 'test', path: '/email', value: 'x' },
+    { op: 'replace', path: '/displayName', value: 'C' },
+  ],
+  [{ op: 'add', path: '/title', value: 'u' }],
+]
+
 /** Asks everything; how many requests that were. Deletes come last, so that there is something to ask about. */
 export async function askEverything(server: TestServer, only: (route: Route) => boolean = () => true): Promise<number> {
   const tokens = new Map<string, string | undefined>([['anonymous', undefined]])
@@ -55,14 +65,20 @@ async function askRoute(server: TestServer, { method, route, tokens }: Round): P
   const paths = await pathsOf(server, route, tokens.get('ada'))
   const requests = paths.flatMap((path) => bodiesFor(method, route).map((body) => ({ path, body })))
   for (const { path, body } of requests) {
-    for (const token of tokens.values()) await server.ask(method, path, { token, body })
+    for (const token of tokens.values()) await server.ask(method, path, { token, body, headers: typeOf(body) })
   }
   return requests.length * tokens.size
 }
 
+/** JSON Patches are arrays. */
+function typeOf(body: unknown): Record<string, string> {
+  return Array.isArray(body) ? { 'content-type': 'application/json-patch+json' } : {}
+}
+
 function bodiesFor(method: Method, { resource }: Route): readonly unknown[] {
   if (method !== 'POST' && method !== 'PUT' && method !== 'PATCH') return [undefined]
-  return BODIES[resource]?.() ?? [{}]
+  const bodies = BODIES[resource]?.() ?? [{}]
+  return method === 'PATCH' ? [...bodies, ...PATCHES] : bodies
 }
 
 /** Objects of alice and of bob, and one that isn't there. */
