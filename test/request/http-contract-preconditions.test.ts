@@ -243,6 +243,20 @@ describe('writers that race', () => {
     expect(answers.filter((status) => status === 412 || status === 404)).to.have.length(99)
   })
 
+  for (const method of WRITES) {
+    it(`${method}: a write that comes between the decision and the statement is noticed by the statement`, async () => {
+      await slipIn(method)
+      const answer = await write(method, { 'if-match': tag })
+      expect([answer.status, answer.body.code]).to.deep.equal([412, 'precondition-failed'])
+      expect((await server.ask('GET', path, { token })).body.size).to.equal(99)
+    })
+
+    it(`${method}: without If-Match the same write is decided anew and goes through (negative control)`, async () => {
+      await slipIn(method)
+      expect((await write(method, {})).status).to.be.oneOf([200, 204])
+    })
+  }
+
   it('counting up with If-Match and a retry loses no update', async () => {
     await Promise.all(Array.from({ length: 8 }, () => countUp(5)))
     expect((await server.ask('GET', path, { token })).body.size).to.equal(40)
@@ -252,6 +266,26 @@ describe('writers that race', () => {
     const answers = await race(20, 'PATCH', {})
     expect(answers.filter(({ status }) => status === 200).length).to.be.greaterThan(1)
   })
+
+  /** Lets another write be first, once this one was decided and is about to be written. */
+  async function slipIn(method: string): Promise<void> {
+    const { store } = server.app
+    const name = method === 'DELETE' ? 'delete' : 'update'
+    // biome-ignore lint/suspicious/noExplicitAny: stands in for either of two methods
+    const original: (...all: any[]) => Promise<any> = store[name].bind(store)
+    Object.assign(store, {
+      [name]: async (...all: unknown[]) => {
+        Object.assign(store, { [name]: original })
+        await server.ask('PATCH', path, { token, body: { size: 99 } })
+        return original(...all)
+      },
+    })
+  }
+
+  function write(method: string, headers: Record<string, string>): Promise<Answer> {
+    const body = method === 'DELETE' ? {} : { body: { size: 1 } }
+    return server.ask(method, path, { token, headers, ...body })
+  }
 
   function race(writers: number, method: string, headers: Record<string, string>): Promise<readonly Answer[]> {
     return Promise.all(
