@@ -8,7 +8,7 @@ import type { Logger } from 'pino'
 import { type Config, ConfigError } from './config.ts'
 import { type DecisionLog, openDecisionLog } from './decision-log/decision-log.ts'
 import { LogFile, type LogFileOptions } from './decision-log/log-file.ts'
-import { bestEffortRecorder, requiredRecorder } from './decision-log/recorder.ts'
+import { bestEffortRecorder, observedRecorder, type Recorder, requiredRecorder } from './decision-log/recorder.ts'
 import { standardOutput } from './decision-log/standard-output.ts'
 import { claimForDemo, claimForProduction } from './demo/seed-demo.ts'
 import type { TokenVerifier } from './identity/caller.ts'
@@ -26,6 +26,8 @@ import { createPipeline } from './request/pipeline.ts'
 import { loadResources } from './resources/load-resources.ts'
 import type { Resources } from './resources/resource.ts'
 import type { Check } from './routes/services.ts'
+import { type Shadow, startShadow } from './shadow/shadow.ts'
+import { createTeller } from './shadow/tell.ts'
 import { type Outbox, type Seeding, type Store, StoreUnavailable } from './store/contract.ts'
 import { openSqlite } from './store/sqlite.ts'
 
@@ -70,6 +72,8 @@ export async function startApp({ config, verifier, log, now = () => new Date(), 
     await (config.demo ? claimForDemo(seeding, resources) : claimForProduction(seeding))
     const decisionLog = await openLog(config, outbox, log, metrics)
     closing.push(() => decisionLog.close())
+    const shadow = startCandidate(config, log, metrics)
+    closing.push(() => shadow?.close())
     const limiter = await openLimiter(config, log, metrics)
     closing.push(() => limiter.close())
 
@@ -77,7 +81,7 @@ export async function startApp({ config, verifier, log, now = () => new Date(), 
     // Made here, because a GET that made them would change the store.
     const cursorKey = await store.secret('cursor')
     const tagKey = await store.secret('tag')
-    const checks = () => checkParts({ store, policy, limiter, decisionLog, draining: () => draining })
+    const checks = () => checkParts({ store, policy, limiter, decisionLog, shadow, draining: () => draining })
     const koa = new Koa()
     koa.on('error', (error) => log.error({ err: error }, 'response failed'))
     koa.use(
@@ -91,7 +95,7 @@ export async function startApp({ config, verifier, log, now = () => new Date(), 
         matchRoute: createRouteMatcher(resources.routes),
         clientAddress: createClientAddress(config.trustProxy),
         cors: createCors(config.cors),
-        recorder: (config.decisionLog.required ? requiredRecorder : bestEffortRecorder)(decisionLog),
+        recorder: recorderOf(config, decisionLog, shadow),
         log,
         metrics,
         draining: () => draining,
@@ -172,6 +176,17 @@ function openLog(
   })
 }
 
+/** The policy that POLICY_CANDIDATE names, decided by beside the one in force. */
+function startCandidate({ policyCandidate, schemas }: Config, log: Logger, metrics: Metrics): Shadow | undefined {
+  if (policyCandidate === undefined) return undefined
+  return startShadow({ directory: policyCandidate, schemas }, createTeller(log, metrics.registry))
+}
+
+function recorderOf(config: Config, decisionLog: DecisionLog, shadow: Shadow | undefined): Recorder {
+  const recorder = (config.decisionLog.required ? requiredRecorder : bestEffortRecorder)(decisionLog)
+  return shadow ? observedRecorder(recorder, (record) => shadow.observe(record)) : recorder
+}
+
 function openLogFile(options: LogFileOptions): LogFile {
   try {
     return new LogFile(options)
@@ -199,10 +214,18 @@ interface Checked {
   readonly policy: LivePolicy
   readonly limiter: Limiter
   readonly decisionLog: DecisionLog
+  readonly shadow: Shadow | undefined
   readonly draining: () => boolean
 }
 
-async function checkParts({ store, policy, limiter, decisionLog, draining }: Checked): Promise<Record<string, Check>> {
+async function checkParts({
+  store,
+  policy,
+  limiter,
+  decisionLog,
+  shadow,
+  draining,
+}: Checked): Promise<Record<string, Check>> {
   const answers = await store.ping().then(
     () => true,
     () => false,
@@ -213,6 +236,7 @@ async function checkParts({ store, policy, limiter, decisionLog, draining }: Che
     policy: policy.fault
       ? { status: 'degraded', detail: 'the files were refused; the policy before them is in force' }
       : { status: 'ok' },
+    ...(shadow ? { candidate: shadow.state() } : {}),
     decisions: decisionLog.failing
       ? { status: 'degraded', detail: 'records can not be written; those of writes wait in the store' }
       : { status: 'ok' },

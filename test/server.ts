@@ -45,6 +45,8 @@ export interface Answer {
 export interface TestServerOptions extends Partial<Omit<AppOptions, 'config' | 'log'>> {
   readonly env?: Record<string, string>
   readonly demo?: boolean
+  /** Files that differ in a copy of the policies, `candidate`, which is POLICY_CANDIDATE. */
+  readonly candidate?: Readonly<Record<string, string>>
   /** Files of the folder that replace or join the shipped ones, e.g. `policies/policy.csv`. */
   readonly files?: Readonly<Record<string, string>>
 }
@@ -55,11 +57,12 @@ const NO_LIMITS = 'body: 100kb\npage: { default: 50, max: 200 }\nlimits: {}\n'
 const ROOT = new URL('..', import.meta.url).pathname
 
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
-  const { env = {}, demo = false, files = {}, ...rest } = options
+  const { env = {}, demo = false, files = {}, candidate, ...rest } = options
   const folder = await mkdtemp(join(tmpdir(), 'sallyport-'))
   for (const name of ['policies', 'schemas']) await cp(join(ROOT, name), join(folder, name), { recursive: true })
   await writeFile(join(folder, 'policies/limits.yaml'), NO_LIMITS)
   for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text)
+  if (candidate) await writeCandidate(folder, candidate)
   const config = readConfig(
     {
       PORT: '0',
@@ -67,6 +70,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       DATA_DIR: join(folder, 'data'),
       POLICIES: join(folder, 'policies'),
       SCHEMAS: join(folder, 'schemas'),
+      ...(candidate ? { POLICY_CANDIDATE: join(folder, 'candidate') } : {}),
       ...env,
     },
     { demo },
@@ -96,6 +100,11 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       await rm(folder, { recursive: true, force: true })
     },
   }
+}
+
+async function writeCandidate(folder: string, files: Readonly<Record<string, string>>): Promise<void> {
+  await cp(join(folder, 'policies'), join(folder, 'candidate'), { recursive: true })
+  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, 'candidate', name), text)
 }
 
 async function decisionsOf(app: App, file: string): Promise<readonly Record<string, unknown>[]> {

@@ -20,8 +20,9 @@ interface Look {
 
 /** Reloads `policy` on a change until the returned function is called. */
 export async function watchPolicy(policy: LivePolicy): Promise<() => void> {
-  let taken = await look(policy.directory)
-  let seen = taken
+  // Unknown, because the files may have changed since the policy was opened: the first look takes them once more.
+  let taken: Look | undefined
+  let seen = await look(policy.directory)
   let seenAt = 0
   let busy = false
 
@@ -31,8 +32,8 @@ export async function watchPolicy(policy: LivePolicy): Promise<() => void> {
       seen = now
       seenAt = performance.now()
     }
-    const changed = seen.files !== taken.files || seen.directory !== taken.directory
-    const whole = seen.directory !== taken.directory
+    const changed = seen.files !== taken?.files || seen.directory !== taken.directory
+    const whole = seen.directory !== taken?.directory
     if (!changed || !(whole || performance.now() - seenAt >= QUIET_MS)) return
     const before = seen
     await policy.reload()

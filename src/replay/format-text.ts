@@ -36,7 +36,10 @@ function paragraph(group: Group): string {
   const who = roles === undefined ? 'anonymous' : roles.join('+') || 'no role'
   const relating = relations.length === 0 ? '' : ` (${relations.join('+')})`
   const rules = lines.length === 0 ? 'no rule' : lines.map((line) => `policy.csv:${line}`).join(', ')
-  const told = fields ? [`    fields: ${list(fields.was)} -> ${list(fields.becomes)}`] : []
+  const told =
+    fields && fields.was.length + fields.becomes.length > 0
+      ? [`    fields: ${list(fields.was)} -> ${list(fields.becomes)}`]
+      : []
   return [
     `  ${count} x ${who}: ${method} ${route}${relating}: ${was} -> ${becomes}, by ${rules}`,
     ...told,

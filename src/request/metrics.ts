@@ -18,6 +18,8 @@ export interface Metrics {
   /** The text that Prometheus scrapes. */
   text(): Promise<string>
   readonly contentType: string
+  /** For parts that count things of their own. */
+  readonly registry: Registry
 }
 
 export function createMetrics(): Metrics {
@@ -70,5 +72,6 @@ export function createMetrics(): Metrics {
     limiterState: (state) => degraded.set(state === 'degraded' ? 1 : 0),
     text: () => registry.metrics(),
     contentType: registry.contentType,
+    registry,
   }
 }
