@@ -1,0 +1,49 @@
+/** What an entity tag is made of: anything else makes another tag, and nothing of it can be read from the tag. */
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { entityTag, type Item, opaqueTag, stateMark, stateOfTag } from '../../src/routes/entity-tag.ts'
+
+const KEY = new Uint8Array(32).fill(1)
+
+const few = fc.constantFrom('a', 'b', 'a,b', '')
+
+const item: fc.Arbitrary<Item> = fc
+  .record({ resource: few, id: few, version: fc.integer({ min: 1, max: 3 }), updatedAt: few })
+  .map(({ resource, ...object }) => ({ resource, object: { ...object, createdAt: '', document: {} } }))
+
+const shown = fc.uniqueArray(fc.constantFrom('id', 'a', 'b', 'ab', 'a","b')).map((names) => {
+  return Object.fromEntries(names.map((name) => [name, 1]))
+})
+
+describe('the parts of an entity tag', () => {
+  it('a state has one mark: the same for the same object, version and time, another for any other', () => {
+    fc.assert(
+      fc.property(item, item, (a, b) => {
+        expect(stateMark(KEY, a) === stateMark(KEY, b)).to.equal(JSON.stringify(a) === JSON.stringify(b))
+      }),
+    )
+  })
+
+  it('a tag is one of state and fields: it differs when either does, and always tells the state', () => {
+    fc.assert(
+      fc.property(item, item, shown, shown, (a, b, some, others) => {
+        const same = JSON.stringify([a, some]) === JSON.stringify([b, others])
+        expect(opaqueTag(KEY, a, some) === opaqueTag(KEY, b, others)).to.equal(same)
+        expect(stateOfTag(opaqueTag(KEY, a, some))).to.equal(stateMark(KEY, a))
+      }),
+    )
+  })
+
+  it('says nothing without the key, and is opaque: 24 characters, whatever it is of', () => {
+    fc.assert(
+      fc.property(item, shown, (one, fields) => {
+        expect(entityTag(KEY, one, fields)).to.match(/^"[\w-]{24}"$/)
+        expect(stateMark(new Uint8Array(32), one)).to.not.equal(stateMark(KEY, one))
+      }),
+    )
+  })
+
+  it('what this server never gave has no state', () => {
+    for (const text of ['', 'x', 'x'.repeat(23), 'x'.repeat(25)]) expect(stateOfTag(text)).to.equal(undefined)
+  })
+})
