@@ -89,7 +89,7 @@ export async function startApp({ config, verifier, log, now = () => new Date(), 
         gate: { resources, store, now: () => now().getTime() },
         store,
         services: { store, now, checks, cursorKey, tagKey },
-        policy: () => policy.active,
+        policy,
         verifier,
         rateLimiter: createRateLimiter(limiter),
         matchRoute: createRouteMatcher(resources.routes),
@@ -127,6 +127,10 @@ function tellPolicy(event: PolicyEvent, log: Logger, metrics: Metrics): void {
   if (event.kind === 'activated') {
     metrics.policyActivated(event.revision)
     log.info({ revision: event.revision, previous: event.previous }, 'policy activated')
+    return
+  }
+  if (event.kind === 'ended') {
+    log.info({ revision: event.revision, lines: event.lines }, 'rules of policy.csv have ended')
     return
   }
   metrics.policyFailed()

@@ -13,11 +13,13 @@ import {
   revisionOf,
   type SourceFile,
 } from './policy-files.ts'
-import { Snapshot } from './snapshot.ts'
+import type { Snapshot } from './snapshot.ts'
+import { Snapshots } from './snapshots.ts'
 
 /** What a request is decided by; never changes, a change makes another. */
 export interface ActivePolicy {
   readonly revision: Revision
+  /** Of the rules that live at the time that it was asked for. */
   readonly snapshot: Snapshot
   readonly blocked: Blocked
 }
@@ -25,6 +27,8 @@ export interface ActivePolicy {
 export type PolicyEvent =
   | { readonly kind: 'activated'; readonly revision: Revision; readonly previous: Revision }
   | { readonly kind: 'failed'; readonly error: unknown }
+  /** The `until=` of these lines of policy.csv has passed. */
+  | { readonly kind: 'ended'; readonly revision: Revision; readonly lines: readonly number[] }
 
 interface Sources {
   readonly files: PolicyFiles
@@ -36,7 +40,10 @@ export class LivePolicy {
   readonly #resources: Resources
   readonly #observe: (event: PolicyEvent) => void
   #sources: Sources
+  #snapshots: Snapshots
   #active: ActivePolicy
+  /** When it was asked last, in milliseconds since the epoch. */
+  #asked = Number.NEGATIVE_INFINITY
   #fault: unknown
 
   private constructor(
@@ -49,9 +56,10 @@ export class LivePolicy {
     this.#resources = resources
     this.#observe = observe
     this.#sources = sources
+    this.#snapshots = new Snapshots(parsePolicy(sources.files, resources), resources)
     this.#active = Object.freeze({
       revision: revisionOf(sources.files, sources.blocked),
-      snapshot: new Snapshot(parsePolicy(sources.files, resources), resources),
+      snapshot: this.#snapshots.at(this.#asked),
       blocked: parseBlocked(sources.blocked),
     })
   }
@@ -70,7 +78,21 @@ export class LivePolicy {
     return this.#directory
   }
 
+  /** As it was asked last, for what no `until=` touches: the revision, relations, limits. Decisions ask `at`. */
   get active(): ActivePolicy {
+    return this.#active
+  }
+
+  /** What rules at a time, in milliseconds since the epoch: a rule is gone at the moment of its `until=`. */
+  at(now: number): ActivePolicy {
+    const before = this.#asked
+    this.#asked = now
+    const snapshot = this.#snapshots.at(now)
+    if (snapshot === this.#active.snapshot) return this.#active
+    const { revision } = this.#active
+    this.#active = Object.freeze({ ...this.#active, snapshot })
+    const lines = this.#snapshots.endedBetween(before, now)
+    if (lines.length > 0) this.#observe({ kind: 'ended', revision, lines })
     return this.#active
   }
 
@@ -92,9 +114,10 @@ export class LivePolicy {
     const previous = this.#active
     if (revision === previous.revision) return
     this.#sources = sources
+    this.#snapshots = policy?.snapshots ?? this.#snapshots
     this.#active = Object.freeze({
       revision,
-      snapshot: policy?.snapshot ?? previous.snapshot,
+      snapshot: this.#snapshots.at(this.#asked),
       blocked: blocked?.blocked ?? previous.blocked,
     })
     this.#observe({ kind: 'activated', revision, previous: previous.revision })
@@ -105,11 +128,11 @@ export class LivePolicy {
     return { source, blocked: parseBlocked(source) }
   }
 
-  async #readPolicy(): Promise<{ files: PolicyFiles; snapshot: Snapshot }> {
+  async #readPolicy(): Promise<{ files: PolicyFiles; snapshots: Snapshots }> {
     const files = await readPolicyFiles(this.#directory)
-    const snapshot = new Snapshot(parsePolicy(files, this.#resources), this.#resources)
-    await snapshot.warmLike(this.#active.snapshot)
-    return { files, snapshot }
+    const snapshots = new Snapshots(parsePolicy(files, this.#resources), this.#resources)
+    await snapshots.at(this.#asked).warmLike(this.#active.snapshot)
+    return { files, snapshots }
   }
 
   async #attempt<T>(read: () => Promise<T>): Promise<T | undefined> {

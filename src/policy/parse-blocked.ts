@@ -4,9 +4,7 @@ import { FileError } from '../problems/diagnostic.ts'
 import type { Block } from './policy.ts'
 import type { SourceFile } from './policy-files.ts'
 import { reportInvisible } from './rule-lines.ts'
-
-/** RFC 3339 with an offset: a time without one would mean another moment on another machine. */
-const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/
+import { parseTime } from './time.ts'
 
 /** Blocked users by id. */
 export type Blocked = ReadonlyMap<string, Block>
@@ -50,7 +48,7 @@ function parseLine(line: string, fault: (code: string, message: string, hint: st
     const words = /\s/.test(id)
     return words ? fault('blocked-line', `\`${id}\` has a space in it`, example) : [{ id, until }]
   }
-  const time = TIME.test(until) ? Date.parse(until) : Number.NaN
-  if (Number.isNaN(time)) return fault('blocked-until', `\`${until}\` is not a time with an offset (RFC 3339)`, example)
+  const time = parseTime(until)
+  if (time === undefined) return fault('blocked-until', `\`${until}\` is not a time with an offset (RFC 3339)`, example)
   return [{ id, until: time }]
 }

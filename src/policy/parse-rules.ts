@@ -3,6 +3,7 @@ import type { Diagnostic } from '../problems/diagnostic.ts'
 import type { Resource, Resources } from '../resources/resource.ts'
 import type { Ownership, Role, RoleLink, Rule, Views } from './policy.ts'
 import type { SourceFile } from './policy-files.ts'
+import { EXAMPLE, type Fault, hasLinkColumns, hasRuleColumns, parseEnd } from './rule-columns.ts'
 import { type RuleLine, readRuleLines } from './rule-lines.ts'
 
 /** What the cells of a rule may name. */
@@ -18,11 +19,8 @@ interface RuleSet {
   readonly links: readonly RoleLink[]
 }
 
-type Fault = (cell: number, code: string, message: string, hint?: string) => void
-
 /** Columns of a `p` line; 0 is the `p` itself. */
 const COLUMN = { subject: 1, resource: 2, action: 3, relation: 4, fields: 5, effect: 6 } as const
-const EXAMPLE = 'p, member, notes, read, owner, *, allow'
 
 export function parseRules(
   source: SourceFile,
@@ -44,16 +42,14 @@ export function parseRules(
 }
 
 function parseRule({ line, cells }: RuleLine, vocabulary: Vocabulary, fault: Fault): readonly Rule[] {
-  if (cells.length !== 7) {
-    const message = `a \`p\` line has 7 columns, this one has ${cells.length}`
-    fault(Math.min(cells.length, 7), 'rule-columns', message, `as in: ${EXAMPLE}`)
-    return []
-  }
+  if (!hasRuleColumns(cells, fault)) return []
   const [, subject = '', resource = '', action = '', relation = '', fields = '', effect = ''] = cells
+  const end = parseEnd(cells, fault)
   const sound = [
     soundSubject(subject, vocabulary, fault),
     soundResource(resource, vocabulary, fault),
     soundEffect(effect, fault),
+    end !== undefined,
   ]
   const covered = coveredBy(resource, vocabulary.resources)
   if (covered.length > 0) {
@@ -73,20 +69,13 @@ function parseRule({ line, cells }: RuleLine, vocabulary: Vocabulary, fault: Fau
       relations: relation === 'any' ? [] : split(relation, '+').sort(),
       views: split(fields, '|'),
       effect: effect as Rule['effect'],
+      ...end,
     },
   ]
 }
 
 function parseLink({ line, cells }: RuleLine, { roles }: Vocabulary, fault: Fault): readonly RoleLink[] {
-  if (cells.length !== 3) {
-    fault(
-      Math.min(cells.length, 3),
-      'rule-columns',
-      `a \`g\` line has 3 columns, this one has ${cells.length}`,
-      'as in: g, support, member',
-    )
-    return []
-  }
+  if (!hasLinkColumns(cells, fault)) return []
   const [, role = '', inherits = ''] = cells
   let sound = true
   for (const [cell, name] of [role, inherits].entries()) {

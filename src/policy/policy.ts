@@ -20,6 +20,8 @@ export interface Rule {
   /** View names, or `*` alone. */
   readonly views: readonly string[]
   readonly effect: 'allow' | 'deny'
+  /** The moment from which on it is gone, in milliseconds since the epoch; absent for a rule without end. */
+  readonly until?: number
 }
 
 /** One `g` line of policy.csv: `role` inherits all that `inherits` is granted or denied. */

@@ -1,7 +1,7 @@
 /** A policy directory to decide by without ruling anything: what replay and shadow put beside the policy in force. */
 import type { ActivePolicy } from '../policy/live-policy.ts'
 import { revisionOf } from '../policy/policy-files.ts'
-import { Snapshot } from '../policy/snapshot.ts'
+import { Snapshots } from '../policy/snapshots.ts'
 import type { Resources } from '../resources/resource.ts'
 import { loadPolicy } from '../review/load-policy.ts'
 import type { Bench } from './decide-again.ts'
@@ -9,10 +9,8 @@ import type { Bench } from './decide-again.ts'
 /** Throws FileError and ReviewError. */
 export async function openCandidate(directory: string, resources: Resources): Promise<Bench> {
   const { policy, blocked, files, blockedFile } = await loadPolicy(directory, resources)
-  const active: ActivePolicy = {
-    revision: revisionOf(files, blockedFile),
-    snapshot: new Snapshot(policy, resources),
-    blocked,
-  }
-  return { resources, policyAt: () => active }
+  const revision = revisionOf(files, blockedFile)
+  const snapshots = new Snapshots(policy, resources)
+  const policyAt = (time: number): ActivePolicy => ({ revision, blocked, snapshot: snapshots.at(time) })
+  return { resources, policyAt }
 }

@@ -6,7 +6,7 @@ import type { Recorder } from '../decision-log/recorder.ts'
 import { authenticate } from '../identity/authenticate.ts'
 import type { TokenVerifier } from '../identity/caller.ts'
 import { readCredentials } from '../identity/read-credentials.ts'
-import type { ActivePolicy } from '../policy/live-policy.ts'
+import type { ActivePolicy, LivePolicy } from '../policy/live-policy.ts'
 import { Problem } from '../problems/problem.ts'
 import type { Resource, Route } from '../resources/resource.ts'
 import { handle, type Input } from '../routes/handle.ts'
@@ -33,7 +33,7 @@ export interface Parts {
   readonly gate: Gate
   readonly store: Store
   readonly services: Services
-  readonly policy: () => ActivePolicy
+  readonly policy: Pick<LivePolicy, 'active' | 'at'>
   readonly verifier: TokenVerifier
   readonly rateLimiter: RateLimiter
   readonly matchRoute: RouteMatcher
@@ -51,18 +51,20 @@ const ATTEMPTS = 8
 export function createPipeline(parts: Parts): Middleware {
   return async (ctx) => {
     const started = performance.now()
-    const policy = parts.policy()
+    const { revision } = parts.policy.active
     const exchange: Exchange = {
       requestId: randomUUID(),
       started,
       method: ctx.method,
-      revision: policy.revision,
+      revision,
     }
-    ctx.set({ 'Policy-Revision': policy.revision, Vary: 'Authorization, Accept', 'Cache-Control': 'private, no-cache' })
+    ctx.set({ 'Policy-Revision': revision, Vary: 'Authorization, Accept', 'Cache-Control': 'private, no-cache' })
     parts.cors.share(ctx)
     try {
-      exchange.time = new Date(parts.gate.now()).toISOString()
-      exchange.outcome = await answer(parts, policy, ctx, exchange)
+      // The time that the record tells is the one that the rules are chosen by.
+      const time = parts.gate.now()
+      exchange.time = new Date(time).toISOString()
+      exchange.outcome = await answer(parts, parts.policy.at(time), ctx, exchange)
     } catch (error) {
       const { authentication } = exchange
       exchange.problem = problemOf(error, authentication?.kind === 'caller' ? authentication.caller : undefined)

@@ -21,7 +21,7 @@ parentPort?.on('message', (records: ToCandidate) => {
 })
 
 const policy = await openCandidate()
-bench = { resources, policyAt: () => policy.active }
+bench = { resources, policyAt: (time) => policy.at(time) }
 tell({ kind: 'ready', revision: policy.active.revision })
 await watchPolicy(policy)
 
@@ -40,7 +40,8 @@ async function openCandidate(): Promise<LivePolicy> {
 
 function tellEvent(event: PolicyEvent): void {
   if (event.kind === 'activated') tell({ kind: 'ready', revision: event.revision })
-  else tell({ kind: 'refused', message: event.error instanceof Error ? event.error.message : String(event.error) })
+  if (event.kind !== 'failed') return
+  tell({ kind: 'refused', message: event.error instanceof Error ? event.error.message : String(event.error) })
 }
 
 async function compareAll(records: ToCandidate): Promise<FromCandidate> {

@@ -58,6 +58,19 @@ const randomRoles = fc.subarray([...ROLES], { minLength: 1 }).chain((roles) => {
 
 export const randomPolicy = policyOf(randomRule)
 
+/** The moments at which rules of `endingPolicy` end. */
+export const ENDS = [0, 1, 1000, 1_800_000_000_000, 1_800_000_000_001].map((after) => Date.UTC(2026, 0) + after)
+
+/** Most of its rules end, at few different moments. */
+export const endingPolicy = policyOf((vocabulary) =>
+  fc
+    .record({ rule: randomRule(vocabulary), until: fc.constantFrom(undefined, ...ENDS) })
+    .map(({ rule, until }) => (until === undefined ? rule : { ...rule, until })),
+)
+
+/** Around the ends of `endingPolicy`: the moments themselves, the milliseconds beside them, and far from all. */
+export const randomTime = fc.constantFrom(...ENDS.flatMap((end) => [end - 1, end, end + 1]), 0, Date.UTC(2200, 0))
+
 /** Mostly about one relation and one view at a time, for few subjects, so that changes are often granted once, or twice. */
 export const generousPolicy = policyOf((vocabulary) => {
   const { relations, views } = vocabulary

@@ -4,7 +4,8 @@ import { ruleCells, SHIPPED_MODEL } from './render.ts'
 import type { OraclePolicy, World } from './world.ts'
 
 /** The fields that Casbin allows the caller. A caller is a name of its own that inherits the caller's subjects. */
-export async function fullCasbin({ policy, resource, caller }: World, action: string) {
+export async function fullCasbin({ policy: written, resource, caller, now = 0 }: World, action: string) {
+  const policy = { ...written, rules: written.rules.filter(({ until = Number.POSITIVE_INFINITY }) => until > now) }
   const enforcer = await enforcerOf(policy)
   const { id, roles } = caller
   const known = roles.filter((role) => policy.roles.includes(role))

@@ -54,11 +54,18 @@ export function granted(world: World, action: string, relations: ReadonlySet<str
 
 function matches(world: World, rule: OracleRule, action: string, relations: ReadonlySet<string>): boolean {
   return (
+    lives(world, rule) &&
     subjects(world).has(rule.subject) &&
     covers(rule.resource, world.resource) &&
     (rule.actions.includes('*') || rule.actions.includes(action)) &&
     rule.relations.every((relation) => relations.has(relation))
   )
+}
+
+function lives({ now }: World, { until }: OracleRule): boolean {
+  if (until === undefined) return true
+  if (now === undefined) throw new Error('a rule has an end: say when it is asked')
+  return until > now
 }
 
 function covers(pattern: string, { name, builtIn }: OracleResource): boolean {

@@ -40,9 +40,10 @@ export function filesOf(texts: Partial<Record<PolicyFileName, string>>): PolicyF
 }
 
 function rulesText({ rules, links }: OraclePolicy, { lineEnd, padding, comments }: Layout): string {
-  const lines = [...rules.map(ruleCells), ...links.toReversed().map(({ role, inherits }) => ['g', role, inherits])].map(
-    (cells) => cells.map(quoted).join(`,${padding}`) + padding,
-  )
+  const lines = [
+    ...rules.map((rule) => [...ruleCells(rule), ...endCells(rule)]),
+    ...links.toReversed().map(({ role, inherits }) => ['g', role, inherits]),
+  ].map((cells) => cells.map(quoted).join(`,${padding}`) + padding)
   return (comments ? lines.flatMap((line, i) => [`# "${i}", p`, line, '']) : lines).join(lineEnd)
 }
 
@@ -50,6 +51,13 @@ function rulesText({ rules, links }: OraclePolicy, { lineEnd, padding, comments 
 export function ruleCells({ subject, resource, actions, relations, views, effect }: OracleRule): readonly string[] {
   const relation = relations.length === 0 ? 'any' : relations.join('+')
   return ['p', subject, resource, actions.join('|'), relation, views.join('|'), effect]
+}
+
+/** Now in UTC, now as a clock in Kathmandu shows it. */
+function endCells({ until }: OracleRule): readonly string[] {
+  if (until === undefined) return []
+  const there = new Date(until + 5.75 * 3_600_000).toISOString().replace('Z', '+05:45')
+  return [`until=${until % 2 === 0 ? new Date(until).toISOString() : there}`]
 }
 
 /** RFC 4180 section 2: a cell with a comma or a quote stands in quotes. */

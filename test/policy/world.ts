@@ -14,6 +14,8 @@ export interface OracleRule {
   /** Views, or `['*']`. */
   readonly views: readonly string[]
   readonly effect: 'allow' | 'deny'
+  /** Milliseconds since the epoch: from this moment on the rule says nothing. */
+  readonly until?: number
 }
 
 export type OracleRelation =
@@ -55,4 +57,6 @@ export interface World {
   readonly policy: OraclePolicy
   readonly resource: OracleResource
   readonly caller: OracleCaller
+  /** When it is asked, in milliseconds since the epoch; undefined where no rule ends. */
+  readonly now?: number
 }

@@ -29,6 +29,12 @@ export const ERROR_CODES: readonly CodeEntry[] = [
     'Write `p, subject, resource, action, relation, fields, effect` or `g, role, inherited role`',
   ),
   entry(
+    'rule-until',
+    'What stands after `until=` behind a rule is not one time: RFC 3339 with an offset, on a day that exists',
+    'Write it as in `until=2027-01-31T18:00:00Z`',
+  ),
+  entry('link-until', 'A `g` line has an end', 'Write `until=` at the rules that shall end'),
+  entry(
     'rule-quotes',
     'The quotes of a line are not well-formed CSV',
     'Write `""` for a quote inside quotes, and close what is open',

@@ -1,0 +1,20 @@
+/** Rules that end: which of them live at a time. A rule is gone from the very millisecond that its `until=` names. */
+import type { Policy, Rule } from './policy.ts'
+
+/** `now` in milliseconds since the epoch. */
+export function lives({ until }: Pick<Rule, 'until'>, now: number): boolean {
+  return until === undefined || now < until
+}
+
+/** The policy as if the rules that have ended were not written; itself when none has. */
+export function livingAt(policy: Policy, now: number): Policy {
+  return policy.rules.every((rule) => lives(rule, now))
+    ? policy
+    : { ...policy, rules: policy.rules.filter((rule) => lives(rule, now)) }
+}
+
+/** The moments at which some of these rules end, each once, in order. */
+export function endsOf(rules: Iterable<Pick<Rule, 'until'>>): readonly number[] {
+  const ends = [...rules].flatMap(({ until }) => (until === undefined ? [] : [until]))
+  return [...new Set(ends)].sort((a, b) => a - b)
+}

@@ -1,0 +1,23 @@
+/** Moments as the policy files write them (`until=`): RFC 3339, always with an offset. */
+
+/** A time without an offset would mean another moment on another machine. Seconds may be left away. */
+const TIME =
+  /^(?<year>\d{4})-(?<month>\d{2})-(?<day>\d{2})T(?<hour>\d{2}):(?<minute>\d{2})(:\d{2}(\.\d+)?)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/
+
+/** Milliseconds since the epoch; undefined for what is no moment, such as 30 February. */
+export function parseTime(text: string): number | undefined {
+  const { year, month, day, hour } = TIME.exec(text)?.groups ?? {}
+  if (year === undefined || hour === '24' || Number(day) > daysIn(Number(year), Number(month))) return undefined
+  const time = Date.parse(text)
+  return Number.isNaN(time) ? undefined : time
+}
+
+/** In UTC, whole seconds without a fraction. */
+export function timeText(milliseconds: number): string {
+  return new Date(milliseconds).toISOString().replace('.000Z', 'Z')
+}
+
+/** `Date.parse` takes 30 February for 2 March. Day 0 of the next month is the last of this one. */
+function daysIn(year: number, month: number): number {
+  return new Date(Date.UTC(year, month, 0)).getUTCDate()
+}
