@@ -14,56 +14,76 @@ const FIELDS = ['a', 'b', 'c']
 const resource = thing()
 
 /** Few names, so that pointers often lead somewhere. */
-const value: fc.Arbitrary<Json> = fc.letrec<{ json: Json; leaf: Json }>((tie) => ({
-  leaf: fc.oneof(fc.integer({ min: 0, max: 2 }), fc.constantFrom('', 'x', '/', '~'), fc.boolean(), fc.constant(null)),
-  json: fc.oneof(
-    { maxDepth: 3, depthSize: 'small' },
-    tie('leaf'),
-    fc.array(tie('json'), { maxLength: 3 }),
-    fc.dictionary(fc.constantFrom(...FIELDS, '0', '/', '~', ''), tie('json'), { maxKeys: 3 }),
-  ),
-})).json
+function jsonWith(...texts: readonly string[]): fc.Arbitrary<Json> {
+  return fc.letrec<{ json: Json; leaf: Json }>((tie) => ({
+    leaf: fc.oneof(fc.integer({ min: 0, max: 2 }), fc.constantFrom('', ...texts), fc.boolean(), fc.constant(null)),
+    json: fc.oneof(
+      { maxDepth: 3, depthSize: 'small' },
+      tie('leaf'),
+      fc.array(tie('json'), { maxLength: 3 }),
+      fc.dictionary(fc.constantFrom(...FIELDS, '0', '/', '~', ''), tie('json'), { maxKeys: 3 }),
+    ),
+  })).json
+}
 
-const document = fc.dictionary(fc.constantFrom(...FIELDS), value, { maxKeys: 3, noNullPrototype: true })
+function objectOf(value: fc.Arbitrary<Json>): fc.Arbitrary<Readonly<Record<string, Json>>> {
+  return fc.dictionary(fc.constantFrom(...FIELDS), value, { maxKeys: 3, noNullPrototype: true })
+}
 
-const pointer = fc
-  .tuple(
-    fc.constantFrom(...FIELDS),
-    fc.array(fc.constantFrom(...FIELDS, '0', '1', '2', '-', '~1', '~0', ''), { maxLength: 2 }),
+/** `indexes`: the tokens that elements of arrays are looked for by. */
+function patchOf(...indexes: readonly string[]): fc.Arbitrary<Json> {
+  const inside = fc.array(fc.constantFrom(...FIELDS, ...indexes, '~1', '~0', ''), { maxLength: 2 })
+  const path = fc.tuple(fc.constantFrom(...FIELDS), inside).map((tokens) => `/${tokens.flat().join('/')}`)
+  const values = jsonWith()
+  const operation: fc.Arbitrary<Json> = fc.oneof(
+    fc.record({ op: fc.constantFrom('add', 'replace', 'test'), path, value: values }),
+    fc.record({ op: fc.constant('remove'), path }),
+    fc.record({ op: fc.constantFrom('move', 'copy'), path, from: path }),
   )
-  .map((tokens) => `/${tokens.flat().join('/')}`)
+  return fc.array(operation, { minLength: 1, maxLength: 3 })
+}
 
-const operation = fc.oneof(
-  fc.record({ op: fc.constantFrom('add' as const, 'replace' as const, 'test' as const), path: pointer, value }),
-  fc.record({ op: fc.constant('remove' as const), path: pointer }),
-  fc.record({ op: fc.constantFrom('move' as const, 'copy' as const), path: pointer, from: pointer }),
-)
-
-const patch = fc.array(operation, { minLength: 1, maxLength: 3 })
+const anyObject = objectOf(jsonWith('x', '/', '~'))
+const withoutText = objectOf(jsonWith())
+const patch = patchOf('0', '1', '2', '-')
 
 describe('a JSON Patch', () => {
-  it('does what the package rfc6902 does, where all fields are allowed; only that one is laxer about indexes', () => {
+  it('that applies leaves what the package rfc6902 leaves, where all fields are allowed', () => {
     const seen = { applied: 0, conflict: 0, malformed: 0 }
     fc.assert(
-      fc.property(document, patch, (before, operations) => {
-        const theirs = plain(before, operations as Operation[])
-        const ours = outcome(before, operations as unknown as Json)
-        if (ours.kind === 'applied') expect(ours.after).to.deep.equal(theirs)
-        if (ours.kind === 'conflict') expect(theirs).to.equal(undefined)
+      fc.property(anyObject, patchOf('0', '1', '2', '-'), (before, operations) => {
+        const ours = outcome(before, operations)
+        if (ours.kind === 'applied') expect(ours.after).to.deep.equal(plain(before, operations))
         seen[ours.kind]++
       }),
       { numRuns: 3000 },
     )
-    expect(seen.applied).to.be.greaterThan(30)
-    expect(seen.conflict).to.be.greaterThan(30)
-    expect(seen.malformed).to.be.greaterThan(30)
+    for (const times of Object.values(seen)) expect(times).to.be.greaterThan(30)
+  })
+
+  it('that conflicts is refused by the package too; only that one finds characters, and moves behind the end', () => {
+    const seen = { applied: 0, conflict: 0, malformed: 0 }
+    fc.assert(
+      fc.property(withoutText, patchOf('0', '-'), (before, operations) => {
+        const ours = outcome(before, operations)
+        if (ours.kind === 'conflict') expect(plain(before, operations)).to.equal(undefined)
+        seen[ours.kind]++
+      }),
+      { numRuns: 3000 },
+    )
+    for (const times of Object.values(seen)) expect(times).to.be.greaterThan(30)
+    const lax = [[{ op: 'copy', from: '/a/0', path: '/b' }], [{ op: 'move', from: '/a', path: '/c/2' }]]
+    for (const operations of lax) {
+      expect(outcome({ a: 'text', c: [] }, operations).kind).to.equal('conflict')
+      expect(plain({ a: 'text', c: [] }, operations)).to.not.equal(undefined)
+    }
   })
 
   it('leaves the object and the patch as they were', () => {
     fc.assert(
-      fc.property(document, patch, (before, operations) => {
+      fc.property(anyObject, patch, (before, operations) => {
         const copies = JSON.stringify([before, operations])
-        outcome(before, operations as unknown as Json)
+        outcome(before, operations)
         expect(JSON.stringify([before, operations])).to.equal(copies)
       }),
       { numRuns: 500 },
@@ -72,10 +92,10 @@ describe('a JSON Patch', () => {
 
   it('never touches a field that it does not name', () => {
     fc.assert(
-      fc.property(document, patch, (before, operations) => {
-        const ours = outcome(before, operations as unknown as Json)
+      fc.property(anyObject, patch, (before, operations) => {
+        const ours = outcome(before, operations)
         if (ours.kind !== 'applied') return
-        const { named } = fieldsOf(parseJsonPatch(operations as unknown as Json, resource))
+        const { named } = fieldsOf(parseJsonPatch(operations, resource))
         for (const field of FIELDS.filter((name) => !named.has(name))) {
           expect(ours.after[field]).to.deep.equal(before[field])
         }
@@ -86,19 +106,17 @@ describe('a JSON Patch', () => {
 
   it('ends the same whatever an unread field holds: only what is read can tell a value (no oracle)', () => {
     fc.assert(
-      fc.property(document, value, patch, (before, other, operations) => {
+      fc.property(anyObject, jsonWith('x'), patch, (before, other, operations) => {
         let parsed: ReturnType<typeof parseJsonPatch>
         try {
-          parsed = parseJsonPatch(operations as unknown as Json, resource)
+          parsed = parseJsonPatch(operations, resource)
         } catch {
           return
         }
         const { read } = fieldsOf(parsed)
         for (const field of FIELDS.filter((name) => !read.has(name))) {
           const { [field]: _, ...without } = before
-          const kinds = [before, { ...without, [field]: other }, without].map(
-            (one) => outcome(one, operations as unknown as Json).kind,
-          )
+          const kinds = [before, { ...without, [field]: other }, without].map((one) => outcome(one, operations).kind)
           expect(new Set(kinds).size, field).to.equal(1)
         }
       }),
@@ -108,7 +126,7 @@ describe('a JSON Patch', () => {
 
   it('whatever JSON it is, it is applied or refused with pointers into it', () => {
     fc.assert(
-      fc.property(document, fc.jsonValue({ maxDepth: 4 }), (before, anything) => {
+      fc.property(anyObject, fc.jsonValue({ maxDepth: 4 }), (before, anything) => {
         try {
           applyJsonPatch(before as Representation, parseJsonPatch(anything as Json, resource))
         } catch (error) {
@@ -152,10 +170,12 @@ function outcome(before: Readonly<Record<string, Json>>, json: Json): Outcome {
 }
 
 /** Undefined when the package refuses one of the operations, or throws (as for a member of a number). */
-function plain(before: Readonly<Record<string, Json>>, operations: Operation[]): unknown {
+function plain(before: Readonly<Record<string, Json>>, operations: Json): unknown {
   const target = structuredClone(before)
   try {
-    return applyPatch(target, structuredClone(operations)).every((error) => error === null) ? target : undefined
+    return applyPatch(target, structuredClone(operations) as unknown as Operation[]).every((error) => error === null)
+      ? target
+      : undefined
   } catch {
     return undefined
   }
