@@ -9,6 +9,7 @@ const LAYERS = [
   'app.ts',
   'config.ts',
   'cli',
+  'matrix',
   'demo',
   'shadow',
   'replay',
