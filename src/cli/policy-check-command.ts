@@ -2,6 +2,7 @@
 import { stat } from 'node:fs/promises'
 import { Command, Option } from 'commander'
 import { loadResources } from '../resources/load-resources.ts'
+import { AT, timeOf } from '../review/at.ts'
 import { type CheckReport, checkPolicy } from '../review/check/check-policy.ts'
 import { formatJson } from '../review/check/format-json.ts'
 import { formatSarif } from '../review/check/format-sarif.ts'
@@ -17,6 +18,7 @@ interface Options {
   readonly directory?: string
   readonly format: keyof typeof FORMATS
   readonly failOn: 'error' | 'warning'
+  readonly at?: string
 }
 
 const HELP = `
@@ -37,6 +39,7 @@ export function policyCheckCommand(folders: ReviewFolders, now: () => Date = () 
     .addOption(
       new Option('--fail-on <severity>', 'what exit code 1 is for').choices(['error', 'warning']).default('error'),
     )
+    .option(...AT)
     .addHelpText('after', HELP)
     .action(async (directory: string | undefined, options: Options) => {
       const usual = folders()
@@ -44,7 +47,8 @@ export function policyCheckCommand(folders: ReviewFolders, now: () => Date = () 
       await refuseNoFolder(policies)
       const resources = await loadResources(options.schemas ?? usual.schemas)
       const users = options.directory === undefined ? undefined : await readDirectory(options.directory, resources)
-      const report = await checkPolicy({ policies, resources, users, now: now() })
+      const time = new Date(timeOf(options.at, now().getTime()))
+      const report = await checkPolicy({ policies, resources, users, now: time })
       process.stdout.write(FORMATS[options.format](report))
       if (fails(report, options.failOn)) process.exitCode = 1
     })

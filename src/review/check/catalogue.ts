@@ -4,11 +4,12 @@ import type { CheckedBlocked, CheckedPolicy } from './checked.ts'
 import { ERROR_CODES } from './error-codes.ts'
 import type { Check, CodeEntry } from './finding.ts'
 import { duplicateBlocks, duplicateRules, impliedLinks } from './rules/duplicates.ts'
+import { expiredBlocks, expiredRules } from './rules/expired.ts'
 import { relationGaps, viewGaps } from './rules/gaps.ts'
 import { limitsThatNeverMatch, shadowedLimits } from './rules/limits.ts'
 import { actionsWithoutRoute, relationsThatNeverHold, viewsWithoutFields } from './rules/never-matches.ts'
 import { rulesWithoutEffect } from './rules/no-effect.ts'
-import { expiredBlocks, unknownUsersInBlocked, unknownUsersInRules } from './rules/people.ts'
+import { unknownUsersInBlocked, unknownUsersInRules } from './rules/people.ts'
 import { unreachedRoutes } from './rules/routes.ts'
 import { spacesInBlocked, spacesInPolicy } from './rules/spacing.ts'
 import { rolesWithoutGrant, unusedRelations, unusedViews } from './rules/unused.ts'
@@ -35,6 +36,7 @@ const POLICY_CHECKS: readonly Check<CheckedPolicy>[] = [
   unusedViews,
   limitsThatNeverMatch,
   shadowedLimits,
+  expiredRules,
   unknownUsersInRules,
   spacesInPolicy,
 ]

@@ -15,6 +15,7 @@ export interface CheckOptions {
   readonly resources: Resources
   /** The ids that the directory of users has; undefined when nobody gave one. */
   readonly users: ReadonlySet<string> | undefined
+  /** The time to check for: rules and blocks may have ended then. */
   readonly now: Date
 }
 
@@ -46,13 +47,19 @@ export async function checkPolicy(options: CheckOptions): Promise<CheckReport> {
   }
 }
 
-async function policyPart({ policies, resources, users }: CheckOptions): Promise<Part> {
+async function policyPart({ policies, resources, users, now }: CheckOptions): Promise<Part> {
   const files = await attempt<PolicyFiles>(() => readPolicyFiles(policies))
   if ('faults' in files) return { sources: [], findings: files.faults, lookedFor: new Set() }
   const sources = Object.values(files.value)
   const policy = await attempt<Policy>(() => parsePolicy(files.value, resources))
   if ('faults' in policy) return { sources, findings: policy.faults, lookedFor: new Set() }
-  const checked = checkedPolicy({ policy: policy.value, resources, files: files.value, directory: users })
+  const checked = checkedPolicy({
+    written: policy.value,
+    now: now.getTime(),
+    resources,
+    files: files.value,
+    directory: users,
+  })
   return { sources, findings: findInPolicy(checked), lookedFor: codesLookedFor(users) }
 }
 

@@ -1,5 +1,5 @@
 /** What the checks look at: files that the server takes, and where their parts stand. It finds nothing itself. */
-
+import { livingAt } from '../../policy/ends.ts'
 import { parseBlocked } from '../../policy/parse-blocked.ts'
 import type { Block, Policy } from '../../policy/policy.ts'
 import type { PolicyFileName, PolicyFiles, SourceFile } from '../../policy/policy-files.ts'
@@ -10,12 +10,26 @@ import type { Resources } from '../../resources/resource.ts'
 import { RuleMap } from './rule-map.ts'
 
 /** Cells of a line of policy.csv: of a `p` line, and of a `g` line. */
-export const CELL = { subject: 1, resource: 2, action: 3, relation: 4, fields: 5, role: 1, inherits: 2 } as const
+export const CELL = {
+  subject: 1,
+  resource: 2,
+  action: 3,
+  relation: 4,
+  fields: 5,
+  until: 7,
+  role: 1,
+  inherits: 2,
+} as const
 
 type YamlName = Exclude<PolicyFileName, 'model.conf' | 'policy.csv'>
 
 export interface CheckedPolicy {
+  /** With the rules that live at `now`. */
   readonly policy: Policy
+  /** Every rule, also those that have ended. */
+  readonly written: Policy
+  /** Milliseconds since the epoch. */
+  readonly now: number
   readonly resources: Resources
   readonly files: PolicyFiles
   readonly map: RuleMap
@@ -35,14 +49,16 @@ export interface CheckedBlocked {
   readonly now: number
 }
 
-type Parts = Pick<CheckedPolicy, 'policy' | 'resources' | 'files' | 'directory'>
+type Parts = Pick<CheckedPolicy, 'written' | 'now' | 'resources' | 'files' | 'directory'>
 
 export function checkedPolicy(parts: Parts): CheckedPolicy {
-  const { policy, resources, files } = parts
+  const { written, now, resources, files } = parts
+  const policy = livingAt(written, now)
   const lines = placesOfLines(files['policy.csv'])
   const keys = new Map<YamlName, (path: readonly string[]) => Place>()
   return {
     ...parts,
+    policy,
     map: new RuleMap(policy, resources),
     placeOfLine: (line, cell = 0) =>
       lines.get(line)?.placeOf(cell) ?? { file: files['policy.csv'].name, line, column: 1 },

@@ -7,6 +7,7 @@
  * effect shows at the callers who have its subject and that of an allow, when just the relations of both hold.
  * test/review/check/without-effect.test.ts holds it to the oracle.
  */
+import { endsOf, lives } from '../../policy/ends.ts'
 import type { Rule } from '../../policy/policy.ts'
 import { type Area, isWithin, type Reach } from './area.ts'
 import { canBeOneCaller, type RuleMap } from './rule-map.ts'
@@ -16,14 +17,50 @@ export type Idle =
   | { readonly kind: 'covered' | 'under-deny'; readonly rule: Rule; readonly by: readonly Rule[] }
   | { readonly kind: 'nothing-to-deny'; readonly rule: Rule }
 
-/** Rules that can't match anywhere aren't its matter. The map is the same afterwards. */
+/**
+ * Rules that can't match anywhere aren't its matter. The map is the same afterwards. Where rules end, what is found has no
+ * effect at any time until it ends itself, and `by` names rules that don't end before it.
+ */
 export function findWithoutEffect(map: RuleMap, rules: readonly Rule[]): readonly Idle[] {
-  // The denies come first, beside every allow: a deny has its effect on allows, also on those that lie under it.
-  const denies = takeIdle(map, rules, 'deny', denyHasEffect)
-  const allows = takeIdle(map, rules, 'allow', allowHasEffect)
-  const found = [...denies.map((rule) => whyDeny(map, rule)), ...allows.map((rule) => whyAllow(map, rule))]
-  for (const { rule } of found) map.restore(rule)
+  const idle = new Set(idleUntilTheirEnd(map, rules))
+  for (const rule of idle) map.remove(rule)
+  const gone = new Set<Rule>()
+  const found = [...Map.groupBy(idle, endOf)]
+    .toSorted(([a], [b]) => a - b)
+    .flatMap(([end, some]) => {
+      for (const rule of rules.filter((one) => !idle.has(one) && endOf(one) < end)) {
+        map.remove(rule)
+        gone.add(rule)
+      }
+      return some.map((rule) => (rule.effect === 'deny' ? whyDeny(map, rule) : whyAllow(map, rule)))
+    })
+  for (const rule of idle.union(gone)) map.restore(rule)
   return found
+}
+
+/**
+ * Between two ends nothing changes, so each such span is looked at. What has no effect in all of its spans can be taken
+ * away: less is missing then than what could be missing in any of them.
+ */
+function idleUntilTheirEnd(map: RuleMap, rules: readonly Rule[]): readonly Rule[] {
+  // Of rules that make each other needless the one that lives longest stays: the last is taken first.
+  let candidates = rules.toSorted((a, b) => endOf(b) - endOf(a))
+  for (const from of [Number.NEGATIVE_INFINITY, ...endsOf(rules)]) {
+    for (const rule of rules) if (rule.until === from) map.remove(rule)
+    const living = candidates.filter((rule) => lives(rule, from))
+    // The denies come first, beside every allow: a deny has its effect on allows, also on those that lie under it.
+    const denies = takeIdle(map, living, 'deny', denyHasEffect)
+    const idle = new Set([...denies, ...takeIdle(map, living, 'allow', allowHasEffect)])
+    for (const rule of idle) map.restore(rule)
+    candidates = candidates.filter((rule) => !lives(rule, from) || idle.has(rule))
+  }
+  for (const rule of rules) if (rule.until !== undefined) map.restore(rule)
+  return candidates
+}
+
+/** Finite for rules without an end too, so that the difference of two is a number. */
+function endOf({ until = Number.MAX_VALUE }: Rule): number {
+  return until
 }
 
 type HasEffect = (map: RuleMap, area: Area, reach: Reach) => boolean

@@ -72,6 +72,7 @@ describe('sallyport policy check', () => {
           /^error: option '--format <format>' argument 'xml' is invalid\. Allowed choices are text/,
         ],
         [['--fail-on', 'hint'], /^error: option '--fail-on <severity>' argument 'hint' is invalid/],
+        [['--at', '2026-02-30T00:00:00Z'], /^sallyport: --at takes a time with an offset, as in 2027-01-31T18:00:00Z,/],
         [['policies', 'another'], /^error: too many arguments/],
         [['--directory', 'nobody.txt'], /^sallyport: the directory `nobody.txt` can't be read: ENOENT/],
         [['--directory', 'policies'], /^sallyport: the directory `policies` can't be read: EISDIR/],
@@ -136,6 +137,16 @@ policies/policy.csv:10:4: error: the role \`Member\` is not declared [unknown-ro
       expect(counts).to.deep.equal({ errors: 1, warnings: 0, suppressed: 0 })
       expect(findings[0]).to.include({ file: 'policies/policy.csv', line: 11, column: 4, code: 'unknown-role' })
       expect(isShaped({ ...counts, findings: [{ ...findings[0], line: 0 }] })).to.equal(false)
+    })
+
+    it('what is to say at another time, with --at', async () => {
+      await add('policy.csv', 'p, user:ann, docs, read, any, *, allow, until=2026-07-01T00:00:00Z\n')
+      await add('blocked.txt', 'user:bob until=2026-07-01T00:00:00Z\n')
+      const codes = async (...args: readonly string[]) =>
+        JSON.parse((await check('--format', 'json', ...args)).stdout).findings.map(({ code }: { code: string }) => code)
+      expect(await codes()).to.deep.equal([])
+      expect(await codes('--at', '2026-06-30T23:59:59.999Z')).to.deep.equal([])
+      expect(await codes('--at', '2026-07-01T00:00:00Z')).to.deep.equal(['block-expired', 'rule-expired'])
     })
 
     it('SARIF 2.1.0 in which every result has its rule and its place', async () => {

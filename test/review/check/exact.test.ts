@@ -120,7 +120,7 @@ function compare(
 
 function checkedOf(texts: PolicyFiles): CheckedPolicy {
   const policy = parsePolicy(texts, WITH_ROUTE)
-  return checkedPolicy({ policy, resources: WITH_ROUTE, files: texts, directory: undefined })
+  return checkedPolicy({ written: policy, now: 0, resources: WITH_ROUTE, files: texts, directory: undefined })
 }
 
 function allSets(policy: Policy): readonly ReadonlySet<string>[] {

@@ -5,9 +5,10 @@ import { parsePolicy } from '../../../src/policy/parse-policy.ts'
 import { RuleMap } from '../../../src/review/check/rule-map.ts'
 import { findWithoutEffect } from '../../../src/review/check/without-effect.ts'
 import { IDS, ROLES } from '../../policy/arbitrary.ts'
-import { generousPolicy, randomPolicy, type WrittenPolicy } from '../../policy/arbitrary-policy.ts'
+import { ENDS, endingPolicy, generousPolicy, randomPolicy, type WrittenPolicy } from '../../policy/arbitrary-policy.ts'
 import { asOracle, RESOURCES } from '../../policy/fixture.ts'
 import { granted, subsets } from '../../policy/oracle.ts'
+import { render } from '../../policy/render.ts'
 import type { OracleCaller, OraclePolicy, OracleRule } from '../../policy/world.ts'
 
 const written = fc.oneof(randomPolicy, generousPolicy)
@@ -50,6 +51,30 @@ describe('a rule that is said to have no effect', () => {
     }
     expect(kinds.filter((idle) => idle.kind !== 'nothing-to-deny' && idle.by.length === 0)).to.deep.equal([])
   })
+
+  it('has none at any time, where rules end', () => {
+    let found = 0
+    const ending = fc.property(endingPolicy, (one) => {
+      const { policy, idle } = findIn(one)
+      found += [...idle].filter(({ until }) => until !== undefined).length
+      for (const now of [0, ...ENDS]) expect(table(without(policy, [...idle]), now)).to.equal(table(policy, now))
+    })
+    fc.assert(ending, { numRuns: 60 })
+    expect(found).to.be.greaterThan(10)
+  }).timeout(60_000)
+
+  it('has none when it ends: looking at the beginning alone would be found out', () => {
+    const beginning = fc.property(endingPolicy, ({ data }) => {
+      const forever = { ...data, rules: data.rules.map(({ until, ...rule }) => rule) }
+      const { idle } = findIn({
+        data: forever,
+        files: render(forever, { lineEnd: '\n', padding: '', comments: false }),
+      })
+      const left = { ...data, rules: data.rules.filter((_, i) => !idle.has(forever.rules[i] as OracleRule)) }
+      for (const now of [0, ...ENDS]) expect(table(left, now)).to.equal(table(data, now))
+    })
+    expect(fc.check(beginning, { numRuns: 100 }).failed).to.equal(true)
+  }).timeout(60_000)
 
   it('a rule with an effect that was taken for one without would be found', () => {
     const taken = fc.check(
@@ -101,7 +126,7 @@ function caller(id: string, roles: readonly string[]): OracleCaller {
 }
 
 /** What every caller is granted for every resource, action and set of relations, as text. */
-function table(policy: OraclePolicy): string {
+function table(policy: OraclePolicy, now = 0): string {
   const rows = [...RESOURCES.byName.values()].flatMap((one) => {
     const resource = asOracle(one)
     const relations = [...(policy.relations.get(one.name)?.keys() ?? [])]
@@ -109,7 +134,7 @@ function table(policy: OraclePolicy): string {
       [...one.actions.keys()].flatMap((action) =>
         // OPTIONS concerns no object.
         (action === 'options' ? [new Set<string>()] : subsets(relations)).map((set) =>
-          [...granted({ policy, resource, caller: someone }, action, set)].join(),
+          [...granted({ policy, resource, caller: someone, now }, action, set)].join(),
         ),
       ),
     )

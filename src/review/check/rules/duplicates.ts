@@ -8,7 +8,8 @@ export const duplicateRules: Check<CheckedPolicy> = {
   codes: [
     {
       code: 'duplicate-rule',
-      meaning: 'The line says the same as an earlier one; the order of names in a cell, and spaces, make no difference',
+      meaning:
+        'The line says the same as an earlier one; the order of names in a cell, spaces, and how the time of an end is written make no difference',
       mend: 'Delete the line, or write what was meant',
     },
   ],
@@ -26,8 +27,8 @@ export const duplicateRules: Check<CheckedPolicy> = {
 
 /** Each rule that says the same as an earlier one, with the first of them. */
 export function duplicatesOf(rules: readonly Rule[]): ReadonlyMap<Rule, Rule> {
-  const meaning = ({ subject, resource, actions, relations, views, effect }: Rule) =>
-    [subject, resource, actions.toSorted(), relations.toSorted(), views.toSorted(), effect] as const
+  const meaning = ({ subject, resource, actions, relations, views, effect, until }: Rule) =>
+    [subject, resource, actions.toSorted(), relations.toSorted(), views.toSorted(), effect, until] as const
   return twice(rules, meaning)
 }
 

@@ -43,6 +43,6 @@ function findingOf(idle: Idle, place: Place): Diagnostic {
     const message = `this allow can never take effect: ${lines} ${verb} all of it`
     return warning(place, 'rule-under-deny', message, 'delete it, or narrow the deny')
   }
-  const message = `this line adds nothing to ${lines}`
+  const message = `this line adds nothing to ${lines}${idle.rule.until === undefined ? '' : `, which ${idle.by.length === 1 ? "doesn't" : "don't"} end before it`}`
   return warning(place, 'rule-covered', message, 'delete it, or narrow the wider one')
 }

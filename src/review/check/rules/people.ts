@@ -30,23 +30,6 @@ export const unknownUsersInBlocked: Check<CheckedBlocked> = {
   },
 }
 
-export const expiredBlocks: Check<CheckedBlocked> = {
-  codes: [
-    {
-      code: 'block-expired',
-      meaning: 'The time after `until=` is past: the line blocks nobody any more',
-      mend: 'Delete the line, or give it a later time',
-    },
-  ],
-  find: ({ blocks, now }) =>
-    blocks
-      .filter(({ until }) => until !== undefined && until <= now)
-      .map(({ id, place }) => {
-        const message = `\`user:${id}\` is not blocked any more: the time is past`
-        return warning(place, 'block-expired', message, 'delete the line, or give it a later time')
-      }),
-}
-
 function neverSeen(place: Place, subject: string): Diagnostic {
   const hint = 'write the id as the directory has it, or delete the line'
   return warning(place, 'unknown-user', `the directory has never seen \`${subject}\``, hint)

@@ -35,8 +35,8 @@ export const unusedRelations: Check<CheckedPolicy> = {
       mend: 'Delete it from `ownership.yaml`, or use it',
     },
   ],
-  find: ({ policy, resources, placeOfKey }) => {
-    const used = namesUsed(policy.rules, ({ relations }) => relations)
+  find: ({ policy, written, resources, placeOfKey }) => {
+    const used = namesUsed(written.rules, ({ relations }) => relations)
     return [...policy.ownership].flatMap(([resource, { relations }]) =>
       [...relations.keys()]
         .filter((name) => !isUsed(used, resource, name) && !(name === 'owner' && creates(resources, resource)))
@@ -57,8 +57,8 @@ export const unusedViews: Check<CheckedPolicy> = {
       mend: 'Delete it from `views.yaml`, or use it',
     },
   ],
-  find: ({ policy, resources, placeOfKey }) => {
-    const used = namesUsed(policy.rules, ({ views }) => views)
+  find: ({ policy, written, resources, placeOfKey }) => {
+    const used = namesUsed(written.rules, ({ views }) => views)
     const ofRoute = (resource: string, name: string) =>
       resources.byName.get(resource)?.routes.some(({ view }) => view === name)
     return [...policy.views].flatMap(([resource, views]) =>
