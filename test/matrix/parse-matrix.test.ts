@@ -1,0 +1,172 @@
+/** How matrices are read: as spreadsheet programs save them, and strictly. */
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { columnText, type Expectation, expectedText, objectText } from '../../src/matrix/expectation.ts'
+import { parseMatrix } from '../../src/matrix/parse-matrix.ts'
+import { readMatrices } from '../../src/matrix/read-matrices.ts'
+import { type Diagnostic, formatDiagnostic } from '../../src/problems/diagnostic.ts'
+
+const PLAIN = `method,path,object,body,anonymous,member+auditor,user:alice,note
+GET|HEAD,/notes/{id},own,,-,200 public,200,
+PATCH,/notes/{id},owner+draft,b.json,401,403,-,"who, ""me""?"
+GET,/notes,none,,401,200 [own],200 [all],
+`
+
+describe('reading a matrix', () => {
+  it('a cell is an expectation for each method of its row', () => {
+    expect(summary(PLAIN)).to.deep.equal([
+      'm.csv:2:29 GET /notes/{id} own as auditor+member: 200 public',
+      'm.csv:2:40 GET /notes/{id} own as user:alice: 200',
+      'm.csv:2:29 HEAD /notes/{id} own as auditor+member: 200 public',
+      'm.csv:2:40 HEAD /notes/{id} own as user:alice: 200',
+      'm.csv:3:38 PATCH /notes/{id} draft+owner as anonymous: 401, bodies/b.json (who, "me"?)',
+      'm.csv:3:42 PATCH /notes/{id} draft+owner as auditor+member: 403, bodies/b.json (who, "me"?)',
+      'm.csv:4:18 GET /notes none as anonymous: 401',
+      'm.csv:4:22 GET /notes none as auditor+member: 200 [own]',
+      'm.csv:4:32 GET /notes none as user:alice: 200 [all]',
+    ])
+  })
+
+  it('it is the same with ; between cells, a byte order mark, CRLF or lone CR, quotes around every cell, empty rows and columns', () => {
+    const plain = meaning(PLAIN)
+    const quoted = PLAIN.replace('"who, ""me""?"', 'x').replaceAll(/[^,\n]+/g, '"$&"')
+    expect(meaning(PLAIN.replaceAll(',', ';').replace('who;', 'who,'))).to.deep.equal(plain)
+    expect(meaning(`\uFEFF${PLAIN.replaceAll('\n', '\r\n')}`)).to.deep.equal(plain)
+    expect(meaning(PLAIN.replaceAll('\n', '\r'))).to.deep.equal(plain)
+    expect(meaning(quoted)).to.deep.equal(meaning(PLAIN.replace('"who, ""me""?"', 'x')))
+    expect(meaning(`${PLAIN.replaceAll('\n', ',,\n')},,,,,,,,,\n,,\n\n`)).to.deep.equal(plain)
+    expect(
+      meaning(PLAIN.replace('method,path,object', 'Method, PATH ,Object').replace('anonymous', 'Anonymous')),
+    ).to.deep.equal(plain)
+  })
+
+  it('a place counts lines of a cell that runs over several', () => {
+    const text = 'method,path,object,note,member\nGET,/a,none,"two\nlines",200\nGET,/b,none,,teapot\n'
+    expect(summary(text)).to.deep.equal(['m.csv:3:8 GET /a none as member: 200 (two\nlines)'])
+    expect(faults(text)).to.deep.equal([
+      'm.csv:4:14: the cell `teapot` states no answer (write a status as in 403, 200 public, 200 [own] or 200 [all], or - to state nothing) [matrix-cell]',
+    ])
+  })
+
+  it('everything that is wrong is told at once', () => {
+    const text = [
+      'method,path,object,body,member,auditor+member,member+auditor,everyone,',
+      'GRAB,/a,none,,200,200,200,-,',
+      'GET|GET,/a,none,,200,200,200,-,',
+      'GET,a,none,../x.json,,2000,200,200 [none],stray',
+      'GET,/a,own+,,200,200',
+    ].join('\n')
+    expect(faults(text).map((line) => line.replace(/ \(.*/, ''))).to.deep.equal(
+      [
+        'm.csv:1:47: the column `member+auditor` is here twice',
+        'm.csv:2:1: `GRAB` is not a method',
+        'm.csv:3:1: the method `GET` stands here twice',
+        'm.csv:4:43: the cell `stray` stands in a column without a head',
+        'm.csv:4:5: `a` is not a path',
+        'm.csv:4:12: `../x.json` is not the name of a body file',
+        'm.csv:4:22: the cell is empty',
+        'm.csv:4:23: the cell `2000` states no answer',
+        'm.csv:4:32: the cell `200 [none]` states no answer',
+        'm.csv:5:8: `own+` is not an object',
+        'm.csv:5:21: the cell is empty',
+      ].toSorted(byLineAndColumn),
+    )
+  })
+
+  it('a file without rows, without a head, or with broken quotes says so', () => {
+    expect(faults('')[0]).to.match(/^m.csv:1:1: the first row lacks `method`, `path`, `object`/)
+    expect(faults('path;object;member\n')[0]).to.match(/^m.csv:1:1: the first row lacks `method`/)
+    expect(faults('method,path,object,member\nGET,/a,"none,200\n')[0]).to.match(/^m.csv:2:8: the quotes in this row/)
+    expect(faults('method,path,object,user:\n')[0]).to.match(/^m.csv:1:20: the column `user:` names nobody/)
+    expect(faults('method,path,object,anonymous+member\n')[0]).to.match(
+      /^m.csv:1:20: the column `anonymous\+member` is no caller/,
+    )
+  })
+
+  it('two cells that say different things about one request are told; two that agree are not', async () => {
+    const rows = 'method,path,object,member\nGET,/a,own,200\nGET|HEAD,/a,owner,'
+    expect(await reading(`${rows}403\n`)).to.match(
+      /3:21: this states `403` for GET as `member`, and [^\n]*2:12 states `200` \(keep one of them\)/,
+    )
+    expect(await reading(`${rows}200\n`)).to.equal('3 expectations')
+  })
+
+  it('a file that is not UTF-8 says how to save it', async () => {
+    expect(await reading(Buffer.from('method,path,object,note\nGET,/a,none,gr\xfc\xdfe\n', 'latin1'))).to.match(
+      /save it as CSV UTF-8/,
+    )
+  })
+
+  it('whatever a file holds, reading ends with expectations or diagnostics in it', () => {
+    const cell = fc.constantFrom(
+      'GET',
+      'GET|PUT',
+      '/a',
+      'own',
+      '200',
+      '200 x',
+      '-',
+      '"',
+      ',',
+      ';',
+      '\n',
+      '\r',
+      'ü',
+      ' ',
+      'member',
+    )
+    fc.assert(
+      fc.property(fc.array(cell), (cells) => {
+        const text = `method,path,object,member\n${cells.join('')}`
+        const lines = text.split(/\r\n|\n|\r/).length
+        for (const { line, column } of diagnosticsOf(text)) {
+          expect(line).to.be.within(1, lines)
+          expect(column).to.be.at.least(1)
+        }
+      }),
+    )
+  })
+})
+
+function diagnosticsOf(text: string): readonly Diagnostic[] {
+  const diagnostics: Diagnostic[] = []
+  parseMatrix({ name: 'm.csv', text }, (one) => diagnostics.push(one))
+  return diagnostics
+}
+
+function faults(text: string): readonly string[] {
+  return diagnosticsOf(text).map(formatDiagnostic).toSorted(byLineAndColumn)
+}
+
+function byLineAndColumn(a: string, b: string): number {
+  return a.localeCompare(b, 'en', { numeric: true })
+}
+
+function parse(text: string): readonly Expectation[] {
+  return parseMatrix({ name: 'm.csv', text }, () => {})
+}
+
+function meaning(text: string): readonly unknown[] {
+  return parse(text).map(({ place: _, ...rest }) => rest)
+}
+
+function summary(text: string): readonly string[] {
+  return parse(text).map(({ place, method, path, object, column, body, note, expected }) => {
+    const where = `${place.file}:${place.line}:${place.column}`
+    const more = `${body ? `, ${body}` : ''}${note ? ` (${note})` : ''}`
+    return `${where} ${method} ${path} ${objectText(object)} as ${columnText(column)}: ${expectedText(expected)}${more}`
+  })
+}
+
+/** What the reader says of a file on disk. */
+async function reading(content: string | Buffer): Promise<string> {
+  const file = join(mkdtempSync(join(tmpdir(), 'sallyport-matrix-')), 'm.csv')
+  writeFileSync(file, content)
+  return readMatrices([file]).then(
+    (found) => `${found.length} expectations`,
+    (error: Error) => error.message,
+  )
+}
