@@ -123,7 +123,9 @@ function checkSuccessor(file: SchemaFile, { path, successor }: RouteDeclaration,
 
 /** A key without effect is a key that somebody relies on. */
 function checkPrecondition(file: SchemaFile, route: RouteDeclaration, at: Path): readonly Diagnostic[] {
-  if (route.precondition === undefined || route.methods.some((method) => CHANGING.includes(method))) return []
+  const elsewhere = (route.moved ?? route.found) !== undefined
+  const guards = !elsewhere && route.methods.some((method) => CHANGING.includes(method))
+  if (route.precondition === undefined || guards) return []
   const message = `\`${route.path}\` has no method that a precondition could guard`
   return [file.faultAtKey([...at, 'precondition'], 'route-precondition', message)]
 }

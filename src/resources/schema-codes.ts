@@ -42,7 +42,7 @@ export const SCHEMA_CODES = {
   'route-action-mixed': 'name one action for DELETE and another for the other methods',
   'route-redirect': 'name the one path, other than its own, that serves the requests now',
   'route-lifecycle': 'write dates in order, and the path, other than its own, that stands in for the route',
-  'route-precondition': 'remove it, or declare PUT, PATCH or DELETE',
+  'route-precondition': 'remove it, or declare PUT, PATCH or DELETE on the route that serves them',
   'route-clash': 'change one of the two paths',
 } as const satisfies Readonly<Record<string, string>>
 
