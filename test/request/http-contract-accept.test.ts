@@ -81,7 +81,7 @@ describe('Accept', () => {
     expect((await server.ask('GET', `${NOTES}?limit=200`, { token: callers.alice })).text).to.not.contain('never')
   })
 
-  it('does not concern what is answered without a body: OPTIONS, DELETE, redirects', async () => {
+  it('does not concern what is answered without a body: OPTIONS and DELETE', async () => {
     const { headers } = await server.ask('POST', NOTES, { token: callers.alice, body: { title: 't' } })
     expect((await ask('OPTIONS', item, 'text/html')).status).to.equal(204)
     expect((await ask('DELETE', headers.get('location') ?? '', 'text/html')).status).to.equal(204)

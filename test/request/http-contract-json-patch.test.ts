@@ -237,7 +237,14 @@ describe('PATCH with a JSON Patch', () => {
     expect(status).to.equal(200)
     expect(text).to.contain('"__proto__":{"polluted":true,"more":1}').and.to.contain('"keep":1')
     expect(({} as Record<string, unknown>).polluted).to.equal(undefined)
-    expect((await patchWith(path, [{ op: 'test', path: '/doc/toString', value: null }])).status).to.equal(409)
+    for (const operation of [
+      { op: 'test', path: '/doc/toString', value: null },
+      { op: 'copy', from: '/doc/hasOwnProperty', path: '/title' },
+      { op: 'remove', path: '/doc/valueOf' },
+    ]) {
+      const { status: refused, body } = await patchWith(path, [operation])
+      expect([refused, body.code], operation.op).to.deep.equal([409, 'patch-conflict'])
+    }
     const gone = ['__proto__', 'constructor', 'prototype'].map((name) => ({ op: 'remove', path: `/doc/${name}` }))
     expect((await patchWith(path, gone)).body.doc).to.deep.equal({ keep: 1 })
   })
@@ -264,6 +271,7 @@ describe('PATCH with a JSON Patch', () => {
     const wide = await patchWith(path, doubling)
     expect([wide.status, wide.body.code]).to.deep.equal([400, 'invalid-patch'])
     expect(wide.body.errors[0].pointer).to.match(/^\/\d+\/(from|path)$/)
+    expect(wide.body.errors[0].detail).to.equal('copies and moves too much')
     const small = await create({ doc: {} })
     const nesting = Array.from({ length: 100 }, () => ({ op: 'copy', from: '/doc', path: '/doc/a' }))
     expect((await patchWith(small, nesting)).body.code).to.equal('invalid-patch')

@@ -1,5 +1,7 @@
 /** docs/http.md, "Versions": what the answers of a route say that is on its way out, and 410 after its end. */
+import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
+import { parseResources } from '../../src/resources/load-resources.ts'
 import type { Answer, TestServer } from '../server.ts'
 import { startWithThings } from './things.ts'
 
@@ -85,6 +87,12 @@ describe('a deprecated route', () => {
   it('a new object has the Location of the route that stays', async () => {
     const { headers, body } = await server.ask('POST', '/v1/things', { token, body: {} })
     expect(headers.get('location')).to.equal(`/things/${body.id}`)
+    const text = await readFile(`${server.folder}/schemas/things.json`, 'utf8')
+    const schema = JSON.parse(text)
+    const { routes } = schema['x-resource']
+    schema['x-resource'].routes = routes.filter(({ path }: { path: string }) => path !== '/things/{id}')
+    const { byName } = parseResources([{ name: 'things.json', text: JSON.stringify(schema) }])
+    expect(byName.get('things')?.canonicalItemPath, 'where none stays').to.equal('/v1/things/{id}')
   })
 
   it('answers until its last millisecond, and from the sunset on is 410 for every method and caller', async () => {

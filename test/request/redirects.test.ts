@@ -86,6 +86,17 @@ describe('a redirect', () => {
     }
   })
 
+  it('has no body, so Accept and preconditions are for the path that it leads to', async () => {
+    const headers = { accept: 'text/html', 'if-match': '"x"', 'if-none-match': '*' }
+    for (const [method, path, status] of [
+      ['GET', '/old/things/7', 301],
+      ['PUT', '/now/things/7', 307],
+    ] as const) {
+      const body = method === 'PUT' ? { title: 't' } : undefined
+      expect((await server.ask(method, path, { token: admin, headers, body })).status).to.equal(status)
+    }
+  })
+
   it('has OPTIONS and 405 like any route', async () => {
     const options = await server.ask('OPTIONS', '/old/things?x=1')
     expect([options.status, options.headers.get('allow')]).to.deep.equal([204, 'GET, HEAD, POST, OPTIONS'])

@@ -24,6 +24,18 @@ describe('the parts of an entity tag', () => {
     )
   })
 
+  it('each part counts alone: resource, id, version and time', () => {
+    const object = { id: 'a', version: 1, updatedAt: 'now', createdAt: '', document: {} }
+    const items: readonly Item[] = [
+      { resource: 'notes', object },
+      { resource: 'orders', object },
+      { resource: 'notes', object: { ...object, id: 'b' } },
+      { resource: 'notes', object: { ...object, version: 2 } },
+      { resource: 'notes', object: { ...object, updatedAt: 'later' } },
+    ]
+    expect(new Set(items.map((one) => stateMark(KEY, one))).size).to.equal(items.length)
+  })
+
   it('a tag is one of state and fields: it differs when either does, and always tells the state', () => {
     fc.assert(
       fc.property(item, item, shown, shown, (a, b, some, others) => {
