@@ -3,12 +3,18 @@ import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { type Logger, pino } from 'pino'
 import { type App, startApp } from './app.ts'
+import { policyApplyCommand } from './cli/policy-apply-command.ts'
+import { policyBlockCommand } from './cli/policy-block-command.ts'
 import { policyCheckCommand } from './cli/policy-check-command.ts'
 import { policyCommand, type ReviewFolders } from './cli/policy-command.ts'
 import { policyDiffCommand } from './cli/policy-diff-command.ts'
 import { policyExplainCommand } from './cli/policy-explain-command.ts'
+import { policyHistoryCommand } from './cli/policy-history-command.ts'
 import { policyMatrixCommand } from './cli/policy-matrix-command.ts'
+import { policyPromoteCommand } from './cli/policy-promote-command.ts'
 import { policyReplayCommand } from './cli/policy-replay-command.ts'
+import { policyRollbackCommand } from './cli/policy-rollback-command.ts'
+import { policyUnblockCommand } from './cli/policy-unblock-command.ts'
 import { serveCommand } from './cli/serve-command.ts'
 import { type TokenRequest, tokenCommand } from './cli/token-command.ts'
 import { type Config, ConfigError, type Flags, readConfig } from './config.ts'
@@ -48,6 +54,12 @@ const program = new Command('sallyport')
       policyMatrixCommand(folders),
       policyDiffCommand(folders),
       policyReplayCommand(folders),
+      policyApplyCommand(folders),
+      policyRollbackCommand(folders),
+      policyPromoteCommand(folders, () => readConfig(process.env).policyCandidate),
+      policyHistoryCommand(folders),
+      policyBlockCommand(folders),
+      policyUnblockCommand(folders),
     ]),
   )
 

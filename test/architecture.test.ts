@@ -11,6 +11,7 @@ const LAYERS = [
   'cli',
   'matrix',
   'demo',
+  'release',
   'shadow',
   'replay',
   'request',

@@ -1,11 +1,14 @@
 /** The files of a policy directory: which there are, reading them, and the revision that their content has. */
 import { createHash } from 'node:crypto'
-import { readFile, stat } from 'node:fs/promises'
+import { readFile, readlink, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Diagnostic, FileError } from '../problems/diagnostic.ts'
 
 const NAMES = ['model.conf', 'policy.csv', 'roles.yaml', 'ownership.yaml', 'views.yaml', 'limits.yaml'] as const
 const BLOCKED = 'blocked.txt'
+
+/** The link to the version in force, where versions are applied; the policy files are links through it. */
+export const CURRENT = '.current'
 
 export type PolicyFileName = (typeof NAMES)[number]
 export const POLICY_FILES: readonly string[] = [...NAMES, BLOCKED]
@@ -21,9 +24,25 @@ export type PolicyFiles = Readonly<Record<PolicyFileName, SourceFile>>
 /** A content hash: 16 hexadecimal digits. */
 export type Revision = string & { readonly __brand: 'Revision' }
 
-/** Reads all files that rules depend on. Throws FileError, naming every file that is missing or isn't UTF-8. */
+/**
+ * Reads all files that rules depend on, all of the same version where versions are applied. Throws FileError, naming every
+ * file that is missing or isn't UTF-8.
+ */
 export async function readPolicyFiles(directory: string): Promise<PolicyFiles> {
-  const read = await Promise.allSettled(NAMES.map((name) => readSource(directory, name)))
+  for (;;) {
+    const version = await versionOf(directory)
+    const read = await Promise.allSettled(NAMES.map((name) => readSource(directory, name)))
+    // A version that took over meanwhile is read from the beginning; there is no end of new ones.
+    if ((await versionOf(directory)) === version) return filesOf(read)
+  }
+}
+
+/** The version that the files of a directory belong to; undefined where none was applied (src/release/layout.ts). */
+export function versionOf(directory: string): Promise<string | undefined> {
+  return readlink(join(directory, CURRENT)).catch(() => undefined)
+}
+
+function filesOf(read: readonly PromiseSettledResult<SourceFile>[]): PolicyFiles {
   const failed = read.flatMap((result) => (result.status === 'rejected' ? diagnosticsOf(result.reason) : []))
   if (failed.length > 0) throw new FileError(failed)
   return Object.fromEntries(
@@ -38,12 +57,20 @@ export function readBlockedFile(directory: string): Promise<SourceFile> {
 
 /** The same content, whatever the directory, has the same revision. */
 export function revisionOf(files: PolicyFiles, blocked: SourceFile): Revision {
+  const content = new Map(NAMES.map((name) => [name, Buffer.from(files[name].text)]))
+  return revisionOfContent(content, blocked.text)
+}
+
+/** `content`: the bytes of the files, by their names; what isn't in it counts as empty. */
+export function revisionOfContent(content: ReadonlyMap<string, Uint8Array>, blocked: string): Revision {
   const hash = createHash('sha256')
-  for (const { text } of [...NAMES.map((name) => files[name]), blocked]) {
-    hash.update(`${Buffer.byteLength(text)}\n`).update(text)
+  for (const bytes of [...NAMES.map((name) => content.get(name) ?? NOTHING), Buffer.from(blocked)]) {
+    hash.update(`${bytes.length}\n`).update(bytes)
   }
   return hash.digest('hex').slice(0, 16) as Revision
 }
+
+const NOTHING = new Uint8Array()
 
 async function readSource(directory: string, file: string): Promise<SourceFile> {
   const name = join(directory, file)

@@ -6,7 +6,7 @@
 import { realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { LivePolicy } from './live-policy.ts'
-import { POLICY_FILES } from './policy-files.ts'
+import { POLICY_FILES, versionOf } from './policy-files.ts'
 
 const POLL_MS = 100
 /** Edits in place are taken after so long without another. It can't know that an editor meant to save a second file. */
@@ -54,7 +54,8 @@ export async function watchPolicy(policy: LivePolicy): Promise<() => void> {
 async function look(directory: string): Promise<Look> {
   const files = await Promise.all(POLICY_FILES.map((file) => metadata(join(directory, file))))
   const path = await realpath(directory).catch(() => 'missing')
-  return { directory: `${path} ${await identity(directory)}`, files: files.join('\n') }
+  const version = await versionOf(directory)
+  return { directory: `${path} ${await identity(directory)} ${version}`, files: files.join('\n') }
 }
 
 async function identity(path: string): Promise<string> {

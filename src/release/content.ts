@@ -1,0 +1,31 @@
+/** The versioned files of a policy directory as bytes: what a version keeps, whether or not a server would take them. */
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { VERSIONED_FILES } from './layout.ts'
+
+/** By file name; a file that isn't there isn't in it. */
+export type PolicyContent = ReadonlyMap<string, Uint8Array>
+
+export async function readContent(directory: string): Promise<PolicyContent> {
+  const files = await Promise.all(
+    VERSIONED_FILES.map(async (name) => [name, await readIfThere(join(directory, name))] as const),
+  )
+  return new Map(files.flatMap(([name, bytes]) => (bytes === undefined ? [] : [[name, bytes] as const])))
+}
+
+/** SHA-256, hexadecimal. */
+export function digestOf(content: PolicyContent): string {
+  const hash = createHash('sha256')
+  for (const [name, bytes] of content) hash.update(`${name} ${bytes.length}\n`).update(bytes)
+  return hash.digest('hex')
+}
+
+async function readIfThere(file: string): Promise<Uint8Array | undefined> {
+  try {
+    return await readFile(file)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}

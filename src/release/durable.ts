@@ -1,0 +1,48 @@
+/** File operations that survive a loss of power once they have returned. */
+
+import { randomUUID } from 'node:crypto'
+import { open, rename, symlink } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+
+/** Begins the names of what a crash may leave behind, and the next command sweeps away. */
+export const UNFINISHED = '.unfinished-'
+
+export async function writeDurably(file: string, text: string | Uint8Array, mode = 0o644): Promise<void> {
+  const handle = await open(file, 'wx', mode)
+  try {
+    await handle.writeFile(text)
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** The names in a directory are part of the directory. */
+export async function syncDirectory(directory: string): Promise<void> {
+  const handle = await open(directory, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** A file of this text in the place of what was there, at one moment. */
+export async function replaceFile(file: string, text: string): Promise<void> {
+  const unfinished = unfinishedIn(dirname(file))
+  await writeDurably(unfinished, text)
+  await rename(unfinished, file)
+  await syncDirectory(dirname(file))
+}
+
+/** A symbolic link in the place of what was there, at one moment. */
+export async function replaceLink(link: string, target: string): Promise<void> {
+  const unfinished = unfinishedIn(dirname(link))
+  await symlink(target, unfinished)
+  await rename(unfinished, link)
+  await syncDirectory(dirname(link))
+}
+
+export function unfinishedIn(directory: string): string {
+  return join(directory, `${UNFINISHED}${randomUUID()}`)
+}

@@ -1,0 +1,107 @@
+/** What a change would mean before it is made: its faults, what it means differently, whom it blocks. */
+import { mkdtemp, realpath, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Blocked, parseBlocked } from '../policy/parse-blocked.ts'
+import { readBlockedFile } from '../policy/policy-files.ts'
+import { FileError } from '../problems/diagnostic.ts'
+import type { Resources } from '../resources/resource.ts'
+import { type CheckReport, checkPolicy } from '../review/check/check-policy.ts'
+import { type Report, reportOn } from '../review/diff/report.ts'
+import { loadPolicy, ReviewError } from '../review/load-policy.ts'
+import { digestOf, type PolicyContent, readContent } from './content.ts'
+
+export interface Plan {
+  /** The policy directory that the server reads. */
+  readonly directory: string
+  readonly content: PolicyContent
+  /** Faults and warnings of the new files. */
+  readonly check: CheckReport
+  /** Undefined when the files in force can't be compared with, because a server would refuse them, or the new ones. */
+  readonly diff: Report | undefined
+  /** Lines of blocked.txt that the new files have and those in force lack. */
+  readonly blocks: readonly string[]
+  /** Nothing would change. */
+  readonly same: boolean
+}
+
+export interface PlanOptions {
+  readonly directory: string
+  readonly resources: Resources
+  readonly now: Date
+}
+
+/** Of applying another directory. Throws ReviewError. */
+export async function planApply(candidate: string, options: PlanOptions): Promise<Plan> {
+  const { directory } = options
+  await refuseNoDirectory(candidate)
+  await refuseNoDirectory(directory)
+  if ((await realpath(candidate)) === (await realpath(directory))) {
+    throw new ReviewError(`${candidate} is the directory in force itself; prepare the change in a copy of it`)
+  }
+  return planFrom(candidate, candidate, options)
+}
+
+/** Of going back to the files of a version, whose blocked.txt is the one of now. `name` is what a diff calls it. */
+export async function planReturn(name: string, content: PolicyContent, options: PlanOptions): Promise<Plan> {
+  const folder = await mkdtemp(join(tmpdir(), 'sallyport-release-'))
+  try {
+    for (const [file, bytes] of content) await writeFile(join(folder, file), bytes)
+    await writeFile(join(folder, 'blocked.txt'), (await readBlockedFile(options.directory)).text)
+    return await planFrom(folder, name, options)
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+async function planFrom(source: string, name: string, { directory, resources, now }: PlanOptions): Promise<Plan> {
+  const content = await readContent(source)
+  const check = await checkPolicy({ policies: source, resources, users: undefined, now })
+  const blocks = await missingBlocks(source, directory)
+  const same = digestOf(content) === digestOf(await readContent(directory)) && blocks.length === 0
+  return { directory, content, check, diff: await compare({ source, name, directory, resources }), blocks, same }
+}
+
+interface Compared {
+  readonly source: string
+  readonly name: string
+  readonly directory: string
+  readonly resources: Resources
+}
+
+async function compare({ source, name, directory, resources }: Compared): Promise<Report | undefined> {
+  try {
+    const before = await loadPolicy(directory, resources)
+    const after = await loadPolicy(source, resources)
+    return reportOn({ before: directory, after: name }, { before, after }, resources)
+  } catch (error) {
+    if (error instanceof FileError) return undefined
+    throw error
+  }
+}
+
+/** Faults are told by the check; a file that can't be read blocks nobody more. */
+async function missingBlocks(source: string, directory: string): Promise<readonly string[]> {
+  const [wanted, present] = await Promise.all([blockedIn(source), blockedIn(directory)])
+  const missing = [...wanted.values()].filter(({ id, until = Number.POSITIVE_INFINITY }) => {
+    const known = present.get(id)
+    return !known || (known.until ?? Number.POSITIVE_INFINITY) < until
+  })
+  return missing.map(
+    ({ id, until }) => `user:${id}${until === undefined ? '' : ` until=${new Date(until).toISOString()}`}`,
+  )
+}
+
+async function blockedIn(directory: string): Promise<Blocked> {
+  try {
+    return parseBlocked(await readBlockedFile(directory))
+  } catch (error) {
+    if (error instanceof FileError) return new Map()
+    throw error
+  }
+}
+
+async function refuseNoDirectory(directory: string): Promise<void> {
+  const found = await stat(directory).catch(() => undefined)
+  if (!found?.isDirectory()) throw new ReviewError(`${directory} is not a directory of policy files`)
+}

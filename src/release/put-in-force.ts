@@ -1,0 +1,87 @@
+/** Changes which policy files are in force: whole, at one moment, and so that there is a way back. */
+import { lstat, mkdir, readdir, readlink, rm } from 'node:fs/promises'
+import { userInfo } from 'node:os'
+import { join } from 'node:path'
+import { CURRENT, readBlockedFile, revisionOfContent } from '../policy/policy-files.ts'
+import { digestOf, type PolicyContent, readContent } from './content.ts'
+import { replaceLink, UNFINISHED } from './durable.ts'
+import { currentOf, linkTo, nameOf, VERSIONED_FILES, versionsOf } from './layout.ts'
+import { withLock } from './lock.ts'
+import { readHistory, sweepUnused, type Version, writeVersion } from './version.ts'
+
+/** What is to be in force, and why. */
+export interface Change {
+  readonly content: PolicyContent
+  readonly kind: 'applied' | 'rolled-back'
+  readonly reason: string | undefined
+  readonly of: number | undefined
+  readonly now: Date
+}
+
+/** The version that is in force now. A command that ends anywhere in here leaves the files of before, or the new ones. */
+export async function putInForce(directory: string, change: Change): Promise<Version> {
+  await mkdir(versionsOf(directory), { recursive: true })
+  return withLock(directory, async () => {
+    await sweep(directory)
+    const kept = await keepPresent(directory, change.now)
+    const version = await nextVersion(directory, change, kept.number + 1)
+    await writeVersion(directory, version, change.content)
+    await replaceLink(currentOf(directory), linkTo(nameOf(version)))
+    return version
+  })
+}
+
+async function sweep(directory: string): Promise<void> {
+  for (const folder of [directory, versionsOf(directory)]) {
+    const unfinished = (await readdir(folder)).filter((name) => name.startsWith(UNFINISHED))
+    for (const name of unfinished) await rm(join(folder, name), { recursive: true, force: true })
+  }
+  await sweepUnused(directory)
+}
+
+/**
+ * The version in force; before the first one, or when somebody edited the files since, what is there becomes a version of its
+ * own. Its content doesn't change while links take the place of files.
+ */
+async function keepPresent(directory: string, now: Date): Promise<Version> {
+  const last = (await readHistory(directory)).at(-1)
+  const present = await readContent(directory)
+  const version =
+    last?.digest === digestOf(present) ? last : await keepAs(directory, present, (last?.number ?? 0) + 1, now)
+  for (const name of VERSIONED_FILES) {
+    if (!(await isLink(directory, name))) await replaceLink(join(directory, name), join(CURRENT, name))
+  }
+  return version
+}
+
+async function keepAs(directory: string, content: PolicyContent, number: number, now: Date): Promise<Version> {
+  const change = { content, kind: 'kept', reason: undefined, of: undefined, now } as const
+  const version = await nextVersion(directory, change, number)
+  await writeVersion(directory, version, content)
+  await replaceLink(currentOf(directory), linkTo(nameOf(version)))
+  return version
+}
+
+async function nextVersion(
+  directory: string,
+  { content, kind, reason, of, now }: Omit<Change, 'kind'> & Pick<Version, 'kind'>,
+  number: number,
+): Promise<Version> {
+  const blocked = await readBlockedFile(directory).catch(() => undefined)
+  return {
+    number,
+    revision: revisionOfContent(content, blocked?.text ?? ''),
+    time: now.toISOString(),
+    user: userInfo().username,
+    kind,
+    reason,
+    of,
+    digest: digestOf(content),
+  }
+}
+
+async function isLink(directory: string, name: string): Promise<boolean> {
+  const file = join(directory, name)
+  const found = await lstat(file).catch(() => undefined)
+  return found?.isSymbolicLink() === true && (await readlink(file)) === join(CURRENT, name)
+}

@@ -1,0 +1,20 @@
+/** Which version a roll-back means. */
+import { ReviewError } from '../review/load-policy.ts'
+import type { Version } from './version.ts'
+
+/** `named`: a number or a revision; else the version before. Throws ReviewError where there is none. */
+export function returnTarget(history: readonly Version[], named: string | undefined): Version {
+  const found =
+    named === undefined
+      ? before(history)
+      : history.findLast(({ number, revision }) => named === String(number) || named === revision)
+  if (found) return found
+  if (named === undefined) throw new ReviewError('there is no version before this one: nothing was applied yet')
+  throw new ReviewError(`no version is \`${named}\`; \`sallyport policy history\` lists them`)
+}
+
+/** Before a version that was brought again stands what had stood before it. */
+function before(history: readonly Version[]): Version | undefined {
+  const current = history.at(-1)
+  return history.find(({ number }) => number === (current?.of ?? current?.number ?? 0) - 1)
+}

@@ -1,0 +1,90 @@
+/** One version of the policy files: what it holds, who put it in force, when and why. */
+import { mkdir, readdir, readFile, readlink, rename, rm } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { digestOf, type PolicyContent, readContent } from './content.ts'
+import { syncDirectory, unfinishedIn, writeDurably } from './durable.ts'
+import { currentOf, META, nameOf, numberOf, versionsOf } from './layout.ts'
+
+export interface Version {
+  /** Counts from 1; every change of what is in force has the next number. */
+  readonly number: number
+  /** As the server says it, with the blocked.txt of that time. */
+  readonly revision: string
+  /** RFC 3339, UTC. */
+  readonly time: string
+  /** The operating system's user who ran the command. */
+  readonly user: string
+  /** `kept`: files that were there, or were edited by hand, before the next version. */
+  readonly kind: 'applied' | 'rolled-back' | 'kept'
+  readonly reason: string | undefined
+  /** The number of the version that a roll-back brought again. */
+  readonly of: number | undefined
+  /** SHA-256 of the files, hexadecimal: tells whether somebody edited them since. */
+  readonly digest: string
+}
+
+/** In the order of their numbers; those that were in force, up to the one that is. */
+export async function readHistory(directory: string): Promise<readonly Version[]> {
+  const current = await currentName(directory)
+  if (current === undefined) return []
+  const last = numberOf(current) ?? 0
+  const names = (await versionNames(directory)).filter((name) => (numberOf(name) ?? 0) <= last)
+  return Promise.all(names.map(async (name) => JSON.parse(await readFile(metaOf(directory, name), 'utf8'))))
+}
+
+/** The folder of the version in force; undefined where nothing was applied yet. */
+export async function currentName(directory: string): Promise<string | undefined> {
+  const target = await readlink(currentOf(directory)).catch(() => undefined)
+  return target === undefined ? undefined : basename(target)
+}
+
+export function readVersion(directory: string, version: Version): Promise<PolicyContent> {
+  return readContent(join(versionsOf(directory), nameOf(version)))
+}
+
+/** Writes the whole folder under its name, or nothing. It isn't in force by that. */
+export async function writeVersion(directory: string, version: Version, content: PolicyContent): Promise<void> {
+  const folder = unfinishedIn(versionsOf(directory))
+  await mkdir(folder)
+  for (const [name, bytes] of content) await writeDurably(join(folder, name), bytes, 0o444)
+  await writeDurably(join(folder, META), `${JSON.stringify(version, undefined, 2)}\n`)
+  await syncDirectory(folder)
+  await rename(folder, join(versionsOf(directory), nameOf(version)))
+  await syncDirectory(versionsOf(directory))
+}
+
+/** Versions that were written and never put in force, because a command ended in between. */
+export async function sweepUnused(directory: string): Promise<void> {
+  const last = numberOf((await currentName(directory)) ?? '') ?? 0
+  const unused = (await versionNames(directory)).filter((name) => (numberOf(name) ?? 0) > last)
+  for (const name of unused) await rm(join(versionsOf(directory), name), { recursive: true })
+}
+
+/** Whether the files are what the version was written with. */
+export async function isIntact(directory: string, version: Version): Promise<boolean> {
+  return digestOf(await readVersion(directory, version)) === version.digest
+}
+
+/** For people and programs; the digest is nobody's business. */
+export function versionJson({
+  number,
+  revision,
+  time,
+  user,
+  kind,
+  reason,
+  of,
+}: Version): Readonly<Record<string, unknown>> {
+  return { number, revision, time, user, kind, reason: reason ?? null, of: of ?? null }
+}
+
+async function versionNames(directory: string): Promise<readonly string[]> {
+  const names = await readdir(versionsOf(directory)).catch(() => [])
+  return names
+    .filter((name) => numberOf(name) !== undefined)
+    .toSorted((a, b) => (numberOf(a) ?? 0) - (numberOf(b) ?? 0))
+}
+
+function metaOf(directory: string, name: string): string {
+  return join(versionsOf(directory), name, META)
+}

@@ -1,0 +1,186 @@
+/** sallyport policy apply, rollback, history, promote, block and unblock, as their users run them. */
+import { execFile } from 'node:child_process'
+import { appendFile, readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { expect } from 'chai'
+import { digestIn, Folders, revisionIn } from './fixture.ts'
+
+const ROOT = new URL('../..', import.meta.url).pathname
+const DENY = 'p, support, orders, read, any, *, deny'
+
+interface Ended {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+describe('the commands that change a policy', () => {
+  let folders: Folders
+  beforeEach(async () => {
+    folders = await Folders.make()
+  })
+  afterEach(() => folders.remove())
+
+  const run = (args: readonly string[], env: Record<string, string> = {}) =>
+    policy(args, { POLICIES: folders.live, ...env })
+
+  it('apply shows what changes, puts it in force, and says which version it is', async () => {
+    const candidate = await folders.candidate('new', DENY)
+    const { code, stdout } = await run(['apply', candidate, '--yes', '--reason', 'support asked for it'])
+    expect(code).to.equal(0)
+    expect(stdout).to.contain('1 narrowing').and.to.contain('support')
+    expect(stdout).to.contain(`Version 2, revision ${await revisionIn(folders.live)}, is in force in ${folders.live}.`)
+    expect(await digestIn(folders.live)).to.equal(await digestIn(candidate))
+  })
+
+  it('apply --dry-run changes nothing, not even the folder', async () => {
+    const before = [await digestIn(folders.live), await readdir(folders.live)]
+    const { code, stdout } = await run(['apply', await folders.candidate('new', DENY), '--dry-run'])
+    expect([code, stdout.includes('Nothing was changed; without --dry-run this would be in force.')]).to.deep.equal([
+      0,
+      true,
+    ])
+    expect([await digestIn(folders.live), await readdir(folders.live)]).to.deep.equal(before)
+  })
+
+  it('apply refuses files with errors, and says where they are', async () => {
+    const before = await digestIn(folders.live)
+    const { code, stdout } = await run([
+      'apply',
+      await folders.candidate('new', 'p, nobody, notes, read, any, *, allow'),
+      '--yes',
+    ])
+    expect(code).to.equal(1)
+    expect(stdout)
+      .to.match(/new\/policy\.csv:\d+:4: error: /)
+      .and.to.contain('Nothing was changed')
+    expect(await digestIn(folders.live)).to.equal(before)
+  })
+
+  it('apply asks nobody in silence: without a terminal it wants --yes', async () => {
+    const { code, stderr } = await run(['apply', await folders.candidate('new', DENY)])
+    expect([code, stderr]).to.deep.equal([
+      2,
+      'sallyport: there is no terminal to ask on; say --yes to go on, or --dry-run to look only\n',
+    ])
+  })
+
+  it('apply says when there is nothing to change, or no such folder', async () => {
+    expect((await run(['apply', join(ROOT, 'policies'), '--yes'])).stdout).to.contain('Nothing to change')
+    expect(await run(['apply', join(folders.root, 'none'), '--yes'])).to.deep.include({ code: 2, stdout: '' })
+    expect((await run(['apply', folders.live, '--yes'])).stderr).to.contain('is the directory in force itself')
+  })
+
+  it('apply never unblocks anybody, and brings blocks along', async () => {
+    await writeFile(join(folders.live, 'blocked.txt'), '# why\nuser:mallory\n')
+    const candidate = await folders.candidate('new', DENY)
+    await writeFile(join(candidate, 'blocked.txt'), 'user:eve until=2099-01-01T00:00:00Z\n')
+    const { stdout } = await run(['apply', candidate, '--yes'])
+    expect(stdout).to.contain('Blocked too')
+    const text = await readFile(join(folders.live, 'blocked.txt'), 'utf8')
+    expect(text).to.equal('# why\nuser:mallory\nuser:eve until=2099-01-01T00:00:00.000Z\n')
+  })
+
+  it('apply works over files in force that have faults', async () => {
+    await appendFile(join(folders.live, 'policy.csv'), 'p, oops\n')
+    const { code, stdout } = await run(['apply', await folders.candidate('new', DENY), '--yes'])
+    expect([code, stdout.includes("have faults, so what changes can't be told")]).to.deep.equal([0, true])
+  })
+
+  it('rollback goes back, history tells all of it, and JSON of both fits its schema', async () => {
+    const shipped = await digestIn(folders.live)
+    await run(['apply', await folders.candidate('new', DENY), '--yes', '--reason', 'a try'])
+    const back = await run(['rollback', '--yes', '--format', 'json'])
+    expect(back.code).to.equal(0)
+    expect(await digestIn(folders.live)).to.equal(shipped)
+    const history = await run(['history', '--format', 'json'])
+    const { versions } = JSON.parse(history.stdout)
+    expect(versions.map(({ kind, of, reason }: Record<string, unknown>) => [kind, of, reason])).to.deep.equal([
+      ['rolled-back', 1, null],
+      ['applied', null, 'a try'],
+      ['kept', null, null],
+    ])
+    expect((await run(['history'])).stdout).to.match(
+      /^\* +3 {2}[0-9a-f]{16} .* rolled back to 1\n +2 .*: a try\n +1 .* kept/,
+    )
+    for (const [name, output] of [
+      ['policy-apply', back.stdout],
+      ['policy-history', history.stdout],
+    ] as const) {
+      const schema = JSON.parse(await readFile(join(ROOT, `docs/schemas/${name}.schema.json`), 'utf8'))
+      const fits = new Ajv2020({ strict: true, allowUnionTypes: true }).compile(schema)
+      expect(fits(JSON.parse(output)), JSON.stringify(fits.errors)).to.equal(true)
+      expect(fits({ versions: [{}], outcome: 'else' })).to.equal(false)
+    }
+  })
+
+  it('rollback refuses a version whose files were edited since', async () => {
+    await run(['apply', await folders.candidate('new', DENY), '--yes'])
+    const [first] = (await readdir(join(folders.live, '.versions'))).toSorted()
+    await appendFile(join(folders.live, '.versions', first ?? '', 'policy.csv'), '# edited\n')
+    const { code, stderr } = await run(['rollback', '--yes'])
+    expect([code, stderr]).to.deep.equal([
+      2,
+      'sallyport: the files of version 1 were edited since; choose another one of policy history\n',
+    ])
+  })
+
+  it('promote applies POLICY_CANDIDATE', async () => {
+    const candidate = await folders.candidate('new', DENY)
+    expect((await run(['promote', '--yes'])).stderr).to.contain('there is no candidate')
+    expect((await run(['promote', '--yes'], { POLICY_CANDIDATE: candidate })).code).to.equal(0)
+    expect(await digestIn(folders.live)).to.equal(await digestIn(candidate))
+  })
+
+  it('block adds a line with its reason, unblock takes both away, and everything else stays', async () => {
+    const file = join(folders.live, 'blocked.txt')
+    await writeFile(file, '# ours\nuser:mallory  # since May')
+    const blocked = await run(['block', 'user:eve', '--until', '2099-01-01T00:00:00Z', '--reason', 'stolen\nlaptop'])
+    expect(blocked.stdout).to.equal('user:eve is blocked until 2099-01-01T00:00:00Z.\n')
+    expect(await readFile(file, 'utf8')).to.match(
+      /^# ours\nuser:mallory {2}# since May\n# blocked [\dT:.-]+Z: stolen laptop\nuser:eve until=2099-01-01T00:00:00Z\n$/,
+    )
+    expect((await run(['block', 'user:eve', '--until', '2h'])).stdout).to.contain('was blocked already')
+    expect((await run(['block', 'user:eve'])).stdout).to.equal('user:eve is blocked.\n')
+    expect((await run(['unblock', 'user:eve'])).stdout).to.equal('user:eve is not blocked any more.\n')
+    expect(await readFile(file, 'utf8')).to.equal('# ours\nuser:mallory  # since May\n')
+    expect((await run(['unblock', 'user:nobody'])).stdout).to.equal('user:nobody was not blocked.\n')
+  })
+
+  it('block refuses nonsense, and a file that it does not understand, in one sentence', async () => {
+    for (const args of [
+      ['mallory'],
+      ['user:'],
+      ['user:a b'],
+      ['user:x', '--until', 'soon'],
+      ['user:x', '--until', '2001-01-01T00:00:00Z'],
+    ]) {
+      const { code, stdout, stderr } = await run(['block', ...args])
+      expect([code, stdout], args.join(' ')).to.deep.equal([2, ''])
+      expect(stderr).not.to.contain('    at ')
+    }
+    await writeFile(join(folders.live, 'blocked.txt'), 'mallory\n')
+    const { code, stderr } = await run(['block', 'user:eve'])
+    expect([code, stderr.startsWith(`sallyport: ${folders.live}/blocked.txt:1:1: `)]).to.deep.equal([2, true])
+    expect(await readFile(join(folders.live, 'blocked.txt'), 'utf8')).to.equal('mallory\n')
+  })
+
+  it('block works while another file has faults', async () => {
+    await writeFile(join(folders.live, 'policy.csv'), 'p, oops\n')
+    expect((await run(['block', 'user:eve'])).code).to.equal(0)
+  })
+}).timeout(60_000)
+
+function policy(args: readonly string[], env: Record<string, string>): Promise<Ended> {
+  return new Promise((resolve) => {
+    const options = { cwd: ROOT, env: { ...process.env, ...env } }
+    const child = execFile(
+      process.execPath,
+      ['bin/sallyport.js', 'policy', ...args],
+      options,
+      (error, stdout, stderr) => resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr }),
+    )
+    child.stdin?.end()
+  })
+}

@@ -1,0 +1,53 @@
+/** Policy directories for the commands that change them, and what a server would read of them. */
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { readBlockedFile, readPolicyFiles, revisionOf } from '../../src/policy/policy-files.ts'
+import { digestOf, type PolicyContent, readContent } from '../../src/release/content.ts'
+import { putInForce } from '../../src/release/put-in-force.ts'
+import type { Version } from '../../src/release/version.ts'
+
+const ROOT = new URL('../..', import.meta.url).pathname
+
+export class Folders {
+  readonly root: string
+  constructor(root: string) {
+    this.root = root
+  }
+
+  static async make(): Promise<Folders> {
+    const root = await mkdtemp(join(tmpdir(), 'sallyport-'))
+    await cp(join(ROOT, 'policies'), join(root, 'policies'), { recursive: true })
+    return new Folders(root)
+  }
+
+  get live(): string {
+    return join(this.root, 'policies')
+  }
+
+  /** A copy of the shipped policy with a line more at the end of policy.csv. */
+  async candidate(name: string, line: string): Promise<string> {
+    const folder = join(this.root, name)
+    await rm(folder, { recursive: true, force: true })
+    await cp(join(ROOT, 'policies'), folder, { recursive: true })
+    const text = await readFile(join(folder, 'policy.csv'), 'utf8')
+    await writeFile(join(folder, 'policy.csv'), `${text}${line}\n`)
+    return folder
+  }
+
+  async remove(): Promise<void> {
+    await rm(this.root, { recursive: true, force: true })
+  }
+}
+
+export async function revisionIn(directory: string): Promise<string> {
+  return revisionOf(await readPolicyFiles(directory), await readBlockedFile(directory))
+}
+
+export async function digestIn(directory: string): Promise<string> {
+  return digestOf(await readContent(directory))
+}
+
+export function apply(directory: string, content: PolicyContent): Promise<Version> {
+  return putInForce(directory, { content, kind: 'applied', reason: undefined, of: undefined, now: new Date() })
+}

@@ -1,0 +1,65 @@
+/** A command that is killed at any moment leaves the old policy in force or the new one, and the next command goes on. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { appendFile, cp, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'chai'
+import { readPolicyFiles } from '../../src/policy/policy-files.ts'
+import { readContent } from '../../src/release/content.ts'
+import { readHistory } from '../../src/release/version.ts'
+import { apply, digestIn, Folders } from './fixture.ts'
+
+const KILLS = 30
+const CHILD = new URL('apply-forever.ts', import.meta.url).pathname
+
+async function killedAfter(milliseconds: number, args: readonly string[]): Promise<void> {
+  const child = spawn(process.execPath, [CHILD, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
+  await once(child.stdout, 'data')
+  await sleep(milliseconds)
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+}
+
+describe('policy apply, killed', () => {
+  let folders: Folders
+  before(async () => {
+    folders = await Folders.make()
+  })
+  after(() => folders.remove())
+
+  it('leaves the old files in force or the new ones, a true history, and a way on', async () => {
+    const candidates = [await folders.candidate('a', '# a'), await folders.candidate('b', '# b')]
+    const digests = await Promise.all([folders.live, ...candidates].map(digestIn))
+    const plain = join(folders.root, 'plain')
+    await cp(folders.live, plain, { recursive: true })
+    const found = new Set<string>()
+    for (let i = 0; i < KILLS; i++) {
+      // Half of them begin with a plain directory, whose files are about to become links.
+      if (i % 2 === 0) {
+        await rm(folders.live, { recursive: true })
+        await cp(plain, folders.live, { recursive: true })
+      }
+      await killedAfter(i % 2 === 0 ? (i * 7) % 23 : (i * 5) % 37, [folders.live, ...candidates])
+      const digest = await digestIn(folders.live)
+      expect(digests).to.include(digest)
+      found.add(digest)
+      await readPolicyFiles(folders.live)
+      const history = await readHistory(folders.live)
+      if (history.length > 0) expect(history.at(-1)?.digest).to.equal(digest)
+      await apply(folders.live, await readContent(candidates[0] ?? ''))
+      expect(await digestIn(folders.live)).to.equal(digests[1])
+    }
+    expect(found.size, 'the kills came at different moments').to.be.greaterThan(1)
+  }).timeout(60_000)
+
+  it('would be found out if it wrote one file after the other', async () => {
+    const [old, candidate] = [await folders.candidate('c', '# c'), await folders.candidate('d', '# d')]
+    const live = join(folders.root, 'naive')
+    await cp(old, live, { recursive: true })
+    await cp(join(candidate, 'policy.csv'), join(live, 'policy.csv'))
+    // Killed here, before `roles.yaml` and the others.
+    await appendFile(join(candidate, 'roles.yaml'), '# d\n')
+    expect([await digestIn(old), await digestIn(candidate)]).not.to.include(await digestIn(live))
+  })
+})

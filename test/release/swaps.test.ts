@@ -1,0 +1,157 @@
+/** A thousand changes of policy under load: every answer fits the revision that it names. */
+
+import { readFile, readlink } from 'node:fs/promises'
+import { Agent, request } from 'node:http'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Adapter, newEnforcer, newModelFromString, StringAdapter } from 'casbin'
+import { expect } from 'chai'
+import { readContent } from '../../src/release/content.ts'
+import { replaceLink } from '../../src/release/durable.ts'
+import { startTestServer, type TestServer } from '../server.ts'
+import { apply, revisionIn } from './fixture.ts'
+
+const CONNECTIONS = 32
+const SWAPS = 1000
+const PAUSE_MS = 20
+/** Only a fault takes this long. */
+const STALL_MS = 3000
+
+interface Answer {
+  readonly revision: string
+  readonly allowed: boolean
+}
+
+interface Loaded {
+  ask(): Promise<Answer>
+  /** Puts the policy in force that allows (true) or denies; its revision. */
+  swap(allowing: boolean): Promise<void>
+}
+
+interface Watched {
+  readonly answers: number
+  /** Answers that don't fit the revision that they name, or took too long. */
+  readonly wrong: readonly string[]
+  readonly revisions: ReadonlySet<string>
+}
+
+/** `expected`: what each revision answers. */
+async function swapUnderLoad(loaded: Loaded, expected: ReadonlyMap<string, boolean>, swaps: number): Promise<Watched> {
+  let running = true
+  let answers = 0
+  const wrong: string[] = []
+  const revisions = new Set<string>()
+  const client = async () => {
+    while (running) {
+      const began = performance.now()
+      const { revision, allowed } = await loaded.ask()
+      answers += 1
+      revisions.add(revision)
+      if (expected.get(revision) !== allowed) wrong.push(`${revision} answered ${allowed}`)
+      if (performance.now() - began > STALL_MS) wrong.push(`${performance.now() - began} ms`)
+      // The clients share this process with the server: without a pause it would do little else than ask.
+      await sleep(PAUSE_MS)
+    }
+  }
+  const clients = Array.from({ length: CONNECTIONS }, client)
+  for (let i = 1; i <= swaps; i++) await loaded.swap(i % 2 === 0)
+  running = false
+  await Promise.all(clients)
+  return { answers, wrong, revisions }
+}
+
+describe('a server whose policy changes a thousand times under load', () => {
+  let server: TestServer
+  const agent = new Agent({ keepAlive: true, maxSockets: CONNECTIONS })
+  before(async () => {
+    server = await startTestServer({ demo: true })
+  })
+  after(async () => {
+    agent.destroy()
+    await server.stop()
+  })
+
+  it('answers each request by exactly the revision that it names, without a fault or a stall', async () => {
+    const live = join(server.folder, 'policies')
+    const allowing = await readContent(live)
+    const csv = `${await readFile(join(live, 'policy.csv'), 'utf8')}p, support, orders, read, any, *, deny\n`
+    const denying = new Map([...allowing, ['policy.csv', new TextEncoder().encode(csv)] as const])
+    const expected = new Map<string, boolean>()
+    const links = new Map<boolean, string>()
+    for (const [content, answer] of [
+      [denying, false],
+      [allowing, true],
+    ] as const) {
+      await apply(live, content)
+      expected.set(await revisionIn(live), answer)
+      links.set(answer, await readlink(join(live, '.current')))
+    }
+    const token = await server.token('sam', 'support')
+    const { body } = await server.ask('GET', '/api/orders', { token })
+    const statuses = new Set<number | undefined>()
+    const loaded: Loaded = {
+      ask: async () => {
+        const { status, revision } = await get(`${server.url}/api/orders/${body.items[0].id}`, token, agent)
+        statuses.add(status)
+        return { revision, allowed: status === 200 }
+      },
+      swap: async (allow) => {
+        // The moment of `apply`; the rest of it, writing the files, needs no thousand times.
+        await replaceLink(join(live, '.current'), links.get(allow) ?? '')
+        await server.app.policy.reload()
+      },
+    }
+    const { answers, wrong, revisions } = await swapUnderLoad(loaded, expected, SWAPS)
+    expect(wrong.slice(0, 3)).to.deep.equal([])
+    expect([...statuses].toSorted()).to.deep.equal([200, 403])
+    expect([...revisions].toSorted()).to.deep.equal([...expected.keys()].toSorted())
+    expect(answers).to.be.greaterThan(SWAPS)
+  }).timeout(120_000)
+
+  it('an enforcer that loads its policy while it decides would be found out', async () => {
+    const model = await readFile(new URL('../../policies/model.conf', import.meta.url), 'utf8')
+    const rules = (effect: string) => `p, sam, orders, read, any, *, allow\n${effect}\n`
+    let text = rules('')
+    const adapter: Adapter = {
+      async loadPolicy(to) {
+        // As long as a disk or a database takes.
+        await sleep(3)
+        await new StringAdapter(text).loadPolicy(to)
+      },
+      savePolicy: async () => false,
+      addPolicy: async () => undefined,
+      removePolicy: async () => undefined,
+      removeFilteredPolicy: async () => undefined,
+    }
+    const enforcer = await newEnforcer(newModelFromString(model.replace(/m = .*/, 'm = r.sub == p.sub')), adapter)
+    let revision = 'allowing'
+    const loaded: Loaded = {
+      ask: async () => {
+        const named = revision
+        return { revision: named, allowed: await enforcer.enforce('sam', 'orders', 'read', '', '*') }
+      },
+      swap: async (allow) => {
+        text = rules(allow ? '' : 'p, sam, orders, read, any, *, deny')
+        await enforcer.loadPolicy()
+        revision = allow ? 'allowing' : 'denying'
+      },
+    }
+    const expected = new Map([
+      ['allowing', true],
+      ['denying', false],
+    ])
+    expect((await swapUnderLoad(loaded, expected, 100)).wrong).not.to.deep.equal([])
+  })
+})
+
+function get(url: string, token: string, agent: Agent): Promise<{ status: number | undefined; revision: string }> {
+  return new Promise((resolve, reject) => {
+    const asking = request(url, { agent, headers: { authorization: `Bearer ${token}` } }, (response) => {
+      response.resume().once('end', () => {
+        resolve({ status: response.statusCode, revision: String(response.headers['policy-revision']) })
+      })
+    })
+    asking.once('error', reject)
+    asking.end()
+  })
+}

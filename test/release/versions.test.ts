@@ -1,0 +1,175 @@
+/** Versions of a policy directory: put in force at one moment, kept, and brought again. */
+import { appendFile, cp, lstat, readdir, readFile, readlink, rm, unlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { type PolicyContent, readContent } from '../../src/release/content.ts'
+import { putInForce } from '../../src/release/put-in-force.ts'
+import { returnTarget } from '../../src/release/return-target.ts'
+import { isIntact, readHistory, readVersion } from '../../src/release/version.ts'
+import { apply, digestIn, Folders, revisionIn } from './fixture.ts'
+
+describe('a policy directory with versions', () => {
+  let folders: Folders
+  beforeEach(async () => {
+    folders = await Folders.make()
+  })
+  afterEach(() => folders.remove())
+
+  const told = async () => (await readHistory(folders.live)).map(({ number, kind }) => `${number} ${kind}`)
+
+  it('begins as a plain one, whose files become the first version', async () => {
+    const before = await digestIn(folders.live)
+    const candidate = await folders.candidate('a', '# a')
+    await apply(folders.live, await readContent(candidate))
+    expect(await told()).to.deep.equal(['1 kept', '2 applied'])
+    const [first] = await readHistory(folders.live)
+    expect(first?.digest).to.equal(before)
+    expect(await digestIn(folders.live)).to.equal(await digestIn(candidate))
+  })
+
+  it('is links through one link, and blocked.txt is a file', async () => {
+    await apply(folders.live, await readContent(await folders.candidate('a', '# a')))
+    expect(await readlink(join(folders.live, 'policy.csv'))).to.equal('.current/policy.csv')
+    expect(await readlink(join(folders.live, '.current'))).to.match(/^\.versions\/0002-[0-9a-f]{16}$/)
+    expect((await lstat(join(folders.live, 'blocked.txt'))).isFile()).to.equal(true)
+  })
+
+  it('names the revision that a server says', async () => {
+    const version = await apply(folders.live, await readContent(await folders.candidate('a', '# a')))
+    expect(version.revision).to.equal(await revisionIn(folders.live))
+    expect((await readHistory(folders.live))[0]?.revision).to.have.length(16)
+  })
+
+  it('keeps what somebody edited by hand, through a link or in its place, as a version of its own', async () => {
+    await apply(folders.live, await readContent(await folders.candidate('a', '# a')))
+    const policy = join(folders.live, 'policy.csv')
+    await appendFile(policy, '# by hand, through the link\n')
+    const edited = await digestIn(folders.live)
+    await apply(folders.live, await readContent(await folders.candidate('b', '# b')))
+    const views = join(folders.live, 'views.yaml')
+    const text = await readFile(views, 'utf8')
+    await unlink(views)
+    await writeFile(views, `${text}# by an editor that renames\n`)
+    const replaced = await digestIn(folders.live)
+    await apply(folders.live, await readContent(await folders.candidate('c', '# c')))
+    expect(await told()).to.deep.equal(['1 kept', '2 applied', '3 kept', '4 applied', '5 kept', '6 applied'])
+    const history = await readHistory(folders.live)
+    expect([history[2]?.digest, history[4]?.digest]).to.deep.equal([edited, replaced])
+    expect((await lstat(views)).isSymbolicLink()).to.equal(true)
+    // The second version was edited in place, so it isn't what it was.
+    const intact = await Promise.all(history.map((version) => isIntact(folders.live, version)))
+    expect(intact).to.deep.equal([true, false, true, true, true, true])
+  })
+
+  it('takes a half-made version and unfinished files of a crash away, and never lists them', async () => {
+    await apply(folders.live, await readContent(await folders.candidate('a', '# a')))
+    const versions = join(folders.live, '.versions')
+    const left = ['.versions/.unfinished-x', '.unfinished-y']
+    for (const name of left) await writeFile(join(folders.live, name), 'half')
+    const [, second] = await readdir(versions).then((names) => names.toSorted())
+    await cp(join(versions, second ?? ''), join(versions, '0003-0123456789abcdef'), {
+      recursive: true,
+    })
+    expect(await told()).to.deep.equal(['1 kept', '2 applied'])
+    await apply(folders.live, await readContent(await folders.candidate('b', '# b')))
+    expect(await told()).to.deep.equal(['1 kept', '2 applied', '3 applied'])
+    expect(
+      [...(await readdir(versions)), ...(await readdir(folders.live))].filter((name) => name.includes('unfinished')),
+    ).to.deep.equal([])
+  })
+
+  it('goes back to what was before, and further back when asked again', async () => {
+    const digests: string[] = [await digestIn(folders.live)]
+    for (const name of ['a', 'b', 'c']) {
+      await apply(folders.live, await readContent(await folders.candidate(name, `# ${name}`)))
+      digests.push(await digestIn(folders.live))
+    }
+    const back = async () => {
+      const target = returnTarget(await readHistory(folders.live), undefined)
+      const content = await readVersion(folders.live, target)
+      await putInForce(folders.live, {
+        content,
+        kind: 'rolled-back',
+        reason: undefined,
+        of: target.number,
+        now: new Date(),
+      })
+      return digests.indexOf(await digestIn(folders.live))
+    }
+    expect([await back(), await back(), await back()]).to.deep.equal([2, 1, 0])
+    const history = await readHistory(folders.live)
+    expect(() => returnTarget(history, undefined)).to.throw('there is no version before this one')
+    expect(() => returnTarget(history, '99')).to.throw('no version is `99`')
+    expect(returnTarget(history, '3').number).to.equal(3)
+    expect(returnTarget(history, history[1]?.revision).digest).to.equal(history[1]?.digest)
+  })
+
+  it('lets one command at a time change it, and takes over the lock of one that is gone', async () => {
+    const content = await readContent(await folders.candidate('a', '# a'))
+    await writeFile(join(folders.live, '.lock'), `${process.pid}\n`)
+    const refused = await apply(folders.live, content).catch((error) => error.message)
+    expect(refused).to.equal(
+      `another command (process ${process.pid}) is changing these policies; try again when it has ended`,
+    )
+    await writeFile(join(folders.live, '.lock'), '4194303\n')
+    expect((await apply(folders.live, content)).number).to.equal(2)
+    const racing = await Promise.allSettled([apply(folders.live, content), apply(folders.live, content)])
+    expect(racing.map(({ status }) => status)).to.include('fulfilled')
+    expect((await readHistory(folders.live)).at(-1)?.digest).to.equal(await digestIn(folders.live))
+  })
+
+  it('tells the truth after any sequence of changes by commands and by hand', async () => {
+    const steps = fc.array(
+      fc.record({
+        kind: fc.constantFrom('apply', 'edit', 'replace', 'back'),
+        text: fc.constantFrom('# a', '# b', '# c'),
+      }),
+      { maxLength: 7 },
+    )
+    const shipped = await readContent(folders.live)
+    const property = fc.asyncProperty(steps, async (all) => {
+      await folders.remove()
+      folders = await Folders.make()
+      const seen = new Set<string>()
+      for (const { kind, text } of all) {
+        if (kind === 'apply' || kind === 'back') seen.add(await digestIn(folders.live))
+        await STEPS[kind](folders.live, { text, shipped })
+      }
+      const before = await readHistory(folders.live)
+      await apply(folders.live, shipped)
+      const history = await readHistory(folders.live)
+      expect(history.map(({ number }) => number)).to.deep.equal(history.map((_, i) => i + 1))
+      expect(history.slice(0, before.length)).to.deep.equal(before)
+      expect(history.at(-1)?.digest).to.equal(await digestIn(folders.live))
+      const recorded = new Set(history.map(({ digest }) => digest))
+      expect([...seen].filter((digest) => !recorded.has(digest))).to.deep.equal([])
+    })
+    await fc.assert(property, { numRuns: 15, interruptAfterTimeLimit: 5000 })
+  })
+})
+
+type Step = (live: string, how: { readonly text: string; readonly shipped: PolicyContent }) => Promise<void>
+
+const STEPS: Readonly<Record<'apply' | 'edit' | 'replace' | 'back', Step>> = {
+  async apply(live, { text, shipped }) {
+    const csv = new TextEncoder().encode(`${new TextDecoder().decode(shipped.get('policy.csv'))}${text}\n`)
+    await apply(live, new Map([...shipped, ['policy.csv', csv]]))
+  },
+  edit: (live, { text }) => appendFile(join(live, 'policy.csv'), `${text}\n`),
+  async replace(live, { text }) {
+    const policy = join(live, 'policy.csv')
+    const before = await readFile(policy)
+    await rm(policy)
+    await writeFile(policy, `${before}${text}\n`)
+  },
+  async back(live) {
+    const [first, ...later] = await readHistory(live)
+    if (!first || later.length === 0 || !(await isIntact(live, first))) {
+      await apply(live, await readContent(live))
+      return
+    }
+    const content = await readVersion(live, first)
+    await putInForce(live, { content, kind: 'rolled-back', reason: undefined, of: first.number, now: new Date() })
+  },
+}
