@@ -2,7 +2,7 @@
  * What `authorize` leaves behind for the stages after it: what was granted, and the permits for writes. A decision is
  * about one caller, one action and one resource; semantics.md ("The actions") is what each kind follows.
  */
-import type { Representation } from '../resources/resource.ts'
+import type { Field, Representation } from '../resources/resource.ts'
 import { type Condition, represent, type StoredObject } from '../store/contract.ts'
 import type { Evidence, Permit } from '../store/permit.ts'
 import { Denied, evidenceOf, type Ground, recordAttributes, recordObject } from './ground.ts'
@@ -24,6 +24,8 @@ export interface ListDecision {
   readonly where: Condition
   /** The fields that some row may show. */
   readonly shown: ReadonlySet<string>
+  /** The fields that the list may be filtered and sorted by: indexed, and shown in every row; by name. */
+  readonly queryable: ReadonlyMap<string, Field>
   /** The fields of one row that are granted, by the row's own relations. */
   show(object: StoredObject): Representation
 }
@@ -88,14 +90,23 @@ export function decideRoute(page: Page): RouteDecision {
 export function decideList(ground: Ground): ListDecision {
   const { page, attributeOf } = ground
   const where = page.where(attributeOf)
-  const facts = { ...recordAttributes(ground), where, shown: [...page.grantable] }
+  const shown = visible(page.grantable, ground.view)
+  const facts = { ...recordAttributes(ground), where, shown: [...shown] }
   return {
     kind: 'list',
     evidence: { relations: [], lines: page.lines, fieldsRefused: [], facts },
     where,
-    shown: page.grantable,
+    shown,
+    queryable: queryableFields(ground),
     show: (object) => present(ground, page, object),
   }
+}
+
+/** The id is the table's key, so it needs no index of its own. */
+function queryableFields({ resource, page, view }: Ground): ReadonlyMap<string, Field> {
+  const readable = visible(page.shownInEveryRow, view)
+  const fields = [...resource.fields].filter(([name, { indexed }]) => readable.has(name) && (indexed || name === 'id'))
+  return new Map(fields)
 }
 
 export function decideCreate(ground: Ground): CreateDecision {

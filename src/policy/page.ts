@@ -36,6 +36,7 @@ export class Page {
   readonly #relations: readonly string[]
   readonly #cells = new Map<string, Grant>()
   #grantable: ReadonlySet<string> | undefined
+  #everywhere: ReadonlySet<string> | undefined
 
   constructor(parts: PageParts) {
     this.#parts = parts
@@ -76,6 +77,15 @@ export class Page {
     return this.#grantable
   }
 
+  /**
+   * The fields that every row shows, as far as rules tell: each allow rule names them, and a deny that names one of them
+   * names every field, so that its rows are no rows of the list (semantics.md, "list").
+   */
+  get shownInEveryRow(): ReadonlySet<string> {
+    this.#everywhere ??= new Set(this.#classes.filter(([field = '*']) => this.#isEverywhere(field)).flat())
+    return this.#everywhere
+  }
+
   /** What is granted when exactly these relations hold. */
   grant(relations: readonly string[]): Grant {
     const relevant = this.#relations.filter((name) => relations.includes(name))
@@ -112,6 +122,14 @@ export class Page {
     )
     const matching = rules.filter((rule) => rule.relations.every((name) => relations.includes(name)))
     return Object.freeze({ fields: new Set(granted.flat()), rules: matching })
+  }
+
+  #isEverywhere(field: string): boolean {
+    return this.#parts.rules.every((rule) =>
+      rule.effect === 'allow'
+        ? this.#names(rule, field)
+        : !this.#names(rule, field) || this.#classes.every(([other = '*']) => this.#names(rule, other)),
+    )
   }
 
   #names(rule: Rule, field: string): boolean {

@@ -17,6 +17,8 @@ export function fieldOf(json: JsonObject, name: string): Field {
   return {
     name,
     ...typeOf(json, own),
+    ...timeOf(json, name, own),
+    ...listedOf(json, own),
     readOnly: own.readOnly === true,
     indexed: own['x-index'] === true,
     unique: own['x-unique'] === true,
@@ -30,6 +32,20 @@ function typeOf(root: JsonObject, field: JsonObject): Pick<Field, 'type' | 'list
   if (type !== 'array' || !isObject(schema)) return { type: fieldType(type), list: false }
   const element = singleType(followReferences(root, schema.items ?? true))
   return { type: schema.prefixItems === undefined ? fieldType(element) : 'other', list: true }
+}
+
+/** The server writes its times as RFC 3339, whatever the schema says of them. */
+function timeOf(root: JsonObject, name: string, field: JsonObject): Pick<Field, 'time'> {
+  const schema = followReferences(root, field)
+  const time = isObject(schema) && schema.format === 'date-time'
+  return time || name === 'createdAt' || name === 'updatedAt' ? { time: true } : {}
+}
+
+function listedOf(root: JsonObject, field: JsonObject): Pick<Field, 'oneOf'> {
+  const schema = followReferences(root, field)
+  if (!isObject(schema)) return {}
+  if (schema.const !== undefined) return { oneOf: [schema.const] }
+  return Array.isArray(schema.enum) ? { oneOf: schema.enum } : {}
 }
 
 /** `["string", "null"]` is a string that may be null, and null relates to nothing. */

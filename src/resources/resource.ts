@@ -23,6 +23,10 @@ export interface Field {
   readonly readOnly: boolean
   readonly indexed: boolean
   readonly unique: boolean
+  /** A text that is a date-time (RFC 3339), which is compared as a time. */
+  readonly time?: true
+  /** The values that the schema lists, where it does. */
+  readonly oneOf?: readonly Json[]
   /** The value that an object has when nobody gave one, or undefined. */
   readonly default: Json | undefined
 }

@@ -1,6 +1,6 @@
 /**
  * Where a page of a list ended, sealed (AES-256-GCM) so that a client can neither read nor change it, and bound to the
- * route and the caller. It survives a new token and a new policy, because neither is part of it.
+ * query and the caller. It survives a new token and a new policy, because neither is part of it.
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { Problem } from '../problems/problem.ts'
@@ -9,14 +9,14 @@ const IV_BYTES = 12
 const TAG_BYTES = 16
 
 /** `binding` names the query and the caller; `key` has 32 bytes. */
-export function sealCursor(key: Uint8Array, binding: string, after: string): string {
+export function sealCursor(key: Uint8Array, binding: string, place: string): string {
   const iv = randomBytes(IV_BYTES)
   const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(Buffer.from(binding))
-  const sealed = [cipher.update(after, 'utf8'), cipher.final()]
+  const sealed = [cipher.update(place, 'utf8'), cipher.final()]
   return Buffer.concat([iv, cipher.getAuthTag(), ...sealed]).toString('base64url')
 }
 
-/** The id after which the next page begins. Throws Problem invalid-query for any other text. */
+/** What was sealed. Throws Problem invalid-query for any other text. */
 export function openCursor(key: Uint8Array, binding: string, cursor: string): string {
   const bytes = Buffer.from(cursor, 'base64url')
   try {
@@ -27,7 +27,13 @@ export function openCursor(key: Uint8Array, binding: string, cursor: string): st
     decipher.setAAD(Buffer.from(binding)).setAuthTag(tag)
     return decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES), undefined, 'utf8') + decipher.final('utf8')
   } catch (cause) {
-    const detail = 'The cursor is not one that this list gave to this caller; begin again without it.'
+    const detail =
+      'The cursor is not one that this list, so filtered and sorted, gave to this caller; begin again without it.'
     throw new Problem('invalid-query', detail, { cause })
   }
+}
+
+/** For a cursor that leans on an object which is gone. */
+export function lostPlace(): Problem {
+  return new Problem('invalid-query', 'The place of the cursor is gone; begin again without it.')
 }

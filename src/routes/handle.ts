@@ -5,6 +5,7 @@ import { createObject } from './create-object.ts'
 import { deleteObject } from './delete-object.ts'
 import type { PatchOperation } from './json-patch/operation.ts'
 import { listObjects } from './list-objects.ts'
+import type { ListQuery } from './list-query.ts'
 import type { Outcome } from './outcome.ts'
 import { patchObject } from './patch-object.ts'
 import type { Preconditions } from './preconditions.ts'
@@ -18,7 +19,7 @@ import { replaceObject, updateObject } from './write-object.ts'
 /** What a request brings along, by what its operation takes. */
 export type Content =
   | { readonly kind: 'nothing' }
-  | { readonly kind: 'page'; readonly limit: number; readonly cursor: string | undefined }
+  | { readonly kind: 'list'; readonly query: ListQuery }
   | { readonly kind: 'body'; readonly body: Readonly<Record<string, Json>> }
   | { readonly kind: 'json-patch'; readonly operations: readonly PatchOperation[] }
 
@@ -27,7 +28,7 @@ export type Input = Content & { readonly preconditions: Preconditions }
 /** Throws what the store throws, Denied, and Problem. */
 export async function handle(services: Services, asking: Asking, decision: Decision, input: Input): Promise<Outcome> {
   const { operation } = asking.endpoint
-  if (decision.kind === 'list' && input.kind === 'page') return listObjects(services, asking, decision, input)
+  if (decision.kind === 'list' && input.kind === 'list') return listObjects(services, asking, decision, input.query)
   if (decision.kind === 'read') return readObject(services, asking, decision)
   if (decision.kind === 'delete') return deleteObject(services, asking, decision)
   if (decision.kind === 'create' && input.kind === 'body') return createObject(services, asking, decision, input.body)

@@ -1,30 +1,93 @@
-/** GET and HEAD of a collection: a keyset page of exactly the objects that the caller may list. */
+/** GET and HEAD of a collection: a keyset page of exactly the objects that the caller may list and asks for. */
 import type { ListDecision } from '../policy/decision.ts'
-import { openCursor, sealCursor } from './cursor.ts'
+import type { Json, Representation } from '../resources/resource.ts'
+import { represent, type SortValue, type StoredObject } from '../store/contract.ts'
+import type { Evidence } from '../store/permit.ts'
+import { sortValue } from '../store/sort-value.ts'
+import { lostPlace, openCursor, sealCursor } from './cursor.ts'
+import type { ListQuery } from './list-query.ts'
 import type { Outcome } from './outcome.ts'
 import type { Asking, Services } from './services.ts'
 
-interface Page {
-  readonly limit: number
-  readonly cursor: string | undefined
-}
+/** In characters: a place that takes more than this isn't put into a URL. */
+const LONGEST_PLACE = 2000
 
+/** `at`: the values that the last object of the page is sorted by; `of`: its id, where they would be too long. */
+type Place = { readonly at: readonly SortValue[] } | { readonly of: string }
+
+/** Throws Problem invalid-query for a cursor that isn't of this query and caller. */
 export async function listObjects(
-  { store, cursorKey }: Services,
-  { route, caller, path }: Asking,
+  services: Services,
+  asking: Asking,
   decision: ListDecision,
-  { limit, cursor }: Page,
+  query: ListQuery,
 ): Promise<Outcome> {
-  const binding = JSON.stringify([route.path, caller?.id ?? null])
-  const after = cursor === undefined ? {} : { after: openCursor(cursorKey, binding, cursor) }
+  const { store } = services
+  const { name } = asking.resource
+  const { limit, order, filter } = query
+  const selection = { where: decision.where, filter }
+  const after = await placeOf(services, asking, query)
   // One more than asked for tells whether there is a next page.
-  const found = await store.list(route.resource, { where: decision.where, limit: limit + 1, ...after })
+  const found = await store.list(name, { ...selection, order, limit: limit + 1, ...(after && { after }) })
   const items = found.slice(0, limit)
   const last = items.at(-1)
-  const next = found.length > limit && last ? sealCursor(cursorKey, binding, last.id) : null
+  const next = found.length > limit && last ? nextCursor(services, asking, query, last) : null
+  const total = query.counted ? { total: await store.count(name, selection) } : {}
   return {
     status: 200,
-    headers: next === null ? {} : { Link: `<${path}?limit=${limit}&cursor=${next}>; rel="next"` },
-    body: { items: items.map((object) => decision.show(object)), next },
+    headers: next === null ? {} : { Link: `<${nextTarget(asking, query, next)}>; rel="next"` },
+    body: { items: items.map((object) => narrowed(decision.show(object), query)), next, ...total },
+    evidence: evidenceOf(decision, query),
   }
+}
+
+/** The values after which the page begins; undefined for the first one. */
+async function placeOf(
+  { cursorKey, store }: Services,
+  asking: Asking,
+  query: ListQuery,
+): Promise<readonly SortValue[] | undefined> {
+  if (query.cursor === undefined) return undefined
+  const place: Place = JSON.parse(openCursor(cursorKey, bindingOf(asking, query), query.cursor))
+  if ('at' in place) return place.at
+  const object = await store.get(asking.resource.name, place.of)
+  if (!object) throw lostPlace()
+  return valuesOf(object, query)
+}
+
+function nextCursor({ cursorKey }: Services, asking: Asking, query: ListQuery, last: StoredObject): string {
+  const exact = JSON.stringify({ at: valuesOf(last, query) } satisfies Place)
+  const place = exact.length > LONGEST_PLACE ? JSON.stringify({ of: last.id } satisfies Place) : exact
+  return sealCursor(cursorKey, bindingOf(asking, query), place)
+}
+
+function valuesOf(object: StoredObject, { order }: ListQuery): readonly SortValue[] {
+  const whole = represent(object)
+  return order.map((key) => sortValue(key, whole))
+}
+
+/** The route, the caller, and all that says which objects come in which order; how many and what of them may change. */
+function bindingOf({ route, caller }: Asking, { filter, order }: ListQuery): string {
+  const comparisons = filter.map((one) => JSON.stringify([one.field, one.operator, one.values])).toSorted()
+  const keys = order.map(({ field, descending }) => [field, descending])
+  return JSON.stringify([route.path, caller?.id ?? null, comparisons, keys])
+}
+
+/** The same query, from the next page on (RFC 8288 section 3). */
+function nextTarget({ path }: Asking, { parameters }: ListQuery, next: string): string {
+  const repeated = [...parameters].filter(([name]) => name !== 'cursor')
+  const pairs = [...repeated, ['cursor', next]] as const
+  return `${path}?${pairs.map((pair) => pair.map(encodeURIComponent).join('=')).join('&')}`
+}
+
+function narrowed(shown: Representation, { fields }: ListQuery): Json {
+  return fields ? Object.fromEntries(Object.entries(shown).filter(([name]) => fields.has(name))) : shown
+}
+
+/** The id breaks ties in every order; that it was asked by, only `sort` says. */
+function evidenceOf({ evidence }: ListDecision, { filter, order, parameters }: ListQuery): Evidence {
+  const named = parameters.get('sort')?.replaceAll('-', '').split(',') ?? []
+  const sorted = order.filter(({ field }) => named.includes(field))
+  const queried = [...new Set([...filter, ...sorted].map(({ field }) => field))]
+  return { ...evidence, facts: { ...evidence.facts, queried } }
 }

@@ -13,7 +13,7 @@ export interface Check {
 }
 
 export interface Services {
-  readonly store: Pick<Store, 'list'>
+  readonly store: Pick<Store, 'list' | 'get' | 'count'>
   readonly now: () => Date
   /** 32 bytes that seal the cursors of lists. */
   readonly cursorKey: Uint8Array

@@ -32,12 +32,41 @@ export type Condition =
   | { readonly kind: 'some'; readonly of: readonly Condition[] }
   | { readonly kind: 'not'; readonly of: Condition }
 
+/** `time`: a text that RFC 3339 calls a date-time, compared as the instant that it means, to the millisecond. */
+export type ComparedBy = 'value' | 'time'
+
+/**
+ * What a client asks of one field. `in` compares for equality, as `holds` does; the others order values of one type:
+ * numbers, or texts by code points, or times. Nothing else, a missing field included, compares at all.
+ */
+export interface Comparison {
+  readonly field: string
+  readonly by: ComparedBy
+  readonly operator: 'in' | 'gt' | 'gte' | 'lt' | 'lte'
+  /** One value; for `in`, one or more. Times as `instantOf` (src/store/sort-value.ts) writes them. */
+  readonly values: readonly Scalar[]
+}
+
+/** One key of an order. Ascending is: no value, numbers, texts by code points, false, true, lists. */
+export interface SortKey {
+  readonly field: string
+  readonly by: ComparedBy
+  readonly descending: boolean
+}
+
+/** What an object is sorted by: null where it has no value to sort by, an empty list for any list. */
+export type SortValue = Scalar | null | readonly []
+
 export interface ListQuery {
   readonly where: Condition
+  /** All of them hold. */
+  readonly filter?: readonly Comparison[]
   /** At most so many objects. */
   readonly limit: number
-  /** Only objects whose id comes after this one, in the order of ids (code points). */
-  readonly after?: string
+  /** By the first key, then the next; the last one is the id. By the id alone when not given. */
+  readonly order?: readonly SortKey[]
+  /** Only objects that come after this place of the order: a value for each key. */
+  readonly after?: readonly SortValue[]
 }
 
 /** What commits in the transaction of a write, or not at all. */
@@ -51,8 +80,9 @@ export type CommitWith<T> = (written: T) => Alongside
 
 export interface Store {
   get(resource: string, id: string): Promise<StoredObject | undefined>
-  /** In the order of ids. */
   list(resource: string, query: ListQuery): Promise<readonly StoredObject[]>
+  /** How many objects `list` would give without a limit. */
+  count(resource: string, query: Pick<ListQuery, 'where' | 'filter'>): Promise<number>
   /** Durable when it returns. Throws UniqueTaken. */
   create(permit: Permit<'create'>, alongside?: CommitWith<StoredObject>): Promise<StoredObject>
   /** Durable when it returns. Throws UniqueTaken, or StaleObject when the stored version isn't the permit's. */

@@ -77,12 +77,12 @@ function holdsSql({ field, values }: Holds, column: string | undefined): RawBuil
 }
 
 /** The values, the last one repeated up to the next power of two: few shapes however many values there are. */
-function padded(values: readonly Scalar[]): readonly Scalar[] {
+export function padded(values: readonly Scalar[]): readonly Scalar[] {
   const length = 2 ** Math.ceil(Math.log2(values.length))
   return Array.from({ length }, (_, index) => values[Math.min(index, values.length - 1)] as Scalar)
 }
 
 /** A value as `comparable` of sqlite-schema.ts writes it. */
-function bound(value: Scalar): string | number | Uint8Array {
+export function bound(value: Scalar): string | number | Uint8Array {
   return typeof value === 'boolean' ? Uint8Array.of(value ? 1 : 0) : value
 }

@@ -105,6 +105,10 @@ async function migrateTable(db: Kysely<Tables>, plan: TablePlan): Promise<void> 
   for (const field of plan.indexed) {
     if (!present.has(indexName(plan, field))) await createIndex(db, plan, field)
   }
+  for (const { column } of plan.times) {
+    const ordered = { column, unique: false }
+    if (!present.has(indexName(plan, ordered))) await createIndex(db, plan, { field: column, ...ordered })
+  }
 }
 
 async function createObjectTable(db: Kysely<Tables>, { table }: TablePlan): Promise<void> {
@@ -120,13 +124,15 @@ async function createObjectTable(db: Kysely<Tables>, { table }: TablePlan): Prom
     .execute()
 }
 
-async function addColumns(db: Kysely<Tables>, { table, indexed }: TablePlan): Promise<void> {
+async function addColumns(db: Kysely<Tables>, { table, indexed, times }: TablePlan): Promise<void> {
   const { rows } = await sql<{ name: string }>`select name from pragma_table_xinfo(${table})`.execute(db)
   const present = new Set(rows.map((row) => row.name))
-  for (const { field, column } of indexed.filter((one) => !present.has(one.column))) {
+  const values = indexed.map(({ field, column }) => ({ column, generated: comparableField(field) }))
+  for (const { column, generated } of [...values, ...times]) {
+    if (!generated || present.has(column)) continue
     await db.schema
       .alterTable(table)
-      .addColumn(column, sql`any`, (definition) => definition.generatedAlwaysAs(comparableField(field)))
+      .addColumn(column, sql`any`, (definition) => definition.generatedAlwaysAs(generated))
       .execute()
   }
 }
@@ -165,6 +171,6 @@ function notUnique({ resource }: TablePlan, { field }: IndexedField, cause: unkn
   return new UnfitDatabase(`${what}: make them differ or take the declaration back`, cause)
 }
 
-function indexName({ table }: TablePlan, { column, unique }: IndexedField): string {
+function indexName({ table }: TablePlan, { column, unique }: Pick<IndexedField, 'column' | 'unique'>): string {
   return `${table} ${column} ${unique ? 'unique' : 'ordered'}`
 }

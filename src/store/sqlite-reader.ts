@@ -5,8 +5,7 @@ import type { Resource } from '../resources/resource.ts'
 import { type StoredObject, StoreUnavailable } from './contract.ts'
 import { openReadOnly } from './node-sqlite.ts'
 import { answering } from './sqlite-errors.ts'
-import { planTable } from './sqlite-schema.ts'
-import { stored } from './sqlite-table.ts'
+import { planTable, stored } from './sqlite-schema.ts'
 
 export interface ObjectReader {
   /** Throws StoreUnavailable. A resource that the file has no table for yet has no objects. */

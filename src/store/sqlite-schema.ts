@@ -1,7 +1,9 @@
 /** What the tables of the SQLite engine are called and made of: one a resource, with a column for each indexed field. */
+import type { SQLOutputValue } from 'node:sqlite'
 import { type Generated, type RawBuilder, sql } from 'kysely'
 import type { Field, Resource } from '../resources/resource.ts'
 import { SERVER_FIELDS } from './condition.ts'
+import type { StoredObject } from './contract.ts'
 
 export interface ObjectRow {
   readonly id: string
@@ -11,6 +13,8 @@ export interface ObjectRow {
   /** JSON, as JSON.stringify writes it: no name twice. */
   readonly document: string
 }
+
+export const OBJECT_COLUMNS = ['id', 'version', 'created_at', 'updated_at', 'document'] as const
 
 export type ObjectTableName = `objects_${string}`
 
@@ -37,10 +41,19 @@ export interface IndexedField {
   readonly unique: boolean
 }
 
+/** A column that a list is often sorted by, with an index on it: the server's, or a generated one of a field's instants. */
+export interface TimeColumn {
+  readonly field: string
+  readonly column: string
+  /** Undefined for a column that the server writes. */
+  readonly generated?: RawBuilder<unknown>
+}
+
 export interface TablePlan {
   readonly resource: string
   readonly table: ObjectTableName
   readonly indexed: readonly IndexedField[]
+  readonly times: readonly TimeColumn[]
 }
 
 /** `compared`: further fields to index, those that relations compare. A list can't be indexed: no column can hold it. */
@@ -50,7 +63,16 @@ export function planTable(resource: Resource, compared: readonly string[]): Tabl
   })
   for (const field of wanted) refuseUniqueStructure(resource, field)
   const indexed = wanted.filter(isScalar).map(({ name, unique }) => ({ field: name, column: columnOf(name), unique }))
-  return { resource: resource.name, table: `objects_${identifier(resource.name)}`, indexed }
+  const table: ObjectTableName = `objects_${identifier(resource.name)}`
+  return { resource: resource.name, table, indexed, times: planTimes(resource) }
+}
+
+function planTimes({ fields }: Resource): readonly TimeColumn[] {
+  const times = [...fields.values()].filter(({ indexed, time, list }) => indexed && time && !list)
+  return times.map(({ name }) => {
+    const column = SERVER_COLUMNS.get(name)
+    return column ? { field: name, column } : { field: name, column: `t_${identifier(name)}`, generated: instant(name) }
+  })
 }
 
 function refuseUniqueStructure(resource: Resource, field: Field): void {
@@ -91,6 +113,27 @@ export function comparableField(field: string): RawBuilder<unknown> {
 }
 
 /**
+ * The instant that a text means, as `instantOf` of sort-value.ts writes it; else NULL. SQLite moves the seconds to UTC, and
+ * the fraction is put behind them as it stands (SQLite would round it). Its patterns keep out what SQLite would take for a
+ * time and RFC 3339 doesn't.
+ */
+export function instant(field: string): RawBuilder<unknown> {
+  const path = pathOf(field)
+  const text = sql`upper(json_extract(document, ${path}))`
+  const zone = sql`case when ${text} glob '*Z' then 'Z' else substr(${text}, -6) end`
+  const fraction = sql`case when substr(${text}, 20, 1) = '.'
+    then substr(${text}, 21, max(0, length(${text}) - 20 - length(${zone}))) else '' end`
+  return sql`case when json_type(document, ${path}) = 'text'
+    and ${text} glob '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9][T ][0-9][0-9]:[0-9][0-9]:[0-9][0-9]*'
+    and substr(${text}, 1, 10) not in ('0000-01-01', '9999-12-31') and substr(${text}, 12, 2) < '24'
+    and (${zone} = 'Z' or ${zone} glob '[+-][0-9][0-9]:[0-9][0-9]')
+    and (length(${text}) = 19 + length(${zone})
+      or (substr(${text}, 20, 1) = '.' and ${fraction} <> '' and ${fraction} not glob '*[^0-9]*'))
+    then strftime('%Y-%m-%dT%H:%M:%S', substr(${text}, 1, 19) || ${zone})
+      || '.' || substr((${fraction}) || '000', 1, 3) || 'Z' end`
+}
+
+/**
  * A JSON value such that two are equal exactly when they are in JavaScript: `true` isn't 1, numbers are doubles, and
  * null and objects are NULL, which equals nothing. `bound` of sqlite-condition.ts is its other side.
  */
@@ -103,4 +146,9 @@ export function comparable(type: RawBuilder<unknown>, value: RawBuilder<unknown>
     when 'false' then x'00'
     when 'array' then ${LIST_MARK}
   end`
+}
+
+export function stored(row: Readonly<Record<string, SQLOutputValue>>): StoredObject {
+  const { id, version, created_at, updated_at, document } = row as unknown as ObjectRow
+  return { id, version, createdAt: created_at, updatedAt: updated_at, document: JSON.parse(document) }
 }

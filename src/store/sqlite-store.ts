@@ -46,7 +46,12 @@ export class SqliteStore implements Store {
 
   async list(resource: string, query: ListQuery): Promise<readonly StoredObject[]> {
     const table = tableOf(this.#engine, resource)
-    return answering(() => table.list(query))
+    return answering(() => table.lists.list(query))
+  }
+
+  async count(resource: string, query: Pick<ListQuery, 'where' | 'filter'>): Promise<number> {
+    const table = tableOf(this.#engine, resource)
+    return answering(() => table.lists.count(query))
   }
 
   async create(permit: Permit<'create'>, alongside?: CommitWith<StoredObject>): Promise<StoredObject> {

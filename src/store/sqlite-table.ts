@@ -1,17 +1,11 @@
-/** The objects of one resource in their table. Its queries are compiled when it is made, its lists once a shape. */
-import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
-import type { Kysely, RawBuilder, SqlBool } from 'kysely'
-import { simplify } from './condition.ts'
-import { type Condition, type Document, type ListQuery, type StoredObject, UniqueTaken } from './contract.ts'
-import { boundValues, type Columns, conditionSql, shapeOf } from './sqlite-condition.ts'
+/** The objects of one resource in their table. Its queries are compiled when it is made. */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { Kysely } from 'kysely'
+import { type Document, type StoredObject, UniqueTaken } from './contract.ts'
+import type { Columns } from './sqlite-condition.ts'
 import { constraintOf } from './sqlite-errors.ts'
-import type { ObjectRow, ObjectTableName, TablePlan, Tables } from './sqlite-schema.ts'
-import { StatementCache } from './statement-cache.ts'
-
-/** Shapes come from policies and filters: a caller can ask for many, and each statement holds memory. */
-const LIST_STATEMENTS = 64
-
-const COLUMNS = ['id', 'version', 'created_at', 'updated_at', 'document'] as const
+import { ObjectLists } from './sqlite-lists.ts'
+import { OBJECT_COLUMNS, type ObjectTableName, stored, type TablePlan, type Tables } from './sqlite-schema.ts'
 
 /** What an update writes over the version that was checked. */
 export interface Change {
@@ -22,24 +16,18 @@ export interface Change {
 }
 
 export class ObjectTable {
-  readonly #db: Kysely<Tables>
-  readonly #database: DatabaseSync
-  readonly #table: ObjectTableName
-  readonly #columns: Columns
+  readonly lists: ObjectLists
   readonly #fieldOfConstraint: ReadonlyMap<string, string>
   readonly #get: StatementSync
   readonly #insert: StatementSync
   readonly #update: StatementSync
   readonly #delete: StatementSync
   readonly #count: StatementSync
-  readonly #lists = new StatementCache<StatementSync>(LIST_STATEMENTS)
 
   /** `columns`: the fields that a column answers for. */
   constructor(db: Kysely<Tables>, database: DatabaseSync, plan: TablePlan, columns: Columns) {
-    this.#db = db
-    this.#database = database
-    this.#table = plan.table
-    this.#columns = columns
+    const times = new Map(plan.times.map(({ field, column }) => [field, column]))
+    this.lists = new ObjectLists(db, database, plan.table, { values: columns, times })
     this.#fieldOfConstraint = constraintsOf(plan)
     const queries = compile(db, plan.table)
     this.#get = database.prepare(queries.get)
@@ -53,13 +41,6 @@ export class ObjectTable {
     // Text that isn't well-formed would be bound with U+FFFD in it, and could find another object.
     const row = id.isWellFormed() ? this.#get.get(id) : undefined
     return row && stored(row)
-  }
-
-  list({ where, after, limit }: ListQuery): readonly StoredObject[] {
-    const condition = simplify(where)
-    const start = after === undefined ? [] : [after]
-    const statement = this.#lists.get(`${start.length}${shapeOf(condition)}`, () => this.#prepareList(condition, after))
-    return statement.all(...boundValues(condition), ...start, limit).map(stored)
   }
 
   /** Throws UniqueTaken. */
@@ -86,10 +67,6 @@ export class ObjectTable {
     return Number(this.#count.get()?.count)
   }
 
-  #prepareList(condition: Condition, after: string | undefined): StatementSync {
-    return this.#database.prepare(listSql(this.#db, this.#table, conditionSql(condition, this.#columns), after))
-  }
-
   #writing<T>(write: () => T): T {
     try {
       return write()
@@ -106,7 +83,7 @@ function compile(db: Kysely<Tables>, table: ObjectTableName) {
   const change = { version: 1, updated_at: '', document: '' }
   const update = db.updateTable(table).set(change).where('id', '=', '').where('version', '=', 1)
   return {
-    get: db.selectFrom(table).select(COLUMNS).where('id', '=', '').compile().sql,
+    get: db.selectFrom(table).select(OBJECT_COLUMNS).where('id', '=', '').compile().sql,
     insert: db.insertInto(table).values(row).compile().sql,
     update: update.returning('created_at').compile().sql,
     delete: db.deleteFrom(table).where('id', '=', '').where('version', '=', 1).compile().sql,
@@ -117,25 +94,8 @@ function compile(db: Kysely<Tables>, table: ObjectTableName) {
   }
 }
 
-/** Binds the condition's values, the id to start after (where there is one), and the limit. */
-function listSql(
-  db: Kysely<Tables>,
-  table: ObjectTableName,
-  where: RawBuilder<SqlBool>,
-  startsAfter: string | undefined,
-): string {
-  const matching = db.selectFrom(table).select(COLUMNS).where(where)
-  const following = startsAfter === undefined ? matching : matching.where('id', '>', startsAfter)
-  return following.orderBy('id').limit(1).compile().sql
-}
-
 /** How SQLite names the constraint that a write would break, and the field that it stands for. */
 function constraintsOf({ table, indexed }: TablePlan): ReadonlyMap<string, string> {
   const columns = [{ field: 'id', column: 'id' }, ...indexed.filter(({ unique }) => unique)]
   return new Map(columns.map(({ field, column }) => [`UNIQUE constraint failed: ${table}.${column}`, field]))
-}
-
-export function stored(row: Readonly<Record<string, SQLOutputValue>>): StoredObject {
-  const { id, version, created_at, updated_at, document } = row as unknown as ObjectRow
-  return { id, version, createdAt: created_at, updatedAt: updated_at, document: JSON.parse(document) }
 }

@@ -129,7 +129,7 @@ describe('a list', () => {
       'limit=%zz',
       'limit=%ff',
       '%=1',
-      'ownerId=alice',
+      'title=alice',
       'sort=title',
     ]) {
       const { status, body } = await server.ask('GET', `/api/v1/notes?${query}`, { token: callers.alice })

@@ -32,10 +32,10 @@ export function describeLists(open: Open): void {
     const page = async (query: Partial<ListQuery>) =>
       (await store.list('things', { ...ALL, ...query })).map((object) => object.id).join('')
     expect(await page({ limit: 2 })).to.equal('ab')
-    expect(await page({ limit: 2, after: 'b' })).to.equal('cd')
-    expect(await page({ limit: 2, after: 'bb' })).to.equal('cd')
-    expect(await page({ after: 'e' })).to.equal('')
-    expect(await page({ after: '' })).to.equal('abcde')
+    expect(await page({ limit: 2, after: ['b'] })).to.equal('cd')
+    expect(await page({ limit: 2, after: ['bb'] })).to.equal('cd')
+    expect(await page({ after: ['e'] })).to.equal('')
+    expect(await page({ after: [''] })).to.equal('abcde')
     expect(await page({ limit: 0 })).to.equal('')
   })
 
@@ -61,7 +61,7 @@ async function walk(store: Store, limit: number, between: (page: number) => Prom
   const seen: string[] = []
   for (let page = 0; ; page += 1) {
     const last = seen.at(-1)
-    const objects = await store.list('things', { where, limit, ...(last === undefined ? {} : { after: last }) })
+    const objects = await store.list('things', { where, limit, ...(last === undefined ? {} : { after: [last] }) })
     if (objects.length === 0) return seen
     seen.push(...objects.map((object) => object.id))
     await between(page)

@@ -4,6 +4,7 @@ import { describeClosed, describeInstances, describeMeta } from './contract-inst
 import { describeLists } from './contract-lists.ts'
 import { describeObjects } from './contract-objects.ts'
 import { describeOutbox } from './contract-outbox.ts'
+import { describeQueries, describeRandomQueries } from './contract-queries.ts'
 import { describeUniqueFields } from './contract-unique.ts'
 import { Clock, type TestDatabase, type TestEngine } from './engine.ts'
 import { RESOURCES } from './fixture.ts'
@@ -25,6 +26,8 @@ export function storeContract(engine: TestEngine): void {
     describeLists(open)
     describeConditions(open)
     describeRandomConditions(engine)
+    describeQueries(open)
+    describeRandomQueries(engine)
     describeMeta(open)
     describeClosed(open)
     if (engine.keeps === 'shared') describeInstances(open)

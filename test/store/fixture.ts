@@ -19,7 +19,11 @@ export function resourcesOf(...all: readonly Resource[]): Resources {
   return { byName: new Map(all.map((one) => [one.name, one])), routes: [] }
 }
 
-const SERVER = ['id', 'createdAt', 'updatedAt'].map((name) => field(name, 'string', { readOnly: true }))
+const SERVER = [
+  field('id', 'string', { readOnly: true }),
+  field('createdAt', 'string', { readOnly: true, indexed: true, time: true }),
+  field('updatedAt', 'string', { readOnly: true, indexed: true, time: true }),
+]
 
 const THINGS = resource('things', [
   ...SERVER,
@@ -29,6 +33,7 @@ const THINGS = resource('things', [
   field('department', 'string'),
   field('count', 'integer', { indexed: true }),
   field('price', 'number'),
+  field('due', 'string', { indexed: true, time: true }),
   field('open', 'boolean', { indexed: true }),
   field('tags', 'string', { list: true, indexed: true }),
   field('scores', 'number', { list: true }),

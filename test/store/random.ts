@@ -1,7 +1,8 @@
 /** Random objects and conditions over the fields of fixture.ts, with few values so that they often meet. */
 import fc from 'fast-check'
 import type { Json } from '../../src/resources/resource.ts'
-import type { Condition, Document, Scalar } from '../../src/store/contract.ts'
+import type { Comparison, Condition, Document, Scalar, SortKey } from '../../src/store/contract.ts'
+import { instantOf } from '../../src/store/sort-value.ts'
 import { ODD } from './fixture.ts'
 
 const TEXTS = [
@@ -34,6 +35,37 @@ const structure: fc.Arbitrary<Json> = fc.oneof(
   nothing,
 )
 
+const TIMES = [
+  '2026-01-01T00:00:00.000Z',
+  '2026-01-01T00:00:00Z',
+  '2026-01-01t00:00:00.0004z',
+  '2026-01-01T00:00:00.0005Z',
+  '2026-01-01T01:00:00+01:00',
+  '2025-12-31T20:30:00.999-03:30',
+  '2026-01-01 00:00:59.9996Z',
+  '2024-02-29T23:59:59.5+14:00',
+  '2026-01-01T00:00:60Z',
+  '2026-01-01T00:00:00',
+  '2026-01-01',
+  '2026-13-01T00:00:00Z',
+  '2026-02-31T00:00:00Z',
+  '2026-01-01T24:00:00Z',
+  '2026-01-01T00:00:00+15:00',
+  '2026-01-01T00:00:00+0100',
+  '0000-01-01T00:00:00+01:00',
+  '9999-12-31T23:59:59.9999Z',
+  '0001-01-01T00:00:00Z',
+  'now',
+  '2461041.5',
+]
+
+const randomTime = fc.oneof(
+  fc.constantFrom(...TIMES),
+  fc
+    .date({ min: new Date('0001-01-01'), max: new Date('9999-12-30'), noInvalidDate: true })
+    .map((at) => at.toISOString()),
+)
+
 /** Values as declared come often, but an object may be older than its schema. A list never stands in an indexed scalar. */
 const value = {
   indexed: fc.oneof({ weight: 6, arbitrary: scalar }, nothing),
@@ -49,6 +81,7 @@ const FIELDS = {
   [ODD]: value.indexed,
   department: value.any,
   price: value.any,
+  due: fc.oneof({ weight: 3, arbitrary: randomTime }, value.indexed),
   tags: value.any,
   scores: value.any,
   extra: value.any,
@@ -91,3 +124,40 @@ export const randomCondition = condition
 function withProto(document: Document, proto: Json): Document {
   return { ...document, ['__proto__']: proto }
 }
+
+const byTime: fc.Arbitrary<Comparison> = fc.record({
+  field: fc.constantFrom('due', 'createdAt', 'department'),
+  by: fc.constant('time'),
+  operator: fc.constantFrom('in', 'gt', 'gte', 'lt', 'lte'),
+  values: fc.array(
+    randomTime.map((text) => instantOf(text) ?? '2026-01-01T00:00:00.000Z'),
+    { minLength: 1, maxLength: 3 },
+  ),
+})
+
+const comparable = scalar.filter((one) => typeof one !== 'string' || one.isWellFormed())
+
+const byValue: fc.Arbitrary<Comparison> = fc.record({
+  field: fc.constantFrom('id', 'ownerId', 'status', 'count', 'open', ODD, 'price', 'extra', 'createdAt'),
+  by: fc.constant('value'),
+  operator: fc.constantFrom('in', 'gt', 'gte', 'lt', 'lte'),
+  values: fc.array(comparable, { minLength: 1, maxLength: 3 }),
+})
+
+/** An ordering has one value; `in` has some. */
+export const randomFilter: fc.Arbitrary<readonly Comparison[]> = fc.array(
+  fc.oneof(byValue, byTime).map((one) => (one.operator === 'in' ? one : { ...one, values: one.values.slice(0, 1) })),
+  { maxLength: 2 },
+)
+
+const sortKey: fc.Arbitrary<SortKey> = fc
+  .record({
+    field: fc.constantFrom('ownerId', 'status', 'count', 'open', 'due', 'createdAt', 'price'),
+    descending: fc.boolean(),
+  })
+  .map(({ field, descending }) => ({ field, descending, by: field === 'due' ? 'time' : 'value' }))
+
+/** The id comes last, in either direction. */
+export const randomOrder: fc.Arbitrary<readonly SortKey[]> = fc
+  .tuple(fc.uniqueArray(sortKey, { maxLength: 3, selector: ({ field }) => field }), fc.boolean())
+  .map(([keys, descending]) => [...keys, { field: 'id', by: 'value', descending }])

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import type { Condition, Store } from '../../src/store/contract.ts'
+import type { Condition, ListQuery, Store } from '../../src/store/contract.ts'
 import { StatementCache } from '../../src/store/statement-cache.ts'
 import { Folder } from './folder.ts'
 import { statementsOf } from './statements.ts'
@@ -30,11 +30,19 @@ describe('a list of few objects out of many', () => {
 
   /** How the engine says that it finds the objects. */
   async function plan(where: Condition, after?: string): Promise<string> {
-    const query = { where, limit: 50, ...(after === undefined ? {} : { after }) }
+    const query = { where, limit: 50, ...(after === undefined ? {} : { after: [after] }) }
     const texts = await statementsOf(() => store.list('things', query))
     expect(texts, 'one statement, not compiled before').to.have.length(1)
     const steps = folder.raw().prepare(`explain query plan ${texts[0]}`).all()
     return steps.map((step) => step.detail).join('; ')
+  }
+
+  async function plans(query: Omit<ListQuery, 'limit'>): Promise<readonly string[]> {
+    const texts = await statementsOf(() => store.list('things', { ...query, limit: 50 }))
+    return texts
+      .filter((text) => text.startsWith('select'))
+      .map((text) => folder.raw().prepare(`explain query plan ${text}`).all())
+      .map((steps) => steps.map((step) => step.detail).join('; '))
   }
 
   const BY_OWNER = /^SEARCH objects_things USING INDEX objects_things f_owner\^Id ordered \(f_owner\^Id=\?/
@@ -71,6 +79,47 @@ describe('a list of few objects out of many', () => {
   it('uses both indexes where an alternative has one each', async () => {
     const either = await plan(some(holds('ownerId', 'owner1'), holds('department', 'department1')))
     expect(either).to.contain('(f_owner^Id=?)').and.contain('(f_department=?)').and.not.contain('SCAN')
+  })
+
+  const sorted = (...keys: readonly string[]) => ({
+    order: [...keys, 'id'].map((key) => {
+      return { field: key.replace('-', ''), by: 'value', descending: (keys[0] ?? '').startsWith('-') } as const
+    }),
+  })
+
+  it('sorts by an index, in either direction, and finds the next page in it', async () => {
+    const BY_COUNT = 'objects_things f_count ordered'
+    const BY_CREATION = 'objects_things created_at ordered'
+    const always: Condition = { kind: 'always' }
+    for (const [index, key, value] of [
+      [BY_COUNT, 'count', 5],
+      [BY_COUNT, '-count', 5],
+      [BY_CREATION, '-createdAt', '2026-01-01T00:00:00.000Z'],
+    ] as const) {
+      const [first = ''] = await plans({ where: always, ...sorted(key) })
+      expect(first, key).to.equal(`SCAN objects_things USING INDEX ${index}`)
+      const next = await plans({ where: always, ...sorted(key), after: [value, 't1'] })
+      expect(next.length, 'segments').to.be.greaterThan(1)
+      for (const plan of next) {
+        expect(plan, key)
+          .to.match(new RegExp(`^SEARCH objects_things USING INDEX ${index} `))
+          .and.not.contain('ORDER BY')
+      }
+    }
+  })
+
+  it("looks for one owner's objects by index, whatever they are sorted by", async () => {
+    for (const key of ['count', '-createdAt', 'due']) {
+      for (const plan of await plans({ where: holds('ownerId', 'owner1'), ...sorted(key) })) {
+        expect(plan, key).to.match(BY_OWNER)
+      }
+    }
+  })
+
+  it('finds a range of times by index', async () => {
+    const filter = [{ field: 'due', by: 'time', operator: 'gt', values: ['2026-01-01T00:00:00.000Z'] }] as const
+    const [first] = await plans({ where: { kind: 'always' }, filter })
+    expect(first).to.match(/^SEARCH objects_things USING INDEX objects_things t_due ordered \(t_due>\? AND t_due<\?\)/)
   })
 
   it('is a scan without an index: the index search above is no accident', async () => {

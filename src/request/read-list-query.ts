@@ -1,0 +1,88 @@
+/** The query of a list (docs/lists.md): which objects, in which order, which of their fields, how many, from where on. */
+import type { ListDecision } from '../policy/decision.ts'
+import type { Limits } from '../policy/policy.ts'
+import { Problem } from '../problems/problem.ts'
+import type { Field } from '../resources/resource.ts'
+import type { ListQuery } from '../routes/list-query.ts'
+import type { SortKey } from '../store/contract.ts'
+import { readComparison } from './read-comparison.ts'
+import { unknownParameter } from './read-query.ts'
+
+/** A field of such a name can't be filtered by (src/resources/check-fields.ts). */
+const RESERVED: ReadonlySet<string> = new Set(['limit', 'sort', 'fields', 'count', 'cursor'])
+
+type Asked = Pick<ListDecision, 'queryable' | 'shown'>
+
+/**
+ * Throws Problem invalid-query. What the caller may not query gets the answer of what doesn't exist; that answer names
+ * only what this caller may query.
+ */
+export function readListQuery(
+  parameters: ReadonlyMap<string, string>,
+  { page }: Pick<Limits, 'page'>,
+  { queryable, shown }: Asked,
+): ListQuery {
+  const filters = [...parameters].filter(([name]) => !RESERVED.has(name))
+  const cursor = parameters.get('cursor')
+  return {
+    parameters,
+    limit: readLimit(parameters.get('limit'), page),
+    filter: filters.map(([name, value]) => readComparison(fieldOf(name, queryable), name, value)),
+    order: readOrder(parameters.get('sort'), queryable),
+    fields: readFields(parameters.get('fields'), shown),
+    counted: readCounted(parameters.get('count')),
+    ...(cursor === undefined ? {} : { cursor }),
+  }
+}
+
+/** `field` or `field[operator]`. */
+function fieldOf(parameter: string, queryable: Asked['queryable']): Field {
+  const field = queryable.get(parameter.replace(/\[[^[\]]*\]$/, ''))
+  if (!field) throw unknownParameter(parameter, [...RESERVED, ...queryable.keys()])
+  return field
+}
+
+function readLimit(text: string | undefined, page: Limits['page']): number {
+  if (text === undefined) return page.default
+  const limit = /^[1-9]\d{0,5}$/.test(text) ? Number(text) : Number.NaN
+  if (limit <= page.max) return limit
+  throw new Problem('invalid-query', `The query parameter limit is a whole number from 1 to ${page.max}.`)
+}
+
+/** By id where nothing else is said, and where all else is the same; it runs as the last key does, so that an index can. */
+function readOrder(text: string | undefined, queryable: Asked['queryable']): readonly SortKey[] {
+  const named = text === undefined ? [] : text.split(',').map((part) => readSortKey(part, queryable))
+  if (new Set(named.map(({ field }) => field)).size < named.length) {
+    throw new Problem('invalid-query', 'The query parameter sort names a field more than once.')
+  }
+  const id = named.findIndex(({ field }) => field === 'id')
+  if (id >= 0) return named.slice(0, id + 1)
+  return [...named, { field: 'id', by: 'value', descending: named.at(-1)?.descending ?? false }]
+}
+
+function readSortKey(part: string, queryable: Asked['queryable']): SortKey {
+  const descending = part.startsWith('-')
+  const field = queryable.get(descending ? part.slice(1) : part)
+  if (field) return { field: field.name, by: field.time ? 'time' : 'value', descending }
+  const accepted = [...queryable.keys()].join(', ')
+  const form = `fields separated by commas, - before one that descends`
+  throw new Problem('invalid-query', `The query parameter sort is ${form}; this list can be sorted by: ${accepted}.`)
+}
+
+/** A field that only some rows show is simply absent from the others. */
+function readFields(text: string | undefined, shown: ReadonlySet<string>): ReadonlySet<string> | undefined {
+  if (text === undefined) return undefined
+  const named = text.split(',')
+  const fields = new Set(named)
+  if (fields.size < named.length) {
+    throw new Problem('invalid-query', 'The query parameter fields names a field more than once.')
+  }
+  if (named.every((name) => shown.has(name))) return fields
+  const accepted = [...shown].join(', ')
+  throw new Problem('invalid-query', `The query parameter fields is a list, separated by commas, of: ${accepted}.`)
+}
+
+function readCounted(text: string | undefined): boolean {
+  if (text === undefined || text === 'exact') return text !== undefined
+  throw new Problem('invalid-query', 'The query parameter count can only be exact.')
+}

@@ -1,0 +1,60 @@
+/** A client's comparisons for SQLite: expressions, the values that they bind, and their shape, part of the statement's key. */
+import type { SQLInputValue } from 'node:sqlite'
+import { type RawBuilder, type SqlBool, sql } from 'kysely'
+import { SERVER_FIELDS } from './condition.ts'
+import type { Comparison, Scalar } from './contract.ts'
+import { bound, padded } from './sqlite-condition.ts'
+import { orderedBy, type TableColumns } from './sqlite-order.ts'
+
+const OPERATORS = { gt: sql.raw('>'), gte: sql.raw('>='), lt: sql.raw('<'), lte: sql.raw('<=') } as const
+
+type Ordering = keyof typeof OPERATORS
+
+export function filterSql(filter: readonly Comparison[], columns: TableColumns): RawBuilder<SqlBool> {
+  if (filter.length === 0) return sql`true`
+  return sql`${sql.join(
+    filter.map((one) => comparisonSql(one, columns)),
+    sql` and `,
+  )}`
+}
+
+/** The values of `filterSql`'s parameters, in their order. */
+export function filterValues(filter: readonly Comparison[]): readonly SQLInputValue[] {
+  return filter.flatMap(({ operator, values }) => (operator === 'in' ? padded(values) : values.slice(0, 1)).map(bound))
+}
+
+/** Also what the values are of: texts and numbers are bounded differently. */
+export function filterShape(filter: readonly Comparison[]): string {
+  return JSON.stringify(
+    filter.map(({ field, by, operator, values }) => [
+      field,
+      by,
+      operator,
+      operator === 'in' ? padded(values).length : typeof values[0],
+    ]),
+  )
+}
+
+function comparisonSql(comparison: Comparison, columns: TableColumns): RawBuilder<SqlBool> {
+  const { operator, values } = comparison
+  const term = orderedBy(comparison, columns)
+  if (operator === 'in') return sql`${term} in (${sql.join(padded(values).map(bound))})`
+  const [value = ''] = values
+  // The server's columns are text, and would turn a number into text before comparing; an expression has no such affinity.
+  const plain = SERVER_FIELDS.has(comparison.field) && typeof value !== 'string'
+  return orderingSql(operator, plain ? sql`+${term}` : term, value)
+}
+
+function orderingSql(operator: Ordering, term: RawBuilder<unknown>, value: Scalar): RawBuilder<SqlBool> {
+  const compared = sql<SqlBool>`${term} ${OPERATORS[operator]} ${bound(value)}`
+  const ofItsType = otherEnd(operator, value)
+  return ofItsType ? sql`${compared} and ${term} ${ofItsType}` : compared
+}
+
+/** SQLite orders NULL, numbers, texts, bytes: a comparison must not reach into the next type. */
+function otherEnd(operator: Ordering, value: Scalar): RawBuilder<unknown> | undefined {
+  const upward = operator === 'gt' || operator === 'gte'
+  if (typeof value === 'number') return upward ? sql`< ''` : undefined
+  if (typeof value === 'string') return upward ? sql`< x''` : sql`>= ''`
+  return upward ? sql`<= x'01'` : sql`>= x'00'`
+}
