@@ -14,6 +14,7 @@ import { claimForDemo, claimForProduction } from './demo/seed-demo.ts'
 import type { TokenVerifier } from './identity/caller.ts'
 import { createLimiter } from './limits/create-limiter.ts'
 import type { Limiter } from './limits/limiter.ts'
+import { createDescribe } from './openapi/describe.ts'
 import { LivePolicy, type PolicyEvent } from './policy/live-policy.ts'
 import { watchPolicy } from './policy/watch-policy.ts'
 import { createClientAddress } from './request/client-address.ts'
@@ -88,7 +89,7 @@ export async function startApp({ config, verifier, log, now = () => new Date(), 
       createPipeline({
         gate: { resources, store, now: () => now().getTime() },
         store,
-        services: { store, now, checks, cursorKey, tagKey },
+        services: { store, now, checks, cursorKey, tagKey, describe: createDescribe(resources) },
         policy,
         verifier,
         rateLimiter: createRateLimiter(limiter),

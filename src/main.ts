@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { type Logger, pino } from 'pino'
 import { type App, startApp } from './app.ts'
+import { openapiCommand } from './cli/openapi-command.ts'
 import { policyApplyCommand } from './cli/policy-apply-command.ts'
 import { policyBlockCommand } from './cli/policy-block-command.ts'
 import { policyCheckCommand } from './cli/policy-check-command.ts'
@@ -47,6 +48,7 @@ const program = new Command('sallyport')
   .version(version)
   .addCommand(serveCommand(serve))
   .addCommand(tokenCommand(printToken))
+  .addCommand(openapiCommand(folders))
   .addCommand(
     policyCommand([
       policyCheckCommand(folders),

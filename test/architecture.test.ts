@@ -16,6 +16,7 @@ const LAYERS = [
   'replay',
   'request',
   'routes',
+  'openapi',
   'review',
   'policy',
   'identity',

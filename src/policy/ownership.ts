@@ -1,6 +1,6 @@
 /** The ownership resolver: how a caller relates to an object, as a condition for SQL and as an answer for one object. */
 
-import type { Representation } from '../resources/resource.ts'
+import type { Field, Representation, Resource } from '../resources/resource.ts'
 import { meets } from '../store/condition.ts'
 import type { Condition, Scalar } from '../store/contract.ts'
 import type { Ownership, Relation } from './policy.ts'
@@ -44,4 +44,11 @@ function relate(
     if (meets(conditionOf(relation, attributeOf), objects[relation.kind])) holding.push(relation.name)
   }
   return holding
+}
+
+/** The field of the relation `owner`, where it is the caller's id and clients may write it; a new object gets it from its creator. */
+export function ownerFieldOf({ fields }: Resource, ownership: Ownership | undefined): Field | undefined {
+  const relation = ownership?.relations.get('owner')
+  const field = relation?.kind === 'caller' && relation.attribute === 'id' ? fields.get(relation.field) : undefined
+  return field?.readOnly ? undefined : field
 }

@@ -62,6 +62,17 @@ export class Page {
     return this.grantable.size > 0
   }
 
+  /** What is granted where no object is concerned, so that no relation can hold. */
+  get unrelated(): ReadonlySet<string> {
+    return this.grant([]).fields
+  }
+
+  /** The fields that some allow rule names, whatever denies take away. */
+  get allowable(): ReadonlySet<string> {
+    const allows = this.#parts.rules.filter(({ effect }) => effect === 'allow')
+    return new Set(this.#classes.filter(([field = '*']) => allows.some((rule) => this.#names(rule, field))).flat())
+  }
+
   /** The relations that rules of this page name, as ownership.yaml declares them. */
   get compared(): readonly Relation[] {
     return this.#relations.flatMap((name) => this.#parts.ownership?.relations.get(name) ?? [])

@@ -73,6 +73,11 @@ export class Snapshot {
     return { caller, roles, names: names.filter((name) => this.#index.has(name)).sort() }
   }
 
+  /** All subjects that rules name at once: what is granted to somebody is on its pages. No caller is it. */
+  get anybody(): Subject {
+    return { caller: undefined, roles: new Set(this.#inherited.keys()), names: [...this.#index.keys()].sort() }
+  }
+
   /** The page for a subject, a resource and an action. Throws for what no schema declares. */
   page(subject: Subject, resource: string, action: string): Promise<Page> {
     const key = JSON.stringify([resource, action, subject.names])

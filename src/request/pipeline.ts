@@ -7,6 +7,7 @@ import { authenticate } from '../identity/authenticate.ts'
 import type { TokenVerifier } from '../identity/caller.ts'
 import { readCredentials } from '../identity/read-credentials.ts'
 import type { ActivePolicy, LivePolicy } from '../policy/live-policy.ts'
+import { ownerFieldOf } from '../policy/ownership.ts'
 import { Problem } from '../problems/problem.ts'
 import type { Resource, Route } from '../resources/resource.ts'
 import { handle, type Input } from '../routes/handle.ts'
@@ -131,16 +132,15 @@ function askingOf(parts: Parts, { policy, ctx, exchange, asked }: Answerable, { 
   const { match, caller } = asked
   const { route, endpoint, target } = match
   const resource = resourceOf(parts, route)
-  const relation = policy.snapshot.ownershipOf(resource.name)?.relations.get('owner')
-  const field =
-    relation?.kind === 'caller' && relation.attribute === 'id' ? resource.fields.get(relation.field) : undefined
+  const owner = ownerFieldOf(resource, policy.snapshot.ownershipOf(resource.name))
   return {
     method: ctx.method as Asking['method'],
     route,
     endpoint,
     resource,
     caller,
-    owner: field && !field.readOnly ? { name: field.name, list: field.list } : undefined,
+    owner: owner && { name: owner.name, list: owner.list },
+    snapshot: policy.snapshot,
     path: target.path,
     query: target.query,
     writes: createWrites(parts.store, exchange),

@@ -1,7 +1,7 @@
 /** Status, headers and body of an answer. The fields were cut already, by the decision that granted them. */
 import type { Context } from 'koa'
 import type { Problem } from '../problems/problem.ts'
-import type { Outcome } from '../routes/outcome.ts'
+import { type Outcome, WrittenJson } from '../routes/outcome.ts'
 import { PROBLEM_TYPE, problemDocument, problemOf } from './problem-boundary.ts'
 import { hasBody } from './read-body.ts'
 import type { Exchange } from './record.ts'
@@ -29,7 +29,7 @@ function presentOutcome(ctx: Context, { status, headers, body }: Outcome): void 
     return
   }
   ctx.set('Content-Type', 'application/json; charset=utf-8')
-  ctx.body = JSON.stringify(body)
+  ctx.body = body instanceof WrittenJson ? body.text : JSON.stringify(body)
 }
 
 function presentProblem(ctx: Context, problem: Problem, requestId: string): void {

@@ -57,6 +57,7 @@ function makeResource(file: SchemaFile, compiler: SchemaCompiler): Resource {
   return Object.freeze({
     name: file.resource,
     builtIn: false,
+    schema: file.json as JsonObject,
     fields: makeFields(file.json as JsonObject),
     routes,
     actions: makeActions(routes),

@@ -77,6 +77,8 @@ export interface Resource {
   readonly name: string
   /** `system/…`: served by the program itself; `*` in a policy doesn't mean it. */
   readonly builtIn: boolean
+  /** The JSON Schema of a whole representation, with the file's own keywords. */
+  readonly schema: Readonly<Record<string, Json>>
   /** Every field, `id`, `createdAt` and `updatedAt` included. */
   readonly fields: ReadonlyMap<string, Field>
   readonly routes: readonly Route[]

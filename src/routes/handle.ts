@@ -13,6 +13,7 @@ import { readObject } from './read-object.ts'
 import { redirect } from './redirect.ts'
 import { reportHealth } from './report-health.ts'
 import type { Asking, Services } from './services.ts'
+import { showDocument } from './show-document.ts'
 import { showOptions } from './show-options.ts'
 import { replaceObject, updateObject } from './write-object.ts'
 
@@ -47,6 +48,7 @@ async function handleRoute(services: Services, asking: Asking, fields: ReadonlyS
   const { route, endpoint } = asking
   if (endpoint.operation === 'options') return showOptions(route)
   if (route.redirect) return redirect(route.redirect, asking)
+  if (route.path === '/openapi.json') return showDocument(services, asking)
   return builtIn(route)(services, fields)
 }
 

@@ -1,5 +1,6 @@
 /** What handlers work with, and what they are told of the request. */
 import type { Caller } from '../identity/caller.ts'
+import type { Snapshot } from '../policy/snapshot.ts'
 import type { Endpoint, Method, Resource, Route } from '../resources/resource.ts'
 import type { Store } from '../store/contract.ts'
 import type { Preconditions } from './preconditions.ts'
@@ -19,6 +20,8 @@ export interface Services {
   readonly cursorKey: Uint8Array
   /** 32 bytes that entity tags are made with. */
   readonly tagKey: Uint8Array
+  /** The OpenAPI document of what a caller has under a policy, as JSON text. */
+  readonly describe: (snapshot: Snapshot, caller: Caller | undefined) => Promise<string>
   /** Each part of the server by name, asked afresh. */
   readonly checks: () => Promise<Readonly<Record<string, Check>>>
 }
@@ -37,4 +40,6 @@ export interface Asking {
   readonly path: string
   readonly query: string
   readonly preconditions: Preconditions
+  /** What decided. */
+  readonly snapshot: Snapshot
 }

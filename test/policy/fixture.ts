@@ -10,6 +10,7 @@ function resource(name: string, fields: readonly Field[], actions: readonly Acti
   return {
     name,
     builtIn: name.startsWith('system/'),
+    schema: {},
     fields: new Map(fields.map((one) => [one.name, one])),
     routes: [],
     actions: new Map(actions.map((action) => [action.name, action])),

@@ -21,6 +21,7 @@ const ALLOW: Readonly<Record<string, string>> = {
   '/profile': 'GET, HEAD, PATCH, OPTIONS',
   '/profile/{id}': 'GET, HEAD, OPTIONS',
   '/livez': 'GET, HEAD, OPTIONS',
+  '/openapi.json': 'GET, HEAD, OPTIONS',
   '/readyz': 'GET, HEAD, OPTIONS',
 }
 

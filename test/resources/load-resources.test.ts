@@ -109,7 +109,7 @@ describe('resources', () => {
     ])
     expect(health?.actions.get('read')?.hasFields).to.equal(true)
     expect(resources.byName.get('system/openapi')?.actions.get('read')?.hasFields).to.equal(false)
-    expect(resources.byName.get('system/openapi')?.routes).to.deep.equal([])
+    expect(resources.byName.get('system/openapi')?.routes.map(({ path }) => path)).to.deep.equal(['/openapi.json'])
   })
 
   it('name the policy action of every endpoint among the actions of the resource', () => {

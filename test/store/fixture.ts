@@ -12,7 +12,7 @@ export function field(name: string, type: FieldType, more: Partial<Field> = {}):
 
 export function resource(name: string, fields: readonly Field[], builtIn = false): Resource {
   const byName = new Map(fields.map((one) => [one.name, one]))
-  return { name, builtIn, fields: byName, routes: [], actions: new Map(), validate: () => [] }
+  return { name, builtIn, schema: {}, fields: byName, routes: [], actions: new Map(), validate: () => [] }
 }
 
 export function resourcesOf(...all: readonly Resource[]): Resources {

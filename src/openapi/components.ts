@@ -1,0 +1,47 @@
+/** The reusable parts of one document, collected while it is made: equal ones once, different ones under different names. */
+import { isDeepStrictEqual } from 'node:util'
+import type { Part } from './part.ts'
+
+type Kind = 'schemas' | 'responses' | 'parameters' | 'headers'
+
+export class Components {
+  readonly #kinds: Readonly<Record<Kind, Map<string, Part>>> = {
+    schemas: new Map(),
+    responses: new Map(),
+    parameters: new Map(),
+    headers: new Map(),
+  }
+
+  /** A reference to the part, under this name or, where another part has it, with a number behind it. */
+  add(kind: Kind, name: string, part: Part): Part {
+    const parts = this.#kinds[kind]
+    for (let number = 1; ; number++) {
+      const candidate = number === 1 ? name : `${name}${number}`
+      const known = parts.get(candidate)
+      if (known !== undefined && !isDeepStrictEqual(known, part)) continue
+      parts.set(candidate, part)
+      return { $ref: `#/components/${kind}/${candidate}` }
+    }
+  }
+
+  /** For a schema that may contain itself: the name is taken before the schema is made. */
+  addRecursive(name: string, make: (reference: Part) => Part): Part {
+    const { schemas } = this.#kinds
+    let free = name
+    for (let number = 2; schemas.has(free); number++) free = `${name}${number}`
+    const reference = { $ref: `#/components/schemas/${free}` }
+    schemas.set(free, {})
+    schemas.set(free, make(reference))
+    return reference
+  }
+
+  /** Sorted by name, so that the order in which parts came doesn't show. */
+  get part(): Part {
+    const kinds = Object.entries(this.#kinds).filter(([, parts]) => parts.size > 0)
+    return Object.fromEntries(kinds.map(([kind, parts]) => [kind, sorted(parts)]))
+  }
+}
+
+function sorted(parts: ReadonlyMap<string, Part>): Part {
+  return Object.fromEntries([...parts].toSorted(([a], [b]) => (a < b ? -1 : 1)))
+}

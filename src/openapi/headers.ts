@@ -1,0 +1,86 @@
+/** The response headers that clients can rely on (docs/http.md), each described once. */
+import type { Components } from './components.ts'
+import type { Part } from './part.ts'
+
+interface HeaderText {
+  readonly description: string
+  readonly schema: Part
+}
+
+const TEXT: Part = { type: 'string' }
+
+const HEADERS = {
+  Accept: { description: 'The media type that a body must have.', schema: TEXT },
+  'Accept-Encoding': {
+    description: 'Bodies are sent without a coding.',
+    schema: { type: 'string', const: 'identity' },
+  },
+  'Accept-Patch': { description: 'The media types that PATCH takes (RFC 5789).', schema: TEXT },
+  Allow: { description: 'The methods that the path accepts, whoever asks.', schema: TEXT },
+  'Content-Location': { description: 'The path that the representation in the body is of.', schema: TEXT },
+  Deprecation: {
+    description: 'Since when the path is deprecated: `@` and seconds since 1970 (RFC 9745).',
+    schema: { type: 'string', pattern: '^@-?[0-9]+$' },
+  },
+  ETag: {
+    description:
+      'A strong entity tag of the object and the fields shown (RFC 9110). Send it in If-Match to change the object.',
+    schema: { type: 'string', pattern: '^"[!#-~]+"$' },
+  },
+  'Idempotency-Replayed': {
+    description: '`true` when the first answer to this Idempotency-Key is given again.',
+    schema: { type: 'string', const: 'true' },
+  },
+  Link: {
+    description: 'RFC 8288: `rel="next"` leads to the next page, `rel="successor-version"` to what replaces the path.',
+    schema: TEXT,
+  },
+  Location: { description: 'The path of the new object, or where to go instead.', schema: TEXT },
+  'Policy-Revision': { description: 'The policy that decided.', schema: TEXT },
+  RateLimit: {
+    description: 'What is left of each limit, and seconds until there is more (draft-ietf-httpapi-ratelimit-headers).',
+    schema: TEXT,
+  },
+  'RateLimit-Policy': {
+    description: 'The limits that count this request: requests `q` in a window of `w` seconds.',
+    schema: TEXT,
+  },
+  'Retry-After': {
+    description: 'Seconds to wait before trying again.',
+    schema: { type: 'string', pattern: '^[0-9]+$' },
+  },
+  Sunset: { description: 'From when on the path is gone (RFC 8594).', schema: TEXT },
+  'WWW-Authenticate': {
+    description: 'How to authenticate (RFC 6750).',
+    schema: { type: 'string', pattern: '^Bearer ' },
+  },
+} as const satisfies Readonly<Record<string, HeaderText>>
+
+export type HeaderName = keyof typeof HEADERS
+
+/** Headers that an answer always has, and those that it may have. */
+export interface Headers {
+  readonly always: readonly HeaderName[]
+  readonly maybe: readonly HeaderName[]
+}
+
+/** The value of a response's `headers`. */
+export function headersPart(components: Components, { always, maybe }: Headers): Part {
+  const named = [...always.map((name) => [name, true] as const), ...maybe.map((name) => [name, false] as const)]
+  const entries = named.map(([name, required]) => [name, headerPart(components, name, required)] as const)
+  return Object.fromEntries(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+export function joinHeaders(...several: readonly Headers[]): Headers {
+  const always = new Set(several.flatMap((one) => one.always))
+  const maybe = new Set(several.flatMap((one) => one.maybe).filter((name) => !always.has(name)))
+  return { always: [...always], maybe: [...maybe] }
+}
+
+/** A header that is always there is another component than the same header that may be missing. */
+function headerPart(components: Components, name: HeaderName, required: boolean): Part {
+  const { description, schema } = HEADERS[name]
+  return required
+    ? components.add('headers', name, { description, required, schema })
+    : components.add('headers', `${name}-Optional`, { description, schema })
+}

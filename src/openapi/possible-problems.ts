@@ -1,0 +1,86 @@
+/** Which problems an operation can answer with (docs/problems.md); the checker of the test suite holds answers to it. */
+import type { ProblemCode } from '../problems/catalogue.ts'
+import type { Operation } from '../resources/resource.ts'
+import { concernsObject, type Spot } from '../review/space.ts'
+
+/** Whatever is asked: HTTP itself, credentials, the policy, and faults of the server. */
+const ANYWHERE: readonly ProblemCode[] = [
+  'malformed-request',
+  'credentials-missing',
+  'token-invalid',
+  'token-expired',
+  'forbidden',
+  'blocked',
+  'request-timeout',
+  'url-too-long',
+  'expectation-failed',
+  'headers-too-large',
+  'internal-error',
+  'key-server-invalid',
+  'decision-log-unavailable',
+  'key-server-unavailable',
+  'draining',
+]
+
+/** Of an operation with a body. */
+const WITH_BODY: readonly ProblemCode[] = [
+  'invalid-json',
+  'invalid-body',
+  'body-too-large',
+  'unsupported-media-type',
+  'field-forbidden',
+]
+
+const CONDITIONAL: readonly ProblemCode[] = ['invalid-precondition', 'precondition-failed']
+
+const BY_OPERATION: Readonly<Record<Operation, readonly ProblemCode[]>> = {
+  list: ['not-acceptable'],
+  read: ['not-acceptable', 'object-not-found', ...CONDITIONAL],
+  create: ['not-acceptable', ...WITH_BODY, ...CONDITIONAL],
+  replace: ['not-acceptable', 'object-not-found', 'content-range', ...WITH_BODY, ...CONDITIONAL, 'write-conflict'],
+  update: [
+    'not-acceptable',
+    'object-not-found',
+    ...WITH_BODY,
+    'invalid-patch',
+    ...CONDITIONAL,
+    'write-conflict',
+    'patch-test-failed',
+    'patch-conflict',
+  ],
+  delete: ['object-not-found', ...CONDITIONAL, 'write-conflict'],
+  options: [],
+}
+
+const WRITING: readonly Operation[] = ['create', 'replace', 'update']
+const CHANGING: readonly Operation[] = ['replace', 'update', 'delete']
+
+/** Those that any path can answer with, also one that no route has. */
+export const PROBLEMS_OF_ANY_PATH: readonly ProblemCode[] = [
+  ...ANYWHERE,
+  'invalid-path',
+  'route-not-found',
+  'method-not-allowed',
+  'quota-exceeded',
+]
+
+/** `limited`: some rate limit can count the operation. */
+export function possibleProblems(spot: Spot, limited: boolean): readonly ProblemCode[] {
+  const { route, endpoint, resource } = spot
+  const codes = new Set<ProblemCode>(ANYWHERE)
+  const add = (when: boolean, ...more: readonly ProblemCode[]) => {
+    for (const code of when ? more : []) codes.add(code)
+  }
+  const redirects = route.redirect !== undefined && endpoint.operation !== 'options'
+  add(route.path.includes('{id}'), 'invalid-path')
+  add(!redirects, 'invalid-query')
+  add(concernsObject(spot), ...BY_OPERATION[endpoint.operation], 'store-unavailable')
+  add(resource.builtIn && endpoint.operation === 'read', 'not-acceptable')
+  add(route.path === '/readyz' && endpoint.operation === 'read', 'not-ready')
+  const unique = [...resource.fields.values()].some((field) => field.unique)
+  add(concernsObject(spot) && unique && WRITING.includes(endpoint.operation), 'unique-taken')
+  add(route.precondition === 'required' && CHANGING.includes(endpoint.operation) && !redirects, 'precondition-required')
+  add(route.lifecycle?.sunsetAt !== undefined, 'gone')
+  add(limited, 'quota-exceeded')
+  return [...codes]
+}

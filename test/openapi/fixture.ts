@@ -1,0 +1,61 @@
+/** Documents of the shipped files, or of files that replace some of them, without a server. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { accessOf, wholeAccess } from '../../src/openapi/access.ts'
+import { makeDocument } from '../../src/openapi/document.ts'
+import { parsePolicy } from '../../src/policy/parse-policy.ts'
+import type { PolicyFiles } from '../../src/policy/policy-files.ts'
+import { Snapshot } from '../../src/policy/snapshot.ts'
+import { parseResources } from '../../src/resources/load-resources.ts'
+import type { Resources } from '../../src/resources/resource.ts'
+
+const ROOT = new URL('../../', import.meta.url)
+
+export type Files = Readonly<Record<string, string>>
+
+export interface Shipped {
+  readonly resources: Resources
+  readonly snapshot: Snapshot
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a test reads whatever the document says
+export type Document = any
+
+/** `files` as in startTestServer: `policies/policy.csv` and the like. */
+export function shipped(files: Files = {}): Shipped {
+  const resources = parseResources(textsOf('schemas', files))
+  const policy = parsePolicy(policyFiles(files), resources)
+  return { resources, snapshot: new Snapshot(policy, resources) }
+}
+
+export function policyFiles(files: Files = {}): PolicyFiles {
+  return Object.fromEntries(textsOf('policies', files).map((file) => [file.name, file])) as PolicyFiles
+}
+
+export async function wholeDocument({ snapshot, resources }: Shipped): Promise<Document> {
+  return makeDocument(await wholeAccess(snapshot, resources), resources)
+}
+
+/** Of a caller with these roles; of one without credentials where there are none. */
+export async function documentFor({ snapshot, resources }: Shipped, ...roles: readonly string[]): Promise<Document> {
+  const caller = roles.length === 0 ? undefined : { id: 'somebody', roles, claims: {} }
+  return makeDocument(await accessOf(snapshot, snapshot.subjectOf(caller), resources), resources)
+}
+
+/** `GET /api/orders` and the like, sorted. */
+export function operationsOf(document: Document): readonly string[] {
+  const paths = Object.entries<object>(document.paths)
+  return paths
+    .flatMap(([path, item]) => Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`))
+    .toSorted()
+}
+
+function textsOf(folder: string, files: Files): readonly { readonly name: string; readonly text: string }[] {
+  const own = Object.entries(files).filter(([name]) => name.startsWith(`${folder}/`))
+  const texts = new Map(readdirSync(new URL(folder, ROOT)).map((name) => [name, read(`${folder}/${name}`)]))
+  for (const [name, text] of own) texts.set(name.slice(folder.length + 1), text)
+  return [...texts].map(([name, text]) => ({ name, text }))
+}
+
+export function read(name: string): string {
+  return readFileSync(new URL(name, ROOT), 'utf8')
+}
