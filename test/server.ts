@@ -10,6 +10,7 @@ import { openEmbeddedKey } from '../src/identity/embedded-key.ts'
 import { issueToken } from '../src/identity/issue-token.ts'
 import { createTokenVerifier } from '../src/identity/token-verifier.ts'
 import { createLog } from '../src/request/log.ts'
+import { answerChecker, type CheckedAnswer } from './answer-checker.ts'
 
 export interface TestServer {
   readonly app: App
@@ -49,6 +50,8 @@ export interface TestServerOptions extends Partial<Omit<AppOptions, 'config' | '
   readonly candidate?: Readonly<Record<string, string>>
   /** Files of the folder that replace or join the shipped ones, e.g. `policies/policy.csv`. */
   readonly files?: Readonly<Record<string, string>>
+  /** Why the answers of this server are not held to its OpenAPI document. */
+  readonly uncheckedBecause?: string
 }
 
 /** `limits.yaml` that never refuses: for tests of something else. */
@@ -57,7 +60,7 @@ const NO_LIMITS = 'body: 100kb\npage: { default: 50, max: 200 }\nlimits: {}\n'
 const ROOT = new URL('..', import.meta.url).pathname
 
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
-  const { env = {}, demo = false, files = {}, candidate, ...rest } = options
+  const { env = {}, demo = false, files = {}, candidate, uncheckedBecause, ...rest } = options
   const folder = await mkdtemp(join(tmpdir(), 'sallyport-'))
   for (const name of ['policies', 'schemas']) await cp(join(ROOT, name), join(folder, name), { recursive: true })
   await writeFile(join(folder, 'policies/limits.yaml'), NO_LIMITS)
@@ -94,7 +97,11 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     log,
     decisions: () => decisionsOf(app, join(folder, 'data/decisions.log')),
     token: (subject, ...roles) => issueToken(key, { subject, roles, issuer, audience, lifetimeSeconds: 600 }),
-    ask: (method, path, asked) => ask(app.url + path, method, asked),
+    ask: async (method, path, asked) => {
+      const answer = await ask(app.url + path, method, asked)
+      if (uncheckedBecause === undefined) await checkAnswer(app, { method, path, ...answer })
+      return answer
+    },
     stop: async () => {
       await app.drain()
       await rm(folder, { recursive: true, force: true })
@@ -113,6 +120,14 @@ async function decisionsOf(app: App, file: string): Promise<readonly Record<stri
   while ((await app.outbox.waiting(1)).length > 0) await sleep(2)
   const lines = (await readFile(file, 'utf8')).split('\n')
   return lines.filter((line) => line !== '').map((line) => JSON.parse(line))
+}
+
+async function checkAnswer({ policy, resources }: App, answer: CheckedAnswer): Promise<void> {
+  const check = await answerChecker(policy.directory, resources, answer)
+  const faults = check?.(answer) ?? []
+  if (faults.length === 0) return
+  const { method, path, status, text } = answer
+  throw new Error(`not in the OpenAPI document: ${method} ${path} -> ${status}: ${faults.join('; ')}\n${text}`)
 }
 
 async function ask(url: string, method: string, { token, body, headers = {} }: AskOptions = {}): Promise<Answer> {

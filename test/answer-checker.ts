@@ -1,0 +1,179 @@
+/**
+ * Holds every answer that a test server gives to the server's own OpenAPI document: the status must be one of the
+ * operation's, with the headers, the media type and the body that stand there. One document and one validator for each
+ * set of schemas and policy, which most servers share.
+ */
+import { createHash } from 'node:crypto'
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import { fullFormats } from 'ajv-formats/dist/formats.js'
+import { wholeAccess } from '../src/openapi/access.ts'
+import { makeDocument } from '../src/openapi/document.ts'
+import { PROBLEMS_OF_ANY_PATH } from '../src/openapi/possible-problems.ts'
+import { revisionOf } from '../src/policy/policy-files.ts'
+import { Snapshot } from '../src/policy/snapshot.ts'
+import type { Resources } from '../src/resources/resource.ts'
+import { loadPolicy } from '../src/review/load-policy.ts'
+
+export interface CheckedAnswer {
+  readonly method: string
+  /** With the query. */
+  readonly path: string
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+}
+
+/** What the document doesn't allow, in words; empty when all is as it says. */
+export type AnswerChecker = (answer: CheckedAnswer) => readonly string[]
+
+interface ResponsePart {
+  readonly headers?: Readonly<Record<string, { readonly $ref: string }>>
+  readonly content?: Readonly<Record<string, { readonly schema: object }>>
+}
+
+interface Operation {
+  readonly responses: Readonly<Record<string, ResponsePart & { readonly $ref?: string }>>
+}
+
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly components: {
+    readonly responses: Readonly<Record<string, ResponsePart>>
+    readonly headers: Readonly<Record<string, { readonly required?: boolean }>>
+  }
+}
+
+/** Headers that a document speaks of: such a header where the document has none is a fault. */
+const SPOKEN = [
+  'accept',
+  'accept-encoding',
+  'accept-patch',
+  'allow',
+  'content-location',
+  'deprecation',
+  'etag',
+  'idempotency-replayed',
+  'link',
+  'location',
+  'policy-revision',
+  'ratelimit',
+  'ratelimit-policy',
+  'retry-after',
+  'sunset',
+  'www-authenticate',
+]
+
+/** By schemas and policy: most servers have the same. */
+const checkers = new Map<string, Promise<AnswerChecker>>()
+const hashes = new WeakMap<Resources, string>()
+
+/**
+ * The checker for what a policy directory makes of these resources; undefined where the policy that decided the answer is
+ * no longer what stands there. It reads the files anew, so that nothing of the server's own is touched or believed.
+ */
+export async function answerChecker(
+  directory: string,
+  resources: Resources,
+  { headers }: Pick<CheckedAnswer, 'headers'>,
+): Promise<AnswerChecker | undefined> {
+  const key = `${hashOf(resources)} ${headers.get('policy-revision')}`
+  const known = checkers.get(key)
+  if (known) return known
+  const reviewed = await loadPolicy(directory, resources).catch(() => undefined)
+  if (!reviewed || revisionOf(reviewed.files, reviewed.blockedFile) !== headers.get('policy-revision')) return undefined
+  const made = makeChecker(new Snapshot(reviewed.policy, resources), resources)
+  checkers.set(key, made)
+  return made
+}
+
+function hashOf(resources: Resources): string {
+  const known = hashes.get(resources)
+  if (known !== undefined) return known
+  const schemas = [...resources.byName.values()].map(({ name, schema }) => [name, schema])
+  const hash = createHash('sha256').update(JSON.stringify(schemas)).digest('hex')
+  hashes.set(resources, hash)
+  return hash
+}
+
+async function makeChecker(snapshot: Snapshot, resources: Resources): Promise<AnswerChecker> {
+  return checkerOf((await makeDocument(await wholeAccess(snapshot, resources), resources)) as unknown as Document)
+}
+
+export function checkerOf(document: Document): AnswerChecker {
+  const ajv = new Ajv2020({ strict: false, ownProperties: true, validateSchema: false, formats: { ...fullFormats } })
+  ajv.addSchema(document, 'document')
+  const validators = new Map<object, ValidateFunction>()
+  // Only what the tests meet is compiled.
+  const validatorOf = (schema: object) => {
+    const known = validators.get(schema) ?? ajv.compile(rebased(schema))
+    validators.set(schema, known)
+    return known
+  }
+  const paths = Object.entries(document.paths).map(([path, operations]) => ({ form: formOf(path), operations }))
+  return (answer) => {
+    const { pathname } = new URL(answer.path, 'http://server')
+    const found = paths.find(({ form }) => form.test(pathname))
+    const operation = found?.operations[answer.method.toLowerCase()]
+    if (!operation) return faultsElsewhere(answer)
+    const named = operation.responses[answer.status]
+    if (!named) return [`the status ${answer.status} is none of ${Object.keys(operation.responses).join(', ')}`]
+    const response = named.$ref ? resolve(document, named.$ref) : named
+    return [...headerFaults(document, response, answer), ...bodyFaults(response, answer, validatorOf)]
+  }
+}
+
+/** An id is one segment, whatever is in it. */
+function formOf(path: string): RegExp {
+  const escaped = path.split('{id}').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+  return new RegExp(`^${escaped.join('[^/]+')}$`)
+}
+
+/** What no operation answers is a problem that any path can have, or what OPTIONS * says. */
+function faultsElsewhere({ method, path, status, text }: CheckedAnswer): readonly string[] {
+  if (method === 'OPTIONS' && path === '*' && status === 204) return []
+  if (method === 'HEAD' && status >= 400) return []
+  const code: unknown = text === '' ? undefined : JSON.parse(text).code
+  return PROBLEMS_OF_ANY_PATH.some((one) => one === code) ? [] : [`no operation, and \`${code}\` is for operations`]
+}
+
+function resolve(document: Document, reference: string): ResponsePart {
+  return document.components.responses[reference.split('/').at(-1) ?? ''] ?? {}
+}
+
+function headerFaults(document: Document, { headers = {} }: ResponsePart, answer: CheckedAnswer): readonly string[] {
+  const declared = Object.entries(headers)
+  const required = declared.filter(
+    ([, { $ref }]) => document.components.headers[$ref.split('/').at(-1) ?? '']?.required,
+  )
+  const missing = required
+    .filter(([name]) => !answer.headers.has(name))
+    .map(([name]) => `the header ${name} is missing`)
+  const allowed = new Set(declared.map(([name]) => name.toLowerCase()))
+  const more = SPOKEN.filter((name) => answer.headers.has(name) && !allowed.has(name))
+  return [...missing, ...more.map((name) => `the header ${name} is not in the document`)]
+}
+
+function bodyFaults(
+  { content = {} }: ResponsePart,
+  { method, status, headers, text }: CheckedAnswer,
+  validatorOf: (schema: object) => ValidateFunction,
+): readonly string[] {
+  const type = headers.get('content-type')?.split(';')[0]
+  if (method === 'HEAD') return []
+  // The document says so in words: who may read nothing of a new object gets no body.
+  if (text === '' && (Object.keys(content).length === 0 || status === 201)) {
+    return type === undefined ? [] : [`the media type ${type} of no body`]
+  }
+  const schema = content[type ?? '']?.schema
+  if (!schema) return [`the media type ${type} is none of ${Object.keys(content).join(', ')}`]
+  const validate = validatorOf(schema)
+  if (validate(JSON.parse(text))) return []
+  return (validate.errors ?? []).map(({ instancePath, message, params }) => {
+    return `the body${instancePath} ${message} ${JSON.stringify(params)}`
+  })
+}
+
+/** References lead into the document. */
+function rebased(schema: object): object {
+  return JSON.parse(JSON.stringify(schema).replaceAll('"$ref":"#', '"$ref":"document#'))
+}
