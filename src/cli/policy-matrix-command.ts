@@ -1,7 +1,9 @@
 /** sallyport policy matrix */
 import { Command, Option } from 'commander'
+import { livingAt } from '../policy/ends.ts'
 import { loadResources } from '../resources/load-resources.ts'
 import type { Resources } from '../resources/resource.ts'
+import { AT, timeOf } from '../review/at.ts'
 import { loadPolicy, ReviewError } from '../review/load-policy.ts'
 import { chooseColumns } from '../review/matrix/columns.ts'
 import { buildMatrix, type Matrix } from '../review/matrix/matrix.ts'
@@ -16,6 +18,7 @@ interface Flags {
   readonly schemas?: string
   readonly role: readonly string[]
   readonly resource: readonly string[]
+  readonly at?: string
   readonly format: keyof typeof FORMATS
 }
 
@@ -40,6 +43,7 @@ export function policyMatrixCommand(folders: ReviewFolders): Command {
       [],
     )
     .option('--resource <name...>', 'show this resource only; repeat for more', [])
+    .option(...AT)
     .addOption(new Option('--format <format>', 'how to print it').choices(Object.keys(FORMATS)).default('table'))
     .action(async (flags: Flags) => {
       process.stdout.write(FORMATS[flags.format](await matrixOf(folders, flags)))
@@ -50,11 +54,12 @@ async function matrixOf(folders: ReviewFolders, flags: Flags): Promise<Matrix> {
   const directories = { ...folders(), ...flags }
   const resources = await loadResources(directories.schemas)
   const reviewed = await loadPolicy(directories.policies, resources)
+  const now = timeOf(flags.at, Date.now())
   return buildMatrix(reviewed, {
     resources,
-    columns: chooseColumns(reviewed.policy, flags.role),
+    columns: chooseColumns(livingAt(reviewed.policy, now), flags.role),
     only: chosenResources(resources, flags.resource),
-    now: Date.now(),
+    now,
   })
 }
 

@@ -28,6 +28,8 @@ export interface Cell {
   readonly reason: Reason
   /** Allows that grant, and denies that take, by line. */
   readonly rules: readonly Rule[]
+  /** From this moment on the cell is another one; absent when nothing ends that counts. Milliseconds since the epoch. */
+  readonly until?: number
 }
 
 /** semantics.md, "The actions"; `blocked` callers are refused before any rule. */

@@ -1,12 +1,13 @@
 /** Who can do what, as data: every caller at every method, path and relation. Each form of output is made from this. */
-import { isBlocked } from '../../policy/parse-blocked.ts'
+import { livingAt } from '../../policy/ends.ts'
 import type { Policy, Rule } from '../../policy/policy.ts'
 import { type Revision, revisionOf } from '../../policy/policy-files.ts'
 import type { Method, Resources } from '../../resources/resource.ts'
 import { coversResource } from '../evaluate.ts'
 import type { ReviewedPolicy } from '../load-policy.ts'
 import type { Column } from '../space.ts'
-import { type Cell, decideCell } from './cell.ts'
+import type { Cell } from './cell.ts'
+import { decideInTime } from './cell-in-time.ts'
 import { type ObjectKind, planRows, type RowPlan } from './rows.ts'
 
 export interface Matrix {
@@ -53,18 +54,19 @@ export interface MatrixRequest {
   readonly columns: readonly Column[]
   /** Names of resources; undefined for all. */
   readonly only: ReadonlySet<string> | undefined
-  /** Milliseconds since the epoch: a block of blocked.txt may have an end. */
+  /** The time that it is about, in milliseconds since the epoch: rules and blocks may end. */
   readonly now: number
 }
 
 /** Throws ReviewError where rules tell too many relation sets apart. */
 export function buildMatrix(reviewed: ReviewedPolicy, { resources, columns, only, now }: MatrixRequest): Matrix {
   const { policy, blocked, files, blockedFile } = reviewed
-  const known = columns.map((column) => ({ ...column, blocked: isBlocked(blocked, userOf(column) ?? '', now) }))
-  const rows = planRows(policy, resources, only).map((plan) => {
+  const known = columns.map((column) => ({ ...column, block: blocked.get(userOf(column) ?? '') }))
+  const living = livingAt(policy, now)
+  const rows = planRows(living, resources, only).map((plan) => {
     // A row is about few of the rules; each cell would look through all of them.
-    const about = { ...policy, rules: rulesAbout(policy, plan) }
-    return { ...describeRow(plan), cells: known.map((column) => decideCell(about, plan, column)) }
+    const about = { ...living, rules: rulesAbout(living, plan) }
+    return { ...describeRow(plan), cells: known.map((column) => decideInTime(about, plan, column, now)) }
   })
   return {
     revision: revisionOf(files, blockedFile),

@@ -1,7 +1,7 @@
 /** What the page's script knows: the matrix with each different cell once, because most cells are alike. */
 import type { Cell } from './cell.ts'
 import type { Matrix, MatrixRow } from './matrix.ts'
-import { OBJECTS, placeOf, REASONS, relationText } from './words.ts'
+import { OBJECTS, placeOf, REASONS, relationText, untilOf } from './words.ts'
 
 interface PageCell {
   readonly outcome: Cell['outcome']
@@ -11,6 +11,8 @@ interface PageCell {
   readonly reason: string
   /** Lines of policy.csv. */
   readonly rules: readonly number[]
+  /** From when on it is another one. */
+  readonly until?: string | undefined
 }
 
 export function pageData(matrix: Matrix) {
@@ -30,8 +32,17 @@ export function pageData(matrix: Matrix) {
   }
 }
 
-function pageCell({ outcome, granted, fields, views, reason, rules }: Cell): PageCell {
-  return { outcome, granted, fields, views, reason: REASONS[reason], rules: rules.map(({ line }) => line) }
+function pageCell(cell: Cell): PageCell {
+  const { outcome, granted, fields, views, reason, rules } = cell
+  return {
+    outcome,
+    granted,
+    fields,
+    views,
+    reason: REASONS[reason],
+    rules: rules.map(({ line }) => line),
+    until: untilOf(cell),
+  }
 }
 
 function pageRow({ resource, path, methods, action, relation, view, fields, object }: MatrixRow) {

@@ -2,7 +2,7 @@
 import type { Cell } from './cell.ts'
 import { escapeHtml } from './escape.ts'
 import type { Matrix, MatrixColumn, MatrixRow } from './matrix.ts'
-import { markOf, placeOf, relationText } from './words.ts'
+import { markOf, placeOf, relationText, untilOf } from './words.ts'
 
 /** With more callers than this their names stand upright. */
 const MANY = 14
@@ -57,6 +57,10 @@ function rowHtml(row: MatrixRow, before: MatrixRow | undefined): string {
 function cellHtml(cell: Cell, row: MatrixRow): string {
   const lines = cell.rules.map(({ line }) => line).join(' ')
   const rules = lines === '' ? '' : ` data-lines="${lines}"`
-  if (cell.outcome === 'denied') return `<td class="no" aria-label="denied"${rules}>&ndash;</td>`
-  return `<td class="${cell.granted === 'all' ? 'all' : 'some'}"${rules}>${escapeHtml(markOf(cell, row))}</td>`
+  const until = untilOf(cell)
+  const turn = until === undefined ? '' : ` <small title="until ${until}">~</small>`
+  if (cell.outcome === 'denied') {
+    return `<td class="no" aria-label="denied${until === undefined ? '' : ` until ${until}`}"${rules}>&ndash;${turn}</td>`
+  }
+  return `<td class="${cell.granted === 'all' ? 'all' : 'some'}"${rules}>${escapeHtml(markOf(cell, row))}${turn}</td>`
 }

@@ -39,7 +39,7 @@ function fillPanel(td) {
     element('p', 'what', row.methods.join(', ') + ' ' + row.path),
     element('p', 'quiet', data.callers[column].description),
     ...section('Relation', row.about && element('p', '', row.about), element('p', 'quiet', row.object)),
-    ...section('Why', element('p', '', cell.reason), ...cell.rules.map(rule)),
+    ...section('Why', element('p', '', cell.reason), cell.until && element('p', 'until', 'Until ' + cell.until + '; then it is another.'), ...cell.rules.map(rule)),
     ...fieldLists(cell, row),
   )
 }

@@ -1,7 +1,7 @@
 /** A matrix as CSV (RFC 4180), one line a cell, for spreadsheets: what may be taken for a formula is made text. */
 import type { Cell } from './cell.ts'
 import type { Matrix, MatrixRow } from './matrix.ts'
-import { markOf, placeOf } from './words.ts'
+import { markOf, placeOf, untilOf } from './words.ts'
 
 const HEADER = [
   'caller',
@@ -16,6 +16,7 @@ const HEADER = [
   'fields',
   'rules',
   'reason',
+  'until',
 ]
 
 /** Spreadsheets run what begins so, in quotes too; the wide forms are read as the plain ones. */
@@ -41,6 +42,7 @@ function lineOf(caller: string, row: MatrixRow, cell: Cell): readonly string[] {
     cell.fields.join(' '),
     cell.rules.map(placeOf).join(' '),
     cell.reason,
+    untilOf(cell) ?? '',
   ]
 }
 

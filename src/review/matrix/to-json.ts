@@ -1,7 +1,7 @@
 /** A matrix as JSON, for other programs: docs/schemas/policy-matrix.schema.json is its shape. */
 import type { Cell } from './cell.ts'
 import type { Matrix, MatrixColumn, MatrixRow } from './matrix.ts'
-import { placeOf } from './words.ts'
+import { placeOf, untilOf } from './words.ts'
 
 /** A line holds one caller, cell or rule, so that two matrices can be compared as text. */
 export function toJson({ revision, columns, rows, rules }: Matrix): string {
@@ -32,7 +32,18 @@ function headOf({ resource, path, methods, action, object, relation, view, field
   return { resource, path, methods, action, object, relation, ...(view === undefined ? {} : { view }), fields }
 }
 
-function cellOf({ outcome, granted, fields, views, reason, rules }: Cell, column: MatrixColumn | undefined) {
+function cellOf(cell: Cell, column: MatrixColumn | undefined) {
+  const { outcome, granted, fields, views, reason, rules } = cell
+  const until = untilOf(cell)
   const places = rules.map((rule) => ({ place: placeOf(rule), effect: rule.effect }))
-  return { caller: column?.name, outcome, granted, fields, views, reason, rules: places }
+  return {
+    caller: column?.name,
+    outcome,
+    granted,
+    fields,
+    views,
+    reason,
+    rules: places,
+    ...(until === undefined ? {} : { until }),
+  }
 }

@@ -1,6 +1,7 @@
 /** A matrix as text for a terminal of a given width: a block of callers at a time, with a legend. */
+import { timeText } from '../../policy/time.ts'
 import type { Matrix, MatrixColumn, MatrixRow } from './matrix.ts'
-import { markOf, RELATIONS } from './words.ts'
+import { markOf, RELATIONS, turnsOf } from './words.ts'
 
 const GAP = '  '
 const LONGEST_NAME = 24
@@ -9,7 +10,11 @@ const LONGEST_MARK = 24
 interface Block {
   readonly columns: readonly ShownColumn[]
   readonly lead: number
+  readonly turns: Turns
 }
+
+/** The moments at which cells change, in order. */
+type Turns = readonly number[]
 
 interface ShownColumn {
   readonly index: number
@@ -21,8 +26,9 @@ interface ShownColumn {
 export function toTable(matrix: Matrix, width: number): string {
   const names = shortNames(matrix.columns)
   const lead = Math.max(...matrix.rows.map((row) => leadOf(row, 0).length), 0)
-  const columns = matrix.columns.map((_, index) => shownColumn(matrix, index, names[index] ?? ''))
-  const blocks = intoBlocks(columns, width - lead).map((some) => blockText(matrix, { columns: some, lead }))
+  const turns = turnsOf(matrix.rows)
+  const columns = matrix.columns.map((_, index) => shownColumn(matrix, turns, { index, heading: names[index] ?? '' }))
+  const blocks = intoBlocks(columns, width - lead).map((some) => blockText(matrix, { columns: some, lead, turns }))
   return `${[`Who can do what, by policy ${matrix.revision}`, ...blocks, legend(matrix, names)].join('\n\n')}\n`
 }
 
@@ -39,7 +45,7 @@ function headline(resource: string, { columns, lead }: Block): string {
 function pathsOf(rows: readonly MatrixRow[], block: Block): readonly string[] {
   return [...Map.groupBy(rows, ({ path }) => path)].flatMap(([path, about]) => [
     ` ${path}`,
-    ...about.map((row) => line(leadOf(row, block.lead), block.columns, ({ index }) => markAt(row, index))),
+    ...about.map((row) => line(leadOf(row, block.lead), block.columns, ({ index }) => markAt(row, index, block.turns))),
   ])
 }
 
@@ -51,14 +57,21 @@ function leadOf({ methods, relation }: MatrixRow, width: number): string {
   return `  ${methods.join(' ').padEnd('GET HEAD'.length)} ${relation}`.padEnd(width)
 }
 
-function shownColumn({ rows }: Matrix, index: number, heading: string): ShownColumn {
-  const marks = rows.map((row) => markAt(row, index).length)
+function shownColumn({ rows }: Matrix, turns: Turns, { index, heading }: Omit<ShownColumn, 'width'>): ShownColumn {
+  const marks = rows.map((row) => markAt(row, index, turns).length)
   return { index, heading, width: Math.max(heading.length, ...marks) }
 }
 
-function markAt(row: MatrixRow, index: number): string {
+function markAt(row: MatrixRow, index: number, turns: Turns): string {
   const cell = row.cells[index]
-  return cell ? shorten(markOf(cell, row), LONGEST_MARK) : ''
+  if (!cell) return ''
+  const turn = cell.until === undefined ? '' : ` ${turnMark(turns.indexOf(cell.until))}`
+  return shorten(markOf(cell, row), LONGEST_MARK) + turn
+}
+
+/** Behind the mark of a cell that becomes another one. */
+function turnMark(turn: number): string {
+  return `~${turn + 1}`
 }
 
 /** As many callers side by side as fit, at least one. */
@@ -86,6 +99,7 @@ function legend({ columns, rows }: Matrix, names: readonly string[]): string {
     ['3/8', 'that many of the fields; --format json names them'],
     ['-', 'denied (after a method: no object is concerned)'],
     ...relations.filter(([relation]) => relation !== '-'),
+    ...turnsOf(rows).map((turn, i) => [turnMark(i), `until ${timeText(turn)}, when a rule or a block ends`]),
     ['owner+draft', 'these relations hold, and no other that a rule names'],
     ...long,
   ]

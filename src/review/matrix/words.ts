@@ -1,4 +1,6 @@
 /** The words for what a matrix says, the same in every form of output. */
+import { endsOf } from '../../policy/ends.ts'
+import { timeText } from '../../policy/time.ts'
 import type { Cell, Reason } from './cell.ts'
 import type { MatrixRow } from './matrix.ts'
 import type { ObjectKind } from './rows.ts'
@@ -8,6 +10,16 @@ export function markOf({ outcome, granted, views, fields }: Cell, row: MatrixRow
   if (outcome === 'denied') return '-'
   if (granted === 'all') return 'all'
   return views.join('|') || `${fields.length}/${row.fields.length}`
+}
+
+/** From when on the cell is another one, as the policy files write times. */
+export function untilOf({ until }: Cell): string | undefined {
+  return until === undefined ? undefined : timeText(until)
+}
+
+/** The moments at which cells change, in order. */
+export function turnsOf(rows: readonly MatrixRow[]): readonly number[] {
+  return endsOf(rows.flatMap(({ cells }) => cells))
 }
 
 /** Where a rule stands. */
