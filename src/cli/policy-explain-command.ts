@@ -7,6 +7,7 @@ import { createRouteMatcher } from '../request/match-route.ts'
 import { readTarget } from '../request/request-target.ts'
 import { loadResources } from '../resources/load-resources.ts'
 import type { Resources } from '../resources/resource.ts'
+import { AT, timeOf } from '../review/at.ts'
 import { aboutOf } from '../review/explain/about.ts'
 import { askedOf } from '../review/explain/asked.ts'
 import type { Asker } from '../review/explain/asker.ts'
@@ -27,13 +28,13 @@ interface Flags {
   readonly object?: string
   readonly relation?: string
   readonly record?: string
+  readonly at?: string
   readonly format: keyof typeof FORMATS
 }
 
 interface Files {
   readonly reviewed: ReviewedPolicy
   readonly resources: Resources
-  readonly now: number
 }
 
 const FORMATS = {
@@ -63,6 +64,7 @@ export function policyExplainCommand(folders: ReviewFolders, databaseFile: () =>
     .option('--object <id>', 'the stored object that it is about; read from the database, which is not changed')
     .option('--relation <names>', 'exactly these relations hold: owner+draft, or none')
     .option('--record <file>', "explain a decision record of the server's log; - reads from standard input")
+    .option(AT[0], `${AT[1]}, but for a record the time when it was made`)
     .addOption(new Option('--format <format>', 'how to print it').choices(Object.keys(FORMATS)).default('text'))
     .addHelpText('after', EXAMPLES)
     .action(async (method: string | undefined, path: string | undefined, flags: Flags) => {
@@ -70,7 +72,10 @@ export function policyExplainCommand(folders: ReviewFolders, databaseFile: () =>
       const explanation =
         flags.record === undefined
           ? explainRequest(requested(method, path), flags, files, () => openSqliteReader(databaseFile()))
-          : explainRecord(await recordIn(flags.record, [method, ...conflicting(flags)]), files)
+          : explainRecord(await recordIn(flags.record, [method, ...conflicting(flags)]), {
+              ...files,
+              now: flags.at === undefined ? undefined : timeOf(flags.at, 0),
+            })
       process.stdout.write(FORMATS[flags.format](explanation))
     })
 }
@@ -81,7 +86,7 @@ function repeated(value: string, before: readonly string[]): readonly string[] {
 
 async function readFiles({ policies, schemas }: ReturnType<ReviewFolders>): Promise<Files> {
   const resources = await loadResources(schemas)
-  return { resources, reviewed: await loadPolicy(policies, resources), now: Date.now() }
+  return { resources, reviewed: await loadPolicy(policies, resources) }
 }
 
 interface Requested {
@@ -97,7 +102,7 @@ function requested(method: string | undefined, path: string | undefined): Reques
 function explainRequest(
   { method, path: written }: Requested,
   flags: Flags,
-  { reviewed, resources, now }: Files,
+  { reviewed, resources }: Files,
   openReader: () => ObjectReader,
 ): Explanation {
   if (written.includes('?')) throw new ReviewError('a query decides nothing: leave ? and what follows it away')
@@ -108,7 +113,7 @@ function explainRequest(
   const path = 'path' in target ? target.path : written
   const matched = askedOf({ method, path, match }, resources)
   const about = aboutOf(flags, { matched, asker, reviewed, resources, openReader })
-  return explain({ reviewed, resources, asker, path, asked: matched.asked, about, now })
+  return explain({ reviewed, resources, asker, path, asked: matched.asked, about, now: timeOf(flags.at, Date.now()) })
 }
 
 function askerOf({ role, subject }: Flags): Asker {

@@ -37,10 +37,15 @@ function verdictOf(record: DecisionRecord, now: Explanation): Verdict {
   if (now.stage === 'request' && now.request.route === null && record.route === undefined) return untold(record)
   if (!DECIDED.has(record.problem) || record.authentication === 'rejected') return untold(record)
   if (now.answer === null)
-    return { sameOutcome: null, verdict: 'whether it would be the same now depends on the object' }
+    return { sameOutcome: null, verdict: 'whether it would be the same by these files depends on the object' }
   if (record.problem === 'field-forbidden' && now.outcome === 'allow') return writableNow(record, now)
   if (now.answer.status !== record.status) return different(record, now.answer.status)
-  return mayHaveWritten(record, now) ?? { sameOutcome: true, verdict: `it would be the same now: ${record.status}` }
+  return (
+    mayHaveWritten(record, now) ?? {
+      sameOutcome: true,
+      verdict: `it would be the same by these files: ${record.status}`,
+    }
+  )
 }
 
 function untold({ problem, status }: DecisionRecord): Verdict {
@@ -49,15 +54,16 @@ function untold({ problem, status }: DecisionRecord): Verdict {
 }
 
 function different({ status }: DecisionRecord, now: number): Verdict {
-  return { sameOutcome: false, verdict: `it would be another one now: ${now} instead of ${status}` }
+  return { sameOutcome: false, verdict: `it would be another one by these files: ${now} instead of ${status}` }
 }
 
 /** All that was refused may be written on the object as it was; the record doesn't tell how it would have become. */
 function writableNow(record: DecisionRecord, now: Explanation): Verdict {
-  if (record.revision === now.revision) return { sameOutcome: true, verdict: 'it would be the same now' }
+  if (record.revision === now.revision) return { sameOutcome: true, verdict: 'it would be the same by these files' }
   return {
     sameOutcome: null,
-    verdict: 'the fields may be written now, unless the object would then relate to the caller in another way',
+    verdict:
+      'the fields may be written by these files, unless the object would then relate to the caller in another way',
   }
 }
 
@@ -65,6 +71,6 @@ function writableNow(record: DecisionRecord, now: Explanation): Verdict {
 function mayHaveWritten(record: DecisionRecord, now: Explanation): Verdict | undefined {
   const refused = now.cases.flatMap(({ fields }) => fields?.notWritable ?? [])
   if (record.problem !== undefined || record.revision === now.revision || refused.length === 0) return undefined
-  const verdict = `it is allowed now too, but not for the fields ${refused.join(', ')}, and the record does not tell which were written`
+  const verdict = `it is allowed by these files too, but not for the fields ${refused.join(', ')}, and the record does not tell which were written`
   return { sameOutcome: null, verdict }
 }

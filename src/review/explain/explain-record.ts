@@ -1,7 +1,8 @@
-/** A decision record under the files as they are now: what they say about the same request, and whether that is the same. */
+/** A decision record under the files as they are now, at the time of the record: what they say, and whether that is the same. */
+import { parseTime } from '../../policy/time.ts'
 import { CATALOGUE, type ProblemCode } from '../../problems/catalogue.ts'
 import type { Resources } from '../../resources/resource.ts'
-import type { ReviewedPolicy } from '../load-policy.ts'
+import { ReviewError, type ReviewedPolicy } from '../load-policy.ts'
 import type { Asker } from './asker.ts'
 import { compareRecord } from './compare-record.ts'
 import { explain } from './explain.ts'
@@ -17,11 +18,14 @@ const DECIDED: readonly (string | undefined)[] = [undefined, 'forbidden', 'crede
 interface Files {
   readonly reviewed: ReviewedPolicy
   readonly resources: Resources
-  /** Milliseconds since the epoch. */
-  readonly now: number
+  /** The time to decide it at, in milliseconds since the epoch; undefined for the time of the record. */
+  readonly now: number | undefined
 }
 
-export function explainRecord(record: DecisionRecord, { reviewed, resources, now }: Files): Explanation {
+export function explainRecord(
+  record: DecisionRecord,
+  { reviewed, resources, now = timeOf(record) }: Files,
+): Explanation {
   const asked = askedOf(record, resources)
   const about = asked.kind === 'route' ? aboutOf(record, asked) : ({ kind: 'any', id: record.objectId } as const)
   const path = record.route ?? '(not in the record)'
@@ -31,6 +35,12 @@ export function explainRecord(record: DecisionRecord, { reviewed, resources, now
   )
   const notes = [...explanation.notes, ...goneRelations(record, reviewed, asked)]
   return { ...explanation, notes, record: compareRecord(record, explanation) }
+}
+
+function timeOf({ time = '' }: DecisionRecord): number {
+  const recorded = parseTime(time)
+  if (recorded !== undefined) return recorded
+  throw new ReviewError('the decision record has no usable `time`; say for which time to explain it with --at')
 }
 
 /** The action may be allowed, and fields of the body not: the record names them. */

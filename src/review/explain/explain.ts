@@ -2,14 +2,17 @@
  * Why a request is allowed or refused, without a server: the checks of `authorize` in their order, each with its reason.
  * test/review/explain holds it to the oracle and to what a running server answers and records.
  */
+import { livingAt } from '../../policy/ends.ts'
 import { isBlocked } from '../../policy/parse-blocked.ts'
 import { revisionOf } from '../../policy/policy-files.ts'
+import { timeText } from '../../policy/time.ts'
 import { explainRoles } from './asker.ts'
 import { blockPlace } from './block-place.ts'
 import type { Explanation } from './explanation.ts'
 import { type Finding, refused } from './finding.ts'
 import { concernsObjects, type Ground, groundOf, isReachable, needsCaller } from './ground.ts'
 import { notPermitted, problem } from './judge.ts'
+import { tellLater } from './later.ts'
 import { nearestMisses } from './nearest.ts'
 import { decideObjects } from './objects.ts'
 import type { About, Question } from './question.ts'
@@ -21,8 +24,10 @@ import { quoteRules, ruleLines } from './rule-lines.ts'
 export function explain(question: Question): Explanation {
   const { reviewed, asker, asked, path, about } = question
   const { route, method } = asked.kind === 'route' ? asked : { route: undefined, method: asked.method }
-  const finding = find(question)
+  const now = find(question)
+  const finding = { ...now, notes: [...now.notes, ...tellLater(question, now, find)] }
   return {
+    at: timeText(question.now),
     revision: revisionOf(reviewed.files, reviewed.blockedFile),
     request: {
       method,
@@ -45,10 +50,10 @@ export function explain(question: Question): Explanation {
 }
 
 function find(question: Question): Finding {
-  const { asked, reviewed, resources, asker, about } = question
+  const { asked, reviewed, resources, asker, about, now } = question
   if (asked.kind === 'refused') return refused('request', asked.reason, asked.answer)
   const object = about.kind === 'object' ? about.object : undefined
-  const ground = groundOf(reviewed.policy, resources, { ...asked, asker, object })
+  const ground = groundOf(livingAt(reviewed.policy, now), resources, { ...asked, asker, object })
   const found = findBlock(question, ground) ?? decide(ground, about)
   return { ...found, notes: [...found.notes, ...undeclared(question)] }
 }
@@ -57,7 +62,8 @@ function findBlock({ reviewed, asker, about, now }: Question, ground: Ground): F
   if (asker.kind === 'anonymous' || asker.subject === undefined) return undefined
   if (!isBlocked(reviewed.blocked, asker.subject, now)) return undefined
   const place = blockPlace(reviewed, asker.subject)
-  const reason = `the caller is blocked (${place}), before any rule is looked at`
+  const until = reviewed.blocked.get(asker.subject)?.until
+  const reason = `the caller is blocked (${place}${until === undefined ? '' : `, until ${timeText(until)}`}), before any rule is looked at`
   const otherwise = decide(ground, about)
   const note = otherwise.answer
     ? `without ${place} it would be ${otherwise.answer.status}, because ${otherwise.reason}`

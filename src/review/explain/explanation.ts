@@ -31,6 +31,8 @@ export interface RuleLine extends QuotedRule {
   readonly effect: 'allow' | 'deny'
   /** How the rule's subject comes to be one of the caller's, where that isn't plain: `support inherits member (policy.csv:30)`. */
   readonly through: string | null
+  /** The moment from which on it is gone (RFC 3339, UTC); null when it doesn't end. */
+  readonly until: string | null
 }
 
 export interface RelationFact {
@@ -92,6 +94,8 @@ export interface ExplainedRole {
 }
 
 export interface Explanation {
+  /** The time that it is about: rules and blocks may end (RFC 3339, UTC). */
+  readonly at: string
   /** Of the files that were read. */
   readonly revision: string
   readonly request: {

@@ -36,6 +36,6 @@ export interface Question {
   readonly path: string
   readonly asked: Asked
   readonly about: About
-  /** Milliseconds since the epoch: a block may have an end. */
+  /** The time that it is about, in milliseconds since the epoch: rules and blocks may end. */
   readonly now: number
 }

@@ -2,6 +2,8 @@
 import { ReviewError } from '../load-policy.ts'
 
 export interface DecisionRecord {
+  /** RFC 3339. */
+  readonly time: string | undefined
   readonly requestId: string | undefined
   readonly revision: string
   readonly method: string
@@ -48,6 +50,7 @@ function recordOf(fields: Fields): DecisionRecord {
     status,
     revision: text(fields, 'revision') ?? missing('revision'),
     method: text(fields, 'method') ?? missing('method'),
+    time: text(fields, 'time'),
     requestId: text(fields, 'requestId'),
     route: text(fields, 'route'),
     objectId: text(fields, 'objectId'),

@@ -1,5 +1,6 @@
 /** Rules as they stand in their file, with how each one comes to be about the caller. */
 import type { Rule } from '../../policy/policy.ts'
+import { timeText } from '../../policy/time.ts'
 import type { ReviewedPolicy } from '../load-policy.ts'
 import { type Asker, explainInheritance } from './asker.ts'
 import type { QuotedRule, RuleLine } from './explanation.ts'
@@ -11,7 +12,12 @@ export function ruleLines(reviewed: ReviewedPolicy, asker: Asker, rules: readonl
     ...quoted,
     effect: rules[i]?.effect ?? 'deny',
     through: explainInheritance(reviewed.policy, asker, rules[i]?.subject ?? '') ?? null,
+    until: untilOf(rules[i]),
   }))
+}
+
+function untilOf(rule: Rule | undefined): string | null {
+  return rule?.until === undefined ? null : timeText(rule.until)
 }
 
 export function quoteRules({ files }: ReviewedPolicy, rules: readonly Rule[]): readonly QuotedRule[] {

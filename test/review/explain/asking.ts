@@ -49,7 +49,13 @@ function asker({ id, roles }: OracleCaller): Asker {
   return id === undefined ? { kind: 'anonymous' } : { kind: 'caller', subject: id, roles }
 }
 
-export function ask(files: PolicyFiles, { method, route }: Spot, caller: OracleCaller, about: About): Explanation {
+export function ask(
+  files: PolicyFiles,
+  { method, route }: Spot,
+  caller: OracleCaller,
+  about: About,
+  now = 0,
+): Explanation {
   const endpoint = route.endpoints.get(method)
   if (!endpoint) throw new Error(`no ${method} on ${route.path}`)
   const blockedFile = { name: 'blocked.txt', text: '' }
@@ -60,6 +66,6 @@ export function ask(files: PolicyFiles, { method, route }: Spot, caller: OracleC
     path: route.path,
     asked: { kind: 'route', method, route, endpoint },
     about,
-    now: 0,
+    now,
   })
 }

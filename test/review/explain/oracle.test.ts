@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import type { Case, Explanation } from '../../../src/review/explain/explanation.ts'
 import type { About } from '../../../src/review/explain/question.ts'
 import { randomCaller, randomObject } from '../../policy/arbitrary.ts'
-import { randomPolicy, type WrittenPolicy } from '../../policy/arbitrary-policy.ts'
+import { endingPolicy, randomPolicy, randomTime, type WrittenPolicy } from '../../policy/arbitrary-policy.ts'
 import { DOCS } from '../../policy/fixture.ts'
 import { granted, relationsOf, roleLevel, subsets } from '../../policy/oracle.ts'
 import { worldOf } from '../../policy/product.ts'
@@ -42,6 +42,19 @@ describe('explain', () => {
           holding: relations,
         })
         expect(said(found)).to.deep.equal(expected(world, spot, relations))
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('says of every time what the oracle says, where rules end', () => {
+    fc.assert(
+      fc.property(question, endingPolicy, randomTime, ({ caller, pick, pickSet }, policy, now) => {
+        const spot = spotOf(policy, pick)
+        const holding = pickFrom(subsets(relationNames(policy)), pickSet)
+        const about = { kind: 'relations', from: '--relation', id: undefined, holding } as const
+        const world = { ...worldOf(policy.data, DOCS, caller), now }
+        expect(said(ask(policy.files, spot, caller, about, now))).to.deep.equal(expected(world, spot, holding))
       }),
       { numRuns: 300 },
     )

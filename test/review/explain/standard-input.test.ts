@@ -10,6 +10,7 @@ await policyExplainCommand(() => (${JSON.stringify(SHIPPED)}), () => '').parseAs
 `
 const RECORD = {
   record: 'decision',
+  time: '2026-06-01T00:00:00.000Z',
   revision: '0123456789abcdef',
   method: 'GET',
   route: '/api/v1/notes',
