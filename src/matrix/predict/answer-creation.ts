@@ -1,0 +1,23 @@
+/** POST: allowed on the object as it would be stored, with every field that the body names. */
+import { proposeNew } from '../../routes/propose.ts'
+import { proposalOf } from './proposal.ts'
+import { type Answer, granted, isTaken, ownerField, refused, relate, type Situation, show } from './situation.ts'
+
+export function answerCreation(situation: Situation): Answer {
+  const { spot, asker, body, now } = situation
+  if (!body) return { status: 415 }
+  const owner = ownerField(situation)
+  const at = new Date(now).toISOString()
+  const proposal = proposalOf(() => proposeNew(spot.resource, body, { owner, callerId: asker?.id, now: at }))
+  if (!proposal) return { status: 400 }
+  const { after, named } = proposal
+  const fields = granted(situation, spot.action.name, relate(situation, after))
+  if (fields.size === 0 || [...named].some((field) => !fields.has(field))) return refused(situation)
+  if (isTaken(situation, spot.resource, after)) return { status: 409 }
+  return {
+    status: 201,
+    shown: show(situation, 'read', after),
+    of: after,
+    written: { id: String(after.id), object: after },
+  }
+}

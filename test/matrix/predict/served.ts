@@ -1,0 +1,110 @@
+/** The product's answer to a situation, in process: `authorize` and the handlers, on a store in memory. */
+
+import type { Caller } from '../../../src/identity/caller.ts'
+import type { Asker } from '../../../src/matrix/predict/grants.ts'
+import type { Answer, Objects } from '../../../src/matrix/predict/situation.ts'
+import { Denied } from '../../../src/policy/ground.ts'
+import type { ActivePolicy } from '../../../src/policy/live-policy.ts'
+import type { Snapshot } from '../../../src/policy/snapshot.ts'
+import { Problem } from '../../../src/problems/problem.ts'
+import { authorize, refusal } from '../../../src/request/authorize.ts'
+import type { Json, Representation, Resource, Resources } from '../../../src/resources/resource.ts'
+import type { Spot } from '../../../src/review/space.ts'
+import { handle, type Input } from '../../../src/routes/handle.ts'
+import type { Outcome } from '../../../src/routes/outcome.ts'
+import type { Asking } from '../../../src/routes/services.ts'
+import { meets } from '../../../src/store/condition.ts'
+import { represent, type Store, type StoredObject } from '../../../src/store/contract.ts'
+import { storedOf } from '../../policy/product.ts'
+
+export interface Served {
+  readonly snapshot: Snapshot
+  readonly resources: Resources
+  readonly spot: Spot
+  readonly asker: Asker
+  readonly id: string
+  readonly body: Readonly<Record<string, Json>>
+  readonly objects: Objects
+}
+
+const WHOLE = { parameters: new Map(), limit: 200, filter: [], order: [], fields: undefined, counted: false }
+const KEY = new Uint8Array(32)
+
+/** The status, and the fields and rows that are shown. */
+export async function serve(served: Served): Promise<Pick<Answer, 'status'> & { readonly seen: unknown }> {
+  const caller: Caller | undefined = served.asker && { claims: {}, ...served.asker }
+  try {
+    const outcome = await outcomeOf(served, caller)
+    return { status: outcome.status, seen: outcome.body }
+  } catch (error) {
+    const problem = error instanceof Denied ? refusal(error, caller) : error
+    if (!(problem instanceof Problem)) throw error
+    return { status: problem.status, seen: undefined }
+  }
+}
+
+async function outcomeOf(served: Served, caller: Caller | undefined): Promise<Outcome> {
+  const { snapshot, resources, spot, id, objects } = served
+  const store = storeOf(objects)
+  const policy = { revision: '', snapshot, blocked: new Map() } as unknown as ActivePolicy
+  const target = { path: spot.route.path.replace('{id}', id), query: '' }
+  const match = { kind: 'route', route: spot.route, endpoint: spot.endpoint, id, target } as const
+  const decision = await authorize({ resources, store, now: () => 0 }, policy, { match, caller })
+  const services = { store, now: () => new Date(0), cursorKey: KEY, tagKey: KEY, checks: async () => ({}), describe }
+  return handle(services, askingOf(served, caller), decision, inputOf(served))
+}
+
+/** No route of these tests shows the OpenAPI document. */
+function describe(): never {
+  throw new Error('nothing asks for it')
+}
+
+function askingOf({ snapshot, spot }: Served, caller: Caller | undefined): Asking {
+  const { resource, route, endpoint, method } = spot
+  const relation = snapshot.ownershipOf(resource.name)?.relations.get('owner')
+  const field = relation?.kind === 'caller' && relation.attribute === 'id' && resource.fields.get(relation.field)
+  return {
+    method,
+    route,
+    endpoint,
+    resource,
+    caller,
+    owner: field && !field.readOnly ? { name: field.name, list: field.list } : undefined,
+    snapshot,
+    path: route.path,
+    query: '',
+    preconditions: {},
+    writes: {
+      create: async ({ id, document }, outcomeOf) => outcomeOf(written(id, document)),
+      update: async ({ id, document }, outcomeOf) => outcomeOf(written(id, document)),
+      delete: async (_, outcomeOf) => outcomeOf(),
+    },
+  }
+}
+
+function written(id: string, document: Representation): StoredObject {
+  const at = new Date(0).toISOString()
+  return { id, version: 1, createdAt: at, updatedAt: at, document }
+}
+
+function inputOf({ spot, body }: Served): Input {
+  switch (spot.endpoint.operation) {
+    case 'list':
+      return { kind: 'list', query: WHOLE, preconditions: {} }
+    case 'create':
+    case 'replace':
+    case 'update':
+      return { kind: 'body', body, preconditions: {} }
+    default:
+      return { kind: 'nothing', preconditions: {} }
+  }
+}
+
+function storeOf(objects: Objects): Pick<Store, 'get' | 'list' | 'count'> {
+  const of = (resource: Resource['name']) => [...(objects.get(resource)?.values() ?? [])].map(storedOf)
+  return {
+    get: async (resource, id) => of(resource).find((object) => object.id === id),
+    list: async (resource, { where }) => of(resource).filter((object) => meets(where, represent(object))),
+    count: async () => 0,
+  }
+}

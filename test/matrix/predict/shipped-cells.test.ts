@@ -1,0 +1,137 @@
+/** Under the shipped policy the predictor says what the server answers over HTTP, in every cell. */
+import { randomUUID } from 'node:crypto'
+import { expect } from 'chai'
+import type { Column } from '../../../src/matrix/expectation.ts'
+import { probesOf } from '../../../src/matrix/mutate/probes.ts'
+import type { Cell, Scene } from '../../../src/matrix/predict/arrangement.ts'
+import { predictCell } from '../../../src/matrix/predict/predict-cell.ts'
+import type { Answer } from '../../../src/matrix/predict/situation.ts'
+import { rowsOf, usualColumns } from '../../../src/matrix/predict/universe.ts'
+import type { Json, Representation } from '../../../src/resources/resource.ts'
+import { startTestServer, type TestServer } from '../../server.ts'
+import { shipped } from './shipped.ts'
+
+describe('the predictor, of the shipped policy', () => {
+  let server: TestServer
+  let known: Awaited<ReturnType<typeof shipped>>
+
+  before(async () => {
+    server = await startTestServer()
+    known = await shipped()
+  })
+  after(() => server.stop())
+
+  it('says what the server answers in every cell', async () => {
+    const { policy, resources } = known
+    const columns: readonly Column[] = [
+      ...usualColumns(policy),
+      { kind: 'roles', roles: [] },
+      { kind: 'roles', roles: ['auditor', 'member'] },
+    ]
+    const cells = rowsOf(policy, resources).flatMap(({ spot, methods, object }) =>
+      methods.flatMap((method) => columns.map((column): Cell => ({ method, path: spot.route.path, object, column }))),
+    )
+    expect(cells.length).to.be.greaterThan(700)
+    await agree(cells)
+  }).timeout(60_000)
+
+  it('says what the server answers to bodies that change one field', async () => {
+    const { policy } = known
+    const cells = [...probesOf(policy, known, (name) => name === 'orders' || name === 'users')]
+    const some = cells.filter(({ content, path }, i) => content && !path.startsWith('/users') && i % 15 === 0)
+    expect(some.length).to.be.greaterThan(100)
+    await agree(some)
+  }).timeout(60_000)
+
+  it('would be caught saying something else', async () => {
+    const [cell] = [...probesOf(known.policy, known, (name) => name === 'notes')]
+    if (!cell) throw new Error('there is one')
+    const expected = { status: 418, seen: undefined }
+    expect(await askedOf(cell)).to.not.deep.equal(expected)
+  })
+
+  async function agree(cells: readonly Cell[]): Promise<void> {
+    const differing: string[] = []
+    for (const cell of cells) {
+      const prediction = predictCell(known.ground, known.grants, cell)
+      if (prediction.kind === 'impossible') continue
+      const expected = { status: prediction.answer.status, seen: seenOf(prediction.answer, cell) }
+      const answer = await askedOf(cell)
+      if (JSON.stringify(answer) === JSON.stringify(expected)) continue
+      differing.push(
+        `${JSON.stringify(cell)}: predicted ${JSON.stringify(expected)}, answered ${JSON.stringify(answer)}`,
+      )
+    }
+    expect(differing.join('\n')).to.equal('')
+  }
+
+  async function askedOf(cell: Cell): Promise<{ status: number; seen: unknown }> {
+    const arranged = known.ground.arrange(known.policy, cell)
+    if (arranged.kind === 'impossible') throw new Error(arranged.why)
+    const scene = ownScene(arranged.scene)
+    const here = await insert(scene)
+    const token = scene.asker && (await server.token(scene.asker.id, ...scene.asker.roles))
+    const list = cell.method === 'GET' && cell.object.kind === 'none' && !isHealth(cell)
+    const path = cell.path.replace('{id}', encodeURIComponent(scene.id ?? '')) + (list ? '?limit=200' : '')
+    const { status, body } = await server.ask(cell.method, path, { token, body: scene.body })
+    return {
+      status,
+      seen: cell.method === 'HEAD' || status > 299 || isHealth(cell) ? undefined : fieldsOf(body, new Set(here)),
+    }
+  }
+
+  async function insert({ objects }: Scene): Promise<readonly string[]> {
+    for (const [resource, some] of objects) {
+      const rows = [...some.values()].map(({ id, createdAt, updatedAt, ...document }) => ({ id: String(id), document }))
+      if (rows.length > 0) await server.app.seeding.insert(resource, rows)
+    }
+    return [...objects.values()].flatMap((some) => [...some.keys()])
+  }
+})
+
+/** Fixed ids and unique values become this cell's own. */
+function ownScene(scene: Scene): Scene {
+  const mark = randomUUID().slice(0, 18)
+  const own = <T extends Json>(value: T): T =>
+    JSON.parse(
+      JSON.stringify(value)
+        .replaceAll('01980000-0000-7000', mark)
+        .replaceAll('"caller"', `"caller-${mark}"`)
+        .replaceAll('@example.com', `@${mark}.example.com`),
+    )
+  const objects = new Map(
+    [...scene.objects].map(([name, some]) => {
+      const renamed = [...some.values()].map((object, i) => alone(own(object as Json) as Representation, i))
+      return [name, new Map(renamed.map((object) => [String(object.id), object]))] as const
+    }),
+  )
+  const asker = scene.asker && { ...scene.asker, id: scene.asker.id.replace(/^caller$/, `caller-${mark}`) }
+  return { asker, id: scene.id && own(scene.id), body: scene.body && own(scene.body as Json as never), objects }
+}
+
+/** What the program says of itself isn't the policy's matter; only whether it does. */
+function isHealth({ path }: Pick<Cell, 'path'>): boolean {
+  return ['/livez', '/readyz', '/openapi.json'].includes(path)
+}
+
+/** Several objects of a list can't share an email. */
+function alone(object: Representation, i: number): Representation {
+  return i > 0 && object.email ? { ...object, email: `${i}-${object.email}` } : object
+}
+
+function seenOf({ items, shown }: Answer, { method, path }: Cell): unknown {
+  if (method === 'HEAD' || isHealth({ path })) return undefined
+  if (items) return items.map((item) => Object.keys(item.shown).sort().join()).sort()
+  const fields = Object.keys(shown ?? {}).sort()
+  return fields.length === 0 ? undefined : fields
+}
+
+function fieldsOf(body: { items?: Representation[]; next?: string } | undefined, ids: ReadonlySet<string>): unknown {
+  if (body && 'next' in body && body.items)
+    return body.items
+      .filter(({ id }) => ids.has(String(id)))
+      .map((one) => Object.keys(one).sort().join())
+      .sort()
+  const fields = Object.keys(body ?? {}).sort()
+  return fields.length === 0 ? undefined : fields
+}
