@@ -44,10 +44,14 @@ export function compare(record: DecisionRecord, again: Decided): Difference | un
     }
     case 'refused': {
       const becomes = `${again.status} ${again.problem}`
-      if (!refusedThen) return { change: 'refused-now', was, becomes, lines: again.lines }
+      if (!refusedThen) return { change: 'refused-now', was, becomes, lines: again.lines, ...atFault(again) }
       return compareRefusals(record, again, { was, becomes })
     }
   }
+}
+
+function atFault({ fieldsRefused }: Refusal): Pick<Difference, 'fields'> {
+  return fieldsRefused.length === 0 ? {} : { fields: { was: [], becomes: fieldsRefused } }
 }
 
 function compareRefusals(record: DecisionRecord, again: Refusal, told: Told): Difference | undefined {

@@ -6,7 +6,7 @@ import { type DecisionRecord, MASKED } from '../decision-log/decision-record.ts'
 import type { Decision } from '../policy/decision.ts'
 import { Denied } from '../policy/ground.ts'
 import type { ActivePolicy } from '../policy/live-policy.ts'
-import type { ProblemCode } from '../problems/catalogue.ts'
+import { CATALOGUE, type ProblemCode } from '../problems/catalogue.ts'
 import { Problem } from '../problems/problem.ts'
 import { authorize, type Gate } from '../request/authorize.ts'
 import type { RouteMatch } from '../request/match-route.ts'
@@ -60,19 +60,44 @@ export async function decideAgain(bench: Bench, record: DecisionRecord): Promise
   if (stage === 'before' || stage === 'fault' || record.route === undefined) return { kind: 'unconcerned' }
   const asked = askedOf(bench.resources, record)
   if (typeof asked === 'string') return undecidable(asked)
-  const time = Date.parse(record.time)
-  const policy = bench.policyAt(time)
+  const policy = bench.policyAt(Date.parse(record.time))
   const unknown = await unknownFact(policy.snapshot, asked, record)
-  if (unknown !== undefined) return undecidable(unknown)
-  const gate: Gate = { resources: bench.resources, store: recordedStore(record, targetOf(asked)), now: () => time }
+  return unknown === undefined ? authorizeAgain(bench, policy, { record, asked, stage }) : undecidable(unknown)
+}
+
+interface Recorded {
+  readonly record: DecisionRecord
+  readonly asked: Asked
+  readonly stage: 'policy' | 'after'
+}
+
+async function authorizeAgain(
+  { resources }: Bench,
+  policy: ActivePolicy,
+  { record, asked, stage }: Recorded,
+): Promise<Again> {
+  const gate: Gate = { resources, store: recordedStore(record, targetOf(asked)), now: () => Date.parse(record.time) }
   try {
     const decision = await authorize(gate, policy, asked)
+    const unqueryable = unqueryableFields(decision, record)
+    if (unqueryable.length > 0) return refusedQuery(unqueryable, decision)
     return permitAgain(decision, record) === 'whole' ? { kind: 'allowed', decision } : beyond(record, decision, stage)
   } catch (error) {
     if (error instanceof Problem || error instanceof Denied) return refused(problemOf(error, asked.caller))
     if (!(error instanceof FactsMissing)) throw error
     return stage === 'policy' ? { kind: 'further', why: error.message } : undecidable(error.message)
   }
+}
+
+/** Fields by which a list was filtered or sorted, and may not be. */
+function unqueryableFields(decision: Decision, { facts }: DecisionRecord): readonly string[] {
+  if (decision.kind !== 'list') return []
+  return (facts?.queried ?? []).filter((field) => !decision.queryable.has(field))
+}
+
+function refusedQuery(fieldsRefused: readonly string[], { evidence }: Decision): Refusal {
+  const problem = 'invalid-query'
+  return { kind: 'refused', problem, status: CATALOGUE[problem].status, fieldsRefused, lines: evidence.lines }
 }
 
 /** The policy lets the request come as far as its body, of which the record doesn't tell enough. */

@@ -18,6 +18,7 @@ interface Ended {
 describe('sallyport policy replay', () => {
   let folder: string
   let log: string
+  let filtered: string
   let candidate: string
   let ids: Record<'readBySupport' | 'listBySupport' | 'deleteByAlice', string>
 
@@ -41,7 +42,13 @@ describe('sallyport policy replay', () => {
       deleteByAlice: await request('DELETE', '/api/users/bob', alice),
     }
     await request('GET', '/nowhere', sam)
+    const sofar = await readFile(log, 'utf8')
+    await request('GET', '/api/orders?status=draft', sam)
     await server.stop()
+    // The one about a filter is in a log of its own.
+    filtered = join(folder, 'filtered.log')
+    await writeFile(filtered, (await readFile(log, 'utf8')).slice(sofar.length))
+    await writeFile(log, sofar)
   })
   after(() => rm(folder, { recursive: true }))
 
@@ -81,6 +88,14 @@ describe('sallyport policy replay', () => {
       ['perhaps-allowed-now', [ids.deleteByAlice]],
       ['other-objects', [ids.listBySupport]],
     ])
+  })
+
+  it('tells a list that could not be filtered so any more', async () => {
+    await deny('p, support, orders, list, draft, progress, deny')
+    const { stdout } = await run(filtered, '--candidate', candidate)
+    expect(stdout)
+      .to.contain('support: GET /api/orders: 200 -> 400 invalid-query')
+      .and.to.contain('fields: none -> status')
   })
 
   it('prints JSON that fits its schema', async () => {

@@ -87,7 +87,8 @@ async function pathsOf(
   { path, resource }: Route,
   admin: string | undefined,
 ): Promise<readonly string[]> {
-  if (!path.includes('{id}')) return [path, `${path}?limit=2`, `${path}?unknown=1`]
+  if (!path.includes('{id}'))
+    return [path, `${path}?limit=2&sort=-id`, `${path}?unknown=1`, `${path}?status=draft&fields=id`, `${path}?email=x`]
   const collection = server.app.resources.byName.get(resource)?.routes.find(({ kind }) => kind === 'collection')
   const { body } = await server.ask('GET', `${collection?.path}?limit=4`, { token: admin })
   const ids: string[] = (body?.items ?? []).map(({ id }: { id: string }) => id)
