@@ -5,6 +5,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import Koa from 'koa'
 import type { Logger } from 'pino'
+import { createPolicyTeller, type PolicyTeller, policyDetail } from './activation/policy-teller.ts'
 import { type Config, ConfigError } from './config.ts'
 import { type DecisionLog, openDecisionLog } from './decision-log/decision-log.ts'
 import { LogFile, type LogFileOptions } from './decision-log/log-file.ts'
@@ -25,6 +26,7 @@ import { createRouteMatcher } from './request/match-route.ts'
 import { createMetrics, type Metrics } from './request/metrics.ts'
 import { createPipeline } from './request/pipeline.ts'
 import { loadResources } from './resources/load-resources.ts'
+import { readSchemas } from './resources/read-schemas.ts'
 import type { Resources } from './resources/resource.ts'
 import type { Check } from './routes/services.ts'
 import { type Shadow, startShadow } from './shadow/shadow.ts'
@@ -65,8 +67,11 @@ export async function startApp({ config, verifier, log, now = () => new Date(), 
   try {
     const metrics = createMetrics()
     const resources = await loadResources(config.schemas)
-    const policy = await LivePolicy.open(config.policies, resources, (event) => tellPolicy(event, log, metrics))
+    const teller = createPolicyTeller(log, { schemas: (await readSchemas(config.schemas)).sources })
+    closing.push(() => teller.close())
+    const policy = await LivePolicy.open(config.policies, resources, (event) => observePolicy(event, teller, metrics))
     metrics.policyActivated(policy.active.revision)
+    metrics.watchPolicy(() => policy.faults.length > 0)
     closing.push(await watchPolicy(policy))
     const { store, seeding, outbox } = await openStore(config, resources, policy, now)
     closing.push(() => store.close())
@@ -124,18 +129,10 @@ export async function startApp({ config, verifier, log, now = () => new Date(), 
   }
 }
 
-function tellPolicy(event: PolicyEvent, log: Logger, metrics: Metrics): void {
-  if (event.kind === 'activated') {
-    metrics.policyActivated(event.revision)
-    log.info({ revision: event.revision, previous: event.previous }, 'policy activated')
-    return
-  }
-  if (event.kind === 'ended') {
-    log.info({ revision: event.revision, lines: event.lines }, 'rules of policy.csv have ended')
-    return
-  }
-  metrics.policyFailed()
-  log.error({ err: event.error }, 'policy refused; the one before stays in force')
+function observePolicy(event: PolicyEvent, teller: PolicyTeller, metrics: Metrics): void {
+  if (event.kind === 'activated') metrics.policyActivated(event.revision)
+  if (event.kind === 'failed') metrics.policyFailed()
+  teller.tell(event)
 }
 
 async function openStore(
@@ -238,9 +235,7 @@ async function checkParts({
   return {
     server: draining() ? { status: 'unavailable', detail: 'shutting down' } : { status: 'ok' },
     store: answers ? { status: 'ok' } : { status: 'unavailable' },
-    policy: policy.fault
-      ? { status: 'degraded', detail: 'the files were refused; the policy before them is in force' }
-      : { status: 'ok' },
+    policy: policy.faults.length > 0 ? { status: 'degraded', detail: policyDetail(policy) } : { status: 'ok' },
     ...(shadow ? { candidate: shadow.state() } : {}),
     decisions: decisionLog.failing
       ? { status: 'degraded', detail: 'records can not be written; those of writes wait in the store' }

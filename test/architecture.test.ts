@@ -12,6 +12,7 @@ const LAYERS = [
   'matrix',
   'demo',
   'release',
+  'activation',
   'shadow',
   'replay',
   'request',

@@ -25,32 +25,49 @@ export interface ActivePolicy {
 }
 
 export type PolicyEvent =
-  | { readonly kind: 'activated'; readonly revision: Revision; readonly previous: Revision }
+  | {
+      readonly kind: 'activated'
+      readonly revision: Revision
+      readonly previous: Revision
+      readonly before: PolicySources
+      readonly after: PolicySources
+    }
   | { readonly kind: 'failed'; readonly error: unknown }
+  /** What was refused is gone again, and what is in force is what the files say. */
+  | { readonly kind: 'recovered'; readonly revision: Revision }
   /** The `until=` of these lines of policy.csv has passed. */
   | { readonly kind: 'ended'; readonly revision: Revision; readonly lines: readonly number[] }
 
-interface Sources {
+/** What a policy was made of. */
+export interface PolicySources {
   readonly files: PolicyFiles
   readonly blocked: SourceFile
 }
+
+/** The parts that are taken for themselves. */
+interface Parts<T> {
+  readonly rules: T
+  readonly blocked: T
+}
+
+const ALL: Parts<boolean> = { rules: true, blocked: true }
 
 export class LivePolicy {
   readonly #directory: string
   readonly #resources: Resources
   readonly #observe: (event: PolicyEvent) => void
-  #sources: Sources
+  #sources: PolicySources
   #snapshots: Snapshots
   #active: ActivePolicy
   /** When it was asked last, in milliseconds since the epoch. */
   #asked = Number.NEGATIVE_INFINITY
-  #fault: unknown
+  #faults: Parts<readonly unknown[]> = { rules: [], blocked: [] }
 
   private constructor(
     directory: string,
     resources: Resources,
     observe: (event: PolicyEvent) => void,
-    sources: Sources,
+    sources: PolicySources,
   ) {
     this.#directory = directory
     this.#resources = resources
@@ -96,52 +113,69 @@ export class LivePolicy {
     return this.#active
   }
 
-  /** Why the files on disk aren't in force; undefined when they are. */
-  get fault(): unknown {
-    return this.#fault
+  /** Why files on disk aren't in force; empty when all are. */
+  get faults(): readonly unknown[] {
+    return [...this.#faults.blocked, ...this.#faults.rules]
   }
 
-  /** Takes what is on disk, as far as it is sound. Never rejects. */
-  async reload(): Promise<void> {
-    this.#fault = undefined
-    const blocked = await this.#attempt(() => this.#readBlocked())
-    const policy = await this.#attempt(() => this.#readPolicy())
-    const sources = {
-      files: policy?.files ?? this.#sources.files,
-      blocked: blocked?.source ?? this.#sources.blocked,
-    }
-    const revision = revisionOf(sources.files, sources.blocked)
+  /** Takes what is on disk, all of it or the parts that are asked for, as far as it is sound. Never rejects. */
+  async reload(parts: Parts<boolean> = ALL): Promise<void> {
+    const refused = this.faults.length > 0
+    const blocked = parts.blocked ? await this.#attempt('blocked', () => this.#readBlocked()) : undefined
+    const rules = parts.rules ? await this.#attempt('rules', () => this.#readRules()) : undefined
+    if (this.#take(rules, blocked)) return
+    if (refused && this.faults.length === 0) this.#observe({ kind: 'recovered', revision: this.#active.revision })
+  }
+
+  /** Whether that is another policy than the one in force. */
+  #take(rules: ReadRules | undefined, blocked: ReadBlocked | undefined): boolean {
+    const before = this.#sources
+    const after = { files: rules?.files ?? before.files, blocked: blocked?.source ?? before.blocked }
+    const revision = revisionOf(after.files, after.blocked)
     const previous = this.#active
-    if (revision === previous.revision) return
-    this.#sources = sources
-    this.#snapshots = policy?.snapshots ?? this.#snapshots
+    if (revision === previous.revision) return false
+    this.#sources = after
+    this.#snapshots = rules?.snapshots ?? this.#snapshots
     this.#active = Object.freeze({
       revision,
       snapshot: this.#snapshots.at(this.#asked),
       blocked: blocked?.blocked ?? previous.blocked,
     })
-    this.#observe({ kind: 'activated', revision, previous: previous.revision })
+    this.#observe({ kind: 'activated', revision, previous: previous.revision, before, after })
+    return true
   }
 
-  async #readBlocked(): Promise<{ source: SourceFile; blocked: Blocked }> {
+  async #readBlocked(): Promise<ReadBlocked> {
     const source = await readBlockedFile(this.#directory)
     return { source, blocked: parseBlocked(source) }
   }
 
-  async #readPolicy(): Promise<{ files: PolicyFiles; snapshots: Snapshots }> {
+  async #readRules(): Promise<ReadRules> {
     const files = await readPolicyFiles(this.#directory)
     const snapshots = new Snapshots(parsePolicy(files, this.#resources), this.#resources)
     await snapshots.at(this.#asked).warmLike(this.#active.snapshot)
     return { files, snapshots }
   }
 
-  async #attempt<T>(read: () => Promise<T>): Promise<T | undefined> {
+  async #attempt<T>(part: keyof Parts<unknown>, read: () => Promise<T>): Promise<T | undefined> {
     try {
-      return await read()
+      const result = await read()
+      this.#faults = { ...this.#faults, [part]: [] }
+      return result
     } catch (error) {
-      this.#fault = error
+      this.#faults = { ...this.#faults, [part]: [error] }
       this.#observe({ kind: 'failed', error })
       return undefined
     }
   }
+}
+
+interface ReadBlocked {
+  readonly source: SourceFile
+  readonly blocked: Blocked
+}
+
+interface ReadRules {
+  readonly files: PolicyFiles
+  readonly snapshots: Snapshots
 }

@@ -1,17 +1,21 @@
 /** The files of a policy directory: which there are, reading them, and the revision that their content has. */
 import { createHash } from 'node:crypto'
-import { readFile, readlink, stat } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Diagnostic, FileError } from '../problems/diagnostic.ts'
+import { isSamePlace, type Place, placeOf, sourceOf } from './place.ts'
 
 const NAMES = ['model.conf', 'policy.csv', 'roles.yaml', 'ownership.yaml', 'views.yaml', 'limits.yaml'] as const
 const BLOCKED = 'blocked.txt'
 
-/** The link to the version in force, where versions are applied; the policy files are links through it. */
-export const CURRENT = '.current'
-
 export type PolicyFileName = (typeof NAMES)[number]
+/** Those that a revision of the rules is made of: all but blocked.txt. */
+export const RULE_FILES: readonly PolicyFileName[] = NAMES
+export const BLOCKED_FILE = BLOCKED
 export const POLICY_FILES: readonly string[] = [...NAMES, BLOCKED]
+
+/** How often a directory may move under its reader before the reading fails. */
+const MOST_READINGS = 20
 
 /** A text file and the name that diagnostics call it by. */
 export interface SourceFile {
@@ -25,34 +29,47 @@ export type PolicyFiles = Readonly<Record<PolicyFileName, SourceFile>>
 export type Revision = string & { readonly __brand: 'Revision' }
 
 /**
- * Reads all files that rules depend on, all of the same version where versions are applied. Throws FileError, naming every
- * file that is missing or isn't UTF-8.
+ * Reads all files that rules depend on, whole: also while `policy apply` or somebody else swaps them. Throws FileError,
+ * naming every file that is missing or isn't UTF-8.
  */
 export async function readPolicyFiles(directory: string): Promise<PolicyFiles> {
-  for (;;) {
-    const version = await versionOf(directory)
-    const read = await Promise.allSettled(NAMES.map((name) => readSource(directory, name)))
-    // A version that took over meanwhile is read from the beginning; there is no end of new ones.
-    if ((await versionOf(directory)) === version) return filesOf(read)
+  for (let reading = 1; ; reading++) {
+    const place = await placeOf(directory)
+    const read = await Promise.all(NAMES.map((name) => readInPlace(place, name)))
+    const ofOneVersion = read.every(({ versioned }) => versioned)
+    if (ofOneVersion || isSamePlace(place, await placeOf(directory))) return filesOf(read)
+    if (reading === MOST_READINGS) throw moving(directory)
   }
 }
 
-/** The version that the files of a directory belong to; undefined where none was applied (src/release/layout.ts). */
-export function versionOf(directory: string): Promise<string | undefined> {
-  return readlink(join(directory, CURRENT)).catch(() => undefined)
+interface Reading {
+  readonly result: PromiseSettledResult<SourceFile>
+  /** Whether it was read from the version in force, which nothing can exchange for another. */
+  readonly versioned: boolean
 }
 
-function filesOf(read: readonly PromiseSettledResult<SourceFile>[]): PolicyFiles {
-  const failed = read.flatMap((result) => (result.status === 'rejected' ? diagnosticsOf(result.reason) : []))
+async function readInPlace(place: Place, file: PolicyFileName): Promise<Reading> {
+  const { path, versioned } = await sourceOf(place, file)
+  const [result] = await Promise.allSettled([readSource(join(place.directory, file), file, path)])
+  return { result, versioned }
+}
+
+function filesOf(read: readonly Reading[]): PolicyFiles {
+  const failed = read.flatMap(({ result }) => (result.status === 'rejected' ? diagnosticsOf(result.reason) : []))
   if (failed.length > 0) throw new FileError(failed)
   return Object.fromEntries(
-    read.map((result, i) => [NAMES[i], result.status === 'fulfilled' ? result.value : undefined]),
+    read.map(({ result }, i) => [NAMES[i], result.status === 'fulfilled' ? result.value : undefined]),
   ) as unknown as PolicyFiles
+}
+
+function moving(directory: string): FileError {
+  const message = 'the files were exchanged again and again while they were read'
+  return new FileError([{ file: directory, line: 1, column: 1, code: 'file-unreadable', severity: 'error', message }])
 }
 
 /** Reads blocked.txt, which is in force even while other files are broken. Throws FileError. */
 export function readBlockedFile(directory: string): Promise<SourceFile> {
-  return readSource(directory, BLOCKED)
+  return readSource(join(directory, BLOCKED), BLOCKED)
 }
 
 /** The same content, whatever the directory, has the same revision. */
@@ -72,18 +89,19 @@ export function revisionOfContent(content: ReadonlyMap<string, Uint8Array>, bloc
 
 const NOTHING = new Uint8Array()
 
-async function readSource(directory: string, file: string): Promise<SourceFile> {
-  const name = join(directory, file)
+/** `name` is what people call the file, `path` where it is. */
+async function readSource(name: string, file: string, path: string = name): Promise<SourceFile> {
   const fault = (code: string, message: string, hint: string) =>
     new FileError([{ file: name, line: 1, column: 1, code, severity: 'error', message, hint }])
   let bytes: Buffer
   try {
     // Reading a pipe or a device might never end.
-    const found = await stat(name).catch(() => undefined)
+    const found = await stat(path).catch(() => undefined)
     if (found && !found.isFile()) throw new Error('it is not a regular file')
-    bytes = await readFile(name)
+    bytes = await readFile(path)
   } catch (error) {
-    throw fault('file-unreadable', `the file can't be read: ${(error as Error).message}`, `a policy needs ${file}`)
+    const why = (error as Error).message.replaceAll(path, name)
+    throw fault('file-unreadable', `the file can't be read: ${why}`, `a policy needs ${file}`)
   }
   try {
     return { name, text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes) }

@@ -1,43 +1,49 @@
 /**
- * Notices that the files of a policy changed. A directory that was swapped (by rename, or by a symlink on its path) is
- * whole and taken at once; edits in place are taken when nothing has changed for a while. Polling sees both on every
- * file system, which change notifications don't: seven `stat` calls cost less than a tenth of a millisecond.
+ * Notices that the files of a policy changed. A directory that was swapped (by rename, by a symlink on its path, or by
+ * `policy apply`) is whole and taken at once; edits in place are taken when nothing has changed for a while, and
+ * blocked.txt for itself, so that edits of other files don't hold a block up. Polling sees all of that on every file
+ * system, which change notifications don't: ten `stat` calls cost less than a tenth of a millisecond.
  */
-import { realpath, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { LivePolicy } from './live-policy.ts'
-import { POLICY_FILES, versionOf } from './policy-files.ts'
+import { placeOf } from './place.ts'
+import { BLOCKED_FILE, RULE_FILES } from './policy-files.ts'
+import { Settling } from './settling.ts'
 
 const POLL_MS = 100
 /** Edits in place are taken after so long without another. It can't know that an editor meant to save a second file. */
 const QUIET_MS = 300
+/** A blocked.txt that is written to all the time is taken nevertheless, still within a second. */
+const LONGEST_WAIT_MS = 600
 
-/** How a directory looks from outside: which directory it is, and what its files' metadata are. */
+/** How a directory looks from outside. */
 interface Look {
+  /** Which directory it is, and which version of `policy apply`. */
   readonly directory: string
-  readonly files: string
+  readonly rules: string
+  readonly blocked: string
 }
 
 /** Reloads `policy` on a change until the returned function is called. */
 export async function watchPolicy(policy: LivePolicy): Promise<() => void> {
-  // Unknown, because the files may have changed since the policy was opened: the first look takes them once more.
-  let taken: Look | undefined
-  let seen = await look(policy.directory)
-  let seenAt = 0
+  let directory = (await look(policy.directory)).directory
+  // Nothing is known as taken, because the files may have changed since the policy was opened: they are taken once more.
+  const rules = new Settling({ quietMs: QUIET_MS, longestMs: Number.POSITIVE_INFINITY })
+  const blocked = new Settling({ quietMs: QUIET_MS, longestMs: LONGEST_WAIT_MS })
   let busy = false
 
   const tick = async () => {
     const now = await look(policy.directory)
-    if (now.files !== seen.files || now.directory !== seen.directory) {
-      seen = now
-      seenAt = performance.now()
-    }
-    const changed = seen.files !== taken?.files || seen.directory !== taken.directory
-    const whole = seen.directory !== taken?.directory
-    if (!changed || !(whole || performance.now() - seenAt >= QUIET_MS)) return
-    const before = seen
-    await policy.reload()
-    taken = before
+    const at = performance.now()
+    rules.see(now.rules, at)
+    blocked.see(now.blocked, at)
+    const moved = now.directory !== directory
+    directory = now.directory
+    const due = { rules: moved || rules.isDue(at), blocked: moved || blocked.isDue(at) }
+    if (due.rules || due.blocked) await policy.reload(due)
+    if (due.rules) rules.take()
+    if (due.blocked) blocked.take()
   }
 
   const timer = setInterval(() => {
@@ -52,15 +58,12 @@ export async function watchPolicy(policy: LivePolicy): Promise<() => void> {
 }
 
 async function look(directory: string): Promise<Look> {
-  const files = await Promise.all(POLICY_FILES.map((file) => metadata(join(directory, file))))
-  const path = await realpath(directory).catch(() => 'missing')
-  const version = await versionOf(directory)
-  return { directory: `${path} ${await identity(directory)} ${version}`, files: files.join('\n') }
-}
-
-async function identity(path: string): Promise<string> {
-  const found = await stat(path, { bigint: true }).catch(() => undefined)
-  return found ? `${found.dev} ${found.ino}` : 'missing'
+  const [place, rules, blocked] = await Promise.all([
+    placeOf(directory),
+    Promise.all(RULE_FILES.map((file) => metadata(join(directory, file)))),
+    metadata(join(directory, BLOCKED_FILE)),
+  ])
+  return { directory: JSON.stringify(place), rules: rules.join('\n'), blocked }
 }
 
 async function metadata(path: string): Promise<string> {

@@ -8,13 +8,14 @@
  * One rename of `.current` changes all files at once. A version above the current one never was in force: a crash left it.
  */
 import { join } from 'node:path'
-import { CURRENT, POLICY_FILES } from '../policy/policy-files.ts'
+import { CURRENT } from '../policy/place.ts'
+import { RULE_FILES } from '../policy/policy-files.ts'
 
 export const VERSIONS = '.versions'
 export const META = 'version.json'
 
 /** blocked.txt has no versions: no change of rules, and no way back, ever unblocks anybody. */
-export const VERSIONED_FILES: readonly string[] = POLICY_FILES.filter((name) => name !== 'blocked.txt')
+export const VERSIONED_FILES: readonly string[] = RULE_FILES
 
 export const versionsOf = (directory: string) => join(directory, VERSIONS)
 export const currentOf = (directory: string) => join(directory, CURRENT)

@@ -2,7 +2,8 @@
 import { lstat, mkdir, readdir, readlink, rm } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
-import { CURRENT, readBlockedFile, revisionOfContent } from '../policy/policy-files.ts'
+import { linkTo as linkThrough } from '../policy/place.ts'
+import { readBlockedFile, revisionOfContent } from '../policy/policy-files.ts'
 import { digestOf, type PolicyContent, readContent } from './content.ts'
 import { replaceLink, UNFINISHED } from './durable.ts'
 import { currentOf, linkTo, nameOf, VERSIONED_FILES, versionsOf } from './layout.ts'
@@ -49,7 +50,7 @@ async function keepPresent(directory: string, now: Date): Promise<Version> {
   const version =
     last?.digest === digestOf(present) ? last : await keepAs(directory, present, (last?.number ?? 0) + 1, now)
   for (const name of VERSIONED_FILES) {
-    if (!(await isLink(directory, name))) await replaceLink(join(directory, name), join(CURRENT, name))
+    if (!(await isLink(directory, name))) await replaceLink(join(directory, name), linkThrough(name))
   }
   return version
 }
@@ -83,5 +84,5 @@ async function nextVersion(
 async function isLink(directory: string, name: string): Promise<boolean> {
   const file = join(directory, name)
   const found = await lstat(file).catch(() => undefined)
-  return found?.isSymbolicLink() === true && (await readlink(file)) === join(CURRENT, name)
+  return found?.isSymbolicLink() === true && (await readlink(file)) === linkThrough(name)
 }

@@ -13,6 +13,8 @@ export interface Metrics {
   observeRequest(observation: RequestObservation): void
   policyActivated(revision: string): void
   policyFailed(): void
+  /** Asked at every scrape. */
+  watchPolicy(isDegraded: () => boolean): void
   decisionLost(): void
   limiterState(state: 'ok' | 'degraded'): void
   /** The text that Prometheus scrapes. */
@@ -68,10 +70,22 @@ export function createMetrics(): Metrics {
       activated.setToCurrentTime()
     },
     policyFailed: () => failures.inc(),
+    watchPolicy: (isDegraded) => watchPolicy(registry, isDegraded),
     decisionLost: () => lost.inc(),
     limiterState: (state) => degraded.set(state === 'degraded' ? 1 : 0),
     text: () => registry.metrics(),
     contentType: registry.contentType,
     registry,
   }
+}
+
+function watchPolicy(registry: Registry, isDegraded: () => boolean): void {
+  new Gauge({
+    name: 'sallyport_policy_degraded',
+    help: '1 while files of the policy are refused and what was before them is in force',
+    registers: [registry],
+    collect() {
+      this.set(isDegraded() ? 1 : 0)
+    },
+  })
 }

@@ -61,11 +61,11 @@ describe('a policy that is loaded again', () => {
       )
       await live.reload()
       expect(live.active).to.equal(before)
-      expect(live.fault).to.be.instanceOf(FileError)
+      expect(live.faults[0]).to.be.instanceOf(FileError)
 
       await writeFile(join(directory, 'policy.csv'), 'p, member, docs, read, any, *, deny\n')
       await live.reload()
-      expect(live.fault).to.equal(undefined)
+      expect(live.faults).to.deep.equal([])
       const after = await pageOf(live.active.snapshot, { id: 'm', roles: ['member'], claims: {} }, DOCS, 'read')
       expect(after.grant(['owner']).fields.size).to.equal(0)
       expect(page.grant(['owner']).fields.size, 'who asked before has the old snapshot').to.be.greaterThan(0)

@@ -24,7 +24,16 @@ describe('a policy that changes', () => {
     expect(after.body).to.have.all.keys('id', 'displayName', 'bio')
     expect(after.headers.get('policy-revision')).not.to.equal(before.headers.get('policy-revision'))
     expect(after.headers.get('policy-revision')).to.equal(server.app.policy.active.revision)
+    await untilLogged('policy activated')
     expect(logged('policy activated')).to.have.length(1)
+  })
+
+  it('is told with what it means: how much widens and narrows, and the first sentences', async () => {
+    await appendFile(file('policy.csv'), 'p, support, orders, delete, any, *, allow\n')
+    const line = await untilLogged('policy activated')
+    expect(line).to.include({ widening: 1, narrowing: 0, either: 0, neutral: 0, more: 0 })
+    expect(line?.revision).to.equal(server.app.policy.active.revision)
+    expect(line?.sentences).to.deep.equal(['support gains delete on orders (any, had owner+draft)'])
   })
 
   it('takes away as well: what was allowed is refused', async () => {
@@ -55,11 +64,16 @@ describe('a policy that changes', () => {
     expect([now.status, now.headers.get('policy-revision')]).to.deep.equal([200, revision])
     const [failure] = logged('policy refused; the one before stays in force')
     expect(failure?.level).to.equal(50)
-    expect(JSON.stringify(failure)).to.contain('policy.csv:')
-    expect(await failures()).to.be.greaterThan(0)
+    const place = { file: file('policy.csv'), line: text.split('\n').length }
+    expect((failure as { faults: object[] }).faults[0]).to.include({ ...place, column: 33 })
+    expect(ready.body.checks.policy.detail).to.contain(`policy.csv:${place.line}:33 [`).and.contain(revision)
+    expect(await metric('policy_load_failures_total')).to.be.greaterThan(0)
+    expect(await metric('policy_degraded')).to.equal(1)
 
     await writeFile(file('policy.csv'), text)
     await until(readiness, ({ body }) => body.status === 'ok')
+    expect(await metric('policy_degraded')).to.equal(0)
+    expect(logged('policy files are sound again')).to.have.length(1)
   })
 
   for (const [name, text] of [
@@ -138,8 +152,13 @@ describe('a policy that changes', () => {
     return server.log.filter(({ msg }) => msg === message)
   }
 
-  async function failures(): Promise<number> {
+  async function untilLogged(message: string): Promise<Record<string, unknown> | undefined> {
+    for (let i = 0; i < 200 && logged(message).length === 0; i++) await sleep(25)
+    return logged(message)[0]
+  }
+
+  async function metric(name: string): Promise<number> {
     const text = await (await fetch(`${server.app.adminUrl}/metrics`)).text()
-    return Number(/^sallyport_policy_load_failures_total (\d+)$/m.exec(text)?.[1])
+    return Number(new RegExp(`^sallyport_${name} (\\d+)$`, 'm').exec(text)?.[1])
   }
 })

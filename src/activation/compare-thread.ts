@@ -1,0 +1,17 @@
+/** The thread that compares the policy before with the one that took over, so that no request waits for it. */
+import { parentPort, workerData } from 'node:worker_threads'
+import { parseResources } from '../resources/load-resources.ts'
+import type { FromThread, ThreadData } from './messages.ts'
+import { summarize, type Taking } from './summary.ts'
+
+const resources = parseResources((workerData as ThreadData).schemas)
+
+parentPort?.on('message', (taking: Taking) => parentPort?.postMessage(compare(taking)))
+
+function compare(taking: Taking): FromThread {
+  try {
+    return { kind: 'compared', summary: summarize(taking, resources) }
+  } catch (error) {
+    return { kind: 'failed', reason: (error as Error).message }
+  }
+}
