@@ -15,6 +15,8 @@ export interface Wanted {
   readonly attributes: Readonly<Record<string, Scalar>>
   /** Of the object, unless a relation says otherwise. */
   readonly id: string
+  /** Who owns what isn't the caller's; `somebody` when not given. */
+  readonly somebody?: string
 }
 
 const AT = '2026-01-01T00:00:00.000Z'
@@ -55,7 +57,7 @@ function relate({ resource, attributes }: Wanted, relation: Relation, fields: Ma
 }
 
 /** A value that the relation doesn't want; none at all where the schema has no other. */
-function unrelate({ resource, samples }: Wanted, relation: Relation, fields: Map<string, Json>): void {
+function unrelate({ resource, samples, somebody = SOMEBODY }: Wanted, relation: Relation, fields: Map<string, Json>): void {
   const { field } = relation
   if (field === 'id') return
   if (
@@ -63,7 +65,7 @@ function unrelate({ resource, samples }: Wanted, relation: Relation, fields: Map
     resource.fields.get(field)?.type === 'string' &&
     !resource.fields.get(field)?.unique
   ) {
-    put(resource, field, SOMEBODY, fields)
+    put(resource, field, somebody, fields)
     return
   }
   const unwanted: readonly Json[] = relation.kind === 'state' ? relation.values : []

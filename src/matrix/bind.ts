@@ -1,0 +1,96 @@
+/** An expectation's words, looked up in the policy and the schemas: what names nothing there can't be tried. */
+import type { Policy } from '../policy/policy.ts'
+import type { Endpoint, Json, Resource, Resources, Route } from '../resources/resource.ts'
+import { type Expectation, objectText } from './expectation.ts'
+import type { SamplesOf } from './predict/samples.ts'
+import type { Bodies } from './read-bodies.ts'
+
+/** What expectations are about; the same for a whole run. */
+export interface Ground {
+  readonly policy: Policy
+  readonly resources: Resources
+  readonly samples: SamplesOf
+  readonly bodies: Bodies
+}
+
+export interface Bound {
+  readonly expectation: Expectation
+  readonly route: Route
+  readonly resource: Resource
+  /** Undefined for a method that the route doesn't accept. */
+  readonly endpoint: Endpoint | undefined
+  /** The content of the body file. */
+  readonly body: Json | undefined
+  /** The fields of the view that is expected. */
+  readonly view: ReadonlySet<string> | undefined
+}
+
+export type Binding =
+  | { readonly kind: 'bound'; readonly bound: Bound }
+  | { readonly kind: 'unusable'; readonly why: string }
+
+export function bind(ground: Ground, expectation: Expectation): Binding {
+  const route = ground.resources.routes.find(({ path }) => path === expectation.path)
+  const resource = route && ground.resources.byName.get(route.resource)
+  if (!route || !resource) return unusable(`no route has the path \`${expectation.path}\``)
+  const body = expectation.body === undefined ? undefined : ground.bodies.get(expectation.body)
+  const why =
+    unknownRole(ground, expectation) ??
+    unfitObject(route, expectation) ??
+    unknownRelation(ground, resource, expectation) ??
+    unfitAnswer(ground, route, expectation)
+  if (why !== undefined) return unusable(why)
+  if (body?.kind === 'unusable') return body
+  const view = viewOf(ground, resource, expectation)
+  const endpoint = route.endpoints.get(expectation.method)
+  return { kind: 'bound', bound: { expectation, route, resource, endpoint, body: body?.json, view } }
+}
+
+function unknownRole({ policy }: Ground, { column }: Expectation): string | undefined {
+  const role = column.kind === 'roles' ? column.roles.find((name) => !policy.roles.has(name)) : undefined
+  if (role === undefined) return undefined
+  const near = [...policy.roles.keys()].find((name) => name.toLowerCase() === role.toLowerCase())
+  return near
+    ? `roles.yaml declares no role \`${role}\`, but \`${near}\``
+    : `roles.yaml declares no role \`${role}\`; it has ${listed(policy.roles.keys())}`
+}
+
+function unfitObject({ kind, path }: Route, { object }: Expectation): string | undefined {
+  if (kind === 'collection' && object.kind !== 'none') {
+    return `\`${path}\` names no object; write \`none\` in the column object`
+  }
+  if (kind !== 'collection' && object.kind === 'none') {
+    return `\`${path}\` names an object; write how the caller relates to it, or \`missing\``
+  }
+  if (kind === 'caller' && object.kind === 'other') return `\`${path}\` is about the caller's own record, never another`
+  return undefined
+}
+
+function unknownRelation({ policy }: Ground, { name }: Resource, { object }: Expectation): string | undefined {
+  if (object.kind !== 'relations') return undefined
+  const declared = policy.ownership.get(name)?.relations ?? new Map()
+  const unknown = object.names.find((relation) => !declared.has(relation))
+  if (unknown === undefined) return undefined
+  return `ownership.yaml names no relation \`${unknown}\` of ${name}; it has ${listed(declared.keys())}`
+}
+
+function unfitAnswer({ policy }: Ground, route: Route, { expected, method, object }: Expectation): string | undefined {
+  const { view, list } = expected
+  if (list && route.endpoints.get(method)?.operation !== 'list') {
+    return `\`[${list}]\` is about a list, and ${method} \`${route.path}\` (${objectText(object)}) answers with none`
+  }
+  if (view === undefined || policy.views.get(route.resource)?.has(view)) return undefined
+  return `views.yaml has no view \`${view}\` of ${route.resource}; it has ${listed(policy.views.get(route.resource)?.keys() ?? [])}`
+}
+
+function viewOf({ policy }: Ground, { name }: Resource, { expected }: Expectation): ReadonlySet<string> | undefined {
+  return expected.view === undefined ? undefined : policy.views.get(name)?.get(expected.view)
+}
+
+function listed(names: Iterable<string>): string {
+  return [...names].map((name) => `\`${name}\``).join(', ') || 'none'
+}
+
+function unusable(why: string): Binding {
+  return { kind: 'unusable', why }
+}

@@ -1,0 +1,114 @@
+/** The caller of a cell, with the attributes that relations compare, and with a record of their own where one is named. */
+import type { Relation } from '../../policy/policy.ts'
+import type { Representation } from '../../resources/resource.ts'
+import type { Scalar } from '../../store/contract.ts'
+import type { Bound, Ground } from '../bind.ts'
+import { arrangeObject } from '../predict/arrange-object.ts'
+import { type Caller, CannotSetUp, type Stage } from './stage.ts'
+import { withUniqueValues } from './unique.ts'
+
+/** The resource whose records hold callers' attributes (semantics.md, "Caller"). */
+const DIRECTORY = 'users'
+
+export interface Named extends Caller {
+  /** With the id. */
+  readonly attributes: Readonly<Record<string, Scalar>>
+}
+
+interface Made {
+  readonly caller: Named | undefined
+  /** The object of the cell's resource whose id is the caller's, where there is one. */
+  readonly record: Representation | undefined
+}
+
+/** Throws CannotSetUp. */
+export async function makeCaller(ground: Ground, stage: Stage, bound: Bound): Promise<Made> {
+  const { column } = bound.expectation
+  if (column.kind === 'anonymous') {
+    if (wantedRelations(ground, bound).some(({ kind }) => kind === 'caller') || isOwnRecord(bound)) {
+      throw new CannotSetUp('a caller without credentials has no object of their own; write `-`')
+    }
+    return { caller: undefined, record: undefined }
+  }
+  const attributes = attributesFor(ground, bound)
+  const inDirectory = Object.keys(attributes).length > 0
+  const resource = inDirectory ? DIRECTORY : bound.resource.name
+  if (!inDirectory && !needsRecord(ground, bound)) {
+    const caller = await stage.caller(column)
+    return { caller: { ...caller, attributes: { id: caller.id } }, record: undefined }
+  }
+  const make = (id: string) => recordOf(ground, bound, resource, { ...attributes, id })
+  const { caller, object } = await stage.callerWithRecord(column, resource, make)
+  return {
+    caller: { ...caller, attributes: { ...attributes, id: caller.id } },
+    record: resource === bound.resource.name && needsRecord(ground, bound) ? object : undefined,
+  }
+}
+
+/** The relations that the cell names; of a cell that looks into a list, all. */
+function wantedRelations({ policy }: Ground, { expectation, resource }: Bound): readonly Relation[] {
+  const relations = [...(policy.ownership.get(resource.name)?.relations.values() ?? [])]
+  const { object, expected } = expectation
+  if (object.kind === 'relations') return relations.filter(({ name }) => object.names.includes(name))
+  return object.kind === 'none' && expected.list !== undefined && expectation.column.kind !== 'anonymous'
+    ? relations
+    : []
+}
+
+function isOwnRecord({ route, endpoint, expectation }: Bound): boolean {
+  return route.kind === 'caller' && endpoint !== undefined && expectation.object.kind === 'relations'
+}
+
+function needsRecord(ground: Ground, bound: Bound): boolean {
+  return isOwnRecord(bound) || wantedRelations(ground, bound).some(isOfOwnId)
+}
+
+/** The caller's own record is the one whose id is the caller's. */
+function isOfOwnId(relation: Relation): boolean {
+  return relation.kind === 'caller' && relation.field === 'id' && relation.attribute === 'id'
+}
+
+/** Values that both the object's field and the directory's accept. */
+function attributesFor(ground: Ground, bound: Bound): Readonly<Record<string, Scalar>> {
+  const needed = wantedRelations(ground, bound).flatMap((one) =>
+    one.kind === 'caller' && one.attribute !== 'id' ? [one] : [],
+  )
+  return Object.fromEntries(
+    needed.map(({ attribute, field }) => [attribute, attributeValue(ground, bound, attribute, field)]),
+  )
+}
+
+function attributeValue({ samples }: Ground, { resource }: Bound, attribute: string, field: string): Scalar {
+  const accepted = samples.get(DIRECTORY)?.values.get(attribute)
+  if (!accepted)
+    throw new CannotSetUp(`callers can't be given the attribute \`${attribute}\`: no schema \`${DIRECTORY}\` has it`)
+  const values = (samples.get(resource.name)?.values.get(field) ?? []).flat()
+  const value = accepted.find((one) => values.includes(one)) ?? accepted[0]
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return value
+  throw new CannotSetUp(`the schema \`${DIRECTORY}\` allows no plain value for \`${attribute}\``)
+}
+
+function recordOf(
+  { resources, samples, policy }: Ground,
+  bound: Bound,
+  name: string,
+  attributes: Readonly<Record<string, Scalar>>,
+): Representation {
+  const resource = resources.byName.get(name)
+  const known = samples.get(name)
+  const { object } = bound.expectation
+  const own = name === bound.resource.name && needsRecord({ resources, samples, policy, bodies: new Map() }, bound)
+  const plain = { resource, samples: known, id: String(attributes.id), attributes }
+  const made =
+    resource && known
+      ? arrangeObject({
+          ...plain,
+          resource,
+          samples: known,
+          ownership: own ? policy.ownership.get(name) : undefined,
+          relations: new Set(own && object.kind === 'relations' ? object.names : own ? ['owner'] : []),
+        })
+      : undefined
+  if (!resource || !made) throw new CannotSetUp(`no record of ${name} can be made for this caller`)
+  return withUniqueValues(resource, { ...made, ...(own ? {} : attributes) }, new Set(Object.keys(attributes)))
+}

@@ -1,0 +1,67 @@
+/** An object that relates to a caller in just the ways that a cell states, put there and looked at. */
+import { v7 as uuidv7 } from 'uuid'
+import { relationsOf } from '../../policy/ownership.ts'
+import type { Representation } from '../../resources/resource.ts'
+import type { Bound, Ground } from '../bind.ts'
+import { arrangeObject } from '../predict/arrange-object.ts'
+import type { Named } from './set-up-caller.ts'
+import { CannotSetUp, type Stage } from './stage.ts'
+import { withUniqueValues } from './unique.ts'
+
+interface Wanted {
+  readonly bound: Bound
+  readonly caller: Named | undefined
+  /** The object whose id is the caller's. */
+  readonly record: Representation | undefined
+  /** Those that hold, and no others. */
+  readonly relations: ReadonlySet<string>
+}
+
+/** Throws CannotSetUp. */
+export async function makeObject(ground: Ground, stage: Stage, wanted: Wanted): Promise<Representation> {
+  const { bound, caller, record, relations } = wanted
+  if (record && relatesSo(ground, wanted, record)) return record
+  const reasons: string[] = []
+  for (const stranger of stage.strangers(caller)) {
+    const object = arranged(ground, wanted, stranger)
+    if (!object) continue
+    const owner = relations.has('owner') ? caller?.id : stranger
+    const placed = await stage.put({ resource: bound.resource.name, object }, owner).catch((error) => {
+      if (!(error instanceof CannotSetUp)) throw error
+      reasons.push(error.message)
+      return undefined
+    })
+    if (placed && relatesSo(ground, wanted, placed)) return placed
+  }
+  throw new CannotSetUp(reasons[0] ?? impossible(wanted))
+}
+
+/** Whether the caller is its owner. */
+export function isOwn(ground: Ground, { resource }: Bound, caller: Named | undefined, object: Representation): boolean {
+  const ownership = ground.policy.ownership.get(resource.name)
+  return relationsOf(ownership, (name) => caller?.attributes[name], object).includes('owner')
+}
+
+function arranged({ policy, samples }: Ground, wanted: Wanted, somebody: string): Representation | undefined {
+  const { bound, caller, relations } = wanted
+  const { resource } = bound
+  const known = samples.get(resource.name)
+  const ownership = policy.ownership.get(resource.name)
+  const compared = [...(ownership?.relations.values() ?? [])]
+  if (!known || compared.some((one) => relations.has(one.name) && one.field === 'id')) return undefined
+  const attributes = caller?.attributes ?? {}
+  const object = arrangeObject({ resource, samples: known, ownership, relations, attributes, id: uuidv7(), somebody })
+  return object && withUniqueValues(resource, object, new Set(compared.map(({ field }) => field)))
+}
+
+function relatesSo({ policy }: Ground, { bound, caller, relations }: Wanted, object: Representation): boolean {
+  const ownership = policy.ownership.get(bound.resource.name)
+  const holding = relationsOf(ownership, (name) => caller?.attributes[name], object)
+  return holding.length === relations.size && holding.every((name) => relations.has(name))
+}
+
+function impossible({ bound, relations }: Wanted): string {
+  const names = [...relations].map((name) => `\`${name}\``).join(' and ')
+  const how = names === '' ? 'without any relation to' : `${names}, and nothing else, to`
+  return `no object of ${bound.resource.name} can be ${how} this caller`
+}

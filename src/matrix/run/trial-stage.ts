@@ -1,0 +1,77 @@
+/** The stage in this process: a throw-away server whose store takes objects without asking the policy. */
+import { randomUUID } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
+import type { Document, Seeding } from '../../store/contract.ts'
+import type { Column } from '../expectation.ts'
+import { ask } from './ask.ts'
+import type { Caller, Stage, Wish } from './stage.ts'
+
+/** A server on a temporary data folder, without rate limits. */
+export interface TrialServer {
+  readonly url: string
+  readonly seeding: Pick<Seeding, 'insert'>
+  /** A token that this server accepts. */
+  token(subject: string, roles: readonly string[]): Promise<string>
+  stop(): Promise<void>
+}
+
+/** Starts one with these policies and schemas. Throws what a start throws. */
+export type StartTrialServer = (folders: {
+  readonly policies: string
+  readonly schemas: string
+}) => Promise<TrialServer>
+
+type Known = Exclude<Column, { kind: 'anonymous' }>
+
+export function createTrialStage({ url, seeding, token }: Pick<TrialServer, 'url' | 'seeding' | 'token'>): Stage {
+  const put = createInserts(seeding)
+  const somebody = `somebody-${randomUUID()}`
+  const caller = async (column: Known): Promise<Caller> => {
+    const id = column.kind === 'user' ? column.id : `caller-${randomUUID()}`
+    const roles = column.kind === 'user' ? [] : column.roles
+    return { id, token: await token(id, roles), fresh: column.kind !== 'user' }
+  }
+  return {
+    url,
+    strangers: () => [somebody],
+    caller,
+    async callerWithRecord(column, resource, make) {
+      const made = await caller(column)
+      const object = make(made.id)
+      await put({ resource, object })
+      return { caller: made, object }
+    },
+    async put(wish) {
+      await put(wish)
+      return wish.object
+    },
+    ask,
+    note: () => {},
+  }
+}
+
+/** What is put in one turn of the event loop is one transaction a resource. */
+function createInserts(seeding: Pick<Seeding, 'insert'>): (wish: Wish) => Promise<void> {
+  let waiting: Wish[] = []
+  let flushed: Promise<ReadonlyMap<string, Promise<void>>> | undefined
+  const flush = async () => {
+    await setImmediate()
+    const groups = Map.groupBy(waiting, ({ resource }) => resource)
+    waiting = []
+    flushed = undefined
+    return new Map([...groups].map(([resource, some]) => [resource, seeding.insert(resource, some.map(stored))]))
+  }
+  return async (wish) => {
+    waiting.push(wish)
+    flushed ??= flush()
+    await (await flushed).get(wish.resource)
+  }
+}
+
+/** The server's own times apply. */
+function stored({ object: { id, createdAt: _, updatedAt: __, ...document } }: Wish): {
+  id: string
+  document: Document
+} {
+  return { id: String(id), document }
+}
