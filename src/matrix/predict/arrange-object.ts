@@ -57,7 +57,11 @@ function relate({ resource, attributes }: Wanted, relation: Relation, fields: Ma
 }
 
 /** A value that the relation doesn't want; none at all where the schema has no other. */
-function unrelate({ resource, samples, somebody = SOMEBODY }: Wanted, relation: Relation, fields: Map<string, Json>): void {
+function unrelate(
+  { resource, samples, somebody = SOMEBODY }: Wanted,
+  relation: Relation,
+  fields: Map<string, Json>,
+): void {
   const { field } = relation
   if (field === 'id') return
   if (
