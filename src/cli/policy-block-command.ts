@@ -43,7 +43,9 @@ function readUser(text: string): string {
 }
 
 function readEnd(text: string): string {
-  const duration = /^\d/.test(text) && !text.includes('T') ? (ms(text as StringValue) ?? Number.NaN) : Number.NaN
+  const duration = /^\d+(\.\d+)? ?(s|m|h|d|w|seconds?|minutes?|hours?|days?|weeks?)$/.test(text)
+    ? (ms(text as StringValue) ?? Number.NaN)
+    : Number.NaN
   const time = Number.isNaN(duration) ? Date.parse(text) : Date.now() + duration
   if (Number.isNaN(time))
     throw new InvalidArgumentError('It must be a time like 2027-01-31T18:00:00Z, or a duration like 2h.')

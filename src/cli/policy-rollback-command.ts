@@ -1,6 +1,7 @@
 /** sallyport policy rollback: puts an earlier version in force again. */
 import { Command, Option } from 'commander'
 import { carryOut } from '../release/carry-out.ts'
+import { digestOf, readContent } from '../release/content.ts'
 import { planReturn } from '../release/plan.ts'
 import { returnTarget } from '../release/return-target.ts'
 import { isIntact, readHistory, readVersion } from '../release/version.ts'
@@ -35,7 +36,7 @@ export function policyRollbackCommand(folders: ReviewFolders): Command {
     .addHelpText('after', HELP)
     .action(async (options: Options) => {
       const { policies, schemas } = { ...folders(), ...options }
-      const version = returnTarget(await readHistory(policies), options.to)
+      const version = returnTarget(await readHistory(policies), digestOf(await readContent(policies)), options.to)
       if (!(await isIntact(policies, version))) {
         throw new ReviewError(
           `the files of version ${version.number} were edited since; choose another one of policy history`,

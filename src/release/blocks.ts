@@ -1,4 +1,5 @@
 /** Changes blocked.txt: whole, at one moment, with its comments and its other lines as they were. */
+import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Blocked, parseBlocked } from '../policy/parse-blocked.ts'
 import { readBlockedFile } from '../policy/policy-files.ts'
@@ -46,7 +47,7 @@ export function unblock(directory: string, id: string): Promise<number> {
       (line, i) => !blocksIt(line) && !(line.startsWith(REMARK) && blocksIt(lines[i + 1] ?? '')),
     )
     const removed = lines.filter(blocksIt).length
-    if (removed > 0) await replaceFile(join(directory, 'blocked.txt'), kept.join('\n'))
+    if (removed > 0) await replaceBlocked(directory, kept.join('\n'))
     return removed
   })
 }
@@ -59,7 +60,12 @@ export async function addBlocks(directory: string, lines: readonly string[]): Pr
 
 async function addLines(directory: string, text: string, lines: readonly string[]): Promise<void> {
   const whole = text === '' || text.endsWith('\n') ? text : `${text}\n`
-  await replaceFile(join(directory, 'blocked.txt'), `${whole}${lines.join('\n')}\n`)
+  await replaceBlocked(directory, `${whole}${lines.join('\n')}\n`)
+}
+
+/** Where blocked.txt is a link, it stays one. */
+async function replaceBlocked(directory: string, text: string): Promise<void> {
+  await replaceFile(await realpath(join(directory, 'blocked.txt')), text)
 }
 
 /** The one block that a line says; an id with a space in it, say, can't be written. */

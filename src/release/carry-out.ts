@@ -9,7 +9,7 @@ import type { Plan } from './plan.ts'
 import { type Change, putInForce } from './put-in-force.ts'
 import { type Version, versionJson } from './version.ts'
 
-export interface CarryOut extends Omit<Change, 'content'> {
+export interface CarryOut extends Omit<Change, 'content' | 'over'> {
   readonly format: 'text' | 'json'
   readonly yes: boolean
   readonly dryRun: boolean
@@ -32,14 +32,15 @@ export async function carryOut(plan: Plan, how: CarryOut): Promise<0 | 1> {
 }
 
 async function decide(plan: Plan, how: CarryOut): Promise<Result> {
-  const { check, same, directory, content, blocks } = plan
+  const { check, sameRules, directory, content, blocks, over } = plan
   const not = (outcome: Result['outcome']): Result => ({ outcome, version: undefined })
   if (check.findings.some(({ severity }) => severity === 'error')) return not('refused')
-  if (same) return not('unchanged')
+  if (sameRules && blocks.length === 0) return not('unchanged')
   if (how.dryRun) return not('dry-run')
   if (!how.yes && !(await agrees())) return not('declined')
   await addBlocks(directory, blocks)
-  return { outcome: 'applied', version: await putInForce(directory, { ...how, content }) }
+  if (sameRules) return not('applied')
+  return { outcome: 'applied', version: await putInForce(directory, { ...how, content, over }) }
 }
 
 async function agrees(): Promise<boolean> {
@@ -54,7 +55,7 @@ async function agrees(): Promise<boolean> {
   }
 }
 
-function describe({ check, diff, blocks, directory, same }: Plan): string {
+function describe({ check, diff, blocks, directory, sameRules }: Plan): string {
   const found = check.findings.length === 0 ? '' : `${formatCheck(check)}\n`
   if (check.findings.some(({ severity }) => severity === 'error')) return found
   const meaning = diff ? formatDiff(diff) : `The files of ${directory} have faults, so what changes can't be told.\n`
@@ -62,7 +63,7 @@ function describe({ check, diff, blocks, directory, same }: Plan): string {
     blocks.length === 0
       ? ''
       : `\nBlocked too, and by no way back unblocked:\n${blocks.map((line) => `  ${line}\n`).join('')}`
-  return `${found}${same ? '' : `${meaning}${added}\n`}`
+  return `${found}${sameRules ? '' : meaning}${added}${sameRules && added === '' ? '' : '\n'}`
 }
 
 function conclusion({ directory }: Plan, { outcome, version }: Result): string {
@@ -76,7 +77,8 @@ function conclusion({ directory }: Plan, { outcome, version }: Result): string {
     case 'declined':
       return `Nothing was changed.`
     case 'applied':
-      return `Version ${version?.number}, revision ${version?.revision}, is in force in ${directory}.`
+      if (!version) return `The blocks are in force in ${directory}; the rules are as they were.`
+      return `Version ${version.number}, revision ${version.revision}, is in force in ${directory}.`
   }
 }
 

@@ -1,7 +1,8 @@
 /** The versioned files of a policy directory as bytes: what a version keeps, whether or not a server would take them. */
 import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { ReviewError } from '../review/load-policy.ts'
 import { VERSIONED_FILES } from './layout.ts'
 
 /** By file name; a file that isn't there isn't in it. */
@@ -23,6 +24,9 @@ export function digestOf(content: PolicyContent): string {
 
 async function readIfThere(file: string): Promise<Uint8Array | undefined> {
   try {
+    const found = await stat(file)
+    // Reading a pipe or a device might never end.
+    if (!found.isFile()) throw new ReviewError(`${file} is not a regular file; a policy is made of files`)
     return await readFile(file)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined

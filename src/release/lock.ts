@@ -1,15 +1,16 @@
 /** One command at a time changes a policy directory. */
-import { readFile, rm } from 'node:fs/promises'
+import { randomUUID } from 'node:crypto'
+import { link, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ReviewError } from '../review/load-policy.ts'
-import { writeDurably } from './durable.ts'
+import { unfinishedIn, writeDurably } from './durable.ts'
 
 const LOCK = '.lock'
 
 /** Throws ReviewError while another command is at work. A lock whose process is gone doesn't count. */
 export async function withLock<T>(directory: string, work: () => Promise<T>): Promise<T> {
   const file = join(directory, LOCK)
-  await takeLock(file)
+  await takeLock(directory, file)
   try {
     return await work()
   } finally {
@@ -17,22 +18,47 @@ export async function withLock<T>(directory: string, work: () => Promise<T>): Pr
   }
 }
 
-async function takeLock(file: string): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      await writeDurably(file, `${process.pid}\n`)
-      return
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-      const holder = Number(await readFile(file, 'utf8').catch(() => '0'))
-      if (isRunning(holder) || attempt > 3) {
-        throw new ReviewError(
-          `another command (process ${holder}) is changing these policies; try again when it has ended`,
-        )
-      }
-      await rm(file, { force: true })
+async function takeLock(directory: string, file: string): Promise<void> {
+  const mine = unfinishedIn(directory)
+  await writeDurably(mine, `${process.pid} ${randomUUID()}\n`)
+  try {
+    for (let attempt = 1; attempt <= 3; attempt++) {
+      // A link is there with its content or not at all.
+      if (await linked(mine, file)) return
+      await takeAwayStale(directory, file)
     }
+    throw busy('another process')
+  } finally {
+    await rm(mine, { force: true })
   }
+}
+
+async function linked(mine: string, file: string): Promise<boolean> {
+  try {
+    await link(mine, file)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  }
+}
+
+/** Two may find the same stale lock: the one that then holds something else has taken a live one, and gives it back. */
+async function takeAwayStale(directory: string, file: string): Promise<void> {
+  const seen = await readFile(file, 'utf8').catch(() => undefined)
+  if (seen === undefined) return
+  const holder = Number(seen.split(' ')[0])
+  if (isRunning(holder)) throw busy(`process ${holder}`)
+  const taken = unfinishedIn(directory)
+  await rename(file, taken).catch(() => undefined)
+  const found = await readFile(taken, 'utf8').catch(() => seen)
+  if (found !== seen) await linked(taken, file)
+  await rm(taken, { force: true })
+  if (found !== seen) throw busy('another process')
+}
+
+function busy(who: string): ReviewError {
+  return new ReviewError(`another command (${who}) is changing these policies; try again when it has ended`)
 }
 
 function isRunning(pid: number): boolean {

@@ -21,8 +21,10 @@ export interface Plan {
   readonly diff: Report | undefined
   /** Lines of blocked.txt that the new files have and those in force lack. */
   readonly blocks: readonly string[]
-  /** Nothing would change. */
-  readonly same: boolean
+  /** The digest of the files in force. */
+  readonly over: string
+  /** The rules would be what they are. */
+  readonly sameRules: boolean
 }
 
 export interface PlanOptions {
@@ -47,7 +49,8 @@ export async function planReturn(name: string, content: PolicyContent, options: 
   const folder = await mkdtemp(join(tmpdir(), 'sallyport-release-'))
   try {
     for (const [file, bytes] of content) await writeFile(join(folder, file), bytes)
-    await writeFile(join(folder, 'blocked.txt'), (await readBlockedFile(options.directory)).text)
+    // No way back rests on blocked.txt, which may be what is broken.
+    await writeFile(join(folder, 'blocked.txt'), '')
     return await planFrom(folder, name, options)
   } finally {
     await rm(folder, { recursive: true })
@@ -58,8 +61,13 @@ async function planFrom(source: string, name: string, { directory, resources, no
   const content = await readContent(source)
   const check = await checkPolicy({ policies: source, resources, users: undefined, now })
   const blocks = await missingBlocks(source, directory)
-  const same = digestOf(content) === digestOf(await readContent(directory)) && blocks.length === 0
-  return { directory, content, check, diff: await compare({ source, name, directory, resources }), blocks, same }
+  const over = digestOf(await readContent(directory))
+  const diff = await compare({ source, name, directory, resources })
+  // What was checked and compared is what was read first, and what is going to be applied.
+  if (digestOf(await readContent(source)) !== digestOf(content)) {
+    throw new ReviewError(`the files of ${name} changed while they were checked; try again`)
+  }
+  return { directory, content, check, diff, blocks, over, sameRules: digestOf(content) === over }
 }
 
 interface Compared {

@@ -4,6 +4,7 @@ import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { linkTo as linkThrough } from '../policy/place.ts'
 import { readBlockedFile, revisionOfContent } from '../policy/policy-files.ts'
+import { ReviewError } from '../review/load-policy.ts'
 import { digestOf, type PolicyContent, readContent } from './content.ts'
 import { replaceLink, UNFINISHED } from './durable.ts'
 import { currentOf, linkTo, nameOf, VERSIONED_FILES, versionsOf } from './layout.ts'
@@ -13,6 +14,8 @@ import { readHistory, sweepUnused, type Version, writeVersion } from './version.
 /** What is to be in force, and why. */
 export interface Change {
   readonly content: PolicyContent
+  /** The digest of the files that it was planned over; others have come since when it is another one. */
+  readonly over: string
   readonly kind: 'applied' | 'rolled-back'
   readonly reason: string | undefined
   readonly of: number | undefined
@@ -23,6 +26,7 @@ export interface Change {
 export async function putInForce(directory: string, change: Change): Promise<Version> {
   await mkdir(versionsOf(directory), { recursive: true })
   return withLock(directory, async () => {
+    await refuseChanged(directory, change)
     await sweep(directory)
     const kept = await keepPresent(directory, change.now)
     const version = await nextVersion(directory, change, kept.number + 1)
@@ -30,6 +34,11 @@ export async function putInForce(directory: string, change: Change): Promise<Ver
     await replaceLink(currentOf(directory), linkTo(nameOf(version)))
     return version
   })
+}
+
+async function refuseChanged(directory: string, { over }: Change): Promise<void> {
+  if (digestOf(await readContent(directory)) === over) return
+  throw new ReviewError(`the files of ${directory} have changed meanwhile; nothing was done, look again`)
 }
 
 async function sweep(directory: string): Promise<void> {
@@ -65,7 +74,7 @@ async function keepAs(directory: string, content: PolicyContent, number: number,
 
 async function nextVersion(
   directory: string,
-  { content, kind, reason, of, now }: Omit<Change, 'kind'> & Pick<Version, 'kind'>,
+  { content, kind, reason, of, now }: Omit<Change, 'kind' | 'over'> & Pick<Version, 'kind'>,
   number: number,
 ): Promise<Version> {
   const blocked = await readBlockedFile(directory).catch(() => undefined)

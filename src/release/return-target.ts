@@ -2,11 +2,14 @@
 import { ReviewError } from '../review/load-policy.ts'
 import type { Version } from './version.ts'
 
-/** `named`: a number or a revision; else the version before. Throws ReviewError where there is none. */
-export function returnTarget(history: readonly Version[], named: string | undefined): Version {
+/**
+ * `named`: a number or a revision; else the version before, which is the last one where its files were edited since
+ * (`present` is the digest of what is there). Throws ReviewError where there is none.
+ */
+export function returnTarget(history: readonly Version[], present: string, named: string | undefined): Version {
   const found =
     named === undefined
-      ? before(history)
+      ? before(history, present)
       : history.findLast(({ number, revision }) => named === String(number) || named === revision)
   if (found) return found
   if (named === undefined) throw new ReviewError('there is no version before this one: nothing was applied yet')
@@ -14,7 +17,8 @@ export function returnTarget(history: readonly Version[], named: string | undefi
 }
 
 /** Before a version that was brought again stands what had stood before it. */
-function before(history: readonly Version[]): Version | undefined {
+function before(history: readonly Version[], present: string): Version | undefined {
   const current = history.at(-1)
+  if (current && current.digest !== present) return current
   return history.find(({ number }) => number === (current?.of ?? current?.number ?? 0) - 1)
 }

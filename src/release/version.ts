@@ -1,9 +1,9 @@
 /** One version of the policy files: what it holds, who put it in force, when and why. */
 import { mkdir, readdir, readFile, readlink, rename, rm } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { digestOf, type PolicyContent, readContent } from './content.ts'
 import { syncDirectory, unfinishedIn, writeDurably } from './durable.ts'
-import { currentOf, META, nameOf, numberOf, versionsOf } from './layout.ts'
+import { currentOf, LIVE, META, nameOf, numberOf, versionsOf } from './layout.ts'
 
 export interface Version {
   /** Counts from 1; every change of what is in force has the next number. */
@@ -33,9 +33,9 @@ export async function readHistory(directory: string): Promise<readonly Version[]
 }
 
 /** The folder of the version in force; undefined where nothing was applied yet. */
-export async function currentName(directory: string): Promise<string | undefined> {
+async function currentName(directory: string): Promise<string | undefined> {
   const target = await readlink(currentOf(directory)).catch(() => undefined)
-  return target === undefined ? undefined : basename(target)
+  return target === undefined ? undefined : basename(dirname(target))
 }
 
 export function readVersion(directory: string, version: Version): Promise<PolicyContent> {
@@ -46,7 +46,12 @@ export function readVersion(directory: string, version: Version): Promise<Policy
 export async function writeVersion(directory: string, version: Version, content: PolicyContent): Promise<void> {
   const folder = unfinishedIn(versionsOf(directory))
   await mkdir(folder)
-  for (const [name, bytes] of content) await writeDurably(join(folder, name), bytes, 0o444)
+  await mkdir(join(folder, LIVE))
+  for (const [name, bytes] of content) {
+    await writeDurably(join(folder, name), bytes, 0o444)
+    await writeDurably(join(folder, LIVE, name), bytes)
+  }
+  await syncDirectory(join(folder, LIVE))
   await writeDurably(join(folder, META), `${JSON.stringify(version, undefined, 2)}\n`)
   await syncDirectory(folder)
   await rename(folder, join(versionsOf(directory), nameOf(version)))

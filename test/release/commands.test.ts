@@ -1,6 +1,6 @@
 /** sallyport policy apply, rollback, history, promote, block and unblock, as their users run them. */
 import { execFile } from 'node:child_process'
-import { appendFile, readdir, readFile, writeFile } from 'node:fs/promises'
+import { appendFile, chmod, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
@@ -118,12 +118,26 @@ describe('the commands that change a policy', () => {
   it('rollback refuses a version whose files were edited since', async () => {
     await run(['apply', await folders.candidate('new', DENY), '--yes'])
     const [first] = (await readdir(join(folders.live, '.versions'))).toSorted()
+    await chmod(join(folders.live, '.versions', first ?? '', 'policy.csv'), 0o644)
     await appendFile(join(folders.live, '.versions', first ?? '', 'policy.csv'), '# edited\n')
     const { code, stderr } = await run(['rollback', '--yes'])
     expect([code, stderr]).to.deep.equal([
       2,
       'sallyport: the files of version 1 were edited since; choose another one of policy history\n',
     ])
+  })
+
+  it('rollback works while blocked.txt is broken, and apply of blocks alone makes no version', async () => {
+    await run(['apply', await folders.candidate('new', DENY), '--yes'])
+    await writeFile(join(folders.live, 'blocked.txt'), 'nonsense\n')
+    expect((await run(['rollback', '--yes'])).code).to.equal(0)
+    await writeFile(join(folders.live, 'blocked.txt'), '')
+    const same = await folders.candidate('same', '# x')
+    await run(['apply', same, '--yes'])
+    await writeFile(join(same, 'blocked.txt'), 'user:eve\n')
+    const { stdout } = await run(['apply', same, '--yes'])
+    expect(stdout).to.contain('The blocks are in force').and.not.to.contain('Version')
+    expect(await readFile(join(folders.live, 'blocked.txt'), 'utf8')).to.equal('user:eve\n')
   })
 
   it('promote applies POLICY_CANDIDATE', async () => {
@@ -154,6 +168,7 @@ describe('the commands that change a policy', () => {
       ['user:'],
       ['user:a b'],
       ['user:x', '--until', 'soon'],
+      ['user:x', '--until', '5'],
       ['user:x', '--until', '2001-01-01T00:00:00Z'],
     ]) {
       const { code, stdout, stderr } = await run(['block', ...args])

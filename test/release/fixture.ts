@@ -48,6 +48,7 @@ export async function digestIn(directory: string): Promise<string> {
   return digestOf(await readContent(directory))
 }
 
-export function apply(directory: string, content: PolicyContent): Promise<Version> {
-  return putInForce(directory, { content, kind: 'applied', reason: undefined, of: undefined, now: new Date() })
+export async function apply(directory: string, content: PolicyContent): Promise<Version> {
+  const over = await digestIn(directory)
+  return putInForce(directory, { content, over, kind: 'applied', reason: undefined, of: undefined, now: new Date() })
 }

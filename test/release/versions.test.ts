@@ -1,4 +1,5 @@
 /** Versions of a policy directory: put in force at one moment, kept, and brought again. */
+import { execFileSync } from 'node:child_process'
 import { appendFile, cp, lstat, readdir, readFile, readlink, rm, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -31,7 +32,7 @@ describe('a policy directory with versions', () => {
   it('is links through one link, and blocked.txt is a file', async () => {
     await apply(folders.live, await readContent(await folders.candidate('a', '# a')))
     expect(await readlink(join(folders.live, 'policy.csv'))).to.equal('.current/policy.csv')
-    expect(await readlink(join(folders.live, '.current'))).to.match(/^\.versions\/0002-[0-9a-f]{16}$/)
+    expect(await readlink(join(folders.live, '.current'))).to.match(/^\.versions\/0002-[0-9a-f]{16}\/live$/)
     expect((await lstat(join(folders.live, 'blocked.txt'))).isFile()).to.equal(true)
   })
 
@@ -57,9 +58,9 @@ describe('a policy directory with versions', () => {
     const history = await readHistory(folders.live)
     expect([history[2]?.digest, history[4]?.digest]).to.deep.equal([edited, replaced])
     expect((await lstat(views)).isSymbolicLink()).to.equal(true)
-    // The second version was edited in place, so it isn't what it was.
+    // What was edited through the link is a copy: the second version is what it was.
     const intact = await Promise.all(history.map((version) => isIntact(folders.live, version)))
-    expect(intact).to.deep.equal([true, false, true, true, true, true])
+    expect(intact).to.deep.equal([true, true, true, true, true, true])
   })
 
   it('takes a half-made version and unfinished files of a crash away, and never lists them', async () => {
@@ -86,10 +87,12 @@ describe('a policy directory with versions', () => {
       digests.push(await digestIn(folders.live))
     }
     const back = async () => {
-      const target = returnTarget(await readHistory(folders.live), undefined)
+      const target = returnTarget(await readHistory(folders.live), await digestIn(folders.live), undefined)
       const content = await readVersion(folders.live, target)
+      const over = await digestIn(folders.live)
       await putInForce(folders.live, {
         content,
+        over,
         kind: 'rolled-back',
         reason: undefined,
         of: target.number,
@@ -99,20 +102,48 @@ describe('a policy directory with versions', () => {
     }
     expect([await back(), await back(), await back()]).to.deep.equal([2, 1, 0])
     const history = await readHistory(folders.live)
-    expect(() => returnTarget(history, undefined)).to.throw('there is no version before this one')
-    expect(() => returnTarget(history, '99')).to.throw('no version is `99`')
-    expect(returnTarget(history, '3').number).to.equal(3)
-    expect(returnTarget(history, history[1]?.revision).digest).to.equal(history[1]?.digest)
+    const present = await digestIn(folders.live)
+    expect(() => returnTarget(history, present, undefined)).to.throw('there is no version before this one')
+    expect(() => returnTarget(history, present, '99')).to.throw('no version is `99`')
+    expect(returnTarget(history, present, '3').number).to.equal(3)
+    expect(returnTarget(history, present, history[1]?.revision).digest).to.equal(history[1]?.digest)
+  })
+
+  it('goes back to the last version where its files were edited by hand since, and never loses that edit', async () => {
+    await apply(folders.live, await readContent(await folders.candidate('a', '# a')))
+    await appendFile(join(folders.live, 'policy.csv'), '# by hand\n')
+    const edited = await digestIn(folders.live)
+    const target = returnTarget(await readHistory(folders.live), edited, undefined)
+    expect(target.number).to.equal(2)
+    await apply(folders.live, await readVersion(folders.live, target))
+    expect((await readHistory(folders.live)).map(({ digest }) => digest)).to.include(edited)
+  })
+
+  it('is not changed over files that came after it was looked at', async () => {
+    const content = await readContent(await folders.candidate('a', '# a'))
+    const over = await digestIn(folders.live)
+    await appendFile(join(folders.live, 'policy.csv'), '# meanwhile\n')
+    const change = { content, over, kind: 'applied', reason: undefined, of: undefined, now: new Date() } as const
+    const refused = await putInForce(folders.live, change).catch((error) => error.message)
+    expect(refused).to.contain('have changed meanwhile; nothing was done')
+    expect(await readHistory(folders.live)).to.deep.equal([])
+  })
+
+  it('with a pipe among its files is refused, and nothing waits for it', async () => {
+    await unlink(join(folders.live, 'views.yaml'))
+    execFileSync('mkfifo', [join(folders.live, 'views.yaml')])
+    const refused = await readContent(folders.live).catch((error) => error.message)
+    expect(refused).to.contain('views.yaml is not a regular file')
   })
 
   it('lets one command at a time change it, and takes over the lock of one that is gone', async () => {
     const content = await readContent(await folders.candidate('a', '# a'))
-    await writeFile(join(folders.live, '.lock'), `${process.pid}\n`)
+    await writeFile(join(folders.live, '.lock'), `${process.pid} x\n`)
     const refused = await apply(folders.live, content).catch((error) => error.message)
     expect(refused).to.equal(
       `another command (process ${process.pid}) is changing these policies; try again when it has ended`,
     )
-    await writeFile(join(folders.live, '.lock'), '4194303\n')
+    await writeFile(join(folders.live, '.lock'), '4194303 x\n')
     expect((await apply(folders.live, content)).number).to.equal(2)
     const racing = await Promise.allSettled([apply(folders.live, content), apply(folders.live, content)])
     expect(racing.map(({ status }) => status)).to.include('fulfilled')
@@ -170,6 +201,7 @@ const STEPS: Readonly<Record<'apply' | 'edit' | 'replace' | 'back', Step>> = {
       return
     }
     const content = await readVersion(live, first)
-    await putInForce(live, { content, kind: 'rolled-back', reason: undefined, of: first.number, now: new Date() })
+    const over = await digestIn(live)
+    await putInForce(live, { content, over, kind: 'rolled-back', reason: undefined, of: first.number, now: new Date() })
   },
 }
