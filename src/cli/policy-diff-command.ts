@@ -1,6 +1,7 @@
 /** sallyport policy diff: what two versions of the policy mean differently. */
 import { Command, Option } from 'commander'
 import { loadResources } from '../resources/load-resources.ts'
+import { AT, timeOf } from '../review/at.ts'
 import { formatJson } from '../review/diff/format-json.ts'
 import { formatMarkdown } from '../review/diff/format-markdown.ts'
 import { formatText } from '../review/diff/format-text.ts'
@@ -13,6 +14,7 @@ const FORMATS = { text: formatText, json: formatJson, markdown: formatMarkdown }
 interface Options {
   readonly policies?: string
   readonly schemas?: string
+  readonly at?: string
   readonly format: keyof typeof FORMATS
   readonly failOn?: (typeof FAIL_ON)[number]
 }
@@ -21,7 +23,8 @@ const HELP = `
 OLD and NEW are each a directory, or a git revision (main, HEAD~1, a tag, ...), optionally with a path from
 the repository's top: main:deploy/policies. Both are read with the same schemas, those of the working tree.
 Exit code: 0, or 1 for a change that --fail-on names, or 2 when the two could not be compared.
-A change that may go either way counts as widening and as narrowing.
+A change that may go either way counts as widening and as narrowing. Where rules end (until=), what differs from
+that moment on is told with its time.
 
   sallyport policy diff main policies --fail-on widening
 `
@@ -33,6 +36,7 @@ export function policyDiffCommand(folders: ReviewFolders): Command {
     .argument('<new>', 'a directory, or a git revision')
     .option('--policies <dir>', 'where a revision has the files, unless its name says so')
     .option('--schemas <dir>', 'the schemas that both are read with')
+    .option(...AT)
     .addOption(new Option('--format <format>', 'how to tell it').choices(Object.keys(FORMATS)).default('text'))
     .addOption(new Option('--fail-on <direction>', 'exit with 1 for such a change').choices(FAIL_ON))
     .addHelpText('after', HELP)
@@ -46,10 +50,11 @@ export function policyDiffCommand(folders: ReviewFolders): Command {
 /** Throws FileError and ReviewError. */
 async function compare(
   names: Report['names'],
-  { policies, schemas }: { readonly policies: string; readonly schemas: string },
+  { policies, schemas, at }: { readonly policies: string; readonly schemas: string; readonly at?: string },
 ): Promise<Report> {
+  const now = timeOf(at, Date.now())
   const resources = await loadResources(schemas)
   const before = await readSide(names.before, policies, resources)
   const after = await readSide(names.after, policies, resources)
-  return reportOn(names, { before, after }, resources)
+  return reportOn(names, { before, after }, { resources, now })
 }

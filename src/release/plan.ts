@@ -62,7 +62,7 @@ async function planFrom(source: string, name: string, { directory, resources, no
   const check = await checkPolicy({ policies: source, resources, users: undefined, now })
   const blocks = await missingBlocks(source, directory)
   const over = digestOf(await readContent(directory))
-  const diff = await compare({ source, name, directory, resources })
+  const diff = await compare({ source, name, directory, resources, now })
   // What was checked and compared is what was read first, and what is going to be applied.
   if (digestOf(await readContent(source)) !== digestOf(content)) {
     throw new ReviewError(`the files of ${name} changed while they were checked; try again`)
@@ -75,13 +75,14 @@ interface Compared {
   readonly name: string
   readonly directory: string
   readonly resources: Resources
+  readonly now: Date
 }
 
-async function compare({ source, name, directory, resources }: Compared): Promise<Report | undefined> {
+async function compare({ source, name, directory, resources, now }: Compared): Promise<Report | undefined> {
   try {
     const before = await loadPolicy(directory, resources)
     const after = await loadPolicy(source, resources)
-    return reportOn({ before: directory, after: name }, { before, after }, resources)
+    return reportOn({ before: directory, after: name }, { before, after }, { resources, now: now.getTime() })
   } catch (error) {
     if (error instanceof FileError) return undefined
     throw error

@@ -40,6 +40,10 @@ export interface DecisionChange {
   readonly fields: readonly string[] | undefined
   /** Undefined where it differs by the second subject: as far as that one grants it. */
   readonly scope: Scope | undefined
+  /** The moment from which on it is so, because a rule ends; absent for what is so at once. Milliseconds since the epoch. */
+  readonly from?: number
+  /** The moment from which on it is so no more; absent for what stays. */
+  readonly until?: number
 }
 
 type Setting = string | number | boolean | readonly string[] | null

@@ -1,30 +1,59 @@
 /** Every decision that differs between two policies, as changes that a person can read: grouped, and told once. */
+import { endsOf, livingAt } from '../../policy/ends.ts'
 import type { Policy } from '../../policy/policy.ts'
-import type { Resources } from '../../resources/resource.ts'
+import type { Resource, Resources } from '../../resources/resource.ts'
+import { coversResource } from '../evaluate.ts'
 import { columnOfRoles } from '../space.ts'
 import type { DecisionChange } from './change.ts'
 import { type Column, comparePairs, compareSingles } from './compare-callers.ts'
 import { groupFindings, type TopicFindings } from './group-findings.ts'
+import { joinSpans } from './join-spans.ts'
 import { type Sides, sidesOf } from './relation-space.ts'
 import { topicsOf } from './spoken.ts'
 
-/** Throws ReviewError for more relations than can be compared. */
-export function compareDecisions(policies: Sides<Policy>, { byName }: Resources): readonly DecisionChange[] {
+/** What they are compared with, and the time at which, in milliseconds since the epoch: rules and blocks may end. */
+export interface Circumstances {
+  readonly resources: Resources
+  readonly now: number
+}
+
+/** At `now`, and at each moment after it at which a rule ends. Throws ReviewError for more relations than can be compared. */
+export function compareDecisions(
+  policies: Sides<Policy>,
+  { resources: { byName }, now }: Circumstances,
+): readonly DecisionChange[] {
   const columns = columnsOf(policies)
-  const findings: TopicFindings[] = []
-  for (const topic of topicsOf(policies, byName.values())) {
+  const rules = [...policies.before.rules, ...policies.after.rules]
+  const findings = new Map<string, readonly TopicFindings[]>()
+  const spans = [now, ...endsOf(rules).filter((end) => end > now)].map((from) => {
+    const living = sidesOf((side) => livingAt(policies[side], from))
+    const ended = rules.filter(({ until }) => until === from)
+    for (const resource of byName.values()) {
+      if (findings.has(resource.name) && !ended.some((rule) => coversResource(rule, resource))) continue
+      findings.set(resource.name, compareResource(living, resource, columns))
+    }
+    return { from, changes: groupFindings([...findings.values()].flat(), columns) }
+  })
+  return joinSpans(spans)
+}
+
+function compareResource(
+  policies: Sides<Policy>,
+  resource: Resource,
+  columns: readonly Column[],
+): readonly TopicFindings[] {
+  return [...topicsOf(policies, [resource])].map((topic) => {
     // A user whom no rule here names is `everyone`.
     const named = (subject: string) => topic.said.before.has(subject) || topic.said.after.has(subject)
     const here = columns.filter(({ name }) => !name.startsWith('user:') || named(name))
-    findings.push({
+    return {
       resource: topic.resource.name,
       action: topic.action.name,
       subjects: here.map(({ name }) => name),
       singles: compareSingles(topic, here),
       pairs: comparePairs(topic, here),
-    })
-  }
-  return groupFindings(findings, columns)
+    }
+  })
 }
 
 /** anonymous, everyone (a caller with no role), each role and each user that either policy names. */

@@ -1,9 +1,8 @@
 /** Two policies -> every difference of meaning between them; none when they are equivalent. */
-import type { Resources } from '../../resources/resource.ts'
 import type { ReviewedPolicy } from '../load-policy.ts'
 import type { Change } from './change.ts'
 import { compareBlocked } from './compare-blocked.ts'
-import { compareDecisions } from './compare-decisions.ts'
+import { type Circumstances, compareDecisions } from './compare-decisions.ts'
 import { compareLimits } from './compare-limits.ts'
 import { compareRoles, compareRouteViews } from './compare-names.ts'
 import { compareRelations } from './compare-relations.ts'
@@ -13,11 +12,12 @@ import { type Sides, sidesOf } from './relation-space.ts'
 /** Throws ReviewError for more relations than can be compared. */
 export function comparePolicies(
   reviewed: Sides<Pick<ReviewedPolicy, 'policy' | 'blocked'>>,
-  resources: Resources,
+  circumstances: Circumstances,
 ): readonly Change[] {
+  const { resources } = circumstances
   const policies = sidesOf((side) => reviewed[side].policy)
   return [
-    ...compareDecisions(policies, resources),
+    ...compareDecisions(policies, circumstances),
     ...compareRelations(policies, resources),
     ...compareRouteViews(policies, resources),
     ...compareRoles(policies),

@@ -1,4 +1,5 @@
 /** A diff for programs; docs/schemas/policy-diff.schema.json fixes its shape. */
+import { timeText } from '../../policy/time.ts'
 import { type Change, type DecisionChange, directionOf, type SettingChange } from './change.ts'
 import { plainText } from './phrase.ts'
 import { countsOf, type Report } from './report.ts'
@@ -22,8 +23,14 @@ function changeJson(change: Change) {
   return { ...common, ...(change.kind === 'decision' ? decisionJson(change) : settingJson(change)) }
 }
 
-function decisionJson({ callers, unchanged, effect, part, resources, actions, fields, scope }: DecisionChange) {
-  return { effect, callers, unchanged, part, resources, actions, fields: fields ?? null, scope: scope ?? null }
+function decisionJson(change: DecisionChange) {
+  const { effect, callers, unchanged, part, resources, actions, fields, scope, from, until } = change
+  const what = { effect, callers, unchanged, part, resources, actions, fields: fields ?? null, scope: scope ?? null }
+  return { ...what, from: momentJson(from), until: momentJson(until) }
+}
+
+function momentJson(moment: number | undefined): string | null {
+  return moment === undefined ? null : timeText(moment)
 }
 
 function settingJson({ name, resource, before, after }: SettingChange) {

@@ -1,8 +1,8 @@
 /** What a diff found, to be shown. */
 import { revisionOf } from '../../policy/policy-files.ts'
-import type { Resources } from '../../resources/resource.ts'
 import type { ReviewedPolicy } from '../load-policy.ts'
 import { type Change, type Direction, directionOf } from './change.ts'
+import type { Circumstances } from './compare-decisions.ts'
 import { comparePolicies } from './compare-policies.ts'
 import type { Sides } from './relation-space.ts'
 
@@ -18,9 +18,9 @@ export interface Report {
 export const FAIL_ON = ['widening', 'narrowing', 'any'] as const
 
 /** Throws ReviewError for what can't be compared. */
-export function reportOn(names: Sides<string>, reviewed: Sides<ReviewedPolicy>, resources: Resources): Report {
+export function reportOn(names: Sides<string>, reviewed: Sides<ReviewedPolicy>, circumstances: Circumstances): Report {
   const [before, after] = [reviewed.before, reviewed.after].map((one) => revisionOf(one.files, one.blockedFile))
-  return { names, sameText: before === after, changes: comparePolicies(reviewed, resources) }
+  return { names, sameText: before === after, changes: comparePolicies(reviewed, circumstances) }
 }
 
 export function countsOf({ changes }: Report): Readonly<Record<Direction, number>> {

@@ -1,4 +1,5 @@
 /** A change as one sentence: `support gains delete on orders (any)`. */
+import { timeText } from '../../policy/time.ts'
 import type { Change, DecisionChange, Term } from './change.ts'
 import { listed, type Phrase, say } from './phrase.ts'
 
@@ -7,6 +8,15 @@ export function sentenceOf(change: Change): Phrase {
 }
 
 function decisionSentence(change: DecisionChange): Phrase {
+  return say`${whatPhrase(change)}${timesPhrase(change)}`
+}
+
+function timesPhrase({ from, until }: DecisionChange): Phrase {
+  if (from === undefined) return until === undefined ? [] : say`, until ${timeText(until)}`
+  return until === undefined ? say`, from ${timeText(from)} on` : say`, from ${timeText(from)} until ${timeText(until)}`
+}
+
+function whatPhrase(change: DecisionChange): Phrase {
   const { part } = change
   const effect = change.effect === 'gains' ? say`gains` : say`loses`
   const actions = listed(change.actions)

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { type Change, type DecisionChange, directionOf, type Scope } from '../../../src/review/diff/change.ts'
 import { IDS, ROLES } from '../../policy/arbitrary.ts'
 import { RESOURCES } from '../../policy/fixture.ts'
-import type { OracleCaller } from '../../policy/world.ts'
+import type { OracleCaller, OraclePolicy } from '../../policy/world.ts'
 import { diffOf, type PolicyPair, randomPair, redefinedPair } from './policy-pairs.ts'
 import { CLAIMS, type Point, pointsOf, type Question, roleLevels } from './whole-space.ts'
 
@@ -141,6 +141,21 @@ describe('the decisions in a policy diff', () => {
     it(promise, () => fc.assert(property(diffOf) as fc.IProperty<unknown>, RUNS)).timeout(30_000)
   }
 
+  /** What `until=` may do: the pairs differ only from a moment on, or only before it. */
+  const inTime: Readonly<Record<string, Diff>> = {
+    'begin when a rule ends': (pair) => timed(pair, onlyLater, { from: MOMENT }),
+    'last until the rules end': (pair) => timed(pair, onlyAtFirst, { until: MOMENT }),
+  }
+
+  for (const [when, diff] of Object.entries(inTime)) {
+    for (const [promise, property] of Object.entries(promises).slice(0, 3)) {
+      const few = { ...RUNS, numRuns: 150 }
+      it(`${promise}, where they ${when}`, () => fc.assert(property(diff) as fc.IProperty<unknown>, few)).timeout(
+        30_000,
+      )
+    }
+  }
+
   const wrong: Readonly<Record<string, readonly [keyof typeof promises, Diff]>> = {
     'ignores what two subjects are together': [
       'miss no difference, for callers of up to four roles',
@@ -184,6 +199,35 @@ describe('the decisions in a policy diff', () => {
     }).timeout(30_000)
   }
 })
+
+/** The diff of the pair in other clothes: its decisions must have exactly these times, which are then taken away. */
+function timed(pair: PolicyPair, dress: (policy: OraclePolicy) => OraclePolicy, times: object): readonly Change[] {
+  const changes = decisionsIn(diffOf({ before: dress(pair.before), after: dress(pair.after) }))
+  return changes.map(({ from, until, ...change }) => {
+    expect({ ...(from === undefined ? {} : { from }), ...(until === undefined ? {} : { until }) }).to.deep.equal(times)
+    return change
+  })
+}
+
+const MOMENT = Date.UTC(2031, 0)
+
+/** Until then everything is denied. */
+function onlyLater(policy: OraclePolicy): OraclePolicy {
+  const nothing = {
+    subject: 'everyone',
+    actions: ['*'],
+    relations: [],
+    views: ['*'],
+    effect: 'deny',
+    until: MOMENT,
+  } as const
+  const denies = ['*', 'system/*'].map((resource) => ({ ...nothing, resource }))
+  return { ...policy, rules: [...policy.rules, ...denies] }
+}
+
+function onlyAtFirst(policy: OraclePolicy): OraclePolicy {
+  return { ...policy, rules: policy.rules.map((rule) => ({ ...rule, until: MOMENT })) }
+}
 
 function decisionsIn(changes: readonly Change[]): readonly DecisionChange[] {
   return changes.flatMap((change) => (change.kind === 'decision' ? [change] : []))

@@ -57,7 +57,7 @@ export const redefinedPair: fc.Arbitrary<PolicyPair> = randomPair.map(({ before,
 })
 
 export function diffOf({ before, after }: PolicyPair): readonly Change[] {
-  return comparePolicies({ before: reviewed(before), after: reviewed(after) }, RESOURCES)
+  return comparePolicies({ before: reviewed(before), after: reviewed(after) }, { resources: RESOURCES, now: 0 })
 }
 
 function reviewed(data: OraclePolicy) {

@@ -21,8 +21,8 @@ const resources = await loadResources(SCHEMAS)
 const shippedFiles = await readPolicyFiles(POLICIES)
 const shippedBlocked = await readBlockedFile(POLICIES)
 
-export function reportOnEdits(edits: Edits, first: Edits = {}): Report {
-  return reportOn({ before: 'old', after: 'new' }, { before: edited(first), after: edited(edits) }, resources)
+export function reportOnEdits(edits: Edits, first: Edits = {}, now = 0): Report {
+  return reportOn({ before: 'old', after: 'new' }, { before: edited(first), after: edited(edits) }, { resources, now })
 }
 
 /** Throws where an edit doesn't fit the shipped text. */

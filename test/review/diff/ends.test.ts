@@ -1,0 +1,93 @@
+/** Ends in a diff: an allow that lives longer widens, a deny that ends earlier too, also when nothing else changes. */
+import { expect } from 'chai'
+import { formatJson } from '../../../src/review/diff/format-json.ts'
+import { formatText } from '../../../src/review/diff/format-text.ts'
+import { fails, type Report } from '../../../src/review/diff/report.ts'
+import { policyDiff } from './command.ts'
+import { POLICIES, reportOnEdits } from './shipped.ts'
+
+const CAROL = 'p, user:carol, accounts, read, any, *, allow'
+const DENY = 'p, admin, accounts, update, any, *, deny'
+
+/** The lines of the text that tell a change. */
+function told(before: string, after: string, now = 0): readonly string[] {
+  return linesOf(report(before, after, now))
+}
+
+function report(before: string, after: string, now = 0): Report {
+  return reportOnEdits({ 'policy.csv': [['', after]] }, { 'policy.csv': [['', before]] }, now)
+}
+
+function linesOf(of: Report): readonly string[] {
+  return formatText(of)
+    .split('\n')
+    .filter((line) => /^ {2}[+?=-]/.test(line))
+    .map((line) => line.trim())
+}
+
+const until = (year: number) => `, until=${year}-01-01T00:00:00Z`
+
+describe('an end in a policy diff', () => {
+  it('that comes later, or goes, widens for an allow', () => {
+    expect(told(CAROL + until(2031), CAROL + until(2032))).to.deep.equal([
+      '+ user:carol gains read on accounts (any), from 2031-01-01T00:00:00Z until 2032-01-01T00:00:00Z',
+    ])
+    expect(told(CAROL + until(2031), CAROL)).to.deep.equal([
+      '+ user:carol gains read on accounts (any), from 2031-01-01T00:00:00Z on',
+    ])
+  })
+
+  it('that comes earlier, or is new, narrows for an allow', () => {
+    expect(told(CAROL + until(2032), CAROL + until(2031))).to.deep.equal([
+      '- user:carol loses read on accounts (any), from 2031-01-01T00:00:00Z until 2032-01-01T00:00:00Z',
+    ])
+    expect(told(CAROL, CAROL + until(2031))).to.deep.equal([
+      '- user:carol loses read on accounts (any), from 2031-01-01T00:00:00Z on',
+    ])
+  })
+
+  it('that comes earlier widens for a deny, and one that comes later narrows', () => {
+    const [sooner, later] = [DENY + until(2031), DENY + until(2032)]
+    const when = 'update on accounts (any), from 2031-01-01T00:00:00Z until 2032-01-01T00:00:00Z'
+    expect(told(later, sooner)).to.deep.equal([`+ admin gains ${when}`])
+    expect(told(sooner, later)).to.deep.equal([`- admin loses ${when}`])
+    expect(fails(report(later, sooner), 'widening')).to.equal(true)
+    expect(fails(report(sooner, later), 'widening')).to.equal(false)
+  })
+
+  it('of a new rule is told with what the rule brings', () => {
+    expect(told('# nothing', CAROL + until(2031))).to.deep.equal([
+      '+ user:carol gains read on accounts (any), until 2031-01-01T00:00:00Z',
+    ])
+  })
+
+  it('brings to light what lies under a deny until then', () => {
+    const deny = `p, everyone, accounts, read, any, *, deny${until(2031)}`
+    expect(told(deny, `${deny}\n${CAROL}`)).to.deep.equal([
+      '+ user:carol gains read on accounts (any), from 2031-01-01T00:00:00Z on',
+    ])
+  })
+
+  it('that makes no difference is none: past, or beside a rule that says the same for longer', () => {
+    expect(told(CAROL + until(2031), CAROL + until(2032), Date.UTC(2033))).to.deep.equal([])
+    expect(told(`${CAROL}\n${CAROL}${until(2031)}`, CAROL)).to.deep.equal([])
+    expect(told(CAROL + until(2031), '# nothing', Date.UTC(2031))).to.deep.equal([])
+    expect(told(CAROL + until(2031), '# nothing', Date.UTC(2031) - 1)).to.have.length(1)
+  })
+
+  it('is in the JSON', () => {
+    const { changes } = JSON.parse(formatJson(report(CAROL + until(2031), CAROL + until(2032))))
+    expect(changes).to.have.length(1)
+    expect(changes[0]).to.include({
+      from: '2031-01-01T00:00:00Z',
+      until: '2032-01-01T00:00:00Z',
+      direction: 'widening',
+    })
+  })
+
+  it('is looked at from the time that --at says', async () => {
+    const { stdout, exitCode } = await policyDiff(POLICIES, POLICIES, '--at', '2031-01-01T00:00:00Z')
+    expect([stdout.includes('equivalent'), exitCode]).to.deep.equal([true, 0])
+    expect(String((await policyDiff(POLICIES, POLICIES, '--at', '2031-01-01')).error)).to.contain('--at takes a time')
+  })
+})
