@@ -10,7 +10,7 @@ parentPort?.on('message', (taking: Taking) => parentPort?.postMessage(compare(ta
 
 function compare(taking: Taking): FromThread {
   try {
-    return { kind: 'compared', summary: summarize(taking, resources) }
+    return { kind: 'compared', summary: summarize(taking, { resources, now: Date.now() }) }
   } catch (error) {
     return { kind: 'failed', reason: (error as Error).message }
   }

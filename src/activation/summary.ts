@@ -4,6 +4,7 @@ import { parseBlocked } from '../policy/parse-blocked.ts'
 import { parsePolicy } from '../policy/parse-policy.ts'
 import type { Resources } from '../resources/resource.ts'
 import type { Direction } from '../review/diff/change.ts'
+import type { Circumstances } from '../review/diff/compare-decisions.ts'
 import { sectionsOf } from '../review/diff/format-text.ts'
 import { plainText } from '../review/diff/phrase.ts'
 import { countsOf, reportOn } from '../review/diff/report.ts'
@@ -25,10 +26,10 @@ export interface Taking {
 }
 
 /** Throws ReviewError for what can't be compared, and FileError for files that these schemas don't fit. */
-export function summarize({ before, after }: Taking, resources: Resources): ChangeSummary {
+export function summarize({ before, after }: Taking, { resources, now }: Circumstances): ChangeSummary {
   const names = { before: 'before', after: 'after' }
   const sides = { before: reviewed(before, resources), after: reviewed(after, resources) }
-  const report = reportOn(names, sides, resources)
+  const report = reportOn(names, sides, { resources, now })
   const sentences = sectionsOf(report).flatMap((section) => section.sentences.map(plainText))
   const shown = sentences.slice(0, MOST_SENTENCES)
   return { counts: countsOf(report), sentences: shown, more: sentences.length - shown.length }
