@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { type Logger, pino } from 'pino'
 import { type App, startApp } from './app.ts'
+import { matrixCommand } from './cli/matrix-command.ts'
+import { matrixTestCommand } from './cli/matrix-test-command.ts'
 import { openapiCommand } from './cli/openapi-command.ts'
 import { policyApplyCommand } from './cli/policy-apply-command.ts'
 import { policyBlockCommand } from './cli/policy-block-command.ts'
@@ -32,6 +34,7 @@ import { createLog } from './request/log.ts'
 import { printable } from './review/explain/quote.ts'
 import { ReviewError } from './review/load-policy.ts'
 import { UnfitDatabase } from './store/sqlite-migrate.ts'
+import { startTrialServer } from './trial-server.ts'
 
 /** Errors whose message was written for whoever starts the program. */
 const FOR_PEOPLE = [ConfigError, DemoRefused, FileError, KeyError, ReviewError, UnfitDatabase]
@@ -64,6 +67,7 @@ const program = new Command('sallyport')
       policyUnblockCommand(folders),
     ]),
   )
+  .addCommand(matrixCommand([matrixTestCommand(folders, startTrialServer)]))
 
 await run()
 

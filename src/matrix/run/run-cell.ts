@@ -8,6 +8,7 @@ import { judge } from './judge.ts'
 import { exchangeOf, type Result } from './result.ts'
 import { type Scene, setUp } from './set-up.ts'
 import { CannotSetUp, type Stage } from './stage.ts'
+import { rulesBehind } from './verdict.ts'
 
 /** Pages of a list that are read to the end; a longer one isn't of a test. */
 const MOST_PAGES = 500
@@ -56,7 +57,9 @@ async function tryBound(ground: Ground, stage: Stage, bound: Bound): Promise<Tri
   const why = judge(bound, scene, { answer, ...(rows ? { rows } : {}) })
   const { status } = answer
   if (why === undefined) return { outcome: 'passed', exchanges: [], status }
-  return { outcome: 'failed', why, exchanges: [exchangeOf(request, answer)], status }
+  const rules = looksIntoList(bound) ? undefined : rulesBehind(ground, bound, scene)
+  const sentence = rules === undefined ? why : `${why}; ${rules}`
+  return { outcome: 'failed', why: sentence, exchanges: [exchangeOf(request, answer)], status }
 }
 
 function requestOf({ policy }: Ground, { url }: Stage, bound: Bound, { caller, path, body }: Scene): HttpRequest {

@@ -1,0 +1,28 @@
+/** The reports of a run, as they are asked for: `text`, or `<format>=<file>`. */
+import { writeFile } from 'node:fs/promises'
+import type { Run } from './summary.ts'
+import { toJson } from './to-json.ts'
+import { toJunit } from './to-junit.ts'
+import { toText } from './to-text.ts'
+
+export const REPORTS: Readonly<Record<string, (run: Run) => string>> = {
+  text: toText,
+  junit: toJunit,
+  json: toJson,
+}
+
+export interface ReportRequest {
+  readonly format: string
+  readonly file: string
+}
+
+/** Undefined for a text that asks for no report. */
+export function parseReport(text: string): ReportRequest | undefined {
+  const { format = '', file = '' } = /^(?<format>[a-z]+)=(?<file>.+)$/.exec(text)?.groups ?? {}
+  return Object.hasOwn(REPORTS, format) ? { format, file } : undefined
+}
+
+/** Throws what writing a file throws. */
+export async function writeReports(requests: readonly ReportRequest[], run: Run): Promise<void> {
+  for (const { format, file } of requests) await writeFile(file, REPORTS[format]?.(run) ?? '')
+}

@@ -1,0 +1,53 @@
+/** A throw-away server in this process: its own folder, key and database, the given policies without their rate limits. */
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parse, stringify } from 'yaml'
+import { startApp } from './app.ts'
+import { readConfig } from './config.ts'
+import { openEmbeddedKey } from './identity/embedded-key.ts'
+import { issueToken } from './identity/issue-token.ts'
+import { createTokenVerifier } from './identity/token-verifier.ts'
+import type { StartTrialServer } from './matrix/run/trial-stage.ts'
+import { POLICY_FILES } from './policy/policy-files.ts'
+import { createLog } from './request/log.ts'
+
+const TOKEN_SECONDS = 60 * 60
+
+/** Whatever the environment says: it names no database, no Redis and no key of anybody. Throws what a start throws. */
+export const startTrialServer: StartTrialServer = async ({ policies, schemas }) => {
+  const folder = await mkdtemp(join(tmpdir(), 'sallyport-trial-'))
+  const remove = () => rm(folder, { recursive: true, force: true })
+  try {
+    await copyPolicies(policies, join(folder, 'policies'))
+    const config = readConfig({
+      PORT: '0',
+      ADMIN_PORT: '0',
+      DATA_DIR: join(folder, 'data'),
+      POLICIES: join(folder, 'policies'),
+      SCHEMAS: schemas,
+      LOG_LEVEL: 'silent',
+    })
+    const key = await openEmbeddedKey(config.dataDirectory)
+    const { issuer, audience } = config.tokens
+    const verifier = createTokenVerifier({ keys: { kind: 'embedded', key }, issuer, audience })
+    const app = await startApp({ config, verifier, log: createLog(config.logLevel, process.stderr) })
+    return {
+      url: app.url,
+      seeding: app.seeding,
+      token: (subject, roles) => issueToken(key, { subject, roles, issuer, audience, lifetimeSeconds: TOKEN_SECONDS }),
+      stop: () => app.drain().finally(remove),
+    }
+  } catch (error) {
+    await remove()
+    throw error
+  }
+}
+
+/** What limits.yaml says of bodies and pages stays; a matrix is about who may do what, not about how often. */
+async function copyPolicies(from: string, to: string): Promise<void> {
+  await mkdir(to)
+  for (const name of POLICY_FILES) await cp(join(from, name), join(to, name), { dereference: true })
+  const limits = join(to, 'limits.yaml')
+  await writeFile(limits, stringify({ ...parse(await readFile(limits, 'utf8')), limits: {} }))
+}
