@@ -164,6 +164,7 @@ function bodyFaults(
   if (text === '' && (Object.keys(content).length === 0 || status === 201)) {
     return type === undefined ? [] : [`the media type ${type} of no body`]
   }
+  if (text === '') return ['the body is missing']
   const schema = content[type ?? '']?.schema
   if (!schema) return [`the media type ${type} is none of ${Object.keys(content).join(', ')}`]
   const validate = validatorOf(schema)
