@@ -1,0 +1,53 @@
+/** What a program does with notes: make one, walk through all, and change one without losing anybody's update. */
+import type { components, paths } from '../generated/api.d.ts'
+import { type Api, Refused } from './connect.ts'
+
+export type Note = components['schemas']['Note']
+type NotePage = components['schemas']['NotePage']
+type Query = NonNullable<paths['/api/v1/notes']['get']['parameters']['query']>
+export type ListedNote = components['schemas']['NoteListed']
+
+/** The same key for each attempt, and another one for another note. */
+export async function makeNote(api: Api, body: components['schemas']['NoteNew']): Promise<Note> {
+  const headers = { 'Idempotency-Key': crypto.randomUUID() }
+  const { data, error } = await api.POST('/api/v1/notes', { body, headers })
+  if (!data) throw new Refused(error)
+  return data
+}
+
+/** Page by page, for as long as there is a next one. */
+export async function* allNotes(api: Api): AsyncGenerator<ListedNote> {
+  let cursor: string | null = null
+  do {
+    const page: NotePage = await pageOfNotes(api, { limit: 2, sort: ['-createdAt'], ...(cursor && { cursor }) })
+    yield* page.items
+    cursor = page.next
+  } while (cursor !== null)
+}
+
+async function pageOfNotes(api: Api, query: Query): Promise<NotePage> {
+  const { data, error } = await api.GET('/api/v1/notes', { params: { query } })
+  if (!data) throw new Refused(error)
+  return data
+}
+
+/** `change` sees the note as it is; where another writer was faster (412), it is asked again. */
+export async function changeNote(
+  api: Api,
+  id: string,
+  change: (note: Note) => components['schemas']['NotePatch'],
+): Promise<void> {
+  const path = { id }
+  for (;;) {
+    const read = await api.GET('/api/v1/notes/{id}', { params: { path } })
+    if (!read.data) throw new Refused(read.error)
+    const header = { 'If-Match': read.response.headers.get('ETag') ?? '*' }
+    const { error } = await api.PATCH('/api/v1/notes/{id}', {
+      params: { path, header },
+      body: change(read.data),
+      headers: { 'Content-Type': 'application/merge-patch+json' },
+    })
+    if (!error) return
+    if (error.code !== 'precondition-failed') throw new Refused(error)
+  }
+}
