@@ -28,6 +28,7 @@ import { createPipeline } from './request/pipeline.ts'
 import { loadResources } from './resources/load-resources.ts'
 import { readSchemas } from './resources/read-schemas.ts'
 import type { Resources } from './resources/resource.ts'
+import { InFlight } from './routes/in-flight.ts'
 import type { Check } from './routes/services.ts'
 import { type Shadow, startShadow } from './shadow/shadow.ts'
 import { createTeller } from './shadow/tell.ts'
@@ -94,7 +95,15 @@ export async function startApp({ config, verifier, log, now = () => new Date(), 
       createPipeline({
         gate: { resources, store, now: () => now().getTime() },
         store,
-        services: { store, now, checks, cursorKey, tagKey, describe: createDescribe(resources) },
+        services: {
+          store,
+          inFlight: new InFlight(),
+          now,
+          checks,
+          cursorKey,
+          tagKey,
+          describe: createDescribe(resources),
+        },
         policy,
         verifier,
         rateLimiter: createRateLimiter(limiter),

@@ -16,6 +16,8 @@ export interface Describing {
 
 const IF_MATCH = 'Entity tags of the states in which the object may be changed, or `*`; else 412 (RFC 9110).'
 
+const IDEMPOTENCY_KEY = 'Makes the request safe to repeat for 24 hours: a repeat gets the first answer.'
+
 export function parametersOf(spot: Spot, describing: Describing): readonly Part[] {
   const { route, endpoint } = spot
   const id = route.path.includes('{id}') ? [idParameter(describing)] : []
@@ -24,7 +26,12 @@ export function parametersOf(spot: Spot, describing: Describing): readonly Part[
     case 'list':
       return listParameters(spot, describing)
     case 'read':
-      return [...id, tagsHeader(describing, 'If-None-Match', 'Entity tags that the client has: 304 where one fits.')]
+      return [
+        ...id,
+        headerParameter(describing, 'If-None-Match', 'Entity tags that the client has: 304 where one fits.'),
+      ]
+    case 'create':
+      return [headerParameter(describing, 'Idempotency-Key', IDEMPOTENCY_KEY)]
     case 'replace':
     case 'update':
     case 'delete':
@@ -40,12 +47,12 @@ function idParameter({ schemas, components }: Describing): Part {
 }
 
 function ifMatch({ route }: Spot, describing: Describing): Part {
-  if (route.precondition !== 'required') return tagsHeader(describing, 'If-Match', IF_MATCH)
+  if (route.precondition !== 'required') return headerParameter(describing, 'If-Match', IF_MATCH)
   const part = { name: 'If-Match', in: 'header', description: IF_MATCH, required: true, schema: { type: 'string' } }
   return describing.components.add('parameters', 'If-Match-Required', part)
 }
 
-function tagsHeader({ components }: Describing, name: string, description: string): Part {
+function headerParameter({ components }: Describing, name: string, description: string): Part {
   return components.add('parameters', name, { name, in: 'header', description, schema: { type: 'string' } })
 }
 

@@ -33,10 +33,16 @@ const WITH_BODY: readonly ProblemCode[] = [
 
 const CONDITIONAL: readonly ProblemCode[] = ['invalid-precondition', 'precondition-failed']
 
+const IDEMPOTENT: readonly ProblemCode[] = [
+  'invalid-idempotency-key',
+  'idempotency-in-flight',
+  'idempotency-key-reused',
+]
+
 const BY_OPERATION: Readonly<Record<Operation, readonly ProblemCode[]>> = {
   list: ['not-acceptable'],
   read: ['not-acceptable', 'object-not-found', ...CONDITIONAL],
-  create: ['not-acceptable', ...WITH_BODY, ...CONDITIONAL],
+  create: ['not-acceptable', ...WITH_BODY, ...CONDITIONAL, ...IDEMPOTENT],
   replace: ['not-acceptable', 'object-not-found', 'content-range', ...WITH_BODY, ...CONDITIONAL, 'write-conflict'],
   update: [
     'not-acceptable',

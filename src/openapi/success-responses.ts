@@ -104,7 +104,10 @@ function createAnswer(spot: Spot, describing: Describing): Answer {
   return {
     status: 201,
     description: 'It is made. The body is what the caller may read of it: none where that is nothing.',
-    headers: joinHeaders(location, { always: [], maybe: readable ? ['ETag'] : [] }),
+    headers: joinHeaders(location, {
+      always: [],
+      maybe: readable ? ['ETag', 'Idempotency-Replayed'] : ['Idempotency-Replayed'],
+    }),
     ...(readable ? representation(spot, describing) : {}),
   }
 }

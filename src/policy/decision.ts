@@ -36,6 +36,8 @@ export interface CreateDecision {
   /** Throws Denied. */
   permit(proposal: Proposal): Permit<'create'>
   show(object: StoredObject): Representation
+  /** An object as it was `then`: what may be read of that, and of the object as it is now where it is still there. */
+  showAgain(then: StoredObject, now: StoredObject | undefined): Representation
 }
 
 export interface ReadDecision {
@@ -115,6 +117,7 @@ export function decideCreate(ground: Ground): CreateDecision {
     evidence: { relations: [], lines: ground.page.lines, fieldsRefused: [], facts: recordAttributes(ground) },
     permit: (proposal) => permitCreate(ground, proposal),
     show: (object) => present(ground, ground.readPage, object),
+    showAgain: (then, now) => presentAgain(ground, then, now),
   }
 }
 
@@ -166,6 +169,13 @@ function present({ ownership, attributeOf, view }: Ground, page: Page, object: S
   const whole = represent(object)
   const fields = visible(page.grant(relationsOf(ownership, attributeOf, whole)).fields, view)
   return Object.fromEntries(Object.entries(whole).filter(([field]) => fields.has(field)))
+}
+
+function presentAgain(ground: Ground, then: StoredObject, now: StoredObject | undefined): Representation {
+  const shown = present(ground, ground.readPage, then)
+  if (!now) return shown
+  const { fields } = ground.readPage.grant(relationsOf(ground.ownership, ground.attributeOf, represent(now)))
+  return Object.fromEntries(Object.entries(shown).filter(([field]) => fields.has(field)))
 }
 
 function visible(granted: ReadonlySet<string>, view: ReadonlySet<string> | undefined): ReadonlySet<string> {

@@ -3,12 +3,16 @@ import type { DecisionRecord } from '../decision-log/decision-record.ts'
 import { lineOf } from '../decision-log/record-line.ts'
 import type { Outcome } from '../routes/outcome.ts'
 import type { Writes } from '../routes/writes.ts'
-import type { CommitWith, Store } from '../store/contract.ts'
+import type { CommitWith, Store, StoredObject } from '../store/contract.ts'
 import { type Exchange, recordOf } from './record.ts'
 
 export function createWrites(store: Store, exchange: Exchange): Writes {
   return {
-    create: (permit, outcomeOf) => write(exchange, (commitWith) => store.create(permit, commitWith), outcomeOf),
+    create: (permit, outcomeOf, replay) => {
+      const commit = (commitWith: CommitWith<StoredObject>) =>
+        store.create(permit, (created) => ({ ...commitWith(created), ...(replay && { replay }) }))
+      return write(exchange, commit, outcomeOf)
+    },
     update: (permit, outcomeOf) => write(exchange, (commitWith) => store.update(permit, commitWith), outcomeOf),
     delete: (permit, outcomeOf) => write(exchange, (commitWith) => store.delete(permit, commitWith), outcomeOf),
   }

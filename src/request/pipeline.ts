@@ -128,7 +128,11 @@ function resourceOf({ gate }: Parts, { resource: name }: Route): Resource {
   return resource
 }
 
-function askingOf(parts: Parts, { policy, ctx, exchange, asked }: Answerable, { preconditions }: Input): Asking {
+function askingOf(
+  parts: Parts,
+  { policy, ctx, exchange, asked }: Answerable,
+  { preconditions, idempotencyKey }: Input,
+): Asking {
   const { match, caller } = asked
   const { route, endpoint, target } = match
   const resource = resourceOf(parts, route)
@@ -145,6 +149,7 @@ function askingOf(parts: Parts, { policy, ctx, exchange, asked }: Answerable, { 
     query: target.query,
     writes: createWrites(parts.store, exchange),
     preconditions,
+    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
   }
 }
 

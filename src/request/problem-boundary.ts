@@ -4,7 +4,7 @@ import type { Caller } from '../identity/caller.ts'
 import { Denied } from '../policy/ground.ts'
 import { CATALOGUE, problemType } from '../problems/catalogue.ts'
 import { Problem } from '../problems/problem.ts'
-import { StaleObject, StoreUnavailable, UniqueTaken } from '../store/contract.ts'
+import { ReplayTaken, StaleObject, StoreUnavailable, UniqueTaken } from '../store/contract.ts'
 import { refusal } from './authorize.ts'
 
 export const PROBLEM_TYPE = 'application/problem+json'
@@ -16,6 +16,12 @@ export function problemOf(error: unknown, caller: Caller | undefined): Problem {
   if (error instanceof UniqueTaken) {
     const errors = [{ pointer: `/${error.field}`, detail: 'is taken by another object', code: 'unique' }]
     return new Problem('unique-taken', 'Another object has this value already.', { cause: error, errors })
+  }
+  if (error instanceof ReplayTaken) {
+    const headers = { 'Retry-After': '1' }
+    return new Problem('idempotency-in-flight', 'Another request with this key was faster; repeat this one.', {
+      headers,
+    })
   }
   if (error instanceof StaleObject) {
     const headers = { 'Retry-After': '1' }

@@ -7,6 +7,7 @@ import type { Content, Input } from '../routes/handle.ts'
 import { parseJsonPatch } from '../routes/json-patch/parse.ts'
 import type { RouteMatch } from './match-route.ts'
 import { readBody } from './read-body.ts'
+import { readIdempotencyKey } from './read-idempotency-key.ts'
 import { readListQuery } from './read-list-query.ts'
 import { readPreconditions } from './read-preconditions.ts'
 import { readQuery, refuseParameters } from './read-query.ts'
@@ -18,14 +19,17 @@ interface Frame {
   readonly limits: Limits
 }
 
-/** Throws Problem not-acceptable, invalid-query, what read-body throws, invalid-patch, or invalid-precondition, in this order. */
+/** Throws Problem not-acceptable, invalid-query, what read-body throws, invalid-patch, invalid-precondition, or invalid-idempotency-key, in this order. */
 export async function validate(ctx: Context, frame: Frame, decision: Decision): Promise<Input> {
   const { route, endpoint } = frame.match
   if (!route.redirect) refuseUnacceptable(ctx, endpoint.operation)
   const content = await readContent(ctx, frame, decision)
   // RFC 9110 section 13.2.1: a precondition is about a representation, not about what leads to one.
   if (decision.kind === 'route' || decision.kind === 'list') return { ...content, preconditions: {} }
-  return { ...content, preconditions: readPreconditions(ctx.req) }
+  const preconditions = readPreconditions(ctx.req)
+  // The other methods can be repeated as they are.
+  const idempotencyKey = decision.kind === 'create' ? readIdempotencyKey(ctx.req) : undefined
+  return { ...content, preconditions, ...(idempotencyKey === undefined ? {} : { idempotencyKey }) }
 }
 
 async function readContent(ctx: Context, { match, resource, limits }: Frame, decision: Decision): Promise<Content> {

@@ -1,36 +1,68 @@
 /** POST to a collection. */
 import type { CreateDecision } from '../policy/decision.ts'
-import type { Json } from '../resources/resource.ts'
+import type { Json, Representation } from '../resources/resource.ts'
+import type { Kept, StoredObject } from '../store/contract.ts'
+import type { Evidence } from '../store/permit.ts'
 import { entityTag } from './entity-tag.ts'
+import { claimOf, once } from './idempotency.ts'
 import type { Outcome } from './outcome.ts'
 import { refuseUnmet } from './preconditions.ts'
 import { proposeNew } from './propose.ts'
 import type { Asking, Services } from './services.ts'
 
+/** A repeat is proposed, permitted and held against the preconditions like the first request, and only then recognized. */
 export async function createObject(
   services: Services,
   asking: Asking,
   decision: CreateDecision,
   body: Readonly<Record<string, Json>>,
 ): Promise<Outcome> {
-  const { now, tagKey } = services
   const { resource, owner, caller, writes } = asking
-  const proposal = proposeNew(resource, body, { owner, callerId: caller?.id, now: now().toISOString() })
+  const claim = claimOf(asking, body)
+  const proposal = proposeNew(resource, body, { owner, callerId: caller?.id, now: services.now().toISOString() })
   const permit = decision.permit(proposal)
   refuseUnmet(services, asking, undefined)
-  return writes.create(permit, (created) => {
-    const shown = decision.show(created)
-    const empty = Object.keys(shown).length === 0
-    const path = resource.canonicalItemPath?.replace('{id}', () => encodeURIComponent(created.id))
-    return {
-      status: 201,
-      headers: {
-        ...(path === undefined ? {} : { Location: path }),
-        ...(empty ? {} : { ETag: entityTag(tagKey, { resource: resource.name, object: created }, shown) }),
-      },
-      body: empty ? undefined : shown,
-      evidence: permit.evidence,
-      objectId: created.id,
-    }
-  })
+  const { evidence } = permit
+  const create = () => {
+    const outcomeOf = (made: StoredObject) =>
+      created(services, asking, { object: made, shown: decision.show(made), evidence })
+    return writes.create(permit, outcomeOf, claim)
+  }
+  if (!claim) return create()
+  const replay = ({ object }: Kept) => replayed(services, asking, decision, { object, evidence })
+  return once(services, claim, { create, replay })
+}
+
+/** The first answer, cut to what the caller may read now: of the object as it was then, and as it is now where it is still there. */
+async function replayed(
+  services: Services,
+  asking: Asking,
+  decision: CreateDecision,
+  { object, evidence }: { readonly object: StoredObject; readonly evidence: Evidence },
+): Promise<Outcome> {
+  const current = await services.store.get(asking.resource.name, object.id)
+  const shown = decision.showAgain(object, current)
+  const { headers, ...outcome } = created(services, asking, { object, shown, evidence })
+  return { ...outcome, headers: { ...headers, 'Idempotency-Replayed': 'true' } }
+}
+
+interface Created {
+  readonly object: StoredObject
+  readonly shown: Representation
+  readonly evidence: Evidence
+}
+
+function created({ tagKey }: Services, { resource }: Asking, { object, shown, evidence }: Created): Outcome {
+  const empty = Object.keys(shown).length === 0
+  const path = resource.canonicalItemPath?.replace('{id}', () => encodeURIComponent(object.id))
+  return {
+    status: 201,
+    headers: {
+      ...(path === undefined ? {} : { Location: path }),
+      ...(empty ? {} : { ETag: entityTag(tagKey, { resource: resource.name, object }, shown) }),
+    },
+    body: empty ? undefined : shown,
+    evidence,
+    objectId: object.id,
+  }
 }

@@ -24,7 +24,7 @@ export type Content =
   | { readonly kind: 'body'; readonly body: Readonly<Record<string, Json>> }
   | { readonly kind: 'json-patch'; readonly operations: readonly PatchOperation[] }
 
-export type Input = Content & { readonly preconditions: Preconditions }
+export type Input = Content & { readonly preconditions: Preconditions; readonly idempotencyKey?: string }
 
 /** Throws what the store throws, Denied, and Problem. */
 export async function handle(services: Services, asking: Asking, decision: Decision, input: Input): Promise<Outcome> {

@@ -3,6 +3,7 @@ import type { Caller } from '../identity/caller.ts'
 import type { Snapshot } from '../policy/snapshot.ts'
 import type { Endpoint, Method, Resource, Route } from '../resources/resource.ts'
 import type { Store } from '../store/contract.ts'
+import type { InFlight } from './in-flight.ts'
 import type { Preconditions } from './preconditions.ts'
 import type { OwnerField } from './propose.ts'
 import type { Writes } from './writes.ts'
@@ -14,7 +15,9 @@ export interface Check {
 }
 
 export interface Services {
-  readonly store: Pick<Store, 'list' | 'get' | 'count'>
+  readonly store: Pick<Store, 'list' | 'get' | 'count' | 'kept'>
+  /** Claims on idempotency keys that are at work. */
+  readonly inFlight: InFlight
   readonly now: () => Date
   /** 32 bytes that seal the cursors of lists. */
   readonly cursorKey: Uint8Array
@@ -40,6 +43,8 @@ export interface Asking {
   readonly path: string
   readonly query: string
   readonly preconditions: Preconditions
+  /** Of a POST, where the client sends one. */
+  readonly idempotencyKey?: string
   /** What decided. */
   readonly snapshot: Snapshot
 }

@@ -1,11 +1,12 @@
 /** How handlers write: with a permit, and with the outcome that the write is told by, which commits with it. */
-import type { StoredObject } from '../store/contract.ts'
+import type { Replay, StoredObject } from '../store/contract.ts'
 import type { Permit } from '../store/permit.ts'
 import type { Outcome } from './outcome.ts'
 
 /** Each throws what the store throws; nothing is written then. `outcomeOf` is called once, before the write commits. */
 export interface Writes {
-  create(permit: Permit<'create'>, outcomeOf: (created: StoredObject) => Outcome): Promise<Outcome>
+  /** Under an idempotency key, where one is given: with that in the same commit. */
+  create(permit: Permit<'create'>, outcomeOf: (created: StoredObject) => Outcome, replay?: Replay): Promise<Outcome>
   update(permit: Permit<'update'>, outcomeOf: (updated: StoredObject) => Outcome): Promise<Outcome>
   delete(permit: Permit<'delete'>, outcomeOf: () => Outcome): Promise<Outcome>
 }

@@ -33,7 +33,7 @@ export type Condition =
   | { readonly kind: 'not'; readonly of: Condition }
 
 /** `time`: a text that RFC 3339 calls a date-time, compared as the instant that it means, to the millisecond. */
-export type ComparedBy = 'value' | 'time'
+type ComparedBy = 'value' | 'time'
 
 /**
  * What a client asks of one field. `in` compares for equality, as `holds` does; the others order values of one type:
@@ -70,9 +70,29 @@ export interface ListQuery {
 }
 
 /** What commits in the transaction of a write, or not at all. */
-export interface Alongside {
+interface Alongside {
   /** The decision record: one line of JSON, without its end. The outbox keeps it until it is in the log. */
   readonly record?: string
+  /** Of a create: under which idempotency key the object came to be. */
+  readonly replay?: Replay
+}
+
+/** An idempotency key is one caller's, on one route. */
+export interface ReplayKey {
+  readonly subject: string
+  readonly route: string
+  readonly key: string
+}
+
+export interface Replay extends ReplayKey {
+  /** Tells one payload from another. */
+  readonly fingerprint: string
+}
+
+/** What was created under an idempotency key, as it was then. */
+export interface Kept {
+  readonly fingerprint: string
+  readonly object: StoredObject
 }
 
 /** Called inside the write's transaction, with the object as it is then (of a delete: none). What it throws undoes the write. */
@@ -83,7 +103,9 @@ export interface Store {
   list(resource: string, query: ListQuery): Promise<readonly StoredObject[]>
   /** How many objects `list` would give without a limit. */
   count(resource: string, query: Pick<ListQuery, 'where' | 'filter'>): Promise<number>
-  /** Durable when it returns. Throws UniqueTaken. */
+  /** What was created under the key in the last 24 hours. */
+  kept(key: ReplayKey): Promise<Kept | undefined>
+  /** Durable when it returns. Throws UniqueTaken, or ReplayTaken when something was created under the idempotency key. */
   create(permit: Permit<'create'>, alongside?: CommitWith<StoredObject>): Promise<StoredObject>
   /** Durable when it returns. Throws UniqueTaken, or StaleObject when the stored version isn't the permit's. */
   update(permit: Permit<'update'>, alongside?: CommitWith<StoredObject>): Promise<StoredObject>
@@ -140,6 +162,14 @@ export class StaleObject extends Error {
   constructor() {
     super('the object changed after it was read')
     this.name = 'StaleObject'
+  }
+}
+
+/** Something was created under this idempotency key already. */
+export class ReplayTaken extends Error {
+  constructor() {
+    super('the idempotency key is taken')
+    this.name = 'ReplayTaken'
   }
 }
 

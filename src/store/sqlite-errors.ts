@@ -1,5 +1,5 @@
 /** Which errors of the engine mean what: a constraint that a write would break, or a store that can't answer. */
-import { StaleObject, StoreUnavailable, UniqueTaken } from './contract.ts'
+import { ReplayTaken, StaleObject, StoreUnavailable, UniqueTaken } from './contract.ts'
 
 /** https://sqlite.org/rescode.html */
 const SQLITE_CONSTRAINT_PRIMARYKEY = 1555
@@ -10,7 +10,8 @@ export function answering<T>(work: () => T): T {
   try {
     return work()
   } catch (error) {
-    throw error instanceof UniqueTaken || error instanceof StaleObject ? error : new StoreUnavailable(error)
+    const told = [UniqueTaken, StaleObject, ReplayTaken].some((kind) => error instanceof kind)
+    throw told ? error : new StoreUnavailable(error)
   }
 }
 

@@ -31,6 +31,7 @@ export async function migrate(db: Kysely<Tables>, plans: readonly TablePlan[]): 
     await createMetaTables(db)
     await createOutbox(db)
     await createLeases(db)
+    await createReplays(db)
     for (const plan of plans) await migrateTable(db, plan)
     await sql`commit`.execute(db)
   } catch (error) {
@@ -85,6 +86,23 @@ async function createLeases(db: Kysely<Tables>): Promise<void> {
     .addColumn('until', 'integer', (column) => column.notNull())
     .modifyEnd(sql`strict`)
     .execute()
+}
+
+/** `object` is JSON, as the object was when it was created; `at` in milliseconds since the epoch. */
+async function createReplays(db: Kysely<Tables>): Promise<void> {
+  await db.schema
+    .createTable('replays')
+    .ifNotExists()
+    .addColumn('subject', 'text', (column) => column.notNull())
+    .addColumn('route', 'text', (column) => column.notNull())
+    .addColumn('key', 'text', (column) => column.notNull())
+    .addColumn('fingerprint', 'text', (column) => column.notNull())
+    .addColumn('object', 'text', (column) => column.notNull())
+    .addColumn('at', 'integer', (column) => column.notNull())
+    .addPrimaryKeyConstraint('replays key', ['subject', 'route', 'key'])
+    .modifyEnd(sql`strict`)
+    .execute()
+  await db.schema.createIndex('replays at').ifNotExists().on('replays').column('at').execute()
 }
 
 /** `autoincrement`: a number that was used is never used again, also when its row is gone. */

@@ -5,7 +5,7 @@ import type { Field, Resource } from '../resources/resource.ts'
 import { SERVER_FIELDS } from './condition.ts'
 import type { StoredObject } from './contract.ts'
 
-export interface ObjectRow {
+interface ObjectRow {
   readonly id: string
   readonly version: number
   readonly created_at: string
@@ -24,6 +24,7 @@ export interface Tables {
   secrets: { name: string; value: Uint8Array }
   marks: { name: string; value: string }
   outbox: { sequence: Generated<number>; record: string }
+  replays: { subject: string; route: string; key: string; fingerprint: string; object: string; at: number }
   leases: { name: string; holder: string; until: number }
 }
 
@@ -42,7 +43,7 @@ export interface IndexedField {
 }
 
 /** A column that a list is often sorted by, with an index on it: the server's, or a generated one of a field's instants. */
-export interface TimeColumn {
+interface TimeColumn {
   readonly field: string
   readonly column: string
   /** Undefined for a column that the server writes. */

@@ -1,12 +1,21 @@
 /** The contract's Store on SQLite: each write is one transaction, with what commits alongside; durable when it returns. */
 import { randomBytes } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
-import { type CommitWith, type ListQuery, StaleObject, type Store, type StoredObject } from './contract.ts'
+import {
+  type CommitWith,
+  type Kept,
+  type ListQuery,
+  type ReplayKey,
+  StaleObject,
+  type Store,
+  type StoredObject,
+} from './contract.ts'
 import { inTransaction, renewStatistics } from './node-sqlite.ts'
 import type { Permit } from './permit.ts'
 import { answering } from './sqlite-errors.ts'
 import type { NamedValues } from './sqlite-meta.ts'
 import type { SqliteOutbox } from './sqlite-outbox.ts'
+import type { SqliteReplays } from './sqlite-replays.ts'
 import type { ObjectTable } from './sqlite-table.ts'
 
 /** What the engine's faces work on. */
@@ -16,6 +25,7 @@ export interface Engine {
   readonly tables: ReadonlyMap<string, ObjectTable>
   readonly values: NamedValues
   readonly outbox: SqliteOutbox
+  readonly replays: SqliteReplays
   readonly now: () => Date
 }
 
@@ -52,6 +62,10 @@ export class SqliteStore implements Store {
   async count(resource: string, query: Pick<ListQuery, 'where' | 'filter'>): Promise<number> {
     const table = tableOf(this.#engine, resource)
     return answering(() => table.lists.count(query))
+  }
+
+  async kept(key: ReplayKey): Promise<Kept | undefined> {
+    return answering(() => this.#engine.replays.find(key))
   }
 
   async create(permit: Permit<'create'>, alongside?: CommitWith<StoredObject>): Promise<StoredObject> {
@@ -91,14 +105,14 @@ export class SqliteStore implements Store {
     if (database.isOpen) answering(() => database.close())
   }
 
-  #write<T>(change: () => T, alongside: CommitWith<T> | undefined): T {
+  #write<T extends StoredObject | undefined>(change: () => T, alongside: CommitWith<T> | undefined): T {
     const written = alongside ? this.#writeWith(change, alongside) : answering(change)
     this.#countWrite()
     return written
   }
 
-  #writeWith<T>(change: () => T, alongside: CommitWith<T>): T {
-    const { database, outbox } = this.#engine
+  #writeWith<T extends StoredObject | undefined>(change: () => T, alongside: CommitWith<T>): T {
+    const { database, outbox, replays } = this.#engine
     const faults: unknown[] = []
     const accompany = (written: T) => {
       try {
@@ -112,7 +126,8 @@ export class SqliteStore implements Store {
       return answering(() =>
         inTransaction(database, () => {
           const written = change()
-          const { record } = accompany(written)
+          const { record, replay } = accompany(written)
+          if (replay && written) replays.keep(replay, written)
           if (record !== undefined) outbox.add(record)
           return written
         }),

@@ -7,10 +7,14 @@ import { answering } from './sqlite-errors.ts'
 import { NamedValues } from './sqlite-meta.ts'
 import { answeringColumns, migrate, UnfitDatabase } from './sqlite-migrate.ts'
 import { SqliteOutbox } from './sqlite-outbox.ts'
+import { SqliteReplays } from './sqlite-replays.ts'
 import { planTable, type TablePlan, type Tables } from './sqlite-schema.ts'
 import { SqliteSeeding } from './sqlite-seeding.ts'
 import { type Engine, SqliteStore } from './sqlite-store.ts'
 import { ObjectTable } from './sqlite-table.ts'
+
+/** Forgotten idempotency keys that an opening clears away. */
+const SWEPT_AT_START = 10_000
 
 interface SqliteOptions {
   /** Created, for its owner alone, when it isn't there; its folder must be. */
@@ -37,7 +41,10 @@ export async function openSqlite(options: SqliteOptions): Promise<{ store: Store
       tables.set(plan.resource, new ObjectTable(db, database, plan, await answeringColumns(db, plan)))
     }
     const outbox = new SqliteOutbox(db, database, options.now)
-    const engine: Engine = { database, tables, values: new NamedValues(db, database), outbox, now: options.now }
+    const replays = new SqliteReplays(db, database, options.now)
+    replays.sweep(SWEPT_AT_START)
+    const values = new NamedValues(db, database)
+    const engine: Engine = { database, tables, values, outbox, replays, now: options.now }
     return { store: new SqliteStore(engine), seeding: new SqliteSeeding(engine), outbox }
   } catch (error) {
     database.close()

@@ -5,6 +5,7 @@ import { describeLists } from './contract-lists.ts'
 import { describeObjects } from './contract-objects.ts'
 import { describeOutbox } from './contract-outbox.ts'
 import { describeQueries, describeRandomQueries } from './contract-queries.ts'
+import { describeReplays } from './contract-replays.ts'
 import { describeUniqueFields } from './contract-unique.ts'
 import { Clock, type TestDatabase, type TestEngine } from './engine.ts'
 import { RESOURCES } from './fixture.ts'
@@ -23,6 +24,7 @@ export function storeContract(engine: TestEngine): void {
     describeObjects(open, () => clock)
     describeUniqueFields(open)
     describeOutbox(open)
+    describeReplays(open, () => clock)
     describeLists(open)
     describeConditions(open)
     describeRandomConditions(engine)

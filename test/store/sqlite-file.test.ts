@@ -51,6 +51,7 @@ describe('the database file', () => {
       'marks',
       'outbox',
       'leases',
+      'replays',
     ])
     expect(own.every(({ strict }) => strict === 1)).to.equal(true)
   })

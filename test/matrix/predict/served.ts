@@ -11,6 +11,7 @@ import { authorize, refusal } from '../../../src/request/authorize.ts'
 import type { Json, Representation, Resource, Resources } from '../../../src/resources/resource.ts'
 import type { Spot } from '../../../src/review/space.ts'
 import { handle, type Input } from '../../../src/routes/handle.ts'
+import { InFlight } from '../../../src/routes/in-flight.ts'
 import type { Outcome } from '../../../src/routes/outcome.ts'
 import type { Asking } from '../../../src/routes/services.ts'
 import { meets } from '../../../src/store/condition.ts'
@@ -50,7 +51,9 @@ async function outcomeOf(served: Served, caller: Caller | undefined): Promise<Ou
   const target = { path: spot.route.path.replace('{id}', id), query: '' }
   const match = { kind: 'route', route: spot.route, endpoint: spot.endpoint, id, target } as const
   const decision = await authorize({ resources, store, now: () => 0 }, policy, { match, caller })
-  const services = { store, now: () => new Date(0), cursorKey: KEY, tagKey: KEY, checks: async () => ({}), describe }
+  const now = () => new Date(0)
+  const inFlight = new InFlight()
+  const services = { store, inFlight, now, cursorKey: KEY, tagKey: KEY, checks: async () => ({}), describe }
   return handle(services, askingOf(served, caller), decision, inputOf(served))
 }
 
@@ -100,11 +103,12 @@ function inputOf({ spot, body }: Served): Input {
   }
 }
 
-function storeOf(objects: Objects): Pick<Store, 'get' | 'list' | 'count'> {
+function storeOf(objects: Objects): Pick<Store, 'get' | 'list' | 'count' | 'kept'> {
   const of = (resource: Resource['name']) => [...(objects.get(resource)?.values() ?? [])].map(storedOf)
   return {
     get: async (resource, id) => of(resource).find((object) => object.id === id),
     list: async (resource, { where }) => of(resource).filter((object) => meets(where, represent(object))),
     count: async () => 0,
+    kept: async () => undefined,
   }
 }
