@@ -3,6 +3,9 @@ import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { type Logger, pino } from 'pino'
 import { type App, startApp } from './app.ts'
+import { decisionsCommand } from './cli/decisions-command.ts'
+import { decisionsQueryCommand } from './cli/decisions-query-command.ts'
+import { decisionsTailCommand } from './cli/decisions-tail-command.ts'
 import { matrixCommand } from './cli/matrix-command.ts'
 import { matrixTestCommand } from './cli/matrix-test-command.ts'
 import { openapiCommand } from './cli/openapi-command.ts'
@@ -45,6 +48,7 @@ const DEMO_TOKEN_SECONDS = 12 * 60 * 60
 const { description, version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
 
 const folders: ReviewFolders = () => readConfig(process.env)
+const decisionLog = () => readConfig(process.env).decisionLog.file
 
 const program = new Command('sallyport')
   .description(description)
@@ -52,6 +56,7 @@ const program = new Command('sallyport')
   .addCommand(serveCommand(serve))
   .addCommand(tokenCommand(printToken))
   .addCommand(openapiCommand(folders))
+  .addCommand(decisionsCommand([decisionsQueryCommand(decisionLog), decisionsTailCommand(decisionLog)]))
   .addCommand(
     policyCommand([
       policyCheckCommand(folders),

@@ -30,7 +30,10 @@ const LAYERS = [
 ]
 
 /** Files that do one job each and don't know one another; only the file that composes them does. */
-const APART: readonly RegExp[] = [/^cli\/(?!(policy|matrix)-command)/, /^limits\/(memory|redis|failover)\.ts$/]
+const APART: readonly RegExp[] = [
+  /^cli\/(?!(policy|matrix)-command|record-options)/,
+  /^limits\/(memory|redis|failover)\.ts$/,
+]
 
 interface Import {
   readonly from: string

@@ -3,12 +3,12 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 
 const CHUNK_BYTES = 64 * 1024
 
-/** The last line first; an empty last line (the file ends with a line's end) isn't one. */
-export function* readLinesBackwards(file: string): Generator<string> {
+/** The last line before `end` (bytes; the file's end) first; an empty last line (behind a line's end) isn't one. */
+export function* readLinesBackwards(file: string, end?: number): Generator<string> {
   const descriptor = openSync(file, 'r')
   try {
     let rest = Buffer.alloc(0)
-    let position = fstatSync(descriptor).size
+    let position = end ?? fstatSync(descriptor).size
     while (position > 0) {
       const length = Math.min(CHUNK_BYTES, position)
       position -= length

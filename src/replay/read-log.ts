@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import type { DecisionRecord } from '../decision-log/decision-record.ts'
+import { parseRecord } from '../decision-log/parse-record.ts'
 import { ReviewError } from '../review/load-policy.ts'
 
 export interface LogReader {
@@ -25,7 +26,7 @@ export async function readLog(file: string, { onRecord, onOther, onProgress }: L
   for await (const line of lines) {
     onProgress(line.length + 1)
     if (line === '') continue
-    const record = parse(line)
+    const record = parseRecord(line)
     if (record) await onRecord(record)
     else onOther()
   }
@@ -35,22 +36,4 @@ async function sizeOfOne(file: string): Promise<number> {
   const found = await stat(file).catch(() => undefined)
   if (!found?.isFile()) throw new ReviewError(`${file} is not a file; name decision logs`)
   return found.size
-}
-
-/** A line that was cut off by a crash, or that another program wrote, is no record. */
-function parse(line: string): DecisionRecord | undefined {
-  try {
-    const value = JSON.parse(line)
-    return isRecord(value) ? value : undefined
-  } catch {
-    return undefined
-  }
-}
-
-/** What replaying needs of any record; the rest is looked at where it is used. */
-function isRecord(value: unknown): value is DecisionRecord {
-  if (typeof value !== 'object' || value === null) return false
-  const { time, requestId, method, status, outcome } = value as Partial<Record<keyof DecisionRecord, unknown>>
-  const texts = [time, requestId, method, outcome].every((one) => typeof one === 'string')
-  return texts && typeof status === 'number' && !Number.isNaN(Date.parse(time as string))
 }

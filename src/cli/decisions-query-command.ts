@@ -1,0 +1,52 @@
+/** sallyport decisions query: the records that somebody asks for. */
+import { createReadStream } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { Command } from 'commander'
+import { filesOfLog } from '../decision-log/log-files.ts'
+import { parseRecord } from '../decision-log/parse-record.ts'
+import { fits } from '../decision-log/record-filter.ts'
+import { ReviewError } from '../review/load-policy.ts'
+import {
+  type DecisionLogFile,
+  printRecord,
+  type RecordOptions,
+  tellOtherLines,
+  withRecordOptions,
+} from './record-options.ts'
+
+const HELP = `
+LOG is a decision log, DECISION_LOG_FILE unless it is said; its full files (LOG.1, LOG.2, …) are read before it.
+
+  sallyport decisions query --outcome refused --role support --since 2026-12-04T00:00:00Z
+`
+
+export function decisionsQueryCommand(usual: DecisionLogFile): Command {
+  const command = new Command('query')
+    .description('the records that fit, oldest first')
+    .argument('[log]', 'a decision log (DECISION_LOG_FILE, <DATA_DIR>/decisions.log)')
+    .addHelpText('after', HELP)
+  return withRecordOptions(command).action(async (log: string | undefined, options: RecordOptions) => {
+    const files = await filesOfLog(namedLog(log ?? usual()))
+    if (files.length === 0) throw new ReviewError(`there is no decision log ${log ?? usual()}`)
+    let others = 0
+    for (const file of files) others += await queryFile(file, options)
+    tellOtherLines(others)
+  })
+}
+
+/** How many lines are no records. */
+async function queryFile(file: string, options: RecordOptions): Promise<number> {
+  let others = 0
+  const lines = createInterface({ input: createReadStream(file, 'utf8'), crlfDelay: Number.POSITIVE_INFINITY })
+  for await (const line of lines) {
+    const record = line === '' ? undefined : parseRecord(line)
+    if (record && fits(record, options)) printRecord(record, options)
+    if (!record && line !== '') others += 1
+  }
+  return others
+}
+
+function namedLog(file: string | undefined): string {
+  if (file !== undefined) return file
+  throw new ReviewError('the decision log goes to standard output (DECISION_LOG_FILE is -); name a file that keeps it')
+}

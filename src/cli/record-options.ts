@@ -1,0 +1,62 @@
+/** The options by which `decisions tail` and `decisions query` choose records, and how they print them. */
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { DecisionRecord } from '../decision-log/decision-record.ts'
+import type { RecordFilter } from '../decision-log/record-filter.ts'
+import { textOf } from '../decision-log/record-text.ts'
+
+export interface RecordOptions extends RecordFilter {
+  readonly format: 'text' | 'json'
+}
+
+/** The file of the log that the server writes; undefined when it writes to standard output. */
+export type DecisionLogFile = () => string | undefined
+
+export function withRecordOptions(command: Command): Command {
+  return command
+    .option('--role <role>', 'of callers with this role; repeat for several', gather)
+    .option('--resource <name>', 'about this resource', gather)
+    .option('--action <name>', 'of this action', gather)
+    .option('--subject <id>', 'of this subject', gather)
+    .addOption(new Option('--outcome <outcome>', 'with this outcome: allowed, refused, failed').argParser(readOutcome))
+    .option('--status <code>', 'answered so', readStatus)
+    .option('--route <path>', 'of this route, as the schema writes it: /api/orders/{id}', gather)
+    .option('--request-id <id>', 'of this request', gather)
+    .option('--since <time>', 'of this time or later (RFC 3339)', readTime)
+    .option('--until <time>', 'before this time (RFC 3339)', readTime)
+    .addOption(
+      new Option('--format <format>', 'json: the records as they are, a line each')
+        .choices(['text', 'json'])
+        .default('text'),
+    )
+}
+
+export function printRecord(record: DecisionRecord, { format }: RecordOptions): void {
+  process.stdout.write(`${format === 'json' ? JSON.stringify(record) : textOf(record)}\n`)
+}
+
+/** Not on stdout, which holds records only. */
+export function tellOtherLines(count: number): void {
+  if (count > 0) process.stderr.write(`sallyport: ${count} lines are no decision records\n`)
+}
+
+function gather(value: string, others: readonly string[] = []): readonly string[] {
+  return [...others, value]
+}
+
+function readOutcome(value: string, others: readonly string[] = []): readonly string[] {
+  if (!['allowed', 'refused', 'failed'].includes(value)) {
+    throw new InvalidArgumentError('It must be allowed, refused or failed.')
+  }
+  return [...others, value]
+}
+
+function readStatus(value: string, others: readonly number[] = []): readonly number[] {
+  if (!/^[1-5]\d\d$/.test(value)) throw new InvalidArgumentError('It must be a status code, like 403.')
+  return [...others, Number(value)]
+}
+
+function readTime(text: string): number {
+  const time = /^\d{4}-\d{2}-\d{2}T.*(Z|[+-]\d{2}:\d{2})$/.test(text) ? Date.parse(text) : Number.NaN
+  if (Number.isNaN(time)) throw new InvalidArgumentError('It must be a time with an offset, like 2026-12-04T18:00:00Z.')
+  return time
+}

@@ -1,0 +1,60 @@
+/** The lines that join a growing file, also over rotation (another file takes the name) and truncation. */
+import { type FileHandle, open, stat } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const POLL_MS = 200
+const CHUNK_BYTES = 64 * 1024
+
+/** From this offset (bytes) on; ends when the signal says so. */
+export async function* followLines(file: string, from: number, signal: AbortSignal): AsyncGenerator<string> {
+  let handle = await openOrWait(file, signal)
+  let offset = from
+  let rest = Buffer.alloc(0)
+  try {
+    while (handle && !signal.aborted) {
+      const bytes = await readFrom(handle, offset)
+      offset += bytes.length
+      const { lines, tail } = split(Buffer.concat([rest, bytes]))
+      yield* lines
+      rest = tail
+      if (bytes.length > 0) continue
+      await sleep(POLL_MS, undefined, { signal }).catch(() => undefined)
+      if ((await handle.stat()).size < offset) offset = 0
+      else if (await isAnother(file, handle)) {
+        // What was written before the change of names is still to be read.
+        const last = await readFrom(handle, offset)
+        if (last.length > 0) continue
+        await handle.close()
+        handle = await openOrWait(file, signal)
+        offset = 0
+      }
+    }
+  } finally {
+    await handle?.close()
+  }
+}
+
+async function readFrom(handle: FileHandle, offset: number): Promise<Buffer> {
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(CHUNK_BYTES), 0, CHUNK_BYTES, offset)
+  return buffer.subarray(0, bytesRead)
+}
+
+function split(bytes: Buffer): { readonly lines: readonly string[]; readonly tail: Buffer<ArrayBuffer> } {
+  const end = bytes.lastIndexOf(0x0a) + 1
+  const whole = bytes.subarray(0, end).toString('utf8')
+  return { lines: whole.split('\n').filter((line) => line !== ''), tail: Buffer.from(bytes.subarray(end)) }
+}
+
+async function isAnother(file: string, handle: FileHandle): Promise<boolean> {
+  const found = await stat(file).catch(() => undefined)
+  return found !== undefined && found.ino !== (await handle.stat()).ino
+}
+
+async function openOrWait(file: string, signal: AbortSignal): Promise<FileHandle | undefined> {
+  while (!signal.aborted) {
+    const handle = await open(file, 'r').catch(() => undefined)
+    if (handle) return handle
+    await sleep(POLL_MS, undefined, { signal }).catch(() => undefined)
+  }
+  return undefined
+}

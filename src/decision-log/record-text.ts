@@ -1,0 +1,29 @@
+/** A decision record as a line for people. */
+import type { DecisionRecord } from './decision-record.ts'
+
+/** Logs may hold what a terminal would obey. */
+const CONTROL = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
+
+export function textOf(record: DecisionRecord): string {
+  const { time, status, outcome, method, route = '(no route)', objectId, problem, rules = [], relations = [] } = record
+  const parts = [
+    time,
+    `${status}`,
+    outcome.padEnd('refused'.length),
+    method.padEnd('OPTIONS'.length),
+    route,
+    ...(objectId === undefined ? [] : [objectId]),
+    whoOf(record),
+    ...(problem === undefined ? [] : [problem]),
+    ...(relations.length === 0 ? [] : [relations.join('+')]),
+    ...(record.fieldsRefused ? [`fields refused: ${record.fieldsRefused.join(', ')}`] : []),
+    rules.length === 0 ? 'no rule' : rules.join(' '),
+    record.requestId,
+  ]
+  return parts.join('  ').replaceAll(CONTROL, '\ufffd')
+}
+
+function whoOf({ authentication, subject, roles = [] }: DecisionRecord): string {
+  if (subject !== undefined) return `${subject} (${roles.join(', ') || 'no role'})`
+  return authentication === 'rejected' ? 'bad credentials' : 'anonymous'
+}

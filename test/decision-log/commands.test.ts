@@ -1,0 +1,202 @@
+/** sallyport decisions tail and query, on the log of a real server. */
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { appendFile, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'chai'
+import { decisionsQueryCommand } from '../../src/cli/decisions-query-command.ts'
+import { startTestServer } from '../server.ts'
+
+const ROOT = new URL('../..', import.meta.url).pathname
+
+interface Ended {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+describe('sallyport decisions', () => {
+  let folder: string
+  let log: string
+  let lines: readonly string[]
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'sallyport-'))
+    log = join(folder, 'decisions.log')
+    const server = await startTestServer({ demo: true, env: { DECISION_LOG_FILE: log } })
+    const [sam, alice] = [await server.token('sam', 'support'), await server.token('alice', 'member')]
+    for (const [method, path, token] of [
+      ['GET', '/api/orders', sam],
+      ['GET', '/api/v1/notes', alice],
+      ['DELETE', '/api/users/bob', alice],
+      ['GET', '/profile', undefined],
+      ['GET', '/nowhere', 'no.such.token'],
+    ] as const) {
+      await server.ask(method, path, { token })
+    }
+    await server.stop()
+    const text = await readFile(log, 'utf8')
+    lines = text.trim().split('\n')
+    // As rotation leaves it: the first two records are in an older file.
+    await writeFile(`${log}.1`, `${lines[1]}\n`)
+    await writeFile(`${log}.2`, `${lines[0]}\n`)
+    await writeFile(log, `${lines.slice(2).join('\n')}\n`)
+  })
+  after(() => rm(folder, { recursive: true }))
+
+  const run = (...args: readonly string[]) => decisions(args, { DECISION_LOG_FILE: log })
+  const ids = (output: string) =>
+    output
+      .trim()
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line).requestId)
+  const idsOf = (...indexes: readonly number[]) => indexes.map((i) => JSON.parse(lines[i] ?? '').requestId)
+
+  it('query gives all records, of full files too, oldest first, as they are', async () => {
+    const { code, stdout } = await run('query', '--format', 'json')
+    expect([code, stdout]).to.deep.equal([0, `${lines.join('\n')}\n`])
+  })
+
+  const FILTERS: readonly (readonly [readonly string[], readonly number[]])[] = [
+    [['--role', 'support'], [0]],
+    [
+      ['--role', 'support', '--role', 'member'],
+      [0, 1, 2],
+    ],
+    [['--resource', 'orders'], [0]],
+    [['--action', 'delete'], [2]],
+    [
+      ['--subject', 'alice'],
+      [1, 2],
+    ],
+    [
+      ['--outcome', 'refused'],
+      [2, 3, 4],
+    ],
+    [['--status', '401'], [3]],
+    [
+      ['--status', '401', '--status', '404'],
+      [3, 4],
+    ],
+    [['--route', '/api/users/{id}'], [2]],
+    [['--outcome', 'refused', '--subject', 'alice'], [2]],
+    [['--until', '2001-01-01T00:00:00Z'], []],
+    [
+      ['--since', '2001-01-01T00:00:00Z'],
+      [0, 1, 2, 3, 4],
+    ],
+  ]
+  for (const [filter, expected] of FILTERS) {
+    it(`query ${filter.join(' ')} gives just those`, async () => {
+      expect(ids(await queryHere(log, filter))).to.deep.equal(idsOf(...expected))
+    })
+  }
+
+  it('query --request-id gives one', async () => {
+    const [id = ''] = idsOf(2)
+    expect(ids((await run('query', '--format', 'json', '--request-id', id)).stdout)).to.deep.equal([id])
+  })
+
+  it('prints a line a record for people, whatever is in it', async () => {
+    const hostile = join(folder, 'hostile.log')
+    await writeFile(hostile, `${(lines[2] ?? '').replace('"alice"', '"al\\u001b[2Jice\\n\\u202e"')}\n`)
+    const { stdout } = await run('query', hostile)
+    expect(stdout.split('\n')).to.have.length(2)
+    expect(stdout)
+      .to.contain('403  refused  DELETE')
+      .and.to.contain('/api/users/{id}  bob')
+      .and.not.to.contain('\u001b')
+  })
+
+  it('tail gives the last ones, from full files where the last one has too few', async () => {
+    expect(ids((await run('tail', '-n', '2', '--format', 'json')).stdout)).to.deep.equal(idsOf(3, 4))
+    expect(ids((await run('tail', '-n', '4', '--format', 'json')).stdout)).to.deep.equal(idsOf(1, 2, 3, 4))
+    expect(ids((await run('tail', '--subject', 'alice', '-n', '1', '--format', 'json')).stdout)).to.deep.equal(idsOf(2))
+  })
+
+  it('says on stderr how many lines are no records, and goes on', async () => {
+    const torn = join(folder, 'torn.log')
+    await writeFile(torn, `${lines[0]}\nhello\n{"record":"decision","ti\n${lines[1]}\n`)
+    const { code, stdout, stderr } = await run('query', torn, '--format', 'json')
+    expect([code, ids(stdout), stderr]).to.deep.equal([0, idsOf(0, 1), 'sallyport: 2 lines are no decision records\n'])
+  })
+
+  it('ends with one sentence and exit code 2 where it can not run', async () => {
+    for (const [args, env, sentence] of [
+      [['query', 'nowhere.log'], {}, 'sallyport: there is no decision log nowhere.log\n'],
+      [['tail'], { DECISION_LOG_FILE: '-' }, /goes to standard output/],
+      [['query', '--outcome', 'perhaps'], {}, /It must be allowed, refused or failed/],
+      [['query', '--since', 'yesterday'], {}, /It must be a time with an offset/],
+      [['query', '--status', '7'], {}, /It must be a status code/],
+    ] as const) {
+      const { code, stdout, stderr } = await decisions(args, { DECISION_LOG_FILE: log, ...env })
+      expect([code, stdout], args.join(' ')).to.deep.equal([2, ''])
+      expect(stderr).to.match(typeof sentence === 'string' ? new RegExp(sentence) : sentence)
+    }
+  })
+
+  it('tail -f tells what comes, also over a rotation and a truncation, each once', async () => {
+    const growing = join(folder, 'growing.log')
+    await writeFile(growing, `${lines[0]}\n`)
+    const child = spawn(
+      process.execPath,
+      ['bin/sallyport.js', 'decisions', 'tail', '-f', growing, '--format', 'json'],
+      {
+        cwd: ROOT,
+      },
+    )
+    const told: string[] = []
+    child.stdout.on('data', (text) => told.push(String(text)))
+    const until = async (...indexes: readonly number[]) => {
+      for (let i = 0; i < 300 && ids(told.join('')).length < indexes.length; i++) await sleep(20)
+      expect(ids(told.join(''))).to.deep.equal(idsOf(...indexes))
+    }
+    try {
+      await until(0)
+      await appendFile(growing, (lines[1] ?? '').slice(0, 50))
+      await sleep(300)
+      await appendFile(growing, `${(lines[1] ?? '').slice(50)}\n`)
+      await until(0, 1)
+      await appendFile(growing, `${lines[2]}\n`)
+      await rename(growing, `${growing}.1`)
+      await writeFile(growing, `${lines[3]}\n`)
+      await until(0, 1, 2, 3)
+      await writeFile(growing, '')
+      await sleep(500)
+      await appendFile(growing, `${lines[4]}\n`)
+      await until(0, 1, 2, 3, 4)
+    } finally {
+      await ended(child)
+    }
+  })
+}).timeout(30_000)
+
+/** In this process: starting one takes longer than the query. */
+async function queryHere(log: string, args: readonly string[]): Promise<string> {
+  const { write } = process.stdout
+  const written: string[] = []
+  process.stdout.write = ((text: string) => written.push(text) > 0) as typeof write
+  try {
+    await decisionsQueryCommand(() => log).parseAsync([...args, '--format', 'json'], { from: 'user' })
+  } finally {
+    process.stdout.write = write
+  }
+  return written.join('')
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  const exit = new Promise((resolve) => child.once('exit', resolve))
+  child.kill('SIGINT')
+  await exit
+}
+
+function decisions(args: readonly string[], env: Record<string, string>): Promise<Ended> {
+  return new Promise((resolve) => {
+    const options = { cwd: ROOT, env: { ...process.env, ...env } }
+    execFile(process.execPath, ['bin/sallyport.js', 'decisions', ...args], options, (error, stdout, stderr) =>
+      resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr }),
+    )
+  })
+}
