@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'chai'
 import { openEmbeddedKey } from '../../src/identity/embedded-key.ts'
 import { issueToken } from '../../src/identity/issue-token.ts'
@@ -14,6 +15,13 @@ const ROOT = new URL('../..', import.meta.url).pathname
 const LAUNCHER = join(ROOT, 'bin/sallyport.js')
 const ROUNDS = 5
 const WORKERS = 6
+
+const NOTE: Posted = { path: '/api/v1/notes', body: { title: 't' } }
+
+interface Posted {
+  readonly path: string
+  readonly body: unknown
+}
 
 interface Running {
   readonly url: string
@@ -34,7 +42,7 @@ describe('an idempotency key, over processes', () => {
     const key = await openEmbeddedKey(join(folder, 'data'))
     token = await issueToken(key, {
       subject: 'ann',
-      roles: ['member'],
+      roles: ['admin'],
       issuer: 'sallyport',
       audience: 'sallyport',
       lifetimeSeconds: 600,
@@ -68,14 +76,14 @@ describe('an idempotency key, over processes', () => {
     return { url: `http://127.0.0.1:${port}`, kill }
   }
 
-  async function post({ url }: Running, key: string | undefined): Promise<Reply> {
+  async function post({ url }: Running, key: string | undefined, { path, body } = NOTE): Promise<Reply> {
     const headers = {
       authorization: `Bearer ${token}`,
       'content-type': 'application/json',
       ...(key === undefined ? {} : { 'idempotency-key': key }),
     }
     try {
-      const response = await fetch(`${url}/api/v1/notes`, { method: 'POST', headers, body: '{"title":"t"}' })
+      const response = await fetch(url + path, { method: 'POST', headers, body: JSON.stringify(body) })
       const { id } = (await response.json()) as { id?: string }
       return { status: response.status, id, replayed: response.headers.has('idempotency-replayed') }
     } catch {
@@ -102,6 +110,30 @@ describe('an idempotency key, over processes', () => {
       for (const server of servers) expect(await total(server)).to.equal(round)
     }
   }).timeout(60_000)
+
+  for (const [name, posted] of [
+    ['', () => NOTE],
+    [
+      ', also where a unique field is what conflicts',
+      (round: number) => ({ path: '/api/users', body: { email: `u${round}@example.com`, displayName: 'U' } }),
+    ],
+  ] as const) {
+    it(`of two servers that both found the key free, one creates and the other replays that${name}`, async () => {
+      const servers = await Promise.all([start(), start()])
+      const database = new DatabaseSync(join(folder, 'data/sallyport.sqlite'), { timeout: 5000 })
+      for (let round = 1; round <= 3; round++) {
+        // Both look the key up, and then wait to write.
+        database.exec('begin immediate')
+        const asked = Promise.all(servers.map((server) => post(server, `held-${round}`, posted(round))))
+        await sleep(300)
+        database.exec('commit')
+        const [one, other] = await asked
+        expect([one?.status, other?.status, one?.id === other?.id]).to.deep.equal([201, 201, true])
+        expect([one?.replayed, other?.replayed].filter(Boolean)).to.have.length(1)
+      }
+      database.close()
+    }).timeout(60_000)
+  }
 
   /** Creates until the server is killed; what was asked, and what was answered. */
   async function createUntilKilled(server: Running, round: number, keyOf: (name: string) => string | undefined) {
