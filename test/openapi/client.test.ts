@@ -62,6 +62,7 @@ describe('docs/clients.md', () => {
       [...block.matchAll(/# -> (\d{3})/g)].map(([, status]) => Number(status)),
     )
     expect(promised).to.have.length.greaterThan(5)
+    expect(stdout).to.match(/^Idempotency-Replayed: true/im)
     expect(statuses).to.deep.equal(promised)
   })
 })

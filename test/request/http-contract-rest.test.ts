@@ -1,4 +1,5 @@
 /** Promises of the HTTP contract that no other file is about (docs/http-contract.md). */
+import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { startTestServer, type TestServer } from '../server.ts'
 import { type Callers, pathsOf, tokensOf } from './callers.ts'
@@ -24,5 +25,28 @@ describe('a query', () => {
       }
     }
     expect('polluted' in {}).to.equal(false)
+  })
+})
+
+describe('a POST that anonymous may send', () => {
+  let server: TestServer
+
+  before(async () => {
+    const shipped = readFileSync(new URL('../../policies/policy.csv', import.meta.url), 'utf8')
+    server = await startTestServer({
+      files: { 'policies/policy.csv': `${shipped}\np, anonymous, notes, create, any, *, allow\n` },
+    })
+  })
+  after(() => server.stop())
+
+  const body = { title: 't', ownerId: 'nobody' }
+
+  it('an idempotency key of an anonymous caller is 400: there is nobody whose key it is', async () => {
+    const answer = await server.ask('POST', '/api/v1/notes', { body, headers: { 'idempotency-key': 'k' } })
+    expect([answer.status, answer.body.code]).to.deep.equal([400, 'invalid-idempotency-key'])
+  })
+
+  it('without a key is 201 (negative control)', async () => {
+    expect((await server.ask('POST', '/api/v1/notes', { body })).status).to.equal(201)
   })
 })

@@ -9,8 +9,8 @@ export type ListedNote = components['schemas']['NoteListed']
 
 /** The same key for each attempt, and another one for another note. */
 export async function makeNote(api: Api, body: components['schemas']['NoteNew']): Promise<Note> {
-  const headers = { 'Idempotency-Key': crypto.randomUUID() }
-  const { data, error } = await api.POST('/api/v1/notes', { body, headers })
+  const header = { 'Idempotency-Key': crypto.randomUUID() }
+  const { data, error } = await api.POST('/api/v1/notes', { params: { header }, body })
   if (!data) throw new Refused(error)
   return data
 }
