@@ -13,7 +13,7 @@ import { sleep } from './raw.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 const LAUNCHER = join(ROOT, 'bin/sallyport.js')
-const ROUNDS = 5
+const ROUNDS = 3
 const WORKERS = 6
 
 const NOTE: Posted = { path: '/api/v1/notes', body: { title: 't' } }
@@ -120,7 +120,7 @@ describe('an idempotency key, over processes', () => {
   ] as const) {
     it(`of two servers that both found the key free, one creates and the other replays that${name}`, async () => {
       const servers = await Promise.all([start(), start()])
-      const database = new DatabaseSync(join(folder, 'data/sallyport.sqlite'), { timeout: 5000 })
+      const database = new DatabaseSync(join(folder, 'data/sallyport.db'), { timeout: 5000 })
       for (let round = 1; round <= 3; round++) {
         // Both look the key up, and then wait to write.
         database.exec('begin immediate')
