@@ -1,0 +1,31 @@
+// A server for test/decision-log/killed.test.ts: writes as anybody who sends the token `t`, on the data folder given, until it is killed.
+import { pino } from 'pino'
+import { startApp } from '../../src/app.ts'
+import { readConfig } from '../../src/config.ts'
+import { LogFile } from '../../src/decision-log/log-file.ts'
+import { SqliteOutbox } from '../../src/store/sqlite-outbox.ts'
+
+const [folder = '', fault] = process.argv.slice(2)
+
+/** How it would be without the guards: the test must find that out. */
+const FAULTS: Readonly<Record<string, () => void>> = {
+  'record after the commit': () => {
+    const { add } = SqliteOutbox.prototype
+    SqliteOutbox.prototype.add = function (record) {
+      setTimeout(() => add.call(this, record), 5)
+    }
+  },
+  'no look at what the log holds': () => {
+    LogFile.prototype.holds = () => new Set()
+  },
+}
+if (fault !== undefined) FAULTS[fault]?.()
+
+const config = readConfig({ PORT: '0', ADMIN_PORT: '0', DATA_DIR: folder, POLICIES: `${folder}/policies` })
+const caller = { id: 'writer', roles: ['admin'], claims: {} }
+const app = await startApp({
+  config,
+  verifier: { verify: async () => ({ kind: 'caller', caller }) },
+  log: pino({ level: 'silent' }),
+})
+process.stdout.write(`${app.url}\n`)
