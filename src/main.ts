@@ -7,6 +7,9 @@ import { decisionsCommand } from './cli/decisions-command.ts'
 import { decisionsQueryCommand } from './cli/decisions-query-command.ts'
 import { decisionsTailCommand } from './cli/decisions-tail-command.ts'
 import { matrixCommand } from './cli/matrix-command.ts'
+import { matrixCoverageCommand } from './cli/matrix-coverage-command.ts'
+import { matrixInitCommand } from './cli/matrix-init-command.ts'
+import { matrixMutateCommand } from './cli/matrix-mutate-command.ts'
 import { matrixTestCommand } from './cli/matrix-test-command.ts'
 import { openapiCommand } from './cli/openapi-command.ts'
 import { policyApplyCommand } from './cli/policy-apply-command.ts'
@@ -72,7 +75,14 @@ const program = new Command('sallyport')
       policyUnblockCommand(folders),
     ]),
   )
-  .addCommand(matrixCommand([matrixTestCommand(folders, startTrialServer)]))
+  .addCommand(
+    matrixCommand([
+      matrixTestCommand(folders, startTrialServer),
+      matrixInitCommand(folders),
+      matrixCoverageCommand(folders),
+      matrixMutateCommand(folders),
+    ]),
+  )
 
 await run()
 

@@ -18,12 +18,13 @@ const VALUES = 6
 
 /** Lazily, plain ones first; `covers` says which resources are of interest. */
 export function* probesOf(
-  policy: Policy,
+  policies: readonly [Policy, ...Policy[]],
   { resources, samples }: { readonly resources: Resources; readonly samples: SamplesOf },
   covers: (resource: string) => boolean,
 ): Generator<Cell> {
-  const rows = rowsOf(policy, resources).filter(({ spot }) => covers(spot.resource.name))
-  const columns = columnsOf(policy)
+  const rows = rowsOf(policies, resources).filter(({ spot }) => covers(spot.resource.name))
+  const [policy] = policies
+  const columns = columnsOf(policies)
   for (const row of rows) yield* cellsOf(row, columns, [undefined])
   for (const row of rows) yield* cellsOf(row, columns, bodiesFor(row.spot, samples, policy))
 }
@@ -38,8 +39,9 @@ function* cellsOf({ spot, methods, object }: Row, columns: readonly Column[], bo
   }
 }
 
-function columnsOf({ roles, rules }: Policy): readonly Column[] {
-  const names = [...roles.keys()]
+function columnsOf(policies: readonly Policy[]): readonly Column[] {
+  const names = [...new Set(policies.flatMap(({ roles }) => [...roles.keys()]))]
+  const rules = policies.flatMap((policy) => policy.rules)
   const pairs = names.flatMap((one, i) => names.slice(i + 1).map((other) => [one, other].sort()))
   const users = new Set(rules.map(({ subject }) => subject).filter((subject) => subject.startsWith('user:')))
   return [

@@ -2,7 +2,6 @@
 import type { Policy } from '../../policy/policy.ts'
 import type { Json, Representation, Resource, Resources, Route } from '../../resources/resource.ts'
 import type { Scalar } from '../../store/contract.ts'
-import type { Column } from '../expectation.ts'
 import { arrangeObject } from './arrange-object.ts'
 import type { Arrange, Arranged, Cell } from './arrangement.ts'
 import type { Asker } from './grants.ts'
@@ -56,7 +55,7 @@ function arrangeOn(parts: Parts, about: About): Arranged {
   const { cell, route } = about
   const body = bodyFor(parts, about)
   if (body === undefined && cell.body !== undefined) return impossible(`there is no body file \`${cell.body}\``)
-  const asker = askerOf(cell.column)
+  const asker = askerOf(parts, about)
   if (route.kind === 'collection') {
     if (cell.object.kind !== 'none') return impossible('a collection is asked about with the object `none`')
     return {
@@ -129,13 +128,28 @@ function bodyFor(
   return Object.fromEntries(Object.entries(smallest).filter(([name]) => name !== owner?.field))
 }
 
-function askerOf(column: Column): Asker {
+function askerOf(parts: Parts, about: About): Asker {
+  const { column } = about.cell
   if (column.kind === 'anonymous') return undefined
-  return column.kind === 'user' ? { id: column.id, roles: [] } : { id: CALLER, roles: column.roles }
+  const claims = claimsFor(parts, about)
+  return column.kind === 'user' ? { id: column.id, roles: [], claims } : { id: CALLER, roles: column.roles, claims }
+}
+
+/** An attribute for each relation that compares one, of a value that the object's field can have. */
+function claimsFor({ samples }: Parts, { policy, resource }: About): Readonly<Record<string, Scalar>> {
+  const relations = [...(policy.ownership.get(resource.name)?.relations.values() ?? [])]
+  return Object.fromEntries(
+    relations.flatMap((relation) => {
+      if (relation.kind !== 'caller' || relation.attribute === 'id') return []
+      const values = samples.get(resource.name)?.values.get(relation.field) ?? []
+      const value = values.flat().find((one) => typeof one === 'string' || typeof one === 'number')
+      return typeof value === 'string' || typeof value === 'number' ? [[relation.attribute, value] as const] : []
+    }),
+  )
 }
 
 function attributesOf(asker: Asker): Readonly<Record<string, Scalar>> {
-  return asker ? { id: asker.id } : {}
+  return asker ? { ...asker.claims, id: asker.id } : {}
 }
 
 function impossible(why: string): Arranged {

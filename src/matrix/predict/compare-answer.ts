@@ -17,16 +17,19 @@ export function answers(given: Given, { status, view, list }: Expected): boolean
   return view === undefined || showsView(given, view)
 }
 
-/** In the words of a matrix: all that fit exactly, the first the one to write. */
+/**
+ * In the words of a matrix: all that fit exactly, the first the one to write. A list of all objects can't become longer,
+ * so there the fields are worth more.
+ */
 export function describe(given: Given): readonly Expected[] {
   const { answer, situation } = given
   const { status } = answer
   if (!situation || situation.spot.method === 'HEAD' || !isShowing(situation)) return [{ status }]
   const { grants, spot } = situation
-  const kept = (['own', 'all'] as const).filter((list) => lists(given, list)).map((list) => ({ status, list }))
+  const [own, all] = (['own', 'all'] as const).map((list) => (lists(given, list) ? [{ status, list }] : []))
   const names = [...(grants.policy.views.get(spot.resource.name)?.keys() ?? [])].sort()
   const views = names.filter((view) => showsView(given, view)).map((view) => ({ status, view }))
-  return [...kept.slice(0, 1), ...views.slice(0, 1), { status }]
+  return [...(own ?? []), ...views.slice(0, 1), ...(all ?? []), { status }]
 }
 
 function isShowing({ spot }: Situation): boolean {

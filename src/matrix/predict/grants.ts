@@ -6,9 +6,9 @@ import { evaluate, rulesFor } from '../../review/evaluate.ts'
 import { columnOfRoles } from '../../review/space.ts'
 
 /** Who asks: the id, roles and further claims of a token; undefined without credentials. */
-export type Asker =
-  | { readonly id: string; readonly roles: readonly string[]; readonly claims?: Readonly<Record<string, Json>> }
-  | undefined
+export type Asker = { readonly id: string; readonly roles: readonly string[]; readonly claims?: Claims } | undefined
+
+type Claims = Readonly<Record<string, Json>>
 
 export interface Question {
   readonly asker: Asker

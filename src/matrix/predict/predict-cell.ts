@@ -31,6 +31,8 @@ export function predictCell(ground: Ground, grants: Grants, cell: Cell): Predict
   const { resources, spots, now } = ground
   const route = resources.routes.find(({ path }) => path === cell.path)
   if (!route) return { kind: 'impossible', why: `no route has the path \`${cell.path}\`` }
+  const stranger = cell.column.kind === 'roles' && cell.column.roles.find((role) => !grants.policy.roles.has(role))
+  if (stranger) return { kind: 'impossible', why: `roles.yaml declares no role \`${stranger}\`` }
   const arranged = ground.arrange(grants.policy, cell)
   if (arranged.kind === 'impossible') return arranged
   const spot = spots.get(`${cell.method} ${cell.path}`)

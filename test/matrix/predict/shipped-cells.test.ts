@@ -28,7 +28,7 @@ describe('the predictor, of the shipped policy', () => {
       { kind: 'roles', roles: [] },
       { kind: 'roles', roles: ['auditor', 'member'] },
     ]
-    const cells = rowsOf(policy, resources).flatMap(({ spot, methods, object }) =>
+    const cells = rowsOf([policy], resources).flatMap(({ spot, methods, object }) =>
       methods.flatMap((method) => columns.map((column): Cell => ({ method, path: spot.route.path, object, column }))),
     )
     expect(cells.length).to.be.greaterThan(700)
@@ -37,14 +37,14 @@ describe('the predictor, of the shipped policy', () => {
 
   it('says what the server answers to bodies that change one field', async () => {
     const { policy } = known
-    const cells = [...probesOf(policy, known, (name) => name === 'orders' || name === 'users')]
+    const cells = [...probesOf([policy], known, (name) => name === 'orders' || name === 'users')]
     const some = cells.filter(({ content, path }, i) => content && !path.startsWith('/users') && i % 15 === 0)
     expect(some.length).to.be.greaterThan(100)
     await agree(some)
   }).timeout(60_000)
 
   it('would be caught saying something else', async () => {
-    const [cell] = [...probesOf(known.policy, known, (name) => name === 'notes')]
+    const [cell] = [...probesOf([known.policy], known, (name) => name === 'notes')]
     if (!cell) throw new Error('there is one')
     const expected = { status: 418, seen: undefined }
     expect(await askedOf(cell)).to.not.deep.equal(expected)

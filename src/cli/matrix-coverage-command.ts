@@ -1,0 +1,57 @@
+/** sallyport matrix coverage */
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { type Coverage, measureCoverage, percentOf } from '../matrix/coverage/coverage.ts'
+import { formatJson } from '../matrix/coverage/format-json.ts'
+import { formatText } from '../matrix/coverage/format-text.ts'
+import { toPage } from '../matrix/coverage/page.ts'
+import { readBench } from '../matrix/predict/bench.ts'
+import type { ReviewFolders } from './policy-command.ts'
+
+interface Flags {
+  readonly policies?: string
+  readonly schemas?: string
+  readonly min: number
+  readonly minRules: number
+  readonly format: keyof typeof FORMATS
+}
+
+const FORMATS = { text: formatText, json: formatJson, html: toPage } as const
+
+const HELP = `
+A cell is a role (or anonymous), a method, a path and a way to relate to the object. An expectation depends on a rule
+(a relation, a view) when it would not hold without it.
+Exit code: 0, 1 when less than --min or --min-rules is covered, 2 when it could not run.`
+
+export function matrixCoverageCommand(folders: ReviewFolders): Command {
+  return new Command('coverage')
+    .description('show which cells nothing is stated about, and which rules no expectation depends on')
+    .argument('[paths...]', 'matrices', ['test/matrix'])
+    .option('--policies <directory>', 'policy files (POLICIES, policies)')
+    .option('--schemas <directory>', 'schema files (SCHEMAS, schemas)')
+    .option('--min <percent>', 'how many of the cells must be stated', percent, 0)
+    .option(
+      '--min-rules <percent>',
+      'how many of the rules, relations and views an expectation must depend on',
+      percent,
+      0,
+    )
+    .addOption(new Option('--format <format>', 'how to print it').choices(Object.keys(FORMATS)).default('text'))
+    .addHelpText('after', HELP)
+    .action(async (paths: readonly string[], flags: Flags) => {
+      const bench = await readBench({ ...folders(), ...flags, matrices: paths }, Date.now())
+      const coverage = measureCoverage(bench)
+      process.stdout.write(FORMATS[flags.format](coverage))
+      if (!isEnough(coverage, flags)) process.exitCode = 1
+    })
+}
+
+function isEnough({ cells, rules, relations, views }: Coverage, { min, minRules }: Flags): boolean {
+  return percentOf(cells) >= min && percentOf([...rules, ...relations, ...views]) >= minRules
+}
+
+function percent(text: string): number {
+  if (!/^\d{1,3}(\.\d+)?$/.test(text) || Number(text) > 100) {
+    throw new InvalidArgumentError('It must be a number from 0 to 100.')
+  }
+  return Number(text)
+}

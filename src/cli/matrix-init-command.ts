@@ -1,0 +1,74 @@
+/** sallyport matrix init */
+import { stat } from 'node:fs/promises'
+import { Command } from 'commander'
+import type { Column } from '../matrix/expectation.ts'
+import { columnsFor, planMatrix, statedIn } from '../matrix/init/plan-matrix.ts'
+import { storeNew, storeOver } from '../matrix/init/store-matrix.ts'
+import { writeMatrix } from '../matrix/init/write-matrix.ts'
+import { parseColumn } from '../matrix/parse-words.ts'
+import { readBench } from '../matrix/predict/bench.ts'
+import { ReviewError } from '../review/load-policy.ts'
+import type { ReviewFolders } from './policy-command.ts'
+
+interface Flags {
+  readonly policies?: string
+  readonly schemas?: string
+  readonly out: string
+  readonly missing: boolean
+  readonly force: boolean
+  readonly role: readonly string[]
+}
+
+const HELP = `
+Writes one file a resource: every method, path and way to relate to the object, with the answer that the policy gives
+now. Review it like a spreadsheet; from then on \`sallyport matrix test\` tells what has become different.
+With --missing it writes only what no matrix of --out states, into files like orders.missing.csv.
+Exit code: 0, or 2 when it could not run; then nothing was written.`
+
+export function matrixInitCommand(folders: ReviewFolders): Command {
+  return new Command('init')
+    .description('write the complete matrix of the policy as it is, for review')
+    .option('--out <directory>', 'where to write', 'test/matrix')
+    .option('--policies <directory>', 'policy files (POLICIES, policies)')
+    .option('--schemas <directory>', 'schema files (SCHEMAS, schemas)')
+    .option('--missing', 'only cells that no matrix of --out states', false)
+    .option(
+      '--role <name...>',
+      'these columns instead: a role, member+auditor, anonymous, user:<id>; repeat for more',
+      [],
+    )
+    .option('--force', 'replace files that are there', false)
+    .addHelpText('after', HELP)
+    .action(async (flags: Flags) => {
+      for (const path of await init({ ...folders(), ...flags })) process.stdout.write(`${path}\n`)
+    })
+}
+
+async function init(
+  flags: Flags & { readonly policies: string; readonly schemas: string },
+): Promise<readonly string[]> {
+  const { out, missing, force } = flags
+  const matrices = (await isFolder(out)) ? [out] : []
+  const bench = await readBench({ ...flags, matrices }, Date.now())
+  const asked = flags.role.map((name) => columnOf(name, bench.grants.policy.roles))
+  const columns = asked.length > 0 ? asked : columnsFor(bench)
+  const plan = planMatrix(bench, columns, missing ? statedIn(bench) : () => false)
+  const files = writeMatrix(plan, missing ? '.missing' : '')
+  return force ? storeOver(out, files) : storeNew(out, files)
+}
+
+function columnOf(name: string, roles: ReadonlyMap<string, unknown>): Column {
+  const parsed = parseColumn(name)
+  if (parsed.kind !== 'parsed') throw new ReviewError(`--role: ${parsed.message}; ${parsed.hint}`)
+  const column = parsed.value
+  const unknown = column.kind === 'roles' ? column.roles.find((role) => !roles.has(role)) : undefined
+  if (unknown === undefined) return column
+  throw new ReviewError(
+    `\`${unknown}\` is not a role of roles.yaml; --role takes anonymous, ${[...roles.keys()].join(', ')}`,
+  )
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  const found = await stat(path).catch(() => undefined)
+  return found?.isDirectory() ?? false
+}

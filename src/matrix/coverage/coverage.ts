@@ -1,0 +1,123 @@
+/**
+ * What the matrices say nothing about: cells without an expectation, and rules, relations and views that no expectation
+ * depends on (without them every expectation would hold all the same).
+ */
+import type { Policy, Rule } from '../../policy/policy.ts'
+import { columnText, objectText } from '../expectation.ts'
+import { cellsOf, statedIn } from '../init/plan-matrix.ts'
+import type { Bench } from '../predict/bench.ts'
+import { Grants } from '../predict/grants.ts'
+import { predictCell } from '../predict/predict-cell.ts'
+import { rowsOf, usualColumns } from '../predict/universe.ts'
+import { type Stated, statedOf } from '../stated.ts'
+
+export interface CoverageCell {
+  readonly resource: string
+  readonly method: string
+  readonly path: string
+  readonly object: string
+  readonly column: string
+  readonly covered: boolean
+}
+
+/** A rule, relation or view, and whether some expectation depends on it. */
+export interface CoveredPart {
+  /** `policy.csv:14`, or the name in its file. */
+  readonly place: string
+  readonly text: string
+  readonly covered: boolean
+}
+
+export interface Coverage {
+  readonly cells: readonly CoverageCell[]
+  readonly rules: readonly CoveredPart[]
+  readonly relations: readonly CoveredPart[]
+  readonly views: readonly CoveredPart[]
+  /** How many expectations the policy as it is doesn't answer so; they cover no rule. */
+  readonly unmet: number
+}
+
+export function measureCoverage(bench: Bench): Coverage {
+  const stated = statedOf(bench)
+  const depends = (change: (policy: Policy) => Policy) => isNoticed(bench, stated, change)
+  return {
+    cells: cellsOfUniverse(bench),
+    rules: coverRules(bench, depends),
+    relations: coverRelations(bench, depends),
+    views: coverViews(bench, depends),
+    unmet: bench.expectations.length - stated.length,
+  }
+}
+
+/** Of covered ones among all, in percent; of nothing, all is covered. */
+export function percentOf(parts: readonly { readonly covered: boolean }[]): number {
+  return parts.length === 0 ? 100 : (100 * parts.filter(({ covered }) => covered).length) / parts.length
+}
+
+function cellsOfUniverse(bench: Bench): readonly CoverageCell[] {
+  const { policy } = bench.grants
+  const isStated = statedIn(bench)
+  return rowsOf([policy], bench.resources).flatMap((row) =>
+    usualColumns(policy).flatMap((column) =>
+      cellsOf(row, column)
+        .filter((cell) => predictCell(bench.ground, bench.grants, cell).kind === 'answer')
+        .map((cell) => ({
+          resource: row.spot.resource.name,
+          method: cell.method,
+          path: cell.path,
+          object: objectText(cell.object),
+          column: columnText(column),
+          covered: isStated(cell),
+        })),
+    ),
+  )
+}
+
+type Depends = (change: (policy: Policy) => Policy) => boolean
+
+function isNoticed(bench: Bench, stated: readonly Stated[], change: (policy: Policy) => Policy): boolean {
+  const grants = new Grants(change(bench.grants.policy), bench.ground.now)
+  return stated.some((one) => !one.holds(grants))
+}
+
+function coverRules({ grants, reviewed }: Bench, depends: Depends): readonly CoveredPart[] {
+  const lines = reviewed.files['policy.csv'].text.split('\n')
+  const text = (rule: Rule) => (lines[rule.line - 1] ?? '').trim().replaceAll(/\s+/g, ' ')
+  return grants.policy.rules.map((rule) => ({
+    place: `policy.csv:${rule.line}`,
+    text: text(rule),
+    covered: depends((policy) => ({ ...policy, rules: policy.rules.filter(({ line }) => line !== rule.line) })),
+  }))
+}
+
+/** Without it no object would relate so. */
+function coverRelations({ grants }: Bench, depends: Depends): readonly CoveredPart[] {
+  return [...grants.policy.ownership].flatMap(([resource, { relations }]) =>
+    [...relations.keys()].map((name) => ({
+      place: `ownership.yaml: ${resource}.${name}`,
+      text: `${resource}: ${name}`,
+      covered: depends((policy) => withoutRelation(policy, resource, name)),
+    })),
+  )
+}
+
+function withoutRelation(policy: Policy, resource: string, name: string): Policy {
+  const owned = policy.ownership.get(resource)
+  if (!owned) return policy
+  const relations = new Map([...owned.relations].filter(([key]) => key !== name))
+  return { ...policy, ownership: new Map([...policy.ownership, [resource, { ...owned, relations }]]) }
+}
+
+/** Without it no rule and no route would mean its fields. */
+function coverViews({ grants }: Bench, depends: Depends): readonly CoveredPart[] {
+  return [...grants.policy.views].flatMap(([resource, views]) =>
+    [...views.keys()].map((name) => ({
+      place: `views.yaml: ${resource}.${name}`,
+      text: `${resource}: ${name}`,
+      covered: depends((policy) => ({
+        ...policy,
+        views: new Map([...policy.views, [resource, new Map([...views, [name, new Set<string>()]])]]),
+      })),
+    })),
+  )
+}

@@ -1,0 +1,18 @@
+/** Coverage for programs; docs/schemas/matrix-coverage.schema.json is its shape. */
+import { type Coverage, percentOf } from './coverage.ts'
+
+export function formatJson({ cells, rules, relations, views, unmet }: Coverage): string {
+  const json = {
+    cells: measured(cells),
+    rules: measured(rules),
+    relations: measured(relations),
+    views: measured(views),
+    unmet,
+  }
+  return `${JSON.stringify(json, undefined, 2)}\n`
+}
+
+function measured<T extends { readonly covered: boolean }>(parts: readonly T[]) {
+  const missing = parts.filter(({ covered }) => !covered).map(({ covered, ...part }) => part)
+  return { total: parts.length, covered: parts.length - missing.length, percent: percentOf(parts), missing }
+}

@@ -1,0 +1,47 @@
+/** Everything that predictions about matrix files rest on, read from disk once. */
+
+import { loadResources } from '../../resources/load-resources.ts'
+import { readSchemas } from '../../resources/read-schemas.ts'
+import type { Json, Resources } from '../../resources/resource.ts'
+import { isObject } from '../../resources/subschemas.ts'
+import { loadPolicy, type ReviewedPolicy } from '../../review/load-policy.ts'
+import type { Expectation } from '../expectation.ts'
+import { type Bodies, readBodies } from '../read-bodies.ts'
+import { findMatrixFiles, readMatrices } from '../read-matrices.ts'
+import { createArrange } from './arrange.ts'
+import { Grants } from './grants.ts'
+import { type Ground, groundOf } from './predict-cell.ts'
+import { type SamplesOf, sampleResources } from './samples.ts'
+
+export interface Bench {
+  readonly reviewed: ReviewedPolicy
+  readonly resources: Resources
+  readonly samples: SamplesOf
+  readonly ground: Ground
+  readonly grants: Grants
+  readonly expectations: readonly Expectation[]
+}
+
+export interface Folders {
+  readonly policies: string
+  readonly schemas: string
+  /** Folders with matrices, or matrices; none for a bench without expectations. */
+  readonly matrices: readonly string[]
+}
+
+/** `now` is milliseconds since the epoch. Throws FileError and ReviewError. */
+export async function readBench({ policies, schemas, matrices }: Folders, now: number): Promise<Bench> {
+  const [resources, { sources }] = await Promise.all([loadResources(schemas), readSchemas(schemas)])
+  const reviewed = await loadPolicy(policies, resources)
+  const expectations = await readMatrices((await findMatrixFiles(matrices)).matrices)
+  const bodies = await readBodies(expectations)
+  const samples = sampleResources(sources, resources)
+  const arrange = createArrange({ resources, samples, bodyOf: (file) => objectIn(bodies, file) })
+  const ground = groundOf(resources, arrange, now)
+  return { reviewed, resources, samples, ground, grants: new Grants(reviewed.policy, now), expectations }
+}
+
+function objectIn(bodies: Bodies, file: string): Readonly<Record<string, Json>> | undefined {
+  const body = bodies.get(file)
+  return body?.kind === 'json' && isObject(body.json) ? body.json : undefined
+}

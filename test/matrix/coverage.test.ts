@@ -1,0 +1,63 @@
+/** Coverage tells what nothing is said about, and which rules could go without anyone noticing. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { expect } from 'chai'
+import { measureCoverage, percentOf } from '../../src/matrix/coverage/coverage.ts'
+import { formatJson } from '../../src/matrix/coverage/format-json.ts'
+import { formatText } from '../../src/matrix/coverage/format-text.ts'
+import { toPage } from '../../src/matrix/coverage/page.ts'
+import { benchOf, benchOfText, benchWith, ROOT } from './predict/benches.ts'
+
+const SCHEMA = JSON.parse(readFileSync(join(ROOT, 'docs/schemas/matrix-coverage.schema.json'), 'utf8'))
+const validate = new Ajv2020({ strict: true, strictTypes: false, strictRequired: false, allErrors: true }).compile(
+  SCHEMA,
+)
+
+const NOTES = 'method,path,object,member\nGET,/api/v1/notes/{id},own,200\nGET,/api/v1/notes/{id},other,403\n'
+
+describe('sallyport matrix coverage', () => {
+  it('finds nothing missing in the shipped matrices', async () => {
+    const { cells, rules, relations, views, unmet } = measureCoverage(await benchOf(join(ROOT, 'test/matrix')))
+    const open = [...cells, ...rules, ...relations, ...views].filter(({ covered }) => !covered)
+    expect(open).to.deep.equal([])
+    expect(unmet).to.equal(0)
+    expect(cells.length).to.be.greaterThan(600)
+    expect(rules.length).to.equal(23)
+  })
+
+  it('tells cells without an expectation, and rules that none depends on', async () => {
+    const coverage = measureCoverage(await benchOfText(NOTES))
+    expect(percentOf(coverage.cells)).to.be.lessThan(1)
+    const covered = coverage.rules.filter((rule) => rule.covered).map(({ text }) => text)
+    expect(covered).to.deep.equal(['p, member, notes, list|read|create|replace|update|delete, owner, *, allow'])
+    expect(coverage.relations.filter((one) => one.covered).map(({ text }) => text)).to.deep.equal(['notes: owner'])
+    const text = formatText(coverage)
+    expect(text).to.match(/^ {2}policy\.csv:\d+ {2}p, auditor, \*, create\|replace\|update\|delete, any, \*, deny$/m)
+    expect(text).to.match(/^ {2}GET \/api\/v1\/notes\/\{id\} \(own\): support, auditor, admin$/m)
+  })
+
+  it('says how many expectations the policy does not meet', async () => {
+    const coverage = measureCoverage(await benchOfText(NOTES.replace('other,403', 'other,200')))
+    expect(coverage.unmet).to.equal(1)
+    expect(formatText(coverage)).to.match(/^1 expectations don't hold/m)
+  })
+
+  it('prints JSON that keeps to its schema', async () => {
+    const json = JSON.parse(formatJson(measureCoverage(await benchOfText(NOTES))))
+    expect(validate(json), JSON.stringify(validate.errors)).to.equal(true)
+    expect(json.cells.missing.length).to.equal(json.cells.total - json.cells.covered)
+    expect(validate({ ...json, more: 1 })).to.equal(false)
+    expect(validate({ ...json, rules: { ...json.rules, missing: [{ place: 1 }] } })).to.equal(false)
+  })
+
+  it('prints a page that runs nothing and shows names as text', async () => {
+    const rules = readFileSync(join(ROOT, 'policies/policy.csv'), 'utf8')
+    const hostile = `${rules}p, "user:<img src=x onerror=alert(1)>", notes, read, any, *, allow\n`
+    const page = toPage(measureCoverage(await benchWith({ 'policy.csv': hostile })))
+    expect(page).to.include('user:&lt;img src=x onerror=alert(1)&gt;')
+    expect(page).to.not.include('<img')
+    expect(page).to.not.include('<script')
+    expect(page).to.match(/Content-Security-Policy" content="default-src 'none'; style-src 'sha256-/)
+  })
+})

@@ -1,0 +1,85 @@
+/** Mistakes in a policy are noticed by an expectation, or change no answer at all. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { expect } from 'chai'
+import { formatJson } from '../../src/matrix/mutate/format-json.ts'
+import { formatText } from '../../src/matrix/mutate/format-text.ts'
+import { OPERATORS, type Operator } from '../../src/matrix/mutate/mutant.ts'
+import { type Mutation, mutate, scoreOf } from '../../src/matrix/mutate/mutate.ts'
+import type { Bench } from '../../src/matrix/predict/bench.ts'
+import { benchOf, benchOfText, ROOT } from './predict/benches.ts'
+
+const SCHEMA = JSON.parse(readFileSync(join(ROOT, 'docs/schemas/matrix-mutate.schema.json'), 'utf8'))
+const validate = new Ajv2020({ strict: true, allErrors: true }).compile(SCHEMA)
+
+const NOTES = 'method,path,object,member\nGET,/api/v1/notes/{id},own,200\nGET,/api/v1/notes/{id},other,403\n'
+
+function mutated(bench: Bench, ...only: readonly Operator[]): Mutation {
+  return mutate(bench, { only: only.length > 0 ? new Set(only) : undefined, observe: () => undefined })
+}
+
+describe('sallyport matrix mutate', () => {
+  let shipped: Mutation
+
+  before(async function () {
+    this.timeout(60_000)
+    shipped = mutated(await benchOf(join(ROOT, 'test/matrix')))
+  })
+
+  it('finds that the shipped matrices notice every mistake in the shipped policy', () => {
+    expect(shipped.unmet).to.equal(0)
+    const survivors = shipped.judged.filter(
+      ({ verdict }) => verdict.kind === 'survived' && verdict.witness.kind === 'cell',
+    )
+    expect(formatText({ ...shipped, judged: survivors })).to.match(/^0 mutants/)
+  })
+
+  it('makes every kind of mistake there', () => {
+    const made = new Set(shipped.judged.map(({ mutant }) => mutant.operator))
+    expect([...made].sort()).to.deep.equal(Object.keys(OPERATORS).sort())
+    expect(shipped.judged.length).to.be.greaterThan(300)
+  })
+
+  it('takes a mistake that the parser refuses for no mistake', () => {
+    const invalid = shipped.judged.flatMap(({ verdict }) => (verdict.kind === 'invalid' ? [verdict.why] : []))
+    expect(invalid).to.deep.equal([
+      'the role `support` inherits itself through `member`',
+      'the role `admin` inherits itself through `member`',
+    ])
+  })
+
+  it('shows what nobody notices, with the row that would', async () => {
+    const mutation = mutated(await benchOfText(NOTES), 'drop-deny')
+    expect(scoreOf(mutation)).to.equal(0)
+    expect(formatText(mutation)).to.match(
+      /this would notice:\n\s+method,path,object,admin\+auditor\n\s+POST,\/api\/accounts,none,403/,
+    )
+  })
+
+  it('the row that it shows does notice', async () => {
+    const before = mutated(await benchOfText(NOTES), 'drop-rule', 'any-object', 'remove-action', 'drop-deny')
+    const witnesses = JSON.parse(formatJson(before)).mutants.filter(
+      ({ witness }: { witness?: { rows?: string; body?: object } }) => witness?.rows && !witness.body,
+    )
+    expect(witnesses.length).to.be.greaterThan(40)
+    for (const { operator, place, change, witness } of witnesses.filter((_: unknown, i: number) => i % 6 === 0)) {
+      const again = mutated(await benchOfText(witness.rows), operator)
+      const same = again.judged.find(
+        ({ mutant }) => `${mutant.file}:${mutant.line}` === place && mutant.change === change,
+      )
+      expect(same?.verdict.kind, `${place} ${change}`).to.equal('killed')
+    }
+  }).timeout(60_000)
+
+  it('prints JSON that keeps to its schema', async () => {
+    const json = JSON.parse(formatJson(mutated(await benchOfText(NOTES), 'drop-rule', 'add-field', 'add-inheritance')))
+    expect(validate(json), JSON.stringify(validate.errors)).to.equal(true)
+    expect(new Set(json.mutants.map(({ outcome }: { outcome: string }) => outcome))).to.include.members([
+      'killed',
+      'survived',
+      'invalid',
+    ])
+    expect(validate({ ...json, mutants: [{ ...json.mutants[0], outcome: 'lost' }] })).to.equal(false)
+  })
+})
