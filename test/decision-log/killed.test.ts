@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { startApp } from '../../src/app.ts'
+import { type App, startApp } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
 import type { DecisionRecord } from '../../src/decision-log/decision-record.ts'
 import { createLog } from '../../src/request/log.ts'
@@ -111,29 +111,56 @@ async function faultsOf({ folder, told }: Lane): Promise<readonly string[]> {
   const app = await startApp({ config, verifier, log: createLog('silent', process.stderr) })
   while ((await app.outbox.waiting(1)).length > 0) await sleep(5)
   const lines = (await readFile(join(folder, 'decisions.log'), 'utf8')).trim().split('\n')
-  const records = lines.map((line) => JSON.parse(line) as DecisionRecord).filter(({ write }) => write !== undefined)
-  const faults: string[] = []
-  const numbers = records.map(({ write }) => write)
-  if (numbers.some((number, i) => number !== i + 1)) faults.push('the numbers of the writes are not 1, 2, 3, …')
-  const byObject = Map.groupBy(records, ({ objectId }) => objectId ?? '')
-  const countOf = (id: string, action: string) => byObject.get(id)?.filter((one) => one.action === action).length ?? 0
-  for (const id of told.created)
-    if (countOf(id, 'create') !== 1) faults.push('a create that was answered has not one record')
-  for (const id of told.deleted)
-    if (countOf(id, 'delete') !== 1) faults.push('a delete that was answered has not one record')
-  for (const [id, count] of told.updates)
-    if (countOf(id, 'update') < count) faults.push('an update that was answered has no record')
-  for (const [id, about] of byObject) {
-    const object = await app.store.get('notes', id)
-    const gone = countOf(id, 'delete') === 1
-    if (gone !== (object === undefined)) faults.push('a record tells of another end than the store')
-    if (object && object.version !== about.length) faults.push('there are not as many records as versions')
-  }
-  if ((await app.seeding.count('notes')) !== [...byObject.keys()].filter((id) => countOf(id, 'delete') === 0).length) {
-    faults.push('the store has objects that no record tells of')
-  }
+  const written = lines.map((line) => JSON.parse(line) as DecisionRecord).filter(({ write }) => write !== undefined)
+  const records = new Records(written)
+  const faults = [...records.orderFaults(), ...records.faultsBy(told), ...(await records.faultsIn(app))]
   await app.drain()
   return [...new Set(faults)]
+}
+
+class Records {
+  readonly #records: readonly DecisionRecord[]
+  readonly #byObject: ReadonlyMap<string, readonly DecisionRecord[]>
+
+  constructor(records: readonly DecisionRecord[]) {
+    this.#records = records
+    this.#byObject = Map.groupBy(records, ({ objectId }) => objectId ?? '')
+  }
+
+  orderFaults(): readonly string[] {
+    const inOrder = this.#records.every(({ write }, i) => write === i + 1)
+    return inOrder ? [] : ['the numbers of the writes are not 1, 2, 3, …']
+  }
+
+  /** What was answered has its record. */
+  faultsBy({ created, deleted, updates }: Told): readonly string[] {
+    return [
+      ...[...created].filter((id) => this.#count(id, 'create') !== 1).map(() => 'a create that was answered'),
+      ...[...deleted].filter((id) => this.#count(id, 'delete') !== 1).map(() => 'a delete that was answered'),
+      ...[...updates]
+        .filter(([id, count]) => this.#count(id, 'update') < count)
+        .map(() => 'an update that was answered'),
+    ].map((what) => `${what} has not its one record`)
+  }
+
+  /** What has a record took place, and what took place has a record. */
+  async faultsIn({ store, seeding }: App): Promise<readonly string[]> {
+    const faults: string[] = []
+    let living = 0
+    for (const [id, about] of this.#byObject) {
+      const object = await store.get('notes', id)
+      const gone = this.#count(id, 'delete') === 1
+      living += gone ? 0 : 1
+      if (gone !== (object === undefined)) faults.push('a record tells of another end than the store')
+      if (object && object.version !== about.length) faults.push('there are not as many records as versions')
+    }
+    if ((await seeding.count('notes')) !== living) faults.push('the store has objects that no record tells of')
+    return faults
+  }
+
+  #count(id: string, action: string): number {
+    return this.#byObject.get(id)?.filter((one) => one.action === action).length ?? 0
+  }
 }
 
 const remove = (folder: string) => rm(folder, { recursive: true, force: true })
