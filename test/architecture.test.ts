@@ -8,6 +8,7 @@ const LAYERS = [
   'main.ts',
   'trial-server.ts',
   'app.ts',
+  'parts',
   'config.ts',
   'cli',
   'matrix',

@@ -1,0 +1,50 @@
+/** Opens the decision log that the configuration names, and what shows its records to a candidate policy. */
+import type { Logger } from 'pino'
+import { type Config, ConfigError } from '../config.ts'
+import { type DecisionLog, openDecisionLog } from '../decision-log/decision-log.ts'
+import { LogFile, type LogFileOptions } from '../decision-log/log-file.ts'
+import { bestEffortRecorder, observedRecorder, type Recorder, requiredRecorder } from '../decision-log/recorder.ts'
+import { standardOutput } from '../decision-log/standard-output.ts'
+import type { Metrics } from '../request/metrics.ts'
+import { type Shadow, startShadow } from '../shadow/shadow.ts'
+import { createTeller } from '../shadow/tell.ts'
+import type { Outbox } from '../store/contract.ts'
+
+/** Throws ConfigError. */
+export function openLog(
+  { decisionLog: { file, maxBytes, keep } }: Config,
+  outbox: Outbox,
+  log: Logger,
+  metrics: Metrics,
+): Promise<DecisionLog> {
+  const sink = file === undefined ? standardOutput : openLogFile({ file, maxBytes, keep })
+  return openDecisionLog({ sink, outbox }, (event) => {
+    if (event.kind === 'lost') metrics.decisionLost()
+    if (event.kind === 'failing') log.error({ err: event.error }, 'the decision log can not be written')
+    if (event.kind === 'working') log.warn({ lost: event.lost }, 'the decision log is written again')
+  })
+}
+
+function openLogFile(options: LogFileOptions): LogFile {
+  try {
+    return new LogFile(options)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new ConfigError(`the decision log ${options.file} can't be written (${code}); see DECISION_LOG_FILE`)
+  }
+}
+
+/** The policy that POLICY_CANDIDATE names, decided by beside the one in force. */
+export function startCandidate(
+  { policyCandidate, schemas }: Config,
+  log: Logger,
+  metrics: Metrics,
+): Shadow | undefined {
+  if (policyCandidate === undefined) return undefined
+  return startShadow({ directory: policyCandidate, schemas }, createTeller(log, metrics.registry))
+}
+
+export function recorderOf(config: Config, decisionLog: DecisionLog, shadow: Shadow | undefined): Recorder {
+  const recorder = (config.decisionLog.required ? requiredRecorder : bestEffortRecorder)(decisionLog)
+  return shadow ? observedRecorder(recorder, (record) => shadow.observe(record)) : recorder
+}
