@@ -6,7 +6,7 @@ import { type App, startApp } from './app.ts'
 import { decisionsCommand } from './cli/decisions-command.ts'
 import { decisionsQueryCommand } from './cli/decisions-query-command.ts'
 import { decisionsTailCommand } from './cli/decisions-tail-command.ts'
-import { matrixCommand } from './cli/matrix-command.ts'
+import { type MatrixSettings, matrixCommand } from './cli/matrix-command.ts'
 import { matrixCoverageCommand } from './cli/matrix-coverage-command.ts'
 import { matrixInitCommand } from './cli/matrix-init-command.ts'
 import { matrixMutateCommand } from './cli/matrix-mutate-command.ts'
@@ -53,6 +53,11 @@ const { description, version } = JSON.parse(readFileSync(new URL('../package.jso
 const folders: ReviewFolders = () => readConfig(process.env)
 const decisionLog = () => readConfig(process.env).decisionLog.file
 
+const matrixSettings: MatrixSettings = () => {
+  const { policies, schemas, dataDirectory, tokens } = readConfig(process.env)
+  return { policies, schemas, data: dataDirectory, issuer: tokens.issuer, audience: tokens.audience }
+}
+
 const program = new Command('sallyport')
   .description(description)
   .version(version)
@@ -77,7 +82,7 @@ const program = new Command('sallyport')
   )
   .addCommand(
     matrixCommand([
-      matrixTestCommand(folders, startTrialServer),
+      matrixTestCommand(matrixSettings, startTrialServer),
       matrixInitCommand(folders),
       matrixCoverageCommand(folders),
       matrixMutateCommand(folders),

@@ -3,13 +3,12 @@ import { SingleBar } from 'cli-progress'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { parseReport, REPORTS, type ReportRequest, writeReports } from '../matrix/report/reports.ts'
 import { isGreen, type Run } from '../matrix/report/summary.ts'
+import { chooseArena, type Whereabouts } from '../matrix/run/choose-arena.ts'
 import { testMatrices } from '../matrix/run/test-matrices.ts'
 import type { StartTrialServer } from '../matrix/run/trial-stage.ts'
-import type { ReviewFolders } from './policy-command.ts'
+import { type ArenaFlags, type MatrixSettings, withArenaOptions } from './matrix-command.ts'
 
-interface Flags {
-  readonly policies?: string
-  readonly schemas?: string
+interface Flags extends ArenaFlags {
   readonly only?: RegExp
   readonly role: readonly string[]
   readonly resource: readonly string[]
@@ -26,14 +25,14 @@ Exit code: 0 when every cell is as expected, 1 when not, 2 when it could not run
 Examples:
   sallyport matrix test
   sallyport matrix test test/matrix/orders.csv --role member --report html=matrix.html
-  sallyport matrix test --only 'DELETE .* as auditor'`
+  sallyport matrix test --only 'DELETE .* as auditor'
+  sallyport matrix test --url http://127.0.0.1:3000
+  sallyport matrix test --url https://api.example.com --tokens tokens.yaml --setup-role admin`
 
-export function matrixTestCommand(folders: ReviewFolders, startServer: StartTrialServer): Command {
-  return new Command('test')
+export function matrixTestCommand(settings: MatrixSettings, startServer: StartTrialServer): Command {
+  return withArenaOptions(new Command('test'))
     .description('ask what every cell states, and show which answers differ')
     .argument('[paths...]', 'matrices', ['test/matrix'])
-    .option('--policies <directory>', 'policy files (POLICIES, policies)')
-    .option('--schemas <directory>', 'schema files (SCHEMAS, schemas)')
     .option('--only <pattern>', 'only cells whose title, as the report shows it, fits this regular expression', pattern)
     .option('--role <name...>', 'only columns that hold this role, or are written so; repeat for more', [])
     .option('--resource <name...>', 'only this resource; repeat for more', [])
@@ -43,7 +42,7 @@ export function matrixTestCommand(folders: ReviewFolders, startServer: StartTria
     .addOption(new Option('--format <format>', 'how to print it').choices(['text', 'json']).default('text'))
     .addHelpText('after', HELP)
     .action(async (paths: readonly string[], flags: Flags) => {
-      const run = await runWithProgress(paths, { ...folders(), ...flags }, startServer)
+      const run = await runWithProgress(paths, { ...settings(), ...flags }, startServer)
       await writeReports(flags.report, run)
       process.stdout.write(REPORTS[flags.format]?.(run) ?? '')
       if (!isGreen(run)) process.exitCode = 1
@@ -52,7 +51,7 @@ export function matrixTestCommand(folders: ReviewFolders, startServer: StartTria
 
 async function runWithProgress(
   paths: readonly string[],
-  flags: Flags & { readonly policies: string; readonly schemas: string },
+  flags: Flags & Whereabouts,
   startServer: StartTrialServer,
 ): Promise<Run> {
   const bar = new SingleBar({ format: 'testing {bar} {value} of {total}, {red} not as expected', noTTYOutput: false })
@@ -61,7 +60,8 @@ async function runWithProgress(
     return await testMatrices(paths, {
       ...flags,
       filter: { roles: flags.role, resources: flags.resource, ...(flags.only ? { only: flags.only } : {}) },
-      startServer,
+      signal: interrupted(),
+      openArena: (ground) => chooseArena(ground, flags, startServer),
       started: (total) => bar.start(total, 0, { red }),
       observe: ({ outcome }) => {
         if (outcome !== 'passed') red++
@@ -71,6 +71,13 @@ async function runWithProgress(
   } finally {
     bar.stop()
   }
+}
+
+/** Ctrl-C ends the run, and what it made is cleaned up; pressed again, it ends the program. */
+function interrupted(): AbortSignal {
+  const abort = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => abort.abort())
+  return abort.signal
 }
 
 function pattern(text: string): RegExp {

@@ -3,7 +3,7 @@ import type { Policy } from '../policy/policy.ts'
 import type { Endpoint, Json, Resource, Resources, Route } from '../resources/resource.ts'
 import { type Expectation, objectText } from './expectation.ts'
 import type { SamplesOf } from './predict/samples.ts'
-import type { Bodies } from './read-bodies.ts'
+import type { Bodies, Body } from './read-bodies.ts'
 
 /** What expectations are about; the same for a whole run. */
 export interface Ground {
@@ -33,7 +33,7 @@ export function bind(ground: Ground, expectation: Expectation): Binding {
   const route = ground.resources.routes.find(({ path }) => path === expectation.path)
   const resource = route && ground.resources.byName.get(route.resource)
   if (!route || !resource) return unusable(`no route has the path \`${expectation.path}\``)
-  const body = expectation.body === undefined ? undefined : ground.bodies.get(expectation.body)
+  const body = bodyOf(ground, expectation)
   const why =
     unknownRole(ground, expectation) ??
     unfitObject(route, expectation) ??
@@ -44,6 +44,11 @@ export function bind(ground: Ground, expectation: Expectation): Binding {
   const view = viewOf(ground, resource, expectation)
   const endpoint = route.endpoints.get(expectation.method)
   return { kind: 'bound', bound: { expectation, route, resource, endpoint, body: body?.json, view } }
+}
+
+function bodyOf({ bodies }: Ground, { body }: Expectation): Body | undefined {
+  if (body === undefined) return undefined
+  return bodies.get(body) ?? { kind: 'unusable', why: `there is no body file \`${body}\`` }
 }
 
 function unknownRole({ policy }: Ground, { column }: Expectation): string | undefined {

@@ -1,9 +1,9 @@
 /** Expectations as trials: those that a run is narrowed to, on a stage. */
 import type { Ground } from '../bind.ts'
 import { columnText, type Expectation } from '../expectation.ts'
+import type { Lease } from './arena.ts'
 import type { Trial } from './run-all.ts'
 import { runCell, titleOf } from './run-cell.ts'
-import type { Stage } from './stage.ts'
 
 /** What doesn't restrict is empty or absent. */
 export interface Filter {
@@ -25,11 +25,19 @@ export function matches({ only, roles, resources }: Filter, { resources: known }
   )
 }
 
-export function cellTrials(ground: Ground, stage: Stage, expectations: readonly Expectation[]): readonly Trial[] {
+/** `lend` gives each cell a stage to be tried on. */
+export function cellTrials(
+  ground: Ground,
+  lend: (expectation: Expectation) => Promise<Lease>,
+  expectations: readonly Expectation[],
+): readonly Trial[] {
   return expectations.map((expectation) => ({
     title: titleOf(expectation),
     first: expectation.object.kind === 'none' && expectation.method === 'GET',
-    run: () => runCell(ground, stage, expectation),
+    run: async () => {
+      const { stage, release } = await lend(expectation)
+      return runCell(ground, stage, expectation).finally(release)
+    },
     leaveOut: () => ({
       kind: 'cell',
       title: titleOf(expectation),

@@ -52,7 +52,7 @@ async function tryBound(ground: Ground, stage: Stage, bound: Bound): Promise<Tri
   const scene = await setUp(ground, stage, bound)
   const request = requestOf(ground, stage, bound, scene)
   const answer = await stage.ask(request, bound.expectation.expected.status)
-  stage.note(bound.resource.name, answer, scene.caller?.token)
+  await stage.note(bound.resource.name, answer, scene.caller?.token)
   const rows = looksIntoList(bound) && answer.status === 200 ? await readRows(stage, request, answer) : undefined
   const why = judge(bound, scene, { answer, ...(rows ? { rows } : {}) })
   const { status } = answer

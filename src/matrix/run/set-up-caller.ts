@@ -35,14 +35,24 @@ export async function makeCaller(ground: Ground, stage: Stage, bound: Bound): Pr
   const resource = inDirectory ? DIRECTORY : bound.resource.name
   if (!inDirectory && !needsRecord(ground, bound)) {
     const caller = await stage.caller(column)
+    if (bound.route.kind === 'caller' && !caller.fresh && bound.expectation.object.kind === 'missing') {
+      throw new CannotSetUp(`${caller.id} was there before and may have a record, so nobody is without one`)
+    }
     return { caller: { ...caller, attributes: { id: caller.id } }, record: undefined }
   }
   const make = (id: string) => recordOf(ground, bound, resource, { ...attributes, id })
-  const { caller, object } = await stage.callerWithRecord(column, resource, make)
+  const { caller, object, made } = await stage.callerWithRecord(column, resource, make)
+  if (!made && !isSafe(bound)) {
+    throw new CannotSetUp(`the record of ${caller.id} was there before, so nothing is tried that could change it`)
+  }
   return {
-    caller: { ...caller, attributes: { ...attributes, id: caller.id } },
+    caller: { ...caller, attributes: { ...attributesOf(object, attributes), id: caller.id } },
     record: resource === bound.resource.name && needsRecord(ground, bound) ? object : undefined,
   }
+}
+
+function isSafe({ expectation }: Bound): boolean {
+  return ['GET', 'HEAD', 'OPTIONS'].includes(expectation.method)
 }
 
 /** The relations that the cell names; of a cell that looks into a list, all. */
@@ -66,6 +76,19 @@ function needsRecord(ground: Ground, bound: Bound): boolean {
 /** The caller's own record is the one whose id is the caller's. */
 function isOfOwnId(relation: Relation): boolean {
   return relation.kind === 'caller' && relation.field === 'id' && relation.attribute === 'id'
+}
+
+/** As the record has them: one that was there before has its own. */
+function attributesOf(
+  object: Representation,
+  wanted: Readonly<Record<string, Scalar>>,
+): Readonly<Record<string, Scalar>> {
+  return Object.fromEntries(
+    Object.keys(wanted).flatMap((name) => {
+      const value = object[name]
+      return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? [[name, value]] : []
+    }),
+  )
 }
 
 /** Values that both the object's field and the directory's accept. */

@@ -33,7 +33,7 @@ export async function makeObject(ground: Ground, stage: Stage, wanted: Wanted): 
     })
     if (placed && relatesSo(ground, wanted, placed)) return placed
   }
-  throw new CannotSetUp(reasons[0] ?? impossible(wanted))
+  throw new CannotSetUp(reasons[0] ?? valueless(ground, wanted) ?? impossible(wanted))
 }
 
 /** Whether the caller is its owner. */
@@ -58,6 +58,14 @@ function relatesSo({ policy }: Ground, { bound, caller, relations }: Wanted, obj
   const ownership = policy.ownership.get(bound.resource.name)
   const holding = relationsOf(ownership, (name) => caller?.attributes[name], object)
   return holding.length === relations.size && holding.every((name) => relations.has(name))
+}
+
+/** A required field for which no valid value was found. */
+function valueless({ samples }: Ground, { bound: { resource } }: Wanted): string | undefined {
+  const known = samples.get(resource.name)
+  const field = Object.keys(known?.smallest ?? {}).find((name) => (known?.values.get(name)?.length ?? 0) === 0)
+  if (field === undefined) return undefined
+  return `no valid value was found for \`${field}\` of ${resource.name}; give its schema \`examples\``
 }
 
 function impossible({ bound, relations }: Wanted): string {

@@ -24,19 +24,20 @@ export interface Stage {
   /** A caller of this column; one that nobody else is, where the stage can make one. Throws CannotSetUp. */
   caller(column: Exclude<Column, { kind: 'anonymous' }>): Promise<Caller>
   /**
-   * A caller of this column and an object with the caller's id: `make` tells the object for an id. Throws CannotSetUp.
+   * A caller of this column and an object with the caller's id: `make` tells the object for an id. `made`: the object was
+   * made for the cell, so that whatever becomes of it is no loss. Throws CannotSetUp.
    */
   callerWithRecord(
     column: Exclude<Column, { kind: 'anonymous' }>,
     resource: string,
     make: (id: string) => Representation,
-  ): Promise<{ readonly caller: Caller; readonly object: Representation }>
+  ): Promise<{ readonly caller: Caller; readonly object: Representation; readonly made: boolean }>
   /** The object as it is there, with its id. `owner` may have to put it there. Throws CannotSetUp. */
   put(wish: Wish, owner: string | undefined): Promise<Representation>
   /** Sends the request. `wanted` is a status that isn't asked again. Throws NoAnswer. */
   ask(request: HttpRequest, wanted?: number): Promise<HttpAnswer>
   /** What the cell's own request left behind, for the clean-up. */
-  note(resource: string, answer: HttpAnswer, token: string | undefined): void
+  note(resource: string, answer: HttpAnswer, token: string | undefined): Promise<void>
 }
 
 /** What a cell needs and can't have here. Its message is one sentence. */

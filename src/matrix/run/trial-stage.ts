@@ -23,13 +23,25 @@ export type StartTrialServer = (folders: {
 
 type Known = Exclude<Column, { kind: 'anonymous' }>
 
-export function createTrialStage({ url, seeding, token }: Pick<TrialServer, 'url' | 'seeding' | 'token'>): Stage {
+/** For cells that share a server: a caller `user:<id>` may be another cell's as well. */
+export function createTrialStage(server: Trying): Stage {
+  return trialStage(server, ({ kind }) => kind !== 'user')
+}
+
+/** For one cell alone: nobody else is anybody there. */
+export function createLoneStage(server: Trying): Stage {
+  return trialStage(server, () => true)
+}
+
+type Trying = Pick<TrialServer, 'url' | 'seeding' | 'token'>
+
+function trialStage({ url, seeding, token }: Trying, isFresh: (column: Known) => boolean): Stage {
   const put = createInserts(seeding)
   const somebody = `somebody-${randomUUID()}`
   const caller = async (column: Known): Promise<Caller> => {
     const id = column.kind === 'user' ? column.id : `caller-${randomUUID()}`
     const roles = column.kind === 'user' ? [] : column.roles
-    return { id, token: await token(id, roles), fresh: column.kind !== 'user' }
+    return { id, token: await token(id, roles), fresh: isFresh(column) }
   }
   return {
     url,
@@ -39,14 +51,14 @@ export function createTrialStage({ url, seeding, token }: Pick<TrialServer, 'url
       const made = await caller(column)
       const object = make(made.id)
       await put({ resource, object })
-      return { caller: made, object }
+      return { caller: made, object, made: true }
     },
     async put(wish) {
       await put(wish)
       return wish.object
     },
     ask,
-    note: () => {},
+    note: async () => {},
   }
 }
 

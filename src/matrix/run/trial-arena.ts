@@ -1,0 +1,37 @@
+/** The arena in this process: one throw-away server, and another for a cell that must have one alone. */
+import type { Ground } from '../bind.ts'
+import type { Expectation } from '../expectation.ts'
+import type { Arena, Lease } from './arena.ts'
+import type { Folders } from './load-ground.ts'
+import { createLoneStage, createTrialStage, type StartTrialServer } from './trial-stage.ts'
+
+/** One process serves and asks: more at once only wait for each other. */
+const PARALLEL = 16
+
+export async function openTrialArena(ground: Ground, folders: Folders, startServer: StartTrialServer): Promise<Arena> {
+  const server = await startServer(folders)
+  const stage = createTrialStage(server)
+  const shared: Lease = { stage, release: async () => {} }
+  return {
+    url: undefined,
+    parallel: PARALLEL,
+    stage,
+    async lend(expectation) {
+      if (!needsOwnServer(ground, expectation)) return shared
+      const alone = await startServer(folders)
+      return { stage: createLoneStage(alone), release: () => alone.stop() }
+    },
+    async leave() {
+      await server.stop()
+      return []
+    },
+  }
+}
+
+/** A record of `user:alice` can be there once, and is another one for each cell. */
+function needsOwnServer({ policy, resources }: Ground, { column, path }: Expectation): boolean {
+  if (column.kind !== 'user') return false
+  const route = resources.routes.find((one) => one.path === path)
+  const relations = [...(policy.ownership.get(route?.resource ?? '')?.relations.values() ?? [])]
+  return relations.some((one) => one.kind === 'caller' && (one.field === 'id' || one.attribute !== 'id'))
+}

@@ -1,0 +1,171 @@
+/** A run against a deployment: it makes its objects with requests, waits when asked to, and leaves nothing it can remove. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import type { Run } from '../../src/matrix/report/summary.ts'
+import { retryAfter } from '../../src/matrix/run/ask.ts'
+import { chooseArena, type Whereabouts } from '../../src/matrix/run/choose-arena.ts'
+import type { Result } from '../../src/matrix/run/result.ts'
+import { testMatrices } from '../../src/matrix/run/test-matrices.ts'
+import { startTestServer, type TestServer } from '../server.ts'
+
+const MATRICES = new URL('.', import.meta.url).pathname
+/** In a folder that isn't there: a test that names no key has none. */
+const NOWHERE = '/nonexistent'
+
+describe('the matrices against a deployment', () => {
+  let server: TestServer
+
+  before(async () => {
+    server = await startTestServer({ demo: true })
+  })
+  after(() => server.stop())
+
+  it('are all as expected with the key of the server', async () => {
+    const { results, url } = await run(server, {}, { only: /(notes|\/profile)/ })
+    expect(results.length).to.be.greaterThan(200)
+    expect(told(results)).to.deep.equal([])
+    expect(url).to.equal(server.url)
+  })
+
+  it('leave nothing behind but what the API can not remove, and say so', async () => {
+    const before = await counts(server)
+    const { remarks } = await run(server, {}, { only: /(POST|PATCH \/api).* (admin|member) / })
+    const after = await counts(server)
+    expect({ ...after, accounts: 0 }).to.deep.equal({ ...before, accounts: 0 })
+    const left = (after.accounts ?? 0) - (before.accounts ?? 0)
+    expect(left).to.be.greaterThan(2)
+    expect(remarks.at(-1)).to.match(
+      new RegExp(`^${left} objects of accounts \\(.*\\) could not be removed: no route of it has DELETE\\.$`),
+    )
+  })
+
+  it('clean up when the run is ended early, and what had no turn is no pass', async () => {
+    const before = await counts(server)
+    const abort = new AbortController()
+    const { results } = await run(
+      server,
+      { url: server.url },
+      { resources: ['orders'] },
+      (n) => n > 20 && abort.abort(),
+      abort.signal,
+    )
+    expect(results.filter(({ outcome }) => outcome === 'left-out').length).to.be.greaterThan(50)
+    expect((await counts(server)).orders).to.equal(before.orders)
+  })
+
+  it("with given tokens: somebody's own record is never changed, and what can't be made is no pass", async () => {
+    const tokens = join(server.folder, 'tokens.yaml')
+    const callers = { member: ['alice', 'member'], admin: ['ada', 'admin'], auditor: ['audrey', 'auditor'] } as const
+    const lines = Object.entries(callers).map(async ([column, [subject, role]]) => {
+      return `${column}: { subject: ${subject}, token: ${await server.token(subject, role)} }`
+    })
+    await writeFile(tokens, (await Promise.all(lines)).join('\n'))
+    const { results } = await run(server, { tokens }, { only: /(notes|users|profile)/ })
+    const why = new Set(told(results).map((line) => line.replace(/^.*: can't/, "can't")))
+    expect(results.some(({ outcome }) => outcome === 'failed')).to.equal(false)
+    expect([...why]).to.include("can't be tried: the tokens have none for the column `support`")
+    expect([...why]).to.include(
+      "can't be tried: the record of alice was there before, so nothing is tried that could change it",
+    )
+    expect(results.filter(({ outcome }) => outcome === 'passed').length).to.be.greaterThan(150)
+    expect((await server.app.store.get('users', 'alice'))?.version).to.equal(1)
+  })
+
+  it('a cell that another answer was written for is red', async () => {
+    const file = join(server.folder, 'wrong.csv')
+    await writeFile(
+      file,
+      'method,path,object,member\nGET,/api/orders/{id},other,200\nGET,/api/v1/notes,none,200 [all]\n',
+    )
+    const { results } = await run(server, {}, {}, undefined, undefined, [file])
+    expect(results.map(({ outcome }) => outcome)).to.deep.equal(['failed', 'failed'])
+    expect(results[0]?.why).to.match(/^200 was expected, and the answer is 403/)
+    expect(results[1]?.why).to.match(/^the list lacks 1 of the 2 objects/)
+  })
+
+  it('say in a sentence what is missing to ask a server', async () => {
+    const failing = (whereabouts: Partial<Whereabouts>) =>
+      run(server, whereabouts).then(
+        () => 'ran',
+        (error: Error) => error.message,
+      )
+    expect(await failing({ data: NOWHERE })).to.match(
+      /^there is no signing key \/nonexistent\/keys\/signing.jwk; name one/,
+    )
+    expect(await failing({ url: 'http://api.example.com' })).to.match(/^--url must be an https address/)
+    expect(await failing({ url: 'http://127.0.0.1:9' })).to.match(/^http:\/\/127.0.0.1:9 does not answer/)
+    expect(await failing({ setupRole: 'boss' })).to.match(/declares no role `boss`/)
+    expect(await failing({ key: join(server.folder, 'policies/roles.yaml') })).to.match(/is not a private key/)
+    expect(await failing({ tokens: join(server.folder, 'policies/views.yaml') })).to.match(
+      /views.yaml:\d+:\d+: `token` is missing/,
+    )
+  })
+
+  it('wait as long as a server over its limits asks', async () => {
+    const limits =
+      'body: 100kb\npage: { default: 50, max: 200 }\nlimits:\n  few: { per: address, allow: 30, window: 1s }\n'
+    const busy = await startTestServer({ demo: true, files: { 'policies/limits.yaml': limits } })
+    try {
+      const { results } = await run(busy, {}, { only: /GET \/api\/v1\/notes/ })
+      expect(results.length).to.be.greaterThan(20)
+      expect(told(results)).to.deep.equal([])
+      expect((await busy.decisions()).filter(({ status }) => status === 429)).not.to.deep.equal([])
+    } finally {
+      await busy.stop()
+    }
+  })
+})
+
+describe('Retry-After', () => {
+  it('is seconds, a time, or a second where it is absent or nonsense', () => {
+    const now = Date.parse('2026-01-01T00:00:00Z')
+    expect(retryAfter('7', now)).to.equal(7000)
+    expect(retryAfter('Thu, 01 Jan 2026 00:00:09 GMT', now)).to.equal(9000)
+    expect(retryAfter('Thu, 01 Jan 2015 00:00:09 GMT', now)).to.equal(0)
+    expect(retryAfter(undefined, now)).to.equal(1000)
+    expect(retryAfter('soon', now)).to.equal(1000)
+  })
+})
+
+interface Narrowed {
+  readonly only?: RegExp
+  readonly resources?: readonly string[]
+}
+
+function run(
+  server: TestServer,
+  whereabouts: Partial<Whereabouts>,
+  { only, resources = [] }: Narrowed = {},
+  counted?: (results: number) => unknown,
+  signal?: AbortSignal,
+  paths: readonly string[] = [MATRICES],
+): Promise<Run> {
+  const folders = { policies: join(server.folder, 'policies'), schemas: join(server.folder, 'schemas') }
+  const claims = { issuer: 'sallyport', audience: 'sallyport', data: join(server.folder, 'data'), setupRole: 'admin' }
+  const asked: Whereabouts = { ...folders, ...claims, url: server.url, ...whereabouts }
+  let seen = 0
+  return testMatrices(paths, {
+    ...folders,
+    filter: { roles: [], resources, ...(only ? { only } : {}) },
+    bail: false,
+    ...(signal ? { signal } : {}),
+    openArena: (ground) =>
+      chooseArena(ground, asked, () => {
+        throw new Error('no server of its own is needed')
+      }),
+    started: () => {},
+    observe: () => counted?.(++seen),
+  })
+}
+
+function told(results: readonly Result[]): readonly string[] {
+  return results.flatMap(({ outcome, title, why }) => (outcome === 'passed' ? [] : [`${title}: ${why}`]))
+}
+
+async function counts({ app }: TestServer): Promise<Readonly<Record<string, number>>> {
+  const names = [...app.resources.byName.values()].filter(({ builtIn }) => !builtIn).map(({ name }) => name)
+  return Object.fromEntries(
+    await Promise.all(names.map(async (name) => [name, await app.seeding.count(name)] as const)),
+  )
+}

@@ -1,0 +1,172 @@
+/** What the runner says of cells: green, red with what differs, and what can't be tried with why. */
+import { expect } from 'chai'
+import { parseMatrix } from '../../src/matrix/parse-matrix.ts'
+import { runCell } from '../../src/matrix/run/run-cell.ts'
+import { formatDiagnostic } from '../../src/problems/diagnostic.ts'
+import { type MatrixServer, startMatrixServer } from './matrix-server.ts'
+
+const RULES = `
+p, everyone, *,       options,                any,             *,      allow
+p, member,   papers,  list|read|update,       owner,           *,      allow
+p, member,   papers,  read,                   colleague,       short,  allow
+p, member,   papers,  delete,                 owner+draft,     *,      allow
+p, keeper,   papers,  list|read|create|update|delete, any,     *,      allow
+p, keeper,   users,   list|read|create|update|delete, any,     *,      allow
+p, member,   users,   read,                   owner,           *,      allow
+p, user:zoe, papers,  list,                   any,             short,  allow
+p, user:zoe, users,   read|delete,            owner,           *,      allow
+p, picker,   papers,  list|read,              draft,           *,      allow
+`
+const SCHEMA = {
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  title: 'Paper',
+  type: 'object',
+  'x-resource': {
+    routes: [
+      { path: '/papers', methods: ['GET', 'POST'] },
+      { path: '/papers/{id}', methods: ['GET', 'PATCH', 'DELETE'] },
+    ],
+  },
+  properties: {
+    id: { type: 'string', readOnly: true },
+    authors: { type: 'array', items: { type: 'string', minLength: 1 }, minItems: 1 },
+    department: { type: 'string', minLength: 1, 'x-index': true },
+    state: { enum: ['draft', 'public'], type: 'string', default: 'draft' },
+    archived: { type: 'boolean', default: false },
+    code: { type: 'string', pattern: '^[A-Z]{2}[0-9]{2}$', examples: ['AB12'], 'x-index': true },
+    pages: { type: 'integer', minimum: 3, multipleOf: 2 },
+    meta: {
+      type: 'object',
+      properties: { at: { type: 'string', format: 'date-time' }, to: { type: 'string', format: 'email' } },
+      required: ['at', 'to'],
+      additionalProperties: false,
+    },
+    createdAt: { type: 'string', format: 'date-time', readOnly: true, 'x-index': true },
+    updatedAt: { type: 'string', format: 'date-time', readOnly: true, 'x-index': true },
+  },
+  required: ['authors', 'code', 'pages', 'meta'],
+  additionalProperties: false,
+}
+const OWNERSHIP = `
+papers:
+  relations:
+    owner: authors
+    colleague: { field: department, equals: subject.department }
+    draft: { field: state, in: [draft] }
+    finished: { field: state, in: [public] }
+users:
+  relations:
+    owner: id
+`
+const FILES = {
+  'schemas/papers.json': JSON.stringify(SCHEMA),
+  'policies/policy.csv': RULES,
+  'policies/roles.yaml':
+    'member: { description: m }\nkeeper: { description: k, privileged: true }\npicker: { description: p }\n',
+  'policies/ownership.yaml': OWNERSHIP,
+  'policies/views.yaml': 'papers: { short: [id, code], long: [id, code, pages] }\naccounts: { balance: [balance] }\n',
+}
+
+describe('trying a cell', () => {
+  let server: MatrixServer
+
+  before(async () => {
+    server = await startMatrixServer([], { files: FILES })
+  })
+  after(() => server.stop())
+
+  it('sets any resource up from its schema and ownership.yaml', async () => {
+    expect(
+      await tried(`method,path,object,anonymous,member,keeper,user:zoe,picker
+        GET,/papers/{id},own+finished,-,200,200,403,403
+        GET,/papers/{id},own+draft,-,200,200,403,200
+        GET,/papers/{id},colleague+finished,-,200 short,200,-,403
+        GET,/papers/{id},draft,401,403,200,403,200
+        GET,/papers/{id},finished,401,403,200,403,403
+        DELETE,/papers/{id},own+finished,-,403,204,403,403
+        DELETE,/papers/{id},colleague+owner+draft,-,204,204,-,403
+        PATCH,/papers/{id},own+draft,-,200,200,403,403
+        GET,/papers,none,401,200 [own],200 [all],200 short,200
+        POST,/papers,none,401,403,201,403,403`),
+    ).to.deep.equal([])
+  })
+
+  it('a red cell says what differs, and which rules stand behind it', async () => {
+    expect(
+      await tried(`method,path,object,member,keeper,user:zoe
+        GET,/papers/{id},own+draft,403,-,-
+        GET,/papers/{id},finished,200,-,-
+        GET,/papers/{id},own+finished,200 short,-,-
+        GET,/papers/{id},colleague+finished,200 long,-,-
+        GET,/papers,none,200 [all],200 [own],200 long
+        OPTIONS,/papers,none,200,-,-`),
+    ).to.deep.equal([
+      '403 was expected, and the answer is 200; policy.csv:3 allows it',
+      '200 was expected, and the answer is 403; no rule of policy.csv allows it',
+      'the answer shows `authors`, `department`, `state`, `archived`, `pages`, `meta`, `createdAt`, `updatedAt`, which the view `short` does not have; policy.csv:3 allows it',
+      'the answer lacks `pages` of the view `long`; policy.csv:4 allows it',
+      'the list lacks 4 of the 8 objects that belong into it, as `ID`',
+      "the list shows N objects that are not the caller's own, as `ID`",
+      'the answer lacks `pages` of the view `long`',
+      '200 was expected, and the answer is 204; policy.csv:2 allows it',
+    ])
+  })
+
+  it("what can't be tried says why, and is no pass", async () => {
+    expect(
+      await tried(`method,path,object,body,anonymous,member,ghost,Member
+        GET,/nowhere,none,,200,-,-,-
+        GET,/papers/{id},none,,200,-,-,-
+        GET,/papers,own,,-,200,-,-
+        GET,/papers/{id},own+draft+finished,,-,200,-,-
+        GET,/papers/{id},own+sister,,-,200,-,-
+        GET,/papers/{id},own+draft,,200,-,-,-
+        GET,/papers,none,,-,200 wide,200,200
+        GET,/papers/{id},own+draft,,-,200 [own],-,-
+        PATCH,/papers/{id},own+draft,none-such.json,-,200,-,-
+        GET,/papers/{id},own,,-,200,-,-
+        GET,/profile,other,,-,200,-,-`),
+    ).to.deep.equal([
+      "can't be tried: no route has the path `/nowhere`",
+      "can't be tried: `/papers/{id}` names an object; write how the caller relates to it, or `missing`",
+      "can't be tried: `/papers` names no object; write `none` in the column object",
+      "can't be tried: no object of papers can be `draft` and `finished` and `owner`, and nothing else, to this caller",
+      "can't be tried: ownership.yaml names no relation `sister` of papers; it has `owner`, `colleague`, `draft`, `finished`",
+      "can't be tried: a caller without credentials has no object of their own; write `-`",
+      "can't be tried: views.yaml has no view `wide` of papers; it has `short`, `long`",
+      "can't be tried: roles.yaml declares no role `ghost`; it has `member`, `keeper`, `picker`",
+      "can't be tried: roles.yaml declares no role `Member`, but `member`",
+      "can't be tried: `[own]` is about a list, and GET `/papers/{id}` (draft+owner) answers with none",
+      "can't be tried: there is no body file `bodies/none-such.json`",
+      "can't be tried: no object of papers can be `owner`, and nothing else, to this caller",
+      "can't be tried: `/profile` is about the caller's own record, never another",
+    ])
+  })
+
+  it('a failed cell keeps the request and the answer, without the token', async () => {
+    const [cell] = cellsOf('method,path,object,member\nGET,/papers/{id},finished,200')
+    if (!cell) throw new Error('no cell')
+    const { exchanges, explain } = await runCell(server.ground, server.stage, cell)
+    expect(exchanges).to.have.length(1)
+    expect(exchanges[0]?.request.headers.authorization).to.equal('Bearer ***')
+    expect(exchanges[0]?.answer?.status).to.equal(403)
+    expect(JSON.stringify(exchanges)).not.to.match(/eyJ/)
+    expect(explain).to.equal(
+      "npm run -s sallyport -- policy explain --role member GET '/papers/{id}' --relation finished",
+    )
+  })
+
+  /** What isn't as expected, in the order of the cells; ids are alike. */
+  async function tried(text: string): Promise<readonly string[]> {
+    const results = await Promise.all(cellsOf(text).map((cell) => runCell(server.ground, server.stage, cell)))
+    return results.flatMap(({ outcome, why = '' }) =>
+      outcome === 'passed' ? [] : [why.replace(/[0-9a-f-]{36}/g, 'ID').replace(/shows \d+/, 'shows N')],
+    )
+  }
+})
+
+function cellsOf(text: string) {
+  return parseMatrix({ name: 'm.csv', text: text.replaceAll(/^ +/gm, '') }, (fault) => {
+    throw new Error(formatDiagnostic(fault))
+  })
+}
