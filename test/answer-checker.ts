@@ -111,7 +111,7 @@ export function checkerOf(document: Document): AnswerChecker {
   }
   const paths = Object.entries(document.paths).map(([path, operations]) => ({ form: formOf(path), operations }))
   return (answer) => {
-    const { pathname } = new URL(answer.path, 'http://server')
+    const pathname = pathOf(answer.path)
     const found = paths.find(({ form }) => form.test(pathname))
     const operation = found?.operations[answer.method.toLowerCase()]
     if (!operation) return faultsElsewhere(answer)
@@ -120,6 +120,11 @@ export function checkerOf(document: Document): AnswerChecker {
     const response = named.$ref ? resolve(document, named.$ref) : named
     return [...headerFaults(document, response, answer), ...bodyFaults(response, answer, validatorOf)]
   }
+}
+
+/** As the server reads it: nothing is normalised. */
+function pathOf(target: string): string {
+  return target.replace(/^https?:\/\/[^/?#]+/i, '').split('?')[0] ?? ''
 }
 
 /** An id is one segment, whatever is in it. */

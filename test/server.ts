@@ -11,6 +11,7 @@ import { issueToken } from '../src/identity/issue-token.ts'
 import { createTokenVerifier } from '../src/identity/token-verifier.ts'
 import { createLog } from '../src/request/log.ts'
 import { answerChecker, type CheckedAnswer } from './answer-checker.ts'
+import { watchAnswers } from './watch-answers.ts'
 
 export interface TestServer {
   readonly app: App
@@ -90,6 +91,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     })
   const log: Record<string, unknown>[] = []
   const app = await startApp({ config, log: createLog('debug', collect(log)), ...rest, verifier })
+  const refuseFaults = uncheckedBecause === undefined ? checkAnswers(app) : async () => undefined
   return {
     app,
     url: app.url,
@@ -99,12 +101,13 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     token: (subject, ...roles) => issueToken(key, { subject, roles, issuer, audience, lifetimeSeconds: 600 }),
     ask: async (method, path, asked) => {
       const answer = await ask(app.url + path, method, asked)
-      if (uncheckedBecause === undefined) await checkAnswer(app, { method, path, ...answer })
+      await refuseFaults()
       return answer
     },
     stop: async () => {
       await app.drain()
       await rm(folder, { recursive: true, force: true })
+      await refuseFaults()
     },
   }
 }
@@ -122,12 +125,20 @@ async function decisionsOf(app: App, file: string): Promise<readonly Record<stri
   return lines.filter((line) => line !== '').map((line) => JSON.parse(line))
 }
 
-async function checkAnswer({ policy, resources }: App, answer: CheckedAnswer): Promise<void> {
+/** Throws for what the document doesn't allow of the answers since it was called last: to `ask`, and to other clients. */
+function checkAnswers(app: App): () => Promise<void> {
+  const checked: Promise<readonly string[]>[] = []
+  watchAnswers(app.url, (answer) => checked.push(faultsOf(app, answer)))
+  return async () => {
+    const faults = (await Promise.all(checked.splice(0))).flat()
+    if (faults.length > 0) throw new Error(`not in the OpenAPI document: ${faults.join('\n')}`)
+  }
+}
+
+async function faultsOf({ policy, resources }: App, answer: CheckedAnswer): Promise<readonly string[]> {
   const check = await answerChecker(policy.directory, resources, answer)
-  const faults = check?.(answer) ?? []
-  if (faults.length === 0) return
   const { method, path, status, text } = answer
-  throw new Error(`not in the OpenAPI document: ${method} ${path} -> ${status}: ${faults.join('; ')}\n${text}`)
+  return (check?.(answer) ?? []).map((fault) => `${method} ${path} -> ${status}: ${fault}\n${text}`)
 }
 
 async function ask(url: string, method: string, { token, body, headers = {} }: AskOptions = {}): Promise<Answer> {

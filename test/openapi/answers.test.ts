@@ -75,9 +75,12 @@ describe('an answer that the document allows', () => {
 describe('a server whose answer the document does not allow', () => {
   let server: TestServer
 
-  afterEach(() => server.stop())
+  afterEach(() => server.stop().catch(() => undefined))
 
-  async function asked(unchecked: { readonly uncheckedBecause?: string }): Promise<unknown> {
+  async function asked(
+    unchecked: { readonly uncheckedBecause?: string },
+    client?: (url: string, token: string) => Promise<unknown>,
+  ): Promise<unknown> {
     server = await startTestServer({ demo: true, ...unchecked })
     // A fault that the document can't know of: the store says more than the schema has.
     const { list } = server.app.store
@@ -88,6 +91,7 @@ describe('a server whose answer the document does not allow', () => {
       },
     })
     const token = await server.token('alice', 'member')
+    if (client) return client(`${server.url}/api/v1/notes`, token)
     return server.ask('GET', '/api/v1/notes', { token }).then(
       ({ status }) => status,
       (error: Error) => error.message,
@@ -96,6 +100,15 @@ describe('a server whose answer the document does not allow', () => {
 
   it('fails the test that asked', async () => {
     expect(await asked({})).to.include('not in the OpenAPI document: GET /api/v1/notes -> 200: the body/items/0/title')
+  })
+
+  it('fails when it stops, where a client of another kind had asked', async () => {
+    await asked({}, (url, token) => fetch(url, { headers: { authorization: `Bearer ${token}` } }))
+    const failure = await server.stop().then(
+      () => 'none',
+      ({ message }: Error) => message,
+    )
+    expect(failure).to.include('not in the OpenAPI document: GET /api/v1/notes -> 200: the body/items/0/title')
   })
 
   it('does not where the test says why', async () => {

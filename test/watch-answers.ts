@@ -1,0 +1,34 @@
+/** Sees every answer that a server of this process gives, to whatever client: Node tells of each request that arrives. */
+import { subscribe } from 'node:diagnostics_channel'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { CheckedAnswer } from './answer-checker.ts'
+
+type Note = (answer: CheckedAnswer) => void
+
+/** By port. What the parser refuses by itself is no request to Node, so it isn't seen. */
+const watched = new Map<string, Note>()
+
+subscribe('http.server.request.start', (message) => {
+  const { request, response } = message as { request: IncomingMessage; response: ServerResponse }
+  const note = watched.get(String(request.socket.localPort))
+  if (note) watch(request, response, note)
+})
+
+/** From now on, until another server has the port. */
+export function watchAnswers(url: string, note: Note): void {
+  watched.set(new URL(url).port, note)
+}
+
+function watch({ method = '', url = '' }: IncomingMessage, response: ServerResponse, note: Note): void {
+  const { end } = response
+  let text = ''
+  response.end = ((...args: Parameters<typeof end>) => {
+    const [chunk] = args as readonly unknown[]
+    if (typeof chunk === 'string' || chunk instanceof Uint8Array) text = Buffer.from(chunk as string).toString()
+    return end.apply(response, args)
+  }) as typeof end
+  response.once('finish', () => {
+    const headers = Object.entries(response.getHeaders()).map(([name, value]) => [name, String(value)])
+    note({ method, path: url, status: response.statusCode, headers: new Headers(headers as [string, string][]), text })
+  })
+}
