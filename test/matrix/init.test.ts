@@ -1,4 +1,5 @@
 /** A written matrix is the policy as it is: the server answers so, nothing is missing, and it is the same next time. */
+import { readFileSync } from 'node:fs'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -7,10 +8,60 @@ import { columnsFor, planMatrix, statedIn } from '../../src/matrix/init/plan-mat
 import { storeNew, storeOver } from '../../src/matrix/init/store-matrix.ts'
 import { writeMatrix } from '../../src/matrix/init/write-matrix.ts'
 import type { Bench } from '../../src/matrix/predict/bench.ts'
+import { findMatrixFiles, readMatrices } from '../../src/matrix/read-matrices.ts'
 import { runCell } from '../../src/matrix/run/run-cell.ts'
 import { ReviewError } from '../../src/review/load-policy.ts'
 import { startMatrixServer } from './matrix-server.ts'
-import { benchOf, benchOfText, newFolder, ROOT } from './predict/benches.ts'
+import { benchOf, benchOfText, benchWith, newFolder, ROOT } from './predict/benches.ts'
+
+const SHIPPED_RULES = readFileSync(join(ROOT, 'policies/policy.csv'), 'utf8')
+const MANIFOLD = {
+  'ownership.yaml': `notes:
+  conceal: true
+  relations: { owner: ownerId, tagged: tags, urgent: { field: tags, in: [urgent] } }
+orders:
+  relations:
+    owner: customerId
+    draft: { field: status, in: [draft] }
+    open: { field: status, in: [draft, placed] }
+    euro: { field: currency, in: [EUR] }
+accounts:
+  relations: { owner: userId, named: { field: name, equals: subject.department } }
+users:
+  relations: { owner: id, colleague: { field: department, equals: subject.department } }
+`,
+  'policy.csv': `${SHIPPED_RULES}
+p, anonymous, notes, list|read, urgent, *, allow
+p, member, notes, read|list, tagged, *, allow
+p, member, users, list|read, colleague, contact, allow
+p, support, accounts, list|read, named, balance, allow
+p, support, orders, update, euro+open, *, allow
+p, member, orders, read|list, draft, progress, deny
+p, auditor, orders, read, any, progress, deny, until=2020-01-01T00:00:00Z
+`,
+}
+
+/** Writes the matrix of a bench, and tries it on a server with these policy files in place of the shipped ones. */
+async function roundTrip(bench: Bench, files: Readonly<Record<string, string>>) {
+  const folder = await newFolder()
+  await storeNew(folder, written({ ...bench, expectations: [] }))
+  const again = { ...bench, expectations: await readMatrices((await findMatrixFiles([folder])).matrices) }
+  expect(percentOf(measureCoverage(again).cells)).to.equal(100)
+  const server = await startMatrixServer(again.expectations, {
+    files: Object.fromEntries(Object.entries(files).map(([name, text]) => [`policies/${name}`, text])),
+  })
+  const red: string[] = []
+  const waiting = again.expectations.values()
+  const work = async () => {
+    for (const one of waiting) {
+      const { why } = await runCell(server.ground, server.stage, one)
+      if (why !== undefined) red.push(`${one.place.file}:${one.place.line} ${why}`)
+    }
+  }
+  await Promise.all(Array.from({ length: 8 }, work))
+  await server.stop()
+  return { stated: again.expectations.length, red }
+}
 
 function written(bench: Bench) {
   return writeMatrix(
@@ -21,19 +72,21 @@ function written(bench: Bench) {
 
 describe('sallyport matrix init', () => {
   it('writes what the server answers, and leaves no cell out', async () => {
-    const folder = await newFolder()
-    await storeNew(folder, written(await benchOf()))
-    const bench = await benchOf(folder)
-    expect(percentOf(measureCoverage(bench).cells)).to.equal(100)
-    const server = await startMatrixServer(bench.expectations)
-    const red: string[] = []
-    for (const one of bench.expectations) {
-      const { why } = await runCell(server.ground, server.stage, one)
-      if (why !== undefined) red.push(`${one.place.file}:${one.place.line} ${why}`)
-    }
-    await server.stop()
-    expect(bench.expectations.length).to.be.greaterThan(600)
+    const { stated, red } = await roundTrip(await benchOf(), {})
+    expect(stated).to.be.greaterThan(600)
     expect(red).to.deep.equal([])
+  }).timeout(60_000)
+
+  it('also of a policy with attributes, lists, several states, concealed objects and ends', async () => {
+    const { stated, red } = await roundTrip(await benchWith(MANIFOLD), MANIFOLD)
+    expect(stated).to.be.greaterThan(800)
+    expect(red).to.deep.equal([])
+  }).timeout(60_000)
+
+  it('would not be what a server with another policy answers', async () => {
+    const bench = await benchOf()
+    const routes = [...bench.resources.routes].filter(({ resource }) => resource === 'notes')
+    expect((await roundTrip({ ...bench, resources: { ...bench.resources, routes } }, MANIFOLD)).red).to.not.be.empty
   }).timeout(60_000)
 
   it('writes the same bytes again', async () => {

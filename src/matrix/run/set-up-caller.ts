@@ -60,7 +60,9 @@ function wantedRelations({ policy }: Ground, { expectation, resource }: Bound): 
   const relations = [...(policy.ownership.get(resource.name)?.relations.values() ?? [])]
   const { object, expected } = expectation
   if (object.kind === 'relations') return relations.filter(({ name }) => object.names.includes(name))
-  return object.kind === 'none' && expected.list !== undefined && expectation.column.kind !== 'anonymous'
+  return object.kind === 'none' &&
+    (expected.list ?? expected.view) !== undefined &&
+    expectation.column.kind !== 'anonymous'
     ? relations
     : []
 }
