@@ -1,6 +1,7 @@
 /** The reports of a run, as they are asked for: `text`, or `<format>=<file>`. */
 import { writeFile } from 'node:fs/promises'
 import type { Run } from './summary.ts'
+import { toHtml } from './to-html.ts'
 import { toJson } from './to-json.ts'
 import { toJunit } from './to-junit.ts'
 import { toText } from './to-text.ts'
@@ -9,6 +10,7 @@ export const REPORTS: Readonly<Record<string, (run: Run) => string>> = {
   text: toText,
   junit: toJunit,
   json: toJson,
+  html: toHtml,
 }
 
 export interface ReportRequest {

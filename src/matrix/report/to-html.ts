@@ -1,0 +1,62 @@
+/**
+ * A run as one page that needs nothing else and runs no script: the matrices in green and red, each red cell a link to
+ * what was asked and answered. The Content-Security-Policy holds the page to that: even a hole in the escaping would not run.
+ */
+import { createHash } from 'node:crypto'
+import { escapeHtml } from '../../review/matrix/escape.ts'
+import { LAYOUT_STYLE } from '../../review/matrix/page-style-layout.ts'
+import { detailsHtml } from './html-details.ts'
+import { gridHtml } from './html-grid.ts'
+import { RUN_STYLE } from './html-style.ts'
+import { countOf, isGreen, type Run } from './summary.ts'
+
+const STYLE = `${LAYOUT_STYLE}${RUN_STYLE}`
+
+export function toHtml(run: Run): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${securityPolicy()}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<link rel="icon" href="data:,">
+<title>${isGreen(run) ? 'Green' : 'Red'}: matrix test of ${escapeHtml(run.startedAt)}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+${headHtml(run)}
+<main>
+<label class="check"><input type="checkbox" id="red"> Only rows with red cells</label>
+${run.remarks.map((remark) => `<p class="remark">${escapeHtml(remark)}</p>`).join('\n')}
+${gridHtml(run.results)}
+${detailsHtml(run.results)}
+</main>
+</body>
+</html>
+`
+}
+
+function securityPolicy(): string {
+  const style = `'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`
+  return `default-src 'none'; style-src ${style}; img-src data:; base-uri 'none'; form-action 'none'`
+}
+
+function headHtml({ url, startedAt, milliseconds, results }: Run): string {
+  const { passed, failed, impossible, 'left-out': left } = countOf(results)
+  const where = url === undefined ? 'in one process' : `at ${escapeHtml(url)}`
+  const seconds = (milliseconds / 1000).toFixed(1)
+  return `<header>
+<div>
+<h1>${passed} of ${results.length} cells are as expected</h1>
+<p>${escapeHtml(startedAt)}, ${seconds} s, ${where}</p>
+</div>
+<ul class="legend" aria-label="Legend">
+<li><span class="key green">200</span> as expected: ${passed}</li>
+<li><span class="key red">403 not 200</span> expected, and answered: ${failed}</li>
+<li><span class="key gray">200 ?</span> can't be tried: ${impossible}</li>
+${left > 0 ? `<li><span class="key none">200 &hellip;</span> left out: ${left}</li>` : ''}
+</ul>
+</header>`
+}

@@ -1,0 +1,153 @@
+/** The reports of a run: what they say, that they keep their shape, and that nothing in a matrix runs in them. */
+import { readFileSync } from 'node:fs'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import { expect } from 'chai'
+import type { Browser } from 'playwright-core'
+import { isGreen, type Run } from '../../src/matrix/report/summary.ts'
+import { toHtml } from '../../src/matrix/report/to-html.ts'
+import { toJson } from '../../src/matrix/report/to-json.ts'
+import { toJunit } from '../../src/matrix/report/to-junit.ts'
+import { toText } from '../../src/matrix/report/to-text.ts'
+import type { Result } from '../../src/matrix/run/result.ts'
+import { startChromium } from '../chromium.ts'
+import { INSTALL_MS } from '../programs.ts'
+import { openPage } from '../review/matrix/open-page.ts'
+
+const HOSTILE = `"><script>document.title='ran'</script><img src=x onerror="document.title='ran'">]]>\u0001\u202e`
+
+const schema = JSON.parse(readFileSync(new URL('../../docs/schemas/matrix-test.schema.json', import.meta.url), 'utf8'))
+const ajv = new Ajv2020({ allErrors: true })
+addFormats.default(ajv)
+const fitsSchema = ajv.compile(schema)
+
+describe('the reports of a run', () => {
+  it('as text: what is red, a line a file, and one line for all', () => {
+    expect(toText(runOf([cell('passed', 2), cell('failed', 3), cell('impossible', 4)]))).to.equal(`notes.csv:3:9  cell 3
+  403 was expected, and the answer is 200
+  why: npm run -s sallyport -- policy explain GET /a
+
+notes.csv:4:9  cell 4
+  can't be tried: no reason
+
+file       as expected  not  can't be tried
+notes.csv            1    1               1
+
+one remark
+
+1 of 3 cells are as expected, 1 not as expected, 1 can't be tried (1.5 s, in this process).
+`)
+    expect(toText(runOf([cell('passed', 2)]))).to.match(/All 1 cells are as expected/)
+  })
+
+  it('are green only when all cells passed: what could not be tried or had no turn is no pass', () => {
+    expect(isGreen(runOf([cell('passed', 2)]))).to.equal(true)
+    for (const outcome of ['failed', 'impossible', 'left-out'] as const) {
+      expect(isGreen(runOf([cell('passed', 2), cell(outcome, 3)])), outcome).to.equal(false)
+    }
+  })
+
+  it('as JSON: in the shape that docs/schemas promises', () => {
+    const outcomes = ['passed', 'failed', 'impossible', 'left-out'] as const
+    const document = JSON.parse(toJson(runOf(outcomes.map((outcome, i) => cell(outcome, i + 2, HOSTILE)))))
+    fitsSchema(document)
+    expect(fitsSchema.errors).to.equal(null)
+    expect(document.counts).to.deep.equal({ passed: 1, failed: 1, impossible: 1, 'left-out': 1 })
+    document.results[0].outcome = 'fine'
+    expect(fitsSchema(document)).to.equal(false)
+  })
+
+  it('as JUnit: a suite a file, a test a cell, and text that XML can say', () => {
+    const xml = toJunit(
+      runOf([cell('passed', 2), cell('failed', 3, HOSTILE), cell('impossible', 4), cell('left-out', 5)]),
+    )
+    expect(xml).to.match(/<testsuite name="notes.csv" [^>]*tests="4" failures="1" errors="1" skipped="1"/)
+    expect(xml).to.contain('403 was expected, and the answer is 200')
+    expect(xml).not.to.contain('<script>')
+    expect(xml).not.to.contain('\u0001')
+  })
+
+  describe('as a page', () => {
+    let browser: Browser
+    before(async () => {
+      browser = await startChromium()
+    }).timeout(INSTALL_MS)
+    after(() => browser.close())
+
+    it('shows green and red, and a red cell leads to its request and answer from the keyboard', async () => {
+      const { page, requests, troubles, close } = await openPage(
+        browser,
+        toHtml(runOf([cell('passed', 2), cell('failed', 3)])),
+      )
+      expect(await page.locator('td.green').innerText()).to.equal('403')
+      expect(await page.locator('td.red').innerText()).to.equal('403 not 200')
+      await page.keyboard.press('Tab')
+      await page.keyboard.press('Space')
+      expect(await page.locator('tr.row:visible').count()).to.equal(1)
+      await page.keyboard.press('Tab')
+      await page.keyboard.press('Enter')
+      const detail = await page.locator('article:target').innerText()
+      expect(detail).to.contain('403 was expected, and the answer is 200').and.to.contain('authorization: Bearer ***')
+      expect(detail).to.contain('"title": "x"')
+      expect({ requests: requests.length, troubles }).to.deep.equal({ requests: 1, troubles: [] })
+      await close()
+    })
+
+    it('runs nothing of what a matrix or a server says', async () => {
+      const { page, requests, troubles, close } = await openPage(browser, toHtml(runOf([cell('failed', 2, HOSTILE)])))
+      expect(await page.title()).to.match(/^Red: matrix test/)
+      expect(await page.locator('script').count()).to.equal(0)
+      expect(await page.locator('article h3').innerText()).to.contain('<script>')
+      expect({ requests: requests.length, troubles }).to.deep.equal({ requests: 1, troubles: [] })
+      await close()
+    })
+
+    it('is dark where dark is asked for, and prints red cells with their words', async () => {
+      const { page, close } = await openPage(browser, toHtml(runOf([cell('failed', 2)])))
+      const background = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor')
+      const light = await background()
+      await page.emulateMedia({ colorScheme: 'dark' })
+      expect(await background()).not.to.equal(light)
+      await page.emulateMedia({ media: 'print' })
+      expect(await page.locator('.check').isVisible()).to.equal(false)
+      expect(await page.locator('td.red').innerText()).to.equal('403 not 200')
+      await close()
+    })
+  })
+})
+
+function runOf(results: readonly Result[]): Run {
+  const remarks = results.length > 1 ? ['one remark'] : []
+  return { url: undefined, startedAt: '2026-11-21T06:00:00.000Z', milliseconds: 1500, results, remarks }
+}
+
+function cell(outcome: Result['outcome'], line: number, words = ''): Result {
+  const place = { file: 'notes.csv', line, column: 9 }
+  const request = { method: 'GET', url: `http://127.0.0.1/a${words}`, headers: { authorization: 'Bearer ***' } }
+  const answer = { status: 200, headers: { x: words }, text: words === '' ? '{"title":"x"}' : words }
+  const failed = {
+    why: `403 was expected, and the answer is 200${words}`,
+    exchanges: [{ request, answer }],
+    status: 200,
+  }
+  return {
+    kind: 'cell',
+    title: `cell ${line}${words}`,
+    place,
+    outcome,
+    ...(outcome === 'failed'
+      ? { ...failed, explain: 'npm run -s sallyport -- policy explain GET /a' }
+      : { exchanges: [] }),
+    ...(outcome === 'impossible' ? { why: "can't be tried: no reason" } : {}),
+    milliseconds: 1,
+    expectation: {
+      place,
+      method: 'GET',
+      path: `/a${words}`,
+      object: { kind: 'none' },
+      column: { kind: 'roles', roles: [`member${words}`] },
+      note: words,
+      expected: { status: 403 },
+    },
+  }
+}
