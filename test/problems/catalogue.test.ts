@@ -15,6 +15,14 @@ describe('the catalogue of problems', () => {
     expect(written).to.deep.equal(Object.entries(CATALOGUE).map(([code, entry]) => ({ code, ...entry })))
   })
 
+  it('says in docs/problems.md of every problem when it comes and what to do', () => {
+    const page = readFileSync(join(ROOT, 'docs/problems.md'), 'utf8')
+    const rows = page.split('\n').filter((line) => /^\| `/.test(line))
+    const told = rows.map((line) => line.split(' | ').map((cell) => cell.replaceAll('|', '').trim()))
+    expect(told.filter((cells) => cells.length !== 5 || cells.some((cell) => cell === ''))).to.deep.equal([])
+    expect(told).to.have.length(Object.keys(CATALOGUE).length)
+  })
+
   it('holds every code that the program throws, and none that it never throws', () => {
     const thrown = new Set(sources().flatMap((text) => [...text.matchAll(/'([a-z]+(?:-[a-z]+)*)'/g)].map(([, c]) => c)))
     expect(Object.keys(CATALOGUE).filter((code) => !thrown.has(code))).to.deep.equal([])
