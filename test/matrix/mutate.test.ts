@@ -5,7 +5,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import { formatJson } from '../../src/matrix/mutate/format-json.ts'
 import { formatText } from '../../src/matrix/mutate/format-text.ts'
-import { OPERATORS, type Operator } from '../../src/matrix/mutate/mutant.ts'
+import { type Mutant, OPERATORS, type Operator } from '../../src/matrix/mutate/mutant.ts'
 import { type Mutation, mutate, scoreOf } from '../../src/matrix/mutate/mutate.ts'
 import type { Bench } from '../../src/matrix/predict/bench.ts'
 import { benchOf, benchOfText, ROOT } from './predict/benches.ts'
@@ -17,6 +17,10 @@ const NOTES = 'method,path,object,member\nGET,/api/v1/notes/{id},own,200\nGET,/a
 
 function mutated(bench: Bench, ...only: readonly Operator[]): Mutation {
   return mutate(bench, { only: only.length > 0 ? new Set(only) : undefined, observe: () => undefined })
+}
+
+function nameOf({ file, line, change }: Mutant): string {
+  return `${file}:${line} ${change}`
 }
 
 describe('sallyport matrix mutate', () => {
@@ -48,6 +52,17 @@ describe('sallyport matrix mutate', () => {
       'the role `admin` inherits itself through `member`',
     ])
   })
+
+  it('calls none equivalent that an expectation notices', async () => {
+    const operators = ['widen-fields', 'add-field', 'drop-relation', 'any-object', 'change-relation'] as const
+    const unaided = mutated(await benchOf(join(ROOT, 'test/matrix/system.csv')), ...operators)
+    const verdicts = new Map(unaided.judged.map(({ mutant, verdict }) => [nameOf(mutant), verdict.kind]))
+    const killed = shipped.judged.filter(
+      ({ mutant, verdict }) => verdict.kind === 'killed' && verdicts.has(nameOf(mutant)),
+    )
+    expect(killed.length).to.be.greaterThan(30)
+    expect(killed.filter(({ mutant }) => verdicts.get(nameOf(mutant)) === 'equivalent')).to.deep.equal([])
+  }).timeout(60_000)
 
   it('shows what nobody notices, with the row that would', async () => {
     const mutation = mutated(await benchOfText(NOTES), 'drop-deny')
