@@ -6,6 +6,7 @@ import { type App, startApp } from './app.ts'
 import { decisionsCommand } from './cli/decisions-command.ts'
 import { decisionsQueryCommand } from './cli/decisions-query-command.ts'
 import { decisionsTailCommand } from './cli/decisions-tail-command.ts'
+import { matrixAttackCommand } from './cli/matrix-attack-command.ts'
 import { type MatrixSettings, matrixCommand } from './cli/matrix-command.ts'
 import { matrixCoverageCommand } from './cli/matrix-coverage-command.ts'
 import { matrixInitCommand } from './cli/matrix-init-command.ts'
@@ -86,6 +87,7 @@ const program = new Command('sallyport')
       matrixInitCommand(folders),
       matrixCoverageCommand(folders),
       matrixMutateCommand(folders),
+      matrixAttackCommand(matrixSettings, startTrialServer),
     ]),
   )
 

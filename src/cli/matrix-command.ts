@@ -29,8 +29,9 @@ export function matrixCommand(commands: readonly Command[]): Command {
   return matrix
 }
 
-export function withArenaOptions(command: Command): Command {
-  return command
+/** A command that asks a server: this process's own, or a deployment. */
+export function newArenaCommand(name: string): Command {
+  return new Command(name)
     .option('--policies <directory>', 'policy files (POLICIES, policies)')
     .option('--schemas <directory>', 'schema files (SCHEMAS, schemas)')
     .option('--url <address>', 'ask this server, instead of one in this process')

@@ -1,12 +1,12 @@
 /** sallyport matrix test */
 import { SingleBar } from 'cli-progress'
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { parseReport, REPORTS, type ReportRequest, writeReports } from '../matrix/report/reports.ts'
 import { isGreen, type Run } from '../matrix/report/summary.ts'
 import { chooseArena, type Whereabouts } from '../matrix/run/choose-arena.ts'
 import { testMatrices } from '../matrix/run/test-matrices.ts'
 import type { StartTrialServer } from '../matrix/run/trial-stage.ts'
-import { type ArenaFlags, type MatrixSettings, withArenaOptions } from './matrix-command.ts'
+import { type ArenaFlags, type MatrixSettings, newArenaCommand } from './matrix-command.ts'
 
 interface Flags extends ArenaFlags {
   readonly only?: RegExp
@@ -30,7 +30,7 @@ Examples:
   sallyport matrix test --url https://api.example.com --tokens tokens.yaml --setup-role admin`
 
 export function matrixTestCommand(settings: MatrixSettings, startServer: StartTrialServer): Command {
-  return withArenaOptions(new Command('test'))
+  return newArenaCommand('test')
     .description('ask what every cell states, and show which answers differ')
     .argument('[paths...]', 'matrices', ['test/matrix'])
     .option('--only <pattern>', 'only cells whose title, as the report shows it, fits this regular expression', pattern)

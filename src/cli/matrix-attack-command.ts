@@ -1,0 +1,55 @@
+/** sallyport matrix attack */
+import { SingleBar } from 'cli-progress'
+import { type Command, Option } from 'commander'
+import { attackAll } from '../matrix/attack/attack-all.ts'
+import { type AttackRun, isHeld, toJson, toText } from '../matrix/attack/attack-report.ts'
+import { chooseArena, type Whereabouts } from '../matrix/run/choose-arena.ts'
+import type { StartTrialServer } from '../matrix/run/trial-stage.ts'
+import { type ArenaFlags, type MatrixSettings, newArenaCommand } from './matrix-command.ts'
+
+interface Flags extends ArenaFlags {
+  readonly resource: readonly string[]
+  readonly format: keyof typeof FORMATS
+}
+
+const FORMATS = { text: toText, json: toJson } as const
+
+const HELP = `
+Each request that a role may make about an object of its own is made by every other role and without credentials, with the
+ids of others in path, query and body. What each caller reaches is compared with the policy files.
+Exit code: 0 when it is what they say, 1 when not (or when something could not be tried), 2 when it could not run.`
+
+export function matrixAttackCommand(settings: MatrixSettings, startServer: StartTrialServer): Command {
+  return newArenaCommand('attack')
+    .description('make the requests of one role as every other, and show what differs from the policy')
+    .option('--resource <name...>', 'only this resource; repeat for more', [])
+    .addOption(new Option('--format <format>', 'how to print it').choices(Object.keys(FORMATS)).default('text'))
+    .addHelpText('after', HELP)
+    .action(async (flags: Flags) => {
+      const run = await attackWithProgress({ ...settings(), ...flags }, startServer)
+      process.stdout.write(FORMATS[flags.format](run))
+      if (!isHeld(run) || run.remarks.some((remark) => remark.startsWith('The run ended early'))) process.exitCode = 1
+    })
+}
+
+async function attackWithProgress(flags: Flags & Whereabouts, startServer: StartTrialServer): Promise<AttackRun> {
+  const bar = new SingleBar({ format: 'attacking {bar} {value} of {total}, {found} findings', noTTYOutput: false })
+  let found = 0
+  const abort = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => abort.abort())
+  try {
+    return await attackAll({
+      ...flags,
+      resources: flags.resource,
+      signal: abort.signal,
+      openArena: (ground) => chooseArena(ground, flags, startServer),
+      started: (total) => bar.start(total, 0, { found }),
+      observe: ({ outcome }) => {
+        if (outcome === 'different') found++
+        bar.increment({ found })
+      },
+    })
+  } finally {
+    bar.stop()
+  }
+}

@@ -1,0 +1,116 @@
+/** The attacks: on the shipped policy each reaches what it says; a server that is laxer, or stricter, is found out. */
+import { readFileSync } from 'node:fs'
+import { createServer, type IncomingMessage, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { expect } from 'chai'
+import { attackAll } from '../../src/matrix/attack/attack-all.ts'
+import { type AttackRun, isHeld, talliesOf, toJson, toText } from '../../src/matrix/attack/attack-report.ts'
+import { openTrialArena } from '../../src/matrix/run/trial-arena.ts'
+import { startTestServer, type TestServer } from '../server.ts'
+
+const ROOT = new URL('../..', import.meta.url).pathname
+const shipped = readFileSync(join(ROOT, 'policies/policy.csv'), 'utf8')
+const schema = JSON.parse(readFileSync(join(ROOT, 'docs/schemas/matrix-attack.schema.json'), 'utf8'))
+const fitsSchema = new Ajv2020({ allErrors: true, strict: false }).compile(schema)
+
+describe('sallyport matrix attack', () => {
+  it('reaches what the shipped policy allows, and no more, in every way and as every caller', async () => {
+    const run = await attackOn(await startTestServer())
+    expect(toText(run)).to.match(/^\d+ attacks reached what the policy allows, and no more \(in this process/m)
+    expect(isHeld(run)).to.equal(true)
+    expect(run.reached.length).to.be.greaterThan(1000)
+    const vectors = new Set(run.reached.map(({ attack }) => attack.vector))
+    expect([...vectors].sort()).to.deep.equal([
+      'id in body',
+      'id in path',
+      'id in query',
+      'owner in body',
+      'owner in query',
+    ])
+    expect(new Set(talliesOf(run).map(({ attacker }) => attacker)).size).to.equal(5)
+    fitsSchema(JSON.parse(toJson(run)))
+    expect(fitsSchema.errors).to.equal(null)
+  }).timeout(30_000)
+
+  it('a server whose ownership check is lost on one action is found out', async () => {
+    const lax = shipped.replace(/(p, member, orders, +list\|read)\|create,( +)owner,/, '$1|create,$2any,  ')
+    expect(lax).not.to.equal(shipped)
+    const run = await attackOn(await startTestServer({ files: { 'policies/policy.csv': lax } }), ['orders'])
+    const found = run.reached.filter(({ outcome }) => outcome === 'different')
+    expect(new Set(found.map(({ attack }) => attack.vector))).to.deep.equal(
+      new Set(['id in path', 'owner in body', 'owner in query']),
+    )
+    expect(toText(run)).to.contain(
+      'member makes a request of member: GET /api/orders/{id} (owner to the victim), id in path',
+    )
+    expect(toText(run)).to.contain('the policy answers 403, and the server 200')
+    expect(isHeld(run)).to.equal(false)
+  }).timeout(30_000)
+
+  it('a server that shows a field too many is found out', async () => {
+    const wide =
+      'users:\n  public: [id, displayName, bio]\n  contact: [id, displayName, email, department]\n  personal: [displayName, email, bio]\norders:\n  progress: [status]\naccounts:\n  balance: [id, currency, balance]\n'
+    const run = await attackOn(await startTestServer({ files: { 'policies/views.yaml': wide } }), ['users'])
+    expect(toText(run)).to.contain('the answer shows `department`, which the policy does not')
+  }).timeout(30_000)
+
+  it('a server that forgets who asks on one method is found out', async () => {
+    const server = await startTestServer()
+    const admin = await server.token('mallory', 'admin')
+    const proxy = await startProxy(server.url, (request) => (request.method === 'DELETE' ? admin : undefined))
+    const run = await attackOn(server, ['notes'], proxy.url)
+    proxy.stop()
+    const methods = new Set(
+      run.reached.flatMap(({ attack, outcome }) => (outcome === 'different' ? [attack.spot.method] : [])),
+    )
+    expect([...methods]).to.deep.equal(['DELETE'])
+  }).timeout(30_000)
+})
+
+/** Attacks a server with the shipped policy in mind, and stops it; objects go straight into its store. */
+async function attackOn(server: TestServer, resources: readonly string[] = [], url = server.url): Promise<AttackRun> {
+  const folders = { policies: join(ROOT, 'policies'), schemas: join(ROOT, 'schemas') }
+  const token = (subject: string, roles: readonly string[]) => server.token(subject, ...roles)
+  const stop = () => server.stop()
+  return attackAll({
+    ...folders,
+    resources,
+    openArena: (ground) =>
+      openTrialArena(ground, folders, async () => ({ url, seeding: server.app.seeding, token, stop })),
+    started: () => {},
+    observe: () => {},
+  })
+}
+
+/** Passes everything on, with another token where one is given. */
+async function startProxy(to: string, tokenFor: (request: IncomingMessage) => string | undefined) {
+  const proxy: Server = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    const token = tokenFor(request)
+    const type = request.headers['content-type']
+    const answer = await fetch(to + request.url, {
+      method: request.method ?? 'GET',
+      redirect: 'manual',
+      headers: {
+        ...(token ? { authorization: `Bearer ${token}` } : {}),
+        ...(!token && request.headers.authorization ? { authorization: request.headers.authorization } : {}),
+        ...(type ? { 'content-type': type } : {}),
+      },
+      ...(chunks.length > 0 ? { body: Buffer.concat(chunks) } : {}),
+    })
+    response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? 'text/plain' })
+    response.end(await answer.text())
+  })
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+  const { port } = proxy.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    stop: () => {
+      proxy.close()
+      proxy.closeAllConnections()
+    },
+  }
+}
