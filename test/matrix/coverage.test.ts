@@ -54,7 +54,7 @@ describe('sallyport matrix coverage', () => {
   it('prints a page that runs nothing and shows names as text', async () => {
     const rules = readFileSync(join(ROOT, 'policies/policy.csv'), 'utf8')
     const hostile = `${rules}p, "user:<img src=x onerror=alert(1)>", notes, read, any, *, allow\n`
-    const page = toPage(measureCoverage(await benchWith({ 'policy.csv': hostile })))
+    const page = toPage(measureCoverage(await benchWith({ 'policy.csv': hostile }, join(ROOT, 'test/matrix'))))
     expect(page).to.include('user:&lt;img src=x onerror=alert(1)&gt;')
     expect(page).to.not.include('<img')
     expect(page).to.not.include('<script')

@@ -1,12 +1,14 @@
 /** The matrix of a policy as it is: every row and column, with the answer that the policy gives. */
+import type { Policy } from '../../policy/policy.ts'
 import { type Column, columnText, type Expected, expectedText } from '../expectation.ts'
 import type { Cell } from '../predict/arrangement.ts'
 import type { Bench } from '../predict/bench.ts'
 import { answers, describe } from '../predict/compare-answer.ts'
 import { type Prediction, predictCell } from '../predict/predict-cell.ts'
-import { cellKey, type Row, rowsOf, usualColumns } from '../predict/universe.ts'
+import { cellKey, rowsOf, usualColumns } from '../predict/universe.ts'
+import { type BodyRow, bodyRows } from './body-rows.ts'
 
-export interface PlannedRow extends Row {
+export interface PlannedRow extends BodyRow {
   /** One a column; undefined where nothing can be asked, or nothing is to be stated. */
   readonly answers: readonly (Expected | undefined)[]
 }
@@ -16,24 +18,43 @@ export interface Plan {
   readonly rows: readonly PlannedRow[]
 }
 
-/** anonymous, each declared role, and what else the matrices have columns for, in this order. */
-export function columnsFor({ reviewed, expectations }: Bench): readonly Column[] {
-  const usual = usualColumns(reviewed.policy)
+/**
+ * anonymous, each declared role, and what else the matrices have columns for. A deny shows only beside what another role
+ * allows, so there is a column for both together.
+ */
+export function columnsFor({ reviewed: { policy }, expectations }: Bench): readonly Column[] {
+  const usual = [...usualColumns(policy), ...denyingPairs(policy)]
   const known = new Set(usual.map(columnText))
   const further = new Map(expectations.map(({ column }) => [columnText(column), column]))
   const added = [...further.keys()].filter((name) => !known.has(name)).sort()
   return [...usual, ...added.flatMap((name) => further.get(name) ?? [])]
 }
 
+/** Each role that a rule denies something, with the first other role. */
+function denyingPairs({ roles, rules }: Policy): readonly Column[] {
+  const denied = new Set(rules.filter(({ effect }) => effect === 'deny').map(({ subject }) => subject))
+  return [...roles.keys()]
+    .filter((role) => denied.has(role))
+    .flatMap((role) =>
+      [...roles.keys()]
+        .filter((other) => other !== role)
+        .slice(0, 1)
+        .map((other) => [role, other].sort()),
+    )
+    .map((pair) => ({ kind: 'roles', roles: pair }))
+}
+
 /** Rows of which nothing is left to say are left out. */
 export function planMatrix(bench: Bench, columns: readonly Column[], leaveOut: (cell: Cell) => boolean): Plan {
-  const rows = rowsOf([bench.grants.policy], bench.resources).map((row) => ({
-    ...row,
-    answers: columns.map((column) => {
-      const cells = cellsOf(row, column)
-      return cells.every(leaveOut) ? undefined : answerTo(bench, cells)
-    }),
-  }))
+  const rows = rowsOf([bench.grants.policy], bench.resources)
+    .flatMap((row): readonly BodyRow[] => [row, ...bodyRows(bench, row)])
+    .map((row) => ({
+      ...row,
+      answers: columns.map((column) => {
+        const cells = cellsOf(row, column)
+        return cells.every(leaveOut) ? undefined : answerTo(bench, cells)
+      }),
+    }))
   return { columns, rows: rows.filter((row) => row.answers.some((answer) => answer !== undefined)) }
 }
 
@@ -46,8 +67,9 @@ export function statedIn(bench: Bench): (cell: Cell) => boolean {
 }
 
 /** One for each method of the row. */
-export function cellsOf({ spot, methods, object }: Row, column: Column): readonly Cell[] {
-  return methods.map((method) => ({ method, path: spot.route.path, object, column }))
+export function cellsOf({ spot, methods, object, body }: BodyRow, column: Column): readonly Cell[] {
+  const content = body && { content: body.content }
+  return methods.map((method) => ({ method, path: spot.route.path, object, column, ...content }))
 }
 
 /** In words that fit the answers to all methods of the row; undefined where nothing can be asked. */

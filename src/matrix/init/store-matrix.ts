@@ -1,6 +1,6 @@
 /** Puts written matrices into a folder; what is there already stays unless it may be replaced. */
 import { access, mkdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { ReviewError } from '../../review/load-policy.ts'
 import type { MatrixText } from './write-matrix.ts'
 
@@ -18,7 +18,7 @@ export async function storeNew(folder: string, files: readonly MatrixText[]): Pr
 
 /** The same, replacing what is there. */
 export async function storeOver(folder: string, files: readonly MatrixText[]): Promise<readonly string[]> {
-  await mkdir(folder, { recursive: true })
+  await Promise.all(files.map(({ name }) => mkdir(dirname(join(folder, name)), { recursive: true })))
   await Promise.all(files.map(({ name, text }) => writeFile(join(folder, name), text)))
   return files.map(({ name }) => join(folder, name))
 }

@@ -1,35 +1,45 @@
-/** A planned matrix as text: one file a resource, the same text for the same policy. */
+/** A planned matrix as text: one file a resource, and the bodies that it sends; the same text for the same policy. */
 import { columnText, expectedText, objectText } from '../expectation.ts'
 import { lineOf } from './matrix-line.ts'
 import type { Plan, PlannedRow } from './plan-matrix.ts'
 
 export interface MatrixText {
+  /** Within the folder of matrices. */
   readonly name: string
   readonly text: string
 }
 
 /** `ending` stands before `.csv`, as in `orders.missing.csv`. In the order of the names. */
 export function writeMatrix({ columns, rows }: Plan, ending: string): readonly MatrixText[] {
-  const head = ['method', 'path', 'object', ...columns.map(columnText)]
-  return [...Map.groupBy(rows, ({ spot }) => spot.resource.name)]
-    .map(([resource, about]) => {
-      const lines = about.toSorted(byPlace).map(cellsOf)
-      return { name: `${resource.replaceAll('/', '-')}${ending}.csv`, text: [head, ...lines].map(lineOf).join('') }
-    })
-    .toSorted((a, b) => compare(a.name, b.name))
+  const callers = columns.map(columnText)
+  const matrices = [...Map.groupBy(rows, ({ spot }) => spot.resource.name)].map(([resource, about]) => {
+    const name = `${resource.replaceAll('/', '-')}${ending}.csv`
+    const head = ['method', 'path', 'object', 'body', ...callers]
+    const lines = [head, ...about.toSorted(byPath).map(cellsOf)]
+    const plain = about.every(({ body }) => body === undefined)
+    return { name, text: (plain ? lines.map(withoutBody) : lines).map(lineOf).join('') }
+  })
+  const bodies = new Map(rows.flatMap(({ body }) => (body ? [[`bodies/${body.file}`, body.content] as const] : [])))
+  const files = [...bodies].map(([name, content]) => ({ name, text: `${JSON.stringify(content)}\n` }))
+  return [...matrices, ...files].toSorted((a, b) => compare(a.name, b.name))
 }
 
-function cellsOf({ spot, methods, object, answers }: PlannedRow): readonly string[] {
+function cellsOf({ spot, methods, object, body, answers }: PlannedRow): readonly string[] {
   return [
     methods.join('|'),
     spot.route.path,
     objectText(object),
+    body?.file ?? '',
     ...answers.map((answer) => (answer ? expectedText(answer) : '-')),
   ]
 }
 
-/** Rows stay in the order of the routes' methods and of the objects; paths are sorted. */
-function byPlace(a: PlannedRow, b: PlannedRow): number {
+function withoutBody(cells: readonly string[]): readonly string[] {
+  return cells.toSpliced(3, 1)
+}
+
+/** Rows of one path stay in the order of methods and objects. */
+function byPath(a: PlannedRow, b: PlannedRow): number {
   return compare(a.spot.route.path, b.spot.route.path)
 }
 

@@ -67,6 +67,6 @@ function summaryLine(mutation: Mutation): string {
 }
 
 /** Never rounded up to a threshold that isn't reached. */
-export function percentText(percent: number): string {
+function percentText(percent: number): string {
   return String(Math.floor(percent * 10) / 10)
 }

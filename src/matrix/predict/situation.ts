@@ -34,7 +34,7 @@ export interface Answer {
   readonly written?: { readonly id: string; readonly object: Representation | undefined }
 }
 
-export interface Listed {
+interface Listed {
   readonly object: Representation
   readonly shown: Representation
 }

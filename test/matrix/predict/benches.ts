@@ -19,12 +19,15 @@ export async function benchOfText(text: string): Promise<Bench> {
   return benchOf(folder)
 }
 
-/** A copy of the shipped policy with files written otherwise, and the shipped matrices. */
-export async function benchWith(files: Readonly<Record<string, string>>): Promise<Bench> {
+/** A copy of the shipped policy with files written otherwise, and the matrices of a folder. */
+export async function benchWith(
+  files: Readonly<Record<string, string>>,
+  ...matrices: readonly string[]
+): Promise<Bench> {
   const policies = join(await newFolder(), 'policies')
   await cp(SHIPPED.policies, policies, { recursive: true })
   for (const [name, text] of Object.entries(files)) await writeFile(join(policies, name), text)
-  return readBench({ ...SHIPPED, policies, matrices: [join(ROOT, 'test/matrix')] }, Date.now())
+  return readBench({ ...SHIPPED, policies, matrices }, Date.now())
 }
 
 export function newFolder(): Promise<string> {
