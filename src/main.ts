@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { type Logger, pino } from 'pino'
-import { type App, startApp } from './app.ts'
+import type { App } from './app.ts'
 import { decisionsCommand } from './cli/decisions-command.ts'
 import { decisionsQueryCommand } from './cli/decisions-query-command.ts'
 import { decisionsTailCommand } from './cli/decisions-tail-command.ts'
@@ -36,12 +36,12 @@ import { type EmbeddedKey, KeyError, openEmbeddedKey } from './identity/embedded
 import { issueToken } from './identity/issue-token.ts'
 import { createTokenVerifier } from './identity/token-verifier.ts'
 import type { KeySource } from './identity/verification-keys.ts'
+import type { StartTrialServer } from './matrix/run/trial-stage.ts'
 import { FileError } from './problems/diagnostic.ts'
 import { createLog } from './request/log.ts'
 import { printable } from './review/explain/quote.ts'
 import { ReviewError } from './review/load-policy.ts'
-import { UnfitDatabase } from './store/sqlite-migrate.ts'
-import { startTrialServer } from './trial-server.ts'
+import { UnfitDatabase } from './store/contract.ts'
 
 /** Errors whose message was written for whoever starts the program. */
 const FOR_PEOPLE = [ConfigError, DemoRefused, FileError, KeyError, ReviewError, UnfitDatabase]
@@ -52,6 +52,7 @@ const DEMO_TOKEN_SECONDS = 12 * 60 * 60
 const { description, version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
 
 const folders: ReviewFolders = () => readConfig(process.env)
+const startTrial: StartTrialServer = async (folders) => (await import('./trial-server.ts')).startTrialServer(folders)
 const decisionLog = () => readConfig(process.env).decisionLog.file
 
 const matrixSettings: MatrixSettings = () => {
@@ -83,7 +84,7 @@ const program = new Command('sallyport')
   )
   .addCommand(
     matrixCommand([
-      matrixTestCommand(matrixSettings, startTrialServer),
+      matrixTestCommand(matrixSettings, startTrial),
       matrixInitCommand(folders),
       matrixCoverageCommand(folders),
       matrixMutateCommand(folders),
@@ -134,6 +135,8 @@ async function serve(flags: Flags): Promise<void> {
   // Logs go to stderr, so that stdout holds what a command was asked for.
   const log = createLog(config.logLevel, pino.destination(2))
   const key = config.tokens.keys.kind === 'embedded' ? await openEmbeddedKey(config.dataDirectory) : undefined
+  // The server's parts take as long to load as a whole command, so only what serves loads them.
+  const { startApp } = await import('./app.ts')
   const app = await startApp({ config, verifier: verifierOf(config, key), log })
   log.info({ url: app.url, admin: app.adminUrl, revision: app.policy.active.revision }, 'listening')
   if (config.demo) process.stdout.write(await welcomeText(config, app.url, key))

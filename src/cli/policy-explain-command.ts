@@ -17,7 +17,7 @@ import type { Explanation } from '../review/explain/explanation.ts'
 import { type DecisionRecord, readRecord } from '../review/explain/read-record.ts'
 import { toText } from '../review/explain/text.ts'
 import { loadPolicy, ReviewError, type ReviewedPolicy } from '../review/load-policy.ts'
-import { type ObjectReader, openSqliteReader } from '../store/sqlite-reader.ts'
+import type { ObjectReader } from '../store/sqlite-reader.ts'
 import type { ReviewFolders } from './policy-command.ts'
 
 interface Flags {
@@ -71,7 +71,7 @@ export function policyExplainCommand(folders: ReviewFolders, databaseFile: () =>
       const files = await readFiles({ ...folders(), ...flags })
       const explanation =
         flags.record === undefined
-          ? explainRequest(requested(method, path), flags, files, () => openSqliteReader(databaseFile()))
+          ? explainRequest(requested(method, path), flags, files, await readerOf(flags, databaseFile))
           : explainRecord(await recordIn(flags.record, [method, ...conflicting(flags)]), {
               ...files,
               now: flags.at === undefined ? undefined : timeOf(flags.at, 0),
@@ -92,6 +92,17 @@ async function readFiles({ policies, schemas }: ReturnType<ReviewFolders>): Prom
 interface Requested {
   readonly method: string
   readonly path: string
+}
+
+/** Opens the database for `--object` alone, which also is why its engine is loaded here. */
+async function readerOf({ object }: Flags, databaseFile: () => string): Promise<() => ObjectReader> {
+  if (object === undefined) return () => fail('no object was asked for')
+  const { openSqliteReader } = await import('../store/sqlite-reader.ts')
+  return () => openSqliteReader(databaseFile())
+}
+
+function fail(message: string): never {
+  throw new Error(message)
 }
 
 function requested(method: string | undefined, path: string | undefined): Requested {

@@ -173,6 +173,14 @@ export class ReplayTaken extends Error {
   }
 }
 
+/** The stored data can't be brought to what this program and its resources declare; the message says what to do. */
+export class UnfitDatabase extends Error {
+  constructor(message: string, cause?: unknown) {
+    super(message, { cause })
+    this.name = 'UnfitDatabase'
+  }
+}
+
 /** The engine can't answer: closed, locked, full, unreachable. */
 export class StoreUnavailable extends Error {
   constructor(cause: unknown) {

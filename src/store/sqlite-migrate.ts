@@ -1,5 +1,6 @@
 /** Brings a database file to what the resources declare: tables, columns and indexes are added. */
 import { type Kysely, sql } from 'kysely'
+import { UnfitDatabase } from './contract.ts'
 import type { Columns } from './sqlite-condition.ts'
 import { constraintOf } from './sqlite-errors.ts'
 import {
@@ -13,14 +14,6 @@ import {
 
 /** The layout that this program writes; `user_version` of the file. A later program that changes it migrates here. */
 const LAYOUT = 1
-
-/** The stored data can't be brought to what this program and its resources declare; the message says what to do. */
-export class UnfitDatabase extends Error {
-  constructor(message: string, cause?: unknown) {
-    super(message, { cause })
-    this.name = 'UnfitDatabase'
-  }
-}
 
 /** Throws UnfitDatabase: the file is of a later layout, or a field is declared unique and its stored values aren't. */
 export async function migrate(db: Kysely<Tables>, plans: readonly TablePlan[]): Promise<void> {

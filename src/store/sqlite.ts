@@ -1,11 +1,11 @@
 /** The embedded engine: one SQLite file (or memory) behind the contract of contract.ts. */
 import { Kysely, SqliteDialect } from 'kysely'
 import type { Resources } from '../resources/resource.ts'
-import { type Outbox, type Seeding, type Store, StoreUnavailable } from './contract.ts'
+import { type Outbox, type Seeding, type Store, StoreUnavailable, UnfitDatabase } from './contract.ts'
 import { asKyselyDatabase, openDatabase, renewStatistics } from './node-sqlite.ts'
 import { answering } from './sqlite-errors.ts'
 import { NamedValues } from './sqlite-meta.ts'
-import { answeringColumns, migrate, UnfitDatabase } from './sqlite-migrate.ts'
+import { answeringColumns, migrate } from './sqlite-migrate.ts'
 import { SqliteOutbox } from './sqlite-outbox.ts'
 import { SqliteReplays } from './sqlite-replays.ts'
 import { planTable, type TablePlan, type Tables } from './sqlite-schema.ts'

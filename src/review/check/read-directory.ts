@@ -2,7 +2,6 @@
 import { open, readFile } from 'node:fs/promises'
 import type { Resources } from '../../resources/resource.ts'
 import { StoreUnavailable } from '../../store/contract.ts'
-import { readIds } from '../../store/sqlite-ids.ts'
 import { ReviewError } from '../load-policy.ts'
 
 /** The resource whose objects are the users. */
@@ -32,11 +31,13 @@ async function firstBytes(file: string): Promise<Buffer> {
   }
 }
 
-function fromDatabase(file: string, { byName }: Resources): ReadonlySet<string> {
+async function fromDatabase(file: string, { byName }: Resources): Promise<ReadonlySet<string>> {
   const users = byName.get(USERS)
   if (!users)
     throw new ReviewError(`no schema declares \`${USERS}\`, so the database \`${file}\` can't tell who exists`)
   try {
+    // Loaded here, because most checks look into no database.
+    const { readIds } = await import('../../store/sqlite-ids.ts')
     return readIds(file, users)
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error
