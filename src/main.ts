@@ -88,7 +88,7 @@ const program = new Command('sallyport')
       matrixInitCommand(folders),
       matrixCoverageCommand(folders),
       matrixMutateCommand(folders),
-      matrixAttackCommand(matrixSettings, startTrialServer),
+      matrixAttackCommand(matrixSettings, startTrial),
     ]),
   )
 
