@@ -58,6 +58,8 @@ export async function decideAgain(bench: Bench, record: DecisionRecord): Promise
   const stage = record.problem === undefined ? 'after' : stageOf(record.problem)
   if (stage === undefined) return undecidable(`the problem \`${record.problem}\` is not known`)
   if (stage === 'before' || stage === 'fault' || record.route === undefined) return { kind: 'unconcerned' }
+  // No rule was asked, and applying a candidate lifts no block.
+  if (record.problem === 'blocked') return { kind: 'unconcerned' }
   const asked = askedOf(bench.resources, record)
   if (typeof asked === 'string') return undecidable(asked)
   const policy = bench.policyAt(Date.parse(record.time))

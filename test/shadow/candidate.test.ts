@@ -1,5 +1,5 @@
 /** A candidate policy beside the one in force, on a real server: what it would change is told, and nothing is changed. */
-import { appendFile, cp, rename } from 'node:fs/promises'
+import { appendFile, cp, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
@@ -93,6 +93,24 @@ describe('what a candidate policy (POLICY_CANDIDATE) would change', () => {
     expect(status).to.equal(201)
     await untilLogged('policy shadow difference')
     expect(logged('policy shadow difference')[0]).to.include({ change: 'refused-now', was: '201', method: 'POST' })
+  })
+
+  it('is nothing for a caller who is blocked, for no candidate lifts a block; one that adds a block is told', async () => {
+    await start()
+    await untilLogged('policy candidate is compared with')
+    const blocked = join(server.folder, 'policies/blocked.txt')
+    const before = await readFile(blocked, 'utf8')
+    await writeFile(blocked, 'user:sam\n')
+    await server.app.policy.reload()
+    expect((await server.ask('GET', order, { token: sam })).body.code).to.equal('blocked')
+    await writeFile(blocked, before)
+    await server.app.policy.reload()
+    await writeFile(join(candidateOf(server), 'blocked.txt'), 'user:sam\n')
+    await untilCompared(server)
+    expect((await server.ask('GET', order, { token: sam })).status).to.equal(200)
+    await untilLogged('policy shadow difference')
+    const told = logged('policy shadow difference').map(({ change, was, becomes }) => [change, was, becomes])
+    expect(told).to.deep.equal([['refused-now', '200', '403 blocked']])
   })
 
   it('of a stream of differences is told a few times a second, and counted whole', async () => {
