@@ -1,0 +1,141 @@
+/**
+ * docs/operating.md, run as printed: a wrong deny is put into a candidate on purpose, found before it ruled anything, mended, put in
+ * force and taken back; and the logs tell that story.
+ */
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { cp, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'chai'
+import { type Block, blocksOf, missingFrom } from './documented.ts'
+import { INSTALL_MS, program } from './programs.ts'
+import { freePort } from './redis.ts'
+
+const ROOT = new URL('..', import.meta.url).pathname
+const SERVE = 'POLICY_CANDIDATE=policies-next npm start 2> server.log'
+const CLEAN_UP = 'rm -rf policies policies-next server.log && git checkout policies'
+
+type Line = Readonly<Record<string, unknown>>
+
+describe('docs/operating.md', () => {
+  let folder: string
+  let server: ChildProcess | undefined
+  let env: NodeJS.ProcessEnv
+  let blocks: readonly Block[]
+  const outputs: string[] = []
+
+  before(async () => {
+    program('curl')
+    folder = await mkdtemp(join(tmpdir(), 'sallyport-'))
+    for (const name of ['policies', 'schemas', 'package.json']) {
+      await cp(join(ROOT, name), join(folder, name), { recursive: true })
+    }
+    for (const name of ['bin', 'src', 'node_modules']) await symlink(join(ROOT, name), join(folder, name))
+    env = { ...process.env, PORT: String(await freePort()), ADMIN_PORT: String(await freePort()) }
+    blocks = blocksOf(await readFile(join(ROOT, 'docs/operating.md'), 'utf8'))
+    for (const { commands } of blocks) outputs.push(await runAll(commands))
+  }).timeout(INSTALL_MS)
+  after(async () => {
+    // With the programs that npm started.
+    if (server?.pid !== undefined) process.kill(-server.pid, 'SIGKILL')
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  it('shows what its commands print', () => {
+    const shown = blocks.filter((block) => block.output.length > 0)
+    expect(shown).to.have.length.at.least(7)
+    for (const [i, { output }] of blocks.entries()) {
+      expect(missingFrom(outputs[i] ?? '', output), outputs[i]).to.deep.equal([])
+    }
+    expect(missingFrom(outputs[0] ?? '', ['what nobody printed'])).to.deep.equal(['what nobody printed'])
+  })
+
+  it('every command ends as the page says: only the first replay finds something', () => {
+    const failed = outputs.join('\n').match(/^failed .*$/gm) ?? []
+    expect(failed.map((line) => line.replace(/ --since.*/, ''))).to.deep.equal([
+      'failed 1: npm run -s sallyport -- policy replay data/decisions.log --candidate policies-next',
+    ])
+  })
+
+  it('a wrong deny is found by shadow and by replay before it ruled anything, and the log tells the whole story', async () => {
+    const log = await linesOf('server.log')
+    const story = log
+      .filter(({ msg }) => String(msg).startsWith('policy '))
+      .map(({ msg, change, widening, narrowing }) => [msg, change ?? [widening, narrowing].join(' ')].join(': ').trim())
+    expect(story.filter((line) => !line.startsWith('policy candidate'))).to.deep.equal([
+      'policy shadow difference: refused-now',
+      'policy activated: 0 2',
+      // Back again, the mended candidate is compared with: support undoes what it would freeze.
+      ...['policy activated: 2 0', 'policy shadow difference: refused-now'],
+      ...['policy activated: 0 1', 'policy activated: 1 0'],
+    ])
+    const [found] = log.filter(({ msg }) => msg === 'policy shadow difference')
+    const records = await linesOf('data/decisions.log')
+    const asked = records.find(({ requestId }) => requestId === found?.requestId)
+    expect(asked).to.include({ status: 200, outcome: 'allowed', revision: found?.revision })
+    const [first] = log.filter(({ msg }) => msg === 'policy activated')
+    expect(first?.previous).to.equal(asked?.revision)
+  })
+
+  it('the decision log tells the same in order: allowed, allowed, refused by the new rule, allowed again, blocked', async () => {
+    const records = await linesOf('data/decisions.log')
+    const told = records
+      .filter(({ resource, action }) => resource === 'orders' && (action === 'update' || action === 'list'))
+      .map(({ action, status, problem = '' }) => `${action} ${status} ${problem}`.trim())
+    expect(told).to.deep.equal([
+      ...['list 200', 'update 200', 'list 200', 'update 200'],
+      ...['update 403 forbidden', 'update 200'],
+      ...['list 403 blocked', 'list 200'],
+    ])
+    const revisions = records.filter(({ action }) => action === 'update').map(({ revision }) => revision)
+    expect([revisions[0], revisions[1], revisions[3]]).to.deep.equal(Array(3).fill(revisions[0]))
+    expect(revisions[2]).not.to.equal(revisions[0])
+  })
+
+  /** What the lines print, and of each that failed its exit code; variables stay from block to block. */
+  async function runAll(commands: readonly string[]): Promise<string> {
+    const before = commands.filter((line) => line !== SERVE && line !== CLEAN_UP)
+    const output = before.length > 0 ? await shell(before.map((line) => onPorts(line, env))) : ''
+    if (commands.includes(SERVE)) await serve()
+    return output
+  }
+
+  async function shell(lines: readonly string[]): Promise<string> {
+    // A busy machine has more time than the second that the page waits.
+    const prelude = ['sleep() { command sleep 2; }', '[ -f .variables ] && . ./.variables']
+    const told = lines.map(
+      (line) => `${line}\ncode=$?; [ $code = 0 ] || printf '\\nfailed %s: %s\\n' $code ${quoted(line)}`,
+    )
+    const keep = 'printf \'SAM=%s ORDER=%s\' "$SAM" "$ORDER" > .variables'
+    const script = [...prelude, ...told, keep].join('\n')
+    return new Promise((resolve) => {
+      execFile('bash', ['-c', script], { cwd: folder, env }, (_error, stdout, stderr) =>
+        resolve(`${stdout}\n${stderr}`),
+      )
+    })
+  }
+
+  async function serve(): Promise<void> {
+    server = spawn('bash', ['-c', SERVE], { cwd: folder, env, detached: true, stdio: 'ignore' })
+    for (let i = 0; i < 600; i++) {
+      const log = await readFile(join(folder, 'server.log'), 'utf8').catch(() => '')
+      if (log.includes('"msg":"listening"') && log.includes('is compared with')) return
+      await sleep(50)
+    }
+    throw new Error(`the server doesn't listen: ${await readFile(join(folder, 'server.log'), 'utf8')}`)
+  }
+
+  async function linesOf(file: string): Promise<readonly Line[]> {
+    const text = await readFile(join(folder, file), 'utf8')
+    return text.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : []))
+  }
+}).timeout(10_000)
+
+function onPorts(line: string, { PORT, ADMIN_PORT }: NodeJS.ProcessEnv): string {
+  return line.replaceAll('127.0.0.1:3000', `127.0.0.1:${PORT}`).replaceAll('127.0.0.1:9090', `127.0.0.1:${ADMIN_PORT}`)
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`
+}
