@@ -1,5 +1,7 @@
-/** Every cell of test/matrix/*.csv, over real HTTP: what each role is answered on each method, path and object. */
+/** Every cell of test/matrix/*.csv and every case of *.yaml, over real HTTP: what each role is answered on each method, path and object. */
 import { expect } from 'chai'
+import { readCases } from '../../src/matrix/cases/read-cases.ts'
+import { runCase } from '../../src/matrix/cases/run-case.ts'
 import { objectText } from '../../src/matrix/expectation.ts'
 import { findMatrixFiles, readMatrices } from '../../src/matrix/read-matrices.ts'
 import { runCell, titleOf } from '../../src/matrix/run/run-cell.ts'
@@ -7,7 +9,9 @@ import type { Route } from '../../src/resources/resource.ts'
 import { type MatrixServer, startMatrixServer } from './matrix-server.ts'
 
 const FOLDER = new URL('.', import.meta.url).pathname
-const cells = await readMatrices((await findMatrixFiles([FOLDER])).matrices)
+const files = await findMatrixFiles([FOLDER])
+const cells = await readMatrices(files.matrices)
+const cases = await readCases(files.cases)
 
 describe('policy matrix', () => {
   let server: MatrixServer
@@ -20,6 +24,13 @@ describe('policy matrix', () => {
   for (const cell of cells) {
     it(titleOf(cell), async () => {
       const { outcome, why } = await runCell(server.ground, server.stage, cell)
+      expect(why ?? outcome).to.equal('passed')
+    })
+  }
+
+  for (const one of cases) {
+    it(one.name, async () => {
+      const { outcome, why } = await runCase(server.ground, server.stage, one)
       expect(why ?? outcome).to.equal('passed')
     })
   }
@@ -44,7 +55,7 @@ describe('policy matrix', () => {
     if (!cell) throw new Error('no cell is about deleting')
     const wrong = { ...cell, column: { kind: 'roles', roles: ['member'] }, expected: { status: 204 } } as const
     const { why } = await runCell(server.ground, server.stage, wrong)
-    expect(why).to.equal('204 was expected, and the answer is 403')
+    expect(why).to.equal('204 was expected, and the answer is 403; no rule of policy.csv allows it')
   })
 })
 

@@ -1,13 +1,15 @@
 /** A whole run: reads matrices, opens the arena, tries every cell, and leaves the arena as it was. */
 import { ReviewError } from '../../review/load-policy.ts'
 import type { Ground } from '../bind.ts'
+import { caseTrials, matchesCase } from '../cases/case-trials.ts'
+import { readCases } from '../cases/read-cases.ts'
 import { findMatrixFiles, readMatrices } from '../read-matrices.ts'
 import type { Run } from '../report/summary.ts'
 import type { Arena } from './arena.ts'
 import { cellTrials, type Filter, matches } from './cell-trials.ts'
 import { type Folders, loadGround } from './load-ground.ts'
 import type { Result } from './result.ts'
-import { runAll } from './run-all.ts'
+import { runAll, type Trial } from './run-all.ts'
 
 export interface TestOptions extends Folders {
   readonly filter: Filter
@@ -26,21 +28,24 @@ export async function testMatrices(paths: readonly string[], options: TestOption
   const { filter, openArena } = options
   const startedAt = new Date().toISOString()
   const from = performance.now()
-  const cells = await readMatrices((await findMatrixFiles(paths)).matrices)
+  const files = await findMatrixFiles(paths)
+  const [cells, cases] = await Promise.all([readMatrices(files.matrices), readCases(files.cases)])
   const ground = await loadGround(options, cells)
   const chosen = cells.filter((cell) => matches(filter, ground, cell))
-  if (chosen.length === 0) {
+  const kept = cases.filter((one) => matchesCase(filter, ground, one))
+  if (chosen.length + kept.length === 0) {
     throw new ReviewError(`no cell of ${paths.join(', ')} is to be tested; see --only, --role and --resource`)
   }
   const arena = await openArena(ground)
-  const { results, remarks } = await tryIn(arena, options, cellTrials(ground, arena.lend, chosen))
+  const trials = [...cellTrials(ground, arena.lend, chosen), ...caseTrials(ground, arena.stage, kept)]
+  const { results, remarks } = await tryIn(arena, options, trials)
   return { url: arena.url, startedAt, milliseconds: performance.now() - from, results, remarks }
 }
 
 async function tryIn(
   arena: Arena,
   { parallel = arena.parallel, started, ...options }: TestOptions,
-  trials: ReturnType<typeof cellTrials>,
+  trials: readonly Trial[],
 ): Promise<Pick<Run, 'results' | 'remarks'>> {
   started(trials.length)
   try {
