@@ -9,7 +9,7 @@ import type { Bench } from '../predict/bench.ts'
 import { Grants } from '../predict/grants.ts'
 import { predictCell } from '../predict/predict-cell.ts'
 import { rowsOf, usualColumns } from '../predict/universe.ts'
-import { type Stated, statedOf } from '../stated.ts'
+import { type Stated, statementsOf } from '../stated.ts'
 
 export interface CoverageCell {
   readonly resource: string
@@ -35,17 +35,20 @@ export interface Coverage {
   readonly views: readonly CoveredPart[]
   /** How many expectations the policy as it is doesn't answer so; they cover no rule. */
   readonly unmet: number
+  /** How many cases in steps can't be foretold; they cover no rule. */
+  readonly unpredictable: number
 }
 
 export function measureCoverage(bench: Bench): Coverage {
-  const stated = statedOf(bench)
-  const depends = (change: (policy: Policy) => Policy) => isNoticed(bench, stated, change)
+  const { met, unmet, unpredictable } = statementsOf(bench)
+  const depends = (change: (policy: Policy) => Policy) => isNoticed(bench, met, change)
   return {
     cells: cellsOfUniverse(bench),
     rules: coverRules(bench, depends),
     relations: coverRelations(bench, depends),
     views: coverViews(bench, depends),
-    unmet: bench.expectations.length - stated.length,
+    unmet,
+    unpredictable,
   }
 }
 

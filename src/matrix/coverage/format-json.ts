@@ -1,13 +1,14 @@
 /** Coverage for programs; docs/schemas/matrix-coverage.schema.json is its shape. */
 import { type Coverage, percentOf } from './coverage.ts'
 
-export function formatJson({ cells, rules, relations, views, unmet }: Coverage): string {
+export function formatJson({ cells, rules, relations, views, unmet, unpredictable }: Coverage): string {
   const json = {
     cells: measured(cells),
     rules: measured(rules),
     relations: measured(relations),
     views: measured(views),
     unmet,
+    unpredictable,
   }
   return `${JSON.stringify(json, undefined, 2)}\n`
 }

@@ -1,19 +1,15 @@
 /** Coverage for people: what nothing is said about, then the figures. */
+import { leftOutLines } from '../left-out.ts'
 import { type Coverage, type CoverageCell, type CoveredPart, percentOf } from './coverage.ts'
 
 export function formatText(coverage: Coverage): string {
-  const { cells, rules, relations, views, unmet } = coverage
+  const { cells, rules, relations, views } = coverage
   return [
     ...cellLines(cells),
     ...partLines('Rules that no expectation depends on', rules),
     ...partLines('Relations that no expectation depends on', relations),
     ...partLines('Views that no expectation depends on', views),
-    ...(unmet > 0
-      ? [
-          `${unmet} expectations don't hold of the policy as it is and cover no rule; sallyport matrix test names them`,
-          '',
-        ]
-      : []),
+    ...leftOutLines(coverage),
     figure('cells', cells),
     figure('rules', rules),
     figure('relations', relations),

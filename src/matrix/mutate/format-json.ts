@@ -14,6 +14,7 @@ export function formatJson(mutation: Mutation): string {
     equivalent: count('equivalent'),
     invalid: count('invalid'),
     unmet: mutation.unmet,
+    unpredictable: mutation.unpredictable,
     mutants: mutation.judged.map(mutantJson),
   }
   return `${JSON.stringify(json, undefined, 2)}\n`

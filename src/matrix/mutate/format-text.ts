@@ -1,5 +1,6 @@
 /** What became of the mutants, for people: those that nobody noticed first, with what would notice them. */
 import { columnText, objectText } from '../expectation.ts'
+import { leftOutLines } from '../left-out.ts'
 import type { Verdict } from './judge-mutant.ts'
 import { type Judged, type Mutation, scoreOf } from './mutate.ts'
 import { pasteOf } from './paste.ts'
@@ -10,7 +11,7 @@ export function formatText(mutation: Mutation): string {
   return [
     ...section('Survived: no expectation notices', of('survived'), survivorLines),
     ...section('Equivalent: no request would be answered differently', of('equivalent'), (one) => [placeLine(one)]),
-    ...unmetLines(mutation),
+    ...leftOutLines(mutation),
     summaryLine(mutation),
     '',
   ].join('\n')
@@ -49,14 +50,6 @@ function fieldLines({ cell, expected, value }: Witness & { readonly kind: 'field
   const request = `${cell.method} ${cell.path} (${objectText(cell.object)}) as ${columnText(cell.column)}`
   const where = value ? `, with ${value.field} ${JSON.stringify(value.value)} in the object,` : ''
   return [`a case in steps that names the fields would notice: ${request}${where} is ${expected.status}`]
-}
-
-function unmetLines({ unmet }: Mutation): readonly string[] {
-  if (unmet === 0) return []
-  return [
-    `${unmet} expectations don't hold of the policy as it is and were left out; sallyport matrix test names them`,
-    '',
-  ]
 }
 
 function summaryLine(mutation: Mutation): string {

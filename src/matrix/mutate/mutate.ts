@@ -1,6 +1,6 @@
 /** All mutants of a policy, judged one by one. */
 import type { Bench } from '../predict/bench.ts'
-import { statedOf } from '../stated.ts'
+import { statementsOf } from '../stated.ts'
 import { judgeMutant, type Verdict } from './judge-mutant.ts'
 import { makeMutants } from './make-mutants.ts'
 import type { Mutant, Operator } from './mutant.ts'
@@ -14,6 +14,8 @@ export interface Mutation {
   readonly judged: readonly Judged[]
   /** How many expectations the policy as it is doesn't meet; they notice nothing. */
   readonly unmet: number
+  /** How many cases in steps can't be foretold; they notice nothing. */
+  readonly unpredictable: number
 }
 
 interface Options {
@@ -29,12 +31,12 @@ export function mutate(bench: Bench, { only, observe }: Options): Mutation {
     only,
     valuesOf: (resource, field) => (samples.get(resource.name)?.values.get(field) ?? []).filter(isScalar),
   })
-  const stated = statedOf(bench)
+  const { met, unmet, unpredictable } = statementsOf(bench)
   const judged = mutants.map((mutant, i) => {
     observe(i, mutants.length)
-    return { mutant, verdict: judgeMutant({ ...bench, stated }, mutant) }
+    return { mutant, verdict: judgeMutant({ ...bench, stated: met }, mutant) }
   })
-  return { judged, unmet: bench.expectations.length - stated.length }
+  return { judged, unmet, unpredictable }
 }
 
 /** Killed ones among those that some request could notice, in percent. */

@@ -5,6 +5,8 @@ import { readSchemas } from '../../resources/read-schemas.ts'
 import type { Json, Resources } from '../../resources/resource.ts'
 import { isObject } from '../../resources/subschemas.ts'
 import { loadPolicy, type ReviewedPolicy } from '../../review/load-policy.ts'
+import type { Case } from '../cases/case.ts'
+import { readCases } from '../cases/read-cases.ts'
 import type { Expectation } from '../expectation.ts'
 import { type Bodies, readBodies } from '../read-bodies.ts'
 import { findMatrixFiles, readMatrices } from '../read-matrices.ts'
@@ -20,6 +22,7 @@ export interface Bench {
   readonly ground: Ground
   readonly grants: Grants
   readonly expectations: readonly Expectation[]
+  readonly cases: readonly Case[]
 }
 
 export interface Folders {
@@ -33,12 +36,13 @@ export interface Folders {
 export async function readBench({ policies, schemas, matrices }: Folders, now: number): Promise<Bench> {
   const [resources, { sources }] = await Promise.all([loadResources(schemas), readSchemas(schemas)])
   const reviewed = await loadPolicy(policies, resources)
-  const expectations = await readMatrices((await findMatrixFiles(matrices)).matrices)
+  const files = await findMatrixFiles(matrices)
+  const [expectations, cases] = await Promise.all([readMatrices(files.matrices), readCases(files.cases)])
   const bodies = await readBodies(expectations)
   const samples = sampleResources(sources, resources)
   const arrange = createArrange({ resources, samples, bodyOf: (file) => objectIn(bodies, file) })
   const ground = groundOf(resources, arrange, now)
-  return { reviewed, resources, samples, ground, grants: new Grants(reviewed.policy, now), expectations }
+  return { reviewed, resources, samples, ground, grants: new Grants(reviewed.policy, now), expectations, cases }
 }
 
 function objectIn(bodies: Bodies, file: string): Readonly<Record<string, Json>> | undefined {
