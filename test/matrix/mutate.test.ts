@@ -33,10 +33,21 @@ describe('sallyport matrix mutate', () => {
 
   it('finds that the shipped matrices notice every mistake in the shipped policy', () => {
     expect(shipped.unmet).to.equal(0)
-    const survivors = shipped.judged.filter(
-      ({ verdict }) => verdict.kind === 'survived' && verdict.witness.kind === 'cell',
-    )
+    const survivors = shipped.judged.filter(({ verdict }) => verdict.kind === 'survived')
     expect(formatText({ ...shipped, judged: survivors })).to.match(/^0 mutants/)
+    expect(scoreOf(shipped)).to.equal(100)
+  })
+
+  it('says that only a case can notice a mistake in what a view means, and it does', async () => {
+    const cells = await benchOf(
+      ...['users', 'accounts', 'notes', 'orders'].map((name) => join(ROOT, `test/matrix/${name}.csv`)),
+    )
+    const mutation = mutated(cells, 'add-field')
+    expect(scoreOf(mutation)).to.be.lessThan(100)
+    expect(formatText(mutation)).to.match(
+      /a case in steps that names the fields would notice: GET \/profile\/\{id\} \(other\) as anonymous/,
+    )
+    expect(scoreOf(mutated(await benchOf(join(ROOT, 'test/matrix')), 'add-field'))).to.equal(100)
   })
 
   it('makes every kind of mistake there', () => {

@@ -1,0 +1,44 @@
+/** A case is foretold as the server answers it: the shipped ones hold, and fail where a view means more. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { runCase } from '../../../src/matrix/cases/run-case.ts'
+import { holdsCase, isPredictable } from '../../../src/matrix/predict/predict-case.ts'
+import { startMatrixServer } from '../matrix-server.ts'
+import { benchWith, ROOT } from './benches.ts'
+
+const FOLDER = join(ROOT, 'test/matrix')
+const VIEWS = readFileSync(join(ROOT, 'policies/views.yaml'), 'utf8')
+const WIDER = { 'views.yaml': VIEWS.replace('public: [id,', 'public: [email, id,') }
+const OWNERSHIP = readFileSync(join(ROOT, 'policies/ownership.yaml'), 'utf8')
+const LATER = { 'ownership.yaml': OWNERSHIP.replace('in: [draft]', 'in: [draft, cancelled]') }
+
+describe('the predictor, of cases in steps', () => {
+  for (const [name, files] of Object.entries({
+    'the shipped policy': {},
+    'a wider view': WIDER,
+    'another relation': LATER,
+  })) {
+    it(`says which hold, as the server has it, under ${name}`, async () => {
+      const bench = await benchWith(files, FOLDER)
+      const server = await startMatrixServer([], {
+        files: Object.fromEntries(Object.entries(files).map(([file, text]) => [`policies/${file}`, text])),
+      })
+      const predictable = bench.cases.filter(isPredictable)
+      const foretold = predictable.map((one) => holdsCase(bench.ground, bench.grants, one))
+      const outcomes = await Promise.all(predictable.map((one) => runCase(server.ground, server.stage, one)))
+      await server.stop()
+      expect(predictable.length).to.be.greaterThan(4)
+      expect(outcomes.map(({ outcome }) => outcome === 'passed')).to.deep.equal(foretold)
+      expect(foretold.every(Boolean)).to.equal(Object.keys(files).length === 0)
+    })
+  }
+
+  it('leaves out what only a server can answer', async () => {
+    const [one] = (await benchWith({}, FOLDER)).cases
+    if (!one) throw new Error('there is one')
+    const steps = one.steps.map((step) => ({ ...step, headers: { 'if-match': '*' } }))
+    expect(isPredictable(one)).to.equal(true)
+    expect(isPredictable({ ...one, steps })).to.equal(false)
+  })
+})
