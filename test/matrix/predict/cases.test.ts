@@ -13,12 +13,14 @@ const WIDER = { 'views.yaml': VIEWS.replace('public: [id,', 'public: [email, id,
 const OWNERSHIP = readFileSync(join(ROOT, 'policies/ownership.yaml'), 'utf8')
 const LATER = { 'ownership.yaml': OWNERSHIP.replace('in: [draft]', 'in: [draft, cancelled]') }
 
+const POLICIES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'the shipped policy': {},
+  'a wider view': WIDER,
+  'another relation': LATER,
+}
+
 describe('the predictor, of cases in steps', () => {
-  for (const [name, files] of Object.entries({
-    'the shipped policy': {},
-    'a wider view': WIDER,
-    'another relation': LATER,
-  })) {
+  for (const [name, files] of Object.entries(POLICIES)) {
     it(`says which hold, as the server has it, under ${name}`, async () => {
       const bench = await benchWith(files, FOLDER)
       const server = await startMatrixServer([], {
