@@ -84,7 +84,7 @@ function reportContradictions(expectations: readonly Expectation[], report: (dia
 }
 
 /** The same for expectations about the same request. */
-export function requestKey({ method, path, object, column, body }: Expectation): string {
+function requestKey({ method, path, object, column, body }: Expectation): string {
   return JSON.stringify([method, path, objectText(object), columnText(column), body ?? ''])
 }
 

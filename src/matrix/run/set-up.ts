@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Json, Representation } from '../../resources/resource.ts'
 import type { Bound, Ground } from '../bind.ts'
-import { objectText } from '../expectation.ts'
 import { relationSetsThatCanHold } from '../predict/relation-sets.ts'
 import { makeCaller, type Named } from './set-up-caller.ts'
 import { isOwn, makeObject } from './set-up-object.ts'
@@ -78,9 +77,4 @@ function bodyOf({ policy, samples }: Ground, { expectation, resource, body }: Bo
   const owner = policy.ownership.get(resource.name)?.relations.get('owner')
   const smallest = Object.entries(samples.get(resource.name)?.smallest ?? {}).filter(([name]) => name !== owner?.field)
   return withUniqueValues(resource, Object.fromEntries(smallest), new Set())
-}
-
-/** For messages: the state that an object was to have. */
-export function wantedText({ expectation, resource }: Bound): string {
-  return `\`${objectText(expectation.object)}\` object of ${resource.name}`
 }

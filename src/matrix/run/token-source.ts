@@ -16,7 +16,7 @@ export type TokenSource =
   /** By column, as `columnText` writes it. */
   | { readonly kind: 'given'; readonly callers: ReadonlyMap<string, GivenCaller> }
 
-export interface GivenCaller {
+interface GivenCaller {
   readonly token: string
   /** The id that the token says. */
   readonly subject: string

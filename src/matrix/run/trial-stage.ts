@@ -7,7 +7,7 @@ import { ask } from './ask.ts'
 import type { Caller, Stage, Wish } from './stage.ts'
 
 /** A server on a temporary data folder, without rate limits. */
-export interface TrialServer {
+interface TrialServer {
   readonly url: string
   readonly seeding: Pick<Seeding, 'insert'>
   /** A token that this server accepts. */

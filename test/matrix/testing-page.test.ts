@@ -1,0 +1,128 @@
+/** docs/testing-policies.md: its commands work as printed, and print what it shows; the CI example has real commands. */
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { parse } from 'yaml'
+import { freePort } from '../redis.ts'
+
+const ROOT = new URL('../..', import.meta.url).pathname
+const PAGE = readFileSync(join(ROOT, 'docs/testing-policies.md'), 'utf8')
+const SALLYPORT = `"${process.execPath}" "${join(ROOT, 'bin/sallyport.js')}"`
+
+interface Block {
+  readonly language: string
+  readonly text: string
+}
+
+const blocks: readonly Block[] = [...PAGE.matchAll(/^ *```(\w*)\n([\s\S]*?)^ *```$/gm)].map(
+  ([, language = '', text = '']) => ({ language, text }),
+)
+
+describe('docs/testing-policies.md', () => {
+  let folder: string
+  let server: ChildProcess
+  let port: number
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'sallyport-page-'))
+    for (const name of ['policies', 'schemas']) await symlink(join(ROOT, name), join(folder, name))
+    await mkdir(join(folder, 'test'))
+    await symlink(join(ROOT, 'test/matrix'), join(folder, 'test/matrix'))
+    port = await freePort()
+    const env = { ...process.env, PORT: String(port), ADMIN_PORT: '0', LOG_LEVEL: 'silent' }
+    server = spawn(process.execPath, [join(ROOT, 'bin/sallyport.js'), 'serve', '--demo'], { cwd: folder, env })
+    await new Promise((resolve) => server.stdout?.once('data', resolve))
+  }).timeout(20_000)
+  after(async () => {
+    server.kill('SIGKILL')
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  it('leads from a spreadsheet to a red cell understood, as printed', async () => {
+    const csv = textOf('csv')
+    expect(spreadsheet(PAGE)).to.equal(csv)
+    await writeFile(join(folder, 'my-orders.csv'), csv)
+    const [ask = '', explain = '', again = ''] = commands()
+    const [, red = '', green = ''] = blocks.filter(({ language }) => language === '').map(({ text }) => text)
+    expect(await run(ask)).to.deep.equal({ code: 1, printed: red })
+    expect(await readFile(join(folder, 'my-orders.html'), 'utf8')).to.contain('403 not 200')
+    expect(red).to.contain(explain.trim())
+    const { code, printed } = await run(explain)
+    expect(code).to.equal(0)
+    expect(printed).to.contain('policy.csv:29  p, support, orders, list|read, any, *, allow')
+    await writeFile(join(folder, 'my-orders.csv'), csv.replace('other,401,403,403', 'other,401,403,200'))
+    expect(await run(again)).to.deep.equal({ code: 0, printed: green })
+  }).timeout(30_000)
+
+  it('has further commands that all work', async () => {
+    const further = commands().slice(3)
+    expect(further.length).to.be.at.least(4)
+    for (const command of further) expect((await run(command)).code, command).to.equal(0)
+    expect(await readFile(join(folder, 'matrix.xml'), 'utf8')).to.contain('<testsuites')
+  }).timeout(60_000)
+
+  it('shows a case that holds, and tokens that are read', async () => {
+    await writeFile(join(folder, 'case.yaml'), textOf('yaml'))
+    const { code, printed } = await run('npm run -s sallyport -- matrix test case.yaml\n')
+    expect({ code, printed: printed.split('\n').at(-2) }).to.deep.equal({
+      code: 0,
+      printed: 'All 1 cells are as expected (0.2 s, in this process).',
+    })
+  }).timeout(20_000)
+
+  it('points to a workflow whose commands exist', async () => {
+    const workflow = parse(await readFile(join(ROOT, 'docs/ci/github-actions.yml'), 'utf8'))
+    const steps: readonly { readonly run?: string }[] = workflow.jobs.policy.steps
+    const told = steps.flatMap(({ run: command = '' }) => (command.includes('sallyport') ? [command] : []))
+    expect(told.map((command) => /-- (\w+ \w+)/.exec(command)?.[1])).to.deep.equal([
+      'policy diff',
+      'policy check',
+      'matrix test',
+      'matrix coverage',
+      'matrix attack',
+    ])
+    await writeFile(join(folder, 'summary.md'), '')
+    const quick = told.filter((command) => !/matrix (test|attack)/.test(command))
+    for (const command of quick) {
+      const here = `export BASE=policies GITHUB_STEP_SUMMARY=summary.md\n${command}\n`
+      expect((await run(here)).code, command).to.equal(0)
+    }
+  }).timeout(30_000)
+
+  function commands(): readonly string[] {
+    return blocks
+      .filter(({ language }) => language === 'sh')
+      .flatMap(({ text }) => text.trim().split('\n'))
+      .map((line) => `${line}\n`)
+  }
+
+  function textOf(language: string): string {
+    return blocks.find((block) => block.language === language)?.text ?? ''
+  }
+
+  /** In the folder, at the port of this test; how long it took and where are put back as the page has them. */
+  function run(command: string): Promise<{ readonly code: number; readonly printed: string }> {
+    const here = command.replaceAll('npm run -s sallyport --', SALLYPORT).replaceAll(':3000', `:${port}`)
+    return new Promise((resolve) => {
+      execFile(
+        'sh',
+        ['-c', here],
+        { cwd: folder, env: { ...process.env, DATA_DIR: 'data' } },
+        (error, stdout, stderr) => {
+          const printed = `${stdout}${stderr}`.replaceAll(`:${port}`, ':3000').replace(/\(\d+\.\d s,/, '(0.2 s,')
+          resolve({ code: error ? Number(error.code) : 0, printed })
+        },
+      )
+    })
+  }
+})
+
+/** The page's first table as CSV. */
+function spreadsheet(page: string): string {
+  const rows = page.slice(page.indexOf('| method | path |')).split('\n\n')[0]?.split('\n') ?? []
+  const cells = rows.filter((row) => !row.startsWith('|---')).map((row) => row.slice(2, -2).split(' | ').join(','))
+  return `${cells.join('\n')}\n`
+}
