@@ -1,10 +1,14 @@
 /** How the records of requests come into the decision log: required, or as well as it goes (DECISION_LOG). */
 import type { DecisionLog } from './decision-log.ts'
 import type { DecisionRecord } from './decision-record.ts'
+import { type Masks, mask } from './mask.ts'
 
 export interface Recorder {
-  /** Of a read or a refusal, before it is answered. Rejects with RecordRefused where an answer must not go without it. */
-  note(record: DecisionRecord): Promise<void>
+  /**
+   * Of a read or a refusal, before it is answered; `masks` are those of the policy that decided. Rejects with RecordRefused
+   * where an answer must not go without it.
+   */
+  note(record: DecisionRecord, masks: Masks): Promise<void>
   /** Of a write, which has committed with it. */
   committed(record: DecisionRecord): void
 }
@@ -19,8 +23,8 @@ export class RecordRefused extends Error {
 
 export function requiredRecorder(log: DecisionLog): Recorder {
   return {
-    async note(record) {
-      await log.note(record).catch((error) => {
+    async note(record, masks) {
+      await log.note(mask(record, masks)).catch((error) => {
         throw new RecordRefused(error)
       })
     },
@@ -31,18 +35,18 @@ export function requiredRecorder(log: DecisionLog): Recorder {
 /** What is lost is counted and told by the log itself. */
 export function bestEffortRecorder(log: DecisionLog): Recorder {
   return {
-    async note(record) {
-      log.note(record).catch(() => undefined)
+    async note(record, masks) {
+      log.note(mask(record, masks)).catch(() => undefined)
     },
     committed: () => log.committed(),
   }
 }
 
-/** Shows every record to somebody else as well, who may not hold anything up. */
+/** Shows every record, unmasked, to somebody else as well, who may not hold anything up. */
 export function observedRecorder(recorder: Recorder, observe: (record: DecisionRecord) => void): Recorder {
   return {
-    async note(record) {
-      await recorder.note(record)
+    async note(record, masks) {
+      await recorder.note(record, masks)
       observe(record)
     },
     committed(record) {

@@ -3,6 +3,7 @@ import { type Diagnostic, FileError } from '../problems/diagnostic.ts'
 import type { Resources } from '../resources/resource.ts'
 import { MODEL } from './casbin.ts'
 import { parseLimits } from './parse-limits.ts'
+import { parseMasks } from './parse-masks.ts'
 import { parseRules } from './parse-rules.ts'
 import { parseOwnership, parseRoles, parseViews } from './parse-vocabulary.ts'
 import type { Policy } from './policy.ts'
@@ -17,9 +18,10 @@ export function parsePolicy(files: PolicyFiles, resources: Resources): Policy {
   const ownership = parseOwnership(files['ownership.yaml'], resources, report)
   const views = parseViews(files['views.yaml'], resources, report)
   const limits = parseLimits(files['limits.yaml'], { roles, resources }, report)
+  const masks = parseMasks(files['masks.yaml'], resources, report)
   const { rules, links } = parseRules(files['policy.csv'], { resources, roles, ownership, views }, report)
   if (diagnostics.length > 0) throw new FileError(withoutConsequences(diagnostics, files))
-  return { roles, rules, links, ownership, views, limits }
+  return { roles, rules, links, ownership, views, limits, masks }
 }
 
 /** Where a file that declares names has a fault, other files' names may be known once it is mended. */

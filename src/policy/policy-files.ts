@@ -6,13 +6,17 @@ import { type Diagnostic, FileError } from '../problems/diagnostic.ts'
 import { isSamePlace, type Place, placeOf, sourceOf } from './place.ts'
 
 const NAMES = ['model.conf', 'policy.csv', 'roles.yaml', 'ownership.yaml', 'views.yaml', 'limits.yaml'] as const
+/** May be absent. */
+const MASKS = 'masks.yaml'
 const BLOCKED = 'blocked.txt'
 
-export type PolicyFileName = (typeof NAMES)[number]
+/** Those that every policy has. */
+export type RequiredFileName = (typeof NAMES)[number]
+export type PolicyFileName = RequiredFileName | typeof MASKS
 /** Those that a revision of the rules is made of: all but blocked.txt. */
-export const RULE_FILES: readonly PolicyFileName[] = NAMES
+export const RULE_FILES: readonly PolicyFileName[] = [...NAMES, MASKS]
 export const BLOCKED_FILE = BLOCKED
-export const POLICY_FILES: readonly string[] = [...NAMES, BLOCKED]
+export const POLICY_FILES: readonly string[] = [...RULE_FILES, BLOCKED]
 
 /** How often a directory may move under its reader before the reading fails. */
 const MOST_READINGS = 20
@@ -23,7 +27,7 @@ export interface SourceFile {
   readonly text: string
 }
 
-export type PolicyFiles = Readonly<Record<PolicyFileName, SourceFile>>
+export type PolicyFiles = Readonly<Record<RequiredFileName, SourceFile> & Partial<Record<typeof MASKS, SourceFile>>>
 
 /** A content hash: 16 hexadecimal digits. */
 export type Revision = string & { readonly __brand: 'Revision' }
@@ -35,7 +39,7 @@ export type Revision = string & { readonly __brand: 'Revision' }
 export async function readPolicyFiles(directory: string): Promise<PolicyFiles> {
   for (let reading = 1; ; reading++) {
     const place = await placeOf(directory)
-    const read = await Promise.all(NAMES.map((name) => readInPlace(place, name)))
+    const read = await Promise.all(RULE_FILES.map((name) => readInPlace(place, name)))
     const ofOneVersion = read.every(({ versioned }) => versioned)
     if (ofOneVersion || isSamePlace(place, await placeOf(directory))) return filesOf(read)
     if (reading === MOST_READINGS) throw moving(directory)
@@ -43,23 +47,28 @@ export async function readPolicyFiles(directory: string): Promise<PolicyFiles> {
 }
 
 interface Reading {
-  readonly result: PromiseSettledResult<SourceFile>
+  readonly file: PolicyFileName
+  /** Undefined for a file that may be absent, and is. */
+  readonly result: PromiseSettledResult<SourceFile | undefined>
   /** Whether it was read from the version in force, which nothing can exchange for another. */
   readonly versioned: boolean
 }
 
 async function readInPlace(place: Place, file: PolicyFileName): Promise<Reading> {
   const { path, versioned } = await sourceOf(place, file)
-  const [result] = await Promise.allSettled([readSource(join(place.directory, file), file, path)])
-  return { result, versioned }
+  const absent = file === MASKS && !(await stat(path).catch(() => undefined))
+  const reading = absent ? undefined : readSource(join(place.directory, file), file, path)
+  const [result] = await Promise.allSettled([reading])
+  return { file, result, versioned }
 }
 
 function filesOf(read: readonly Reading[]): PolicyFiles {
   const failed = read.flatMap(({ result }) => (result.status === 'rejected' ? diagnosticsOf(result.reason) : []))
   if (failed.length > 0) throw new FileError(failed)
-  return Object.fromEntries(
-    read.map(({ result }, i) => [NAMES[i], result.status === 'fulfilled' ? result.value : undefined]),
-  ) as unknown as PolicyFiles
+  const found = read.flatMap(({ file, result }) => {
+    return result.status === 'fulfilled' && result.value ? [[file, result.value] as const] : []
+  })
+  return Object.fromEntries(found) as unknown as PolicyFiles
 }
 
 function moving(directory: string): FileError {
@@ -74,16 +83,23 @@ export function readBlockedFile(directory: string): Promise<SourceFile> {
 
 /** The same content, whatever the directory, has the same revision. */
 export function revisionOf(files: PolicyFiles, blocked: SourceFile): Revision {
-  const content = new Map(NAMES.map((name) => [name, Buffer.from(files[name].text)]))
+  const content = new Map(
+    RULE_FILES.flatMap((name) => {
+      const text = files[name]?.text
+      return text === undefined ? [] : [[name, Buffer.from(text)] as const]
+    }),
+  )
   return revisionOfContent(content, blocked.text)
 }
 
-/** `content`: the bytes of the files, by their names; what isn't in it counts as empty. */
+/** `content`: the bytes of the files, by their names; what isn't in it counts as empty, or as absent where it may be. */
 export function revisionOfContent(content: ReadonlyMap<string, Uint8Array>, blocked: string): Revision {
   const hash = createHash('sha256')
   for (const bytes of [...NAMES.map((name) => content.get(name) ?? NOTHING), Buffer.from(blocked)]) {
     hash.update(`${bytes.length}\n`).update(bytes)
   }
+  const masks = content.get(MASKS)
+  if (masks) hash.update(`${MASKS} ${masks.length}\n`).update(masks)
   return hash.digest('hex').slice(0, 16) as Revision
 }
 

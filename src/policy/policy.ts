@@ -1,4 +1,5 @@
 /** A policy as its files say it, parsed and checked, before anybody asks it anything. Types only. */
+import type { Masks } from '../decision-log/mask.ts'
 import type { Scalar } from '../store/contract.ts'
 
 /** A relation that compares a field with the caller (`attribute`, `id` for the caller's id), or with constants. */
@@ -76,6 +77,8 @@ export interface Policy {
   /** By resource. */
   readonly views: ReadonlyMap<string, Views>
   readonly limits: Limits
+  /** What decision records don't hold. */
+  readonly masks: Masks
 }
 
 /** One line of blocked.txt; `until` in milliseconds since the epoch. */

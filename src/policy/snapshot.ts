@@ -1,4 +1,5 @@
 /** One policy in force: immutable, asked by every request, swapped whole when the files change. */
+import type { Masks } from '../decision-log/mask.ts'
 import type { Caller } from '../identity/caller.ts'
 import type { Action, Resource, Resources } from '../resources/resource.ts'
 import { type Ask, createEnforcer } from './casbin.ts'
@@ -46,6 +47,10 @@ export class Snapshot {
 
   get limits(): Limits {
     return this.#policy.limits
+  }
+
+  get masks(): Masks {
+    return this.#policy.masks
   }
 
   ownershipOf(resource: string): Ownership | undefined {

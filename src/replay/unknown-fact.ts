@@ -4,6 +4,7 @@ import { MASKED } from '../decision-log/decision-record.ts'
 import type { Snapshot } from '../policy/snapshot.ts'
 import type { Asked } from '../request/refuse-unanswerable.ts'
 import type { Json } from '../resources/resource.ts'
+import type { Condition } from '../store/contract.ts'
 
 type Values = Readonly<Record<string, Json>>
 
@@ -13,6 +14,7 @@ export async function unknownFact(
   { match: { route, endpoint }, caller }: Asked,
   { facts = {} }: DecisionRecord,
 ): Promise<string | undefined> {
+  if (facts.where && isMasked(facts.where)) return "the record doesn't hold what the list was filtered by"
   const subject = snapshot.subjectOf(caller)
   const pages = await Promise.all(
     [endpoint.action, 'read'].map((action) => snapshot.page(subject, route.resource, action)),
@@ -28,6 +30,21 @@ export async function unknownFact(
     }
   }
   return undefined
+}
+
+function isMasked(condition: Condition): boolean {
+  switch (condition.kind) {
+    case 'holds':
+      return condition.values.includes(MASKED)
+    case 'all':
+    case 'some':
+      return condition.of.some(isMasked)
+    case 'not':
+      return isMasked(condition.of)
+    case 'always':
+    case 'never':
+      return false
+  }
 }
 
 /** A field that an object doesn't have is written down as null. */

@@ -1,5 +1,6 @@
 /** The writes of one request: each commits together with the record of its decision, so that neither is without the other. */
 import type { DecisionRecord } from '../decision-log/decision-record.ts'
+import { mask } from '../decision-log/mask.ts'
 import { lineOf } from '../decision-log/record-line.ts'
 import type { Outcome } from '../routes/outcome.ts'
 import type { Writes } from '../routes/writes.ts'
@@ -28,7 +29,7 @@ async function write<T>(
     const outcome = outcomeOf(written)
     const record = recordOf({ ...exchange, outcome })
     made = { outcome, record }
-    return { record: lineOf(record) }
+    return { record: lineOf(mask(record, exchange.masks)) }
   })
   if (!made) throw new Error('the store wrote without asking what commits alongside')
   exchange.committed = made.record

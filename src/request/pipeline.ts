@@ -52,12 +52,13 @@ const ATTEMPTS = 8
 export function createPipeline(parts: Parts): Middleware {
   return async (ctx) => {
     const started = performance.now()
-    const { revision } = parts.policy.active
+    const { revision, snapshot } = parts.policy.active
     const exchange: Exchange = {
       requestId: randomUUID(),
       started,
       method: ctx.method,
       revision,
+      masks: snapshot.masks,
     }
     ctx.set({ 'Policy-Revision': revision, Vary: 'Authorization, Accept', 'Cache-Control': 'private, no-cache' })
     parts.cors.share(ctx)

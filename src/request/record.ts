@@ -1,6 +1,7 @@
 /** What is written down of a request: its decision record, its metrics, and the cause of a fault. */
 import type { Logger } from 'pino'
 import type { DecisionRecord } from '../decision-log/decision-record.ts'
+import type { Masks } from '../decision-log/mask.ts'
 import type { Recorder } from '../decision-log/recorder.ts'
 import type { Authentication } from '../identity/caller.ts'
 import type { Decision } from '../policy/decision.ts'
@@ -21,6 +22,8 @@ export interface Exchange {
   time?: string
   readonly method: string
   readonly revision: string
+  /** What the record doesn't hold, by the policy that decides. */
+  readonly masks: Masks
   address?: string
   match?: Match
   authentication?: Authentication
@@ -41,7 +44,7 @@ export async function settle({ recorder }: { readonly recorder: Recorder }, exch
     return
   }
   try {
-    await recorder.note(recordOf(exchange))
+    await recorder.note(recordOf(exchange), exchange.masks)
   } catch (error) {
     exchange.problem = problemOf(error, undefined)
   }

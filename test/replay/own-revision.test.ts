@@ -1,6 +1,8 @@
 /** A record holds all that a decision needs: replayed under the policy that made it, every record gives its own outcome. */
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
 import { expect } from 'chai'
 import { openCandidate } from '../../src/replay/candidate.ts'
 import { type ReplayReport, replay } from '../../src/replay/replay.ts'
@@ -43,6 +45,19 @@ describe('the log of a server that was asked everything', () => {
     }
     const statuses = new Set(records.map(({ status }) => status))
     expect([...statuses]).to.include.members([200, 201, 204, 400, 401, 403, 404, 405])
+  })
+
+  it('has records that fit their schema, every one', async () => {
+    const schema = JSON.parse(
+      await readFile(new URL('../../docs/schemas/decision-record.schema.json', import.meta.url), 'utf8'),
+    )
+    const ajv = new Ajv2020({ strict: true, allowUnionTypes: true })
+    addFormats.default(ajv)
+    const fits = ajv.compile(schema)
+    const records = await server.decisions()
+    expect(records.filter((record) => !fits(record)).slice(0, 3)).to.deep.equal([])
+    expect(fits({ ...records[0], body: 'x' })).to.equal(false)
+    expect(fits({ ...records[0], facts: { secret: 1 } })).to.equal(false)
   })
 
   it('gives its own outcomes again, and leaves nothing undecided', async () => {

@@ -2,6 +2,7 @@
 import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
 import type { DecisionRecord } from '../../src/decision-log/decision-record.ts'
+import { NO_MASKS } from '../../src/decision-log/mask.ts'
 import { lineOf } from '../../src/decision-log/record-line.ts'
 import type { Caller } from '../../src/identity/caller.ts'
 import type { Decision } from '../../src/policy/decision.ts'
@@ -83,6 +84,7 @@ async function live(policy: ActivePolicy, request: Request): Promise<DecisionRec
     time: '2026-01-01T00:00:00.000Z',
     method,
     revision: policy.revision,
+    masks: NO_MASKS,
     match,
     authentication: caller ? { kind: 'caller', caller } : { kind: 'anonymous' },
   }

@@ -1,11 +1,11 @@
 /** One value of a YAML file at a time, written otherwise; the rest of the file stays as it is. */
 import { type Document, isNode, LineCounter, parseDocument } from 'yaml'
-import type { PolicyFileName, PolicyFiles } from '../../policy/policy-files.ts'
+import type { PolicyFiles, RequiredFileName } from '../../policy/policy-files.ts'
 import type { Mutant, Operator } from './mutant.ts'
 
 export interface YamlEdit {
   readonly operator: Operator
-  readonly file: PolicyFileName
+  readonly file: RequiredFileName
   /** Keys and indexes from the root. */
   readonly path: readonly [resource: string, ...keys: string[]]
   readonly to: unknown

@@ -2,7 +2,7 @@
 import { livingAt } from '../../policy/ends.ts'
 import { parseBlocked } from '../../policy/parse-blocked.ts'
 import type { Block, Policy } from '../../policy/policy.ts'
-import type { PolicyFileName, PolicyFiles, SourceFile } from '../../policy/policy-files.ts'
+import type { PolicyFiles, RequiredFileName, SourceFile } from '../../policy/policy-files.ts'
 import { type RuleLine, readRuleLines } from '../../policy/rule-lines.ts'
 import { parseYaml, shapeOf } from '../../policy/yaml-file.ts'
 import type { Place } from '../../problems/diagnostic.ts'
@@ -21,7 +21,7 @@ export const CELL = {
   inherits: 2,
 } as const
 
-type YamlName = Exclude<PolicyFileName, 'model.conf' | 'policy.csv'>
+type YamlName = Exclude<RequiredFileName, 'model.conf' | 'policy.csv'>
 
 export interface CheckedPolicy {
   /** With the rules that live at `now`. */

@@ -62,6 +62,7 @@ export interface SettingChange {
     | 'body-size'
     | 'page-size'
     | 'blocked'
+    | 'mask'
   readonly direction: Direction
   /** Of the relation, route, role, limit or user; for others what it is. */
   readonly name: string

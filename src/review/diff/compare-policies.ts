@@ -4,6 +4,7 @@ import type { Change } from './change.ts'
 import { compareBlocked } from './compare-blocked.ts'
 import { type Circumstances, compareDecisions } from './compare-decisions.ts'
 import { compareLimits } from './compare-limits.ts'
+import { compareMasks } from './compare-masks.ts'
 import { compareRoles, compareRouteViews } from './compare-names.ts'
 import { compareRelations } from './compare-relations.ts'
 import { compareSizes } from './compare-sizes.ts'
@@ -23,6 +24,7 @@ export function comparePolicies(
     ...compareRoles(policies),
     ...compareLimits(policies),
     ...compareSizes(policies),
+    ...compareMasks(policies),
     ...compareBlocked(sidesOf((side) => reviewed[side].blocked)),
   ]
 }

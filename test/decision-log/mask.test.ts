@@ -1,0 +1,178 @@
+/** What policies/masks.yaml names is in no record, and everything else is as it was. */
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { type DecisionRecord, MASKED } from '../../src/decision-log/decision-record.ts'
+import { MASKABLE, type Masks, mask, NO_MASKS } from '../../src/decision-log/mask.ts'
+import { lineOf } from '../../src/decision-log/record-line.ts'
+import { openCandidate } from '../../src/replay/candidate.ts'
+import { replay } from '../../src/replay/replay.ts'
+import { startTestServer, type TestServer } from '../server.ts'
+
+/** Each value stands in one place of the record, so that it can be looked for. */
+const RECORD: DecisionRecord = {
+  time: '2026-01-01T00:00:00.000Z',
+  requestId: 'request',
+  revision: '0000000000000000',
+  method: 'PATCH',
+  address: 'value-address',
+  route: '/api/orders/{id}',
+  resource: 'orders',
+  action: 'update',
+  objectId: 'value-objectId',
+  subject: 'value-subject',
+  roles: ['value-roles'],
+  authentication: 'caller',
+  reason: 'value-reason',
+  outcome: 'allowed',
+  status: 200,
+  microseconds: 7,
+  facts: {
+    attributes: { department: 'value-department' },
+    object: { customerId: 'value-object-customer', status: 'value-object-status', note: null },
+    proposed: { customerId: 'value-proposed-customer', status: 'value-proposed-status', note: null },
+    where: {
+      kind: 'all',
+      of: [
+        { kind: 'holds', field: 'customerId', values: ['value-where-customer'] },
+        { kind: 'not', of: { kind: 'holds', field: 'status', values: ['value-where-status'] } },
+      ],
+    },
+    changed: ['status'],
+    named: ['status'],
+  },
+}
+
+const BY_FIELD: Readonly<Record<string, readonly string[]>> = {
+  customerId: ['value-object-customer', 'value-proposed-customer', 'value-where-customer'],
+  status: ['value-object-status', 'value-proposed-status', 'value-where-status'],
+}
+const ALL = ['value-department', ...Object.values(BY_FIELD).flat(), ...MASKABLE.map((name) => `value-${name}`)]
+
+const randomMasks = fc.record({
+  fields: fc.subarray([...MASKABLE]),
+  orders: fc.subarray(['customerId', 'status', '*']),
+  users: fc.subarray(['department', '*', 'email']),
+})
+
+interface Named {
+  readonly fields: readonly (typeof MASKABLE)[number][]
+  readonly orders: readonly string[]
+  readonly users: readonly string[]
+}
+
+function masksOf({ fields, orders, users }: Named): Masks {
+  const facts = [['orders', orders] as const, ['users', users] as const].filter(([, names]) => names.length > 0)
+  return { fields: new Set(fields), facts: new Map(facts.map(([name, names]) => [name, new Set(names)])) }
+}
+
+function hiddenBy({ fields, orders, users }: Named): ReadonlySet<string> {
+  const ofOrders = Object.keys(BY_FIELD).filter((field) => orders.includes('*') || orders.includes(field))
+  return new Set([
+    ...fields.map((name) => `value-${name}`),
+    ...ofOrders.flatMap((field) => BY_FIELD[field] ?? []),
+    ...(users.includes('*') || users.includes('department') ? ['value-department'] : []),
+  ])
+}
+
+describe('a mask', () => {
+  const holds = (masked: (record: DecisionRecord, masks: Masks) => DecisionRecord) =>
+    fc.property(randomMasks, (named) => {
+      const line = lineOf(masked(RECORD, masksOf(named)))
+      const hidden = hiddenBy(named)
+      expect(ALL.filter((value) => line.includes(value))).to.deep.equal(ALL.filter((value) => !hidden.has(value)))
+    })
+
+  it('takes just the values that it names out of a record, wherever they stand', () => {
+    fc.assert(holds(mask))
+  })
+
+  it('that left a place out would be found out', () => {
+    const careless = (record: DecisionRecord, masks: Masks) => {
+      const masked = mask(record, masks)
+      return { ...masked, facts: { ...masked.facts, proposed: record.facts?.proposed ?? {} } }
+    }
+    expect(fc.check(holds(careless)).failed).to.equal(true)
+  })
+
+  it('changes nothing else, and nothing at all where nothing is named', () => {
+    expect(mask(RECORD, NO_MASKS)).to.equal(RECORD)
+    const masked = mask(RECORD, masksOf({ fields: ['address'], orders: ['status'], users: [] }))
+    expect({ ...masked, address: RECORD.address, facts: RECORD.facts }).to.deep.equal(RECORD)
+    expect(masked.facts?.object).to.deep.equal({ customerId: 'value-object-customer', status: MASKED, note: null })
+  })
+
+  it('of the subject also takes the id out of fields that hold it', () => {
+    const own: DecisionRecord = { ...RECORD, facts: { object: { customerId: 'value-subject' } } }
+    expect(lineOf(mask(own, masksOf({ fields: ['subject'], orders: [], users: [] })))).not.to.contain('value-subject')
+  })
+})
+
+describe('masks.yaml', () => {
+  let server: TestServer
+  afterEach(() => server.stop())
+  const file = (name: string) => join(server.folder, 'policies', name)
+
+  it('masks what is written, of reads and writes alike, and hot', async () => {
+    server = await startTestServer({ demo: true })
+    const token = await server.token('alice', 'member')
+    await server.ask('GET', '/api/v1/notes', { token })
+    const before = await server.app.policy.active.revision
+    await writeFile(file('masks.yaml'), 'fields: [address, subject]\nfacts:\n  notes: [ownerId]\n')
+    await server.app.policy.reload()
+    expect(server.app.policy.active.revision).not.to.equal(before)
+    await server.ask('POST', '/api/v1/notes', { token, body: { title: 't' } })
+    await server.ask('GET', '/api/v1/notes', { token })
+    const [open, ...masked] = await server.decisions()
+    expect(open).to.include({ subject: 'alice', address: '127.0.0.1' })
+    expect(masked).to.have.length(2)
+    for (const record of masked) expect(record).to.include({ subject: MASKED, address: MASKED })
+    expect(JSON.stringify(masked)).not.to.contain('alice').and.not.to.contain('127.0.0.1')
+    const waited = await readFile(join(server.folder, 'data/decisions.log'), 'utf8')
+    expect(waited.split('alice').length).to.equal(JSON.stringify(open).split('alice').length)
+  })
+
+  it('leaves nothing wrong to a replay: what it hides is undecidable', async () => {
+    server = await startTestServer({
+      demo: true,
+      files: { 'policies/masks.yaml': 'facts: { orders: [customerId] }\n' },
+    })
+    const token = await server.token('alice', 'member')
+    const { body } = await server.ask('GET', '/api/orders', { token })
+    for (const { id } of body.items) await server.ask('GET', `/api/orders/${id}`, { token })
+    await server.ask('GET', '/api/v1/notes', { token })
+    await server.decisions()
+    const bench = await openCandidate(join(server.folder, 'policies'), server.app.resources)
+    const report = await replay(bench, {
+      files: [join(server.folder, 'data/decisions.log')],
+      since: Number.NEGATIVE_INFINITY,
+      until: Number.POSITIVE_INFINITY,
+      maxExamples: 3,
+      onProgress: () => undefined,
+    })
+    expect(report.groups).to.deep.equal([])
+    expect(report.same).to.equal(1)
+    expect([...report.undecidable.keys()]).to.deep.equal([
+      "the record doesn't hold what the list was filtered by",
+      "the record doesn't hold the object's `customerId`",
+    ])
+  })
+
+  it('with a fault is refused with its place, and the masks before stay', async () => {
+    server = await startTestServer({ demo: true, files: { 'policies/masks.yaml': 'fields: [subject]\n' } })
+    for (const [text, place] of [
+      ['fields: [subjects]\n', 'masks.yaml:1:10'],
+      ['facts: { ordres: [status] }\n', 'masks.yaml:1:'],
+      ['facts: { orders: [statsu] }\n', 'masks.yaml:1:'],
+      ['mask: [subject]\n', 'masks.yaml:1:1'],
+      ['fields: [\n', 'masks.yaml:'],
+    ] as const) {
+      await writeFile(file('masks.yaml'), text)
+      await server.app.policy.reload()
+      expect(server.app.policy.faults.map(String).join(), text).to.contain(place)
+    }
+    await server.ask('GET', '/profile', { token: await server.token('alice', 'member') })
+    expect((await server.decisions()).at(-1)).to.include({ subject: MASKED })
+  })
+})
