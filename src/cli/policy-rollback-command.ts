@@ -45,7 +45,7 @@ export function policyRollbackCommand(folders: ReviewFolders): Command {
       const now = new Date()
       const content = await readVersion(policies, version)
       const resources = await loadResources(schemas)
-      const plan = await planReturn(`version ${version.number}`, content, { directory: policies, resources, now })
+      const plan = await planReturn(version, content, { directory: policies, resources, now })
       const { reason, yes = false, dryRun = false, format } = options
       const how = { kind: 'rolled-back', of: version.number, reason, now, yes, dryRun, format } as const
       process.exitCode = await carryOut(plan, how)

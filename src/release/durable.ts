@@ -1,7 +1,7 @@
 /** File operations that survive a loss of power once they have returned. */
 
 import { randomUUID } from 'node:crypto'
-import { open, rename, symlink } from 'node:fs/promises'
+import { open, rename, rm, symlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
 /** Begins the names of what a crash may leave behind, and the next command sweeps away. */
@@ -29,18 +29,25 @@ export async function syncDirectory(directory: string): Promise<void> {
 
 /** A file of this text in the place of what was there, at one moment. */
 export async function replaceFile(file: string, text: string): Promise<void> {
-  const unfinished = unfinishedIn(dirname(file))
-  await writeDurably(unfinished, text)
-  await rename(unfinished, file)
-  await syncDirectory(dirname(file))
+  await finish(file, (unfinished) => writeDurably(unfinished, text))
 }
 
 /** A symbolic link in the place of what was there, at one moment. */
 export async function replaceLink(link: string, target: string): Promise<void> {
-  const unfinished = unfinishedIn(dirname(link))
-  await symlink(target, unfinished)
-  await rename(unfinished, link)
-  await syncDirectory(dirname(link))
+  await finish(link, (unfinished) => symlink(target, unfinished))
+}
+
+/** What `make` makes, under its own name once it is whole; nothing when it fails: a full disk isn't to stay full of halves. */
+export async function finish(path: string, make: (unfinished: string) => Promise<void>): Promise<void> {
+  const unfinished = unfinishedIn(dirname(path))
+  try {
+    await make(unfinished)
+    await rename(unfinished, path)
+  } catch (error) {
+    await rm(unfinished, { recursive: true, force: true })
+    throw error
+  }
+  await syncDirectory(dirname(path))
 }
 
 export function unfinishedIn(directory: string): string {

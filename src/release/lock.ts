@@ -4,11 +4,20 @@ import { link, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ReviewError } from '../review/load-policy.ts'
 import { unfinishedIn, writeDurably } from './durable.ts'
+import { obstacle } from './obstacle.ts'
 
 const LOCK = '.lock'
 
-/** Throws ReviewError while another command is at work. A lock whose process is gone doesn't count. */
+/** Throws ReviewError while another command is at work, and where nothing can be written. A lock whose process is gone doesn't count. */
 export async function withLock<T>(directory: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await whileLocked(directory, work)
+  } catch (error) {
+    throw obstacle(directory, error)
+  }
+}
+
+async function whileLocked<T>(directory: string, work: () => Promise<T>): Promise<T> {
   const file = join(directory, LOCK)
   await takeLock(directory, file)
   try {
@@ -20,8 +29,8 @@ export async function withLock<T>(directory: string, work: () => Promise<T>): Pr
 
 async function takeLock(directory: string, file: string): Promise<void> {
   const mine = unfinishedIn(directory)
-  await writeDurably(mine, `${process.pid} ${randomUUID()}\n`)
   try {
+    await writeDurably(mine, `${process.pid} ${randomUUID()}\n`)
     for (let attempt = 1; attempt <= 3; attempt++) {
       // A link is there with its content or not at all.
       if (await linked(mine, file)) return

@@ -10,6 +10,8 @@ import { type CheckReport, checkPolicy } from '../review/check/check-policy.ts'
 import { type Report, reportOn } from '../review/diff/report.ts'
 import { loadPolicy, ReviewError } from '../review/load-policy.ts'
 import { digestOf, type PolicyContent, readContent } from './content.ts'
+import { nameOf, versionsOf } from './layout.ts'
+import type { Version } from './version.ts'
 
 export interface Plan {
   /** The policy directory that the server reads. */
@@ -44,17 +46,25 @@ export async function planApply(candidate: string, options: PlanOptions): Promis
   return planFrom(candidate, candidate, options)
 }
 
-/** Of going back to the files of a version, whose blocked.txt is the one of now. `name` is what a diff calls it. */
-export async function planReturn(name: string, content: PolicyContent, options: PlanOptions): Promise<Plan> {
+/** Of going back to the files of a version, whose blocked.txt is the one of now. */
+export async function planReturn(version: Version, content: PolicyContent, options: PlanOptions): Promise<Plan> {
   const folder = await mkdtemp(join(tmpdir(), 'sallyport-release-'))
   try {
     for (const [file, bytes] of content) await writeFile(join(folder, file), bytes)
     // No way back rests on blocked.txt, which may be what is broken.
     await writeFile(join(folder, 'blocked.txt'), '')
-    return await planFrom(folder, name, options)
+    const plan = await planFrom(folder, `version ${version.number}`, options)
+    return { ...plan, check: relocated(plan.check, folder, join(versionsOf(options.directory), nameOf(version))) }
   } finally {
     await rm(folder, { recursive: true })
   }
+}
+
+/** Findings where the files are for good. */
+function relocated(check: CheckReport, from: string, to: string): CheckReport {
+  const place = (file: string) => (file.startsWith(`${from}/`) ? join(to, file.slice(from.length)) : file)
+  const findings = check.findings.map((finding) => ({ ...finding, file: place(finding.file) }))
+  return { ...check, findings, sources: new Map([...check.sources].map(([file, text]) => [place(file), text])) }
 }
 
 async function planFrom(source: string, name: string, { directory, resources, now }: PlanOptions): Promise<Plan> {

@@ -24,19 +24,21 @@ export interface Change {
 
 /** The version that is in force now. A command that ends anywhere in here leaves the files of before, or the new ones. */
 export async function putInForce(directory: string, change: Change): Promise<Version> {
-  await mkdir(versionsOf(directory), { recursive: true })
   return withLock(directory, async () => {
-    await refuseChanged(directory, change)
+    await refuseChanged(directory, change.over)
+    await mkdir(versionsOf(directory), { recursive: true })
     await sweep(directory)
     const kept = await keepPresent(directory, change.now)
     const version = await nextVersion(directory, change, kept.number + 1)
     await writeVersion(directory, version, change.content)
+    // Somebody may have saved a file since it was kept.
+    await refuseChanged(directory, kept.digest)
     await replaceLink(currentOf(directory), linkTo(nameOf(version)))
     return version
   })
 }
 
-async function refuseChanged(directory: string, { over }: Change): Promise<void> {
+async function refuseChanged(directory: string, over: string): Promise<void> {
   if (digestOf(await readContent(directory)) === over) return
   throw new ReviewError(`the files of ${directory} have changed meanwhile; nothing was done, look again`)
 }

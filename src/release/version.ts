@@ -1,8 +1,8 @@
 /** One version of the policy files: what it holds, who put it in force, when and why. */
-import { mkdir, readdir, readFile, readlink, rename, rm } from 'node:fs/promises'
+import { mkdir, readdir, readFile, readlink, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { digestOf, type PolicyContent, readContent } from './content.ts'
-import { syncDirectory, unfinishedIn, writeDurably } from './durable.ts'
+import { finish, syncDirectory, writeDurably } from './durable.ts'
 import { currentOf, LIVE, META, nameOf, numberOf, versionsOf } from './layout.ts'
 
 export interface Version {
@@ -44,7 +44,10 @@ export function readVersion(directory: string, version: Version): Promise<Policy
 
 /** Writes the whole folder under its name, or nothing. It isn't in force by that. */
 export async function writeVersion(directory: string, version: Version, content: PolicyContent): Promise<void> {
-  const folder = unfinishedIn(versionsOf(directory))
+  await finish(join(versionsOf(directory), nameOf(version)), (folder) => writeFolder(folder, version, content))
+}
+
+async function writeFolder(folder: string, version: Version, content: PolicyContent): Promise<void> {
   await mkdir(folder)
   await mkdir(join(folder, LIVE))
   for (const [name, bytes] of content) {
@@ -54,8 +57,6 @@ export async function writeVersion(directory: string, version: Version, content:
   await syncDirectory(join(folder, LIVE))
   await writeDurably(join(folder, META), `${JSON.stringify(version, undefined, 2)}\n`)
   await syncDirectory(folder)
-  await rename(folder, join(versionsOf(directory), nameOf(version)))
-  await syncDirectory(versionsOf(directory))
 }
 
 /** Versions that were written and never put in force, because a command ended in between. */
