@@ -9,7 +9,7 @@ import { toHtml } from '../../src/matrix/report/to-html.ts'
 import { toJson } from '../../src/matrix/report/to-json.ts'
 import { toJunit } from '../../src/matrix/report/to-junit.ts'
 import { toText } from '../../src/matrix/report/to-text.ts'
-import type { Result } from '../../src/matrix/run/result.ts'
+import { exchangeOf, type Result } from '../../src/matrix/run/result.ts'
 import { startChromium } from '../chromium.ts'
 import { INSTALL_MS } from '../programs.ts'
 import { openPage } from '../review/matrix/open-page.ts'
@@ -55,6 +55,17 @@ one remark
     expect(document.counts).to.deep.equal({ passed: 1, failed: 1, impossible: 1, 'left-out': 1 })
     document.results[0].outcome = 'fine'
     expect(fitsSchema(document)).to.equal(false)
+  })
+
+  it('hold no token, even where a server repeats it', () => {
+    const request = { method: 'GET', url: 'http://127.0.0.1/', token: 'secret.token.here' }
+    const answer = {
+      status: 200,
+      headers: { echo: 'x secret.token.here' },
+      text: '"secret.token.here"',
+      json: undefined,
+    }
+    expect(JSON.stringify(exchangeOf(request, answer))).not.to.contain('secret')
   })
 
   it('as JUnit: a suite a file, a test a cell, and text that XML can say', () => {

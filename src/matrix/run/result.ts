@@ -46,6 +46,11 @@ export function exchangeOf({ method, url, token, body, headers = {} }: HttpReque
   const sent = { ...(token === undefined ? {} : { authorization: 'Bearer ***' }), ...headers }
   const request = { method, url, headers: sent, ...(body === undefined ? {} : { body }) }
   if (!answer) return { request }
-  const { status, headers: received, text } = answer
-  return { request, answer: { status, headers: received, text: text.slice(0, LONGEST_TEXT) } }
+  // A server that repeats the token is no reason to pass it on.
+  const clean = (value: string) => (token === undefined ? value : value.replaceAll(token, '***'))
+  const received = Object.fromEntries(Object.entries(answer.headers).map(([name, value]) => [name, clean(value)]))
+  return {
+    request,
+    answer: { status: answer.status, headers: received, text: clean(answer.text).slice(0, LONGEST_TEXT) },
+  }
 }
