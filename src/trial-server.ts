@@ -1,5 +1,5 @@
 /** A throw-away server in this process: its own folder, key and database, the given policies without their rate limits. */
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parse, stringify } from 'yaml'
@@ -47,7 +47,10 @@ export const startTrialServer: StartTrialServer = async ({ policies, schemas }) 
 /** What limits.yaml says of bodies and pages stays; a matrix is about who may do what, not about how often. */
 async function copyPolicies(from: string, to: string): Promise<void> {
   await mkdir(to)
-  for (const name of POLICY_FILES) await cp(join(from, name), join(to, name), { dereference: true })
+  const there = new Set(await readdir(from))
+  // What a policy needs and lacks, the start tells.
+  const names = POLICY_FILES.filter((name) => there.has(name))
+  for (const name of names) await cp(join(from, name), join(to, name), { dereference: true })
   const limits = join(to, 'limits.yaml')
   await writeFile(limits, stringify({ ...parse(await readFile(limits, 'utf8')), limits: {} }))
 }
