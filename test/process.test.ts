@@ -1,6 +1,7 @@
 /** The program as its users start it: processes, exit codes, what is printed, and signals. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { cp, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -213,6 +214,28 @@ describe('the program', () => {
     await refuses(['token', '--subject', 'user:x'], /subject/)
     await refuses(['token', '--subject', 'x', '--expires', 'soon'], /whole number and a unit/)
     expect((await run(['--help'])).code).to.equal(0)
+  })
+
+  it('goes on in a new decision log when the old one was moved away and SIGHUP came', async () => {
+    const { child } = await start(['serve'])
+    const log = join(folder, 'data/decisions.log')
+    const ask = (path: string) => fetch(`http://127.0.0.1:${env.PORT}${path}`)
+    const routes = (text: string) =>
+      text
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line).route)
+    await ask('/livez')
+    while (!(await readFile(log, 'utf8')).includes('/livez')) await tick()
+    await rename(log, `${log}.moved`)
+    await ask('/readyz')
+    while (!(await readFile(`${log}.moved`, 'utf8')).includes('/readyz')) await tick()
+    child.kill('SIGHUP')
+    while (!existsSync(log)) await tick()
+    await ask('/openapi.json')
+    while (!(await readFile(log, 'utf8')).endsWith('\n')) await tick()
+    expect(routes(await readFile(`${log}.moved`, 'utf8'))).to.deep.equal(['/livez', '/readyz'])
+    expect(routes(await readFile(log, 'utf8'))).to.deep.equal(['/openapi.json'])
   })
 
   async function start(args: readonly string[]) {
