@@ -22,8 +22,8 @@ describe('the matrices against a deployment', () => {
   after(() => server.stop())
 
   it('are all as expected with the key of the server', async () => {
-    const { results, url } = await run(server, {}, { only: /(notes|\/profile)/ })
-    expect(results.length).to.be.greaterThan(200)
+    const { results, url } = await run(server, {}, { only: /(notes.* admin|\/profile)/ })
+    expect(results.length).to.be.greaterThan(100)
     expect(told(results)).to.deep.equal([])
     expect(url).to.equal(server.url)
   })
@@ -61,14 +61,14 @@ describe('the matrices against a deployment', () => {
       return `${column}: { subject: ${subject}, token: ${await server.token(subject, role)} }`
     })
     await writeFile(tokens, (await Promise.all(lines)).join('\n'))
-    const { results } = await run(server, { tokens }, { only: /(notes|users|profile)/ })
+    const { results } = await run(server, { tokens }, { only: /(notes|profile)/ })
     const why = new Set(told(results).map((line) => line.replace(/^.*: can't/, "can't")))
     expect(results.some(({ outcome }) => outcome === 'failed')).to.equal(false)
     expect([...why]).to.include("can't be tried: the tokens have none for the column `support`")
     expect([...why]).to.include(
       "can't be tried: the record of alice was there before, so nothing is tried that could change it",
     )
-    expect(results.filter(({ outcome }) => outcome === 'passed').length).to.be.greaterThan(150)
+    expect(results.filter(({ outcome }) => outcome === 'passed').length).to.be.greaterThan(80)
     expect((await server.app.store.get('users', 'alice'))?.version).to.equal(1)
   })
 
