@@ -39,7 +39,7 @@ export async function asEmbedded({ kid, privateKey, publicKey }: Signer): Promis
 
 /** What the smallest good token claims, with changes; a claim that is undefined is left out. */
 export function claims(changes: Readonly<Record<string, unknown>> = {}): Readonly<Record<string, unknown>> {
-  return { iss: ISSUER, aud: AUDIENCE, sub: 'alice', exp: now() + 60, ...changes }
+  return { iss: ISSUER, aud: AUDIENCE, sub: 'alice', exp: now() + 3600, ...changes }
 }
 
 /** Seconds since 1970. */
