@@ -21,11 +21,21 @@ const USERS = 'users'
 
 type Values = Readonly<Record<string, Json>>
 
-/** The record as it may be written; unchanged where nothing is masked. */
+/**
+ * The record as it may be written; unchanged where nothing is masked. A value that is masked in one place is masked as
+ * object id and fact as well: an owner's id would tell a masked subject. Who asked is masked by `subject` alone.
+ */
 export function mask(record: DecisionRecord, masks: Masks): DecisionRecord {
   if (masks.fields.size === 0 && masks.facts.size === 0) return record
   const { facts } = record
-  return { ...record, ...maskedFields(record, masks), ...(facts && { facts: maskFacts(record, facts, masks) }) }
+  const named = nameMasks(record, masks)
+  const hidden = hiddenValues(record, masks, named)
+  return {
+    ...record,
+    ...(hidden.has(record.objectId ?? null) && { objectId: MASKED }),
+    ...maskedFields(record, masks),
+    ...(facts && { facts: maskFacts(facts, named, hidden) }),
+  }
 }
 
 function maskedFields(record: DecisionRecord, { fields }: Masks): Partial<DecisionRecord> {
@@ -33,53 +43,92 @@ function maskedFields(record: DecisionRecord, { fields }: Masks): Partial<Decisi
   return Object.fromEntries(present.map((name) => [name, name === 'roles' ? [MASKED] : MASKED]))
 }
 
-function maskFacts(record: DecisionRecord, facts: Facts, masks: Masks): Facts {
+type Hidden = ReadonlySet<Json>
+type IsMasked = (name: string) => boolean
+
+/** Which names the masks are about: of the caller's attributes, and of the fields of the record's resource. */
+interface Named {
+  readonly attribute: IsMasked
+  readonly field: IsMasked
+}
+
+function nameMasks({ resource }: DecisionRecord, { facts }: Masks): Named {
+  const isIn = (names: ReadonlySet<string> | undefined): IsMasked => {
+    return (name) => names !== undefined && (names.has('*') || names.has(name))
+  }
+  return { attribute: isIn(facts.get(USERS)), field: isIn(resource === undefined ? undefined : facts.get(resource)) }
+}
+
+/** The texts and numbers that must not be told; true, false and null tell nothing about where else they stand. */
+function hiddenValues({ subject, objectId, facts = {} }: DecisionRecord, { fields }: Masks, named: Named): Hidden {
   const { attributes, object, proposed, where } = facts
-  const hides = hiding(record, masks)
-  const users = masks.facts.get(USERS)
-  const attribute = (name: string) => users?.has('*') === true || users?.has(name) === true
+  const values = [
+    ...(fields.has('subject') ? [subject] : []),
+    ...(fields.has('objectId') ? [objectId] : []),
+    ...valuesOf(attributes, named.attribute),
+    ...valuesOf(object, named.field),
+    ...valuesOf(proposed, named.field),
+    ...(where ? comparedIn(where, named.field) : []),
+  ]
+  return new Set(values.flat().filter((value) => typeof value === 'string' || typeof value === 'number'))
+}
+
+function valuesOf(values: Values = {}, isMasked: IsMasked): readonly Json[] {
+  return Object.entries(values).flatMap(([name, value]) => (isMasked(name) ? [value] : []))
+}
+
+function comparedIn(condition: Condition, isMasked: IsMasked): readonly Json[] {
+  switch (condition.kind) {
+    case 'holds':
+      return isMasked(condition.field) ? condition.values : []
+    case 'all':
+    case 'some':
+      return condition.of.flatMap((one) => comparedIn(one, isMasked))
+    case 'not':
+      return comparedIn(condition.of, isMasked)
+    case 'always':
+    case 'never':
+      return []
+  }
+}
+
+function maskFacts(facts: Facts, { attribute, field }: Named, hidden: Hidden): Facts {
+  const { attributes, object, proposed, where } = facts
   return {
     ...facts,
-    ...(attributes && { attributes: maskValues(attributes, attribute) }),
-    ...(object && { object: maskValues(object, hides) }),
-    ...(proposed && { proposed: maskValues(proposed, hides) }),
-    ...(where && { where: maskCondition(where, hides) }),
+    ...(attributes && { attributes: maskValues(attributes, attribute, hidden) }),
+    ...(object && { object: maskValues(object, field, hidden) }),
+    ...(proposed && { proposed: maskValues(proposed, field, hidden) }),
+    ...(where && { where: maskCondition(where, field, hidden) }),
   }
 }
 
-/** Whether a value of a field is masked: because of the field, or because the value is what stands masked elsewhere. */
-function hiding({ resource, subject, objectId }: DecisionRecord, { fields, facts }: Masks): Hides {
-  const own = resource === undefined ? undefined : facts.get(resource)
-  const hidden = new Set<Json>([
-    ...(fields.has('subject') && subject !== undefined ? [subject] : []),
-    ...(fields.has('objectId') && objectId !== undefined ? [objectId] : []),
-  ])
-  return (name, value) => {
-    if (own?.has('*') || own?.has(name)) return true
-    return hidden.has(value) || (Array.isArray(value) && value.some((one) => hidden.has(one)))
-  }
-}
-
-type Hides = (name: string, value: Json) => boolean
-
-/** That a field isn't there stays told. */
-function maskValues(values: Values, hides: Hides): Values {
+function maskValues(values: Values, isMasked: IsMasked, hidden: Hidden): Values {
   return Object.fromEntries(
-    Object.entries(values).map(([name, value]) => [name, value !== null && hides(name, value) ? MASKED : value]),
+    Object.entries(values).map(([name, value]) => [name, isMasked(name) || tells(value, hidden) ? hide(value) : value]),
   )
 }
 
-function maskCondition(condition: Condition, hides: Hides): Condition {
+/** That a field isn't there stays told. */
+function hide(value: Json): Json {
+  return value === null ? null : MASKED
+}
+
+function tells(value: Json, hidden: Hidden): boolean {
+  return hidden.has(value) || (Array.isArray(value) && value.some((one) => hidden.has(one)))
+}
+
+function maskCondition(condition: Condition, isMasked: IsMasked, hidden: Hidden): Condition {
   switch (condition.kind) {
     case 'holds': {
       const { field, values } = condition
-      return { ...condition, values: values.map((value) => (hides(field, value) ? MASKED : value)) }
+      return { ...condition, values: values.map((value) => (isMasked(field) || hidden.has(value) ? MASKED : value)) }
     }
     case 'all':
     case 'some':
-      return { ...condition, of: condition.of.map((one) => maskCondition(one, hides)) }
+      return { ...condition, of: condition.of.map((one) => maskCondition(one, isMasked, hidden)) }
     case 'not':
-      return { ...condition, of: maskCondition(condition.of, hides) }
+      return { ...condition, of: maskCondition(condition.of, isMasked, hidden) }
     case 'always':
     case 'never':
       return condition

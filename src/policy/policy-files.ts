@@ -1,6 +1,6 @@
 /** The files of a policy directory: which there are, reading them, and the revision that their content has. */
 import { createHash } from 'node:crypto'
-import { readFile, stat } from 'node:fs/promises'
+import { lstat, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Diagnostic, FileError } from '../problems/diagnostic.ts'
 import { isSamePlace, type Place, placeOf, sourceOf } from './place.ts'
@@ -56,10 +56,16 @@ interface Reading {
 
 async function readInPlace(place: Place, file: PolicyFileName): Promise<Reading> {
   const { path, versioned } = await sourceOf(place, file)
-  const absent = file === MASKS && !(await stat(path).catch(() => undefined))
+  const absent = file === MASKS && (await isMissing(path))
   const reading = absent ? undefined : readSource(join(place.directory, file), file, path)
   const [result] = await Promise.allSettled([reading])
   return { file, result, versioned }
+}
+
+/** A link that leads nowhere is somebody's file, and so is one that can't be looked at: neither may count as none. */
+async function isMissing(path: string): Promise<boolean> {
+  const found = await lstat(path).catch((error: NodeJS.ErrnoException) => error)
+  return found instanceof Error && found.code === 'ENOENT'
 }
 
 function filesOf(read: readonly Reading[]): PolicyFiles {

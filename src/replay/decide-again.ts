@@ -120,6 +120,7 @@ function askedOf({ byName, routes }: Resources, record: DecisionRecord): Asked |
   if (authentication === 'anonymous') return { match, caller: undefined }
   const { subject, roles = [], facts } = record
   if (subject === undefined || subject === MASKED) return "the record doesn't hold the subject"
+  if (roles.includes(MASKED)) return "the record doesn't hold the caller's roles"
   return { match, caller: { id: subject, roles, claims: facts?.attributes ?? {} } }
 }
 

@@ -1,5 +1,5 @@
 /** What policies/masks.yaml names is in no record, and everything else is as it was. */
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
@@ -7,7 +7,9 @@ import { type DecisionRecord, MASKED } from '../../src/decision-log/decision-rec
 import { MASKABLE, type Masks, mask, NO_MASKS } from '../../src/decision-log/mask.ts'
 import { lineOf } from '../../src/decision-log/record-line.ts'
 import { openCandidate } from '../../src/replay/candidate.ts'
-import { replay } from '../../src/replay/replay.ts'
+import { type ReplayReport, replay } from '../../src/replay/replay.ts'
+import type { Condition } from '../../src/store/contract.ts'
+import { askEverything } from '../replay/requests.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 
 /** Each value stands in one place of the record, so that it can be looked for. */
@@ -56,6 +58,53 @@ const randomMasks = fc.record({
   users: fc.subarray(['department', '*', 'email']),
 })
 
+/** Few values for many places, so that they often stand in several. */
+const sharedValues = fc.array(fc.constantFrom('v1', 'v2', 'v3', 'v4', 'v5', 'v6'), { minLength: 9, maxLength: 9 })
+
+/** Address, subject, roles and reason are masked by their names alone. */
+function recordWith(values: readonly string[]): DecisionRecord {
+  const [subject, objectId, department, customer, status, newCustomer, newStatus, own = '', other = ''] = values
+  const where: Condition = {
+    kind: 'some',
+    of: [
+      { kind: 'holds', field: 'customerId', values: [own] },
+      { kind: 'not', of: { kind: 'holds', field: 'status', values: [other] } },
+    ],
+  }
+  const attributes = { department: department ?? '' }
+  const object = { customerId: customer ?? '', status: status ?? '' }
+  const proposed = { customerId: newCustomer ?? '', status: newStatus ?? '' }
+  return { ...RECORD, subject, objectId, facts: { attributes, object, proposed, where } }
+}
+
+/** Each place with the name that masks call it by, and its value. */
+function placesOf({ subject, objectId, facts = {} }: DecisionRecord): readonly (readonly [string, unknown])[] {
+  const { attributes, object, proposed, where } = facts
+  const compared = where && 'of' in where && Array.isArray(where.of) ? where.of : []
+  const [own, other] = compared.map((one) => ('of' in one ? one.of : one))
+  return [
+    ['subject', subject],
+    ['objectId', objectId],
+    ['users.department', attributes?.department],
+    ...[object, proposed].flatMap((one) => [
+      ['orders.customerId', one?.customerId] as const,
+      ['orders.status', one?.status] as const,
+    ]),
+    ['orders.customerId', own?.values[0]],
+    ['orders.status', other?.values[0]],
+  ]
+}
+
+function hiddenIn(record: DecisionRecord, { fields, orders, users }: Named): ReadonlySet<unknown> {
+  const names: readonly string[] = [
+    ...fields,
+    ...orders.map((name) => `orders.${name}`),
+    ...users.map((name) => `users.${name}`),
+  ]
+  const isNamed = (place: string) => names.includes(place) || names.includes(place.replace(/\.\w+$/, '.*'))
+  return new Set(placesOf(record).flatMap(([place, value]) => (isNamed(place) ? [value] : [])))
+}
+
 interface Named {
   readonly fields: readonly (typeof MASKABLE)[number][]
   readonly orders: readonly string[]
@@ -103,6 +152,21 @@ describe('a mask', () => {
     expect(masked.facts?.object).to.deep.equal({ customerId: 'value-object-customer', status: MASKED, note: null })
   })
 
+  it('takes a value that stands masked in one place out of object id and all facts', () => {
+    fc.assert(
+      fc.property(randomMasks, sharedValues, (named, values) => {
+        const record = recordWith(values)
+        const masked = mask(record, masksOf(named))
+        const hidden = hiddenIn(record, named)
+        const isHidden = (place: string, value: unknown) =>
+          place === 'subject' ? named.fields.includes('subject') : hidden.has(value)
+        expect(placesOf(masked)).to.deep.equal(
+          placesOf(record).map(([place, value]) => [place, isHidden(place, value) ? MASKED : value]),
+        )
+      }),
+    )
+  })
+
   it('of the subject also takes the id out of fields that hold it', () => {
     const own: DecisionRecord = { ...RECORD, facts: { object: { customerId: 'value-subject' } } }
     expect(lineOf(mask(own, masksOf({ fields: ['subject'], orders: [], users: [] })))).not.to.contain('value-subject')
@@ -133,6 +197,32 @@ describe('masks.yaml', () => {
     expect(waited.split('alice').length).to.equal(JSON.stringify(open).split('alice').length)
   })
 
+  it('of subjects leaves nobody told: neither the id in a path nor the owner of what is asked for', async () => {
+    server = await startTestServer({ demo: true, files: { 'policies/masks.yaml': 'fields: [subject, objectId]\n' } })
+    const token = await server.token('alice', 'member')
+    for (const path of ['/users/alice', '/profile', '/api/orders', '/api/accounts']) {
+      await server.ask('GET', path, { token })
+    }
+    expect(JSON.stringify(await server.decisions())).not.to.contain('alice')
+  })
+
+  it('that is a link which leads nowhere is refused: it was to mask something', async () => {
+    server = await startTestServer({ demo: true })
+    await symlink('/nowhere/masks.yaml', file('masks.yaml'))
+    await server.app.policy.reload()
+    expect(server.app.policy.faults.map(String).join()).to.contain('masks.yaml:1:1')
+  })
+
+  it('leaves nothing wrong to a replay, whatever it hides', async () => {
+    const masks = 'fields: [address, roles]\nfacts: { orders: [status], users: ["*"] }\n'
+    server = await startTestServer({ demo: true, files: { 'policies/masks.yaml': masks } })
+    await askEverything(server, ({ resource }) => resource === 'orders' || resource === 'users')
+    await server.decisions()
+    const report = await replayed(server)
+    expect(report.groups).to.deep.equal([])
+    expect([...report.undecidable.keys()]).to.include("the record doesn't hold the caller's roles")
+  }).timeout(60_000)
+
   it('leaves nothing wrong to a replay: what it hides is undecidable', async () => {
     server = await startTestServer({
       demo: true,
@@ -143,14 +233,7 @@ describe('masks.yaml', () => {
     for (const { id } of body.items) await server.ask('GET', `/api/orders/${id}`, { token })
     await server.ask('GET', '/api/v1/notes', { token })
     await server.decisions()
-    const bench = await openCandidate(join(server.folder, 'policies'), server.app.resources)
-    const report = await replay(bench, {
-      files: [join(server.folder, 'data/decisions.log')],
-      since: Number.NEGATIVE_INFINITY,
-      until: Number.POSITIVE_INFINITY,
-      maxExamples: 3,
-      onProgress: () => undefined,
-    })
+    const report = await replayed(server)
     expect(report.groups).to.deep.equal([])
     expect(report.same).to.equal(1)
     expect([...report.undecidable.keys()]).to.deep.equal([
@@ -176,3 +259,15 @@ describe('masks.yaml', () => {
     expect((await server.decisions()).at(-1)).to.include({ subject: MASKED })
   })
 })
+
+/** Under the policy that decided. */
+async function replayed({ folder, app }: TestServer): Promise<ReplayReport> {
+  const bench = await openCandidate(join(folder, 'policies'), app.resources)
+  return replay(bench, {
+    files: [join(folder, 'data/decisions.log')],
+    since: Number.NEGATIVE_INFINITY,
+    until: Number.POSITIVE_INFINITY,
+    maxExamples: 3,
+    onProgress: () => undefined,
+  })
+}

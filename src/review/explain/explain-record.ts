@@ -1,4 +1,5 @@
 /** A decision record under the files as they are now, at the time of the record: what they say, and whether that is the same. */
+import { MASKED } from '../../decision-log/decision-record.ts'
 import { parseTime } from '../../policy/time.ts'
 import { CATALOGUE, type ProblemCode } from '../../problems/catalogue.ts'
 import type { Resources } from '../../resources/resource.ts'
@@ -26,6 +27,7 @@ export function explainRecord(
   record: DecisionRecord,
   { reviewed, resources, now = timeOf(record) }: Files,
 ): Explanation {
+  refuseMasked(record)
   const asked = askedOf(record, resources)
   const about = asked.kind === 'route' ? aboutOf(record, asked) : ({ kind: 'any', id: record.objectId } as const)
   const path = record.route ?? '(not in the record)'
@@ -35,6 +37,14 @@ export function explainRecord(
   )
   const notes = [...explanation.notes, ...goneRelations(record, reviewed, asked)]
   return { ...explanation, notes, record: compareRecord(record, explanation) }
+}
+
+function refuseMasked({ subject, roles }: DecisionRecord): void {
+  const hidden = subject === MASKED ? 'subject' : roles.includes(MASKED) ? 'roles' : undefined
+  if (hidden === undefined) return
+  throw new ReviewError(
+    `the record does not tell the ${hidden}, which masks.yaml hides; say who asks with --role instead`,
+  )
 }
 
 function timeOf({ time = '' }: DecisionRecord): number {

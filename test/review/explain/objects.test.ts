@@ -111,6 +111,15 @@ describe('sallyport policy explain, of stored objects and records', () => {
     }
   })
 
+  it('guesses nothing of a record whose caller a mask hides', async () => {
+    await server.ask('GET', '/profile', { token: await server.token('bob', 'member') })
+    const record = (await server.decisions()).at(-1)
+    for (const hidden of [{ subject: '***' }, { roles: ['***'] }]) {
+      const { stderr } = await run(folders, ['--record', await logOf(JSON.stringify({ ...record, ...hidden }))])
+      expect(stderr).to.include(`does not tell the ${Object.keys(hidden)}, which masks.yaml hides`)
+    }
+  })
+
   async function explained(args: readonly string[]): Promise<Explanation> {
     const { stdout, stderr } = await run(folders, [...args, '--format', 'json'])
     expect(stderr).to.equal('')
