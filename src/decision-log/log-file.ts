@@ -20,6 +20,8 @@ import { readLinesBackwards } from './read-backwards.ts'
 import type { Sink } from './sink.ts'
 
 const OWNER_ONLY = 0o600
+/** The first byte of every record; a loss of power may leave zeros. */
+const BRACE = 0x7b
 
 export interface LogFileOptions {
   readonly file: string
@@ -28,30 +30,41 @@ export interface LogFileOptions {
   readonly keep: number
 }
 
+/** What stands there isn't a decision log, and must not be written to: the message says why. */
+export class NotALog extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'NotALog'
+  }
+}
+
 export class LogFile implements Sink {
   readonly #options: LogFileOptions
   #descriptor: number
-  #size: number
+  /** A part of a line stands at the end, and can't be taken away. */
+  #torn = false
 
-  /** Throws what the file system throws. */
+  /** Throws NotALog, and what the file system throws. */
   constructor(options: LogFileOptions) {
     this.#options = options
-    this.#descriptor = openSync(options.file, 'a+', OWNER_ONLY)
-    this.#size = this.#mend()
+    this.#descriptor = openLog(options.file)
   }
 
   append(lines: string): void {
-    const bytes = Buffer.from(lines)
-    if (this.#size > 0 && this.#size + bytes.length > this.#options.maxBytes) this.#rotate()
+    const bytes = Buffer.from(this.#torn ? `\n${lines}` : lines)
+    // Asked each time: somebody may have emptied the file, or deleted it with its folder.
+    const found = fstatSync(this.#descriptor)
+    if (found.nlink === 0) this.reopen()
+    else if (found.size > 0 && found.size + bytes.length > this.#options.maxBytes) this.#rotate()
+    const { size } = fstatSync(this.#descriptor)
     try {
       let written = 0
       while (written < bytes.length) written += writeSync(this.#descriptor, bytes, written)
     } catch (error) {
-      // A full disk may have taken a part.
-      ftruncateSync(this.#descriptor, this.#size)
+      this.#takeBack(size)
       throw error
     }
-    this.#size += bytes.length
+    this.#torn = false
   }
 
   async sync(): Promise<void> {
@@ -63,10 +76,16 @@ export class LogFile implements Sink {
   }
 
   reopen(): void {
-    const descriptor = openSync(this.#options.file, 'a+', OWNER_ONLY)
-    closeSync(this.#descriptor)
+    const descriptor = openLog(this.#options.file)
+    const before = this.#descriptor
     this.#descriptor = descriptor
-    this.#size = this.#mend()
+    this.#torn = false
+    try {
+      // The shipper counts on it: what it appended may be on its way to the disk.
+      fsyncSync(before)
+    } finally {
+      closeSync(before)
+    }
   }
 
   holds(sequences: ReadonlySet<number>): ReadonlySet<string> {
@@ -88,12 +107,18 @@ export class LogFile implements Sink {
   #rotate(): void {
     const { file, keep } = this.#options
     fsyncSync(this.#descriptor)
-    if (keep === 0) rmSync(file)
-    for (let number = keep; number >= 1; number--) {
-      const from = number === 1 ? file : `${file}.${number - 1}`
-      if (existsSync(from)) renameSync(from, `${file}.${number}`)
-    }
+    // It isn't there when it was moved before, and no new one could be opened: moving on would push out the oldest.
+    if (existsSync(file)) makeRoom(file, keep)
     this.reopen()
+  }
+
+  /** A full disk may have taken a part. */
+  #takeBack(size: number): void {
+    try {
+      ftruncateSync(this.#descriptor, size)
+    } catch {
+      this.#torn = fstatSync(this.#descriptor).size > size
+    }
   }
 
   /** Newest first. */
@@ -102,16 +127,44 @@ export class LogFile implements Sink {
     const names = Array.from({ length: keep }, (_, i) => `${file}.${i + 1}`)
     return names.filter((name) => existsSync(name))
   }
+}
 
-  /** Takes away what stands after the last end of a line; the size that remains. */
-  #mend(): number {
-    const { size } = fstatSync(this.#descriptor)
-    let end = size
-    const byte = Buffer.alloc(1)
-    while (end > 0 && readSync(this.#descriptor, byte, 0, 1, end - 1) === 1 && byte[0] !== 0x0a) end -= 1
-    if (end < size) ftruncateSync(this.#descriptor, end)
-    return end
+function makeRoom(file: string, keep: number): void {
+  if (keep === 0) rmSync(file, { force: true })
+  for (let number = keep; number >= 1; number--) {
+    const from = number === 1 ? file : `${file}.${number - 1}`
+    if (existsSync(from)) renameSync(from, `${file}.${number}`)
   }
+}
+
+function openLog(file: string): number {
+  const descriptor = openSync(file, 'a+', OWNER_ONLY)
+  try {
+    refuseOther(file, descriptor)
+    mend(descriptor)
+    return descriptor
+  } catch (error) {
+    closeSync(descriptor)
+    throw error
+  }
+}
+
+/** A pipe would hold up every request once it is full; and taking away the end of a file of another kind would spoil it. */
+function refuseOther(file: string, descriptor: number): void {
+  const found = fstatSync(descriptor)
+  if (found.isFIFO()) throw new NotALog(`${file} is a pipe, which can't be a decision log; \`-\` is standard output`)
+  const first = Buffer.alloc(1)
+  if (!found.isFile() || readSync(descriptor, first, 0, 1, 0) === 0) return
+  if (first[0] !== BRACE && first[0] !== 0) throw new NotALog(`${file} is another kind of file than a decision log`)
+}
+
+/** Takes away what stands after the last end of a line. */
+function mend(descriptor: number): void {
+  const { size } = fstatSync(descriptor)
+  let end = size
+  const byte = Buffer.alloc(1)
+  while (end > 0 && readSync(descriptor, byte, 0, 1, end - 1) === 1 && byte[0] !== 0x0a) end -= 1
+  if (end < size) ftruncateSync(descriptor, end)
 }
 
 function parseWrite(line: string): { readonly write?: number; readonly requestId?: string } {

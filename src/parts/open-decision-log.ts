@@ -2,7 +2,7 @@
 import type { Logger } from 'pino'
 import { type Config, ConfigError } from '../config.ts'
 import { type DecisionLog, openDecisionLog } from '../decision-log/decision-log.ts'
-import { LogFile, type LogFileOptions } from '../decision-log/log-file.ts'
+import { LogFile, type LogFileOptions, NotALog } from '../decision-log/log-file.ts'
 import { bestEffortRecorder, observedRecorder, type Recorder, requiredRecorder } from '../decision-log/recorder.ts'
 import { standardOutput } from '../decision-log/standard-output.ts'
 import type { Metrics } from '../request/metrics.ts'
@@ -29,6 +29,7 @@ function openLogFile(options: LogFileOptions): LogFile {
   try {
     return new LogFile(options)
   } catch (error) {
+    if (error instanceof NotALog) throw new ConfigError(`${error.message}; see DECISION_LOG_FILE`)
     const { code } = error as NodeJS.ErrnoException
     throw new ConfigError(`the decision log ${options.file} can't be written (${code}); see DECISION_LOG_FILE`)
   }

@@ -1,12 +1,15 @@
+import { execFileSync } from 'node:child_process'
 import {
   appendFileSync,
-  chmodSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -38,18 +41,20 @@ describe('the file of the decision log', () => {
   })
 
   it('goes on after what an earlier process wrote', () => {
-    writeFileSync(file, 'old\n')
+    writeFileSync(file, '{old}\n')
     const log = open()
     log.append('new\n')
-    expect(text()).to.equal('old\nnew\n')
+    expect(text()).to.equal('{old}\nnew\n')
     log.close()
   })
 
   it('takes away a line that a crash cut off, and only that', () => {
     for (const [before, after] of [
-      ['a\nb', 'a\n'],
-      ['cut off', ''],
-      ['a\n', 'a\n'],
+      ['{a}\n{b', '{a}\n'],
+      ['{cut off', ''],
+      ['{a}\n', '{a}\n'],
+      // Some file systems leave zeros after a loss of power.
+      ['\0\0\0', ''],
       ['', ''],
     ] as const) {
       writeFileSync(file, before)
@@ -95,12 +100,63 @@ describe('the file of the decision log', () => {
   it('stays with the old file when a new one cannot be opened', () => {
     const log = open()
     renameSync(file, `${file}.moved`)
-    rmSync(folder, { recursive: true })
-    expect(() => log.reopen()).to.throw()
+    mkdirSync(file)
+    expect(() => log.reopen()).to.throw('EISDIR')
     log.append('a\n')
+    expect(text(`${file}.moved`)).to.equal('a\n')
     log.close()
-    folder = mkdtempSync(join(tmpdir(), 'sallyport-'))
-    chmodSync(folder, 0o700)
+  })
+
+  it('goes on at the start of a file that somebody emptied, and fills it up to its size again', () => {
+    const log = open(20, 2)
+    log.append('{aaaaaaaaaaaaaa}\n')
+    truncateSync(file)
+    log.append('{b}\n')
+    log.append('{c}\n')
+    expect([text(), readdirSync(folder)]).to.deep.equal(['{b}\n{c}\n', ['decisions.log']])
+    log.close()
+  })
+
+  it('goes on in a new file where somebody deleted the old one', () => {
+    const log = open()
+    log.append('{a}\n')
+    rmSync(file)
+    log.append('{b}\n')
+    expect(text()).to.equal('{b}\n')
+    log.close()
+  })
+
+  it('refuses lines while its folder is gone, and goes on when that is back', () => {
+    const log = open()
+    rmSync(folder, { recursive: true })
+    expect(() => log.append('{a}\n')).to.throw('ENOENT')
+    mkdirSync(folder)
+    log.append('{b}\n')
+    expect(text()).to.equal('{b}\n')
+    log.close()
+  })
+
+  it('pushes out no full file while a new one can not be opened', () => {
+    const log = open(10, 3)
+    for (const line of ['aaaaaaa\n', 'bbbbbbb\n', 'ccccccc\n']) log.append(line)
+    const full = [text(`${file}.1`), text(`${file}.2`)]
+    renameSync(file, `${file}.moved`)
+    // A link to nowhere can't be opened, and isn't there for whoever looks.
+    symlinkSync('/nowhere/at/all', file)
+    for (let i = 0; i < 5; i++) expect(() => log.append('ddddddd\n')).to.throw()
+    expect([text(`${file}.1`), text(`${file}.2`), text(`${file}.moved`)]).to.deep.equal([...full, 'ccccccc\n'])
+    rmSync(file)
+    log.append('ddddddd\n')
+    expect(text()).to.equal('ddddddd\n')
+    log.close()
+  })
+
+  it('is neither a pipe nor a file of another kind, which stays as it is', () => {
+    execFileSync('mkfifo', [`${file}.pipe`])
+    expect(() => new LogFile({ file: `${file}.pipe`, maxBytes: 10, keep: 0 })).to.throw('is a pipe')
+    writeFileSync(file, 'SQLite format 3\0 and more')
+    expect(() => open()).to.throw('is another kind of file')
+    expect(text()).to.equal('SQLite format 3\0 and more')
   })
 
   it('finds the records of writes that it holds, in rotated files too', () => {
