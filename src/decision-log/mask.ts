@@ -17,7 +17,7 @@ export type MaskedField = (typeof MASKABLE)[number]
 export const NO_MASKS: Masks = { fields: new Set(), facts: new Map() }
 
 /** The resource whose fields are the attributes of callers, and whose ids are subjects. */
-const USERS = 'users'
+export const USERS = 'users'
 
 type Values = Readonly<Record<string, Json>>
 

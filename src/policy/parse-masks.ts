@@ -1,7 +1,8 @@
 /** masks.yaml -> what decision records don't hold. The file may be absent: then they hold everything. */
-import { type MaskedField, type Masks, NO_MASKS } from '../decision-log/mask.ts'
+import { type MaskedField, type Masks, NO_MASKS, USERS } from '../decision-log/mask.ts'
 import type { Diagnostic } from '../problems/diagnostic.ts'
 import type { Resources } from '../resources/resource.ts'
+import type { Ownership } from './policy.ts'
 import type { SourceFile } from './policy-files.ts'
 import masksSchema from './schemas/masks.schema.json' with { type: 'json' }
 import { parseYaml, shapeOf, type YamlFile } from './yaml-file.ts'
@@ -13,15 +14,21 @@ interface MasksFile {
 
 const shape = shapeOf<MasksFile>(masksSchema)
 
+/** What masks may name. */
+interface Known {
+  readonly resources: Resources
+  readonly ownership: ReadonlyMap<string, Ownership>
+}
+
 export function parseMasks(
   source: SourceFile | undefined,
-  resources: Resources,
+  known: Known,
   report: (diagnostic: Diagnostic) => void,
 ): Masks {
   const file = source && parseYaml(source, shape, report)
   if (!file) return NO_MASKS
   const { fields = [], facts = {} } = file.value
-  for (const [resource, names] of Object.entries(facts)) reportUnknown({ file, resource, names, resources }, report)
+  for (const [resource, names] of Object.entries(facts)) reportUnknown({ file, resource, names, known }, report)
   return {
     fields: new Set(fields),
     facts: new Map(Object.entries(facts).map(([resource, names]) => [resource, new Set(names)])),
@@ -32,18 +39,30 @@ interface Named {
   readonly file: YamlFile<MasksFile>
   readonly resource: string
   readonly names: readonly string[]
-  readonly resources: Resources
+  readonly known: Known
 }
 
 /** A name that nothing has would leave unmasked what somebody meant to mask. */
-function reportUnknown({ file, resource, names, resources }: Named, report: (diagnostic: Diagnostic) => void): void {
-  const declared = resources.byName.get(resource)
-  if (!declared) {
+function reportUnknown({ file, resource, names, known }: Named, report: (diagnostic: Diagnostic) => void): void {
+  const fields = fieldsOf(resource, known)
+  if (!fields) {
     report(file.fault(['facts', resource], 'unknown-resource', `no schema declares the resource \`${resource}\``))
     return
   }
   for (const [i, name] of names.entries()) {
-    if (name === '*' || declared.fields.has(name)) continue
-    report(file.fault(['facts', resource, i], 'unknown-field', `\`${resource}\` has no field \`${name}\``))
+    if (name === '*' || fields.has(name)) continue
+    const message = `\`${resource}\` has no field \`${name}\``
+    report(file.fault(['facts', resource, i], 'unknown-field', message, `one of ${[...fields].join(', ')}`))
   }
+}
+
+/** A caller's attribute can come from a token: then it is no field of users, or there is no such resource. */
+function fieldsOf(resource: string, { resources, ownership }: Known): ReadonlySet<string> | undefined {
+  const declared = resources.byName.get(resource)
+  const compared = resource === USERS ? [...ownership.values()].flatMap(attributesOf) : []
+  return declared || compared.length > 0 ? new Set([...(declared?.fields.keys() ?? []), ...compared]) : undefined
+}
+
+function attributesOf({ relations }: Ownership): readonly string[] {
+  return [...relations.values()].flatMap((one) => (one.kind === 'caller' ? [one.attribute] : []))
 }

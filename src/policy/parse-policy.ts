@@ -18,7 +18,7 @@ export function parsePolicy(files: PolicyFiles, resources: Resources): Policy {
   const ownership = parseOwnership(files['ownership.yaml'], resources, report)
   const views = parseViews(files['views.yaml'], resources, report)
   const limits = parseLimits(files['limits.yaml'], { roles, resources }, report)
-  const masks = parseMasks(files['masks.yaml'], resources, report)
+  const masks = parseMasks(files['masks.yaml'], { resources, ownership }, report)
   const { rules, links } = parseRules(files['policy.csv'], { resources, roles, ownership, views }, report)
   if (diagnostics.length > 0) throw new FileError(withoutConsequences(diagnostics, files))
   return { roles, rules, links, ownership, views, limits, masks }

@@ -4,6 +4,7 @@ import { appendFile, cp, lstat, readdir, readFile, readlink, rm, unlink, writeFi
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { readPolicyFiles } from '../../src/policy/policy-files.ts'
 import { type PolicyContent, readContent } from '../../src/release/content.ts'
 import { putInForce } from '../../src/release/put-in-force.ts'
 import { returnTarget } from '../../src/release/return-target.ts'
@@ -34,6 +35,18 @@ describe('a policy directory with versions', () => {
     expect(await readlink(join(folders.live, 'policy.csv'))).to.equal('.current/policy.csv')
     expect(await readlink(join(folders.live, '.current'))).to.match(/^\.versions\/0002-[0-9a-f]{16}\/live$/)
     expect((await lstat(join(folders.live, 'blocked.txt'))).isFile()).to.equal(true)
+  })
+
+  it('holds masks.yaml as long as the version in force has one', async () => {
+    const plain = await revisionIn(folders.live)
+    const shipped = await readContent(folders.live)
+    const masks = Buffer.from('fields: [address]\n')
+    await apply(folders.live, new Map([...shipped, ['masks.yaml', masks]]))
+    expect((await readPolicyFiles(folders.live))['masks.yaml']?.text).to.equal(String(masks))
+    expect(await revisionIn(folders.live)).not.to.equal(plain)
+    const version = await apply(folders.live, shipped)
+    expect((await readPolicyFiles(folders.live))['masks.yaml']).to.equal(undefined)
+    expect([await revisionIn(folders.live), version.revision]).to.deep.equal([plain, plain])
   })
 
   it('names the revision that a server says', async () => {

@@ -13,6 +13,12 @@ describe('a shipped YAML file', () => {
     expect(files.sort()).to.deep.equal(['limits.yaml', 'ownership.yaml', 'roles.yaml', 'views.yaml'])
   })
 
+  it('has a fifth kind that docs/decision-log.md shows', () => {
+    const page = readFileSync(new URL('../docs/decision-log.md', POLICIES), 'utf8')
+    const [, text = ''] = /```yaml\n([^`]*)```/.exec(page) ?? []
+    expect(fitOf('masks.yaml', text)(parse(text))).to.equal(true)
+  })
+
   for (const name of files) {
     it(`names the schema that it keeps to: ${name}`, () => {
       const text = readFileSync(new URL(name, POLICIES), 'utf8')

@@ -237,6 +237,15 @@ export const CASES: Readonly<Record<string, Case>> = {
       '= default page 50 -> 20',
     ],
   },
+  'records hold more, and less': {
+    first: { 'masks.yaml': [['', 'fields: [address]\nfacts: { orders: [status] }']] },
+    edits: { 'masks.yaml': [['', 'fields: [address, subject]\nfacts: { users: ["*"] }']] },
+    says: [
+      '= decision records hold orders.status from now on',
+      '= decision records mask subject from now on',
+      '= decision records mask users.* from now on',
+    ],
+  },
   'a limit is renamed, and one is gone': {
     edits: {
       'limits.yaml': [

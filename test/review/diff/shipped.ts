@@ -37,10 +37,15 @@ export function applyEdits(text: string, edits: readonly (readonly [string, stri
 function edited(edits: Edits): ReviewedPolicy {
   const rewrite = ({ name, text }: SourceFile, file: string) => ({ name, text: applyEdits(text, edits[file] ?? []) })
   const files = Object.fromEntries(
-    Object.entries(shippedFiles).map(([name, file]) => [name, rewrite(file, name)]),
+    Object.entries(filesToEdit(edits)).map(([name, file]) => [name, rewrite(file, name)]),
   ) as unknown as PolicyFiles
   const blockedFile = rewrite(shippedBlocked, 'blocked.txt')
   return { policy: parsePolicy(files, resources), blocked: parseBlocked(blockedFile), files, blockedFile }
+}
+
+/** masks.yaml isn't shipped. */
+function filesToEdit(edits: Edits): PolicyFiles {
+  return edits['masks.yaml'] ? { ...shippedFiles, 'masks.yaml': { name: 'masks.yaml', text: '' } } : shippedFiles
 }
 
 function pathOf(name: string): string {
