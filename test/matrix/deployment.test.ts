@@ -72,6 +72,29 @@ describe('the matrices against a deployment', () => {
     expect((await server.app.store.get('users', 'alice'))?.version).to.equal(1)
   })
 
+  it('with given tokens, cases in steps change only what they made themselves', async () => {
+    const tokens = join(server.folder, 'case-tokens.yaml')
+    const [ada, alice] = [await server.token('ada', 'admin'), await server.token('alice', 'member')]
+    await writeFile(tokens, `admin: { subject: ada, token: ${ada} }\nmember: { subject: alice, token: ${alice} }\n`)
+    const file = join(server.folder, 'cases.yaml')
+    const steps = [
+      ["{ as: ad, method: DELETE, path: '/users/{al}', expect: { status: 204 } }"],
+      ['{ as: al, method: PATCH, path: /profile, body: { bio: x }, expect: { status: 200 } }'],
+      ['{ as: ad, method: PATCH, path: /api/users/bob, body: { bio: x }, expect: { status: 200 } }'],
+      [
+        '{ as: al, method: POST, path: /api/v1/notes, body: { title: t }, expect: { status: 201 }, save: { note: /id } }',
+        "{ as: al, method: DELETE, path: '/api/v1/notes/{note}', expect: { status: 204 } }",
+      ],
+    ]
+    const cases = steps.map((some, i) => {
+      return `- name: case ${i}\n  callers: { ad: admin, al: member }\n  steps:\n${some.map((step) => `    - ${step}\n`).join('')}`
+    })
+    await writeFile(file, cases.join(''))
+    const { results } = await run(server, { tokens }, {}, undefined, undefined, [file])
+    expect(results.map(({ outcome }) => outcome)).to.deep.equal(['impossible', 'impossible', 'impossible', 'passed'])
+    for (const id of ['alice', 'bob']) expect((await server.app.store.get('users', id))?.version).to.equal(1)
+  })
+
   it('a cell that another answer was written for is red', async () => {
     const file = join(server.folder, 'wrong.csv')
     await writeFile(

@@ -122,5 +122,6 @@ function conclusion(run: AttackRun): string {
   const count = (outcome: Reached['outcome']) => run.reached.filter((one) => one.outcome === outcome).length
   const where = run.url === undefined ? 'in this process' : `at ${run.url}`
   if (isHeld(run)) return `${run.reached.length} attacks reached what the policy allows, and no more (${where}).`
-  return `${count('different')} of ${run.reached.length} attacks did not reach what the policy says, and ${count('impossible')} can't be tried (${where}).`
+  const different = `${count('different')} of ${run.reached.length} attacks were not answered as the policy says`
+  return `${different}, and ${count('impossible')} could not be tried (${where}).`
 }

@@ -10,6 +10,7 @@ import { type Caller, CannotSetUp, type Stage } from '../run/stage.ts'
 import type { Case, Step } from './case.ts'
 import { judgeStep } from './judge-step.ts'
 import { fillIn, pointedAt, UnknownName } from './names.ts'
+import { refuseChangeOfOthers } from './spare.ts'
 
 type Tried = Pick<Result, 'outcome' | 'why' | 'exchanges'>
 
@@ -25,8 +26,9 @@ async function tryCase(ground: Ground, stage: Stage, one: Case): Promise<Tried> 
   try {
     const callers = await callersOf(ground, stage, one)
     const names = new Map([...callers].map(([name, { id }]): [string, Json] => [name, id]))
+    const created = new Set<string>()
     for (const [i, step] of one.steps.entries()) {
-      const why = await carryOut({ ground, stage, callers, names, exchanges }, step)
+      const why = await carryOut({ ground, stage, callers, names, created, exchanges }, step)
       if (why !== undefined)
         return {
           outcome: 'failed',
@@ -65,20 +67,29 @@ interface Scene {
   readonly callers: ReadonlyMap<string, Caller>
   /** Ids of callers, and what steps saved. */
   readonly names: Map<string, Json>
+  /** Ids of what steps created. */
+  readonly created: Set<string>
   readonly exchanges: Exchange[]
 }
 
 /** What differs; undefined for an answer as expected, whose parts are then saved. */
-async function carryOut({ ground, stage, callers, names, exchanges }: Scene, step: Step): Promise<string | undefined> {
+async function carryOut(scene: Scene, step: Step): Promise<string | undefined> {
+  const { ground, stage, callers, names, created, exchanges } = scene
   const path = fillIn(names, step.path, encodeURIComponent)
+  const caller = callers.get(step.as)
+  refuseChangeOfOthers(
+    { method: step.method, path, caller },
+    { resources: ground.resources, callers: callers.values(), created },
+  )
   const resource = resourceAt(ground, path)
   const view = step.expect.view === undefined ? undefined : viewOf(ground, resource, step.expect.view)
-  const token = callers.get(step.as)?.token
+  const token = caller?.token
   const body =
     step.body === undefined ? undefined : (JSON.parse(fillIn(names, JSON.stringify(step.body), inJson)) as Json)
   const request: HttpRequest = { method: step.method, url: stage.url + path, token, body, headers: step.headers ?? {} }
   const answer = await stage.ask(request, step.expect.status)
   exchanges.push(exchangeOf(request, answer))
+  if (answer.status === 201) for (const id of idsIn(answer)) created.add(id)
   if (resource) await stage.note(resource.name, answer, token)
   return judgeStep(step.expect, answer, view) ?? save(names, step, answer)
 }
@@ -90,6 +101,13 @@ function save(names: Map<string, Json>, { save: wanted = {} }: Step, { json }: H
     names.set(name, value)
   }
   return undefined
+}
+
+/** Of a new object: in its body, or where nobody may read it, in its path. */
+function idsIn({ json, headers }: HttpAnswer): readonly string[] {
+  const inBody = typeof json === 'object' && json !== null && 'id' in json ? [json.id] : []
+  const inPath = headers.location?.split('/').at(-1)
+  return [...inBody, inPath && decodeURIComponent(inPath)].filter((id) => typeof id === 'string')
 }
 
 function resourceAt({ resources }: Ground, path: string): Resource | undefined {
