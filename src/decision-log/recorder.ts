@@ -21,7 +21,7 @@ export class RecordRefused extends Error {
   }
 }
 
-export function requiredRecorder(log: DecisionLog): Recorder {
+export function requiredRecorder(log: Pick<DecisionLog, 'note' | 'committed'>): Recorder {
   return {
     async note(record, masks) {
       await log.note(mask(record, masks)).catch((error) => {
@@ -33,7 +33,7 @@ export function requiredRecorder(log: DecisionLog): Recorder {
 }
 
 /** What is lost is counted and told by the log itself. */
-export function bestEffortRecorder(log: DecisionLog): Recorder {
+export function bestEffortRecorder(log: Pick<DecisionLog, 'note' | 'committed'>): Recorder {
   return {
     async note(record, masks) {
       log.note(mask(record, masks)).catch(() => undefined)

@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import { type DecisionRecord, MASKED } from '../../src/decision-log/decision-record.ts'
 import { MASKABLE, type Masks, mask, NO_MASKS } from '../../src/decision-log/mask.ts'
 import { lineOf } from '../../src/decision-log/record-line.ts'
+import { bestEffortRecorder, observedRecorder, requiredRecorder } from '../../src/decision-log/recorder.ts'
 import { openCandidate } from '../../src/replay/candidate.ts'
 import { type ReplayReport, replay } from '../../src/replay/replay.ts'
 import type { Condition } from '../../src/store/contract.ts'
@@ -170,6 +171,19 @@ describe('a mask', () => {
   it('of the subject also takes the id out of fields that hold it', () => {
     const own: DecisionRecord = { ...RECORD, facts: { object: { customerId: 'value-subject' } } }
     expect(lineOf(mask(own, masksOf({ fields: ['subject'], orders: [], users: [] })))).not.to.contain('value-subject')
+  })
+})
+
+describe('a recorder', () => {
+  it('writes the masked record, and shows the candidate the whole one', async () => {
+    const masks = masksOf({ fields: ['subject'], orders: [], users: [] })
+    for (const recorder of [requiredRecorder, bestEffortRecorder]) {
+      const [written, seen]: [DecisionRecord[], DecisionRecord[]] = [[], []]
+      const log = { note: async (record: DecisionRecord) => void written.push(record), committed: () => undefined }
+      const both = observedRecorder(recorder(log), (record) => seen.push(record))
+      await both.note(RECORD, masks)
+      expect([written[0]?.subject, seen[0]?.subject]).to.deep.equal([MASKED, RECORD.subject])
+    }
   })
 })
 
