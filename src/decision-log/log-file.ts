@@ -13,6 +13,7 @@ import {
   readSync,
   renameSync,
   rmSync,
+  statSync,
   writeSync,
 } from 'node:fs'
 import { promisify } from 'node:util'
@@ -70,7 +71,7 @@ export class LogFile implements Sink {
   async sync(): Promise<void> {
     const descriptor = this.#descriptor
     await promisify(fsync)(descriptor).catch((error) => {
-      // A rotation in between has synced the file that it closed.
+      // What closed the file in between has synced it.
       if (descriptor === this.#descriptor) throw error
     })
   }
@@ -88,13 +89,16 @@ export class LogFile implements Sink {
     }
   }
 
-  holds(sequences: ReadonlySet<number>): ReadonlySet<string> {
+  holds(sequences: ReadonlySet<number>, since: number): ReadonlySet<string> {
     const found = new Set<string>()
-    for (const file of [this.#options.file, ...this.#rotated()]) {
+    const lowest = Math.min(...sequences)
+    for (const file of this.#files()) {
+      if (statSync(file).mtimeMs < since) return found
       for (const line of readLinesBackwards(file)) {
         const { write, requestId } = parseWrite(line)
         if (write !== undefined && sequences.has(write)) found.add(`${write} ${requestId}`)
-        if (found.size === sequences.size) return found
+        // Numbers grow, so the rest is older; a log of gigabytes would hold up the first write.
+        if (found.size === sequences.size || (write !== undefined && write < lowest)) return found
       }
     }
     return found
@@ -121,10 +125,10 @@ export class LogFile implements Sink {
     }
   }
 
-  /** Newest first. */
-  #rotated(): readonly string[] {
+  /** Newest first; the one that grows may have been moved or deleted. */
+  #files(): readonly string[] {
     const { file, keep } = this.#options
-    const names = Array.from({ length: keep }, (_, i) => `${file}.${i + 1}`)
+    const names = [file, ...Array.from({ length: keep }, (_, i) => `${file}.${i + 1}`)]
     return names.filter((name) => existsSync(name))
   }
 }

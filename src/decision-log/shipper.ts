@@ -10,6 +10,8 @@ import type { Sink } from './sink.ts'
 const BATCH = 500
 /** Also what another process left is shipped some time, and what could not be shipped is tried again. */
 const EVERY_MS = 1000
+/** A clock that was put back by less makes no record look older than its file. */
+const CLOCK_STEP_MS = 600_000
 
 export interface Shipper {
   /** A write has committed: its record is shipped soon. */
@@ -92,7 +94,9 @@ class Shipment {
 
   /** The process before this one may have ended between the log and the outbox. */
   #heldAlready(waiting: readonly OutboxRecord[]): ReadonlySet<string> {
-    return this.#sink.holds(new Set(waiting.map(({ sequence }) => sequence)))
+    const sequences = waiting.map(({ sequence }) => sequence)
+    const times = waiting.map(({ record }) => Date.parse(JSON.parse(record).time))
+    return this.#sink.holds(new Set(sequences), Math.min(...times) - CLOCK_STEP_MS)
   }
 }
 

@@ -7,7 +7,10 @@ export interface Sink {
   sync(): Promise<void>
   /** Goes on in a new file where somebody moved the old one away. Throws when it can't. */
   reopen(): void
-  /** The records of writes that are in the log's end, as `sequence requestId`; those of `sequences` are looked for. */
-  holds(sequences: ReadonlySet<number>): ReadonlySet<string>
+  /**
+   * The records of writes that are in the log's end, as `sequence requestId`; those of `sequences` are looked for, in what was
+   * written `since` (milliseconds since the epoch).
+   */
+  holds(sequences: ReadonlySet<number>, since: number): ReadonlySet<string>
   close(): void
 }

@@ -10,6 +10,7 @@ import {
   statSync,
   symlinkSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -167,7 +168,27 @@ describe('the file of the decision log', () => {
       [line(3, 'c'), '{"record":"decision","requestId":"r"}\n', line(4, 'd'), 'not JSON "write":4\n'].join(''),
     )
     const log = open()
-    expect([...log.holds(new Set([2, 3, 4, 5]))].toSorted()).to.deep.equal(['2 b', '3 c', '4 d'])
+    expect([...log.holds(new Set([2, 3, 4, 5]), 0)].toSorted()).to.deep.equal(['2 b', '3 c', '4 d'])
+    log.close()
+  })
+
+  it('looks for them no further back than they can be', () => {
+    const line = (write: number) => `${JSON.stringify({ requestId: 'r', write })}\n`
+    const log = open()
+    writeFileSync(`${file}.1`, line(5))
+    log.append('{"requestId":"read"}\n')
+    const found = (since: number) => [...log.holds(new Set([5, 6]), since)]
+    // A full file that was last written before the records came.
+    utimesSync(`${file}.1`, 1000, 1000)
+    expect([found(1_000_000), found(1_000_001)]).to.deep.equal([['5 r'], []])
+    // Behind a write with a lower number.
+    log.append(line(4))
+    expect(found(0)).to.deep.equal([])
+    log.append(line(6))
+    expect(found(0)).to.deep.equal(['6 r'])
+    // Somebody deleted the file that grows.
+    rmSync(file)
+    expect(found(0)).to.deep.equal(['5 r'])
     log.close()
   })
 

@@ -40,7 +40,7 @@ describe('shipping the records of writes', () => {
   async function write(count: number): Promise<void> {
     for (let i = 0; i < count; i++) {
       made += 1
-      const record = JSON.stringify({ record: 'decision', requestId: `r${made}` })
+      const record = JSON.stringify({ record: 'decision', time: new Date().toISOString(), requestId: `r${made}` })
       await opened.store.create(creation(`object-${made}`, {}), () => ({ record }))
     }
   }
@@ -73,7 +73,7 @@ describe('shipping the records of writes', () => {
       },
       sync: () => sink.sync(),
       reopen: () => sink.reopen(),
-      holds: (wanted) => sink.holds(wanted),
+      holds: (wanted, since) => sink.holds(wanted, since),
       close: () => undefined,
     }
     const shipper = await start({ sink: failing })
