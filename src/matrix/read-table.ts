@@ -28,7 +28,7 @@ type Separator = ',' | ';'
  */
 export function readTable(source: SourceFile, report: Report): readonly TableRow[] | undefined {
   // A byte order mark is nothing that an editor counts. A lone carriage return ends a line on old Macs.
-  const text = source.text.replace(/^\uFEFF/, '').replaceAll(/\r(?!\n)/g, '\n')
+  const text = source.text.replace(/^\uFEFF/, '').replaceAll(/\r\n?/g, '\n')
   const separator = separatorOf(text)
   let line = 1
   return recordsOf(source.name, text, separator, report)?.flatMap(({ record, raw }) => {
@@ -45,7 +45,7 @@ export function readTable(source: SourceFile, report: Report): readonly TableRow
 }
 
 function separatorOf(text: string): Separator {
-  const [line = ''] = text.split(/\r?\n/, 1)
+  const [line = ''] = text.split('\n', 1)
   return line.split(';').length > line.split(',').length ? ';' : ','
 }
 
@@ -55,7 +55,6 @@ function recordsOf(name: string, text: string, separator: Separator, report: Rep
       delimiter: separator,
       raw: true,
       relax_column_count: true,
-      // One character, so that `raw` holds the whole end of a line; the carriage return before it is trimmed.
       record_delimiter: ['\n'],
       ltrim: true,
       rtrim: true,

@@ -80,6 +80,7 @@ describe('reading a matrix', () => {
     expect(faults('')[0]).to.match(/^m.csv:1:1: the first row lacks `method`, `path`, `object`/)
     expect(faults('path;object;member\n')[0]).to.match(/^m.csv:1:1: the first row lacks `method`/)
     expect(faults('method,path,object,member\nGET,/a,"none,200\n')[0]).to.match(/^m.csv:2:8: the quotes in this row/)
+    expect(faults('method,path,object,member\n\r\nGET"')[0]).to.match(/^m.csv:3:4: the quotes in this row/)
     expect(faults('method,path,object,user:\n')[0]).to.match(/^m.csv:1:20: the column `user:` names nobody/)
     expect(faults('method,path,object,anonymous+member\n')[0]).to.match(
       /^m.csv:1:20: the column `anonymous\+member` is no caller/,

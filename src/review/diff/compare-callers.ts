@@ -7,7 +7,7 @@
  * subject of the set denied it before, and the two differ together. (The same, with before and after swapped, for a loss.)
  */
 import { compareGrants, type Finding } from './compare-grants.ts'
-import { type Region, type RelationSpace, type Side, type Sides, sidesOf } from './relation-space.ts'
+import { type Region, type RelationSpace, type Sides, sidesOf } from './relation-space.ts'
 import { grantedBy, type Said, type Topic, together } from './spoken.ts'
 
 /** A subject alone, with the subjects whose rules it is under. */
@@ -19,20 +19,28 @@ export interface Column {
 interface Spoken {
   readonly column: Column
   readonly said: Sides<Said>
+  readonly saidByName: Sides<Said>
   readonly granted: Sides<readonly Region[]>
+  readonly grantedByName: Sides<readonly Region[]>
 }
 
 export function compareSingles(topic: Topic, columns: readonly Column[]): readonly Finding[] {
   return columns.flatMap((column) => {
-    const { granted } = speak(topic, column)
-    return compareGrants(topic, [column.name], { granted, alone: [], possible: possibleFor(topic.space, column) })
+    const { granted, grantedByName } = speak(topic, column)
+    const possible = possibleFor(topic.space, column)
+    return compareGrants(topic, [column.name], {
+      granted,
+      alone: [],
+      possible,
+      byName: { granted: grantedByName, alone: [] },
+    })
   })
 }
 
 /** Differences that neither of the two has alone: what one grants, and the other denies on one side only. */
 export function comparePairs(topic: Topic, columns: readonly Column[]): readonly Finding[] {
   const spoken = columns.filter(canJoin).map((column) => speak(topic, column))
-  const denying = new Set(spoken.filter(({ said }) => differ(said.before.deny, said.after.deny)))
+  const denying = new Set(spoken.filter(({ saidByName }) => differ(saidByName.before.deny, saidByName.after.deny)))
   if (denying.size === 0) return []
   return spoken.flatMap((one, i) =>
     spoken.slice(i + 1).flatMap((other) => {
@@ -43,13 +51,21 @@ export function comparePairs(topic: Topic, columns: readonly Column[]): readonly
 }
 
 function comparePair(topic: Topic, pair: readonly [Spoken, Spoken]): readonly Finding[] {
-  const both = (side: Side) => pair.map(({ said }) => said[side])
-  const granted = sidesOf((side) => grantedBy(together(both(side), topic.classes.length)))
+  const grantedTo = (said: 'said' | 'saidByName') =>
+    sidesOf((side) =>
+      grantedBy(
+        together(
+          pair.map((one) => one[said][side]),
+          topic.classes.length,
+        ),
+      ),
+    )
   const caller = pair.map(({ column }) => column.name)
   return compareGrants(topic, caller, {
-    granted,
-    alone: pair.map((one) => one.granted),
+    granted: grantedTo('said'),
+    alone: pair.map(({ granted }) => granted),
     possible: topic.space.possible,
+    byName: { granted: grantedTo('saidByName'), alone: pair.map(({ grantedByName }) => grantedByName) },
   })
 }
 
@@ -63,13 +79,16 @@ function canMeet(one: Column, other: Column): boolean {
 }
 
 function speak(topic: Topic, column: Column): Spoken {
-  const said = sidesOf((side) =>
-    together(
-      [...column.subjects[side]].map((subject) => topic.said[side].get(subject)),
-      topic.classes.length,
-    ),
-  )
-  return { column, said, granted: sidesOf((side) => grantedBy(said[side])) }
+  const sayIn = ({ said }: Pick<Topic, 'said'>) =>
+    sidesOf((side) =>
+      together(
+        [...column.subjects[side]].map((subject) => said[side].get(subject)),
+        topic.classes.length,
+      ),
+    )
+  const [said, saidByName] = [sayIn(topic), sayIn(topic.byName)]
+  const grantedIn = (one: Sides<Said>) => sidesOf((side) => grantedBy(one[side]))
+  return { column, said, saidByName, granted: grantedIn(said), grantedByName: grantedIn(saidByName) }
 }
 
 function possibleFor({ possible, possibleAnonymous }: RelationSpace, { name }: Column): Region {

@@ -14,10 +14,15 @@ export interface Finding {
 }
 
 /** What is granted to a caller, and to each of its subjects alone where there are two. */
-export interface Comparison {
+interface Grants {
   readonly granted: Sides<readonly Region[]>
   readonly alone: readonly Sides<readonly Region[]>[]
+}
+
+export interface Comparison extends Grants {
   readonly possible: Region
+  /** In the topic's space of names. */
+  readonly byName: Grants
 }
 
 /** Nothing to find where both sides grant the same. */
@@ -25,14 +30,18 @@ export function compareGrants(topic: Topic, caller: readonly string[], compariso
   const found = [
     ...gainsOf(topic, comparison, byFields).map((gain) => ({ ...gain, caller, effect: 'gains' as const })),
     // Of an action that is lost it isn't said which fields it had.
-    ...gainsOf(topic, swapped(comparison), whole).map((gain) => ({ ...gain, caller, effect: 'loses' as const })),
+    ...gainsOf(topic, { ...comparison, ...swapped(comparison) }, whole).map((gain) => ({
+      ...gain,
+      caller,
+      effect: 'loses' as const,
+    })),
   ]
-  return found.length > 0 ? found : compareRoleLevel(topic, caller, comparison)
+  return found.length > 0 ? found : compareRoleLevel(topic, caller, comparison.byName)
 }
 
 /** A loss is a gain with before and after swapped. */
-function swapped({ granted, alone, possible }: Comparison): Comparison {
-  return { granted: swap(granted), alone: alone.map(swap), possible }
+function swapped({ granted, alone }: Grants): Grants {
+  return { granted: swap(granted), alone: alone.map(swap) }
 }
 
 function swap<T>({ before, after }: Sides<T>): Sides<T> {
@@ -103,13 +112,14 @@ function sameScope(topic: Topic, changes: readonly { fields: readonly string[]; 
 
 /**
  * No object can relate so, and no decision about an object differs. But whether some relations would be allowed is asked
- * before any object is looked for: a list is then empty rather than refused, a missing object 404 rather than 403.
+ * before any object is looked for, of relations by their names: a list is then empty rather than refused, a missing object
+ * 404 rather than 403.
  */
-function compareRoleLevel(topic: Topic, caller: readonly string[], { granted, alone }: Comparison): readonly Finding[] {
+function compareRoleLevel(topic: Topic, caller: readonly string[], { granted, alone }: Grants): readonly Finding[] {
   const effect = roleLevelEffect(granted)
   if (effect === undefined || alone.some((one) => roleLevelEffect(one) === effect)) return []
   const changed = anyOf(granted[effect === 'gains' ? 'after' : 'before'])
-  const scope = describeScope(topic.space, { changed, kept: 0n, possible: topic.space.all })
+  const scope = describeScope(topic.byName.space, { changed, kept: 0n, possible: topic.byName.space.all })
   return [{ caller, effect, part: 'role level', fields: undefined, scope }]
 }
 

@@ -36,13 +36,17 @@ interface Atom {
 /** 65,536 sets; a rule file that needs more on one action has not been seen. */
 const MOST_RELATIONS = 16
 
+/** Whether two relations of a policy that compare the same are one (`meaning`), or two (`name`). */
+export type Identity = 'meaning' | 'name'
+
 /** `rules` are those about this resource and action. Throws ReviewError. */
 export function relationSpace(
   policies: Sides<Policy>,
   rules: Sides<readonly Rule[]>,
   { resource, action }: { readonly resource: Resource; readonly action: Action },
+  identity: Identity,
 ): RelationSpace {
-  const keys = sidesOf((side) => keysOf(policies, resource.name, side))
+  const keys = sidesOf((side) => KEYS[identity](policies, resource.name, side))
   const atoms = concernsObject(resource, action)
     ? atomsOf(policies, rules, keys, resource.name)
     : new Map<string, Atom>()
@@ -97,8 +101,18 @@ function possibilities(
   return { possible: before.possible | after.possible, possibleAnonymous: before.anonymous | after.anonymous }
 }
 
+type Keys = (policies: Sides<Policy>, resource: string, side: Side) => ReadonlyMap<string, string>
+
 /** Relation name to the key of its atom. */
-function keysOf(policies: Sides<Policy>, resource: string, side: Side): ReadonlyMap<string, string> {
+const KEYS: Readonly<Record<Identity, Keys>> = { meaning: byMeaning, name: byName }
+
+function byName(policies: Sides<Policy>, resource: string, side: Side): ReadonlyMap<string, string> {
+  return new Map(
+    [...(policies[side].ownership.get(resource)?.relations.keys() ?? [])].map((name) => [name, `named ${name}`]),
+  )
+}
+
+function byMeaning(policies: Sides<Policy>, resource: string, side: Side): ReadonlyMap<string, string> {
   const mine = policies[side].ownership.get(resource)?.relations ?? new Map<string, Relation>()
   const others = policies[side === 'before' ? 'after' : 'before'].ownership.get(resource)?.relations
   return new Map(

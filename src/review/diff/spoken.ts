@@ -2,7 +2,15 @@
 import type { Policy, Rule } from '../../policy/policy.ts'
 import type { Action, Resource } from '../../resources/resource.ts'
 import { coversResource, fieldsOf, ruleNames } from '../evaluate.ts'
-import { type Region, type RelationSpace, relationSpace, type Side, type Sides, sidesOf } from './relation-space.ts'
+import {
+  type Identity,
+  type Region,
+  type RelationSpace,
+  relationSpace,
+  type Side,
+  type Sides,
+  sidesOf,
+} from './relation-space.ts'
 
 /** Regions by class of fields. */
 export interface Said {
@@ -10,14 +18,20 @@ export interface Said {
   readonly deny: readonly Region[]
 }
 
-export interface Topic {
-  readonly resource: Resource
-  readonly action: Action
+/** What is said, in regions of a space. */
+interface Speech {
   readonly space: RelationSpace
-  /** Fields that no rule of either policy tells apart. */
-  readonly classes: readonly (readonly string[])[]
   /** By subject, as its own rules say it: not what it inherits. */
   readonly said: Sides<ReadonlyMap<string, Said>>
+}
+
+export interface Topic extends Speech {
+  readonly resource: Resource
+  readonly action: Action
+  /** Fields that no rule of either policy tells apart. */
+  readonly classes: readonly (readonly string[])[]
+  /** With relations told apart by their names, as the role level does, which knows no object. */
+  readonly byName: Speech
 }
 
 /** Every action of every resource. Throws ReviewError for more relations than can be compared. */
@@ -52,26 +66,29 @@ function topicOf(
   rules: Sides<readonly Rule[]>,
   subject: { readonly resource: Resource; readonly action: Action },
 ): Topic {
-  const space = relationSpace(policies, rules, subject)
   const namedBy = sidesOf((side) => viewsNamed(policies[side], rules[side], subject.resource))
   const classes = [...Map.groupBy(fieldsOf(subject), (field) => signature(namedBy, field)).values()]
-  const said = sidesOf((side) => {
-    const bySubject = new Map<string, { allow: Region[]; deny: Region[] }>()
-    for (const rule of rules[side]) add(bySubject, rule, { space, side, classes, named: namedBy[side] })
-    return bySubject
-  })
-  return { ...subject, space, classes, said }
+  const speech = (identity: Identity): Speech => {
+    const space = relationSpace(policies, rules, subject, identity)
+    const said = sidesOf((side) => {
+      const bySubject = new Map<string, { allow: Region[]; deny: Region[] }>()
+      for (const rule of rules[side]) add(bySubject, rule, { space, side, classes, named: namedBy[side] })
+      return bySubject
+    })
+    return { space, said }
+  }
+  return { ...subject, classes, ...speech('meaning'), byName: speech('name') }
 }
 
-interface Speech {
+interface Words {
   readonly space: RelationSpace
   readonly side: Side
   readonly classes: Topic['classes']
   readonly named: ReadonlyMap<string, ReadonlySet<string>>
 }
 
-function add(bySubject: Map<string, { allow: Region[]; deny: Region[] }>, rule: Rule, speech: Speech): void {
-  const { space, side, classes, named } = speech
+function add(bySubject: Map<string, { allow: Region[]; deny: Region[] }>, rule: Rule, words: Words): void {
+  const { space, side, classes, named } = words
   const nothing = () => classes.map(() => 0n)
   const own = bySubject.get(rule.subject) ?? { allow: nothing(), deny: nothing() }
   bySubject.set(rule.subject, own)

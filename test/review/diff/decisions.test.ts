@@ -156,6 +156,23 @@ describe('the decisions in a policy diff', () => {
     }
   }
 
+  it('tell of a role level that rests on two names for one relation, where no object can be had', () => {
+    const byOwner = { field: 'by', equals: 'id' } as const
+    const about = { resource: 'jobs', actions: ['replace'], views: ['*'] }
+    const nothing = { roles: ['b'], relations: new Map(), views: new Map(), links: [], rules: [] }
+    const before: OraclePolicy = {
+      ...nothing,
+      relations: new Map([['jobs', new Map(Object.entries({ owner: byOwner, mine: byOwner }))]]),
+      rules: [
+        { ...about, subject: 'everyone', relations: ['owner'], effect: 'deny' },
+        { ...about, subject: 'b', relations: ['mine'], effect: 'allow' },
+      ],
+    }
+    const told = decisionsIn(diffOf({ before, after: nothing }))
+    expect(told).to.have.length(1)
+    expect(told[0]).to.deep.include({ callers: [['b']], effect: 'loses', part: 'role level', actions: ['replace'] })
+  })
+
   const wrong: Readonly<Record<string, readonly [keyof typeof promises, Diff]>> = {
     'ignores what two subjects are together': [
       'miss no difference, for callers of up to four roles',
