@@ -1,7 +1,6 @@
 /** The permit that a recorded write would get from a decision: the object as it would become, as far as the record tells. */
 import type { DecisionRecord } from '../decision-log/decision-record.ts'
 import type { CreateDecision, Decision, UpdateDecision } from '../policy/decision.ts'
-import type { Proposal } from '../policy/permits.ts'
 import type { Representation } from '../resources/resource.ts'
 import { represent } from '../store/contract.ts'
 import type { Facts } from '../store/permit.ts'
@@ -28,7 +27,7 @@ export function permitAgain(decision: Decision, { facts = {} }: DecisionRecord):
 
 function permitCreate(decision: CreateDecision, { proposed, named }: Facts): 'whole' | 'partly' {
   if (!proposed || !named) return 'partly'
-  decision.permit(proposal(valuesFor(named), proposed, named))
+  decision.permit({ after: { ...valuesFor(named), ...proposed }, named: new Set(named) })
   return 'whole'
 }
 
@@ -38,12 +37,15 @@ function permitUpdate(decision: UpdateDecision, { proposed, named, changed, read
   decision.refuseHidden(named)
   if (!proposed || !changed) return 'partly'
   const before = represent(decision.object)
-  decision.permit(proposal({ ...before, ...valuesFor(changed) }, proposed, named))
+  const after = { ...before, ...valuesFor(changed), ...proposed }
+  decision.permit({ after: withoutNulls(after, before, changed), named: new Set(named) })
   return 'whole'
 }
 
-function proposal(written: Representation, proposed: Representation, named: readonly string[]): Proposal {
-  return { after: { ...written, ...proposed }, named: new Set(named) }
+/** A record tells nothing from null: a field that came to be null, or ceased to be, would look as if it hadn't changed. */
+function withoutNulls(after: Representation, before: Representation, changed: readonly string[]): Representation {
+  const alike = changed.filter((field) => after[field] === null && before[field] === null)
+  return Object.fromEntries(Object.entries(after).filter(([field]) => !alike.includes(field)))
 }
 
 function valuesFor(fields: readonly string[]): Representation {

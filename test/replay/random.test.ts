@@ -18,6 +18,7 @@ import { randomCaller, randomObject } from '../policy/arbitrary.ts'
 import { generousPolicy, type WrittenPolicy } from '../policy/arbitrary-policy.ts'
 import { DOCS, RESOURCES } from '../policy/fixture.ts'
 import { snapshotOf, storedOf } from '../policy/product.ts'
+import { filesOf } from '../policy/render.ts'
 import type { OracleCaller, Plain } from '../policy/world.ts'
 
 const ENDPOINTS = {
@@ -63,7 +64,7 @@ const randomRequest: fc.Arbitrary<Request> = fc.record({
   named: fc.subarray([...DOCS.fields.keys()], { maxLength: 4 }),
 })
 
-function activeOf({ files }: WrittenPolicy): ActivePolicy {
+function activeOf({ files }: Pick<WrittenPolicy, 'files'>): ActivePolicy {
   return { revision: '0000000000000000' as Revision, snapshot: snapshotOf(files), blocked: new Map() }
 }
 
@@ -143,6 +144,21 @@ describe('a random request, replayed under another policy', () => {
     const seen = new Map<string, number>()
     await fc.assert(replaysAs(product, seen), { numRuns: 1500, interruptAfterTimeLimit: 6000 })
     for (const kind of ['allowed', 'refused', 'further']) expect(seen.get(kind), kind).to.be.greaterThan(20)
+  })
+
+  it('knows a field that came to be null as one that changed', async () => {
+    const filesWith = (rule: string) =>
+      activeOf({ files: filesOf({ 'policy.csv': rule, 'views.yaml': 'docs: { opened: [open] }' }) })
+    const candidate = filesWith('p,everyone,docs,*,any,*,allow\np,everyone,docs,update,any,opened,deny\n')
+    const request: Request = {
+      caller: { id: 'u1', roles: [], claims: {} },
+      action: 'update',
+      stored: { id: 'o1' },
+      other: { open: null },
+      named: ['open'],
+    }
+    const again = await product(candidate, await live(filesWith('p,everyone,docs,*,any,*,allow\n'), request))
+    expect(again).to.deep.include({ kind: 'refused', problem: 'field-forbidden', fieldsRefused: ['open'] })
   })
 
   const tampered = (tamper: (record: DecisionRecord) => DecisionRecord): Replay => {
