@@ -1,0 +1,148 @@
+/**
+ * What a store keeps of who may ask: accounts beside the users resource, sessions and API keys. What the users record says (e-mail,
+ * name, roles) stands nowhere else. Every write is one transaction, durable when it returns; secrets come as hashes.
+ * Times are milliseconds since the epoch.
+ */
+
+/** The resource whose records are people. A schema folder may lack it: then nobody is a person. */
+export const USERS = 'users'
+
+export interface Account {
+  /** A PHC string; null where no password lets the user in. */
+  readonly passwordHash: string | null
+  /** The password ends with the first sign-in. */
+  readonly oneTime: boolean
+  readonly disabled: boolean
+  readonly changedAt: number
+}
+
+/** A users record and the account that goes with it. */
+export interface Person {
+  readonly id: string
+  /** As in the record: empty where it has none. */
+  readonly email: string
+  readonly name: string
+  readonly roles: readonly string[]
+  /** Undefined until a password was set or the user was disabled. */
+  readonly account: Account | undefined
+}
+
+/**
+ * What is kept of a refresh token: SHA-256 of its two secrets (base64url). `family` stays for the life of the session, so that an older token of
+ * it is known for one without a list of them all; `current` is new with each use.
+ */
+export interface RefreshHashes {
+  readonly family: string
+  readonly current: string
+}
+
+export interface NewSession {
+  /** Unique, and no secret: it stands in access tokens as `sid`. */
+  readonly id: string
+  readonly userId: string
+  readonly createdAt: number
+  /** Whatever happens. */
+  readonly endsAt: number
+  /** Unless it is refreshed before. */
+  readonly idleEndsAt: number
+  readonly refresh: RefreshHashes
+}
+
+export type Session = Omit<NewSession, 'refresh'>
+
+export interface Refresh {
+  readonly session: string
+  readonly presented: RefreshHashes
+  /** Hash of the secret that takes the place of the current one. */
+  readonly next: string
+  readonly idleEndsAt: number
+}
+
+export type Refreshed =
+  | { readonly kind: 'refreshed'; readonly session: Session }
+  /** An older token of the family: somebody holds a copy. The session has ended with this call. */
+  | { readonly kind: 'reused'; readonly userId: string }
+  /** No such session, or it has ended; or the token was never one of it. */
+  | { readonly kind: 'unknown' }
+
+export interface NewApiKey {
+  /** Public: what stands before the secret, and what people call the key by. */
+  readonly id: string
+  /** SHA-256 (base64url). */
+  readonly secretHash: string
+  readonly subject: string
+  readonly roles: readonly string[]
+  readonly name: string
+  readonly createdAt: number
+  readonly expiresAt: number
+}
+
+export interface ApiKey extends NewApiKey {
+  readonly revokedAt: number | null
+  readonly lastUsedAt: number | null
+}
+
+/** What a subject, and the session or key that its credential names, is at this moment. */
+export interface Standing {
+  /** Of the users record; undefined without one. */
+  readonly roles: readonly string[] | undefined
+  readonly disabled: boolean
+  /** The users record was deleted, and none of this id has come since. */
+  readonly deleted: boolean
+}
+
+export interface SessionStanding extends Standing {
+  /** When the session ends; 0 when it isn't this subject's, is unknown or has ended. */
+  readonly sessionEndsAt: number
+}
+
+export interface KeyStanding extends Standing {
+  readonly key: ApiKey
+}
+
+/** An engine that needn't wait answers at once, so that a request needn't either. */
+type Soon<T> = T | Promise<T>
+
+/** Everything throws StoreUnavailable when the store can't answer. */
+export interface Directory {
+  /** All that was committed before the call, by whichever instance, counts. */
+  standing(subject: string): Soon<Standing>
+  sessionStanding(subject: string, session: string): Soon<SessionStanding>
+  /** Of the key's subject. Undefined for an unknown key. */
+  keyStanding(id: string): Soon<KeyStanding | undefined>
+
+  person(id: string): Promise<Person | undefined>
+  /** The address exactly as the record has it. */
+  personByEmail(email: string): Promise<Person | undefined>
+  /** By id. */
+  people(): Promise<readonly Person[]>
+  /** Ends the user's sessions, but for one that is to stay. False without such a users record. */
+  setPassword(
+    userId: string,
+    password: { readonly hash: string; readonly oneTime: boolean },
+    keep?: string,
+  ): Promise<boolean>
+  /** A better hash of the same password: sessions stay. False when the hash isn't the stored one any more. */
+  rehash(userId: string, hash: string, better: string): Promise<boolean>
+  /** Takes a one-time password away. False when another was first; of two that sign in with it at once, one gets true. */
+  spendPassword(userId: string, hash: string): Promise<boolean>
+  /** Ends the subject's sessions. Who signs in elsewhere has no users record and can be disabled all the same. */
+  disable(subject: string): Promise<void>
+  /** Also forgets that a users record was deleted. */
+  enable(subject: string): Promise<void>
+
+  /** Throws when the id is taken. False without such a users record, or when it is disabled. */
+  openSession(session: NewSession): Promise<boolean>
+  refreshSession(refresh: Refresh): Promise<Refreshed>
+  /** False when it had ended, or there is none. */
+  endSession(id: string): Promise<boolean>
+
+  /** Throws when the id is taken. */
+  addKey(key: NewApiKey): Promise<void>
+  /** Oldest first. */
+  keys(): Promise<readonly ApiKey[]>
+  /** False when there is no such key. A key that was revoked before stays as it is. */
+  revokeKey(id: string): Promise<boolean>
+  /** Key id -> when it was last used; an earlier time than the one kept changes nothing. */
+  noteKeyUses(uses: ReadonlyMap<string, number>): Promise<void>
+}
