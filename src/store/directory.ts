@@ -27,6 +27,19 @@ export interface Person {
   readonly account: Account | undefined
 }
 
+export interface NewPassword {
+  /** A PHC string. */
+  readonly hash: string
+  readonly oneTime: boolean
+}
+
+export interface VerifiedPassword {
+  /** The stored hash that it was verified against. */
+  readonly hash: string
+  /** Hash of the password that takes its place; the user's other sessions end. */
+  readonly next?: string | undefined
+}
+
 /**
  * What is kept of a refresh token: SHA-256 of its two secrets (base64url). `family` stays for the life of the session, so that an older token of
  * it is known for one without a list of them all; `current` is new with each use.
@@ -116,23 +129,20 @@ export interface Directory {
   personByEmail(email: string): Promise<Person | undefined>
   /** By id. */
   people(): Promise<readonly Person[]>
-  /** Ends the user's sessions, but for one that is to stay. False without such a users record. */
-  setPassword(
-    userId: string,
-    password: { readonly hash: string; readonly oneTime: boolean },
-    keep?: string,
-  ): Promise<boolean>
+  /** Ends the user's sessions. False without such a users record. */
+  setPassword(userId: string, password: NewPassword): Promise<boolean>
   /** A better hash of the same password: sessions stay. False when the hash isn't the stored one any more. */
   rehash(userId: string, hash: string, better: string): Promise<boolean>
-  /** Takes a one-time password away. False when another was first; of two that sign in with it at once, one gets true. */
-  spendPassword(userId: string, hash: string): Promise<boolean>
   /** Ends the subject's sessions. Who signs in elsewhere has no users record and can be disabled all the same. */
   disable(subject: string): Promise<void>
   /** Also forgets that a users record was deleted. */
   enable(subject: string): Promise<void>
 
-  /** Throws when the id is taken. False without such a users record, or when it is disabled. */
-  openSession(session: NewSession): Promise<boolean>
+  /**
+   * For a password that was verified: false when it isn't the user's any more, or the user is disabled or gone. In the same
+   * transaction a one-time password is spent, so that of two that sign in with it at once only one can.
+   */
+  openSession(session: NewSession, verified: VerifiedPassword): Promise<boolean>
   refreshSession(refresh: Refresh): Promise<Refreshed>
   /** False when it had ended, or there is none. */
   endSession(id: string): Promise<boolean>

@@ -1,7 +1,9 @@
 /** Brings a database file to what the resources declare: tables, columns and indexes are added. */
 import { type Kysely, sql } from 'kysely'
 import { UnfitDatabase } from './contract.ts'
+import { USERS } from './directory.ts'
 import type { Columns } from './sqlite-condition.ts'
+import { createDirectory } from './sqlite-directory-tables.ts'
 import { constraintOf } from './sqlite-errors.ts'
 import {
   comparableField,
@@ -13,7 +15,7 @@ import {
 } from './sqlite-schema.ts'
 
 /** The layout that this program writes; `user_version` of the file. A later program that changes it migrates here. */
-const LAYOUT = 1
+const LAYOUT = 2
 
 /** Throws UnfitDatabase: the file is of a later layout, or a field is declared unique and its stored values aren't. */
 export async function migrate(db: Kysely<Tables>, plans: readonly TablePlan[]): Promise<void> {
@@ -26,6 +28,10 @@ export async function migrate(db: Kysely<Tables>, plans: readonly TablePlan[]): 
     await createLeases(db)
     await createReplays(db)
     for (const plan of plans) await migrateTable(db, plan)
+    await createDirectory(
+      db,
+      plans.find(({ resource }) => resource === USERS),
+    )
     await sql`commit`.execute(db)
   } catch (error) {
     // After some errors (a full disk) the engine has rolled back by itself; what went wrong first is what to tell.

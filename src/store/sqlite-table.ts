@@ -16,6 +16,8 @@ export interface Change {
 }
 
 export class ObjectTable {
+  /** Holds no quote. */
+  readonly name: string
   readonly lists: ObjectLists
   readonly #fieldOfConstraint: ReadonlyMap<string, string>
   readonly #get: StatementSync
@@ -26,6 +28,7 @@ export class ObjectTable {
 
   /** `columns`: the fields that a column answers for. */
   constructor(db: Kysely<Tables>, database: DatabaseSync, plan: TablePlan, columns: Columns) {
+    this.name = plan.table
     const times = new Map(plan.times.map(({ field, column }) => [field, column]))
     this.lists = new ObjectLists(db, database, plan.table, { values: columns, times })
     this.#fieldOfConstraint = constraintsOf(plan)

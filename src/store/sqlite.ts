@@ -2,7 +2,9 @@
 import { Kysely, SqliteDialect } from 'kysely'
 import type { Resources } from '../resources/resource.ts'
 import { type Outbox, type Seeding, type Store, StoreUnavailable, UnfitDatabase } from './contract.ts'
+import type { Directory } from './directory.ts'
 import { asKyselyDatabase, openDatabase, renewStatistics } from './node-sqlite.ts'
+import { SqliteDirectory } from './sqlite-directory.ts'
 import { answering } from './sqlite-errors.ts'
 import { NamedValues } from './sqlite-meta.ts'
 import { answeringColumns, migrate } from './sqlite-migrate.ts'
@@ -25,11 +27,19 @@ interface SqliteOptions {
   readonly indexFields?: ReadonlyMap<string, readonly string[]>
 }
 
+/** One database, by what is done with it; closing the store closes them all. */
+interface Opened {
+  readonly store: Store
+  readonly seeding: Seeding
+  readonly outbox: Outbox
+  readonly directory: Directory
+}
+
 /**
  * Brings the file to what the resources declare. Throws StoreUnavailable when it can't be opened, and UnfitDatabase when
  * what it holds doesn't fit (a field newly unique whose values aren't; a file of a later version).
  */
-export async function openSqlite(options: SqliteOptions): Promise<{ store: Store; seeding: Seeding; outbox: Outbox }> {
+export async function openSqlite(options: SqliteOptions): Promise<Opened> {
   const plans = planTables(options)
   const database = answering(() => openDatabase(options.file))
   try {
@@ -45,7 +55,8 @@ export async function openSqlite(options: SqliteOptions): Promise<{ store: Store
     replays.sweep(SWEPT_AT_START)
     const values = new NamedValues(db, database)
     const engine: Engine = { database, tables, values, outbox, replays, now: options.now }
-    return { store: new SqliteStore(engine), seeding: new SqliteSeeding(engine), outbox }
+    const directory = new SqliteDirectory(engine)
+    return { store: new SqliteStore(engine), seeding: new SqliteSeeding(engine), outbox, directory }
   } catch (error) {
     database.close()
     throw error instanceof UnfitDatabase ? error : new StoreUnavailable(error)

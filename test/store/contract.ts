@@ -1,5 +1,6 @@
 /** The store's contract as tests. Every engine passes it, so nothing above the store can tell which one is there. */
 import { describeConditions, describeRandomConditions } from './contract-conditions.ts'
+import { describeDirectory } from './contract-directory.ts'
 import { describeClosed, describeInstances, describeMeta } from './contract-instances.ts'
 import { describeLists } from './contract-lists.ts'
 import { describeObjects } from './contract-objects.ts'
@@ -25,6 +26,10 @@ export function storeContract(engine: TestEngine): void {
     describeUniqueFields(open)
     describeOutbox(open)
     describeReplays(open, () => clock)
+    describeDirectory(
+      () => database,
+      () => clock,
+    )
     describeLists(open)
     describeConditions(open)
     describeRandomConditions(engine)

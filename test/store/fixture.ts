@@ -1,6 +1,7 @@
 /** A resource with a field of every kind, and the permits and objects of tests. */
 import type { Field, FieldType, Resource, Resources } from '../../src/resources/resource.ts'
 import type { Document, Outbox, Seeding, Store } from '../../src/store/contract.ts'
+import type { Directory } from '../../src/store/directory.ts'
 import { issuePermit } from '../../src/store/permit.ts'
 
 /** A property name may be anything; this one has what SQL, JSON paths and Kysely treat in a special way. */
@@ -57,6 +58,7 @@ export interface Opened {
   readonly store: Store
   readonly seeding: Seeding
   readonly outbox: Outbox
+  readonly directory: Directory
 }
 
 export const creation = (id: string, document: Document, name = 'things') =>

@@ -1,0 +1,151 @@
+/** The contract's Directory on SQLite. Reads are prepared look-ups that answer at once; each write is one transaction. */
+import {
+  type ApiKey,
+  type Directory,
+  type KeyStanding,
+  type NewApiKey,
+  type NewPassword,
+  type NewSession,
+  type Person,
+  type Refresh,
+  type Refreshed,
+  type SessionStanding,
+  type Standing,
+  USERS,
+  type VerifiedPassword,
+} from './directory.ts'
+import { inTransaction } from './node-sqlite.ts'
+import { SqliteAccounts } from './sqlite-accounts.ts'
+import { SqliteApiKeys } from './sqlite-api-keys.ts'
+import { answering } from './sqlite-errors.ts'
+import { SqliteSessions } from './sqlite-sessions.ts'
+import { SqliteStandings } from './sqlite-standings.ts'
+import type { Engine } from './sqlite-store.ts'
+
+/** Sessions that are over, cleared away by an opening and by each session that is opened: more than come. */
+const SWEPT_AT_START = 10_000
+const SWEPT_AT_ONCE = 10
+
+export class SqliteDirectory implements Directory {
+  readonly #engine: Engine
+  readonly #accounts: SqliteAccounts
+  readonly #sessions: SqliteSessions
+  readonly #keys: SqliteApiKeys
+  readonly #standings: SqliteStandings
+
+  constructor(engine: Engine) {
+    const { database, tables } = engine
+    const users = tables.get(USERS)
+    this.#engine = engine
+    this.#accounts = new SqliteAccounts(database, users)
+    this.#sessions = new SqliteSessions(database)
+    this.#keys = new SqliteApiKeys(database)
+    this.#standings = new SqliteStandings(database, users)
+    this.#sessions.sweep(engine.now().getTime(), SWEPT_AT_START)
+  }
+
+  standing(subject: string): Standing {
+    return answering(() => this.#standings.of(subject))
+  }
+
+  sessionStanding(subject: string, session: string): SessionStanding {
+    return answering(() => this.#standings.ofSession(subject, session))
+  }
+
+  keyStanding(id: string): KeyStanding | undefined {
+    return answering(() => this.#standings.ofKey(id))
+  }
+
+  async person(id: string): Promise<Person | undefined> {
+    return answering(() => this.#accounts.person(id))
+  }
+
+  async personByEmail(email: string): Promise<Person | undefined> {
+    return answering(() => this.#accounts.personByEmail(email))
+  }
+
+  async people(): Promise<readonly Person[]> {
+    return answering(() => this.#accounts.people())
+  }
+
+  async setPassword(userId: string, password: NewPassword): Promise<boolean> {
+    return this.#write((now) => {
+      if (!this.#accounts.person(userId)) return false
+      this.#accounts.setPassword(userId, password, now)
+      this.#sessions.endAllOf(userId)
+      return true
+    })
+  }
+
+  async rehash(userId: string, hash: string, better: string): Promise<boolean> {
+    return this.#write((now) => this.#accounts.replaceHash(userId, hash, better, now))
+  }
+
+  async disable(subject: string): Promise<void> {
+    this.#write((now) => {
+      this.#accounts.disable(subject, now)
+      this.#sessions.endAllOf(subject)
+    })
+  }
+
+  async enable(subject: string): Promise<void> {
+    this.#write((now) => this.#accounts.enable(subject, now))
+  }
+
+  async openSession(session: NewSession, { hash, next }: VerifiedPassword): Promise<boolean> {
+    return this.#write((now) => {
+      const { userId } = session
+      const account = this.#accounts.person(userId)?.account
+      if (!account || account.disabled || account.passwordHash !== hash) return false
+      if (next !== undefined) {
+        this.#accounts.setPassword(userId, { hash: next, oneTime: false }, now)
+        this.#sessions.endAllOf(userId)
+      } else if (account.oneTime) this.#accounts.spendPassword(userId, now)
+      this.#sessions.insert(session)
+      this.#sessions.sweep(now, SWEPT_AT_ONCE)
+      return true
+    })
+  }
+
+  async refreshSession({ session: id, presented, next, idleEndsAt }: Refresh): Promise<Refreshed> {
+    return this.#write((now) => {
+      const found = this.#sessions.find(id)
+      if (!found || found.refresh.family !== presented.family) return { kind: 'unknown' }
+      const { refresh, ...session } = found
+      if (Math.min(session.endsAt, session.idleEndsAt) <= now) return { kind: 'unknown' }
+      if (refresh.current === presented.current) {
+        this.#sessions.refresh(id, next, idleEndsAt)
+        return { kind: 'refreshed', session: { ...session, idleEndsAt } }
+      }
+      this.#sessions.end(id)
+      return { kind: 'reused', userId: session.userId }
+    })
+  }
+
+  async endSession(id: string): Promise<boolean> {
+    return this.#write(() => this.#sessions.end(id))
+  }
+
+  async addKey(key: NewApiKey): Promise<void> {
+    this.#write(() => this.#keys.insert(key))
+  }
+
+  async keys(): Promise<readonly ApiKey[]> {
+    return answering(() => this.#keys.all())
+  }
+
+  async revokeKey(id: string): Promise<boolean> {
+    return this.#write((now) => this.#keys.revoke(id, now))
+  }
+
+  async noteKeyUses(uses: ReadonlyMap<string, number>): Promise<void> {
+    this.#write(() => {
+      for (const [id, at] of uses) this.#keys.noteUse(id, at)
+    })
+  }
+
+  #write<T>(work: (now: number) => T): T {
+    const { database, now } = this.#engine
+    return answering(() => inTransaction(database, () => work(now().getTime())))
+  }
+}
