@@ -50,6 +50,9 @@ describe('the database file', () => {
       'marks',
       'outbox',
       'leases',
+      'accounts',
+      'sessions',
+      'api_keys',
       'replays',
     ])
     expect(own.every(({ strict }) => strict === 1)).to.equal(true)
