@@ -10,6 +10,7 @@ import { createDescribe } from './openapi/describe.ts'
 import { checkParts } from './parts/check-parts.ts'
 import { after, closeServer, createAdminServer, listen } from './parts/listen.ts'
 import { openLog, recorderOf, startCandidate } from './parts/open-decision-log.ts'
+import { openIdentity } from './parts/open-identity.ts'
 import { openLimiter } from './parts/open-limiter.ts'
 import { openStore } from './parts/open-store.ts'
 import { LivePolicy, type PolicyEvent } from './policy/live-policy.ts'
@@ -26,6 +27,7 @@ import { readSchemas } from './resources/read-schemas.ts'
 import type { Resources } from './resources/resource.ts'
 import { InFlight } from './routes/in-flight.ts'
 import type { Outbox, Seeding, Store } from './store/contract.ts'
+import type { Directory } from './store/directory.ts'
 
 export interface App {
   /** Where clients reach it. */
@@ -35,6 +37,7 @@ export interface App {
   readonly store: Store
   readonly seeding: Seeding
   readonly outbox: Outbox
+  readonly directory: Directory
   readonly policy: LivePolicy
   readonly decisionLog: DecisionLog
   /** Lets requests in flight end (for at most ten seconds), refuses new ones, and closes every part. */
@@ -43,15 +46,16 @@ export interface App {
 
 export interface AppOptions {
   readonly config: Config
-  readonly verifier: TokenVerifier
   readonly log: Logger
+  /** In place of the one that the configuration names. */
+  readonly verifier?: TokenVerifier
   readonly now?: () => Date
   readonly timeouts?: ServerTimeouts
 }
 
 const DRAIN_MS = 10_000
 
-/** Throws FileError, ConfigError, DemoRefused, or what the store and the sockets throw. */
+/** Throws FileError, ConfigError, DemoRefused, KeyError, or what the store and the sockets throw. */
 export async function startApp({ config, verifier, log, now = () => new Date(), timeouts }: AppOptions): Promise<App> {
   const closing: (() => unknown)[] = []
   const close = async () => {
@@ -66,9 +70,11 @@ export async function startApp({ config, verifier, log, now = () => new Date(), 
     metrics.policyActivated(policy.active.revision)
     metrics.watchPolicy(() => policy.faults.length > 0)
     closing.push(await watchPolicy(policy))
-    const { store, seeding, outbox } = await openStore(config, resources, policy, now)
+    const { store, seeding, outbox, directory } = await openStore(config, resources, policy, now)
     closing.push(() => store.close())
     await (config.demo ? claimForDemo(seeding, resources) : claimForProduction(seeding))
+    const identity = await openIdentity({ config, directory, now, log, tokens: verifier })
+    closing.push(() => identity.close())
     const decisionLog = await openLog(config, outbox, log, metrics)
     closing.push(() => decisionLog.close())
     const shadow = startCandidate(config, log, metrics)
@@ -97,7 +103,7 @@ export async function startApp({ config, verifier, log, now = () => new Date(), 
           describe: createDescribe(resources),
         },
         policy,
-        verifier,
+        verifier: identity.verifier,
         rateLimiter: createRateLimiter(limiter),
         matchRoute: createRouteMatcher(resources.routes),
         clientAddress: createClientAddress(config.trustProxy),
@@ -123,7 +129,7 @@ export async function startApp({ config, verifier, log, now = () => new Date(), 
       await Promise.race([closeServer(server), after(DRAIN_MS)])
       await close()
     }
-    return { url, adminUrl, resources, store, seeding, outbox, policy, decisionLog, drain }
+    return { url, adminUrl, resources, store, seeding, outbox, directory, policy, decisionLog, drain }
   } catch (error) {
     await close()
     throw error

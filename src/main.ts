@@ -31,11 +31,8 @@ import { type Config, ConfigError, type Flags, readConfig } from './config.ts'
 import { DEMO_CALLERS } from './demo/demo-data.ts'
 import { DemoRefused } from './demo/seed-demo.ts'
 import { welcome } from './demo/welcome.ts'
-import type { TokenVerifier } from './identity/caller.ts'
 import { type EmbeddedKey, KeyError, openEmbeddedKey } from './identity/embedded-key.ts'
 import { issueToken } from './identity/issue-token.ts'
-import { createTokenVerifier } from './identity/token-verifier.ts'
-import type { KeySource } from './identity/verification-keys.ts'
 import type { StartTrialServer } from './matrix/run/trial-stage.ts'
 import { FileError } from './problems/diagnostic.ts'
 import { createLog } from './request/log.ts'
@@ -134,27 +131,14 @@ async function serve(flags: Flags): Promise<void> {
   const config = readConfig(process.env, flags)
   // Logs go to stderr, so that stdout holds what a command was asked for.
   const log = createLog(config.logLevel, pino.destination(2))
-  const key = config.tokens.keys.kind === 'embedded' ? await openEmbeddedKey(config.dataDirectory) : undefined
   // The server's parts take as long to load as a whole command, so only what serves loads them.
   const { startApp } = await import('./app.ts')
-  const app = await startApp({ config, verifier: verifierOf(config, key), log })
+  const app = await startApp({ config, log })
   log.info({ url: app.url, admin: app.adminUrl, revision: app.policy.active.revision }, 'listening')
-  if (config.demo) process.stdout.write(await welcomeText(config, app.url, key))
+  if (config.demo) process.stdout.write(await welcomeText(config, app.url))
   drainOnSignal(app.drain, log.info.bind(log))
   // logrotate and its like move the file away and say so.
   process.on('SIGHUP', () => reopen(app, log))
-}
-
-function verifierOf({ tokens }: Config, key: EmbeddedKey | undefined): TokenVerifier {
-  const { issuer, audience, algorithms } = tokens
-  return createTokenVerifier({ keys: keySourceOf(tokens.keys, key), issuer, audience, algorithms })
-}
-
-function keySourceOf(configured: Config['tokens']['keys'], key: EmbeddedKey | undefined): KeySource {
-  if (configured.kind === 'public-key') return { kind: 'public-key', text: configured.pem }
-  if (configured.kind === 'jwks') return configured
-  if (!key) throw new Error('the embedded key was not opened')
-  return { kind: 'embedded', key }
 }
 
 function reopen({ decisionLog }: App, log: Logger): void {
@@ -176,8 +160,10 @@ function drainOnSignal(drain: () => Promise<void>, tell: (message: string) => vo
   process.once('SIGINT', stop)
 }
 
-async function welcomeText(config: Config, url: string, key: EmbeddedKey | undefined): Promise<string> {
-  if (!key) return `Sallyport listens on ${url}; tokens come from the configured key\n`
+async function welcomeText(config: Config, url: string): Promise<string> {
+  if (config.tokens.keys.kind !== 'embedded')
+    return `Sallyport listens on ${url}; tokens come from the configured key\n`
+  const key = await openEmbeddedKey(config.dataDirectory)
   const tokens = DEMO_CALLERS.map(async ({ id, roles }) => {
     const request = { subject: id, roles, lifetimeSeconds: DEMO_TOKEN_SECONDS }
     return [id, await sign(config, key, request)] as const

@@ -7,7 +7,6 @@ import { startApp } from './app.ts'
 import { readConfig } from './config.ts'
 import { openEmbeddedKey } from './identity/embedded-key.ts'
 import { issueToken } from './identity/issue-token.ts'
-import { createTokenVerifier } from './identity/token-verifier.ts'
 import type { StartTrialServer } from './matrix/run/trial-stage.ts'
 import { POLICY_FILES } from './policy/policy-files.ts'
 import { createLog } from './request/log.ts'
@@ -30,8 +29,7 @@ export const startTrialServer: StartTrialServer = async ({ policies, schemas }) 
     })
     const key = await openEmbeddedKey(config.dataDirectory)
     const { issuer, audience } = config.tokens
-    const verifier = createTokenVerifier({ keys: { kind: 'embedded', key }, issuer, audience })
-    const app = await startApp({ config, verifier, log: createLog(config.logLevel, process.stderr) })
+    const app = await startApp({ config, log: createLog(config.logLevel, process.stderr) })
     return {
       url: app.url,
       seeding: app.seeding,

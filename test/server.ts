@@ -8,7 +8,6 @@ import { type App, type AppOptions, startApp } from '../src/app.ts'
 import { readConfig } from '../src/config.ts'
 import { openEmbeddedKey } from '../src/identity/embedded-key.ts'
 import { issueToken } from '../src/identity/issue-token.ts'
-import { createTokenVerifier } from '../src/identity/token-verifier.ts'
 import { createLog } from '../src/request/log.ts'
 import { answerChecker, type CheckedAnswer } from './answer-checker.ts'
 import { watchAnswers } from './watch-answers.ts'
@@ -80,17 +79,9 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     { demo },
   )
   const key = await openEmbeddedKey(config.dataDirectory)
-  const { issuer, audience, algorithms } = config.tokens
-  const verifier =
-    rest.verifier ??
-    createTokenVerifier({
-      keys: { kind: 'embedded', key },
-      issuer,
-      audience,
-      algorithms,
-    })
+  const { issuer, audience } = config.tokens
   const log: Record<string, unknown>[] = []
-  const app = await startApp({ config, log: createLog('debug', collect(log)), ...rest, verifier })
+  const app = await startApp({ config, log: createLog('debug', collect(log)), ...rest })
   const refuseFaults = uncheckedBecause === undefined ? checkAnswers(app) : async () => undefined
   return {
     app,

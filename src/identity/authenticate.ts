@@ -2,7 +2,10 @@
 import type { Authentication, TokenVerifier } from './caller.ts'
 import type { Credentials } from './read-credentials.ts'
 
-export async function authenticate(verifier: TokenVerifier, credentials: Credentials): Promise<Authentication> {
+export function authenticate(
+  verifier: TokenVerifier,
+  credentials: Credentials,
+): Authentication | Promise<Authentication> {
   switch (credentials.kind) {
     case 'none':
       return { kind: 'anonymous' }

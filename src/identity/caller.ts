@@ -7,12 +7,21 @@ export interface Caller {
   readonly roles: readonly string[]
   /** The other claims of the credential: attributes where the caller has no users record. */
   readonly claims: Readonly<Record<string, unknown>>
+  /** The session that the token is of, where it was signed in for here. */
+  readonly session?: string | undefined
+}
+
+/** What was verified holds from `from` until before `until`: seconds since 1970, compared with the clock's whole seconds. */
+export interface Validity {
+  readonly from: number
+  readonly until: number
 }
 
 /** Authentication finds out; it doesn't answer. A later stage turns `rejected` and `failed` into a response. */
 export type Authentication =
   | { readonly kind: 'anonymous' }
-  | { readonly kind: 'caller'; readonly caller: Caller }
+  /** Without a validity it holds for this request alone. */
+  | { readonly kind: 'caller'; readonly caller: Caller; readonly valid?: Validity }
   | { readonly kind: 'rejected'; readonly code: 'token-invalid' | 'token-expired'; readonly reason: string }
   | {
       readonly kind: 'failed'
@@ -21,6 +30,15 @@ export type Authentication =
     }
 
 export interface TokenVerifier {
-  /** Every outcome is a value; it throws only for a fault of the program. */
-  verify(token: string): Promise<Authentication>
+  /** Every outcome is a value, at once where nothing has to be waited for; it throws only for a fault of the program or the store. */
+  verify(token: string): Authentication | Promise<Authentication>
+}
+
+/** A verifier whose outcomes can be remembered. */
+export interface KeyedVerifier extends TokenVerifier {
+  /**
+   * Another number whenever a token that was verified might not be any more, because a key was rotated away. Undefined
+   * while that can't be told: then each token is verified.
+   */
+  readonly keyGeneration: () => number | undefined
 }

@@ -13,6 +13,8 @@ interface TokenClaims {
   readonly audience: string
   /** A whole number, at least 1. */
   readonly lifetimeSeconds: number
+  /** The session that it is of: `sid`. */
+  readonly session?: string | undefined
   /** Attributes, for callers without a users record. */
   readonly claims?: Readonly<Record<string, unknown>>
 }
@@ -21,7 +23,7 @@ interface TokenClaims {
 export async function issueToken(key: EmbeddedKey, token: TokenClaims): Promise<string> {
   checkClaims(token)
   const issuedAt = Math.floor(Date.now() / 1000)
-  const signed = await new SignJWT({ ...token.claims, roles: [...token.roles] })
+  const signed = await new SignJWT({ ...token.claims, ...sessionClaim(token), roles: [...token.roles] })
     .setProtectedHeader({ alg: 'EdDSA', typ: 'at+jwt', kid: key.kid })
     .setIssuer(token.issuer)
     .setAudience(token.audience)
@@ -32,6 +34,10 @@ export async function issueToken(key: EmbeddedKey, token: TokenClaims): Promise<
     .sign(key.privateKey)
   if (signed.length <= MAX_TOKEN_LENGTH) return signed
   throw new KeyError(`a token has at most ${MAX_TOKEN_LENGTH} characters; give it fewer roles or claims`)
+}
+
+function sessionClaim({ session }: TokenClaims): { readonly sid?: string } {
+  return session === undefined ? {} : { sid: session }
 }
 
 function checkClaims({ subject, roles, lifetimeSeconds, claims = {} }: TokenClaims): void {

@@ -20,26 +20,57 @@ const MAX_AGE_MS = 600_000
 /** How long a fault is answered without asking again: a server in trouble isn't helped by every request of ours. */
 const PAUSE_MS = 1_000
 
+interface KeyServer {
+  readonly find: JWTVerifyGetKey
+  /** As of KeyedVerifier: undefined when the keys are so old that they must be asked for again. */
+  readonly generation: () => number | undefined
+}
+
 /**
  * Finds a token's key, or throws KeyServerFault (the server's fault) or a JOSEError (the token's). Asks no other URL.
  * Throws KeyError at once for a URL with a password: `fetch` refuses it with an error that repeats it, for the log.
  */
-export function createKeyServer(url: string): JWTVerifyGetKey {
+export function createKeyServer(url: string): KeyServer {
   const address = new URL(url)
   if (address.username !== '' || address.password !== '') {
     throw new KeyError('JWT_JWKS_URL has a user name or password; leave them out, a key set is public')
   }
+  const asked = countChanges(pauseAfterFault(fetchKeys))
   const find = createRemoteJWKSet(address, {
     timeoutDuration: TIMEOUT_MS,
     cooldownDuration: COOLDOWN_MS,
     cacheMaxAge: MAX_AGE_MS,
-    [customFetch]: pauseAfterFault(fetchKeys),
+    [customFetch]: asked.fetch,
   })
-  return async (header, token) => {
-    const key = await find(header, token).catch(rethrow)
-    if (isWeakRsa(key.algorithm as KeyDetails))
+  return {
+    generation: asked.generation,
+    find: async (header, token) => {
+      const key = await find(header, token).catch(rethrow)
+      if (!isWeakRsa(key.algorithm as KeyDetails)) return key
       throw new KeyServerFault('key-server-invalid', new Error('the key is weak'))
-    return key
+    },
+  }
+}
+
+interface Counted {
+  readonly fetch: FetchImplementation
+  readonly generation: () => number | undefined
+}
+
+/** Counts the answers that differ from the one before. */
+function countChanges(ask: FetchImplementation): Counted {
+  let last = ''
+  let changes = 0
+  let freshUntil = 0
+  return {
+    generation: () => (performance.now() < freshUntil ? changes : undefined),
+    fetch: async (...request) => {
+      const text = await (await ask(...request)).text()
+      if (text !== last) changes += 1
+      last = text
+      freshUntil = performance.now() + MAX_AGE_MS
+      return new Response(text)
+    },
   }
 }
 

@@ -1,6 +1,6 @@
 /** Bearer tokens: signed by a key that is trusted, for this server, now. Every outcome is a value. */
 import { errors, type JWTVerifyOptions, jwtVerify } from 'jose'
-import type { Authentication, TokenVerifier } from './caller.ts'
+import type { Authentication, KeyedVerifier } from './caller.ts'
 import { readCompactToken } from './compact-token.ts'
 import { KeyError } from './embedded-key.ts'
 import { KeyServerFault } from './fetch-keys.ts'
@@ -21,7 +21,7 @@ interface VerifierOptions {
 const TYPES = ['jwt', 'at+jwt', 'application/jwt', 'application/at+jwt']
 
 /** Throws KeyError for weak or faulty keys, for algorithms that don't fit them, and without issuer or audience. */
-export function createTokenVerifier({ keys, issuer, audience, algorithms }: VerifierOptions): TokenVerifier {
+export function createTokenVerifier({ keys, issuer, audience, algorithms }: VerifierOptions): KeyedVerifier {
   if (issuer === '') throw new KeyError('JWT_ISSUER is empty; name the issuer whose tokens are accepted')
   if (audience === '') throw new KeyError('JWT_AUDIENCE is empty; name the audience that tokens must be for')
   const opened = openVerificationKeys(keys)
@@ -32,7 +32,9 @@ export function createTokenVerifier({ keys, issuer, audience, algorithms }: Veri
     clockTolerance: opened.clockToleranceSeconds,
     requiredClaims: ['exp', 'sub'],
   }
+  const reading = { sessions: keys.kind === 'embedded', toleranceSeconds: opened.clockToleranceSeconds }
   return {
+    keyGeneration: opened.generation,
     async verify(token) {
       const compact = readCompactToken(token)
       if (compact.kind === 'faulty') return rejected(compact.reason)
@@ -40,7 +42,7 @@ export function createTokenVerifier({ keys, issuer, audience, algorithms }: Veri
       if (fault !== undefined) return rejected(fault)
       try {
         const { payload } = await jwtVerify(token, opened.find, options)
-        return readClaims(payload)
+        return readClaims(payload, reading)
       } catch (error) {
         return outcomeOf(error)
       }

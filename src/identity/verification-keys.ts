@@ -13,6 +13,8 @@ export type KeySource =
 
 interface VerificationKeys {
   readonly find: JWTVerifyGetKey
+  /** As of KeyedVerifier. */
+  readonly generation: () => number | undefined
   /** What the keys can be used for; JWT_ALGORITHMS can only narrow it. */
   readonly possibleAlgorithms: readonly string[]
   /** Other machines have other clocks. */
@@ -27,22 +29,33 @@ const ASYMMETRIC = ['EdDSA', 'Ed25519', 'ES256', 'ES384', 'ES512', 'PS256', 'PS3
 export function openVerificationKeys(source: KeySource): VerificationKeys {
   switch (source.kind) {
     case 'embedded':
-      return { find: ownKeys([source.key]), possibleAlgorithms: ['EdDSA'], clockToleranceSeconds: 0 }
+      return {
+        find: ownKeys([source.key]),
+        generation: always,
+        possibleAlgorithms: ['EdDSA'],
+        clockToleranceSeconds: 0,
+      }
     case 'public-key': {
       const { key, algorithms } = openPublicKey(source.text)
       return {
         find: async () => key,
+        generation: always,
         possibleAlgorithms: algorithms,
         clockToleranceSeconds: OTHER_CLOCK_SECONDS,
       }
     }
     case 'jwks':
       return {
-        find: createKeyServer(source.url),
+        ...createKeyServer(source.url),
         possibleAlgorithms: ASYMMETRIC,
         clockToleranceSeconds: OTHER_CLOCK_SECONDS,
       }
   }
+}
+
+/** Of keys that stay as they are. */
+function always(): number {
+  return 0
 }
 
 /** Throws KeyError for anything but some of the possible ones: with HMAC a public key would be a shared secret. */

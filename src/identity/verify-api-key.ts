@@ -1,0 +1,44 @@
+/** From an API key to a caller, by what the store knows of the key and its subject at the moment. */
+import type { Directory, KeyStanding } from '../store/directory.ts'
+import { isSecretOf, readApiKey } from './api-key.ts'
+import type { Authentication, TokenVerifier } from './caller.ts'
+import { onceKnown } from './once-known.ts'
+import { refusalOf, refused } from './standing.ts'
+
+interface KeyOptions {
+  readonly directory: Pick<Directory, 'keyStanding'>
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+  /** A key that was accepted. */
+  readonly used: (id: string, at: number) => void
+}
+
+/** Throws StoreUnavailable. */
+export function createApiKeyVerifier({ directory, now, used }: KeyOptions): TokenVerifier {
+  return {
+    verify(credential) {
+      const given = readApiKey(credential)
+      if (!given) return refused('not the form of an API key')
+      return onceKnown(directory.keyStanding(given.id), (found) => {
+        // The id is no secret, so it may be told apart from the secret by how long the answer takes.
+        if (!found || !isSecretOf(given.secret, found.key.secretHash)) return refused('unknown API key')
+        const at = now()
+        const authentication = authenticationOf(found, at)
+        if (authentication.kind === 'caller') used(given.id, at)
+        return authentication
+      })
+    },
+  }
+}
+
+function authenticationOf(found: KeyStanding, now: number): Authentication {
+  const { subject, expiresAt, revokedAt } = found.key
+  if (revokedAt !== null) return refused('API key revoked')
+  if (expiresAt <= now) return { kind: 'rejected', code: 'token-expired', reason: 'API key expired' }
+  return refusalOf(found) ?? { kind: 'caller', caller: { id: subject, roles: rolesOf(found), claims: {} } }
+}
+
+/** A key gives no role that its subject, being a user here, hasn't got. */
+function rolesOf({ key, roles }: KeyStanding): readonly string[] {
+  return roles ? key.roles.filter((role) => roles.includes(role)) : key.roles
+}
