@@ -79,7 +79,7 @@ export function possibleProblems(spot: Spot, limited: boolean): readonly Problem
   }
   const redirects = route.redirect !== undefined && endpoint.operation !== 'options'
   add(route.path.includes('{id}'), 'invalid-path')
-  add(!redirects, 'invalid-query')
+  add(route.redirect === undefined && endpoint.operation !== 'options', 'invalid-query')
   add(concernsObject(spot), ...BY_OPERATION[endpoint.operation], 'store-unavailable')
   add(resource.builtIn && endpoint.operation === 'read', 'not-acceptable')
   add(route.path === '/readyz' && endpoint.operation === 'read', 'not-ready')

@@ -33,8 +33,9 @@ export async function validate(ctx: Context, frame: Frame, decision: Decision): 
 }
 
 async function readContent(ctx: Context, { match, resource, limits }: Frame, decision: Decision): Promise<Content> {
-  // The query is for the path that the redirect leads to.
-  if (match.route.redirect) return { kind: 'nothing' }
+  // The query is for the path that the redirect leads to, or for the request that OPTIONS asks about: a browser's preflight
+  // goes to the very URL that is to be fetched (Fetch, "CORS-preflight fetch").
+  if (match.route.redirect || match.endpoint.operation === 'options') return { kind: 'nothing' }
   const parameters = readQuery(match.target.query)
   if (decision.kind === 'list') return { kind: 'list', query: readListQuery(parameters, limits, decision) }
   refuseParameters(parameters)

@@ -53,6 +53,14 @@ describe('CORS for the origins of CORS_ORIGINS', () => {
     }
   })
 
+  it('a preflight is sent to the URL with its query, and the query is not judged before the request itself', async () => {
+    for (const path of ['/api/v1/notes?limit=1&sort=-createdAt', '/api/v1/notes?limit=0', `${item}?x=1`]) {
+      const { status, headers } = await from(PAGE, 'OPTIONS', path, undefined, PREFLIGHT)
+      expect([status, headers.has('access-control-allow-methods')], path).to.deep.equal([204, true])
+    }
+    expect((await from(PAGE, 'GET', '/api/v1/notes?limit=0', callers.alice)).status).to.equal(400)
+  })
+
   it('OPTIONS that is no preflight is not answered like one', async () => {
     const { status, headers } = await from(PAGE, 'OPTIONS', item)
     expect([status, headers.has('access-control-allow-methods')]).to.deep.equal([204, false])
