@@ -10,6 +10,7 @@ export function readQuery(query: string): ReadonlyMap<string, string> {
     if (name === undefined || value === undefined) {
       throw new Problem('invalid-query', 'The query has faulty percent-encoding.')
     }
+    if (name === '') throw new Problem('invalid-query', 'The query has a parameter without a name (a stray & or =).')
     if (parameters.has(name)) throw new Problem('invalid-query', `The query parameter ${name} stands more than once.`)
     parameters.set(name, value)
   }
