@@ -1,8 +1,9 @@
 /** PUT and PATCH of an item. */
 import type { UpdateDecision } from '../policy/decision.ts'
 import type { Proposal } from '../policy/permits.ts'
-import type { Json } from '../resources/resource.ts'
-import { represent } from '../store/contract.ts'
+import { Problem } from '../problems/problem.ts'
+import type { Json, Representation } from '../resources/resource.ts'
+import { represent, type StoredObject } from '../store/contract.ts'
 import { entityTag } from './entity-tag.ts'
 import type { Outcome } from './outcome.ts'
 import { refuseUnmet } from './preconditions.ts'
@@ -20,7 +21,9 @@ export async function replaceObject(
   const { resource, owner } = asking
   const { object, writable } = decision
   decision.refuseHidden(Object.keys(body))
-  const proposal = proposeReplacement(resource, body, { before: represent(object), writable, owner })
+  const proposal = propose(services, asking, object, (before) =>
+    proposeReplacement(resource, body, { before, writable, owner }),
+  )
   return writeProposal(services, asking, decision, proposal)
 }
 
@@ -30,8 +33,31 @@ export async function updateObject(
   decision: UpdateDecision,
   body: Body,
 ): Promise<Outcome> {
+  const { resource } = asking
   decision.refuseHidden(Object.keys(body))
-  return writeProposal(services, asking, decision, proposeUpdate(asking.resource, body, represent(decision.object)))
+  const proposal = propose(services, asking, decision.object, (before) => proposeUpdate(resource, body, before))
+  return writeProposal(services, asking, decision, proposal)
+}
+
+/** Throws what `make` throws, or what the preconditions say where the only fault is that the body is of another state. */
+function propose(
+  services: Services,
+  asking: Asking,
+  object: StoredObject,
+  make: (before: Representation) => Proposal,
+): Proposal {
+  try {
+    return make(represent(object))
+  } catch (error) {
+    if (isOfAnotherState(error)) refuseUnmet(services, asking, { resource: asking.resource.name, object })
+    throw error
+  }
+}
+
+/** A body that a client had read, with what the server had set by then: whether that is still so is If-Match's question. */
+function isOfAnotherState(error: unknown): boolean {
+  if (!(error instanceof Problem)) return false
+  return error.errors.every(({ code, pointer }) => code === 'readOnly' && pointer !== '/id')
 }
 
 /**

@@ -201,6 +201,22 @@ describe('If-Match and what a caller may see', () => {
     expect((await server.ask('PATCH', '/api/users/alice', taken)).status).to.equal(409)
   })
 
+  it('who sends back all of what it read, and was too late, is told 412 and not that updatedAt is set by the server', async () => {
+    const note = await server.ask('POST', '/api/v1/notes', { token: callers.alice, body: { title: 'first' } })
+    const path = note.headers.get('location') ?? ''
+    const headers = { 'if-match': note.headers.get('etag') ?? '' }
+    await server.ask('PATCH', path, { token: callers.alice, body: { title: 'second' } })
+    const write = (method: string, body: object, sent = headers) =>
+      server.ask(method, path, { token: callers.alice, body, headers: sent })
+    for (const method of ['PUT', 'PATCH']) {
+      expect((await write(method, { ...note.body, title: 'third' })).status, method).to.equal(412)
+      expect((await write(method, { ...note.body, title: 7 })).status, 'a fault of its own').to.equal(400)
+      expect((await write(method, { ...note.body, id: 'other' })).status, 'another id').to.equal(400)
+      expect((await write(method, note.body, { 'if-match': '*' })).status, 'whatever the state').to.equal(400)
+    }
+    expect((await server.ask('GET', path, { token: callers.alice })).body.title).to.equal('second')
+  })
+
   it('412 is nothing that a stranger learns: 401 and 403 come first', async () => {
     for (const sent of ['*', '"x"']) {
       const asked = { body: { bio: 'x' }, headers: { 'if-match': sent } }
