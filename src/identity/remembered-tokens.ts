@@ -12,10 +12,11 @@ const HALF_TOKENS = 5_000
 /** So that long tokens don't take more memory than many. */
 const HALF_CHARACTERS = 4_000_000
 
-export function rememberTokens(verifier: KeyedVerifier, now: () => number = Date.now): TokenVerifier {
+/** Answers as the verifier does, and at once for a token that it was asked for before. */
+export function rememberTokens(verifier: KeyedVerifier): TokenVerifier {
   const tokens = new RecentTokens()
   let generation: number | undefined
-  const remembered = (token: string) => {
+  const recall = (token: string) => {
     const current = verifier.keyGeneration()
     if (current !== generation) tokens.clear()
     generation = current
@@ -32,15 +33,15 @@ export function rememberTokens(verifier: KeyedVerifier, now: () => number = Date
   }
   return {
     verify(token) {
-      const found = remembered(token)
-      return found && holds(found, now()) ? found : verify(token)
+      const found = recall(token)
+      return found && holds(found) ? found : verify(token)
     },
   }
 }
 
 /** As RFC 7519 sections 4.1.4 and 4.1.5 say and jose compares: by whole seconds. */
-function holds({ valid }: Remembered, now: number): boolean {
-  const seconds = Math.floor(now / 1000)
+function holds({ valid }: Remembered): boolean {
+  const seconds = Math.floor(Date.now() / 1000)
   return valid !== undefined && valid.from <= seconds && seconds < valid.until
 }
 
