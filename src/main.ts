@@ -6,6 +6,10 @@ import type { App } from './app.ts'
 import { decisionsCommand } from './cli/decisions-command.ts'
 import { decisionsQueryCommand } from './cli/decisions-query-command.ts'
 import { decisionsTailCommand } from './cli/decisions-tail-command.ts'
+import { keyAddCommand } from './cli/key-add-command.ts'
+import { keyCommand } from './cli/key-command.ts'
+import { keyListCommand } from './cli/key-list-command.ts'
+import { keyRevokeCommand } from './cli/key-revoke-command.ts'
 import { matrixAttackCommand } from './cli/matrix-attack-command.ts'
 import { type MatrixSettings, matrixCommand } from './cli/matrix-command.ts'
 import { matrixCoverageCommand } from './cli/matrix-coverage-command.ts'
@@ -31,6 +35,7 @@ import { type Config, ConfigError, type Flags, readConfig } from './config.ts'
 import { DEMO_CALLERS } from './demo/demo-data.ts'
 import { DemoRefused } from './demo/seed-demo.ts'
 import { welcome } from './demo/welcome.ts'
+import { DirectoryError, type OpenDirectory } from './identity/directory-access.ts'
 import { type EmbeddedKey, KeyError, openEmbeddedKey } from './identity/embedded-key.ts'
 import { issueToken } from './identity/issue-token.ts'
 import type { StartTrialServer } from './matrix/run/trial-stage.ts'
@@ -41,7 +46,7 @@ import { ReviewError } from './review/load-policy.ts'
 import { UnfitDatabase } from './store/contract.ts'
 
 /** Errors whose message was written for whoever starts the program. */
-const FOR_PEOPLE = [ConfigError, DemoRefused, FileError, KeyError, ReviewError, UnfitDatabase]
+const FOR_PEOPLE = [ConfigError, DemoRefused, DirectoryError, FileError, KeyError, ReviewError, UnfitDatabase]
 
 const DEMO_TOKEN_SECONDS = 12 * 60 * 60
 
@@ -51,6 +56,10 @@ const { description, version } = JSON.parse(readFileSync(new URL('../package.jso
 const folders: ReviewFolders = () => readConfig(process.env)
 const startTrial: StartTrialServer = async (folders) => (await import('./trial-server.ts')).startTrialServer(folders)
 const decisionLog = () => readConfig(process.env).decisionLog.file
+
+// Only commands that need the database load its engine.
+const openDirectory: OpenDirectory = async () =>
+  (await import('./parts/open-directory.ts')).openDirectory(readConfig(process.env))
 
 const matrixSettings: MatrixSettings = () => {
   const { policies, schemas, dataDirectory, tokens } = readConfig(process.env)
@@ -62,6 +71,9 @@ const program = new Command('sallyport')
   .version(version)
   .addCommand(serveCommand(serve))
   .addCommand(tokenCommand(printToken))
+  .addCommand(
+    keyCommand([keyAddCommand(openDirectory), keyListCommand(openDirectory), keyRevokeCommand(openDirectory)]),
+  )
   .addCommand(openapiCommand(folders))
   .addCommand(decisionsCommand([decisionsQueryCommand(decisionLog), decisionsTailCommand(decisionLog)]))
   .addCommand(

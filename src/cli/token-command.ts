@@ -1,6 +1,6 @@
 /** sallyport token */
 import { Command, InvalidArgumentError } from 'commander'
-import ms, { type StringValue } from 'ms'
+import { DURATION_FORM, readDuration } from '../identity/duration.ts'
 
 export interface TokenRequest {
   readonly subject: string
@@ -22,8 +22,7 @@ export function tokenCommand(issue: (request: TokenRequest) => Promise<string>):
 
 /** Seconds. */
 function lifetime(text: string): number {
-  if (!/^[1-9]\d{0,5}[smhd]$/.test(text)) {
-    throw new InvalidArgumentError('It is a whole number and a unit, as in 90s, 10m, 12h or 30d.')
-  }
-  return ms(text as StringValue) / 1000
+  const duration = readDuration(text)
+  if (duration === undefined) throw new InvalidArgumentError(DURATION_FORM)
+  return duration / 1000
 }

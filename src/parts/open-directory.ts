@@ -1,0 +1,24 @@
+/** Opens the directory for a command, beside a server that may be running. */
+import { existsSync } from 'node:fs'
+import type { Config } from '../config.ts'
+import { type DirectoryAccess, DirectoryError } from '../identity/directory-access.ts'
+import { loadResources } from '../resources/load-resources.ts'
+import { loadPolicy } from '../review/load-policy.ts'
+import { openSqlite } from '../store/sqlite.ts'
+
+/** Throws DirectoryError, FileError, StoreUnavailable or UnfitDatabase. */
+export async function openDirectory({ databaseFile, policies, schemas }: Config): Promise<DirectoryAccess> {
+  if (!existsSync(databaseFile)) {
+    throw new DirectoryError(
+      `there is no database \`${databaseFile}\`; start the server once, or set DATA_DIR to its data folder`,
+    )
+  }
+  const resources = await loadResources(schemas)
+  const { store, seeding, directory } = await openSqlite({ file: databaseFile, resources, now: () => new Date() })
+  return {
+    directory,
+    seeding,
+    declaredRoles: async () => [...(await loadPolicy(policies, resources)).policy.roles.keys()],
+    close: () => store.close(),
+  }
+}
