@@ -1,0 +1,56 @@
+/** The program as processes of its own: servers that share a data folder, and commands beside them. */
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { join } from 'node:path'
+
+const ROOT = new URL('../..', import.meta.url).pathname
+const LAUNCHER = join(ROOT, 'bin/sallyport.js')
+
+export interface Ended {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface ServerProcess {
+  readonly url: string
+  /** Drains it. */
+  stop(): Promise<void>
+}
+
+/** Ends once it listens; throws what it said when it didn't come to that. */
+export async function startServer(dataDirectory: string, env: Record<string, string> = {}): Promise<ServerProcess> {
+  const child = spawn(process.execPath, [LAUNCHER, 'serve'], {
+    cwd: ROOT,
+    env: { ...process.env, PORT: '0', ADMIN_PORT: '0', DATA_DIR: dataDirectory, ...env },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  return {
+    url: await listening(child),
+    stop: async () => {
+      child.kill('SIGTERM')
+      await ended
+    },
+  }
+}
+
+function listening(child: ChildProcess): Promise<string> {
+  let said = ''
+  return new Promise((resolve, reject) => {
+    child.stderr?.on('data', (chunk) => {
+      said += chunk
+      const url = /"url":"([^"]+)".*"msg":"listening"/.exec(said)?.[1]
+      if (url !== undefined) resolve(url)
+    })
+    child.once('exit', () => reject(new Error(`the server ended at once: ${said}`)))
+  })
+}
+
+export function runCommand(dataDirectory: string, args: readonly string[]): Promise<Ended> {
+  const options = { cwd: ROOT, env: { ...process.env, DATA_DIR: dataDirectory } }
+  return new Promise((resolve) => {
+    execFile(process.execPath, [LAUNCHER, ...args], options, (error, stdout, stderr) => {
+      resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr })
+    })
+  })
+}
