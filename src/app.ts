@@ -6,12 +6,14 @@ import type { Config } from './config.ts'
 import type { DecisionLog } from './decision-log/decision-log.ts'
 import { claimForDemo, claimForProduction } from './demo/seed-demo.ts'
 import type { TokenVerifier } from './identity/caller.ts'
+import { keySetOf, openEmbeddedKey } from './identity/embedded-key.ts'
 import { createDescribe } from './openapi/describe.ts'
 import { checkParts } from './parts/check-parts.ts'
 import { after, closeServer, createAdminServer, listen } from './parts/listen.ts'
 import { openLog, recorderOf, startCandidate } from './parts/open-decision-log.ts'
 import { openIdentity } from './parts/open-identity.ts'
 import { openLimiter } from './parts/open-limiter.ts'
+import { openSignIn } from './parts/open-sign-in.ts'
 import { openStore } from './parts/open-store.ts'
 import { LivePolicy, type PolicyEvent } from './policy/live-policy.ts'
 import { watchPolicy } from './policy/watch-policy.ts'
@@ -70,9 +72,9 @@ export async function startApp({ config, verifier, log, now = () => new Date(), 
     metrics.policyActivated(policy.active.revision)
     metrics.watchPolicy(() => policy.faults.length > 0)
     closing.push(await watchPolicy(policy))
-    const { store, seeding, outbox, directory } = await openStore(config, resources, policy, now)
+    const { store, seeding, outbox, directory, attempts } = await openStore(config, resources, policy, now)
     closing.push(() => store.close())
-    await (config.demo ? claimForDemo(seeding, resources) : claimForProduction(seeding))
+    await (config.demo ? claimForDemo(seeding, directory, resources) : claimForProduction(seeding))
     const identity = await openIdentity({ config, directory, now, log, tokens: verifier })
     closing.push(() => identity.close())
     const decisionLog = await openLog(config, outbox, log, metrics)
@@ -86,6 +88,8 @@ export async function startApp({ config, verifier, log, now = () => new Date(), 
     // Made here, because a GET that made them would change the store.
     const cursorKey = await store.secret('cursor')
     const tagKey = await store.secret('tag')
+    const key = config.tokens.keys.kind === 'embedded' ? await openEmbeddedKey(config.dataDirectory) : undefined
+    const signIn = key && (await openSignIn(config, { key, store, directory, attempts, now }))
     const checks = () => checkParts({ store, policy, limiter, decisionLog, shadow, draining: () => draining })
     const koa = new Koa()
     koa.on('error', (error) => log.error({ err: error }, 'response failed'))
@@ -97,6 +101,8 @@ export async function startApp({ config, verifier, log, now = () => new Date(), 
           store,
           inFlight: new InFlight(),
           now,
+          signIn,
+          keySet: () => keySetOf(key ? [key] : []),
           checks,
           cursorKey,
           tagKey,

@@ -15,6 +15,17 @@ export const DEMO_CALLERS: readonly DemoCaller[] = [
   { id: 'ada', roles: ['admin'] },
 ]
 
+export const DEMO_PASSWORD = 'sallyport-demo'
+
+/** Of that password, which everybody knows: made beforehand, so that no start waits for it (test/demo holds the two together). */
+export const DEMO_PASSWORD_HASH =
+  '$scrypt$ln=15,r=8,p=3$OiYGcY4yVoKIcwE3aTcgDQ$pAfQJc3bcT2OAO8WeTc+dFHIBC7n2l9iJlIisZly3BY'
+
+/** By which a demo caller signs in. */
+export function demoEmail(id: string): string {
+  return `${id}@example.com`
+}
+
 const PROFILES: Readonly<Record<string, Document>> = {
   alice: { displayName: 'Alice', bio: 'Keeps bees.', department: 'sales' },
   bob: { displayName: 'Bob', bio: 'Builds boats.', department: 'engineering' },
@@ -31,7 +42,7 @@ export function demoDocuments(): Readonly<Record<string, readonly { id?: string;
   return {
     users: DEMO_CALLERS.map(({ id, roles }) => ({
       id,
-      document: { email: `${id}@example.com`, ...PROFILES[id], roles },
+      document: { email: demoEmail(id), ...PROFILES[id], roles },
     })),
     notes: OWNERS.flatMap((ownerId) => [
       { document: { ownerId, title: 'Shopping list', body: 'Apples, bread, candles.', tags: ['home'] } },

@@ -2,7 +2,8 @@
 import { v7 as uuidv7 } from 'uuid'
 import type { Resources } from '../resources/resource.ts'
 import type { Seeding } from '../store/contract.ts'
-import { demoDocuments } from './demo-data.ts'
+import type { Directory } from '../store/directory.ts'
+import { DEMO_CALLERS, DEMO_PASSWORD_HASH, demoDocuments } from './demo-data.ts'
 
 const KIND = 'data'
 const SEEDED = 'demo-seeded'
@@ -27,7 +28,7 @@ export async function claimForProduction(seeding: Seeding): Promise<void> {
 }
 
 /** With `--demo`: fills an empty store, once. Throws DemoRefused for a store that holds data of its own. */
-export async function claimForDemo(seeding: Seeding, resources: Resources): Promise<void> {
+export async function claimForDemo(seeding: Seeding, directory: Directory, resources: Resources): Promise<void> {
   const kind = await seeding.readMark(KIND)
   if (kind === 'own') {
     throw new DemoRefused(
@@ -36,7 +37,11 @@ export async function claimForDemo(seeding: Seeding, resources: Resources): Prom
   }
   // First the mark: a start that is cut off leaves a demo that the next start completes.
   await seeding.writeMark(KIND, 'demo')
-  if ((await seeding.readMark(SEEDED)) !== undefined) return
+  if ((await seeding.readMark(SEEDED)) === undefined) await seed(seeding, resources)
+  await letIn(directory)
+}
+
+async function seed(seeding: Seeding, resources: Resources): Promise<void> {
   for (const [name, objects] of Object.entries(demoDocuments())) {
     if (resources.byName.has(name) && (await seeding.count(name)) === 0) {
       await seeding.insert(
@@ -46,4 +51,12 @@ export async function claimForDemo(seeding: Seeding, resources: Resources): Prom
     }
   }
   await seeding.writeMark(SEEDED, 'yes')
+}
+
+/** The callers who are there and have had no password yet: those of an earlier version too. */
+async function letIn(directory: Directory): Promise<void> {
+  for (const { id } of DEMO_CALLERS) {
+    const person = await directory.person(id)
+    if (person && !person.account) await directory.setPassword(id, { hash: DEMO_PASSWORD_HASH, oneTime: false })
+  }
 }

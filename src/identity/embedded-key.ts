@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { link, mkdir, open, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type CryptoKey, calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
+import type { Json } from '../resources/resource.ts'
 
 export interface EmbeddedKey {
   /** RFC 7638 thumbprint. */
@@ -32,6 +33,17 @@ export async function openEmbeddedKey(dataDirectory: string): Promise<EmbeddedKe
   }
   if (!(await isThere(file))) await create(folder, file)
   return parse(file, await readPrivate(file))
+}
+
+/** RFC 7517 section 5: the public halves. */
+export async function keySetOf(keys: readonly EmbeddedKey[]): Promise<{ readonly keys: readonly Json[] }> {
+  const jwks = keys.map(async ({ kid, publicKey }) => ({
+    ...(await exportJWK(publicKey)),
+    kid,
+    use: 'sig',
+    alg: 'EdDSA',
+  }))
+  return { keys: (await Promise.all(jwks)) as unknown as readonly Json[] }
 }
 
 async function isThere(file: string): Promise<boolean> {

@@ -1,13 +1,10 @@
 /** Passwords as they are kept: scrypt in PHC strings, made and verified off the event loop, a few at a time. */
 import { randomBytes, randomInt, scrypt, timingSafeEqual } from 'node:crypto'
+import { PASSWORD_LENGTH } from '../resources/token-request.ts'
 import { Turns } from './turns.ts'
 
-/** Characters (code points) of a password that is set, after normalization. NIST SP 800-63B-4 section 3.1.1.2. */
-export const MIN_PASSWORD_LENGTH = 12
-export const MAX_PASSWORD_LENGTH = 1024
-
 /** RFC 7914 section 2: N is 2 to the power of `ln`; a hash takes 128 * N * r bytes of memory, and p times the work. */
-export interface ScryptCost {
+interface ScryptCost {
   readonly ln: number
   readonly r: number
   readonly p: number
@@ -66,8 +63,8 @@ export function createPasswords(cost: ScryptCost = COST): Passwords {
 export function passwordFault(password: string): string | undefined {
   const length = [...normalized(password)].length
   if (!password.isWellFormed()) return 'has broken characters'
-  if (length < MIN_PASSWORD_LENGTH) return `must have at least ${MIN_PASSWORD_LENGTH} characters`
-  return length > MAX_PASSWORD_LENGTH ? `must have at most ${MAX_PASSWORD_LENGTH} characters` : undefined
+  if (length < PASSWORD_LENGTH.min) return `must have at least ${PASSWORD_LENGTH.min} characters`
+  return length > PASSWORD_LENGTH.max ? `must have at most ${PASSWORD_LENGTH.max} characters` : undefined
 }
 
 const ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789'

@@ -83,8 +83,9 @@ function pageOf({ pages }: Asked, resource: string, action: string): Page {
 function offers(asked: Asked, spot: Spot): boolean {
   const { route, endpoint, resource } = spot
   const page = pageOf(asked, resource.name, endpoint.action)
-  if (endpoint.operation === 'options' || resource.builtIn) return page.unrelated.size > 0
+  if (endpoint.operation === 'options') return page.unrelated.size > 0
   if (route.kind === 'caller' && !asked.subject.caller) return false
+  if (resource.builtIn) return page.unrelated.size > 0
   if (!concernsObject(spot) || endpoint.operation !== 'read' || route.view === undefined) return page.reachable
   return page.grantable.intersection(asked.snapshot.viewOf(resource.name, route.view)).size > 0
 }

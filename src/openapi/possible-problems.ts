@@ -31,6 +31,20 @@ const WITH_BODY: readonly ProblemCode[] = [
   'field-forbidden',
 ]
 
+/** Of POST /api/tokens. */
+const SIGNING_IN: readonly ProblemCode[] = [
+  'not-acceptable',
+  'invalid-json',
+  'invalid-body',
+  'body-too-large',
+  'unsupported-media-type',
+  'sign-in-refused',
+  'sign-in-elsewhere',
+  'sign-in-delayed',
+  'sign-in-busy',
+  'store-unavailable',
+]
+
 const CONDITIONAL: readonly ProblemCode[] = ['invalid-precondition', 'precondition-failed']
 
 const IDEMPOTENT: readonly ProblemCode[] = [
@@ -82,6 +96,12 @@ export function possibleProblems(spot: Spot, limited: boolean): readonly Problem
   add(route.redirect === undefined && endpoint.operation !== 'options', 'invalid-query')
   add(concernsObject(spot), ...BY_OPERATION[endpoint.operation], 'store-unavailable')
   add(resource.builtIn && endpoint.operation === 'read', 'not-acceptable')
+  add(resource.takes !== undefined && endpoint.operation === 'create', ...SIGNING_IN)
+  add(
+    route.kind === 'caller' && resource.builtIn && endpoint.operation === 'delete',
+    'session-not-found',
+    'store-unavailable',
+  )
   add(route.path === '/readyz' && endpoint.operation === 'read', 'not-ready')
   const unique = [...resource.fields.values()].some((field) => field.unique)
   add(concernsObject(spot) && unique && WRITING.includes(endpoint.operation), 'unique-taken')

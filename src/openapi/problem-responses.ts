@@ -75,7 +75,7 @@ export function problemResponses(components: Components, { codes, headers, opera
   const byStatus = Map.groupBy(codes, (code) => CATALOGUE[code].status)
   const entries = [...byStatus].map(([status, those]) => {
     const sorted = those.toSorted()
-    const own = headersOf(status, patches)
+    const own = headersOf(those, patches)
     const name = nameOf(status, sorted, operation)
     return [status, components.add('responses', name, response(components, status, sorted, joinHeaders(own, headers)))]
   })
@@ -83,8 +83,12 @@ export function problemResponses(components: Components, { codes, headers, opera
 }
 
 /** RFC 9110 section 15.5.16: what would be accepted. */
-function headersOf(status: number, patches: boolean): Headers {
-  if (status !== 415) return HEADERS[status] ?? { always: [], maybe: [] }
+function headersOf(codes: readonly ProblemCode[], patches: boolean): Headers {
+  const [first] = codes
+  const status = first && CATALOGUE[first].status
+  // It is told before the limits are, or without any.
+  if (codes.includes('sign-in-delayed')) return { always: ['Retry-After'], maybe: [] }
+  if (status !== 415) return (status && HEADERS[status]) || { always: [], maybe: [] }
   const media: HeaderName = patches ? 'Accept-Patch' : 'Accept'
   return { always: ['Accept-Encoding', media], maybe: [] }
 }

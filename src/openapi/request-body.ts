@@ -36,6 +36,8 @@ export function requestBodyOf(spot: Spot, describing: Describing): Part | undefi
 }
 
 function createBody(spot: Spot, describing: Describing): Part {
+  const { takes } = spot.resource
+  if (takes) return describing.components.add('schemas', `${describing.schemas.base}Request`, takes)
   const { components, schemas } = describing
   const fields = writable(spot, describing)
   return components.add('schemas', `${schemas.base}New`, schemas.object(fields, demanded(spot, describing)))

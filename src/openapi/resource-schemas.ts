@@ -43,6 +43,12 @@ export class ResourceSchemas {
     }
   }
 
+  /** All of it, for what has no fields that views could tell apart. */
+  get whole(): Part {
+    const { title, ...schema } = this.resource.schema
+    return schema
+  }
+
   /** A JSON Merge Patch (RFC 7396) of these fields: null removes what may be absent, objects are merged. */
   patch(fields: ReadonlySet<string>): Part {
     const named = this.#names(fields)

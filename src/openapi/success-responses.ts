@@ -61,10 +61,11 @@ function redirectAnswer({ route, method }: Spot): Answer {
   return { status, description, headers: { always: ['Location'], maybe: [] } }
 }
 
-function builtInAnswer({ resource }: Spot, { access, schemas, components }: Describing): Answer {
+function builtInAnswer({ resource, endpoint }: Spot, { access, schemas, components }: Describing): Answer {
+  if (endpoint.operation === 'delete') return { status: 204, description: 'It has ended.', headers: NO_HEADERS }
   const description = schemas.description ?? resource.name
   const answer = { status: 200, description, headers: NO_HEADERS }
-  if (resource.fields.size === 0) return { ...answer, schema: { type: 'object' } }
+  if (resource.fields.size === 0) return { ...answer, schema: components.add('schemas', schemas.base, schemas.whole) }
   const { some } = access.granted(resource, 'read')
   return { ...answer, schema: components.add('schemas', schemas.base, schemas.object(some, new Set())) }
 }

@@ -25,6 +25,10 @@ const STAGES: Readonly<Record<ProblemCode, Stage>> = {
   blocked: 'policy',
   'field-forbidden': 'policy',
   'object-not-found': 'policy',
+  'sign-in-refused': 'after',
+  'sign-in-delayed': 'after',
+  'sign-in-elsewhere': 'after',
+  'session-not-found': 'after',
   'invalid-query': 'after',
   'invalid-json': 'after',
   'invalid-body': 'after',
@@ -47,6 +51,7 @@ const STAGES: Readonly<Record<ProblemCode, Stage>> = {
   'internal-error': 'fault',
   'store-unavailable': 'fault',
   'not-ready': 'fault',
+  'sign-in-busy': 'fault',
 }
 
 /** Undefined for a code that this version doesn't know. */

@@ -144,6 +144,7 @@ function askingOf(
     endpoint,
     resource,
     caller,
+    address: exchange.address ?? '',
     owner: owner && { name: owner.name, list: owner.list },
     snapshot: policy.snapshot,
     path: target.path,

@@ -8,6 +8,7 @@ import type { Decision } from '../policy/decision.ts'
 import { Denied } from '../policy/ground.ts'
 import type { Problem } from '../problems/problem.ts'
 import type { Outcome } from '../routes/outcome.ts'
+import { SignInRefused } from '../routes/tokens.ts'
 import type { Evidence } from '../store/permit.ts'
 import type { Match } from './match-route.ts'
 import type { Metrics } from './metrics.ts'
@@ -65,6 +66,7 @@ export function recordOf(exchange: Exchange): DecisionRecord {
   const caller = authentication?.kind === 'caller' ? authentication.caller : undefined
   const asked = match?.kind === 'route' ? match : undefined
   const evidence = evidenceOf(exchange)
+  const refusedSignIn = problem?.cause instanceof SignInRefused ? problem.cause : undefined
   return {
     // Without one, the clock itself has failed.
     time: exchange.time ?? new Date().toISOString(),
@@ -75,12 +77,12 @@ export function recordOf(exchange: Exchange): DecisionRecord {
     route: asked?.route.path,
     resource: asked?.route.resource,
     action: asked?.endpoint.action,
-    objectId: outcome?.objectId ?? asked?.id ?? objectIdOf(decision),
+    objectId: outcome?.objectId ?? asked?.id ?? refusedSignIn?.userId ?? objectIdOf(decision),
     subject: caller?.id,
     roles: caller?.roles,
     authentication: authentication?.kind,
-    // Why a credential was refused; never any part of it (test/identity).
-    reason: authentication?.kind === 'rejected' ? authentication.reason : undefined,
+    // Why a credential was refused, or a sign-in; never any part of what was sent (test/identity).
+    reason: authentication?.kind === 'rejected' ? authentication.reason : refusedSignIn?.reason,
     outcome: problem ? (problem.status < 500 ? 'refused' : 'failed') : 'allowed',
     problem: problem?.code,
     relations: evidence?.relations,

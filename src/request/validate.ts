@@ -2,7 +2,7 @@
 import type { Context } from 'koa'
 import type { Decision } from '../policy/decision.ts'
 import type { Limits } from '../policy/policy.ts'
-import type { Resource } from '../resources/resource.ts'
+import type { Operation, Resource } from '../resources/resource.ts'
 import type { Content, Input } from '../routes/handle.ts'
 import { parseJsonPatch } from '../routes/json-patch/parse.ts'
 import type { RouteMatch } from './match-route.ts'
@@ -18,6 +18,8 @@ interface Frame {
   readonly resource: Resource
   readonly limits: Limits
 }
+
+const WITH_BODY: readonly Operation[] = ['create', 'replace', 'update']
 
 /** Throws Problem not-acceptable, invalid-query, what read-body throws, invalid-patch, invalid-precondition, or invalid-idempotency-key, in this order. */
 export async function validate(ctx: Context, frame: Frame, decision: Decision): Promise<Input> {
@@ -39,7 +41,7 @@ async function readContent(ctx: Context, { match, resource, limits }: Frame, dec
   const parameters = readQuery(match.target.query)
   if (decision.kind === 'list') return { kind: 'list', query: readListQuery(parameters, limits, decision) }
   refuseParameters(parameters)
-  if (decision.kind !== 'create' && decision.kind !== 'update') return { kind: 'nothing' }
+  if (!WITH_BODY.includes(match.endpoint.operation)) return { kind: 'nothing' }
   const body = await readBody(ctx, match.endpoint.operation, limits.bodyBytes)
   if (body.kind === 'object') return { kind: 'body', body: body.json }
   return { kind: 'json-patch', operations: parseJsonPatch(body.json, resource) }

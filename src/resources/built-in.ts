@@ -1,10 +1,38 @@
-/** The resources that the program serves itself: health and the OpenAPI document, under the same policy as data. */
+/** The resources that the program serves itself (health, the OpenAPI document, tokens and keys), under the same policy as data. */
 import { makeEndpoints } from './make-routes.ts'
-import type { Action, Field, Resource, Route } from './resource.ts'
+import type { Action, Field, Method, Operation, Resource, Route } from './resource.ts'
 import type { JsonObject } from './schema-file.ts'
+import { TOKEN_REQUEST, validateTokenRequest } from './token-request.ts'
 
 const HEALTH = 'system/health'
 const OPENAPI = 'system/openapi'
+const TOKENS = 'system/tokens'
+const KEYS = 'system/keys'
+
+/** RFC 6749 section 5.1. */
+const TOKENS_SCHEMA: JsonObject = {
+  title: 'Tokens',
+  description: 'An access token for the other requests, and a refresh token for the next tokens.',
+  type: 'object',
+  properties: {
+    access_token: { type: 'string' },
+    token_type: { const: 'Bearer' },
+    expires_in: { description: 'Seconds.', type: 'integer', minimum: 1 },
+    refresh_token: { description: 'Good for one use.', type: 'string' },
+  },
+  required: ['access_token', 'token_type', 'expires_in', 'refresh_token'],
+  additionalProperties: false,
+}
+
+const KEYS_SCHEMA: JsonObject = {
+  title: 'KeySet',
+  description:
+    'The public keys that tokens of this server are signed with (RFC 7517); none where tokens come from elsewhere.',
+  type: 'object',
+  properties: { keys: { type: 'array', items: { type: 'object' } } },
+  required: ['keys'],
+  additionalProperties: false,
+}
 
 const HEALTH_SCHEMA: JsonObject = {
   title: 'Health',
@@ -41,16 +69,40 @@ export const BUILT_IN_RESOURCES: readonly Resource[] = Object.freeze([
     routes: [documentRoute(OPENAPI, '/openapi.json')],
     actions: [action('read', 'whole'), action('options', 'whole')],
   }),
+  builtIn(TOKENS, {
+    schema: TOKENS_SCHEMA,
+    fields: [],
+    routes: [
+      route(TOKENS, '/api/tokens', 'collection', [['POST', 'create']]),
+      // The session is the caller's own, like the record at /profile.
+      route(TOKENS, '/api/tokens/current', 'caller', [['DELETE', 'delete']]),
+    ],
+    actions: [action('create', 'whole'), action('delete', 'whole'), action('options', 'whole')],
+    takes: { schema: TOKEN_REQUEST, validate: validateTokenRequest },
+  }),
+  builtIn(KEYS, {
+    schema: KEYS_SCHEMA,
+    fields: [],
+    routes: [documentRoute(KEYS, '/.well-known/jwks.json')],
+    actions: [action('read', 'whole'), action('options', 'whole')],
+  }),
 ])
+
+/** Paths that no schema file may have. */
+export const BUILT_IN_PATHS: readonly string[] = BUILT_IN_RESOURCES.flatMap(({ routes }) =>
+  routes.map(({ path }) => path).filter((path) => path !== '*'),
+)
 
 interface Parts {
   readonly schema: JsonObject
   readonly fields: readonly Field[]
   readonly routes: readonly Route[]
   readonly actions: readonly Action[]
+  /** What it is sent, where anything. */
+  readonly takes?: { readonly schema: JsonObject; readonly validate: Resource['validate'] }
 }
 
-function builtIn(name: string, { schema, fields, routes, actions }: Parts): Resource {
+function builtIn(name: string, { schema, fields, routes, actions, takes }: Parts): Resource {
   return Object.freeze({
     name,
     builtIn: true,
@@ -58,8 +110,8 @@ function builtIn(name: string, { schema, fields, routes, actions }: Parts): Reso
     fields: new Map(fields.map((field) => [field.name, field])),
     routes: Object.freeze(routes),
     actions: new Map(actions.map((one) => [one.name, one])),
-    // Nobody writes them.
-    validate: () => [],
+    ...(takes && { takes: takes.schema }),
+    validate: takes?.validate ?? (() => []),
   })
 }
 
@@ -80,20 +132,19 @@ function statusField(name: string, type: Field['type']): Field {
 }
 
 function documentRoute(resource: string, path: string): Route {
-  return Object.freeze({
-    path,
-    resource,
-    kind: 'collection',
-    ...makeEndpoints(new Map([['GET', 'read']]), (operation) => operation),
-  })
+  return route(resource, path, 'collection', [['GET', 'read']])
+}
+
+function route(
+  resource: string,
+  path: string,
+  kind: Route['kind'],
+  operations: readonly (readonly [Method, Operation])[],
+): Route {
+  return Object.freeze({ path, resource, kind, ...makeEndpoints(new Map(operations), (operation) => operation) })
 }
 
 /** `OPTIONS *` asks about the server as a whole (RFC 9110 section 9.3.7). */
 function anyRoute(): Route {
-  return Object.freeze({
-    path: '*',
-    resource: HEALTH,
-    kind: 'collection',
-    ...makeEndpoints(new Map(), (operation) => operation),
-  })
+  return route(HEALTH, '*', 'collection', [])
 }

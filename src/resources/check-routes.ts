@@ -1,11 +1,12 @@
 /** Checks the routes of one file, one by one. How routes stand to each other is check-clashes.ts. */
 import type { Diagnostic } from '../problems/diagnostic.ts'
+import { BUILT_IN_PATHS } from './built-in.ts'
 import { BUILT_IN_ACTIONS, operationOf } from './make-routes.ts'
 import { canBothMatch, declaredRoutes, hasParameter, kindOf, type RouteDeclaration } from './route-declaration.ts'
 import type { Path, SchemaFile } from './schema-file.ts'
 
 /** Paths that the program itself answers. */
-const RESERVED_PATHS = ['/livez', '/readyz', '/openapi.json', '/metrics']
+const RESERVED_PATHS = [...BUILT_IN_PATHS, '/metrics']
 
 /** Methods whose effect depends on the state that the client has seen. */
 const CHANGING = ['PUT', 'PATCH', 'DELETE']

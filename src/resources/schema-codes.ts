@@ -33,7 +33,8 @@ export const SCHEMA_CODES = {
   'resource-missing': 'add `"x-resource": { "routes": [...] }`',
   'resource-invalid': 'see src/resources/schemas/x-resource.schema.json',
   'route-path': 'write a path like `/api/notes` or `/api/notes/{id}`',
-  'route-reserved': 'choose another path; /livez, /readyz, /openapi.json and /metrics are taken',
+  'route-reserved':
+    'choose another path; /livez, /readyz, /openapi.json, /metrics, /api/tokens, /api/tokens/current and /.well-known/jwks.json are taken',
   'route-method':
     'a collection takes GET and POST, an item GET, PUT, PATCH and DELETE; HEAD and OPTIONS come on their own',
   'route-method-twice': 'keep one of them',

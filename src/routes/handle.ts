@@ -15,6 +15,7 @@ import { reportHealth } from './report-health.ts'
 import type { Asking, Services } from './services.ts'
 import { showDocument } from './show-document.ts'
 import { showOptions } from './show-options.ts'
+import { showKeys, signIn, signOut } from './tokens.ts'
 import { replaceObject, updateObject } from './write-object.ts'
 
 /** What a request brings along, by what its operation takes. */
@@ -40,6 +41,7 @@ export async function handle(services: Services, asking: Asking, decision: Decis
   if (decision.kind === 'update' && input.kind === 'json-patch') {
     return patchObject(services, asking, decision, input.operations)
   }
+  if (decision.kind === 'route' && input.kind === 'body') return signIn(services, asking, input.body)
   if (decision.kind === 'route') return handleRoute(services, asking, decision.fields)
   throw new Error(`no handler for ${operation} with ${decision.kind} and ${input.kind}`)
 }
@@ -49,11 +51,13 @@ async function handleRoute(services: Services, asking: Asking, fields: ReadonlyS
   if (endpoint.operation === 'options') return showOptions(route)
   if (route.redirect) return redirect(route.redirect, asking)
   if (route.path === '/openapi.json') return showDocument(services, asking)
+  if (route.path === '/api/tokens/current') return signOut(services, asking)
   return builtIn(route)(services, fields)
 }
 
 function builtIn(route: Route): (services: Services, fields: ReadonlySet<string>) => Promise<Outcome> {
   if (route.path === '/livez') return reportHealth.live
   if (route.path === '/readyz') return reportHealth.ready
+  if (route.path === '/.well-known/jwks.json') return showKeys
   throw new Error(`no handler for ${route.path}`)
 }

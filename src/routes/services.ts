@@ -1,7 +1,8 @@
 /** What handlers work with, and what they are told of the request. */
 import type { Caller } from '../identity/caller.ts'
+import type { SignIn } from '../identity/sign-in.ts'
 import type { Snapshot } from '../policy/snapshot.ts'
-import type { Endpoint, Method, Resource, Route } from '../resources/resource.ts'
+import type { Endpoint, Json, Method, Resource, Route } from '../resources/resource.ts'
 import type { Store } from '../store/contract.ts'
 import type { InFlight } from './in-flight.ts'
 import type { Preconditions } from './preconditions.ts'
@@ -19,6 +20,10 @@ export interface Services {
   /** Claims on idempotency keys that are at work. */
   readonly inFlight: InFlight
   readonly now: () => Date
+  /** Undefined where tokens come from elsewhere. */
+  readonly signIn: SignIn | undefined
+  /** The public keys that tokens made here are signed with (RFC 7517 section 5). */
+  readonly keySet: () => Promise<Json>
   /** 32 bytes that seal the cursors of lists. */
   readonly cursorKey: Uint8Array
   /** 32 bytes that entity tags are made with. */
@@ -37,6 +42,8 @@ export interface Asking {
   readonly writes: Writes
   /** Undefined without credentials. */
   readonly caller: Caller | undefined
+  /** Of the client, as limits count it. */
+  readonly address: string
   /** The field that names an object's owner, where ownership.yaml relates one by the caller's id. */
   readonly owner: OwnerField | undefined
   /** The path's `{id}`, as sent. */

@@ -27,6 +27,7 @@ export async function migrate(db: Kysely<Tables>, plans: readonly TablePlan[]): 
     await createOutbox(db)
     await createLeases(db)
     await createReplays(db)
+    await createAttempts(db)
     for (const plan of plans) await migrateTable(db, plan)
     await createDirectory(
       db,
@@ -102,6 +103,20 @@ async function createReplays(db: Kysely<Tables>): Promise<void> {
     .modifyEnd(sql`strict`)
     .execute()
   await db.schema.createIndex('replays at').ifNotExists().on('replays').column('at').execute()
+}
+
+/** Sign-ins that failed; times in milliseconds since the epoch. */
+async function createAttempts(db: Kysely<Tables>): Promise<void> {
+  await db.schema
+    .createTable('attempts')
+    .ifNotExists()
+    .addColumn('key', 'text', (column) => column.primaryKey().notNull())
+    .addColumn('failures', 'integer', (column) => column.notNull())
+    .addColumn('at', 'integer', (column) => column.notNull())
+    .addColumn('expires_at', 'integer', (column) => column.notNull())
+    .modifyEnd(sql`strict`)
+    .execute()
+  await db.schema.createIndex('attempts expires').ifNotExists().on('attempts').column('expires_at').execute()
 }
 
 /** `autoincrement`: a number that was used is never used again, also when its row is gone. */

@@ -25,6 +25,7 @@ export interface Tables {
   marks: { name: string; value: string }
   outbox: { sequence: Generated<number>; record: string }
   replays: { subject: string; route: string; key: string; fingerprint: string; object: string; at: number }
+  attempts: { key: string; failures: number; at: number; expires_at: number }
   leases: { name: string; holder: string; until: number }
 }
 

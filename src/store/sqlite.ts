@@ -1,9 +1,11 @@
 /** The embedded engine: one SQLite file (or memory) behind the contract of contract.ts. */
 import { Kysely, SqliteDialect } from 'kysely'
 import type { Resources } from '../resources/resource.ts'
+import type { Attempts } from './attempts.ts'
 import { type Outbox, type Seeding, type Store, StoreUnavailable, UnfitDatabase } from './contract.ts'
 import type { Directory } from './directory.ts'
 import { asKyselyDatabase, openDatabase, renewStatistics } from './node-sqlite.ts'
+import { SqliteAttempts } from './sqlite-attempts.ts'
 import { SqliteDirectory } from './sqlite-directory.ts'
 import { answering } from './sqlite-errors.ts'
 import { NamedValues } from './sqlite-meta.ts'
@@ -33,6 +35,7 @@ interface Opened {
   readonly seeding: Seeding
   readonly outbox: Outbox
   readonly directory: Directory
+  readonly attempts: Attempts
 }
 
 /**
@@ -55,8 +58,9 @@ export async function openSqlite(options: SqliteOptions): Promise<Opened> {
     replays.sweep(SWEPT_AT_START)
     const values = new NamedValues(db, database)
     const engine: Engine = { database, tables, values, outbox, replays, now: options.now }
+    const attempts = new SqliteAttempts(db, database, options.now)
     const directory = new SqliteDirectory(engine)
-    return { store: new SqliteStore(engine), seeding: new SqliteSeeding(engine), outbox, directory }
+    return { store: new SqliteStore(engine), seeding: new SqliteSeeding(engine), outbox, directory, attempts }
   } catch (error) {
     database.close()
     throw error instanceof UnfitDatabase ? error : new StoreUnavailable(error)

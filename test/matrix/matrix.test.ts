@@ -66,7 +66,9 @@ function expectedRows(route: Route): readonly string[] {
 }
 
 /** The kinds of object that a matrix must state for a route. */
-function objectsOf({ kind }: Route): readonly string[] {
+function objectsOf({ kind, resource }: Route): readonly string[] {
   if (kind === 'collection') return ['none']
+  // Sessions are no objects that a matrix could put there.
+  if (resource === 'system/tokens') return ['missing']
   return kind === 'item' ? ['own', 'other', 'missing'] : ['own', 'missing']
 }

@@ -44,7 +44,14 @@ function answerRoute(situation: Situation): Answer {
   const fields = grants.fields({ asker, resource: spot.resource, action: spot.action }, [])
   if (fields.size === 0) return refused(situation)
   if (spot.endpoint.operation === 'options') return { status: 204 }
+  if (spot.resource.takes) return answerSignIn(situation)
   return { status: 200, shown: Object.fromEntries([...fields].map((field) => [field, ''])) }
+}
+
+/** Nobody has a password here, and no token a session: what is allowed comes to nothing, but in another way than a refusal. */
+function answerSignIn({ spot, body }: Situation): Answer {
+  if (spot.endpoint.operation === 'delete') return { status: 404 }
+  return { status: spot.resource.validate(body ?? {}).length > 0 ? 400 : 401 }
 }
 
 function redirectStatus({ spot }: Situation): number {

@@ -46,7 +46,8 @@ export function problem(code: ProblemCode, headers: Answer['headers'] = {}): Ans
 /** The answer to a request that concerns no object and is allowed. */
 export function routeAnswer({ route, endpoint, method }: Ground): Answer {
   if (endpoint.operation === 'options') return success204(route.allow)
-  if (!route.redirect) return { status: 200, code: null, headers: {} }
+  // Of the session, if the caller has one: the command line can't know.
+  if (!route.redirect) return { status: endpoint.operation === 'delete' ? 204 : 200, code: null, headers: {} }
   const { to, permanent } = route.redirect
   const isSafe = method === 'GET' || method === 'HEAD'
   const status = permanent ? (isSafe ? 301 : 308) : isSafe ? 302 : 307

@@ -53,7 +53,17 @@ async function outcomeOf(served: Served, caller: Caller | undefined): Promise<Ou
   const decision = await authorize({ resources, store, now: () => 0 }, policy, { match, caller })
   const now = () => new Date(0)
   const inFlight = new InFlight()
-  const services = { store, inFlight, now, cursorKey: KEY, tagKey: KEY, checks: async () => ({}), describe }
+  const services = {
+    store,
+    inFlight,
+    now,
+    signIn: undefined,
+    keySet: async () => ({ keys: [] }),
+    cursorKey: KEY,
+    tagKey: KEY,
+    checks: async () => ({}),
+    describe,
+  }
   return handle(services, askingOf(served, caller), decision, inputOf(served))
 }
 
@@ -72,6 +82,7 @@ function askingOf({ snapshot, spot }: Served, caller: Caller | undefined): Askin
     endpoint,
     resource,
     caller,
+    address: '127.0.0.1',
     owner: field && !field.readOnly ? { name: field.name, list: field.list } : undefined,
     snapshot,
     path: route.path,

@@ -111,7 +111,7 @@ function ownScene(scene: Scene): Scene {
 
 /** What the program says of itself isn't the policy's matter; only whether it does. */
 function isHealth({ path }: Pick<Cell, 'path'>): boolean {
-  return ['/livez', '/readyz', '/openapi.json'].includes(path)
+  return ['/livez', '/readyz', '/openapi.json', '/.well-known/jwks.json'].includes(path)
 }
 
 /** Several objects of a list can't share an email. */

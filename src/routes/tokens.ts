@@ -1,0 +1,98 @@
+/** POST /api/tokens and DELETE /api/tokens/current: signing in, and out. The directory decides; here it becomes an answer. */
+import type { PasswordSignIn, SignedIn, Tokens } from '../identity/sign-in.ts'
+import { Problem } from '../problems/problem.ts'
+import type { Json } from '../resources/resource.ts'
+import type { Outcome } from './outcome.ts'
+import type { Asking, Services } from './services.ts'
+
+type Body = Readonly<Record<string, Json>>
+
+/** Why nobody was signed in, for the log: the client isn't told. `userId` is whoever it was about, where there is somebody. */
+export class SignInRefused extends Error {
+  readonly userId: string | undefined
+  readonly reason: string
+
+  constructor(userId: string | undefined, reason: string) {
+    super('signing in was refused')
+    this.name = 'SignInRefused'
+    this.userId = userId
+    this.reason = reason
+  }
+}
+
+/** Throws Problem invalid-body, sign-in-elsewhere, sign-in-delayed, sign-in-refused or sign-in-busy. */
+export async function signIn(
+  { signIn: directory }: Services,
+  { resource, address }: Asking,
+  body: Body,
+): Promise<Outcome> {
+  const errors = resource.validate(body)
+  if (errors.length > 0) throw new Problem('invalid-body', 'The body does not fit the schema.', { errors })
+  if (!directory) throw new Problem('sign-in-elsewhere', 'Get a token from the issuer that this server trusts.')
+  const signedIn =
+    typeof body.refresh_token === 'string'
+      ? await directory.withRefreshToken(body.refresh_token)
+      : await directory.withPassword({ ...(body as unknown as PasswordSignIn), address })
+  return outcomeOf(signedIn)
+}
+
+/** Throws Problem session-not-found. */
+export async function signOut({ signIn: directory }: Services, { caller }: Asking): Promise<Outcome> {
+  const ended = caller?.session !== undefined && (await directory?.end(caller.session))
+  if (!ended)
+    throw new Problem('session-not-found', 'These credentials are not of a session; they end where they were made.')
+  return { status: 204, headers: {}, body: undefined }
+}
+
+export async function showKeys({ keySet }: Services): Promise<Outcome> {
+  return { status: 200, headers: {}, body: await keySet() }
+}
+
+function outcomeOf(signedIn: SignedIn): Outcome {
+  switch (signedIn.kind) {
+    case 'signed-in':
+      // RFC 6749 section 5.1.
+      return {
+        status: 200,
+        headers: { 'Cache-Control': 'no-store' },
+        body: document(signedIn.tokens),
+        objectId: signedIn.userId,
+      }
+    case 'refused':
+      throw new Problem(
+        'sign-in-refused',
+        'No user has this e-mail address and password, or the refresh token is not good any more.',
+        {
+          cause: new SignInRefused(signedIn.userId, signedIn.reason),
+          headers: { 'WWW-Authenticate': 'Bearer realm="sallyport"' },
+        },
+      )
+    case 'unfit-password': {
+      const errors = [{ pointer: '/newPassword', detail: signedIn.fault, code: 'password' }]
+      throw new Problem('invalid-body', 'The new password is not accepted.', { errors })
+    }
+    case 'delayed':
+      throw delayed(signedIn.retryAfterMs)
+    case 'busy':
+      throw new Problem('sign-in-busy', 'Too many are signing in at this moment; try again.', {
+        headers: { 'Retry-After': '2' },
+      })
+  }
+}
+
+function delayed(retryAfterMs: number): Problem {
+  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000))
+  return new Problem('sign-in-delayed', `Too many sign-ins have failed; try again in ${seconds} s.`, {
+    headers: { 'Retry-After': String(seconds) },
+  })
+}
+
+/** RFC 6749 section 5.1. */
+function document({ accessToken, refreshToken, expiresInSeconds }: Tokens): Body {
+  return {
+    access_token: accessToken,
+    token_type: 'Bearer',
+    expires_in: expiresInSeconds,
+    refresh_token: refreshToken,
+  }
+}
