@@ -27,6 +27,7 @@ import { createPipeline } from './request/pipeline.ts'
 import { loadResources } from './resources/load-resources.ts'
 import { readSchemas } from './resources/read-schemas.ts'
 import type { Resources } from './resources/resource.ts'
+import { EntityTags } from './routes/entity-tag.ts'
 import { InFlight } from './routes/in-flight.ts'
 import type { Outbox, Seeding, Store } from './store/contract.ts'
 import type { Directory } from './store/directory.ts'
@@ -87,7 +88,7 @@ export async function startApp({ config, verifier, log, now = () => new Date(), 
     let draining = false
     // Made here, because a GET that made them would change the store.
     const cursorKey = await store.secret('cursor')
-    const tagKey = await store.secret('tag')
+    const tags = new EntityTags(await store.secret('tag'))
     const key = config.tokens.keys.kind === 'embedded' ? await openEmbeddedKey(config.dataDirectory) : undefined
     const signIn = key && (await openSignIn(config, { key, store, directory, attempts, now }))
     const checks = () => checkParts({ store, policy, limiter, decisionLog, shadow, draining: () => draining })
@@ -105,7 +106,7 @@ export async function startApp({ config, verifier, log, now = () => new Date(), 
           keySet: () => keySetOf(key ? [key] : []),
           checks,
           cursorKey,
-          tagKey,
+          tags,
           describe: createDescribe(resources),
         },
         policy,

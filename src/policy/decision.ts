@@ -2,7 +2,7 @@
  * What `authorize` leaves behind for the stages after it: what was granted, and the permits for writes. A decision is
  * about one caller, one action and one resource; semantics.md ("The actions") is what each kind follows.
  */
-import type { Field, Representation } from '../resources/resource.ts'
+import type { Field, Json, Representation } from '../resources/resource.ts'
 import { type Condition, represent, type StoredObject } from '../store/contract.ts'
 import type { Evidence, Permit } from '../store/permit.ts'
 import { Denied, evidenceOf, type Ground, recordAttributes, recordObject } from './ground.ts'
@@ -122,10 +122,10 @@ export function decideCreate(ground: Ground): CreateDecision {
 }
 
 export function decideRead(ground: Ground, object: StoredObject): ReadDecision {
-  const { evidence, grant } = allowOn(ground, object, ground.view)
+  const { evidence, grant, representation } = allowOn(ground, object, ground.view)
   const shown = visible(grant.fields, ground.view)
   const facts = { ...evidence.facts, shown: [...shown] }
-  const show = (one: StoredObject) => present(ground, ground.page, one)
+  const show = (one: StoredObject) => (one === object ? cut(representation, shown) : present(ground, ground.page, one))
   return { kind: 'read', evidence: { ...evidence, facts }, object, shown, show }
 }
 
@@ -153,13 +153,13 @@ function allowOn(
   ground: Ground,
   object: StoredObject,
   view?: ReadonlySet<string>,
-): { evidence: Evidence; grant: Grant } {
+): { evidence: Evidence; grant: Grant; representation: Representation } {
   const representation = represent(object)
   const relations = relationsOf(ground.ownership, ground.attributeOf, representation)
   const grant = ground.page.grant(relations)
   const facts = { ...recordAttributes(ground), object: recordObject(ground, representation) }
   const evidence = evidenceOf(relations, grant, facts)
-  if (visible(grant.fields, view).size > 0) return { evidence, grant }
+  if (visible(grant.fields, view).size > 0) return { evidence, grant, representation }
   const hidden = ground.ownership?.conceal === true && ground.readPage.grant(relations).fields.size === 0
   throw new Denied(evidence, hidden)
 }
@@ -168,14 +168,20 @@ function allowOn(
 function present({ ownership, attributeOf, view }: Ground, page: Page, object: StoredObject): Representation {
   const whole = represent(object)
   const fields = visible(page.grant(relationsOf(ownership, attributeOf, whole)).fields, view)
-  return Object.fromEntries(Object.entries(whole).filter(([field]) => fields.has(field)))
+  return cut(whole, fields)
 }
 
 function presentAgain(ground: Ground, then: StoredObject, now: StoredObject | undefined): Representation {
   const shown = present(ground, ground.readPage, then)
   if (!now) return shown
   const { fields } = ground.readPage.grant(relationsOf(ground.ownership, ground.attributeOf, represent(now)))
-  return Object.fromEntries(Object.entries(shown).filter(([field]) => fields.has(field)))
+  return cut(shown, fields)
+}
+
+function cut(whole: Representation, fields: ReadonlySet<string>): Representation {
+  const part: Record<string, Json> = {}
+  for (const field of Object.keys(whole)) if (fields.has(field)) part[field] = whole[field] as Json
+  return part
 }
 
 function visible(granted: ReadonlySet<string>, view: ReadonlySet<string> | undefined): ReadonlySet<string> {

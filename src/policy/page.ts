@@ -35,6 +35,12 @@ export class Page {
   /** The relations that rules of this page name; others don't count. */
   readonly #relations: readonly string[]
   readonly #cells = new Map<string, Grant>()
+  /** The lines of policy.csv that are on this page, whatever the relations. */
+  readonly lines: readonly number[]
+  /** The relations that rules of this page name, as ownership.yaml declares them. */
+  readonly compared: readonly Relation[]
+  /** Attributes of the caller, besides the id, that the rules of this page compare. */
+  readonly attributes: readonly string[]
   #grantable: ReadonlySet<string> | undefined
   #everywhere: ReadonlySet<string> | undefined
 
@@ -42,16 +48,11 @@ export class Page {
     this.#parts = parts
     this.#classes = classesOf(parts)
     this.#relations = [...new Set(parts.rules.flatMap((rule) => rule.relations))].sort()
-  }
-
-  /** The lines of policy.csv that are on this page, whatever the relations. */
-  get lines(): readonly number[] {
-    return this.#parts.rules.map((rule) => rule.line)
-  }
-
-  /** Attributes of the caller, besides the id, that the rules of this page compare. */
-  get attributes(): readonly string[] {
-    return this.compared.flatMap((one) => (one.kind === 'caller' && one.attribute !== 'id' ? [one.attribute] : []))
+    this.lines = parts.rules.map((rule) => rule.line)
+    this.compared = this.#relations.flatMap((name) => parts.ownership?.relations.get(name) ?? [])
+    this.attributes = this.compared.flatMap((one) =>
+      one.kind === 'caller' && one.attribute !== 'id' ? [one.attribute] : [],
+    )
   }
 
   /**
@@ -71,11 +72,6 @@ export class Page {
   get allowable(): ReadonlySet<string> {
     const allows = this.#parts.rules.filter(({ effect }) => effect === 'allow')
     return new Set(this.#classes.filter(([field = '*']) => allows.some((rule) => this.#names(rule, field))).flat())
-  }
-
-  /** The relations that rules of this page name, as ownership.yaml declares them. */
-  get compared(): readonly Relation[] {
-    return this.#relations.flatMap((name) => this.#parts.ownership?.relations.get(name) ?? [])
   }
 
   /** The fields that are granted for some relation set; as with `reachable`, the sets of the allow rules are enough. */

@@ -5,14 +5,26 @@ import proxyAddr from 'proxy-addr'
 
 export type ClientAddress = (request: IncomingMessage) => string
 
+/** Addresses whose network is kept; most requests come from few. */
+const KEPT = 10_000
+
 /** `trusted` are CIDRs whose `X-Forwarded-For` counts (TRUST_PROXY); throws TypeError for what is no address. */
 export function createClientAddress(trusted: readonly string[]): ClientAddress {
   const trust = proxyAddr.compile([...trusted])
+  const networks = new Map<string, string | undefined>()
+  const networkOf = (address: string) => {
+    const known = networks.get(address)
+    if (known !== undefined || networks.has(address)) return known
+    if (networks.size === KEPT) networks.clear()
+    const found = network(address)
+    networks.set(address, found)
+    return found
+  }
   return (request) => {
     const peer = request.socket.remoteAddress ?? ''
-    if (trusted.length === 0) return network(peer) ?? peer
+    if (trusted.length === 0) return networkOf(peer) ?? peer
     // What a trusted proxy passes on unread can be anything: then the proxy itself is the client.
-    return network(proxyAddr(request, trust)) ?? network(peer) ?? peer
+    return networkOf(proxyAddr(request, trust)) ?? networkOf(peer) ?? peer
   }
 }
 

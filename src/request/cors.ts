@@ -2,7 +2,8 @@
  * What pages of other origins may do with this server in a browser (the CORS protocol of the Fetch standard, section
  * 3.3). It opens nothing: preflights and requests pass every stage like any other, and credentials are never ambient.
  */
-import type { Context } from 'koa'
+import type { IncomingMessage } from 'node:http'
+import type { ResponseHeaders } from './present.ts'
 
 export interface CorsOptions {
   /** Serialized origins, compared as they are; `*` alone for every page; none turns it off. */
@@ -12,10 +13,10 @@ export interface CorsOptions {
 }
 
 export interface Cors {
-  /** For every answer, before its stages run: problems carry it too. */
-  readonly share: (ctx: Context) => void
+  /** The headers of every answer, problems included. */
+  readonly share: (request: IncomingMessage, headers: ResponseHeaders) => void
   /** For what OPTIONS has answered: a preflight is told what the route accepts. */
-  readonly answerPreflight: (ctx: Context) => void
+  readonly answerPreflight: (request: IncomingMessage, headers: ResponseHeaders) => void
 }
 
 /** What a client can need of an answer, and a browser would hide (Fetch, "CORS-safelisted response-header name"). */
@@ -50,28 +51,25 @@ const REQUEST_HEADERS = [
 export function createCors({ origins, maxAgeSeconds }: CorsOptions): Cors {
   const everyone = origins.includes('*')
   const known: ReadonlySet<string> = new Set(origins)
-  const allowedOrigin = ({ req }: Context): string | undefined => {
-    const { origin } = req.headers
+  const allowedOrigin = ({ headers: { origin } }: IncomingMessage): string | undefined => {
     if (origin === undefined) return undefined
     if (everyone) return '*'
     return known.has(origin) ? origin : undefined
   }
-  const share = (ctx: Context) => {
+  const share: Cors['share'] = (request, headers) => {
     // Also when there is no Origin, or a shared cache would give one page's answer to another.
-    if (known.size > 0 && !everyone) ctx.vary('Origin')
-    const allowed = allowedOrigin(ctx)
+    if (known.size > 0 && !everyone) headers.Vary = headers.Vary === undefined ? 'Origin' : `${headers.Vary}, Origin`
+    const allowed = allowedOrigin(request)
     if (allowed === undefined) return
-    ctx.set({ 'Access-Control-Allow-Origin': allowed, 'Access-Control-Expose-Headers': EXPOSED })
+    headers['Access-Control-Allow-Origin'] = allowed
+    headers['Access-Control-Expose-Headers'] = EXPOSED
   }
-  const answerPreflight = (ctx: Context) => {
-    const { method, status } = ctx
-    if (method !== 'OPTIONS' || status !== 204 || allowedOrigin(ctx) === undefined) return
-    if (ctx.req.headers['access-control-request-method'] === undefined) return
-    ctx.set({
-      'Access-Control-Allow-Methods': ctx.response.get('Allow'),
-      'Access-Control-Allow-Headers': REQUEST_HEADERS,
-      'Access-Control-Max-Age': String(maxAgeSeconds),
-    })
+  const answerPreflight: Cors['answerPreflight'] = (request, headers) => {
+    if (request.method !== 'OPTIONS' || allowedOrigin(request) === undefined) return
+    if (request.headers['access-control-request-method'] === undefined) return
+    headers['Access-Control-Allow-Methods'] = headers.Allow ?? ''
+    headers['Access-Control-Allow-Headers'] = REQUEST_HEADERS
+    headers['Access-Control-Max-Age'] = String(maxAgeSeconds)
   }
   return { share, answerPreflight }
 }

@@ -7,7 +7,7 @@ import { interruptionOf } from './interruption.ts'
 const MAX_HEADERS = 100
 
 /** Headers of which the first would be believed and the others passed over in silence. */
-const SINGLE = ['host', 'content-type', 'content-length', 'content-encoding', 'expect', 'content-range']
+const SINGLE = new Set(['host', 'content-type', 'content-length', 'content-encoding', 'expect', 'content-range'])
 
 /** A value, not a refusal: the rate limits come before any answer. Undefined for a well-formed request. */
 export function findMalformed(request: IncomingMessage): Problem | undefined {
@@ -25,13 +25,20 @@ export function findMalformed(request: IncomingMessage): Problem | undefined {
 
 /** The parser takes other versions for HTTP/1.1. */
 function faultOfVersion({ httpVersion }: IncomingMessage): Problem | undefined {
-  return ['1.0', '1.1'].includes(httpVersion) ? undefined : malformed('This server speaks HTTP/1.1 and HTTP/1.0.')
+  return httpVersion === '1.1' || httpVersion === '1.0'
+    ? undefined
+    : malformed('This server speaks HTTP/1.1 and HTTP/1.0.')
 }
 
 function faultOfNames(rawHeaders: readonly string[]): Problem | undefined {
-  const names = rawHeaders.filter((_, i) => i % 2 === 0).map((name) => name.toLowerCase())
-  const repeated = SINGLE.find((single) => names.indexOf(single) !== names.lastIndexOf(single))
-  return repeated === undefined ? undefined : malformed(`The header ${repeated} stands more than once.`)
+  const seen = new Set<string>()
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = (rawHeaders[i] ?? '').toLowerCase()
+    if (!SINGLE.has(name)) continue
+    if (seen.has(name)) return malformed(`The header ${name} stands more than once.`)
+    seen.add(name)
+  }
+  return undefined
 }
 
 function faultOfFraming({ headers, httpVersion }: IncomingMessage): Problem | undefined {

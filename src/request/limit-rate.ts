@@ -6,15 +6,11 @@ import type { Limit } from '../policy/policy.ts'
 import { Problem } from '../problems/problem.ts'
 import type { Match } from './match-route.ts'
 
-interface RateLimiting {
-  readonly headers: Readonly<Record<string, string>>
-}
-
 export interface RateLimiter {
   /** Throws quota-exceeded for an address known to be over, so that its token isn't even verified. */
   refuseKnownOver(policy: ActivePolicy, address: string, hasCredentials: boolean): void
   /** Throws quota-exceeded; else the headers of a limited response. */
-  limitRate(policy: ActivePolicy, request: LimitedRequest): Promise<RateLimiting>
+  limitRate(policy: ActivePolicy, request: LimitedRequest): Promise<Readonly<Record<string, string>>>
 }
 
 interface LimitedRequest {
@@ -58,9 +54,9 @@ export function createRateLimiter(limiter: Limiter, now: () => number = () => pe
 
     async limitRate(policy, request) {
       const limits = policy.snapshot.limits.limits.filter((limit) => counts(limit, policy, request))
-      if (limits.length === 0) return { headers: {} }
+      if (limits.length === 0) return {}
       const admission = await limiter.admit(limits.map((limit) => quotaOf(limit, request)))
-      if (admission.admitted) return { headers: headersOf(limits, admission.quotas) }
+      if (admission.admitted) return headersOf(limits, admission.quotas)
       const barring = limits.find((limit, i) => admission.quotas[i]?.exceeded && barsAddress(limit))
       if (barring) {
         const until = now() + admission.retryAfterMs

@@ -18,17 +18,18 @@ import { authorize, type Gate } from './authorize.ts'
 import type { ClientAddress } from './client-address.ts'
 import { createWrites } from './commit.ts'
 import type { Cors } from './cors.ts'
+import { createEndOfTurn } from './end-of-turn.ts'
 import { findMalformed } from './find-malformed.ts'
 import type { RateLimiter } from './limit-rate.ts'
 import type { RouteMatcher } from './match-route.ts'
 import type { Metrics } from './metrics.ts'
-import { present } from './present.ts'
+import { present, type ResponseHeaders } from './present.ts'
 import { problemOf } from './problem-boundary.ts'
 import { type Exchange, observe, settle } from './record.ts'
 import { type Asked, refuseUnanswerable } from './refuse-unanswerable.ts'
 import { readTarget } from './request-target.ts'
 import { validate } from './validate.ts'
-import { announceLifecycle, refuseGone } from './version.ts'
+import { refuseGone } from './version.ts'
 
 export interface Parts {
   readonly gate: Gate
@@ -50,6 +51,7 @@ export interface Parts {
 const ATTEMPTS = 8
 
 export function createPipeline(parts: Parts): Middleware {
+  const endOfTurn = createEndOfTurn()
   return async (ctx) => {
     const started = performance.now()
     const { revision, snapshot } = parts.policy.active
@@ -60,40 +62,50 @@ export function createPipeline(parts: Parts): Middleware {
       revision,
       masks: snapshot.masks,
     }
-    ctx.set({ 'Policy-Revision': revision, Vary: 'Authorization, Accept', 'Cache-Control': 'private, no-cache' })
-    parts.cors.share(ctx)
+    const headers: ResponseHeaders = {
+      'Policy-Revision': revision,
+      Vary: 'Authorization, Accept',
+      'Cache-Control': 'private, no-cache',
+    }
+    parts.cors.share(ctx.req, headers)
     try {
       // The time that the record tells is the one that the rules are chosen by.
       const time = parts.gate.now()
       exchange.time = new Date(time).toISOString()
-      exchange.outcome = await answer(parts, parts.policy.at(time), ctx, exchange)
+      exchange.outcome = await answer(parts, parts.policy.at(time), { ctx, exchange, headers })
     } catch (error) {
       const { authentication } = exchange
       exchange.problem = problemOf(error, authentication?.kind === 'caller' ? authentication.caller : undefined)
     }
     await settle(parts, exchange)
-    present(ctx, exchange)
-    if (!exchange.problem) parts.cors.answerPreflight(ctx)
-    announceLifecycle(ctx, exchange.match)
+    await endOfTurn()
     // Else the connection would stay open, and the drain would wait for it.
-    if (parts.draining()) ctx.set('Connection', 'close')
+    if (parts.draining()) headers.Connection = 'close'
+    present(ctx, exchange, headers, parts.cors)
     observe(parts, exchange)
   }
 }
 
-async function answer(parts: Parts, policy: ActivePolicy, ctx: Context, exchange: Exchange): Promise<Outcome> {
+interface Answering {
+  readonly ctx: Context
+  readonly exchange: Exchange
+  /** Those that every answer has, also the refusal of a later stage. */
+  readonly headers: ResponseHeaders
+}
+
+async function answer(parts: Parts, policy: ActivePolicy, answering: Answering): Promise<Outcome> {
+  const { ctx, exchange, headers } = answering
   refuseDraining(parts)
   exchange.match = parts.matchRoute(ctx.method, findMalformed(ctx.req) ?? readTarget(ctx.req.url ?? ''))
   // Also when the rate limits answer in its place, the connection of a request without clear bounds ends.
-  if (exchange.match.kind === 'malformed') ctx.set(exchange.match.problem.headers)
+  if (exchange.match.kind === 'malformed') Object.assign(headers, exchange.match.problem.headers)
   exchange.address = parts.clientAddress(ctx.req)
   const credentials = readCredentials(ctx.req.rawHeaders)
   parts.rateLimiter.refuseKnownOver(policy, exchange.address, credentials.kind !== 'none')
   const authentication = await authenticate(parts.verifier, credentials)
   exchange.authentication = authentication
   const { address, match } = exchange
-  const { headers } = await parts.rateLimiter.limitRate(policy, { address, authentication, match })
-  ctx.set(headers)
+  Object.assign(headers, await parts.rateLimiter.limitRate(policy, { address, authentication, match }))
   const asked = refuseUnanswerable(match, authentication)
   refuseGone(asked.match, parts.services.now().getTime())
   return decideAndHandle(parts, { policy, ctx, exchange, asked })

@@ -1,7 +1,7 @@
 /** A version on its way out: what every answer of its route says about that, and 410 once it is gone. */
-import type { Context } from 'koa'
 import { Problem } from '../problems/problem.ts'
 import type { Match, RouteMatch } from './match-route.ts'
+import type { ResponseHeaders } from './present.ts'
 
 /**
  * Throws Problem gone from the sunset on (RFC 9110 section 15.5.11), whatever the method and whoever asks. `now` is
@@ -15,17 +15,16 @@ export function refuseGone({ route }: RouteMatch, now: number): void {
 }
 
 /** Problems of the route say it too. A list has a Link of its own, which stays. */
-export function announceLifecycle(ctx: Context, match: Match | undefined): void {
+export function announceLifecycle(headers: ResponseHeaders, match: Match | undefined): void {
   if (!match || !('route' in match) || !match.route.lifecycle) return
   const { deprecatedAt, sunsetAt, successor } = match.route.lifecycle
   // RFC 9745 section 2: a Date of structured fields (RFC 9651 section 3.3.7), in seconds.
-  if (deprecatedAt !== undefined) ctx.set('Deprecation', `@${deprecatedAt / 1000}`)
+  if (deprecatedAt !== undefined) headers.Deprecation = `@${deprecatedAt / 1000}`
   // RFC 8594 section 3: an HTTP-date.
-  if (sunsetAt !== undefined) ctx.set('Sunset', new Date(sunsetAt).toUTCString())
+  if (sunsetAt !== undefined) headers.Sunset = new Date(sunsetAt).toUTCString()
   if (successor === undefined) return
   const link = `<${addressOf(successor, match.id)}>; rel="successor-version"`
-  const own = ctx.response.get('Link')
-  ctx.set('Link', own ? `${own}, ${link}` : link)
+  headers.Link = headers.Link === undefined ? link : `${headers.Link}, ${link}`
 }
 
 /** Encoded anew, so that no id ends the link. */

@@ -3,7 +3,6 @@ import type { CreateDecision } from '../policy/decision.ts'
 import type { Json, Representation } from '../resources/resource.ts'
 import type { Kept, StoredObject } from '../store/contract.ts'
 import type { Evidence } from '../store/permit.ts'
-import { entityTag } from './entity-tag.ts'
 import { claimOf, once } from './idempotency.ts'
 import type { Outcome } from './outcome.ts'
 import { refuseUnmet } from './preconditions.ts'
@@ -52,14 +51,14 @@ interface Created {
   readonly evidence: Evidence
 }
 
-function created({ tagKey }: Services, { resource }: Asking, { object, shown, evidence }: Created): Outcome {
+function created({ tags }: Services, { resource }: Asking, { object, shown, evidence }: Created): Outcome {
   const empty = Object.keys(shown).length === 0
   const path = resource.canonicalItemPath?.replace('{id}', () => encodeURIComponent(object.id))
   return {
     status: 201,
     headers: {
       ...(path === undefined ? {} : { Location: path }),
-      ...(empty ? {} : { ETag: entityTag(tagKey, { resource: resource.name, object }, shown) }),
+      ...(empty ? {} : { ETag: tags.of({ resource: resource.name, object }, shown) }),
     },
     body: empty ? undefined : shown,
     evidence,

@@ -1,7 +1,7 @@
 /** Whether the preconditions of a request hold (RFC 9110 section 13.2). Reading them is src/request/read-preconditions.ts. */
 import { Problem } from '../problems/problem.ts'
 import type { Representation } from '../resources/resource.ts'
-import { type Item, opaqueTag, stateMark, stateOfTag } from './entity-tag.ts'
+import { type Item, stateOfTag } from './entity-tag.ts'
 import type { Asking, Services } from './services.ts'
 
 interface EntityTag {
@@ -25,13 +25,13 @@ type Guarded = Pick<Asking, 'preconditions' | 'route'>
  * caller may see can change without breaking its writes. `item` is the object as the permit has it; undefined for POST,
  * whose target, the collection, has no tag.
  */
-export function refuseUnmet({ tagKey }: Services, { preconditions, route }: Guarded, item: Item | undefined): void {
+export function refuseUnmet({ tags }: Services, { preconditions, route }: Guarded, item: Item | undefined): void {
   const { ifMatch, ifNoneMatch } = preconditions
   if (item && route.precondition === 'required' && !ifMatch) {
     throw new Problem('precondition-required', 'Send the ETag of the object as you know it in the header If-Match.')
   }
   if (!ifMatch && !ifNoneMatch) return
-  const state = item && stateMark(tagKey, item)
+  const state = item && tags.stateOf(item)
   refuseOtherState(ifMatch, state)
   if (!ifNoneMatch) return
   if (ifNoneMatch.kind === 'any') throw failed('There is something here already, and If-None-Match is *.')
@@ -41,11 +41,11 @@ export function refuseUnmet({ tagKey }: Services, { preconditions, route }: Guar
 }
 
 /** For GET and HEAD: whether the client has this very representation (weak comparison). Throws precondition-failed. */
-export function isKnown({ tagKey }: Services, { preconditions }: Guarded, item: Item, shown: Representation): boolean {
+export function isKnown({ tags }: Services, { preconditions }: Guarded, item: Item, shown: Representation): boolean {
   const { ifMatch, ifNoneMatch } = preconditions
-  if (ifMatch) refuseOtherState(ifMatch, stateMark(tagKey, item))
+  if (ifMatch) refuseOtherState(ifMatch, tags.stateOf(item))
   if (!ifNoneMatch || ifNoneMatch.kind === 'any') return ifNoneMatch !== undefined
-  const current = opaqueTag(tagKey, item, shown)
+  const current = tags.opaqueOf(item, shown)
   return ifNoneMatch.tags.some(({ opaque }) => opaque === current)
 }
 

@@ -1,6 +1,5 @@
 /** GET and HEAD of an item. */
 import type { ReadDecision } from '../policy/decision.ts'
-import { entityTag } from './entity-tag.ts'
 import type { Outcome } from './outcome.ts'
 import { isKnown } from './preconditions.ts'
 import type { Asking, Services } from './services.ts'
@@ -10,7 +9,7 @@ export async function readObject(services: Services, asking: Asking, decision: R
   const { object } = decision
   const item = { resource: asking.resource.name, object }
   const shown = decision.show(object)
-  const headers = { ETag: entityTag(services.tagKey, item, shown) }
+  const headers = { ETag: services.tags.of(item, shown) }
   // RFC 9110 section 15.4.5: 304 repeats the headers that a cache needs; what depends on the caller is set for every answer.
   if (isKnown(services, asking, item, shown)) return { status: 304, headers, body: undefined }
   return { status: 200, headers, body: shown }

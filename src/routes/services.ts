@@ -4,6 +4,7 @@ import type { SignIn } from '../identity/sign-in.ts'
 import type { Snapshot } from '../policy/snapshot.ts'
 import type { Endpoint, Json, Method, Resource, Route } from '../resources/resource.ts'
 import type { Store } from '../store/contract.ts'
+import type { EntityTags } from './entity-tag.ts'
 import type { InFlight } from './in-flight.ts'
 import type { Preconditions } from './preconditions.ts'
 import type { OwnerField } from './propose.ts'
@@ -26,8 +27,7 @@ export interface Services {
   readonly keySet: () => Promise<Json>
   /** 32 bytes that seal the cursors of lists. */
   readonly cursorKey: Uint8Array
-  /** 32 bytes that entity tags are made with. */
-  readonly tagKey: Uint8Array
+  readonly tags: EntityTags
   /** The OpenAPI document of what a caller has under a policy, as JSON text. */
   readonly describe: (snapshot: Snapshot, caller: Caller | undefined) => Promise<string>
   /** Each part of the server by name, asked afresh. */

@@ -4,7 +4,6 @@ import type { Proposal } from '../policy/permits.ts'
 import { Problem } from '../problems/problem.ts'
 import type { Json, Representation } from '../resources/resource.ts'
 import { represent, type StoredObject } from '../store/contract.ts'
-import { entityTag } from './entity-tag.ts'
 import type { Outcome } from './outcome.ts'
 import { refuseUnmet } from './preconditions.ts'
 import { proposeReplacement, proposeUpdate } from './propose.ts'
@@ -78,7 +77,7 @@ export async function writeProposal(
     const shown = decision.show(object)
     if (Object.keys(shown).length === 0) return { status: 204, headers: {}, body: undefined, evidence }
     // The body is the representation that the tag is of, whatever the client had sent (RFC 9110 section 8.7).
-    const headers = { ETag: entityTag(services.tagKey, { resource, object }, shown), 'Content-Location': asking.path }
+    const headers = { ETag: services.tags.of({ resource, object }, shown), 'Content-Location': asking.path }
     return { status: 200, headers, body: shown, evidence }
   })
 }

@@ -1,9 +1,9 @@
 /** What an entity tag is made of: anything else makes another tag, and nothing of it can be read from the tag. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { entityTag, type Item, opaqueTag, stateMark, stateOfTag } from '../../src/routes/entity-tag.ts'
+import { EntityTags, type Item, stateOfTag } from '../../src/routes/entity-tag.ts'
 
-const KEY = new Uint8Array(32).fill(1)
+const tags = new EntityTags(new Uint8Array(32).fill(1))
 
 const few = fc.constantFrom('a', 'b', 'a,b', '')
 
@@ -19,7 +19,7 @@ describe('the parts of an entity tag', () => {
   it('a state has one mark: the same for the same object, version and time, another for any other', () => {
     fc.assert(
       fc.property(item, item, (a, b) => {
-        expect(stateMark(KEY, a) === stateMark(KEY, b)).to.equal(JSON.stringify(a) === JSON.stringify(b))
+        expect(tags.stateOf(a) === tags.stateOf(b)).to.equal(JSON.stringify(a) === JSON.stringify(b))
       }),
     )
   })
@@ -33,15 +33,15 @@ describe('the parts of an entity tag', () => {
       { resource: 'notes', object: { ...object, version: 2 } },
       { resource: 'notes', object: { ...object, updatedAt: 'later' } },
     ]
-    expect(new Set(items.map((one) => stateMark(KEY, one))).size).to.equal(items.length)
+    expect(new Set(items.map((one) => tags.stateOf(one))).size).to.equal(items.length)
   })
 
   it('a tag is one of state and fields: it differs when either does, and always tells the state', () => {
     fc.assert(
       fc.property(item, item, shown, shown, (a, b, some, others) => {
         const same = JSON.stringify([a, some]) === JSON.stringify([b, others])
-        expect(opaqueTag(KEY, a, some) === opaqueTag(KEY, b, others)).to.equal(same)
-        expect(stateOfTag(opaqueTag(KEY, a, some))).to.equal(stateMark(KEY, a))
+        expect(tags.opaqueOf(a, some) === tags.opaqueOf(b, others)).to.equal(same)
+        expect(stateOfTag(tags.opaqueOf(a, some))).to.equal(tags.stateOf(a))
       }),
     )
   })
@@ -49,8 +49,8 @@ describe('the parts of an entity tag', () => {
   it('says nothing without the key, and is opaque: 24 characters, whatever it is of', () => {
     fc.assert(
       fc.property(item, shown, (one, fields) => {
-        expect(entityTag(KEY, one, fields)).to.match(/^"[\w-]{24}"$/)
-        expect(stateMark(new Uint8Array(32), one)).to.not.equal(stateMark(KEY, one))
+        expect(tags.of(one, fields)).to.match(/^"[\w-]{24}"$/)
+        expect(new EntityTags(new Uint8Array(32)).stateOf(one)).to.not.equal(tags.stateOf(one))
       }),
     )
   })

@@ -10,6 +10,7 @@ import { Problem } from '../../../src/problems/problem.ts'
 import { authorize, refusal } from '../../../src/request/authorize.ts'
 import type { Json, Representation, Resource, Resources } from '../../../src/resources/resource.ts'
 import type { Spot } from '../../../src/review/space.ts'
+import { EntityTags } from '../../../src/routes/entity-tag.ts'
 import { handle, type Input } from '../../../src/routes/handle.ts'
 import { InFlight } from '../../../src/routes/in-flight.ts'
 import type { Outcome } from '../../../src/routes/outcome.ts'
@@ -60,7 +61,7 @@ async function outcomeOf(served: Served, caller: Caller | undefined): Promise<Ou
     signIn: undefined,
     keySet: async () => ({ keys: [] }),
     cursorKey: KEY,
-    tagKey: KEY,
+    tags: new EntityTags(KEY),
     checks: async () => ({}),
     describe,
   }
