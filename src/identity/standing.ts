@@ -14,6 +14,7 @@ export function createStanding(
   directory: Pick<Directory, 'standing' | 'sessionStanding'>,
   now: () => number,
 ): CheckStanding {
+  const ofSession = createSessions()
   return (authentication) => {
     if (authentication.kind !== 'caller') return authentication
     const { id, session } = authentication.caller
@@ -37,9 +38,19 @@ export function refused(reason: string): Authentication {
   return { kind: 'rejected', code: 'token-invalid', reason }
 }
 
-/** Its roles are those of the users record now, whatever they were at sign-in. */
-function ofSession(caller: Caller, { roles, sessionEndsAt }: SessionStanding, now: number): Authentication {
-  if (sessionEndsAt <= now) return refused('session ended')
-  if (!roles) return refused('no such user')
-  return { kind: 'caller', caller: { ...caller, roles: roles.filter(isClaimableRole) } }
+/** What becomes of a session's caller. The same caller for the same standing, so that what is known of it needn't be found out again. */
+function createSessions() {
+  const known = new WeakMap<SessionStanding, { readonly token: Caller; readonly found: Authentication }>()
+  return (token: Caller, standing: SessionStanding, now: number): Authentication => {
+    const { roles, sessionEndsAt } = standing
+    if (sessionEndsAt <= now) return refused('session ended')
+    if (!roles) return refused('no such user')
+    const last = known.get(standing)
+    if (last?.token === token) return last.found
+    // The roles are those of the users record now, whatever they were at sign-in.
+    const caller = Object.freeze({ ...token, roles: roles.filter(isClaimableRole) })
+    const found: Authentication = { kind: 'caller', caller }
+    known.set(standing, { token, found })
+    return found
+  }
 }

@@ -1,41 +1,90 @@
 /**
- * What a subject, its session or its key is now: one look-up a request, and nothing kept, so that nothing can be out of date. A statement
- * of its own reads what was committed last, by whichever process (https://sqlite.org/isolation.html).
+ * What a subject, its session or its key is now. Asked with every request, so what was looked up is kept for as long as nothing in
+ * the database has changed; that is asked of the database each time, so nothing kept is out of date.
  */
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
 import type { KeyStanding, SessionStanding, Standing } from './directory.ts'
 import { apiKeyOf } from './sqlite-api-keys.ts'
+import { SqliteChanges } from './sqlite-changes.ts'
 import type { ObjectTable } from './sqlite-table.ts'
 
-export class SqliteStandings {
-  readonly #of: StatementSync
-  readonly #ofSession: StatementSync
-  readonly #ofKey: StatementSync
+/** Of each kind; more callers than that aren't at work between two changes. */
+const MOST_KEPT = 10_000
 
-  constructor(database: DatabaseSync, users: ObjectTable | undefined) {
-    const facts = `a.disabled, a.deleted, ${users ? "u.id as record, u.document -> '$.roles' as user_roles" : 'null as record, null as user_roles'}`
-    const joined = (subject: string) =>
-      `left join accounts a on a.user_id = ${subject} ${users ? `left join "${users.name}" u on u.id = ${subject}` : ''}`
-    this.#of = database.prepare(`select ${facts} from (select ? as subject) ${joined('subject')}`)
-    this.#ofSession = database.prepare(
-      `select ${facts}, min(s.ends_at, s.idle_ends_at) as session_ends_at from (select ? as subject)
-        ${joined('subject')} left join sessions s on s.id = ? and s.user_id = subject`,
-    )
-    this.#ofKey = database.prepare(`select k.*, ${facts} from api_keys k ${joined('k.subject')} where k.id = ?`)
+export class SqliteStandings {
+  readonly #changes: SqliteChanges
+  readonly #lookUp: StatementSync
+  readonly #lookUpSession: StatementSync
+  readonly #lookUpKey: StatementSync
+  readonly #subjects = new Map<string, Standing>()
+  readonly #sessions = new Map<string, { readonly subject: string; readonly standing: SessionStanding }>()
+  readonly #keys = new Map<string, KeyStanding | undefined>()
+  #state: number | undefined
+
+  constructor(database: DatabaseSync, users: Pick<ObjectTable, 'name'> | undefined) {
+    const queries = queriesOf(users)
+    this.#changes = new SqliteChanges(database)
+    this.#lookUp = database.prepare(queries.subject)
+    this.#lookUpSession = database.prepare(queries.session)
+    this.#lookUpKey = database.prepare(queries.key)
   }
 
   of(subject: string): Standing {
-    return standingOf(this.#of.get(wellFormed(subject)))
+    const keeps = this.#forgetChanged()
+    const kept = this.#subjects.get(subject)
+    if (kept) return kept
+    const found = standingOf(this.#lookUp.get(wellFormed(subject)))
+    if (keeps) keep(this.#subjects, subject, found)
+    return found
   }
 
   ofSession(subject: string, session: string): SessionStanding {
-    const row = this.#ofSession.get(wellFormed(subject), wellFormed(session))
-    return { ...standingOf(row), sessionEndsAt: Number(row?.session_ends_at ?? 0) }
+    const keeps = this.#forgetChanged()
+    const kept = this.#sessions.get(session)
+    if (kept?.subject === subject) return kept.standing
+    const row = this.#lookUpSession.get(wellFormed(subject), wellFormed(session))
+    const standing = { ...standingOf(row), sessionEndsAt: Number(row?.session_ends_at ?? 0) }
+    if (keeps) keep(this.#sessions, session, { subject, standing })
+    return standing
   }
 
   ofKey(id: string): KeyStanding | undefined {
-    const row = this.#ofKey.get(wellFormed(id))
-    return row && { ...standingOf(row), key: apiKeyOf(row) }
+    const keeps = this.#forgetChanged()
+    if (this.#keys.has(id)) return this.#keys.get(id)
+    const row = this.#lookUpKey.get(wellFormed(id))
+    const found = row && { ...standingOf(row), key: apiKeyOf(row) }
+    if (keeps) keep(this.#keys, id, found)
+    return found
+  }
+
+  /** Whether what is read from now on may be kept. The state is asked for first, so what is read is at least as new. */
+  #forgetChanged(): boolean {
+    const state = this.#changes.state()
+    if (state === undefined || state !== this.#state)
+      for (const kept of [this.#subjects, this.#sessions, this.#keys]) kept.clear()
+    this.#state = state
+    return state !== undefined
+  }
+}
+
+function keep<T>(kept: Map<string, T>, name: string, found: T): void {
+  if (kept.size >= MOST_KEPT) kept.clear()
+  kept.set(name, found)
+}
+
+function queriesOf(users: Pick<ObjectTable, 'name'> | undefined) {
+  const record = users ? "u.id as record, u.document -> '$.roles' as user_roles" : 'null as record, null as user_roles'
+  const facts = `a.disabled, a.deleted, ${record}`
+  const joined = (subject: string) => {
+    const record = users ? `left join "${users.name}" u on u.id = ${subject}` : ''
+    return `left join accounts a on a.user_id = ${subject} ${record}`
+  }
+  const asked = `(select ? as subject) asked ${joined('asked.subject')}`
+  const session = 'left join sessions s on s.id = ? and s.user_id = asked.subject'
+  return {
+    subject: `select ${facts} from ${asked}`,
+    session: `select ${facts}, min(s.ends_at, s.idle_ends_at) as session_ends_at from ${asked} ${session}`,
+    key: `select k.*, ${facts} from api_keys k ${joined('k.subject')} where k.id = ?`,
   }
 }
 

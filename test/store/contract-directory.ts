@@ -193,6 +193,18 @@ export function describeDirectory(database: () => TestDatabase, clock: () => Clo
       expect((await directory.standing('nobody')).roles).to.equal(undefined)
     })
 
+    it('tells again what was so before a write that came to nothing', async () => {
+      expect((await directory.standing('alice')).roles).to.deep.equal(['member'])
+      const seen: unknown[] = []
+      const undone = opened.store.update(change('alice', 1, { roles: ['admin'] }, 'users'), () => {
+        seen.push(directory.standing('alice'))
+        throw new Error('undone')
+      })
+      expect(await failure(undone)).to.be.an('error')
+      expect(seen).to.have.length(1)
+      expect((await directory.standing('alice')).roles).to.deep.equal(['member'])
+    })
+
     it('disabling ends the sessions for good, also of who has no users record', async () => {
       await signIn('s1')
       await directory.disable('alice')

@@ -1,0 +1,42 @@
+/**
+ * Tells whether anything in the database has changed, for half the price of a look-up: what was read at a state is true as long as the state is
+ * the same. Of commits by other connections, of whichever process, SQLite tells by `data_version`, which looks at the file each time and
+ * leaves out one's own; of those the connection counts the rows.
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+
+export class SqliteChanges {
+  readonly #database: DatabaseSync
+  readonly #dataVersion: StatementSync
+  readonly #totalChanges: StatementSync
+  #others = Number.NaN
+  #own = Number.NaN
+  #state = 0
+
+  constructor(database: DatabaseSync) {
+    this.#database = database
+    this.#dataVersion = prepareNumber(database, 'pragma data_version')
+    this.#totalChanges = prepareNumber(database, 'select total_changes()')
+  }
+
+  /** Another number after each commit that came before the call. Undefined in a transaction: what is read there may be undone. */
+  state(): number | undefined {
+    if (this.#database.isTransaction) return undefined
+    const [others, own] = [numberOf(this.#dataVersion), numberOf(this.#totalChanges)]
+    if (others !== this.#others || own !== this.#own) this.#state += 1
+    this.#others = others
+    this.#own = own
+    return this.#state
+  }
+}
+
+function prepareNumber(database: DatabaseSync, sql: string): StatementSync {
+  const statement = database.prepare(sql)
+  statement.setReturnArrays(true)
+  return statement
+}
+
+function numberOf(statement: StatementSync): number {
+  const row = statement.get() as unknown as readonly number[]
+  return row[0] ?? Number.NaN
+}

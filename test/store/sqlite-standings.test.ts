@@ -1,0 +1,124 @@
+/** Standings are kept while nothing changes; whoever changes what, and however it ends, they are those of a look-up. */
+import type { DatabaseSync } from 'node:sqlite'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { SqliteChanges } from '../../src/store/sqlite-changes.ts'
+import { SqliteStandings } from '../../src/store/sqlite-standings.ts'
+import { change, field, type Opened, removal, resource, resourcesOf } from './fixture.ts'
+import { Folder } from './folder.ts'
+
+const RESOURCES = resourcesOf(resource('users', [field('roles', 'string', { list: true })]))
+const PEOPLE = ['alice', 'bob']
+const LATER = 4_000_000_000_000
+
+type Step = readonly [who: 'first' | 'second', what: keyof typeof WRITES, userId: string]
+type Raw = 'begin' | 'write' | 'commit' | 'rollback' | 'checkpoint'
+
+const WRITES = {
+  disable: ({ directory }: Opened, id: string) => directory.disable(id),
+  enable: ({ directory }: Opened, id: string) => directory.enable(id),
+  insert: ({ seeding }: Opened, id: string) => seeding.insert('users', [{ id, document: { roles: ['member'] } }]),
+  promote: async ({ store }: Opened, id: string) => {
+    const version = (await store.get('users', id))?.version ?? 0
+    return store.update(change(id, version, { roles: [`role ${version}`] }, 'users'))
+  },
+  delete: async ({ store }: Opened, id: string) =>
+    store.delete(removal(id, (await store.get('users', id))?.version ?? 0, 'users')),
+  signIn: async ({ directory }: Opened, id: string) => {
+    await directory.setPassword(id, { hash: 'h', oneTime: false })
+    const times = { createdAt: 0, endsAt: LATER, idleEndsAt: LATER }
+    await directory.openSession(
+      { id: `session of ${id}`, userId: id, ...times, refresh: { family: '', current: '' } },
+      { hash: 'h' },
+    )
+  },
+  signOut: ({ directory }: Opened, id: string) => directory.endSession(`session of ${id}`),
+  addKey: ({ directory }: Opened, id: string) =>
+    directory.addKey({
+      id: `key of ${id}`,
+      secretHash: '',
+      subject: id,
+      roles: [],
+      name: '',
+      createdAt: 0,
+      expiresAt: LATER,
+    }),
+  revokeKey: ({ directory }: Opened, id: string) => directory.revokeKey(`key of ${id}`),
+} as const
+
+const step: fc.Arbitrary<Step | Raw> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.tuple(
+      fc.constantFrom('first', 'second'),
+      fc.constantFrom(...(Object.keys(WRITES) as (keyof typeof WRITES)[])),
+      fc.constantFrom(...PEOPLE),
+    ),
+  },
+  { weight: 1, arbitrary: fc.constantFrom<Raw>('begin', 'write', 'commit', 'rollback', 'checkpoint') },
+)
+const steps = fc.array(step, { minLength: 5, maxLength: 30 })
+
+describe('standings that are kept', () => {
+  let folder: Folder
+  let instances: { readonly first: Opened; readonly second: Opened }
+  let raw: DatabaseSync
+  let reader: DatabaseSync
+  const { state } = SqliteChanges.prototype
+
+  beforeEach(async () => {
+    folder = await Folder.make()
+    instances = {
+      first: await folder.open({ resources: RESOURCES }),
+      second: await folder.open({ resources: RESOURCES }),
+    }
+    raw = folder.raw()
+    reader = folder.raw()
+  })
+  afterEach(async () => {
+    SqliteChanges.prototype.state = state
+    await folder.remove()
+  })
+
+  it('are those of a look-up, after any sequence of writes by anybody', async () => {
+    await fc.assert(fc.asyncProperty(steps, agree), { numRuns: 60 })
+  })
+
+  it('would be found out if they were kept for longer', async () => {
+    SqliteChanges.prototype.state = () => 1
+    expect((await fc.check(fc.asyncProperty(steps, agree), { numRuns: 60, endOnFailure: true })).failed).to.equal(true)
+  })
+
+  async function agree(some: readonly (Step | Raw)[]): Promise<void> {
+    for (const one of some) {
+      await (typeof one === 'string' ? takeRaw(one) : take(one))
+      for (const { directory } of Object.values(instances)) await compare(directory)
+    }
+    if (raw.isTransaction) raw.exec('rollback')
+  }
+
+  async function take([who, what, userId]: Step): Promise<void> {
+    // The one writer there can be is another one; what is refused for another reason changes nothing.
+    if (!raw.isTransaction) await WRITES[what](instances[who], userId).catch(() => undefined)
+  }
+
+  /** A process that isn't one of ours, in the middle of its transaction. */
+  function takeRaw(what: Raw): void {
+    if (what === 'checkpoint' && !raw.isTransaction) raw.exec('pragma wal_checkpoint(passive)')
+    else if (what === 'write') raw.exec("update accounts set disabled = 1 - disabled where user_id = 'alice'")
+    else if (what === 'begin' && !raw.isTransaction) raw.exec('begin immediate')
+    else if ((what === 'commit' || what === 'rollback') && raw.isTransaction) raw.exec(what)
+  }
+
+  async function compare(directory: Opened['directory']): Promise<void> {
+    // One that keeps nothing yet.
+    const fresh = new SqliteStandings(reader, { name: 'objects_users' })
+    for (const id of PEOPLE) {
+      expect(await directory.standing(id)).to.deep.equal(fresh.of(id))
+      expect(await directory.sessionStanding(id, `session of ${id}`)).to.deep.equal(
+        fresh.ofSession(id, `session of ${id}`),
+      )
+      expect(await directory.keyStanding(`key of ${id}`)).to.deep.equal(fresh.ofKey(`key of ${id}`))
+    }
+  }
+})
