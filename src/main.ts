@@ -43,6 +43,7 @@ import { FileError } from './problems/diagnostic.ts'
 import { createLog } from './request/log.ts'
 import { printable } from './review/explain/quote.ts'
 import { ReviewError } from './review/load-policy.ts'
+import { undeclaredRoles } from './review/undeclared-roles.ts'
 import { UnfitDatabase } from './store/contract.ts'
 
 /** Errors whose message was written for whoever starts the program. */
@@ -189,6 +190,9 @@ async function printToken(request: TokenRequest): Promise<string> {
     throw new ConfigError(
       'tokens come from the key of JWT_JWKS_URL or JWT_PUBLIC_KEY; unset it to use the embedded key',
     )
+  }
+  for (const role of await undeclaredRoles(config.policies, request.roles)) {
+    tell(`sallyport: roles.yaml of ${config.policies} declares no role \`${role}\`, so it grants nothing\n`)
   }
   return sign(config, await openEmbeddedKey(config.dataDirectory), request)
 }

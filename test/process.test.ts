@@ -85,6 +85,15 @@ describe('the program', () => {
     expect(await get('/api/v1/notes', stdout.trim())).to.deep.equal({ items: [], next: null })
   })
 
+  it('says beside the token that a role is not declared, and would grant nothing', async () => {
+    const { code, stdout, stderr } = await run(['token', '--subject', 'carol', '--role', 'member', 'Admin'])
+    expect([code, stdout.split('.').length]).to.deep.equal([0, 3])
+    expect(stderr).to.equal('sallyport: roles.yaml of policies declares no role `Admin`, so it grants nothing\n')
+    expect((await run(['token', '--subject', 'carol', '--role', 'member'])).stderr).to.equal('')
+    env.POLICIES = join(folder, 'absent')
+    expect((await run(['token', '--subject', 'carol', '--role', 'member'])).stderr).to.equal('')
+  })
+
   it('ends what is in flight on SIGTERM and exits with 0', async () => {
     const { child, ended } = await start(['serve', '--demo'])
     child.kill('SIGTERM')
