@@ -145,13 +145,18 @@ async function serve(flags: Flags): Promise<void> {
   // Logs go to stderr, so that stdout holds what a command was asked for.
   const log = createLog(config.logLevel, pino.destination(2))
   // The server's parts take as long to load as a whole command, so only what serves loads them.
-  const { startApp } = await import('./app.ts')
-  const app = await startApp({ config, log })
+  const starting = import('./app.ts').then(({ startApp }) => startApp({ config, log }))
+  // logrotate and its like move the file away and say so, at any moment.
+  process.on('SIGHUP', () =>
+    starting.then(
+      (app) => reopen(app, log),
+      () => {},
+    ),
+  )
+  const app = await starting
   log.info({ url: app.url, admin: app.adminUrl, revision: app.policy.active.revision }, 'listening')
   if (config.demo) process.stdout.write(await welcomeText(config, app.url))
   drainOnSignal(app.drain, log.info.bind(log))
-  // logrotate and its like move the file away and say so.
-  process.on('SIGHUP', () => reopen(app, log))
 }
 
 function reopen({ decisionLog }: App, log: Logger): void {

@@ -251,6 +251,19 @@ describe('the program', () => {
     expect(routes(await readFile(log, 'utf8'))).to.deep.equal(['/openapi.json'])
   })
 
+  it('is not ended by a SIGHUP that comes while it starts', async () => {
+    const child = spawn(process.execPath, [LAUNCHER, 'serve'], { cwd: ROOT, env })
+    children.push(child)
+    while (!existsSync(join(folder, 'data'))) await tick()
+    child.kill('SIGHUP')
+    let told = ''
+    for await (const text of child.stderr) {
+      told += text
+      if (told.includes('decision log reopened')) break
+    }
+    expect(told).to.contain('"msg":"listening"').and.to.contain('decision log reopened')
+  })
+
   async function start(args: readonly string[]) {
     const child = spawn(process.execPath, [LAUNCHER, ...args], { cwd: ROOT, env })
     children.push(child)
