@@ -31,6 +31,12 @@ import { policyRollbackCommand } from './cli/policy-rollback-command.ts'
 import { policyUnblockCommand } from './cli/policy-unblock-command.ts'
 import { serveCommand } from './cli/serve-command.ts'
 import { type TokenRequest, tokenCommand } from './cli/token-command.ts'
+import { userAddCommand } from './cli/user-add-command.ts'
+import { userCommand } from './cli/user-command.ts'
+import { userDisableCommand, userEnableCommand } from './cli/user-disable-command.ts'
+import { userListCommand } from './cli/user-list-command.ts'
+import { userPasswordCommand } from './cli/user-password-command.ts'
+import { userRolesCommand } from './cli/user-roles-command.ts'
 import { type Config, ConfigError, type Flags, readConfig } from './config.ts'
 import { DEMO_CALLERS } from './demo/demo-data.ts'
 import { DemoRefused } from './demo/seed-demo.ts'
@@ -74,6 +80,16 @@ const program = new Command('sallyport')
   .addCommand(tokenCommand(printToken))
   .addCommand(
     keyCommand([keyAddCommand(openDirectory), keyListCommand(openDirectory), keyRevokeCommand(openDirectory)]),
+  )
+  .addCommand(
+    userCommand([
+      userAddCommand(openDirectory),
+      userPasswordCommand(openDirectory),
+      userRolesCommand(openDirectory),
+      userDisableCommand(openDirectory),
+      userEnableCommand(openDirectory),
+      userListCommand(openDirectory),
+    ]),
   )
   .addCommand(openapiCommand(folders))
   .addCommand(decisionsCommand([decisionsQueryCommand(decisionLog), decisionsTailCommand(decisionLog)]))
@@ -155,7 +171,7 @@ async function serve(flags: Flags): Promise<void> {
   )
   const app = await starting
   log.info({ url: app.url, admin: app.adminUrl, revision: app.policy.active.revision }, 'listening')
-  if (config.demo) process.stdout.write(await welcomeText(config, app.url))
+  process.stdout.write(config.demo ? await welcomeText(config, app.url) : await firstUserText(config, app))
   drainOnSignal(app.drain, log.info.bind(log))
 }
 
@@ -187,6 +203,14 @@ async function welcomeText(config: Config, url: string): Promise<string> {
     return [id, await sign(config, key, request)] as const
   })
   return welcome(url, new Map(await Promise.all(tokens)))
+}
+
+/** Empty but for the first start. */
+async function firstUserText({ tokens }: Config, app: App): Promise<string> {
+  if (tokens.keys.kind !== 'embedded') return ''
+  const { makeFirstAdmin, tellFirstAdmin } = await import('./parts/first-admin.ts')
+  const admin = await makeFirstAdmin(app)
+  return admin ? tellFirstAdmin(app.url, admin) : ''
 }
 
 async function printToken(request: TokenRequest): Promise<string> {

@@ -32,7 +32,7 @@ const LAYERS = [
 
 /** Files that do one job each and don't know one another; only the file that composes them does. */
 const APART: readonly RegExp[] = [
-  /^cli\/(?!(policy|matrix)-command|(record|release)-options)/,
+  /^cli\/(?!(policy|matrix)-command|(record|release)-options|read-password)/,
   /^limits\/(memory|redis|failover)\.ts$/,
 ]
 

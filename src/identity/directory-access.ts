@@ -1,10 +1,13 @@
 /** What commands work with: the directory of a server that may be running, and the roles that its policy declares. */
-import { type Seeding, StoreUnavailable } from '../store/contract.ts'
+import type { Resources } from '../resources/resource.ts'
+import { type Seeding, type Store, StoreUnavailable } from '../store/contract.ts'
 import type { Directory } from '../store/directory.ts'
 
 export interface DirectoryAccess {
   readonly directory: Directory
   readonly seeding: Seeding
+  readonly store: Pick<Store, 'get'>
+  readonly resources: Resources
   /** In the order of roles.yaml. Throws FileError for policy files that the server would refuse. */
   readonly declaredRoles: () => Promise<readonly string[]>
   readonly close: () => Promise<void>

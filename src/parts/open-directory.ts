@@ -18,6 +18,8 @@ export async function openDirectory({ databaseFile, policies, schemas }: Config)
   return {
     directory,
     seeding,
+    store,
+    resources,
     declaredRoles: async () => [...(await loadPolicy(policies, resources)).policy.roles.keys()],
     close: () => store.close(),
   }

@@ -142,6 +142,11 @@ export interface Outbox {
 /** For set-up (demo data, tests, directory commands): writes that no request can reach, so they carry no permit. */
 export interface Seeding {
   insert(resource: string, objects: readonly { readonly id: string; readonly document: Document }[]): Promise<void>
+  /** Throws StaleObject when the stored version is another one, and UniqueTaken. */
+  replace(
+    resource: string,
+    object: { readonly id: string; readonly version: number; readonly document: Document },
+  ): Promise<void>
   /** What kind of data the database holds, e.g. `demo`; undefined in a new database. */
   readMark(name: string): Promise<string | undefined>
   writeMark(name: string, value: string): Promise<void>

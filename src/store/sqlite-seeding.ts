@@ -1,5 +1,5 @@
 /** The contract's Seeding on SQLite. */
-import type { Document, Seeding } from './contract.ts'
+import { type Document, type Seeding, StaleObject } from './contract.ts'
 import { inTransaction, renewStatistics } from './node-sqlite.ts'
 import { answering } from './sqlite-errors.ts'
 import { type Engine, tableOf } from './sqlite-store.ts'
@@ -24,6 +24,16 @@ export class SqliteSeeding implements Seeding {
       })
     })
     renewStatistics(database)
+  }
+
+  async replace(
+    resource: string,
+    object: { readonly id: string; readonly version: number; readonly document: Document },
+  ): Promise<void> {
+    const { now } = this.#engine
+    const table = tableOf(this.#engine, resource)
+    const updated = answering(() => table.update({ ...object, updatedAt: now().toISOString() }))
+    if (!updated) throw new StaleObject()
   }
 
   async readMark(name: string): Promise<string | undefined> {

@@ -1,0 +1,36 @@
+/** A password from whoever runs a command: asked for twice on a terminal, which doesn't show it, else read from standard input. */
+import { createInterface } from 'node:readline'
+import { Writable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { DirectoryError } from '../identity/directory-access.ts'
+import { passwordFault } from '../identity/password.ts'
+
+/** Never an argument: those stand in the shell's history, and every user of the machine can list them. Throws DirectoryError. */
+export async function readPassword(): Promise<string> {
+  const password = process.stdin.isTTY ? await askTwice() : (await text(process.stdin)).replace(/\r?\n$/, '')
+  const fault = passwordFault(password)
+  if (fault !== undefined) throw new DirectoryError(`the password ${fault}`)
+  return password
+}
+
+async function askTwice(): Promise<string> {
+  // What is typed goes nowhere.
+  const output = new Writable({ write: (_chunk, _encoding, done) => done() })
+  const terminal = createInterface({ input: process.stdin, output, terminal: true, historySize: 0 })
+  const lines = terminal[Symbol.asyncIterator]()
+  try {
+    const password = await ask('New password: ', lines)
+    if ((await ask('Again: ', lines)) === password) return password
+  } finally {
+    terminal.close()
+  }
+  throw new DirectoryError('the two passwords differ; nothing was changed')
+}
+
+async function ask(question: string, lines: AsyncIterator<string>): Promise<string> {
+  process.stderr.write(question)
+  const { done, value } = await lines.next()
+  process.stderr.write('\n')
+  if (done) throw new DirectoryError('no password was given; nothing was changed')
+  return value
+}

@@ -1,0 +1,76 @@
+/** The first user of a server without any: an admin, made once, whose password ends with the first sign-in. */
+import { createPasswords, generatePassword } from '../identity/password.ts'
+import type { LivePolicy } from '../policy/live-policy.ts'
+import type { Resources } from '../resources/resource.ts'
+import type { Seeding } from '../store/contract.ts'
+import { type Directory, USERS } from '../store/directory.ts'
+
+const ID = 'admin'
+const EMAIL = 'admin@example.com'
+const ROLE = 'admin'
+const MARK = 'first-admin'
+
+interface Ground {
+  readonly resources: Resources
+  readonly seeding: Seeding
+  readonly directory: Directory
+  readonly policy: Pick<LivePolicy, 'active'>
+}
+
+export interface FirstAdmin {
+  readonly id: string
+  readonly email: string
+  readonly password: string
+  /** The role, unless roles.yaml declares none of this name. */
+  readonly role: string | undefined
+}
+
+/** Undefined where there are users, or were, or another process was first. */
+export async function makeFirstAdmin({
+  resources,
+  seeding,
+  directory,
+  policy,
+}: Ground): Promise<FirstAdmin | undefined> {
+  if (!resources.byName.has(USERS) || (await seeding.readMark(MARK)) !== undefined) return undefined
+  if ((await seeding.count(USERS)) > 0) return undefined
+  const password = generatePassword()
+  const hash = await createPasswords().hash(password)
+  const declared = policy.active.snapshot.subjectOf({ id: ID, roles: [ROLE], claims: {} }).roles
+  const roles = declared.has(ROLE) ? [ROLE] : []
+  if (!(await isInserted(seeding, directory, roles))) return undefined
+  await directory.setPassword(ID, { hash, oneTime: true })
+  await seeding.writeMark(MARK, 'made')
+  return { id: ID, email: EMAIL, password, role: roles[0] }
+}
+
+/** Two processes that start together on one database make one user. */
+async function isInserted(seeding: Seeding, directory: Directory, roles: readonly string[]): Promise<boolean> {
+  try {
+    await seeding.insert(USERS, [{ id: ID, document: { email: EMAIL, displayName: 'Admin', roles } }])
+    return true
+  } catch (error) {
+    if (await directory.person(ID)) return false
+    throw error
+  }
+}
+
+/** What is printed, once. The example is refused as it stands (too short), or every server would end with the same password. */
+export function tellFirstAdmin(url: string, { id, email, password, role }: FirstAdmin): string {
+  const roles =
+    role === undefined
+      ? `\nroles.yaml declares no role \`${ROLE}\`: give the user one with sallyport user roles ${id} --role ROLE\n`
+      : ''
+  const body = JSON.stringify({ email, password, newPassword: 'YOUR OWN' })
+  return `There was no user yet, so Sallyport made one${role === undefined ? '' : ` with the role ${role}`}:
+
+  e-mail    ${email}
+  password  ${password}
+
+The password is good for one sign-in, and isn't shown again. Sign in with it and set another one:
+
+curl -s ${url}/api/tokens -H 'Content-Type: application/json' -d '${body}'
+
+or set one with: sallyport user password ${id}
+${roles}`
+}
