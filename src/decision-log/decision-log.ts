@@ -14,6 +14,8 @@ export type DecisionLogEvent =
 export interface DecisionLog {
   /** Resolves when the record is with the operating system; rejects when it can't be written. */
   note(record: DecisionRecord): Promise<void>
+  /** The same, and nobody waits: what can't be written is told as lost. */
+  noteUnawaited(record: DecisionRecord): void
   /** A write has committed with its record. */
   committed(): void
   /** Goes on in a new file where somebody moved the old one away (SIGHUP). */
@@ -29,7 +31,11 @@ export async function openDecisionLog(
   const lines = new Lines(sink, tell)
   const shipper: Shipper = await startShipper(outbox, sink, (error) => lines.shipping(error))
   return {
-    note: (record) => lines.add(lineOf(record)),
+    note: (record) =>
+      new Promise((done, failed) => {
+        lines.add({ line: lineOf(record), done, failed })
+      }),
+    noteUnawaited: (record) => lines.add({ line: lineOf(record) }),
     committed: () => shipper.wake(),
     reopen: () => sink.reopen(),
     get failing() {
@@ -45,8 +51,9 @@ export async function openDecisionLog(
 
 interface Pending {
   readonly line: string
-  readonly done: () => void
-  readonly failed: (error: unknown) => void
+  /** Of somebody who waits. */
+  readonly done?: () => void
+  readonly failed?: (error: unknown) => void
 }
 
 /** Lines of the same turn of the event loop are written together. */
@@ -67,11 +74,9 @@ class Lines {
     return this.#noteFails || this.#shippingFails
   }
 
-  add(line: string): Promise<void> {
+  add(pending: Pending): void {
     if (this.#pending.length === 0) setImmediate(() => this.flush())
-    return new Promise((done, failed) => {
-      this.#pending.push({ line, done, failed })
-    })
+    this.#pending.push(pending)
   }
 
   flush(): void {
@@ -82,12 +87,12 @@ class Lines {
       this.#sink.append(pending.map(({ line }) => `${line}\n`).join(''))
     } catch (error) {
       this.#lost += pending.length
-      for (const { failed } of pending) failed(error)
+      for (const { failed } of pending) failed?.(error)
       for (const _ of pending) this.#tell({ kind: 'lost' })
       this.#turn({ noteFails: true, shippingFails: this.#shippingFails }, error)
       return
     }
-    for (const { done } of pending) done()
+    for (const { done } of pending) done?.()
     this.#turn({ noteFails: false, shippingFails: this.#shippingFails })
   }
 

@@ -8,7 +8,7 @@ export interface Recorder {
    * Of a read or a refusal, before it is answered; `masks` are those of the policy that decided. Rejects with RecordRefused
    * where an answer must not go without it.
    */
-  note(record: DecisionRecord, masks: Masks): Promise<void>
+  note(record: DecisionRecord, masks: Masks): void | Promise<void>
   /** Of a write, which has committed with it. */
   committed(record: DecisionRecord): void
 }
@@ -33,11 +33,9 @@ export function requiredRecorder(log: Pick<DecisionLog, 'note' | 'committed'>): 
 }
 
 /** What is lost is counted and told by the log itself. */
-export function bestEffortRecorder(log: Pick<DecisionLog, 'note' | 'committed'>): Recorder {
+export function bestEffortRecorder(log: Pick<DecisionLog, 'noteUnawaited' | 'committed'>): Recorder {
   return {
-    async note(record, masks) {
-      log.note(mask(record, masks)).catch(() => undefined)
-    },
+    note: (record, masks) => log.noteUnawaited(mask(record, masks)),
     committed: () => log.committed(),
   }
 }

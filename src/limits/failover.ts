@@ -85,7 +85,7 @@ class FailoverLimiter implements Limiter {
     await this.local.close()
   }
 
-  private admitLocally(quotas: readonly Quota[]): Promise<Admission> {
+  private admitLocally(quotas: readonly Quota[]): Admission | Promise<Admission> {
     return this.local.admit(quotas.map((quota) => ({ ...quota, allow: this.shareOf(quota) })))
   }
 

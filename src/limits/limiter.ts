@@ -33,7 +33,7 @@ export interface Admission {
 
 export interface Limiter {
   /** Counts the request against every quota when all admit it, and against none when one refuses. Never rejects. */
-  admit(quotas: readonly Quota[]): Promise<Admission>
+  admit(quotas: readonly Quota[]): Admission | Promise<Admission>
   /** `degraded`: the shared counts are out of reach and each instance counts its share for itself. */
   state(): 'ok' | 'degraded'
   close(): Promise<void>

@@ -34,7 +34,7 @@ export function createMemoryLimiter({ now = () => performance.now() }: MemoryOpt
   }
 
   return {
-    admit: async (quotas) => admit(quotas),
+    admit,
     keys: () => windows.size,
     state: () => 'ok',
     close: async () => windows.clear(),

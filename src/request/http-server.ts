@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { Problem } from '../problems/problem.ts'
 import { interrupt } from './interruption.ts'
+import { hasBody } from './read-body.ts'
 
 export interface ServerTimeouts {
   /** Milliseconds until all headers must have arrived. */
@@ -52,7 +53,8 @@ export function createHttpServer(handler: Handler, timeouts: ServerTimeouts = TI
     serveLast(request, new ServerResponse(request))
   })
   server.on('clientError', (error: ClientError, socket) => {
-    const response = inFlight.get(socket)
+    const last = inFlight.get(socket)
+    const response = last?.closed ? undefined : last
     if (error.code === 'ECONNRESET' || !socket.writable || saidNothing(socket)) socket.destroy()
     else if (response) interruptBehind(response, problemOf(error, socket))
     else refuse(serveLast, problemOf(error, socket), socket as Socket)
@@ -66,15 +68,12 @@ function oneAfterAnother(handler: Handler, inFlight: WeakMap<Duplex, ServerRespo
     const { socket } = request
     const before = inFlight.get(socket)
     inFlight.set(socket, response)
-    response.once('close', () => {
-      if (inFlight.get(socket) === response) inFlight.delete(socket)
-      // Its answer was given without its body.
-      request.resume()
-    })
+    // Its answer may be given without its body.
+    if (hasBody(request)) response.once('close', () => request.resume())
     const start = () => {
       if (socket.writable) handler(request, response)
     }
-    if (before) before.once('close', start)
+    if (before && !before.closed) before.once('close', start)
     else start()
   }
 }

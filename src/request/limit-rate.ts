@@ -1,16 +1,19 @@
 /** Counts a request against every limit of limits.yaml that matches it: by address, and by subject where there is one. */
 import type { Authentication } from '../identity/caller.ts'
+import { onceKnown } from '../identity/once-known.ts'
 import type { Admission, Limiter, Quota, QuotaState } from '../limits/limiter.ts'
 import type { ActivePolicy } from '../policy/live-policy.ts'
 import type { Limit } from '../policy/policy.ts'
 import { Problem } from '../problems/problem.ts'
 import type { Match } from './match-route.ts'
 
+type Headers = Readonly<Record<string, string>>
+
 export interface RateLimiter {
   /** Throws quota-exceeded for an address known to be over, so that its token isn't even verified. */
   refuseKnownOver(policy: ActivePolicy, address: string, hasCredentials: boolean): void
   /** Throws quota-exceeded; else the headers of a limited response. */
-  limitRate(policy: ActivePolicy, request: LimitedRequest): Promise<Readonly<Record<string, string>>>
+  limitRate(policy: ActivePolicy, request: LimitedRequest): Headers | Promise<Headers>
 }
 
 interface LimitedRequest {
@@ -52,17 +55,18 @@ export function createRateLimiter(limiter: Limiter, now: () => number = () => pe
       throw refusal([known.limit], [{ name: known.limit.name, remaining: 0, resetMs, exceeded: true }], resetMs)
     },
 
-    async limitRate(policy, request) {
+    limitRate(policy, request) {
       const limits = policy.snapshot.limits.limits.filter((limit) => counts(limit, policy, request))
       if (limits.length === 0) return {}
-      const admission = await limiter.admit(limits.map((limit) => quotaOf(limit, request)))
-      if (admission.admitted) return headersOf(limits, admission.quotas)
-      const barring = limits.find((limit, i) => admission.quotas[i]?.exceeded && barsAddress(limit))
-      if (barring) {
-        const until = now() + admission.retryAfterMs
-        remember(request.address, { until, revision: policy.revision, limit: barring })
-      }
-      throw refusal(limits, admission.quotas, admission.retryAfterMs)
+      const admission = limiter.admit(limits.map((limit) => quotaOf(limit, request)))
+      return onceKnown(admission, ({ admitted, quotas, retryAfterMs }) => {
+        if (admitted) return headersOf(limits, quotas)
+        const barring = limits.find((limit, i) => quotas[i]?.exceeded && barsAddress(limit))
+        if (barring) {
+          remember(request.address, { until: now() + retryAfterMs, revision: policy.revision, limit: barring })
+        }
+        throw refusal(limits, quotas, retryAfterMs)
+      })
     },
   }
 }
@@ -110,12 +114,15 @@ function refusal(limits: readonly Limit[], quotas: Admission['quotas'], retryAft
  * draft-ietf-httpapi-ratelimit-headers; the one place that knows its form. A limiter may count a request a little longer
  * than the window that `w` promises, but `t` doesn't say more than `w`.
  */
-function headersOf(limits: readonly Limit[], quotas: readonly QuotaState[]): Record<string, string> {
-  const windows = new Map(limits.map(({ name, windowMs }) => [name, Math.ceil(windowMs / 1000)]))
-  const policy = limits.map(({ name, allow }) => `"${name}";q=${allow};w=${windows.get(name)}`)
-  const state = quotas.map(({ name, remaining, resetMs }) => {
-    const seconds = Math.min(Math.ceil(resetMs / 1000), windows.get(name) ?? Number.POSITIVE_INFINITY)
+function headersOf(limits: readonly Limit[], quotas: readonly QuotaState[]): Headers {
+  const state = quotas.map(({ name, remaining, resetMs }, i) => {
+    const seconds = Math.min(Math.ceil(resetMs / 1000), secondsOf(limits[i]))
     return `"${name}";r=${remaining};t=${seconds}`
   })
+  const policy = limits.map((limit) => `"${limit.name}";q=${limit.allow};w=${secondsOf(limit)}`)
   return { 'RateLimit-Policy': policy.join(', '), RateLimit: state.join(', ') }
+}
+
+function secondsOf(limit: Limit | undefined): number {
+  return limit ? Math.ceil(limit.windowMs / 1000) : Number.POSITIVE_INFINITY
 }

@@ -77,7 +77,8 @@ export function createPipeline(parts: Parts): Middleware {
       const { authentication } = exchange
       exchange.problem = problemOf(error, authentication?.kind === 'caller' ? authentication.caller : undefined)
     }
-    await settle(parts, exchange)
+    const settled = settle(parts, exchange)
+    if (settled) await settled
     await endOfTurn()
     // Else the connection would stay open, and the drain would wait for it.
     if (parts.draining()) headers.Connection = 'close'

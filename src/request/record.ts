@@ -39,16 +39,15 @@ export interface Exchange {
  * Sees to the record before the answer goes out; that of a write is committed with it already. An answer whose record is required
  * and can't be written becomes a refusal.
  */
-export async function settle({ recorder }: { readonly recorder: Recorder }, exchange: Exchange): Promise<void> {
+export function settle({ recorder }: { readonly recorder: Recorder }, exchange: Exchange): void | Promise<void> {
   if (exchange.committed) {
     recorder.committed(exchange.committed)
     return
   }
-  try {
-    await recorder.note(recordOf(exchange), exchange.masks)
-  } catch (error) {
+  const noted = recorder.note(recordOf(exchange), exchange.masks)
+  return noted?.catch((error: unknown) => {
     exchange.problem = problemOf(error, undefined)
-  }
+  })
 }
 
 /** What operators see of a request: metrics, and the cause of a fault, which no client is told. */

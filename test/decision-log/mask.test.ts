@@ -179,7 +179,11 @@ describe('a recorder', () => {
     const masks = masksOf({ fields: ['subject'], orders: [], users: [] })
     for (const recorder of [requiredRecorder, bestEffortRecorder]) {
       const [written, seen]: [DecisionRecord[], DecisionRecord[]] = [[], []]
-      const log = { note: async (record: DecisionRecord) => void written.push(record), committed: () => undefined }
+      const log = {
+        note: async (record: DecisionRecord) => void written.push(record),
+        noteUnawaited: (record: DecisionRecord) => void written.push(record),
+        committed: () => undefined,
+      }
       const both = observedRecorder(recorder(log), (record) => seen.push(record))
       await both.note(RECORD, masks)
       expect([written[0]?.subject, seen[0]?.subject]).to.deep.equal([MASKED, RECORD.subject])

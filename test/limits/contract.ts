@@ -5,7 +5,7 @@ import type { Admission, Quota } from '../../src/limits/limiter.ts'
 import { SUB_WINDOWS } from '../../src/limits/window.ts'
 
 export interface Admitter {
-  admit(quotas: readonly Quota[]): Promise<Admission>
+  admit(quotas: readonly Quota[]): Admission | Promise<Admission>
 }
 
 const LONG_MS = 60_000
