@@ -24,6 +24,7 @@ export function textOf(record: DecisionRecord): string {
 }
 
 function whoOf({ authentication, subject, roles = [] }: DecisionRecord): string {
-  if (subject !== undefined) return `${subject} (${roles.join(', ') || 'no role'})`
-  return authentication === 'rejected' ? 'bad credentials' : 'anonymous'
+  if (authentication === 'rejected')
+    return subject === undefined ? 'bad credentials' : `${subject} (credential refused)`
+  return subject === undefined ? 'anonymous' : `${subject} (${roles.join(', ') || 'no role'})`
 }

@@ -12,7 +12,7 @@ export interface Caller {
 }
 
 /** What was verified holds from `from` until before `until`: seconds since 1970, compared with the clock's whole seconds. */
-export interface Validity {
+interface Validity {
   readonly from: number
   readonly until: number
 }
@@ -22,7 +22,13 @@ export type Authentication =
   | { readonly kind: 'anonymous' }
   /** Without a validity it holds for this request alone. */
   | { readonly kind: 'caller'; readonly caller: Caller; readonly valid?: Validity }
-  | { readonly kind: 'rejected'; readonly code: 'token-invalid' | 'token-expired'; readonly reason: string }
+  | {
+      readonly kind: 'rejected'
+      readonly code: 'token-invalid' | 'token-expired'
+      readonly reason: string
+      /** Whose credential it is, where it is genuine and what it stood on is gone. For the record alone. */
+      readonly subject?: string
+    }
   | {
       readonly kind: 'failed'
       readonly code: 'key-server-unavailable' | 'key-server-invalid'

@@ -20,22 +20,22 @@ export function createStanding(
     const { id, session } = authentication.caller
     if (session === undefined) {
       const standing = directory.standing(id)
-      return onceKnown(standing, (found) => refusalOf(found) ?? authentication)
+      return onceKnown(standing, (found) => refusalOf(found, id) ?? authentication)
     }
     const standing = directory.sessionStanding(id, session)
-    return onceKnown(standing, (found) => refusalOf(found) ?? ofSession(authentication.caller, found, now()))
+    return onceKnown(standing, (found) => refusalOf(found, id) ?? ofSession(authentication.caller, found, now()))
   }
 }
 
 /** Whoever is disabled or deleted is refused, whatever the credential. */
-export function refusalOf({ disabled, deleted }: Standing): Authentication | undefined {
-  if (disabled) return refused('user disabled')
-  return deleted ? refused('user deleted') : undefined
+export function refusalOf({ disabled, deleted }: Standing, subject: string): Authentication | undefined {
+  if (disabled) return refused('user disabled', subject)
+  return deleted ? refused('user deleted', subject) : undefined
 }
 
-/** `reason` is for logs, so it never repeats anything of the credential. */
-export function refused(reason: string): Authentication {
-  return { kind: 'rejected', code: 'token-invalid', reason }
+/** Of a genuine credential. */
+export function refused(reason: string, subject: string): Authentication {
+  return { kind: 'rejected', code: 'token-invalid', reason, subject }
 }
 
 /** What becomes of a session's caller. The same caller for the same standing, so that what is known of it needn't be found out again. */
@@ -43,8 +43,8 @@ function createSessions() {
   const known = new WeakMap<SessionStanding, { readonly token: Caller; readonly found: Authentication }>()
   return (token: Caller, standing: SessionStanding, now: number): Authentication => {
     const { roles, sessionEndsAt } = standing
-    if (sessionEndsAt <= now) return refused('session ended')
-    if (!roles) return refused('no such user')
+    if (sessionEndsAt <= now) return refused('session ended', token.id)
+    if (!roles) return refused('no such user', token.id)
     const last = known.get(standing)
     if (last?.token === token) return last.found
     // The roles are those of the users record now, whatever they were at sign-in.

@@ -18,10 +18,10 @@ export function createApiKeyVerifier({ directory, now, used }: KeyOptions): Toke
   return {
     verify(credential) {
       const given = readApiKey(credential)
-      if (!given) return refused('not the form of an API key')
+      if (!given) return forged('not the form of an API key')
       return onceKnown(directory.keyStanding(given.id), (found) => {
         // The id is no secret, so it may be told apart from the secret by how long the answer takes.
-        if (!found || !isSecretOf(given.secret, found.key.secretHash)) return refused('unknown API key')
+        if (!found || !isSecretOf(given.secret, found.key.secretHash)) return forged('unknown API key')
         const at = now()
         const authentication = authenticationOf(found, at)
         if (authentication.kind === 'caller') used(given.id, at)
@@ -33,9 +33,13 @@ export function createApiKeyVerifier({ directory, now, used }: KeyOptions): Toke
 
 function authenticationOf(found: KeyStanding, now: number): Authentication {
   const { subject, expiresAt, revokedAt } = found.key
-  if (revokedAt !== null) return refused('API key revoked')
-  if (expiresAt <= now) return { kind: 'rejected', code: 'token-expired', reason: 'API key expired' }
-  return refusalOf(found) ?? { kind: 'caller', caller: { id: subject, roles: rolesOf(found), claims: {} } }
+  if (revokedAt !== null) return refused('API key revoked', subject)
+  if (expiresAt <= now) return { kind: 'rejected', code: 'token-expired', reason: 'API key expired', subject }
+  return refusalOf(found, subject) ?? { kind: 'caller', caller: { id: subject, roles: rolesOf(found), claims: {} } }
+}
+
+function forged(reason: string): Authentication {
+  return { kind: 'rejected', code: 'token-invalid', reason }
 }
 
 /** A key gives no role that its subject, being a user here, hasn't got. */

@@ -77,7 +77,7 @@ export function recordOf(exchange: Exchange): DecisionRecord {
     resource: asked?.route.resource,
     action: asked?.endpoint.action,
     objectId: outcome?.objectId ?? asked?.id ?? refusedSignIn?.userId ?? objectIdOf(decision),
-    subject: caller?.id,
+    subject: caller?.id ?? (authentication?.kind === 'rejected' ? authentication.subject : undefined),
     roles: caller?.roles,
     authentication: authentication?.kind,
     // Why a credential was refused, or a sign-in; never any part of what was sent (test/identity).

@@ -61,7 +61,7 @@ export interface NewSession {
   readonly refresh: RefreshHashes
 }
 
-export type Session = Omit<NewSession, 'refresh'>
+type Session = Omit<NewSession, 'refresh'>
 
 export interface Refresh {
   readonly session: string

@@ -109,7 +109,7 @@ describe('API keys', () => {
         stdout: `The API key ${id} is revoked.\n`,
         stderr: '',
       })
-      expect(await refusalOf(text)).to.deep.equal([401, 'token-invalid', 'API key revoked', undefined])
+      expect(await refusalOf(text)).to.deep.equal([401, 'token-invalid', 'API key revoked', 'robot'])
     })
 
     it('what can not be done is told in one sentence', async () => {
@@ -129,7 +129,7 @@ describe('API keys', () => {
     time += HOUR - 1
     expect((await notes(text)).status).to.equal(200)
     time += 1
-    expect(await refusalOf(text)).to.deep.equal([401, 'token-expired', 'API key expired', undefined])
+    expect(await refusalOf(text)).to.deep.equal([401, 'token-expired', 'API key expired', 'robot'])
   })
 
   it('have no role that their subject, being a user here, has not got', async () => {
