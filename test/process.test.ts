@@ -174,6 +174,15 @@ describe('the program', () => {
     await refuses(['serve'], /^sallyport: the database \S+no-database can't be opened \(.*not a database\)/)
   })
 
+  it('refuses a data folder that is none, naming the variable', async () => {
+    await writeFile(join(folder, 'file'), '')
+    for (const place of ['file', 'file/data']) {
+      env.DATA_DIR = join(folder, place)
+      await refuses(['serve'], /DATA_DIR is `\S+`, which can't be used \(E\w+\); it must be a folder to write in/)
+      await refuses(['token', '--subject', 'x'], /set DATA_DIR to a folder to write in/)
+    }
+  })
+
   it('refuses a port that is taken, naming the variable', async () => {
     await start(['serve', '--demo'])
     env.DATA_DIR = join(folder, 'second')

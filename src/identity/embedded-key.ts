@@ -27,7 +27,11 @@ export class KeyError extends Error {
 export async function openEmbeddedKey(dataDirectory: string): Promise<EmbeddedKey> {
   const folder = join(dataDirectory, 'keys')
   const file = join(folder, 'signing.jwk')
-  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error) => {
+    throw new KeyError(
+      `the signing key can't be kept in ${folder} (${codeOf(error)}); set DATA_DIR to a folder to write in`,
+    )
+  })
   if (permits((await stat(folder)).mode, 0o022)) {
     throw new KeyError(`others can replace the signing key in ${folder}; run chmod 700 on that folder`)
   }

@@ -14,7 +14,11 @@ export async function openStore(
   now: () => Date,
 ): ReturnType<typeof openSqlite> {
   const { dataDirectory, databaseFile } = config
-  await mkdir(dataDirectory, { recursive: true, mode: 0o700 })
+  await mkdir(dataDirectory, { recursive: true, mode: 0o700 }).catch(({ code }: NodeJS.ErrnoException) => {
+    throw new ConfigError(
+      `DATA_DIR is \`${dataDirectory}\`, which can't be used (${code}); it must be a folder to write in`,
+    )
+  })
   try {
     return await openSqlite({ file: databaseFile, resources, now, indexFields: comparedFields(resources, policy) })
   } catch (error) {
