@@ -25,7 +25,8 @@ function parseRow(row: TableRow, head: Head, report: Report): readonly Expectati
   const object = take(cellOf(head.known.get('object')), 'matrix-object', parseObject, report)
   const path = take(cellOf(head.known.get('path')), 'matrix-path', parsePath, report)
   const body = bodyOf(cellOf(head.known.get('body')), report)
-  const note = cellOf(head.known.get('note')).text
+  // In one line, as titles are.
+  const note = cellOf(head.known.get('note')).text.replaceAll(/\s+/g, ' ')
   const answers = [...head.columns].map(([at, column]) => {
     const cell = cellOf(at)
     return { column, place: cell.place, expected: take(cell, 'matrix-cell', parseExpected, report) }

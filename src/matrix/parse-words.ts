@@ -62,6 +62,10 @@ export function parseExpected(text: string): Parsed<Expected | undefined> {
     const what = text === '' ? 'the cell is empty' : `the cell \`${text}\` states no answer`
     return failed(what, 'write a status as in 403, 200 public, 200 [own] or 200 [all], or - to state nothing')
   }
+  const shown = list === undefined ? view : `[${list}]`
+  if (shown !== undefined && !(list === undefined ? ['200', '201'] : ['200']).includes(status)) {
+    return failed(`\`${text}\` can't be: an answer of ${status} shows no \`${shown}\``, `write ${status} alone`)
+  }
   return parsed({
     status: Number(status),
     ...(list === undefined ? {} : { list: list.toLowerCase() as 'own' | 'all' }),

@@ -45,7 +45,7 @@ describe('reading a matrix', () => {
 
   it('a place counts lines of a cell that runs over several', () => {
     const text = 'method,path,object,note,member\nGET,/a,none,"two\nlines",200\nGET,/b,none,,teapot\n'
-    expect(summary(text)).to.deep.equal(['m.csv:3:8 GET /a none as member: 200 (two\nlines)'])
+    expect(summary(text)).to.deep.equal(['m.csv:3:8 GET /a none as member: 200 (two lines)'])
     expect(faults(text)).to.deep.equal([
       'm.csv:4:14: the cell `teapot` states no answer (write a status as in 403, 200 public, 200 [own] or 200 [all], or - to state nothing) [matrix-cell]',
     ])
@@ -73,6 +73,15 @@ describe('reading a matrix', () => {
         'm.csv:5:8: `own+` is not an object',
         'm.csv:5:21: the cell is empty',
       ].toSorted(byLineAndColumn),
+    )
+  })
+
+  it('what no answer can show is a fault of its cell: a list or a view beside a status that has none', () => {
+    const cells = ['401 [all]', '403 progress', '404 [own]', '204 progress', '201 [all]', '201 progress', '200 [all]']
+    const text = `method,path,object,member\n${cells.map((cell) => `GET,/a,none,${cell}\n`).join('')}`
+    expect(faults(text)).to.have.length(5)
+    expect(faults(text)[0]).to.equal(
+      "m.csv:2:13: `401 [all]` can't be: an answer of 401 shows no `[all]` (write 401 alone) [matrix-cell]",
     )
   })
 

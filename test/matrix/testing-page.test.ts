@@ -69,7 +69,7 @@ describe('docs/testing-policies.md', () => {
     const { code, printed } = await run('npm run -s sallyport -- matrix test case.yaml\n')
     expect({ code, printed: printed.split('\n').at(-2) }).to.deep.equal({
       code: 0,
-      printed: 'All 1 cells are as expected (0.2 s, in this process).',
+      printed: 'The only cell is as expected (0.2 s, in this process).',
     })
   }).timeout(20_000)
 

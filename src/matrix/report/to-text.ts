@@ -43,6 +43,7 @@ function conclusion(run: Run): string {
   const { passed, failed, impossible, 'left-out': left } = countOf(run.results)
   const seconds = (run.milliseconds / 1000).toFixed(1)
   const where = run.url === undefined ? 'in this process' : `at ${run.url}`
+  if (isGreen(run) && passed === 1) return `The only cell is as expected (${seconds} s, ${where}).`
   if (isGreen(run)) return `All ${passed} cells are as expected (${seconds} s, ${where}).`
   const parts = [`${failed} not as expected`, `${impossible} can't be tried`, ...(left > 0 ? [`${left} left out`] : [])]
   return `${passed} of ${run.results.length} cells are as expected, ${parts.join(', ')} (${seconds} s, ${where}).`
