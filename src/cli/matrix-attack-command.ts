@@ -5,7 +5,7 @@ import { attackAll } from '../matrix/attack/attack-all.ts'
 import { type AttackRun, isHeld, toJson, toText } from '../matrix/attack/attack-report.ts'
 import { chooseArena, type Whereabouts } from '../matrix/run/choose-arena.ts'
 import type { StartTrialServer } from '../matrix/run/trial-stage.ts'
-import { type ArenaFlags, type MatrixSettings, newArenaCommand } from './matrix-command.ts'
+import { type ArenaFlags, interrupted, type MatrixSettings, newArenaCommand } from './matrix-command.ts'
 
 interface Flags extends ArenaFlags {
   readonly resource: readonly string[]
@@ -35,13 +35,11 @@ export function matrixAttackCommand(settings: MatrixSettings, startServer: Start
 async function attackWithProgress(flags: Flags & Whereabouts, startServer: StartTrialServer): Promise<AttackRun> {
   const bar = new SingleBar({ format: 'attacking {bar} {value} of {total}, {found} findings', noTTYOutput: false })
   let found = 0
-  const abort = new AbortController()
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => abort.abort())
   try {
     return await attackAll({
       ...flags,
       resources: flags.resource,
-      signal: abort.signal,
+      signal: interrupted(),
       openArena: (ground) => chooseArena(ground, flags, startServer),
       started: (total) => bar.start(total, 0, { found }),
       observe: ({ outcome }) => {

@@ -6,7 +6,7 @@ import { isGreen, type Run } from '../matrix/report/summary.ts'
 import { chooseArena, type Whereabouts } from '../matrix/run/choose-arena.ts'
 import { testMatrices } from '../matrix/run/test-matrices.ts'
 import type { StartTrialServer } from '../matrix/run/trial-stage.ts'
-import { type ArenaFlags, type MatrixSettings, newArenaCommand } from './matrix-command.ts'
+import { type ArenaFlags, interrupted, type MatrixSettings, newArenaCommand } from './matrix-command.ts'
 
 interface Flags extends ArenaFlags {
   readonly only?: RegExp
@@ -71,13 +71,6 @@ async function runWithProgress(
   } finally {
     bar.stop()
   }
-}
-
-/** Ctrl-C ends the run, and what it made is cleaned up; pressed again, it ends the program. */
-function interrupted(): AbortSignal {
-  const abort = new AbortController()
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => abort.abort())
-  return abort.signal
 }
 
 function pattern(text: string): RegExp {

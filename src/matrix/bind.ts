@@ -5,8 +5,15 @@ import { type Expectation, objectText } from './expectation.ts'
 import type { SamplesOf } from './predict/samples.ts'
 import type { Bodies, Body } from './read-bodies.ts'
 
+/** Where the files are that a run goes by. */
+export interface Folders {
+  readonly policies: string
+  readonly schemas: string
+}
+
 /** What expectations are about; the same for a whole run. */
 export interface Ground {
+  readonly folders: Folders
   readonly policy: Policy
   readonly resources: Resources
   readonly samples: SamplesOf

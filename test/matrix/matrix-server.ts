@@ -25,7 +25,14 @@ export async function startMatrixServer(
   const { resources, seeding } = server.app
   const { sources } = await readSchemas(join(server.folder, 'schemas'))
   const { policy } = await loadPolicy(join(server.folder, 'policies'), resources)
-  const ground = { policy, resources, samples: sampleResources(sources, resources), bodies: await readBodies(cells) }
+  const folders = { policies: 'policies', schemas: 'schemas' }
+  const ground = {
+    folders,
+    policy,
+    resources,
+    samples: sampleResources(sources, resources),
+    bodies: await readBodies(cells),
+  }
   const token = (subject: string, roles: readonly string[]) => server.token(subject, ...roles)
   const stage = createTrialStage({ url: server.url, seeding, token })
   return { ground, stage, server, stop: () => server.stop() }

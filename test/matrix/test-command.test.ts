@@ -1,10 +1,10 @@
 /** sallyport matrix test and attack as their users run them: exit codes, sentences, reports, and Ctrl-C. */
-import { execFile, spawn } from 'node:child_process'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { type ChildProcessWithoutNullStreams, execFile, spawn } from 'node:child_process'
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { startTestServer } from '../server.ts'
+import { startTestServer, type TestServer } from '../server.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 const LAUNCHER = join(ROOT, 'bin/sallyport.js')
@@ -62,25 +62,72 @@ describe('sallyport matrix test', () => {
     expect(only).to.match(/It must be a regular expression/)
   }).timeout(20_000)
 
-  it('cleans up after Ctrl-C', async () => {
-    const server = await startTestServer({ demo: true })
-    const before = await server.app.seeding.count('orders')
-    const where = ['--url', server.url, '--data', join(server.folder, 'data'), '--parallel', '1']
-    const args = [LAUNCHER, 'matrix', 'test', ...where, '--resource', 'orders']
-    const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'inherit'] })
-    let printed = ''
-    child.stdout.on('data', (text) => {
-      printed += text
-    })
-    while ((await server.app.seeding.count('orders')) < before + 5)
-      await new Promise((resolve) => setTimeout(resolve, 5))
-    child.kill('SIGINT')
-    const [code] = await new Promise<[number | null]>((resolve) => child.once('close', (status) => resolve([status])))
-    expect(code).to.equal(1)
-    expect(printed).to.match(/\d+ left out \(/)
-    expect(await server.app.seeding.count('orders')).to.equal(before)
-    await server.stop()
+  it('refuses what only a deployment needs where none is named', async () => {
+    for (const command of ['test', 'attack']) {
+      for (const [flag, value] of [
+        ['--tokens', 'x'],
+        ['--data', 'data'],
+        ['--setup-role', 'admin'],
+      ] as const) {
+        const { code, stdout, stderr } = await sallyport('matrix', command, flag, value)
+        expect({ code, stdout }, flag).to.deep.equal({ code: 2, stdout: '' })
+        expect(stderr).to.equal(`error: ${flag} needs --url, the server to ask; without it this process is asked\n`)
+      }
+    }
+  }).timeout(30_000)
+
+  it('names, in the command that tells more of a red cell, the folders that it was run with', async () => {
+    const file = join(folder, 'm.csv')
+    await writeFile(file, 'method,path,object,member\nGET,/api/orders/{id},other,200\n')
+    await cp(join(ROOT, 'policies'), join(folder, 'next'), { recursive: true })
+    const { stdout } = await sallyport('matrix', 'test', file, '--policies', join(folder, 'next'))
+    const [, command = ''] = /why: npm run -s sallyport -- (.*)/.exec(stdout) ?? []
+    expect(command).to.equal(`policy explain --role member GET '/api/orders/{id}' --policies ${folder}/next`)
   }).timeout(20_000)
+
+  describe('when Ctrl-C is pressed', () => {
+    let server: TestServer
+    let before: number
+
+    beforeEach(async () => {
+      server = await startTestServer({ demo: true })
+      before = await server.app.seeding.count('orders')
+    })
+    afterEach(() => server.stop())
+
+    it('cleans up, and says so', async () => {
+      const child = await runUntil(5)
+      child.kill('SIGINT')
+      const { code, stdout, stderr } = await ended(child)
+      expect(code).to.equal(1)
+      expect(stdout).to.match(/\d+ left out \(/)
+      expect(stderr).to.contain('sallyport: ending; what the run made is being removed')
+      expect(await server.app.seeding.count('orders')).to.equal(before)
+    }).timeout(20_000)
+
+    it('a second time, ends at once, and says that something is left', async () => {
+      const child = await runUntil(30)
+      const both = ended(child)
+      child.stderr.once('data', () => child.kill('SIGINT'))
+      child.kill('SIGINT')
+      const { code, stderr } = await both
+      expect(code).to.equal(2)
+      expect(stderr).to.contain('sallyport: ended before all that the run had made was removed')
+      expect(await server.app.seeding.count('orders')).to.be.greaterThan(before)
+    }).timeout(20_000)
+
+    /** A run that has made so many orders. */
+    async function runUntil(made: number): Promise<ChildProcessWithoutNullStreams> {
+      const where = ['--url', server.url, '--data', join(server.folder, 'data'), '--parallel', '1']
+      const child = spawn(process.execPath, [LAUNCHER, 'matrix', 'test', ...where, '--resource', 'orders'], {
+        cwd: ROOT,
+      })
+      while ((await server.app.seeding.count('orders')) < before + made) {
+        await new Promise((resolve) => setTimeout(resolve, 5))
+      }
+      return child
+    }
+  })
 })
 
 function sallyport(...args: readonly string[]): Promise<Ended> {
@@ -89,4 +136,18 @@ function sallyport(...args: readonly string[]): Promise<Ended> {
       resolve({ code: error ? Number(error.code) : 0, stdout, stderr })
     })
   })
+}
+
+function ended(
+  child: ChildProcessWithoutNullStreams,
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  let stdout = ''
+  let stderr = ''
+  child.stdout.on('data', (text) => {
+    stdout += text
+  })
+  child.stderr.on('data', (text) => {
+    stderr += text
+  })
+  return new Promise((resolve) => child.once('close', (code) => resolve({ code, stdout, stderr })))
 }

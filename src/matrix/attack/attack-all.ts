@@ -1,9 +1,9 @@
 /** All attacks of a policy, in an arena that is left as it was found. */
 import { ReviewError } from '../../review/load-policy.ts'
-import type { Ground } from '../bind.ts'
+import type { Folders, Ground } from '../bind.ts'
 import { Grants } from '../predict/grants.ts'
 import type { Arena } from '../run/arena.ts'
-import { type Folders, loadGround } from '../run/load-ground.ts'
+import { loadGround } from '../run/load-ground.ts'
 import type { Reached } from './attack.ts'
 import type { AttackRun } from './attack-report.ts'
 import { carryOut } from './carry-out.ts'

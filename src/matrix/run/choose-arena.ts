@@ -1,10 +1,9 @@
 /** The arena that somebody asks for: this process, or a deployment with tokens from a file or a key. */
 import { join } from 'node:path'
 import { ReviewError } from '../../review/load-policy.ts'
-import type { Ground } from '../bind.ts'
+import type { Folders, Ground } from '../bind.ts'
 import type { Arena } from './arena.ts'
 import { openDeploymentArena } from './deployment-arena.ts'
-import type { Folders } from './load-ground.ts'
 import { readMint, readTokens, type TokenSource } from './token-source.ts'
 import { openTrialArena } from './trial-arena.ts'
 import type { StartTrialServer } from './trial-stage.ts'

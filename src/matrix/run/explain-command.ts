@@ -1,11 +1,18 @@
 /** The command that tells, for a cell, which rules decide and what is missing. */
+import type { Folders } from '../bind.ts'
 import type { Expectation } from '../expectation.ts'
 
-export function explainCommand({ method, path, object, column }: Expectation): string {
+export function explainCommand({ method, path, object, column }: Expectation, { policies, schemas }: Folders): string {
   const roles = column.kind === 'roles' ? column.roles.flatMap((role) => ['--role', role]) : []
   const subject = column.kind === 'user' ? ['--subject', column.id] : []
   const relation = object.kind === 'relations' ? ['--relation', object.names.join('+')] : []
-  const words = ['policy', 'explain', ...roles, ...subject, method === 'HEAD' ? 'GET' : method, path, ...relation]
+  // What the command takes by itself, as long as the environment says nothing else.
+  const folders = [
+    ...(policies === 'policies' ? [] : ['--policies', policies]),
+    ...(schemas === 'schemas' ? [] : ['--schemas', schemas]),
+  ]
+  const asked = [method === 'HEAD' ? 'GET' : method, path, ...relation]
+  const words = ['policy', 'explain', ...roles, ...subject, ...asked, ...folders]
   return `npm run -s sallyport -- ${words.map(quoted).join(' ')}`
 }
 

@@ -1,22 +1,17 @@
 /** The files that a run needs: policies, schemas, matrices and their bodies. */
-
 import { loadResources } from '../../resources/load-resources.ts'
 import { readSchemas } from '../../resources/read-schemas.ts'
 import { loadPolicy } from '../../review/load-policy.ts'
-import type { Ground } from '../bind.ts'
+import type { Folders, Ground } from '../bind.ts'
 import type { Expectation } from '../expectation.ts'
 import { sampleResources } from '../predict/samples.ts'
 import { readBodies } from '../read-bodies.ts'
-
-export interface Folders {
-  readonly policies: string
-  readonly schemas: string
-}
 
 /** Throws FileError for files that the server would refuse, and ReviewError where there is no policy. */
 export async function loadGround({ policies, schemas }: Folders, cells: readonly Expectation[]): Promise<Ground> {
   const resources = await loadResources(schemas)
   const { policy } = await loadPolicy(policies, resources)
   const { sources } = await readSchemas(schemas)
-  return { policy, resources, samples: sampleResources(sources, resources), bodies: await readBodies(cells) }
+  const folders = { policies, schemas }
+  return { folders, policy, resources, samples: sampleResources(sources, resources), bodies: await readBodies(cells) }
 }

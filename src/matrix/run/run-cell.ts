@@ -25,7 +25,7 @@ export async function runCell(ground: Ground, stage: Stage, expectation: Expecta
     title: titleOf(expectation),
     place: expectation.place,
     ...tried,
-    ...(failed ? { explain: explainCommand(expectation) } : {}),
+    ...(failed ? { explain: explainCommand(expectation, ground.folders) } : {}),
     milliseconds: performance.now() - started,
     expectation,
   }

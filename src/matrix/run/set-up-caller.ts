@@ -114,15 +114,16 @@ function attributeValue({ samples }: Ground, { resource }: Bound, attribute: str
 }
 
 function recordOf(
-  { resources, samples, policy }: Ground,
+  ground: Ground,
   bound: Bound,
   name: string,
   attributes: Readonly<Record<string, Scalar>>,
 ): Representation {
+  const { resources, samples, policy } = ground
   const resource = resources.byName.get(name)
   const known = samples.get(name)
   const { object } = bound.expectation
-  const own = name === bound.resource.name && needsRecord({ resources, samples, policy, bodies: new Map() }, bound)
+  const own = name === bound.resource.name && needsRecord(ground, bound)
   const plain = { resource, samples: known, id: String(attributes.id), attributes }
   const made =
     resource && known

@@ -1,13 +1,13 @@
 /** A whole run: reads matrices, opens the arena, tries every cell, and leaves the arena as it was. */
 import { ReviewError } from '../../review/load-policy.ts'
-import type { Ground } from '../bind.ts'
+import type { Folders, Ground } from '../bind.ts'
 import { caseTrials, matchesCase } from '../cases/case-trials.ts'
 import { readCases } from '../cases/read-cases.ts'
 import { findMatrixFiles, readMatrices } from '../read-matrices.ts'
 import type { Run } from '../report/summary.ts'
 import type { Arena } from './arena.ts'
 import { cellTrials, type Filter, matches } from './cell-trials.ts'
-import { type Folders, loadGround } from './load-ground.ts'
+import { loadGround } from './load-ground.ts'
 import type { Result } from './result.ts'
 import { runAll, type Trial } from './run-all.ts'
 

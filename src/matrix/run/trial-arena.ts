@@ -1,8 +1,7 @@
 /** The arena in this process: one throw-away server, and another for a cell that must have one alone. */
-import type { Ground } from '../bind.ts'
+import type { Folders, Ground } from '../bind.ts'
 import type { Expectation } from '../expectation.ts'
 import type { Arena, Lease } from './arena.ts'
-import type { Folders } from './load-ground.ts'
 import { createLoneStage, createTrialStage, type StartTrialServer } from './trial-stage.ts'
 
 /** One process serves and asks: more at once only wait for each other. */
