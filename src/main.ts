@@ -171,8 +171,8 @@ async function serve(flags: Flags): Promise<void> {
   )
   const app = await starting
   log.info({ url: app.url, admin: app.adminUrl, revision: app.policy.active.revision }, 'listening')
-  process.stdout.write(config.demo ? await welcomeText(config, app.url) : await firstUserText(config, app))
   drainOnSignal(app.drain, log.info.bind(log))
+  process.stdout.write(config.demo ? await welcomeText(config, app.url) : await firstUserText(config, app))
 }
 
 function reopen({ decisionLog }: App, log: Logger): void {
