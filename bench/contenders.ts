@@ -1,0 +1,59 @@
+/** The servers that are measured beside each other: ours on a prepared folder, and those without any check. */
+import { environmentOf } from './fixture/environment.ts'
+import type { Prepared } from './fixture/fixtures.ts'
+import type { Target } from './fixture/shape.ts'
+import type { Contender } from './machine/server.ts'
+
+const SALLYPORT = new URL('../bin/sallyport.js', import.meta.url).pathname
+const PRELOAD = new URL('preload/', import.meta.url).pathname
+const PROGRAMS = new URL('programs/', import.meta.url).pathname
+
+/** What the shipped command serves, with everything on. */
+export function ours(name: string, { folder, target }: Prepared, environment: Readonly<Record<string, string>> = {}) {
+  return {
+    name,
+    command: [process.execPath, SALLYPORT, 'serve'],
+    environment: { ...environmentOf(folder), ...environment },
+    target,
+  } satisfies Contender
+}
+
+/** The same program, but each write has a commit of its own. */
+export function oneCommitEach(name: string, prepared: Prepared): Contender {
+  const { command, ...rest } = ours(name, prepared)
+  const [node = '', ...args] = command
+  return { ...rest, command: [node, '--import', `${PRELOAD}one-write-at-a-time.ts`, ...args] }
+}
+
+/** node:sqlite without any check, in a folder of its own; the object that it is asked for is always there. */
+export function insertEach(name: string, folder: string, like: Target): Contender {
+  return {
+    name,
+    command: [process.execPath, `${PROGRAMS}insert-each.js`],
+    environment: { DATABASE: `${folder}/notes.db` },
+    target: { ...like, expect: [200, 200, 200, 200, 200, 201] },
+  }
+}
+
+export function bare(name: string, like: Target): Contender {
+  return unchecked(name, 'bare', like, 200)
+}
+
+export function koaRouter(name: string, like: Target): Contender {
+  return unchecked(name, 'koa-router', like, 405)
+}
+
+/** They give every caller the same note, as long as one of ours. */
+function unchecked(name: string, program: string, like: Target, toPost: number): Contender {
+  const id = like.ids[0] ?? ''
+  const body = JSON.stringify({
+    id,
+    ownerId: 'u7',
+    title: 'Note 7',
+    body: '7 '.padEnd(158, 'lorem ipsum '),
+    createdAt: '2026-01-01T00:00:00.000Z',
+    updatedAt: '2026-01-01T00:00:00.000Z',
+  })
+  const target = { ...like, ids: [id], expect: [200, 200, 200, 200, 200, toPost] }
+  return { name, command: [process.execPath, `${PROGRAMS}${program}.js`], environment: { BODY: body }, target }
+}

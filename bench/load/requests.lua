@@ -1,0 +1,26 @@
+-- Walks over the paths of BENCH_PATHS (one a line in a file) with BENCH_METHOD, the token and, where there is one, the body
+-- of BENCH_BODY, in which %d becomes a number of its own. Prints one line of figures at the end.
+local method, token, body = os.getenv("BENCH_METHOD"), os.getenv("BENCH_TOKEN"), os.getenv("BENCH_BODY")
+local headers = { ["Authorization"] = "Bearer " .. token, ["Host"] = "127.0.0.1" }
+local paths, made, i = {}, {}, 0
+
+function init(args)
+  if body then headers["Content-Type"] = "application/json" end
+  for path in io.lines(os.getenv("BENCH_PATHS")) do
+    paths[#paths + 1] = path
+    made[#made + 1] = wrk.format(method, path, headers, body)
+  end
+end
+
+function request()
+  i = i + 1
+  local at = (i - 1) % #paths + 1
+  if body then return wrk.format(method, paths[at], headers, (body:gsub("%%d", tostring(i)))) end
+  return made[at]
+end
+
+function done(summary, latency)
+  local e = summary.errors
+  io.write(string.format("RESULT %d %d %d %d %d %d\n", summary.requests, summary.duration, latency:percentile(50),
+    latency:percentile(99), latency.max, e.connect + e.read + e.write + e.status + e.timeout))
+end

@@ -1,0 +1,73 @@
+/** Puts load on a server with wrk (a closed loop: each connection asks again when it is answered) and reads its figures. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { BenchFailure } from '../failure.ts'
+import { start } from './processes.ts'
+import { need } from './programs.ts'
+
+const SCRIPT = new URL('../load/requests.lua', import.meta.url).pathname
+
+export interface Requests {
+  readonly method: string
+  /** Asked for in turn. */
+  readonly paths: readonly string[]
+  readonly token: string
+  /** JSON; `%d` in it is another number in each request. */
+  readonly body?: string
+  readonly connections: number
+}
+
+export interface LoadFigures {
+  readonly requests: number
+  readonly perSecond: number
+  /** Milliseconds from request to answer. */
+  readonly p50: number
+  readonly p99: number
+  readonly longest: number
+}
+
+/** At least a second. Throws BenchFailure when an answer was an error, because then something else was measured. */
+export async function load(base: string, requests: Requests, seconds: number): Promise<LoadFigures> {
+  need('wrk')
+  const folder = await mkdtemp(join(tmpdir(), 'bench-load-'))
+  try {
+    const paths = join(folder, 'paths')
+    await writeFile(paths, `${requests.paths.join('\n')}\n`)
+    return await runWrk(base, requests, { paths, seconds: Math.max(1, Math.ceil(seconds)) })
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+async function runWrk(
+  base: string,
+  { method, token, body, connections }: Requests,
+  { paths, seconds }: { readonly paths: string; readonly seconds: number },
+): Promise<LoadFigures> {
+  const wrk = start(['wrk', '-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', '-s', SCRIPT, base], {
+    cpu: 'load',
+    piped: true,
+    environment: {
+      BENCH_METHOD: method,
+      BENCH_PATHS: paths,
+      BENCH_TOKEN: token,
+      ...(body === undefined ? {} : { BENCH_BODY: body }),
+    },
+  })
+  const output = wrk.child.stdout ? await text(wrk.child.stdout) : ''
+  const complaint = wrk.complaint()
+  await wrk.stop()
+  return readFigures(output, complaint)
+}
+
+/** wrk writes requests, then microseconds. */
+export function readFigures(output: string, complaint: string): LoadFigures {
+  const figures = /^RESULT (.+)$/m.exec(output)?.[1]?.split(' ').map(Number)
+  if (!figures) throw new BenchFailure(`wrk ended without figures: ${complaint || output}`)
+  const [requests = 0, micros = 1, p50 = 0, p99 = 0, longest = 0, errors = 0] = figures
+  if (errors > 0) throw new BenchFailure(`${errors} of ${requests} answers were errors`)
+  if (requests === 0) throw new BenchFailure('nothing was answered')
+  return { requests, perSecond: (requests / micros) * 1e6, p50: p50 / 1000, p99: p99 / 1000, longest: longest / 1000 }
+}

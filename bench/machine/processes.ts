@@ -1,0 +1,103 @@
+/** Child processes: each in a group of its own, on one CPU, ended with the bench whatever ends it. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { BenchFailure } from '../failure.ts'
+import { isInstalled } from './programs.ts'
+
+/** Servers run on one CPU, what asks them (and Redis) on another, so that neither takes the other's time. */
+type Cpu = 'server' | 'load'
+
+export interface StartOptions {
+  readonly cpu: Cpu
+  readonly environment?: Readonly<Record<string, string>>
+  /** Reads the child's standard output; else it is thrown away. */
+  readonly piped?: boolean
+  /** Opens a channel for messages. */
+  readonly channel?: boolean
+}
+
+export interface Running {
+  readonly pid: number
+  readonly child: ChildProcess
+  /** Undefined while it runs. */
+  exitCode(): number | undefined
+  /** The end of what it wrote to standard error. */
+  complaint(): string
+  stop(): Promise<void>
+}
+
+const STOP_MS = 5_000
+
+const live = new Set<number>()
+process.on('exit', () => {
+  for (const pid of live) signal(pid, 'SIGKILL')
+})
+for (const name of ['SIGINT', 'SIGTERM'] as const) process.on(name, () => process.exit(2))
+
+/** Whether each kind of process has a CPU for itself. */
+export function pins(): boolean {
+  return availableParallelism() > 1 && isInstalled('taskset')
+}
+
+export function start(command: readonly string[], { cpu, environment = {}, piped, channel }: StartOptions): Running {
+  const [program = '', ...args] = pins() ? ['taskset', '-c', cpu === 'server' ? '0' : '1', ...command] : command
+  const folder = mkdtempSync(join(tmpdir(), 'bench-stderr-'))
+  const complaints = openSync(join(folder, 'stderr'), 'a')
+  const child = spawn(program, args, {
+    env: { ...process.env, ...environment },
+    detached: true,
+    stdio: ['ignore', piped ? 'pipe' : 'ignore', complaints, ...(channel ? ['ipc' as const] : [])],
+  })
+  closeSync(complaints)
+  if (child.pid === undefined) throw new BenchFailure(`\`${program}\` can't be started; is it installed?`)
+  return running(child, child.pid, folder)
+}
+
+function running(child: ChildProcess, pid: number, folder: string): Running {
+  live.add(pid)
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  return {
+    pid,
+    child,
+    exitCode: () => child.exitCode ?? (child.signalCode === null ? undefined : -1),
+    complaint: () => readFileSync(join(folder, 'stderr'), 'utf8').slice(-2000),
+    stop: async () => {
+      signal(pid, 'SIGTERM')
+      const patience = new AbortController()
+      const late = sleep(STOP_MS, undefined, { signal: patience.signal }).then(
+        () => signal(pid, 'SIGKILL'),
+        () => undefined,
+      )
+      await ended
+      patience.abort()
+      await late
+      live.delete(pid)
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** To the whole group. */
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(-pid, name)
+  } catch {
+    // It is gone already.
+  }
+}
+
+/** Nobody listens on it now; whoever is given it should be quick. */
+export function freePort(): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>()
+  const probe = createServer()
+  probe.once('error', reject)
+  probe.listen(0, '127.0.0.1', () => {
+    const address = probe.address()
+    probe.close(() => resolve(typeof address === 'object' && address ? address.port : 0))
+  })
+  return promise
+}

@@ -1,0 +1,82 @@
+/** The guarded GET beside what it could be, and beside what people write by hand; and how it bears size. */
+import { bare, koaRouter, ours } from '../contenders.ts'
+import { type Shape, USUAL } from '../fixture/shape.ts'
+import type { Contender } from '../machine/server.ts'
+import type { PeerServer, Peers } from '../peers.ts'
+import type { PartResult, Row, Target } from '../report/result.ts'
+import { ratios } from '../report/statistics.ts'
+import { compareGets } from '../rounds.ts'
+import { type Bench, NO_PEERS } from './part.ts'
+
+export const guardedGet = { id: 'guarded-get', measure }
+
+const FULL = [200, 403, 401, 404, 200, 405]
+const FASTIFY = FULL.with(5, 404)
+
+const PEERS: readonly PeerServer[] = [
+  { name: 'Fastify, token cache', file: 'fastify', environment: { JWT_CACHE: '1' }, expect: FASTIFY },
+  { name: 'Fastify', file: 'fastify', environment: {}, expect: FASTIFY },
+  { name: 'Koa by hand', file: 'handwired', environment: {}, expect: FULL },
+]
+
+const SIZES: Readonly<Record<string, Shape>> = {
+  'ours, 1,000 rules': { ...USUAL, rules: 1000 },
+  'ours, 10,000 rules': { ...USUAL, rules: 10_000 },
+  'ours, 500 resources': { ...USUAL, resources: 500 },
+  'ours, 1,000,000 objects': { ...USUAL, notes: 1_000_000 },
+}
+
+const SMALL: typeof SIZES = { 'ours, 10,000 rules': { ...USUAL, rules: 50, notes: 200 } }
+
+async function measure(bench: Bench): Promise<PartResult> {
+  const { small } = bench.settings
+  const usual = await bench.fixtures.prepared(small ? { ...USUAL, notes: 200 } : USUAL)
+  const sized: Contender[] = []
+  for (const [name, shape] of Object.entries(small ? SMALL : SIZES)) {
+    sized.push(ours(name, await bench.fixtures.prepared(shape)))
+  }
+  const rows = await compareGets(bench, [
+    bare('bare node:http', usual.target),
+    koaRouter('koa + router', usual.target),
+    ...(await peersOf(bench.peers)),
+    ours('ours', usual),
+    ...sized,
+    bare('bare again', usual.target),
+  ])
+  return {
+    id: guardedGet.id,
+    title: 'The guarded GET',
+    method:
+      'GET of one note of 10,000 by id, 32 connections in a closed loop; ours with everything that ships: EdDSA token, ' +
+      '10 rules, ownership, views, three limits in the process, decision record to the log file. Bare again shows the noise.',
+    rows,
+    targets: targetsOf(rows),
+    leftOut: bench.peers ? [] : [NO_PEERS],
+  }
+}
+
+async function peersOf(peers: Peers | undefined): Promise<readonly Contender[]> {
+  return peers ? Promise.all(PEERS.map((peer) => peers.contender(peer))) : []
+}
+
+function targetsOf(rows: readonly Row[]): readonly Target[] {
+  const row = (subject: string) => rows.find((one) => one.subject === subject)
+  const ratio = (quantity: string, under: string, over = 'ours') => ratios(quantity, row(over), row(under))
+  const all: readonly Target[] = [
+    { what: 'req/s / bare node:http', atLeast: 0.4, values: ratio('req/s', 'bare node:http') },
+    { what: 'req/s / Fastify with token cache', atLeast: 1.15, values: ratio('req/s', 'Fastify, token cache') },
+    { what: 'req/s / Koa by hand', atLeast: 3.5, values: ratio('req/s', 'Koa by hand') },
+    { what: 'p99 / Fastify with token cache', atMost: 1, values: ratio('p99 ms', 'Fastify, token cache') },
+    {
+      what: 'memory after load / Fastify with token cache',
+      atMost: 1.5,
+      values: ratio('RSS MiB', 'Fastify, token cache'),
+    },
+    ...Object.keys(SIZES).map((name) => ({
+      what: `req/s of ${name} / usual`,
+      atLeast: 0.95,
+      values: ratio('req/s', 'ours', name),
+    })),
+  ]
+  return all.filter(({ values }) => values.length > 0)
+}

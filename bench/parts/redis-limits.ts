@@ -1,0 +1,43 @@
+/** The guarded GET with its limits counted in Redis, as several instances share them. */
+import { bare, ours } from '../contenders.ts'
+import { USUAL } from '../fixture/shape.ts'
+import { startRedis } from '../machine/redis.ts'
+import type { PartResult } from '../report/result.ts'
+import { ratios } from '../report/statistics.ts'
+import { compareGets } from '../rounds.ts'
+import { type Bench, NO_PEERS } from './part.ts'
+
+export const redisLimits = { id: 'redis-limits', measure }
+
+const EXPECTED = [200, 403, 401, 404, 200, 405]
+
+async function measure(bench: Bench): Promise<PartResult> {
+  const usual = await bench.fixtures.prepared(bench.settings.small ? { ...USUAL, notes: 200 } : USUAL)
+  const redis = await startRedis()
+  try {
+    const port = String(redis.port)
+    const byHand = {
+      name: 'Koa by hand, Redis',
+      file: 'handwired',
+      environment: { REDIS_PORT: port },
+      expect: EXPECTED,
+    }
+    const rows = await compareGets(bench, [
+      bare('bare node:http', usual.target),
+      ...(bench.peers ? [await bench.peers.contender(byHand)] : []),
+      ours('ours, Redis', usual, { REDIS_URL: `redis://127.0.0.1:${port}` }),
+    ])
+    const row = (subject: string) => rows.find((one) => one.subject === subject)
+    const values = ratios('req/s', row('ours, Redis'), row('bare node:http'))
+    return {
+      id: redisLimits.id,
+      title: 'The guarded GET with limits in Redis',
+      method: 'As above, the limits of a request counted in Redis in one round trip; Redis on the CPU of the load.',
+      rows,
+      targets: [{ what: 'req/s / bare node:http', atLeast: 0.3, values }],
+      leftOut: bench.peers ? [] : [NO_PEERS],
+    }
+  } finally {
+    await redis.stop()
+  }
+}

@@ -1,0 +1,86 @@
+/** Lists and writes: pages of one's own out of 1,000,000, and durable creates with a commit each or in common. */
+import { insertEach, oneCommitEach, ours } from '../contenders.ts'
+import { USUAL } from '../fixture/shape.ts'
+import type { Requests } from '../machine/load.ts'
+import type { Server } from '../machine/server.ts'
+import type { PartResult, Row, Target } from '../report/result.ts'
+import { ratios } from '../report/statistics.ts'
+import { type Asked, getOf, measureRounds, withServers } from '../rounds.ts'
+import type { Bench } from './part.ts'
+
+export const store = { id: 'store', measure }
+
+const COLLECTION = '/api/v1/notes'
+const READERS = 32
+const WRITERS = 64
+
+const GROUPED = 'create, 64 connections'
+const ALONE = 'create, 64 connections, a commit each'
+
+async function measure(bench: Bench): Promise<PartResult> {
+  const { small } = bench.settings
+  const writes = small ? { ...USUAL, notes: 200 } : USUAL
+  const [million, grouped, alone] = [
+    await bench.fixtures.prepared(small ? writes : { ...USUAL, notes: 1_000_000 }, 'lists'),
+    await bench.fixtures.prepared(writes, 'grouped'),
+    await bench.fixtures.prepared(writes, 'alone'),
+  ]
+  const contenders = [
+    ours('million', million),
+    ours('grouped', grouped),
+    oneCommitEach('alone', alone),
+    insertEach('by hand', await bench.fixtures.scratch(), grouped.target),
+  ]
+  const rows = await withServers(contenders, (servers) => measureRounds(bench, asked(servers)))
+  return {
+    id: store.id,
+    title: 'Lists and writes',
+    method:
+      'Reads and patches out of 1,000,000 notes, of which the caller owns 10,000; creates (synchronous=FULL) as they ship, ' +
+      'with a commit for each (bench/preload/one-write-at-a-time.ts), and by node:http and node:sqlite without any check.',
+    rows,
+    targets: targetsOf(rows),
+    leftOut: [],
+  }
+}
+
+function asked([million, grouped, alone, byHand]: readonly Server[]): readonly Asked[] {
+  if (!million || !grouped || !alone || !byHand) throw new Error('not all servers are there')
+  return [
+    { subject: 'guarded GET', server: million, requests: getOf(million, READERS) },
+    { subject: 'list of 50', server: million, requests: list(million, '?limit=50') },
+    { subject: 'list of 50, newest first', server: million, requests: list(million, '?limit=50&sort=-createdAt') },
+    { subject: 'patch, 64 connections', server: million, requests: patch(million) },
+    { subject: GROUPED, server: grouped, requests: create(grouped, WRITERS) },
+    { subject: ALONE, server: alone, requests: create(alone, WRITERS) },
+    { subject: 'create by hand, 64 connections', server: byHand, requests: create(byHand, WRITERS) },
+    { subject: 'create, 1 connection', server: grouped, requests: create(grouped, 1) },
+    { subject: 'create, 1 connection, a commit each', server: alone, requests: create(alone, 1) },
+  ]
+}
+
+function list({ target: { token } }: Server, query: string): Requests {
+  return { method: 'GET', paths: [`${COLLECTION}${query}`], token, connections: READERS }
+}
+
+function patch(server: Server): Requests {
+  return { ...getOf(server, WRITERS), method: 'PATCH', body: '{"title":"Note %d"}' }
+}
+
+function create({ target: { token } }: Server, connections: number): Requests {
+  const body = JSON.stringify({ title: 'Note %d', body: '%d '.padEnd(158, 'lorem ipsum ') })
+  return { method: 'POST', paths: [COLLECTION], token, body, connections }
+}
+
+function targetsOf(rows: readonly Row[]): readonly Target[] {
+  const ratio = (over: string, under: string) =>
+    ratios(
+      'req/s',
+      rows.find((row) => row.subject === over),
+      rows.find((row) => row.subject === under),
+    )
+  return [
+    { what: 'req/s of list of 50 / guarded GET', atLeast: 0.5, values: ratio('list of 50', 'guarded GET') },
+    { what: 'durable creates / a commit each, 64 connections', atLeast: 2, values: ratio(GROUPED, ALONE) },
+  ]
+}

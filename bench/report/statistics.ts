@@ -1,0 +1,39 @@
+/** The few figures that a sample is told by. */
+import type { Row, Sample, Target } from './result.ts'
+
+/** NaN for an empty sample. */
+export function median(sample: Sample): number {
+  const sorted = sample.toSorted((a, b) => a - b)
+  const middle = sorted.length >> 1
+  const upper = sorted[middle] ?? Number.NaN
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2
+}
+
+export function least(sample: Sample): number {
+  return Math.min(...sample)
+}
+
+export function most(sample: Sample): number {
+  return Math.max(...sample)
+}
+
+/** Of one row's quantity to another's, within each round, so that what the machine did in that round is in both. */
+export function ratios(quantity: string, over: Row | undefined, under: Row | undefined): Sample {
+  const lower = under?.quantities[quantity] ?? []
+  return (over?.quantities[quantity] ?? []).slice(0, lower.length).map((value, i) => value / (lower[i] ?? Number.NaN))
+}
+
+export interface Verdict {
+  readonly value: number
+  readonly met: boolean
+  /** How far beyond the bound, as a share of it; negative when met. */
+  readonly missedBy: number
+}
+
+/** By the median. A target without a value isn't met. */
+export function judge({ atLeast, atMost, values }: Target): Verdict {
+  const value = median(values)
+  const bound = atLeast ?? atMost ?? Number.NaN
+  const missedBy = (atLeast === undefined ? value - bound : bound - value) / bound
+  return { value, met: missedBy <= 0, missedBy }
+}

@@ -1,0 +1,84 @@
+/** Rounds over contenders that all run: within a round each is asked in turn, so that what the machine does meets them all. */
+import { BenchFailure } from './failure.ts'
+import { type LoadFigures, load, type Requests } from './machine/load.ts'
+import { type Contender, type Server, startServer } from './machine/server.ts'
+import { usageOf } from './machine/usage.ts'
+import type { Bench } from './parts/part.ts'
+import type { Row } from './report/result.ts'
+
+export interface Asked {
+  readonly subject: string
+  readonly server: Server
+  readonly requests: Requests
+}
+
+const CONNECTIONS = 32
+
+const QUANTITIES = ['req/s', 'CPU us/req', 'p50 ms', 'p99 ms', 'RSS MiB']
+
+/** Starts them all, measures the guarded GET of each in every round, and stops them. Throws BenchFailure. */
+export async function compareGets(bench: Bench, contenders: readonly Contender[]): Promise<readonly Row[]> {
+  return withServers(contenders, (servers) =>
+    measureRounds(
+      bench,
+      servers.map((server) => ({ subject: server.name, server, requests: getOf(server, CONNECTIONS) })),
+    ),
+  )
+}
+
+export function getOf({ target: { path, ids, token } }: Server, connections: number): Requests {
+  return { method: 'GET', paths: ids.map((id) => `${path}${id}`), token, connections }
+}
+
+export async function withServers<T>(
+  contenders: readonly Contender[],
+  use: (servers: readonly Server[]) => Promise<T>,
+): Promise<T> {
+  const servers: Server[] = []
+  try {
+    for (const contender of contenders) servers.push(await startServer(contender))
+    return await use(servers)
+  } finally {
+    await Promise.all(servers.map((server) => server.stop()))
+  }
+}
+
+export async function measureRounds(bench: Bench, asked: readonly Asked[]): Promise<readonly Row[]> {
+  const { rounds, seconds } = bench.settings
+  for (const one of asked) await measure(one, seconds)
+  const samples = new Map(asked.map(({ subject }) => [subject, noSamples()]))
+  for (let round = 1; round <= rounds; round++) {
+    for (const one of asked) {
+      const figures = await measure(one, seconds)
+      bench.tell(`round ${round}: ${one.subject}: ${figures['req/s'].toFixed(0)} req/s`)
+      const kept = samples.get(one.subject) ?? noSamples()
+      for (const [name, value] of Object.entries(figures)) kept[name]?.push(value)
+    }
+  }
+  return [...samples].map(([subject, quantities]) => ({ subject, quantities }))
+}
+
+function noSamples(): Record<string, number[]> {
+  return Object.fromEntries(QUANTITIES.map((name) => [name, []]))
+}
+
+async function measure({ subject, server, requests }: Asked, seconds: number) {
+  const before = usageOf(server.pid)
+  const figures = await loadOf(subject, server, requests, seconds)
+  const after = usageOf(server.pid)
+  return {
+    'req/s': figures.perSecond,
+    'CPU us/req': (after.cpuMicros - before.cpuMicros) / figures.requests,
+    'p50 ms': figures.p50,
+    'p99 ms': figures.p99,
+    'RSS MiB': after.mebibytes,
+  }
+}
+
+async function loadOf(subject: string, server: Server, requests: Requests, seconds: number): Promise<LoadFigures> {
+  try {
+    return await load(server.base, requests, seconds)
+  } catch (error) {
+    throw error instanceof BenchFailure ? new BenchFailure(`\`${subject}\`: ${error.message}`) : error
+  }
+}
