@@ -15,6 +15,8 @@ export interface Subject {
   readonly names: readonly string[]
   /** The declared roles that the caller holds or inherits. */
   readonly roles: ReadonlySet<string>
+  /** The same for subjects with the same names, and for no others. */
+  readonly key: string
 }
 
 interface PageKey {
@@ -32,7 +34,9 @@ export class Snapshot {
   readonly #index: ReadonlyMap<string, readonly Rule[]>
   readonly #inherited: ReadonlyMap<string, ReadonlySet<string>>
   readonly #recorded: ReadonlyMap<string, readonly string[]>
-  readonly #pages = new Map<string, { readonly key: PageKey; readonly page: Promise<Page> }>()
+  readonly #pages = new Map<string, { readonly key: PageKey; readonly page: Page | Promise<Page> }>()
+  /** A credential that was seen before is the same caller again. */
+  readonly #subjects = new WeakMap<Caller, Subject>()
   readonly #enforcers = new Map<string, Promise<Ask>>()
 
   constructor(policy: Policy, resources: Resources) {
@@ -70,27 +74,40 @@ export class Snapshot {
 
   /** The subjects of a caller; a role that nobody declared grants nothing. */
   subjectOf(caller: Caller | undefined): Subject {
+    const known = caller && this.#subjects.get(caller)
+    if (known) return known
+    const subject = this.#makeSubject(caller)
+    if (caller) this.#subjects.set(caller, subject)
+    return subject
+  }
+
+  #makeSubject(caller: Caller | undefined): Subject {
     const roles = new Set<string>()
     for (const role of caller?.roles ?? []) {
       for (const inherited of this.#inherited.get(role) ?? []) roles.add(inherited)
     }
     const names = ['everyone', caller ? `user:${caller.id}` : 'anonymous', ...roles]
-    return { caller, roles, names: names.filter((name) => this.#index.has(name)).sort() }
+    return subjectWith({ caller, roles, names: names.filter((name) => this.#index.has(name)) })
   }
 
   /** All subjects that rules name at once: what is granted to somebody is on its pages. No caller is it. */
   get anybody(): Subject {
-    return { caller: undefined, roles: new Set(this.#inherited.keys()), names: [...this.#index.keys()].sort() }
+    return subjectWith({ caller: undefined, roles: new Set(this.#inherited.keys()), names: [...this.#index.keys()] })
   }
 
-  /** The page for a subject, a resource and an action. Throws for what no schema declares. */
-  page(subject: Subject, resource: string, action: string): Promise<Page> {
-    const key = JSON.stringify([resource, action, subject.names])
-    const known = this.#pages.get(key)
+  /** The page for a subject, a resource and an action: at once when it was made before. Throws for what no schema declares. */
+  page(subject: Subject, resource: string, action: string): Page | Promise<Page> {
+    // The names of actions have no space, and those of resources neither.
+    const name = `${action} ${resource} ${subject.key}`
+    const known = this.#pages.get(name)
     if (known) return known.page
+    const key = { subject, resource, action }
     const page = this.#makePage(subject, resource, action)
-    this.#pages.set(key, { key: { subject, resource, action }, page })
-    page.catch(() => this.#pages.delete(key))
+    this.#pages.set(name, { key, page })
+    page.then(
+      (made) => this.#pages.set(name, { key, page: made }),
+      () => this.#pages.delete(name),
+    )
     return page
   }
 
@@ -147,6 +164,11 @@ export class Snapshot {
     made.catch(() => this.#enforcers.delete(key))
     return made
   }
+}
+
+function subjectWith({ names, ...rest }: Omit<Subject, 'key'>): Subject {
+  const sorted = names.toSorted()
+  return { ...rest, names: sorted, key: JSON.stringify(sorted) }
 }
 
 /** Each role with all that it inherits, itself included. Casbin would cut a chain at ten links, in silence. */

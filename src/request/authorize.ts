@@ -16,6 +16,7 @@ import {
 import { Denied, DeniedReading, type Ground } from '../policy/ground.ts'
 import type { ActivePolicy } from '../policy/live-policy.ts'
 import type { AttributeOf } from '../policy/ownership.ts'
+import type { Page } from '../policy/page.ts'
 import { isBlocked } from '../policy/parse-blocked.ts'
 import { Problem } from '../problems/problem.ts'
 import type { Resource, Resources } from '../resources/resource.ts'
@@ -83,11 +84,11 @@ async function decide(gate: Gate, { snapshot }: ActivePolicy, { match, caller }:
   if (endpoint.operation === 'options' || resource.builtIn) return decideRoute(page)
   const role = decideRole(page)
   if (route.redirect) return role
-  const readPage = await snapshot.page(subject, resource.name, 'read')
+  const readPage = endpoint.action === 'read' ? page : await snapshot.page(subject, resource.name, 'read')
   const ground: Ground = {
     resource,
     ownership: snapshot.ownershipOf(resource.name),
-    attributeOf: await attributesOf(gate, caller, [...page.attributes, ...readPage.attributes]),
+    attributeOf: await attributesOf(gate, caller, [page, readPage]),
     page,
     readPage,
     view: route.view === undefined ? undefined : snapshot.viewOf(resource.name, route.view),
@@ -123,15 +124,18 @@ function objectNotFound(cause?: unknown): Problem {
 }
 
 /** From the caller's users record, else from the token's claims (semantics.md, "Caller"); loaded only where a rule asks. */
-async function attributesOf(
+function attributesOf(
   { store, resources }: Gate,
   caller: Caller | undefined,
-  needed: readonly string[],
-): Promise<AttributeOf> {
+  pages: readonly Page[],
+): AttributeOf | Promise<AttributeOf> {
   if (!caller) return () => undefined
-  const inDirectory = needed.length > 0 && resources.byName.has(DIRECTORY)
-  const record = inDirectory ? await store.get(DIRECTORY, caller.id) : undefined
-  const attributes: Readonly<Record<string, unknown>> = record?.document ?? caller.claims
+  const needed = pages.some(({ attributes }) => attributes.length > 0)
+  if (!needed || !resources.byName.has(DIRECTORY)) return lookUp(caller, caller.claims)
+  return store.get(DIRECTORY, caller.id).then((record) => lookUp(caller, record?.document ?? caller.claims))
+}
+
+function lookUp(caller: Caller, attributes: Readonly<Record<string, unknown>>): AttributeOf {
   return (name) => {
     if (name === 'id') return caller.id
     return Object.hasOwn(attributes, name) ? scalar(attributes[name]) : undefined

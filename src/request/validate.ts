@@ -1,5 +1,6 @@
 /** What the client sent besides path and credentials: query parameters and body, checked for form. */
 import type { Context } from 'koa'
+import { onceKnown } from '../identity/once-known.ts'
 import type { Decision } from '../policy/decision.ts'
 import type { Limits } from '../policy/policy.ts'
 import type { Operation, Resource } from '../resources/resource.ts'
@@ -22,10 +23,13 @@ interface Frame {
 const WITH_BODY: readonly Operation[] = ['create', 'replace', 'update']
 
 /** Throws Problem not-acceptable, invalid-query, what read-body throws, invalid-patch, invalid-precondition, or invalid-idempotency-key, in this order. */
-export async function validate(ctx: Context, frame: Frame, decision: Decision): Promise<Input> {
+export function validate(ctx: Context, frame: Frame, decision: Decision): Input | Promise<Input> {
   const { route, endpoint } = frame.match
   if (!route.redirect) refuseUnacceptable(ctx, endpoint.operation)
-  const content = await readContent(ctx, frame, decision)
+  return onceKnown(readContent(ctx, frame, decision), (content) => withHeaders(ctx, decision, content))
+}
+
+function withHeaders(ctx: Context, decision: Decision, content: Content): Input {
   // RFC 9110 section 13.2.1: a precondition is about a representation, not about what leads to one.
   if (decision.kind === 'route' || decision.kind === 'list') return { ...content, preconditions: {} }
   const preconditions = readPreconditions(ctx.req)
@@ -34,14 +38,18 @@ export async function validate(ctx: Context, frame: Frame, decision: Decision): 
   return { ...content, preconditions, ...(idempotencyKey === undefined ? {} : { idempotencyKey }) }
 }
 
-async function readContent(ctx: Context, { match, resource, limits }: Frame, decision: Decision): Promise<Content> {
+function readContent(ctx: Context, frame: Frame, decision: Decision): Content | Promise<Content> {
+  const { match, limits } = frame
   // The query is for the path that the redirect leads to, or for the request that OPTIONS asks about: a browser's preflight
   // goes to the very URL that is to be fetched (Fetch, "CORS-preflight fetch").
   if (match.route.redirect || match.endpoint.operation === 'options') return { kind: 'nothing' }
   const parameters = readQuery(match.target.query)
   if (decision.kind === 'list') return { kind: 'list', query: readListQuery(parameters, limits, decision) }
   refuseParameters(parameters)
-  if (!WITH_BODY.includes(match.endpoint.operation)) return { kind: 'nothing' }
+  return WITH_BODY.includes(match.endpoint.operation) ? readBodyContent(ctx, frame) : { kind: 'nothing' }
+}
+
+async function readBodyContent(ctx: Context, { match, resource, limits }: Frame): Promise<Content> {
   const body = await readBody(ctx, match.endpoint.operation, limits.bodyBytes)
   if (body.kind === 'object') return { kind: 'body', body: body.json }
   return { kind: 'json-patch', operations: parseJsonPatch(body.json, resource) }

@@ -28,7 +28,12 @@ export type Content =
 export type Input = Content & { readonly preconditions: Preconditions; readonly idempotencyKey?: string }
 
 /** Throws what the store throws, Denied, and Problem. */
-export async function handle(services: Services, asking: Asking, decision: Decision, input: Input): Promise<Outcome> {
+export function handle(
+  services: Services,
+  asking: Asking,
+  decision: Decision,
+  input: Input,
+): Outcome | Promise<Outcome> {
   const { operation } = asking.endpoint
   if (decision.kind === 'list' && input.kind === 'list') return listObjects(services, asking, decision, input.query)
   if (decision.kind === 'read') return readObject(services, asking, decision)

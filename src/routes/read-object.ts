@@ -5,7 +5,7 @@ import { isKnown } from './preconditions.ts'
 import type { Asking, Services } from './services.ts'
 
 /** Throws Problem precondition-failed. */
-export async function readObject(services: Services, asking: Asking, decision: ReadDecision): Promise<Outcome> {
+export function readObject(services: Services, asking: Asking, decision: ReadDecision): Outcome {
   const { object } = decision
   const item = { resource: asking.resource.name, object }
   const shown = decision.show(object)

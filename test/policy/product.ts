@@ -31,7 +31,12 @@ export function attributeOf({ id, claims, record }: OracleCaller): AttributeOf {
   }
 }
 
-export function pageOf(snapshot: Snapshot, caller: OracleCaller, resource: Resource, action: string): Promise<Page> {
+export async function pageOf(
+  snapshot: Snapshot,
+  caller: OracleCaller,
+  resource: Resource,
+  action: string,
+): Promise<Page> {
   return snapshot.page(snapshot.subjectOf(callerOf(caller)), resource.name, action)
 }
 
