@@ -1,0 +1,36 @@
+/** docs/identity.md, run as printed: signing in, calling, refreshing, signing out, adding a user, and what else stands there. */
+import { readFile } from 'node:fs/promises'
+import { expect } from 'chai'
+import { missingFrom } from '../documented.ts'
+import { type PlayedPage, playPage } from '../page.ts'
+import { INSTALL_MS, program } from '../programs.ts'
+
+describe('docs/identity.md', () => {
+  let page: PlayedPage
+  before(async () => {
+    program('curl')
+    page = await playPage('docs/identity.md', ['npm start'])
+  }).timeout(INSTALL_MS)
+  after(() => page.stop())
+
+  it('shows what its commands print', () => {
+    const shown = page.blocks.filter(({ output }) => output.length > 0)
+    expect(shown).to.have.length.at.least(6)
+    for (const { output, printed } of shown) expect(missingFrom(printed, output), printed).to.deep.equal([])
+    expect(missingFrom(shown[0]?.printed ?? '', ['what nobody printed'])).to.deep.equal(['what nobody printed'])
+  })
+
+  it('has no command that fails', () => {
+    const failed = page.blocks.flatMap(({ printed }) => printed.match(/^failed .*$/gm) ?? [])
+    expect(failed).to.deep.equal([])
+  })
+
+  it('leaves no password and no token in the log', async () => {
+    const log = await readFile(`${page.folder}/data/decisions.log`, 'utf8')
+    const { access_token, refresh_token } = JSON.parse(await readFile(`${page.folder}/tokens.json`, 'utf8'))
+    for (const secret of ['sallyport-demo', 'a wrong guess', 'correct horse', access_token, refresh_token]) {
+      expect(log).to.not.include(secret)
+    }
+    expect(log).to.include('"objectId":"alice"')
+  })
+}).timeout(10_000)

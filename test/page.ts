@@ -1,0 +1,87 @@
+/** A page of docs/ whose commands are run as printed, in a folder that looks like the project's, with ports of its own. */
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { cp, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Block, blocksOf } from './documented.ts'
+import { freePort } from './redis.ts'
+
+const ROOT = new URL('..', import.meta.url).pathname
+
+export interface PlayedBlock extends Block {
+  /** What its commands printed, on standard output and then on standard error. */
+  readonly printed: string
+}
+
+export interface PlayedPage {
+  readonly blocks: readonly PlayedBlock[]
+  /** Of the commands that the server and the others worked in. */
+  readonly folder: string
+  stop(): Promise<void>
+}
+
+/** `servers`: the commands that go on running; the next one waits until it listens. A command that fails says so among what is printed. */
+export async function playPage(file: string, servers: readonly string[]): Promise<PlayedPage> {
+  const folder = await mkdtemp(join(tmpdir(), 'sallyport-page-'))
+  for (const name of ['policies', 'schemas', 'package.json'])
+    await cp(join(ROOT, name), join(folder, name), { recursive: true })
+  for (const name of ['bin', 'src', 'node_modules', 'examples']) await symlink(join(ROOT, name), join(folder, name))
+  const env = { ...process.env, PORT: String(await freePort()), ADMIN_PORT: String(await freePort()) }
+  const running: ChildProcess[] = []
+  const stop = async () => {
+    // With the programs that npm started.
+    for (const { pid } of running) if (pid !== undefined) process.kill(-pid, 'SIGKILL')
+    await rm(folder, { recursive: true, force: true })
+  }
+  try {
+    const blocks: PlayedBlock[] = []
+    for (const block of blocksOf(await readFile(join(ROOT, file), 'utf8'))) {
+      const lines = block.commands.filter((line) => !servers.includes(line))
+      for (const line of block.commands.filter((one) => servers.includes(one)))
+        running.push(await serve(folder, env, line))
+      blocks.push({ ...block, printed: lines.length > 0 ? await shell(folder, env, lines) : '' })
+    }
+    return { blocks, folder, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+/** Variables that one block sets are there in the next. */
+function shell(folder: string, env: NodeJS.ProcessEnv, lines: readonly string[]): Promise<string> {
+  const told = lines.map(
+    (line) => `${onPorts(line, env)}\ncode=$?; [ $code = 0 ] || echo "failed $code: "${quoted(line)}`,
+  )
+  const script = ['set -a', '[ -f .variables ] && . ./.variables', ...told, 'export -p > .variables'].join('\n')
+  return new Promise((resolve) => {
+    execFile('bash', ['-c', script], { cwd: folder, env }, (_error, stdout, stderr) => resolve(`${stdout}\n${stderr}`))
+  })
+}
+
+async function serve(folder: string, env: NodeJS.ProcessEnv, command: string): Promise<ChildProcess> {
+  const child = spawn('bash', ['-c', command], {
+    cwd: folder,
+    env,
+    detached: true,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  let said = ''
+  child.stderr?.on('data', (chunk) => {
+    said += chunk
+  })
+  for (let i = 0; i < 600; i++) {
+    if (said.includes('"msg":"listening"')) return child
+    await sleep(50)
+  }
+  throw new Error(`\`${command}\` doesn't listen: ${said}`)
+}
+
+function onPorts(line: string, { PORT, ADMIN_PORT }: NodeJS.ProcessEnv): string {
+  return line.replaceAll('127.0.0.1:3000', `127.0.0.1:${PORT}`).replaceAll('127.0.0.1:9090', `127.0.0.1:${ADMIN_PORT}`)
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`
+}
