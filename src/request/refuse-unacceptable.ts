@@ -11,6 +11,9 @@ const BODILESS: readonly Operation[] = ['delete', 'options']
 
 /** Throws Problem not-acceptable. A header without one well-formed media range fits nothing. */
 export function refuseUnacceptable(ctx: Context, operation: Operation): void {
-  if (BODILESS.includes(operation) || ctx.accepts(REPRESENTATION) !== false) return
+  const { accept } = ctx.req.headers
+  // What most clients send needs no negotiation.
+  if (accept === undefined || accept === '*/*' || BODILESS.includes(operation)) return
+  if (ctx.accepts(REPRESENTATION) !== false) return
   throw new Problem('not-acceptable', 'The answer is application/json, which the header Accept excludes.')
 }
