@@ -1,5 +1,5 @@
 /** A whole server for a test: real HTTP on a free port, real SQLite and keys in a throw-away folder. */
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
@@ -10,6 +10,7 @@ import { openEmbeddedKey } from '../src/identity/embedded-key.ts'
 import { issueToken } from '../src/identity/issue-token.ts'
 import { createLog } from '../src/request/log.ts'
 import { answerChecker, type CheckedAnswer } from './answer-checker.ts'
+import { Secrets, searchLogs } from './secrets.ts'
 import { watchAnswers } from './watch-answers.ts'
 
 export interface TestServer {
@@ -82,7 +83,13 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const { issuer, audience } = config.tokens
   const log: Record<string, unknown>[] = []
   const app = await startApp({ config, log: createLog('debug', collect(log)), ...rest })
-  const refuseFaults = uncheckedBecause === undefined ? checkAnswers(app) : async () => undefined
+  const secrets = new Secrets()
+  const { note, refuseFaults } = checkAnswers(app)
+  watchAnswers(app.url, (answer, credentials) => {
+    for (const one of credentials) secrets.add(one)
+    if (answer.path === '/api/tokens' && answer.status === 200) secrets.addMembers(JSON.parse(answer.text))
+    if (uncheckedBecause === undefined) note(answer)
+  })
   return {
     app,
     url: app.url,
@@ -91,12 +98,15 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     decisions: () => decisionsOf(app, join(folder, 'data/decisions.log')),
     token: (subject, ...roles) => issueToken(key, { subject, roles, issuer, audience, lifetimeSeconds: 600 }),
     ask: async (method, path, asked) => {
+      if (path === '/api/tokens') secrets.addMembers(asked?.body)
       const answer = await ask(app.url + path, method, asked)
       await refuseFaults()
       return answer
     },
     stop: async () => {
+      await addKept(secrets, app, folder)
       await app.drain()
+      await searchLogs(secrets, { folder, log })
       await rm(folder, { recursive: true, force: true })
       await refuseFaults()
     },
@@ -117,13 +127,26 @@ async function decisionsOf(app: App, file: string): Promise<readonly Record<stri
 }
 
 /** Throws for what the document doesn't allow of the answers since it was called last: to `ask`, and to other clients. */
-function checkAnswers(app: App): () => Promise<void> {
+function checkAnswers(app: App) {
   const checked: Promise<readonly string[]>[] = []
-  watchAnswers(app.url, (answer) => checked.push(faultsOf(app, answer)))
-  return async () => {
-    const faults = (await Promise.all(checked.splice(0))).flat()
-    if (faults.length > 0) throw new Error(`not in the OpenAPI document: ${faults.join('\n')}`)
+  return {
+    note: (answer: CheckedAnswer) => checked.push(faultsOf(app, answer)),
+    refuseFaults: async () => {
+      const faults = (await Promise.all(checked.splice(0))).flat()
+      if (faults.length > 0) throw new Error(`not in the OpenAPI document: ${faults.join('\n')}`)
+    },
   }
+}
+
+/** What the server keeps of secrets, as far as it can be asked. */
+async function addKept(secrets: Secrets, { directory }: App, folder: string): Promise<void> {
+  const people = await directory.people().catch(() => [])
+  for (const { account } of people) secrets.add(account?.passwordHash ?? '')
+  const keys = await directory.keys().catch(() => [])
+  for (const { secretHash } of keys) secrets.add(secretHash)
+  const files = await readdir(join(folder, 'data/keys')).catch(() => [])
+  for (const file of files)
+    secrets.add(/"d":"([^"]+)"/.exec(await readFile(join(folder, 'data/keys', file), 'utf8'))?.[1] ?? '')
 }
 
 async function faultsOf({ policy, resources }: App, answer: CheckedAnswer): Promise<readonly string[]> {

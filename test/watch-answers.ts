@@ -3,7 +3,8 @@ import { subscribe } from 'node:diagnostics_channel'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { CheckedAnswer } from './answer-checker.ts'
 
-type Note = (answer: CheckedAnswer) => void
+/** With the values of the request's headers Authorization. */
+type Note = (answer: CheckedAnswer, credentials: readonly string[]) => void
 
 /** By port. What the parser refuses by itself is no request to Node, so it isn't seen. */
 const watched = new Map<string, Note>()
@@ -19,7 +20,7 @@ export function watchAnswers(url: string, note: Note): void {
   watched.set(new URL(url).port, note)
 }
 
-function watch({ method = '', url = '' }: IncomingMessage, response: ServerResponse, note: Note): void {
+function watch({ method = '', url = '', rawHeaders }: IncomingMessage, response: ServerResponse, note: Note): void {
   const { end } = response
   let text = ''
   response.end = ((...args: Parameters<typeof end>) => {
@@ -29,6 +30,11 @@ function watch({ method = '', url = '' }: IncomingMessage, response: ServerRespo
   }) as typeof end
   response.once('finish', () => {
     const headers = Object.entries(response.getHeaders()).map(([name, value]) => [name, String(value)])
-    note({ method, path: url, status: response.statusCode, headers: new Headers(headers as [string, string][]), text })
+    const answer = { status: response.statusCode, headers: new Headers(headers as [string, string][]), text }
+    note({ method, path: url, ...answer }, credentialsIn(rawHeaders))
   })
+}
+
+function credentialsIn(rawHeaders: readonly string[]): readonly string[] {
+  return rawHeaders.filter((_, i) => i % 2 === 1 && rawHeaders[i - 1]?.toLowerCase() === 'authorization')
 }
