@@ -1,4 +1,7 @@
-/** blocked.txt -> who is refused before any rule. One `user:<id>` a line, optionally `until=<time>`; `#` comments. */
+/**
+ * blocked.txt -> who is refused before any rule. One `user:<id>` a line, optionally `until=<time>`; `#` comments. What a
+ * line can't say plainly (a space, an invisible character) it says as a JSON string: `"user:first last"`.
+ */
 import type { Diagnostic } from '../problems/diagnostic.ts'
 import { FileError } from '../problems/diagnostic.ts'
 import type { Block } from './policy.ts'
@@ -18,7 +21,7 @@ export function parseBlocked(source: SourceFile): Blocked {
   const faults: Diagnostic[] = []
   reportInvisible(source, (diagnostic) => faults.push(diagnostic))
   const blocks = text.split(/\r?\n/).flatMap((line, index) => {
-    const written = line.replace(/(^|\s)#.*$/, '').trimEnd()
+    const written = withoutComment(line).trimEnd()
     if (written.trim() === '') return []
     const fault = (code: string, message: string, hint: string) => {
       const column = line.search(/\S/) + 1
@@ -38,17 +41,43 @@ export function isBlocked(blocked: Blocked, id: string, now: number): boolean {
   return block !== undefined && (block.until === undefined || now < block.until)
 }
 
+/** The line of a user for ever: plainly where that says it, else as a JSON string of plain characters. */
+export function blockedLine(id: string): string {
+  const plain = `user:${id}`
+  if (/^[!-~]+$/.test(id)) return plain
+  return JSON.stringify(plain).replaceAll(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
+
+/** Inside of quotes `#` begins no comment. */
+function withoutComment(line: string): string {
+  return line.replace(/^("(?:[^"\\]|\\.)*")?(.*?)(?:(?:^|\s)#.*)?$/, '$1$2')
+}
+
 function parseLine(line: string, fault: (code: string, message: string, hint: string) => never[]): readonly Block[] {
   const example = 'as in: user:mallory until=2027-01-31T18:00:00Z'
-  const { id, until } = /^user:(?<id>.*?)(?:\s+until=(?<until>\S*))?$/.exec(line)?.groups ?? {}
+  const { quoted, plain, until } = LINE.exec(line)?.groups ?? {}
+  const id = quoted === undefined ? plain : idOf(quoted)
   if (!id) return fault('blocked-line', 'a line is `user:<id>`, optionally followed by `until=<time>`', example)
   if ([...id].length > 128) return fault('user-id', 'a user id has 1 to 128 characters', example)
-  if (id.trimStart() !== id) return fault('blocked-line', `\`${id}\` begins with a space`, example)
+  if (plain && plain.trimStart() !== plain) return fault('blocked-line', `\`${id}\` begins with a space`, QUOTES)
   if (until === undefined) {
-    const words = /\s/.test(id)
-    return words ? fault('blocked-line', `\`${id}\` has a space in it`, example) : [{ id, until }]
+    const words = plain !== undefined && /\s/.test(plain)
+    return words ? fault('blocked-line', `\`${id}\` has a space in it`, QUOTES) : [{ id, until }]
   }
   const time = parseTime(until)
   if (time === undefined) return fault('blocked-until', `\`${until}\` is not a time with an offset (RFC 3339)`, example)
   return [{ id, until: time }]
+}
+
+const LINE = /^(?:(?<quoted>"(?:[^"\\]|\\.)*")|user:(?<plain>.*?))(?:\s+until=(?<until>\S*))?$/
+
+const QUOTES = 'write such a one in quotes: "user:first last"'
+
+/** Undefined for what is no JSON string, or names nobody. */
+function idOf(quoted: string): string | undefined {
+  try {
+    return /^user:(?<id>.*)$/su.exec(JSON.parse(quoted))?.groups?.id
+  } catch {
+    return undefined
+  }
 }

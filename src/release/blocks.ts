@@ -1,7 +1,7 @@
 /** Changes blocked.txt: whole, at one moment, with its comments and its other lines as they were. */
 import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Blocked, parseBlocked } from '../policy/parse-blocked.ts'
+import { type Blocked, blockedLine, parseBlocked } from '../policy/parse-blocked.ts'
 import { readBlockedFile } from '../policy/policy-files.ts'
 import { ReviewError } from '../review/load-policy.ts'
 import { replaceFile } from './durable.ts'
@@ -24,7 +24,7 @@ export async function block(
   { id, until, reason }: Block,
   now: Date,
 ): Promise<'blocked' | 'was-blocked'> {
-  const line = `user:${id}${until === undefined ? '' : ` until=${until}`}`
+  const line = `${blockedLine(id)}${until === undefined ? '' : ` until=${until}`}`
   const wanted = onlyBlock(line, id)
   const remark = `${REMARK}${now.toISOString()}${reason === undefined ? '' : `: ${oneLine(reason)}`}`
   return withLock(directory, async () => {
@@ -68,7 +68,7 @@ async function replaceBlocked(directory: string, text: string): Promise<void> {
   await replaceFile(await realpath(join(directory, 'blocked.txt')), text)
 }
 
-/** The one block that a line says; an id with a space in it, say, can't be written. */
+/** The one block that a line says; an id that is too long, say, can't be written. */
 function onlyBlock(line: string, id: string): { readonly until: number | undefined } {
   const parsed = attempt(line)
   const found = parsed?.get(id)

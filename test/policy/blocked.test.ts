@@ -1,6 +1,8 @@
 /** blocked.txt: who is refused, and until when. Its faults are in cases/. */
 import { expect } from 'chai'
-import { isBlocked, parseBlocked } from '../../src/policy/parse-blocked.ts'
+import fc from 'fast-check'
+import { isSubject } from '../../src/identity/subject.ts'
+import { blockedLine, isBlocked, parseBlocked } from '../../src/policy/parse-blocked.ts'
 
 const NOON = Date.parse('2027-01-31T12:00:00Z')
 
@@ -32,7 +34,39 @@ describe('blocked.txt', () => {
     expect([blocked('eve', NOON, ...timed), blocked('eve', NOON, ...timed.toReversed())]).to.deep.equal([true, true])
   })
 
-  it('names an id with spaces only where a time ends it', () => {
+  it('names an id with spaces plainly only where a time ends it', () => {
     expect(blocked('first last', NOON, 'user:first last until=2027-02-01T00:00:00Z')).to.equal(true)
+    expect(() => blocked('first last', NOON, 'user:first last')).to.throw('has a space in it')
+  })
+
+  it('names any id as a JSON string, with a time and a comment behind it', () => {
+    expect(blocked('first last', NOON, '"user:first last"')).to.equal(true)
+    expect(blocked(' a # b"c ', NOON, '"user: a # b\\"c " until=2027-02-01T00:00:00Z # why')).to.equal(true)
+    expect(blocked('a\u00a0b', NOON, '"user:a\\u00a0b" # c # d')).to.equal(true)
+    for (const line of [
+      '"user:"',
+      '"bob"',
+      '"user:a',
+      '"user:a" b',
+      '"user:\\x"',
+      '"user:a"until=2027-02-01T00:00:00Z',
+    ]) {
+      expect(() => blocked('a', NOON, line), line).to.throw('blocked.txt:1:1')
+    }
+  })
+
+  it('can be told of whoever can have a credential', () => {
+    const anyId = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 128 }).filter(isSubject)
+    const hostile = fc.string({
+      unit: fc.constantFrom(' ', '#', '"', '\\', '\u00a0', '\u200b', 'a', '='),
+      minLength: 1,
+      maxLength: 9,
+    })
+    fc.assert(
+      fc.property(fc.oneof(anyId, hostile), (id) => {
+        const known = parseBlocked({ name: 'blocked.txt', text: `# before\n${blockedLine(id)}\nuser:other` })
+        expect([...known.keys()]).to.have.members([id, 'other'])
+      }),
+    )
   })
 })

@@ -162,11 +162,21 @@ describe('the commands that change a policy', () => {
     expect((await run(['unblock', 'user:nobody'])).stdout).to.equal('user:nobody was not blocked.\n')
   })
 
+  it('block and unblock take any id that a credential can have', async () => {
+    const file = join(folders.live, 'blocked.txt')
+    const before = await readFile(file, 'utf8')
+    for (const id of ['Ann Lee', ' #1 ', 'no\u00a0break']) {
+      expect((await run(['block', `user:${id}`])).code, id).to.equal(0)
+      expect((await run(['unblock', `user:${id}`])).stdout, id).to.contain('is not blocked any more')
+    }
+    expect(await readFile(file, 'utf8')).to.equal(before)
+  })
+
   it('block refuses nonsense, and a file that it does not understand, in one sentence', async () => {
     for (const args of [
       ['mallory'],
       ['user:'],
-      ['user:a b'],
+      [`user:${'x'.repeat(129)}`],
       ['user:x', '--until', 'soon'],
       ['user:x', '--until', '5'],
       ['user:x', '--until', '2001-01-01T00:00:00Z'],
