@@ -7,6 +7,7 @@ import { formatText } from '../replay/format-text.ts'
 import { sizeOf } from '../replay/read-log.ts'
 import { type ReplayReport, replay } from '../replay/replay.ts'
 import { loadResources } from '../resources/load-resources.ts'
+import { ReviewError } from '../review/load-policy.ts'
 import type { ReviewFolders } from './policy-command.ts'
 
 const FORMATS = { text: formatText, json: formatJson } as const
@@ -59,10 +60,19 @@ async function run(
   bar.start(size, 0)
   const window = { since: since ?? Number.NEGATIVE_INFINITY, until: until ?? Number.POSITIVE_INFINITY }
   try {
-    return await replay(bench, { files, ...window, maxExamples: examples, onProgress: (n) => bar.increment(n) })
+    const report = await replay(bench, { files, ...window, maxExamples: examples, onProgress: (n) => bar.increment(n) })
+    refuseOtherFiles(files, report)
+    return report
   } finally {
     bar.stop()
   }
+}
+
+/** Some other file is no log under which nothing differs. A log that is empty, or torn in places, is one. */
+function refuseOtherFiles(files: readonly string[], report: ReplayReport): void {
+  const { decided, unconcerned, undecidable, leftOut, otherLines } = report
+  if (otherLines === 0 || decided + unconcerned + leftOut + undecidable.size > 0) return
+  throw new ReviewError(`${files.join(', ')} holds no decision record; name decision logs`)
 }
 
 function readTime(text: string): number {

@@ -137,6 +137,7 @@ describe('sallyport policy replay', () => {
   it('ends with one sentence and exit code 2 where it can not run', async () => {
     for (const [args, sentence] of [
       [['nowhere.log'], 'sallyport: nowhere.log is not a file; name decision logs\n'],
+      [['package.json'], 'sallyport: package.json holds no decision record; name decision logs\n'],
       [[log, '--candidate', join(folder, 'none')], `sallyport: ${folder}/none is not a directory of policy files\n`],
       [[log, '--since', 'yesterday'], /It must be a time with an offset/],
     ] as const) {
