@@ -6,6 +6,7 @@ import type { Check, CodeEntry } from './finding.ts'
 import { duplicateBlocks, duplicateRules, impliedLinks } from './rules/duplicates.ts'
 import { expiredBlocks, expiredRules } from './rules/expired.ts'
 import { relationGaps, viewGaps } from './rules/gaps.ts'
+import { rolesHandedOut } from './rules/handing-out-roles.ts'
 import { limitsThatNeverMatch, shadowedLimits } from './rules/limits.ts'
 import { actionsWithoutRoute, relationsThatNeverHold, viewsWithoutFields } from './rules/never-matches.ts'
 import { rulesWithoutEffect } from './rules/no-effect.ts'
@@ -29,6 +30,7 @@ const POLICY_CHECKS: readonly Check<CheckedPolicy>[] = [
   publicWrites,
   unprivilegedWrites,
   inheritedPrivileges,
+  rolesHandedOut,
   writesBeyondReads,
   unreachedRoutes,
   rolesWithoutGrant,
