@@ -37,14 +37,14 @@ describe('sallyport policy check', () => {
 
   describe('has exit code', () => {
     it('0 when nothing is wrong', async () => {
-      expect(await check()).to.deep.equal({ code: 0, stdout: 'nothing found\n', stderr: '' })
+      expect(await check()).to.deep.equal({ code: 0, stdout: 'nothing found (1 suppressed)\n', stderr: '' })
     })
 
     it('0 with warnings alone, and 1 with --fail-on warning', async () => {
       await add('policy.csv', WARNED)
       const [usual, strict] = await Promise.all([check(), check('--fail-on', 'warning')])
       expect([usual.code, strict.code]).to.deep.equal([0, 1])
-      expect(usual.stdout).to.equal(strict.stdout).and.include('0 errors, 1 warning\n')
+      expect(usual.stdout).to.equal(strict.stdout).and.include('0 errors, 1 warning (1 suppressed)\n')
     })
 
     it('1 with an error', async () => {
@@ -182,7 +182,7 @@ policies/policy.csv:10:4: error: the role \`Member\` is not declared [unknown-ro
 
     it('that the shipped policy has no finding', async () => {
       const { code, stdout } = await run(LAUNCHER, ['--fail-on', 'warning'], ROOT)
-      expect({ code, stdout }).to.deep.equal({ code: 0, stdout: 'nothing found\n' })
+      expect({ code, stdout }).to.deep.equal({ code: 0, stdout: 'nothing found (1 suppressed)\n' })
     })
   })
 
