@@ -1,0 +1,93 @@
+/** The directory in files that other versions of the program, or other programs, have written to. */
+import { expect } from 'chai'
+import { field, resource, resourcesOf } from './fixture.ts'
+import { Folder } from './folder.ts'
+
+const RESOURCES = resourcesOf(resource('users', [field('roles', 'string', { list: true })]))
+const LATER = 4_000_000_000_000
+
+describe('the directory in a database file', () => {
+  let folder: Folder
+  beforeEach(async () => {
+    folder = await Folder.make()
+  })
+  afterEach(() => folder.remove())
+
+  it('is added to a file of before, whose users are people from then on', async () => {
+    const before = await folder.open({ resources: RESOURCES })
+    await before.seeding.insert('users', [{ id: 'alice', document: { roles: ['member'] } }])
+    await before.store.close()
+    folder.raw().exec(`drop trigger "users deleted"; drop trigger "users inserted"; drop table accounts;
+      drop table sessions; drop table api_keys; pragma user_version = 1`)
+    const { directory } = await folder.open({ resources: RESOURCES })
+    expect(await directory.people()).to.have.length(1)
+    folder.raw().exec("delete from objects_users where id = 'alice'")
+    expect((await directory.standing('alice')).deleted).to.equal(true)
+    expect(folder.raw().prepare('pragma user_version').get()?.user_version).to.equal(2)
+  })
+
+  it('knows of a users record that any other program deletes', async () => {
+    const { directory, seeding } = await folder.open({ resources: RESOURCES })
+    await seeding.insert('users', [{ id: 'alice', document: {} }])
+    await directory.addKey({
+      id: 'k',
+      secretHash: '',
+      subject: 'alice',
+      roles: [],
+      name: '',
+      createdAt: 0,
+      expiresAt: LATER,
+    })
+    expect((await directory.keyStanding('k'))?.key.revokedAt).to.equal(null)
+    folder.raw().exec('delete from objects_users')
+    expect((await directory.keyStanding('k'))?.key.revokedAt).to.be.closeTo(Date.now(), 60_000)
+  })
+
+  it('works where no schema declares people', async () => {
+    const { directory } = await folder.open()
+    await directory.disable('somebody')
+    await directory.addKey({
+      id: 'k',
+      secretHash: '',
+      subject: 'robot',
+      roles: ['member'],
+      name: '',
+      createdAt: 0,
+      expiresAt: LATER,
+    })
+    expect(await directory.standing('somebody')).to.deep.equal({ roles: undefined, disabled: true, deleted: false })
+    expect((await directory.keyStanding('k'))?.roles).to.equal(undefined)
+    expect(await directory.people()).to.deep.equal([])
+    expect(await directory.person('somebody')).to.equal(undefined)
+    expect(await directory.personByEmail('a@example.com')).to.equal(undefined)
+    expect(await directory.setPassword('somebody', { hash: 'h', oneTime: false })).to.equal(false)
+  })
+
+  it('takes roles for none that are no list of texts', async () => {
+    const { directory, seeding } = await folder.open({ resources: RESOURCES })
+    const documents = {
+      text: 'admin',
+      object: { admin: true },
+      number: 1,
+      nothing: null,
+      mixed: ['member', 1, null, ['admin']],
+    }
+    await seeding.insert(
+      'users',
+      Object.entries(documents).map(([id, roles]) => ({ id, document: { roles } })),
+    )
+    for (const id of ['text', 'object', 'number', 'nothing'])
+      expect((await directory.standing(id)).roles).to.deep.equal([])
+    expect((await directory.standing('mixed')).roles).to.deep.equal(['member'])
+  })
+
+  it('finds nobody by text that is not well-formed', async () => {
+    const { directory, seeding } = await folder.open({ resources: RESOURCES })
+    await seeding.insert('users', [{ id: '\ufffd', document: { email: '\ufffd' } }])
+    expect(await directory.person('\ud800')).to.equal(undefined)
+    expect(await directory.personByEmail('\ud800')).to.equal(undefined)
+    expect(() => directory.standing('\ud800')).to.throw('not available')
+    expect(() => directory.sessionStanding('a', '\ud800')).to.throw('not available')
+    expect(await directory.endSession('\ud800')).to.equal(false)
+  })
+})
