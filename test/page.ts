@@ -9,7 +9,7 @@ import { freePort } from './redis.ts'
 
 const ROOT = new URL('..', import.meta.url).pathname
 
-export interface PlayedBlock extends Block {
+interface PlayedBlock extends Block {
   /** What its commands printed, on standard output and then on standard error. */
   readonly printed: string
 }

@@ -22,7 +22,7 @@ const FORGOTTEN_AFTER_MS = DAY_MS
 /** How long an address from which a user has signed in is known as theirs. */
 const KNOWN_FOR_MS = 30 * DAY_MS
 
-export interface Origin {
+interface Origin {
   readonly email: string
   /** A network, as limits count it. */
   readonly address: string
@@ -33,7 +33,7 @@ export type Admission =
   | { readonly kind: 'delayed'; readonly retryAfterMs: number }
 
 /** One that was let in counts as a failure until it's told otherwise, so that many at once aren't more than one by one. */
-export interface Attempt {
+interface Attempt {
   succeeded(): Promise<void>
   /** Nothing was compared. */
   withdrawn(): Promise<void>

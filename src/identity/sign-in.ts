@@ -9,7 +9,7 @@ import { type Passwords, passwordFault } from './password.ts'
 import { hashesOf, newRefreshToken, nextRefreshToken, type RefreshToken, readRefreshToken } from './refresh-token.ts'
 import { Overcrowded } from './turns.ts'
 
-export const ACCESS_TOKEN_SECONDS = 600
+const ACCESS_TOKEN_SECONDS = 600
 
 const DAY_MS = 24 * 60 * 60_000
 /** However often it is refreshed. */
@@ -49,7 +49,7 @@ export interface SignIn {
 }
 
 /** Who an access token is for, and how long it may last. */
-export interface AccessRequest {
+interface AccessRequest {
   readonly subject: string
   readonly roles: readonly string[]
   readonly session: string

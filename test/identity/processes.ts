@@ -3,7 +3,7 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { join } from 'node:path'
 
 const ROOT = new URL('../..', import.meta.url).pathname
-const LAUNCHER = join(ROOT, 'bin/sallyport.js')
+export const LAUNCHER = join(ROOT, 'bin/sallyport.js')
 
 export interface Ended {
   readonly code: number

@@ -1,0 +1,98 @@
+/** A server without users makes an admin, once, and tells the password once. */
+import { spawn } from 'node:child_process'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { makeFirstAdmin, tellFirstAdmin } from '../../src/parts/first-admin.ts'
+import { startTestServer, type TestServer } from '../server.ts'
+import { LAUNCHER } from './processes.ts'
+
+describe('the first admin', () => {
+  let server: TestServer
+  beforeEach(async () => {
+    server = await startTestServer()
+  })
+  afterEach(() => server.stop())
+
+  const post = (body: object) => server.ask('POST', '/api/tokens', { body })
+
+  it('is made once, whoever asks at the same time, and signs in once', async () => {
+    const made = await Promise.all([makeFirstAdmin(server.app), makeFirstAdmin(server.app)])
+    const [admin, ...others] = made.filter((one) => one !== undefined)
+    expect(others).to.deep.equal([])
+    expect(await makeFirstAdmin(server.app)).to.equal(undefined)
+    const { email = '', password = '' } = admin ?? {}
+    expect([admin?.id, email]).to.deep.equal(['admin', 'admin@example.com'])
+    const { body } = await post({ email, password })
+    expect((await server.ask('GET', '/api/users', { token: body.access_token })).status).to.equal(200)
+    expect((await post({ email, password })).status).to.equal(401)
+  })
+
+  it('can not take the example for a password, which every server would then have', async () => {
+    const admin = await makeFirstAdmin(server.app)
+    if (!admin) throw new Error('none was made')
+    const example = /-d '(.*)'/.exec(tellFirstAdmin(server.url, admin))?.[1] ?? ''
+    expect((await post(JSON.parse(example))).status).to.equal(400)
+    expect((await post({ ...JSON.parse(example), newPassword: 'a password of mine' })).status).to.equal(200)
+  })
+
+  it('is not made where there is a user, nor where the first one has been deleted', async () => {
+    const admin = await makeFirstAdmin(server.app)
+    const token = await server.token('admin', 'admin')
+    expect((await server.ask('DELETE', '/api/users/admin', { token })).status).to.equal(204)
+    expect(admin).to.not.equal(undefined)
+    expect(await makeFirstAdmin(server.app)).to.equal(undefined)
+    const other = await startTestServer({ demo: true })
+    expect(await makeFirstAdmin(other.app)).to.equal(undefined)
+    await other.stop()
+  })
+
+  it('has no role where roles.yaml declares no admin, and says so', async () => {
+    const other = await startTestServer({
+      files: {
+        'policies/roles.yaml': 'member:\n  description: A member.\n',
+        'policies/policy.csv': 'p, member, notes, read, owner, *, allow\n',
+      },
+    })
+    const admin = await makeFirstAdmin(other.app)
+    expect(admin?.role).to.equal(undefined)
+    if (admin) expect(tellFirstAdmin(other.url, admin)).to.include('roles.yaml declares no role `admin`')
+    expect((await other.app.directory.person('admin'))?.roles).to.deep.equal([])
+    await other.stop()
+  })
+})
+
+describe('a first start without --demo', () => {
+  it('prints the password once, and logs it never', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'sallyport-'))
+    try {
+      const first = await start(folder)
+      const password = /password {2}(\S+)/.exec(first.stdout)?.[1] ?? ''
+      expect(password).to.match(/^([a-z2-9]{5}-){3}[a-z2-9]{5}$/)
+      const second = await start(folder)
+      expect(second.stdout).to.equal('')
+      const logs = first.stderr + second.stderr + (await readFile(join(folder, 'decisions.log'), 'utf8'))
+      expect(logs).to.include('listening').and.not.include(password)
+    } finally {
+      await rm(folder, { recursive: true, force: true })
+    }
+  }).timeout(30_000)
+})
+
+/** Serves until it has printed what it prints at a start, and ends it. */
+function start(folder: string): Promise<{ readonly stdout: string; readonly stderr: string }> {
+  const env = { ...process.env, PORT: '0', ADMIN_PORT: '0', DATA_DIR: folder }
+  const child = spawn(process.execPath, [LAUNCHER, 'serve'], { env })
+  let [stdout, stderr] = ['', '']
+  child.stdout.on('data', (chunk) => {
+    stdout += chunk
+    child.kill('SIGTERM')
+  })
+  child.stderr.on('data', (chunk) => {
+    stderr += chunk
+    // A start that prints nothing ends by itself; one that does takes as long as a password.
+    if (stderr.includes('"listening"')) setTimeout(() => child.kill('SIGTERM'), 1500)
+  })
+  return new Promise((resolve) => child.on('close', () => resolve({ stdout, stderr })))
+}
