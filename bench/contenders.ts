@@ -20,9 +20,21 @@ export function ours(name: string, { folder, target }: Prepared, environment: Re
 
 /** The same program, but each write has a commit of its own. */
 export function oneCommitEach(name: string, prepared: Prepared): Contender {
-  const { command, ...rest } = ours(name, prepared)
-  const [node = '', ...args] = command
-  return { ...rest, command: [node, '--import', `${PRELOAD}one-write-at-a-time.ts`, ...args] }
+  return withPreload(ours(name, prepared), 'one-write-at-a-time')
+}
+
+/** The same program, which tells how long its event loop stood still. */
+export function withEventLoop(
+  name: string,
+  prepared: Prepared,
+  environment: Readonly<Record<string, string>>,
+): Contender {
+  return { ...withPreload(ours(name, prepared, environment), 'event-loop'), channel: true }
+}
+
+function withPreload(contender: Contender, preload: string): Contender {
+  const [node = '', ...args] = contender.command
+  return { ...contender, command: [node, '--import', `${PRELOAD}${preload}.ts`, ...args] }
 }
 
 /** node:sqlite without any check, in a folder of its own; the object that it is asked for is always there. */

@@ -21,11 +21,11 @@ export interface PeerServer {
 }
 
 export class Peers {
-  readonly #folder: string
+  readonly folder: string
   readonly #fixture: Fixture
 
   private constructor(folder: string, fixture: Fixture) {
-    this.#folder = folder
+    this.folder = folder
     this.#fixture = fixture
   }
 
@@ -49,13 +49,13 @@ export class Peers {
 
   async contender({ name, file, environment, expect }: PeerServer): Promise<Contender> {
     const target = await this.#fixture.target(environment.ALG)
-    const command = [process.execPath, join(this.#folder, 'peers', `${file}.mjs`)]
+    const command = [process.execPath, join(this.folder, 'peers', `${file}.mjs`)]
     return { name, command, environment, target: { ...target, expect } }
   }
+}
 
-  /** A package of theirs. */
-  load(name: string): Promise<unknown> {
-    const require = createRequire(join(this.#folder, 'package.json'))
-    return import(pathToFileURL(require.resolve(name)).href)
-  }
+/** A package that the peers in a folder have. */
+export function loadPeerPackage(folder: string, name: string): Promise<unknown> {
+  const require = createRequire(join(resolve(folder), 'package.json'))
+  return import(pathToFileURL(require.resolve(name)).href)
 }

@@ -1,7 +1,11 @@
 /** All parts, in the order in which they run. */
+import { decisions } from './decisions.ts'
 import { guardedGet } from './guarded-get.ts'
+import { limiters } from './limiters.ts'
 import type { Part } from './part.ts'
 import { redisLimits } from './redis-limits.ts'
+import { reload } from './reload.ts'
+import { start } from './start.ts'
 import { store } from './store.ts'
 
-export const PARTS: readonly Part[] = [guardedGet, redisLimits, store]
+export const PARTS: readonly Part[] = [guardedGet, redisLimits, store, decisions, limiters, reload, start]

@@ -18,13 +18,14 @@ export function targetsTable(targets: readonly Target[]): string {
   const lines = targets.map((target) => {
     const { met, missedBy } = judge(target)
     const bound = target.atLeast === undefined ? `at most ${target.atMost}` : `at least ${target.atLeast}`
-    return [target.what, bound, cell(target.values), met ? 'met' : `missed by ${missed(missedBy)}`]
+    return [target.what, bound, cell(target.values), met ? 'met' : missed(missedBy)]
   })
   return table(['target', 'bound', 'measured', 'verdict'], lines)
 }
 
 function missed(share: number): string {
-  return Number.isFinite(share) ? `${(share * 100).toPrecision(2)} %` : 'being left out'
+  if (!Number.isFinite(share)) return 'without a value'
+  return share < 1 ? `missed by ${(share * 100).toPrecision(2)} %` : `missed: ${number(share + 1)} times the bound`
 }
 
 function cell(sample: Sample): string {

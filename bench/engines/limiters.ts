@@ -1,0 +1,10 @@
+/** The limiters that are measured, by name. */
+import { loadFlexible } from './flexible-limiter.ts'
+import type { CreateLimiter } from './limiter-engine.ts'
+import { create } from './sallyport-limiter.ts'
+
+export async function limiters(peers: string | undefined): Promise<ReadonlyMap<string, CreateLimiter>> {
+  const found = new Map<string, CreateLimiter>([['ours', create]])
+  if (peers !== undefined) found.set('rate-limiter-flexible', await loadFlexible(peers))
+  return found
+}

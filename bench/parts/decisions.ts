@@ -1,0 +1,81 @@
+/** A decision alone, in process, beside engines that people would take. */
+import type { DecisionFigures, DecisionSettings } from '../engines/time-decisions.ts'
+import { measureApart } from '../machine/measure-apart.ts'
+import type { PartResult, Row, Sample, Target } from '../report/result.ts'
+import { ratios } from '../report/statistics.ts'
+import { type Bench, NO_PEERS } from './part.ts'
+
+export const decisions = { id: 'decisions', measure }
+
+const PROGRAM = new URL('../engines/time-decisions.ts', import.meta.url).pathname
+
+interface Size {
+  readonly rules: number
+  readonly resources: number
+}
+
+const SIZES: readonly Size[] = [
+  { rules: 10, resources: 2 },
+  { rules: 100, resources: 5 },
+  { rules: 1000, resources: 5 },
+  { rules: 10_000, resources: 5 },
+  { rules: 10_000, resources: 500 },
+  { rules: 100_000, resources: 500 },
+]
+const SMALL = SIZES.slice(0, 2)
+
+const OURS = 'ours us'
+const CASL = 'CASL, ability kept us'
+
+const MOST_MICROS = 0.3
+/** Two runs of the same differ by so much. */
+const NOISE = 1.1
+
+async function measure(bench: Bench): Promise<PartResult> {
+  const { small, rounds, seconds } = bench.settings
+  const rows: Row[] = []
+  for (const size of small ? SMALL : SIZES) {
+    const settings: DecisionSettings = { ...size, rounds, milliseconds: seconds * 100, peers: bench.peers?.folder }
+    bench.tell(nameOf(size))
+    rows.push(rowOf(size, await measureApart<Record<string, DecisionFigures>>(PROGRAM, settings)))
+  }
+  return {
+    id: decisions.id,
+    title: 'A decision alone',
+    method:
+      'Microseconds for one question (role, action and ownership) to the code that the server decides with ' +
+      '(bench/engines/sallyport.ts): 64 questions over all resources, every answer checked, engines in turn.',
+    rows,
+    targets: targetsOf(rows),
+    leftOut: bench.peers ? [] : [NO_PEERS],
+  }
+}
+
+function nameOf({ rules, resources }: Size): string {
+  return `${rules.toLocaleString('en')} rules, ${resources} resources`
+}
+
+function rowOf(size: Size, figures: Readonly<Record<string, DecisionFigures>>): Row {
+  const micros = Object.entries(figures).map(([name, { micros }]): [string, Sample] => [`${name} us`, micros])
+  const setUp: [string, Sample] = ['ours set-up ms', [figures.ours?.setUpMs ?? Number.NaN]]
+  return { subject: nameOf(size), quantities: Object.fromEntries([...micros, setUp]) }
+}
+
+/** At both ends of the sizes. */
+function targetsOf(rows: readonly Row[]): readonly Target[] {
+  const [first, last] = [rows[0], rows.at(-1)]
+  const ends = [first, last].flatMap((row) => (row ? targetsOn(row) : []))
+  const growth = ratios(OURS, last, first)
+  return [...ends, { what: `us, ${last?.subject} / ${first?.subject}`, atMost: NOISE, values: growth }]
+}
+
+function targetsOn({ subject, quantities }: Row): readonly Target[] {
+  const mine = quantities[OURS] ?? []
+  const casl = quantities[CASL] ?? []
+  const toCasl = casl.map((value, i) => (mine[i] ?? Number.NaN) / value)
+  const all: readonly Target[] = [
+    { what: `us, ${subject}`, atMost: MOST_MICROS, values: mine },
+    { what: `us / CASL, ${subject}`, atMost: NOISE, values: toCasl },
+  ]
+  return all.filter(({ values }) => values.length > 0)
+}
