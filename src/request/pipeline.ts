@@ -28,6 +28,7 @@ import { problemOf } from './problem-boundary.ts'
 import { type Exchange, observe, settle } from './record.ts'
 import { type Asked, refuseUnanswerable } from './refuse-unanswerable.ts'
 import { readTarget } from './request-target.ts'
+import { Turns } from './turns.ts'
 import { validate } from './validate.ts'
 import { refuseGone } from './version.ts'
 
@@ -52,6 +53,7 @@ const ATTEMPTS = 8
 
 export function createPipeline(parts: Parts): Middleware {
   const endOfTurn = createEndOfTurn()
+  const turns = new Turns()
   return async (ctx) => {
     const started = performance.now()
     const { revision, snapshot } = parts.policy.active
@@ -72,7 +74,7 @@ export function createPipeline(parts: Parts): Middleware {
       // The time that the record tells is the one that the rules are chosen by.
       const time = parts.gate.now()
       exchange.time = new Date(time).toISOString()
-      exchange.outcome = await answer(parts, parts.policy.at(time), { ctx, exchange, headers })
+      exchange.outcome = await answer(parts, parts.policy.at(time), { ctx, exchange, headers, turns })
     } catch (error) {
       const { authentication } = exchange
       exchange.problem = problemOf(error, authentication?.kind === 'caller' ? authentication.caller : undefined)
@@ -92,10 +94,12 @@ interface Answering {
   readonly exchange: Exchange
   /** Those that every answer has, also the refusal of a later stage. */
   readonly headers: ResponseHeaders
+  /** Of writes that others came before. */
+  readonly turns: Turns
 }
 
 async function answer(parts: Parts, policy: ActivePolicy, answering: Answering): Promise<Outcome> {
-  const { ctx, exchange, headers } = answering
+  const { ctx, exchange, headers, turns } = answering
   refuseDraining(parts)
   exchange.match = parts.matchRoute(ctx.method, findMalformed(ctx.req) ?? readTarget(ctx.req.url ?? ''))
   // Also when the rate limits answer in its place, the connection of a request without clear bounds ends.
@@ -109,25 +113,36 @@ async function answer(parts: Parts, policy: ActivePolicy, answering: Answering):
   Object.assign(headers, await parts.rateLimiter.limitRate(policy, { address, authentication, match }))
   const asked = refuseUnanswerable(match, authentication)
   refuseGone(asked.match, parts.services.now().getTime())
-  return decideAndHandle(parts, { policy, ctx, exchange, asked })
+  return decideAndHandle(parts, { policy, ctx, exchange, turns, asked })
 }
 
-interface Answerable {
+interface Answerable extends Omit<Answering, 'headers'> {
   readonly policy: ActivePolicy
-  readonly ctx: Context
-  readonly exchange: Exchange
   readonly asked: Asked
 }
 
-/** Authorize, validate, handle; once more when another write came between the decision and this one. */
+/** Authorize, validate, handle; once more, and in turn, when another write came between the decision and this one. */
 async function decideAndHandle(parts: Parts, answerable: Answerable): Promise<Outcome> {
-  const { policy, ctx, exchange, asked } = answerable
+  const { policy, ctx, exchange, turns, asked } = answerable
   const { match } = asked
   const resource = resourceOf(parts, match.route)
-  let input: Input | undefined
-  for (let attempt = 1; ; attempt++) {
+  const decision = await authorize(parts.gate, policy, asked)
+  exchange.decision = decision
+  const input = await validate(ctx, { match, resource, limits: policy.snapshot.limits }, decision)
+  try {
+    return await handle(parts.services, askingOf(parts, answerable, input), decision, input)
+  } catch (error) {
+    if (!(error instanceof StaleObject)) throw error
+  }
+  const object = 'object' in decision ? decision.object.id : ''
+  return turns.take(`${resource.name}/${object}`, () => decideAnew(parts, answerable, input))
+}
+
+/** Within this process nobody comes before a write in its turn; another process may. */
+async function decideAnew(parts: Parts, answerable: Answerable, input: Input): Promise<Outcome> {
+  const { policy, exchange, asked } = answerable
+  for (let attempt = 2; ; attempt++) {
     exchange.decision = await authorize(parts.gate, policy, asked)
-    input ??= await validate(ctx, { match, resource, limits: policy.snapshot.limits }, exchange.decision)
     try {
       return await handle(parts.services, askingOf(parts, answerable, input), exchange.decision, input)
     } catch (error) {

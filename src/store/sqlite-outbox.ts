@@ -2,6 +2,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { type Kysely, sql } from 'kysely'
 import type { Outbox, OutboxRecord } from './contract.ts'
+import type { GroupCommits } from './sqlite-commits.ts'
 import { answering } from './sqlite-errors.ts'
 import type { Tables } from './sqlite-schema.ts'
 
@@ -15,12 +16,14 @@ export class SqliteOutbox implements Outbox {
   readonly #shipped: StatementSync
   readonly #hold: StatementSync
   readonly #release: StatementSync
+  readonly #commits: GroupCommits
   readonly #now: () => Date
   /** Milliseconds since the epoch. */
   #heldUntil = 0
 
-  constructor(db: Kysely<Tables>, database: DatabaseSync, now: () => Date) {
+  constructor(db: Kysely<Tables>, database: DatabaseSync, commits: GroupCommits, now: () => Date) {
     const queries = compile(db)
+    this.#commits = commits
     this.#now = now
     this.#add = database.prepare(queries.add)
     this.#waiting = database.prepare(queries.waiting)
@@ -39,7 +42,7 @@ export class SqliteOutbox implements Outbox {
   }
 
   async shipped(sequence: number): Promise<void> {
-    answering(() => this.#shipped.run(sequence))
+    await this.#commits.write(() => this.#shipped.run(sequence))
   }
 
   async hold(holder: string): Promise<boolean> {
@@ -47,14 +50,15 @@ export class SqliteOutbox implements Outbox {
     // Each renewal waits for the disk, so it isn't asked for with every batch.
     if (now < this.#heldUntil - HOLD_MS / 2) return true
     const until = now + HOLD_MS
-    const held = answering(() => this.#hold.run(OUTBOX, holder, until, holder, now)).changes === 1
+    const { changes } = await this.#commits.write(() => this.#hold.run(OUTBOX, holder, until, holder, now))
+    const held = changes === 1
     this.#heldUntil = held ? until : 0
     return held
   }
 
   async release(holder: string): Promise<void> {
     this.#heldUntil = 0
-    answering(() => this.#release.run(OUTBOX, holder))
+    await this.#commits.write(() => this.#release.run(OUTBOX, holder))
   }
 }
 

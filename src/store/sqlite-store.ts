@@ -1,4 +1,4 @@
-/** The contract's Store on SQLite: each write is one transaction, with what commits alongside; durable when it returns. */
+/** The contract's Store on SQLite: each write takes place whole, with what commits alongside; durable when it returns. */
 import { randomBytes } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
 import {
@@ -10,8 +10,9 @@ import {
   type Store,
   type StoredObject,
 } from './contract.ts'
-import { inTransaction, renewStatistics } from './node-sqlite.ts'
+import { renewStatistics } from './node-sqlite.ts'
 import type { Permit } from './permit.ts'
+import type { GroupCommits } from './sqlite-commits.ts'
 import { answering } from './sqlite-errors.ts'
 import type { NamedValues } from './sqlite-meta.ts'
 import type { SqliteOutbox } from './sqlite-outbox.ts'
@@ -24,6 +25,7 @@ export interface Engine {
   /** By the resource's name. */
   readonly tables: ReadonlyMap<string, ObjectTable>
   readonly values: NamedValues
+  readonly commits: GroupCommits
   readonly outbox: SqliteOutbox
   readonly replays: SqliteReplays
   readonly now: () => Date
@@ -85,7 +87,7 @@ export class SqliteStore implements Store {
 
   async delete(permit: Permit<'delete'>, alongside?: CommitWith<undefined>): Promise<void> {
     const table = tableOf(this.#engine, permit.resource)
-    this.#write(() => {
+    await this.#write(() => {
       if (!table.delete(permit.id, permit.version)) throw new StaleObject()
       return undefined
     }, alongside)
@@ -101,41 +103,25 @@ export class SqliteStore implements Store {
   }
 
   async close(): Promise<void> {
-    const { database } = this.#engine
+    const { database, commits } = this.#engine
+    commits.flush()
     if (database.isOpen) answering(() => database.close())
   }
 
-  #write<T extends StoredObject | undefined>(change: () => T, alongside: CommitWith<T> | undefined): T {
-    const written = alongside ? this.#writeWith(change, alongside) : answering(change)
+  /** What `alongside` throws isn't the engine's, and leaves as it is. */
+  async #write<T extends StoredObject | undefined>(change: () => T, alongside: CommitWith<T> | undefined): Promise<T> {
+    const { commits, outbox, replays } = this.#engine
+    const written = await commits.write(() => {
+      const changed = answering(change)
+      const { record, replay } = alongside?.(changed) ?? {}
+      answering(() => {
+        if (replay && changed) replays.keep(replay, changed)
+        if (record !== undefined) outbox.add(record)
+      })
+      return changed
+    })
     this.#countWrite()
     return written
-  }
-
-  #writeWith<T extends StoredObject | undefined>(change: () => T, alongside: CommitWith<T>): T {
-    const { database, outbox, replays } = this.#engine
-    const faults: unknown[] = []
-    const accompany = (written: T) => {
-      try {
-        return alongside(written)
-      } catch (error) {
-        faults.push(error)
-        throw error
-      }
-    }
-    try {
-      return answering(() =>
-        inTransaction(database, () => {
-          const written = change()
-          const { record, replay } = accompany(written)
-          if (replay && written) replays.keep(replay, written)
-          if (record !== undefined) outbox.add(record)
-          return written
-        }),
-      )
-    } catch (error) {
-      // It wasn't the store that failed.
-      throw faults.length > 0 ? faults[0] : error
-    }
   }
 
   #time(): string {

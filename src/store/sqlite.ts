@@ -6,6 +6,7 @@ import { type Outbox, type Seeding, type Store, StoreUnavailable, UnfitDatabase 
 import type { Directory } from './directory.ts'
 import { asKyselyDatabase, openDatabase, renewStatistics } from './node-sqlite.ts'
 import { SqliteAttempts } from './sqlite-attempts.ts'
+import { GroupCommits } from './sqlite-commits.ts'
 import { SqliteDirectory } from './sqlite-directory.ts'
 import { answering } from './sqlite-errors.ts'
 import { NamedValues } from './sqlite-meta.ts'
@@ -53,11 +54,12 @@ export async function openSqlite(options: SqliteOptions): Promise<Opened> {
     for (const plan of plans) {
       tables.set(plan.resource, new ObjectTable(db, database, plan, await answeringColumns(db, plan)))
     }
-    const outbox = new SqliteOutbox(db, database, options.now)
+    const commits = new GroupCommits(database)
+    const outbox = new SqliteOutbox(db, database, commits, options.now)
     const replays = new SqliteReplays(db, database, options.now)
     replays.sweep(SWEPT_AT_START)
     const values = new NamedValues(db, database)
-    const engine: Engine = { database, tables, values, outbox, replays, now: options.now }
+    const engine: Engine = { database, tables, values, commits, outbox, replays, now: options.now }
     const attempts = new SqliteAttempts(db, database, options.now)
     const directory = new SqliteDirectory(engine)
     return { store: new SqliteStore(engine), seeding: new SqliteSeeding(engine), outbox, directory, attempts }

@@ -10,6 +10,7 @@ import { type Opened, RESOURCES } from './fixture.ts'
 interface Setup {
   readonly resources?: Resources
   readonly indexFields?: ReadonlyMap<string, readonly string[]>
+  readonly now?: () => Date
 }
 
 export class Folder {

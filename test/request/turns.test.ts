@@ -1,0 +1,57 @@
+import { setImmediate } from 'node:timers/promises'
+import { expect } from 'chai'
+import { Turns } from '../../src/request/turns.ts'
+import { startTestServer, type TestServer } from '../server.ts'
+
+const WRITERS = 24
+const TIMES = 3
+
+describe('writers of one object', () => {
+  let server: TestServer
+  before(async () => {
+    server = await startTestServer()
+  })
+  after(() => server.stop())
+
+  it('are all served, however many come at once', async () => {
+    const token = await server.token('ann', 'member')
+    const { body: note } = await server.ask('POST', '/api/v1/notes', { token, body: { title: 't' } })
+    const statuses: number[] = []
+    const patchOften = async (title: string) => {
+      for (let time = 0; time < TIMES; time++) {
+        const answer = await server.ask('PATCH', `/api/v1/notes/${note.id}`, { token, body: { title } })
+        statuses.push(answer.status)
+      }
+    }
+    await Promise.all(Array.from({ length: WRITERS }, (_, n) => patchOften(`t${n}`)))
+    expect(new Set(statuses)).to.deep.equal(new Set([200]))
+    const updates = (await server.decisions()).filter(({ action, status }) => action === 'update' && status === 200)
+    expect(updates).to.have.length(WRITERS * TIMES)
+  }).timeout(10_000)
+})
+
+describe('turns', () => {
+  const turns = new Turns()
+
+  it('come one at a time, in the order asked for, also after one that failed', async () => {
+    const seen: string[] = []
+    const work = (name: string) => async () => {
+      seen.push(`${name} begins`)
+      await setImmediate()
+      seen.push(`${name} ends`)
+      if (name === 'b') throw new Error(name)
+      return name
+    }
+    const taken = await Promise.allSettled(['a', 'b', 'c'].map((name) => turns.take('x', work(name))))
+    expect(taken.map(({ status }) => status)).to.deep.equal(['fulfilled', 'rejected', 'fulfilled'])
+    expect(seen).to.deep.equal(['a', 'b', 'c'].flatMap((name) => [`${name} begins`, `${name} ends`]))
+  })
+
+  it('of different names do not wait for one another', async () => {
+    const never = Promise.withResolvers<void>()
+    const held = turns.take('x', () => never.promise)
+    expect(await turns.take('y', async () => 'y')).to.equal('y')
+    never.resolve()
+    await held
+  })
+})
