@@ -49,6 +49,7 @@ describe('the database file', () => {
       'secrets',
       'marks',
       'outbox',
+      'attempts',
       'leases',
       'accounts',
       'sessions',
