@@ -7,10 +7,16 @@ import { passwordFault } from '../identity/password.ts'
 
 /** Never an argument: those stand in the shell's history, and every user of the machine can list them. Throws DirectoryError. */
 export async function readPassword(): Promise<string> {
-  const password = process.stdin.isTTY ? await askTwice() : (await text(process.stdin)).replace(/\r?\n$/, '')
+  const password = process.stdin.isTTY ? await askTwice() : await readLine()
   const fault = passwordFault(password)
   if (fault !== undefined) throw new DirectoryError(`the password ${fault}`)
   return password
+}
+
+async function readLine(): Promise<string> {
+  const line = (await text(process.stdin)).replace(/\r?\n$/, '')
+  if (/[\r\n]/.test(line)) throw new DirectoryError('standard input has several lines; a password is one')
+  return line
 }
 
 async function askTwice(): Promise<string> {

@@ -67,6 +67,10 @@ export function passwordFault(password: string): string | undefined {
   return length > PASSWORD_LENGTH.max ? `must have at most ${PASSWORD_LENGTH.max} characters` : undefined
 }
 
+export function isSamePassword(one: string, other: string): boolean {
+  return normalized(one) === normalized(other)
+}
+
 const ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789'
 
 /** 100 random bits in letters and digits that are hard to mistake for each other, in groups of five. */

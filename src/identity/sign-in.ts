@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Directory, Person, VerifiedPassword } from '../store/directory.ts'
 import type { Admission, Guessing } from './guessing.ts'
-import { type Passwords, passwordFault } from './password.ts'
+import { isSamePassword, type Passwords, passwordFault } from './password.ts'
 import { hashesOf, newRefreshToken, nextRefreshToken, type RefreshToken, readRefreshToken } from './refresh-token.ts'
 import { Overcrowded } from './turns.ts'
 
@@ -37,7 +37,7 @@ export interface Tokens {
 export type SignedIn =
   | { readonly kind: 'signed-in'; readonly userId: string; readonly tokens: Tokens }
   | { readonly kind: 'refused'; readonly userId: string | undefined; readonly reason: string }
-  | { readonly kind: 'delayed'; readonly retryAfterMs: number }
+  | { readonly kind: 'delayed'; readonly userId: string | undefined; readonly retryAfterMs: number }
   | { readonly kind: 'unfit-password'; readonly fault: string }
   | { readonly kind: 'busy' }
 
@@ -74,11 +74,13 @@ export function createSignIn(parts: SignInParts): SignIn {
 }
 
 async function signInWithPassword(parts: SignInParts, request: PasswordSignIn): Promise<SignedIn> {
-  const { newPassword } = request
-  const fault = newPassword === undefined ? undefined : passwordFault(newPassword)
+  const fault = newPasswordFault(request)
   if (fault !== undefined) return { kind: 'unfit-password', fault }
   const admission = await parts.guessing.begin(request)
-  if (admission.kind === 'delayed') return admission
+  if (admission.kind === 'delayed') {
+    const person = await parts.directory.personByEmail(request.email)
+    return { ...admission, userId: person?.id }
+  }
   try {
     return await admitted(parts, request, admission)
   } catch (error) {
@@ -86,6 +88,12 @@ async function signInWithPassword(parts: SignInParts, request: PasswordSignIn): 
     if (error instanceof Overcrowded) return { kind: 'busy' }
     throw error
   }
+}
+
+function newPasswordFault({ password, newPassword }: PasswordSignIn): string | undefined {
+  if (newPassword === undefined) return undefined
+  // Else a one-time password could be kept.
+  return isSamePassword(password, newPassword) ? 'must be another one' : passwordFault(newPassword)
 }
 
 async function admitted(

@@ -2,7 +2,7 @@
 import { createPasswords, generatePassword } from '../identity/password.ts'
 import type { LivePolicy } from '../policy/live-policy.ts'
 import type { Resources } from '../resources/resource.ts'
-import type { Seeding } from '../store/contract.ts'
+import type { Document, Seeding } from '../store/contract.ts'
 import { type Directory, USERS } from '../store/directory.ts'
 
 const ID = 'admin'
@@ -25,7 +25,7 @@ export interface FirstAdmin {
   readonly role: string | undefined
 }
 
-/** Undefined where there are users, or were, or another process was first. */
+/** Undefined where there are users, or were, or another process was first, or the schema of users wants more of one. */
 export async function makeFirstAdmin({
   resources,
   seeding,
@@ -34,20 +34,32 @@ export async function makeFirstAdmin({
 }: Ground): Promise<FirstAdmin | undefined> {
   if (!resources.byName.has(USERS) || (await seeding.readMark(MARK)) !== undefined) return undefined
   if ((await seeding.count(USERS)) > 0) return undefined
-  const password = generatePassword()
-  const hash = await createPasswords().hash(password)
   const declared = policy.active.snapshot.subjectOf({ id: ID, roles: [ROLE], claims: {} }).roles
   const roles = declared.has(ROLE) ? [ROLE] : []
+  if (!isFit(resources, roles)) return undefined
+  const password = generatePassword()
+  const hash = await createPasswords().hash(password)
   if (!(await isInserted(seeding, directory, roles))) return undefined
   await directory.setPassword(ID, { hash, oneTime: true })
   await seeding.writeMark(MARK, 'made')
   return { id: ID, email: EMAIL, password, role: roles[0] }
 }
 
+/** A deployment may have a schema of users of its own, which wants more than is known here. */
+function isFit({ byName }: Resources, roles: readonly string[]): boolean {
+  const now = new Date().toISOString()
+  const record = { id: ID, ...documentOf(roles), createdAt: now, updatedAt: now }
+  return byName.get(USERS)?.validate(record).length === 0
+}
+
+function documentOf(roles: readonly string[]): Document {
+  return { email: EMAIL, displayName: 'Admin', roles }
+}
+
 /** Two processes that start together on one database make one user. */
 async function isInserted(seeding: Seeding, directory: Directory, roles: readonly string[]): Promise<boolean> {
   try {
-    await seeding.insert(USERS, [{ id: ID, document: { email: EMAIL, displayName: 'Admin', roles } }])
+    await seeding.insert(USERS, [{ id: ID, document: documentOf(roles) }])
     return true
   } catch (error) {
     if (await directory.person(ID)) return false

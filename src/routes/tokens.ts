@@ -72,7 +72,7 @@ function outcomeOf(signedIn: SignedIn): Outcome {
       throw new Problem('invalid-body', 'The new password is not accepted.', { errors })
     }
     case 'delayed':
-      throw delayed(signedIn.retryAfterMs)
+      throw delayed(signedIn)
     case 'busy':
       throw new Problem('sign-in-busy', 'Too many are signing in at this moment; try again.', {
         headers: { 'Retry-After': '2' },
@@ -80,9 +80,10 @@ function outcomeOf(signedIn: SignedIn): Outcome {
   }
 }
 
-function delayed(retryAfterMs: number): Problem {
+function delayed({ userId, retryAfterMs }: Extract<SignedIn, { kind: 'delayed' }>): Problem {
   const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000))
   return new Problem('sign-in-delayed', `Too many sign-ins have failed; try again in ${seconds} s.`, {
+    cause: new SignInRefused(userId, 'too many failures'),
     headers: { 'Retry-After': String(seconds) },
   })
 }

@@ -195,6 +195,10 @@ describe('guessing over HTTP', () => {
       expect(user / 1e6).to.be.lessThan(2)
       const record = (await server.decisions()).at(-1)
       expect(record).to.deep.include({ outcome: 'refused', problem: 'sign-in-delayed', status: 429 })
+      expect([record?.objectId, record?.reason]).to.deep.equal([
+        who === 'a user' ? 'bob' : undefined,
+        'too many failures',
+      ])
       clock += 1000
       expect((await signIn(email, DEMO_PASSWORD, '2001:db8:9::1')).status).to.equal(who === 'a user' ? 200 : 401)
     })

@@ -3,6 +3,11 @@ import { expect } from 'chai'
 import { createLocalJWKSet, jwtVerify } from 'jose'
 import { DEMO_PASSWORD, DEMO_PASSWORD_HASH } from '../../src/demo/demo-data.ts'
 import { createPasswords } from '../../src/identity/password.ts'
+import { createSignIn } from '../../src/identity/sign-in.ts'
+import { Overcrowded } from '../../src/identity/turns.ts'
+import type { Asking, Services } from '../../src/routes/services.ts'
+import { signIn as signInRoute } from '../../src/routes/tokens.ts'
+import type { Directory } from '../../src/store/directory.ts'
 import { type Answer, startTestServer, type TestServer } from '../server.ts'
 
 const cheap = createPasswords({ ln: 4, r: 1, p: 1 })
@@ -169,6 +174,10 @@ describe('signing in', () => {
       400,
       [{ pointer: '/newPassword', detail: 'must have at least 12 characters', code: 'password' }],
     ])
+    const same = await post({ email, password: DEMO_PASSWORD, newPassword: DEMO_PASSWORD })
+    expect(same.body.errors).to.deep.equal([
+      { pointer: '/newPassword', detail: 'must be another one', code: 'password' },
+    ])
     const changed = await post({ email, password: DEMO_PASSWORD, newPassword: 'another password' })
     expect(changed.status).to.equal(200)
     expect(await statusWith(before.body.access_token)).to.equal(401)
@@ -230,6 +239,27 @@ describe('signing in', () => {
     expect((await raw(`{"email":"${'x'.repeat(200_000)}"}`, 'application/json')).status).to.equal(413)
     expect((await server.ask('POST', '/api/tokens?email=alice', { body: {} })).body.code).to.equal('invalid-query')
     expect((await server.ask('PUT', '/api/tokens', { body: {} })).headers.get('allow')).to.equal('POST, OPTIONS')
+  })
+})
+
+describe('signing in while too many do', () => {
+  it('is sent away, and is no failure', async () => {
+    const settled: string[] = []
+    const attempt = {
+      succeeded: async () => void settled.push('succeeded'),
+      withdrawn: async () => void settled.push('withdrawn'),
+    }
+    const directory = { personByEmail: async () => undefined } as unknown as Directory
+    const verify = () => Promise.reject(new Overcrowded())
+    const parts = { directory, passwords: { ...cheap, verify }, issue: async () => '', now: () => 0 }
+    const signIn = createSignIn({ ...parts, guessing: { begin: async () => ({ kind: 'admitted', attempt }) } })
+    const signedIn = await signIn.withPassword({ email: 'x', password: 'y', address: '' })
+    expect([signedIn, settled]).to.deep.equal([{ kind: 'busy' }, ['withdrawn']])
+    const services = { signIn } as unknown as Services
+    const asking = { resource: { validate: () => [] }, address: '' } as unknown as Asking
+    const problem = await signInRoute(services, asking, { email: 'x', password: 'y' }).catch((error) => error)
+    expect(problem).to.include({ code: 'sign-in-busy', status: 503 })
+    expect(problem.headers).to.deep.equal({ 'Retry-After': '2' })
   })
 })
 
