@@ -1,8 +1,10 @@
 /** The lines that join a growing file, also over rotation (another file takes the name) and truncation. */
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type IdentifiedFile, identifiedFilesOfLog } from './log-files.ts'
 
 const POLL_MS = 200
+const RENAMING_MS = 5
 const CHUNK_BYTES = 64 * 1024
 
 /** From this offset (bytes) on; ends when the signal says so. */
@@ -18,16 +20,18 @@ export async function* followLines(file: string, from: number, signal: AbortSign
       yield* lines
       rest = tail
       if (bytes.length > 0) continue
-      await sleep(POLL_MS, undefined, { signal }).catch(() => undefined)
-      if ((await handle.stat()).size < offset) offset = 0
-      else if (await isAnother(file, handle)) {
+      if (await isAnother(file, handle)) {
         // What was written before the change of names is still to be read.
         const last = await readFrom(handle, offset)
         if (last.length > 0) continue
+        const next = await openNext(file, handle, signal)
         await handle.close()
-        handle = await openOrWait(file, signal)
+        handle = next
         offset = 0
+        continue
       }
+      await sleep(POLL_MS, undefined, { signal }).catch(() => undefined)
+      if ((await handle.stat()).size < offset) offset = 0
     }
   } finally {
     await handle?.close()
@@ -48,6 +52,31 @@ function split(bytes: Buffer): { readonly lines: readonly string[]; readonly tai
 async function isAnother(file: string, handle: FileHandle): Promise<boolean> {
   const found = await stat(file).catch(() => undefined)
   return found !== undefined && found.ino !== (await handle.stat()).ino
+}
+
+/**
+ * The file that came after an open one: it may have got a number too meanwhile. Where the open one has left the log
+ * (logrotate took it), what has the name now.
+ */
+async function openNext(file: string, before: FileHandle, signal: AbortSignal): Promise<FileHandle | undefined> {
+  const { ino } = await before.stat()
+  while (!signal.aborted) {
+    const files = await identifiedFilesOfLog(file)
+    if (!files.some((one) => one.ino === ino)) return openOrWait(file, signal)
+    const next = after(files, ino)
+    const handle = next && (await open(next.name, 'r').catch(() => undefined))
+    const opened = handle && (await handle.stat()).ino
+    // The names may have moved on while they were looked at.
+    if (handle && opened === after(await identifiedFilesOfLog(file), ino)?.ino) return handle
+    await handle?.close()
+    await sleep(RENAMING_MS, undefined, { signal }).catch(() => undefined)
+  }
+  return undefined
+}
+
+function after(files: readonly IdentifiedFile[], ino: number): IdentifiedFile | undefined {
+  const at = files.findIndex((one) => one.ino === ino)
+  return at < 0 ? undefined : files[at + 1]
 }
 
 async function openOrWait(file: string, signal: AbortSignal): Promise<FileHandle | undefined> {

@@ -1,6 +1,7 @@
 /** The files that a decision log consists of: the one that grows, and the full ones beside it. */
-import { readdir } from 'node:fs/promises'
+import { readdir, stat } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 
 /** Those that are there, oldest first. */
 export async function filesOfLog(file: string): Promise<readonly string[]> {
@@ -8,6 +9,28 @@ export async function filesOfLog(file: string): Promise<readonly string[]> {
   const numbers = names.flatMap((name) => numberOf(name, basename(file)))
   const full = numbers.toSorted((a, b) => b - a).map((number) => `${file}.${number}`)
   return names.includes(basename(file)) ? [...full, file] : full
+}
+
+export interface IdentifiedFile {
+  readonly name: string
+  readonly ino: number
+}
+
+/** Those that are there, oldest first, as they stood at one moment: a rotation renames them one by one. */
+export async function identifiedFilesOfLog(file: string): Promise<readonly IdentifiedFile[]> {
+  let before = await identify(file)
+  for (;;) {
+    const files = await identify(file)
+    if (isDeepStrictEqual(files, before)) return files
+    before = files
+  }
+}
+
+async function identify(file: string): Promise<readonly IdentifiedFile[]> {
+  const found = await Promise.all(
+    (await filesOfLog(file)).map(async (name) => ({ name, ino: (await stat(name).catch(() => undefined))?.ino })),
+  )
+  return found.flatMap(({ name, ino }) => (ino === undefined ? [] : [{ name, ino }]))
 }
 
 function numberOf(name: string, base: string): readonly number[] {
