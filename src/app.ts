@@ -6,7 +6,6 @@ import type { Config } from './config.ts'
 import type { DecisionLog } from './decision-log/decision-log.ts'
 import { claimForDemo, claimForProduction } from './demo/seed-demo.ts'
 import type { TokenVerifier } from './identity/caller.ts'
-import { keySetOf, openEmbeddedKey } from './identity/embedded-key.ts'
 import { createDescribe } from './openapi/describe.ts'
 import { checkParts } from './parts/check-parts.ts'
 import { after, closeServer, createAdminServer, listen } from './parts/listen.ts'
@@ -89,8 +88,8 @@ export async function startApp({ config, verifier, log, now = () => new Date(), 
     // Made here, because a GET that made them would change the store.
     const cursorKey = await store.secret('cursor')
     const tags = new EntityTags(await store.secret('tag'))
-    const key = config.tokens.keys.kind === 'embedded' ? await openEmbeddedKey(config.dataDirectory) : undefined
-    const signIn = key && (await openSignIn(config, { key, store, directory, attempts, now }))
+    const { keys } = identity
+    const signIn = keys && (await openSignIn(config, { keys, store, directory, attempts, now }))
     const checks = () => checkParts({ store, policy, limiter, decisionLog, shadow, draining: () => draining })
     const koa = new Koa()
     koa.on('error', (error) => log.error({ err: error }, 'response failed'))
@@ -103,7 +102,7 @@ export async function startApp({ config, verifier, log, now = () => new Date(), 
           inFlight: new InFlight(),
           now,
           signIn,
-          keySet: () => keySetOf(key ? [key] : []),
+          keySet: () => keys?.keySet() ?? { keys: [] },
           checks,
           cursorKey,
           tags,

@@ -10,6 +10,9 @@ import { keyAddCommand } from './cli/key-add-command.ts'
 import { keyCommand } from './cli/key-command.ts'
 import { keyListCommand } from './cli/key-list-command.ts'
 import { keyRevokeCommand } from './cli/key-revoke-command.ts'
+import { keysCommand } from './cli/keys-command.ts'
+import { keysListCommand } from './cli/keys-list-command.ts'
+import { keysRotateCommand } from './cli/keys-rotate-command.ts'
 import { matrixAttackCommand } from './cli/matrix-attack-command.ts'
 import { type MatrixSettings, matrixCommand } from './cli/matrix-command.ts'
 import { matrixCoverageCommand } from './cli/matrix-coverage-command.ts'
@@ -42,8 +45,9 @@ import { DEMO_CALLERS } from './demo/demo-data.ts'
 import { DemoRefused } from './demo/seed-demo.ts'
 import { welcome } from './demo/welcome.ts'
 import { DirectoryError, type OpenDirectory } from './identity/directory-access.ts'
-import { type EmbeddedKey, KeyError, openEmbeddedKey } from './identity/embedded-key.ts'
 import { issueToken } from './identity/issue-token.ts'
+import { KeyError } from './identity/key-error.ts'
+import { noteTokenEnd, openEmbeddedKey, openKeyFolder } from './identity/key-folder.ts'
 import type { StartTrialServer } from './matrix/run/trial-stage.ts'
 import { FileError } from './problems/diagnostic.ts'
 import { createLog } from './request/log.ts'
@@ -63,6 +67,7 @@ const { description, version } = JSON.parse(readFileSync(new URL('../package.jso
 const folders: ReviewFolders = () => readConfig(process.env)
 const startTrial: StartTrialServer = async (folders) => (await import('./trial-server.ts')).startTrialServer(folders)
 const decisionLog = () => readConfig(process.env).decisionLog.file
+const dataDirectory = () => readConfig(process.env).dataDirectory
 
 // Only commands that need the database load its engine.
 const openDirectory: OpenDirectory = async () =>
@@ -81,6 +86,7 @@ const program = new Command('sallyport')
   .addCommand(
     keyCommand([keyAddCommand(openDirectory), keyListCommand(openDirectory), keyRevokeCommand(openDirectory)]),
   )
+  .addCommand(keysCommand([keysListCommand(dataDirectory), keysRotateCommand(dataDirectory)]))
   .addCommand(
     userCommand([
       userAddCommand(openDirectory),
@@ -197,12 +203,11 @@ function drainOnSignal(drain: () => Promise<void>, tell: (message: string) => vo
 async function welcomeText(config: Config, url: string): Promise<string> {
   if (config.tokens.keys.kind !== 'embedded')
     return `Sallyport listens on ${url}; tokens come from the configured key\n`
-  const key = await openEmbeddedKey(config.dataDirectory)
-  const tokens = DEMO_CALLERS.map(async ({ id, roles }) => {
-    const request = { subject: id, roles, lifetimeSeconds: DEMO_TOKEN_SECONDS }
-    return [id, await sign(config, key, request)] as const
-  })
-  return welcome(url, new Map(await Promise.all(tokens)))
+  const tokens = new Map<string, string>()
+  for (const { id, roles } of DEMO_CALLERS) {
+    tokens.set(id, await sign(config, { subject: id, roles, lifetimeSeconds: DEMO_TOKEN_SECONDS }))
+  }
+  return welcome(url, tokens)
 }
 
 /** Empty but for the first start. */
@@ -223,9 +228,13 @@ async function printToken(request: TokenRequest): Promise<string> {
   for (const role of await undeclaredRoles(config.policies, request.roles)) {
     tell(`sallyport: roles.yaml of ${config.policies} declares no role \`${role}\`, so it grants nothing\n`)
   }
-  return sign(config, await openEmbeddedKey(config.dataDirectory), request)
+  return sign(config, request)
 }
 
-function sign({ tokens }: Config, key: EmbeddedKey, request: TokenRequest): Promise<string> {
+/** The key outlasts the token, also when it is rotated. */
+async function sign({ tokens, dataDirectory }: Config, request: TokenRequest): Promise<string> {
+  const folder = await openKeyFolder(dataDirectory)
+  const key = await openEmbeddedKey(dataDirectory)
+  await noteTokenEnd(folder, key.kid, Date.now() + request.lifetimeSeconds * 1000)
   return issueToken(key, { ...request, issuer: tokens.issuer, audience: tokens.audience })
 }

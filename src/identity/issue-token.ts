@@ -2,7 +2,8 @@
 import { randomUUID } from 'node:crypto'
 import { SignJWT } from 'jose'
 import { MAX_TOKEN_LENGTH } from './compact-token.ts'
-import { type EmbeddedKey, KeyError } from './embedded-key.ts'
+import type { EmbeddedKey } from './embedded-key.ts'
+import { KeyError } from './key-error.ts'
 import { NAMED_CLAIMS } from './read-claims.ts'
 import { isClaimableRole, isSubject } from './subject.ts'
 

@@ -7,8 +7,8 @@ import {
   type FetchImplementation,
   type JWTVerifyGetKey,
 } from 'jose'
-import { KeyError } from './embedded-key.ts'
 import { fetchKeys, KeyServerFault } from './fetch-keys.ts'
+import { KeyError } from './key-error.ts'
 import { isWeakRsa, type KeyDetails } from './weak-rsa.ts'
 
 /** For the whole answer. */

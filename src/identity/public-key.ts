@@ -1,6 +1,6 @@
 /** The configured public key (JWT_PUBLIC_KEY): parsed once, at start, and refused there if it can't be trusted. */
 import { createPublicKey, type KeyObject } from 'node:crypto'
-import { KeyError } from './embedded-key.ts'
+import { KeyError } from './key-error.ts'
 import { readStrictObject } from './strict-object.ts'
 import { isWeakRsa, MIN_RSA_BITS } from './weak-rsa.ts'
 

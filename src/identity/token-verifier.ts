@@ -2,8 +2,8 @@
 import { errors, type JWTVerifyOptions, jwtVerify } from 'jose'
 import type { Authentication, KeyedVerifier } from './caller.ts'
 import { readCompactToken } from './compact-token.ts'
-import { KeyError } from './embedded-key.ts'
 import { KeyServerFault } from './fetch-keys.ts'
+import { KeyError } from './key-error.ts'
 import { readClaims } from './read-claims.ts'
 import { chooseAlgorithms, type KeySource, openVerificationKeys } from './verification-keys.ts'
 

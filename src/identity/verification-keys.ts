@@ -1,11 +1,12 @@
 /** The keys that tokens are verified with: the embedded one, a configured public key, or a key server's. */
-import { errors, type JWTVerifyGetKey } from 'jose'
-import { type EmbeddedKey, KeyError } from './embedded-key.ts'
+import type { JWTVerifyGetKey } from 'jose'
+import { KeyError } from './key-error.ts'
+import type { VerifyingKeys } from './key-ring.ts'
 import { createKeyServer } from './key-server.ts'
 import { openPublicKey } from './public-key.ts'
 
 export type KeySource =
-  | { readonly kind: 'embedded'; readonly key: EmbeddedKey }
+  | { readonly kind: 'embedded'; readonly keys: VerifyingKeys }
   /** PEM (SPKI) or JWK text. */
   | { readonly kind: 'public-key'; readonly text: string }
   /** The only URL that is ever fetched. */
@@ -30,8 +31,7 @@ export function openVerificationKeys(source: KeySource): VerificationKeys {
   switch (source.kind) {
     case 'embedded':
       return {
-        find: ownKeys([source.key]),
-        generation: always,
+        ...source.keys,
         possibleAlgorithms: ['EdDSA'],
         clockToleranceSeconds: 0,
       }
@@ -68,15 +68,4 @@ export function chooseAlgorithms(
   const wrong = configured.find((algorithm) => !possibleAlgorithms.includes(algorithm))
   if (wrong === undefined) return configured
   throw new KeyError(`JWT_ALGORITHMS can't have ${JSON.stringify(wrong)}; with this key it is a list of ${possible}`)
-}
-
-/** By `kid`, which the tokens made here always have. A list, because a key that rotated away verifies for a while. */
-function ownKeys(keys: readonly EmbeddedKey[]): JWTVerifyGetKey {
-  // A map, because in an object a kid `__proto__` would find something.
-  const byKid = new Map<unknown, EmbeddedKey>(keys.map((key) => [key.kid, key]))
-  return async ({ kid }) => {
-    const found = byKid.get(kid)
-    if (!found) throw new errors.JWKSNoMatchingKey()
-    return found.publicKey
-  }
 }

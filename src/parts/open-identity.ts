@@ -4,7 +4,7 @@ import type { Config } from '../config.ts'
 import { looksLikeApiKey } from '../identity/api-key.ts'
 import { createApiKeyUses } from '../identity/api-key-uses.ts'
 import type { TokenVerifier } from '../identity/caller.ts'
-import { openEmbeddedKey } from '../identity/embedded-key.ts'
+import { type KeyRing, openKeyRing } from '../identity/key-ring.ts'
 import { onceKnown } from '../identity/once-known.ts'
 import { rememberTokens } from '../identity/remembered-tokens.ts'
 import { createStanding } from '../identity/standing.ts'
@@ -24,12 +24,15 @@ interface IdentityOptions {
 
 interface Identity {
   readonly verifier: TokenVerifier
+  /** Where tokens are made here. */
+  readonly keys: KeyRing | undefined
   readonly close: () => Promise<void>
 }
 
 /** Throws KeyError. */
 export async function openIdentity({ config, directory, now, log, tokens }: IdentityOptions): Promise<Identity> {
-  const verifier = tokens ?? (await openTokens(config))
+  const ring = config.tokens.keys.kind === 'embedded' ? await openRing(config, log) : undefined
+  const verifier = tokens ?? openTokens(config, ring)
   const time = () => now().getTime()
   const standing = createStanding(directory, time)
   const uses = createApiKeyUses(directory, (error) => log.warn({ err: error }, 'last uses of API keys wait to be kept'))
@@ -39,23 +42,28 @@ export async function openIdentity({ config, directory, now, log, tokens }: Iden
       verify: (credential) =>
         looksLikeApiKey(credential) ? keys.verify(credential) : onceKnown(verifier.verify(credential), standing),
     },
-    close: uses.close,
+    keys: ring,
+    close: async () => {
+      ring?.close()
+      await uses.close()
+    },
   }
 }
 
-async function openTokens(config: Config): Promise<TokenVerifier> {
+function openRing({ dataDirectory }: Config, log: Logger): Promise<KeyRing> {
+  return openKeyRing(dataDirectory, (error) => {
+    log.error({ err: error }, 'the signing keys can not be read; those before them stay in use')
+  })
+}
+
+function openTokens(config: Config, ring: KeyRing | undefined): TokenVerifier {
   const { issuer, audience, algorithms } = config.tokens
-  const keys = await keySourceOf(config)
-  return rememberTokens(createTokenVerifier({ keys, issuer, audience, algorithms }))
+  return rememberTokens(createTokenVerifier({ keys: keySourceOf(config, ring), issuer, audience, algorithms }))
 }
 
-async function keySourceOf({ tokens: { keys }, dataDirectory }: Config): Promise<KeySource> {
-  switch (keys.kind) {
-    case 'embedded':
-      return { kind: 'embedded', key: await openEmbeddedKey(dataDirectory) }
-    case 'public-key':
-      return { kind: 'public-key', text: keys.pem }
-    case 'jwks':
-      return keys
-  }
+function keySourceOf({ tokens: { keys } }: Config, ring: KeyRing | undefined): KeySource {
+  if (keys.kind === 'public-key') return { kind: 'public-key', text: keys.pem }
+  if (keys.kind === 'jwks') return keys
+  if (!ring) throw new Error('the embedded keys were not opened')
+  return { kind: 'embedded', keys: ring }
 }

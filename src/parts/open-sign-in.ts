@@ -1,8 +1,8 @@
 /** Puts together signing in to the embedded directory, where tokens are made here. */
 import type { Config } from '../config.ts'
-import type { EmbeddedKey } from '../identity/embedded-key.ts'
 import { createGuessing } from '../identity/guessing.ts'
 import { issueToken } from '../identity/issue-token.ts'
+import type { KeyRing } from '../identity/key-ring.ts'
 import { createPasswords } from '../identity/password.ts'
 import { createSignIn, type SignIn } from '../identity/sign-in.ts'
 import type { Attempts } from '../store/attempts.ts'
@@ -10,7 +10,7 @@ import type { Store } from '../store/contract.ts'
 import type { Directory } from '../store/directory.ts'
 
 interface Ground {
-  readonly key: EmbeddedKey
+  readonly keys: Pick<KeyRing, 'signer'>
   readonly store: Pick<Store, 'secret'>
   readonly directory: Directory
   readonly attempts: Attempts
@@ -21,14 +21,14 @@ interface Ground {
 const CLIENT = 'sallyport'
 
 export async function openSignIn({ tokens }: Config, ground: Ground): Promise<SignIn> {
-  const { key, store, directory, attempts } = ground
+  const { keys, store, directory, attempts } = ground
   const now = () => ground.now().getTime()
   const { issuer, audience } = tokens
   return createSignIn({
     directory,
     passwords: createPasswords(),
     guessing: createGuessing(attempts, await store.secret('guessing'), now),
-    issue: (request) => issueToken(key, { ...request, issuer, audience, claims: { client_id: CLIENT } }),
+    issue: (request) => issueToken(keys.signer(), { ...request, issuer, audience, claims: { client_id: CLIENT } }),
     now,
   })
 }

@@ -24,7 +24,7 @@ export interface Services {
   /** Undefined where tokens come from elsewhere. */
   readonly signIn: SignIn | undefined
   /** The public keys that tokens made here are signed with (RFC 7517 section 5). */
-  readonly keySet: () => Promise<Json>
+  readonly keySet: () => Json
   /** 32 bytes that seal the cursors of lists. */
   readonly cursorKey: Uint8Array
   readonly tags: EntityTags

@@ -45,7 +45,7 @@ export async function signOut({ signIn: directory }: Services, { caller }: Askin
 }
 
 export async function showKeys({ keySet }: Services): Promise<Outcome> {
-  return { status: 200, headers: {}, body: await keySet() }
+  return { status: 200, headers: {}, body: keySet() }
 }
 
 function outcomeOf(signedIn: SignedIn): Outcome {

@@ -1,6 +1,7 @@
 /** The three places that the trusted key can come from: what is tried on one is tried on all. */
 import { expect } from 'chai'
 import type { TokenVerifier } from '../../src/identity/caller.ts'
+import { fixedKeys } from '../../src/identity/key-ring.ts'
 import { createTokenVerifier } from '../../src/identity/token-verifier.ts'
 import type { KeySource } from '../../src/identity/verification-keys.ts'
 import { keySet, Loopback } from './loopback.ts'
@@ -33,7 +34,7 @@ export function describeEachSource(
 async function sourceOf(kind: KeySource['kind'], signer: Signer, { url }: Loopback): Promise<KeySource> {
   switch (kind) {
     case 'embedded':
-      return { kind, key: await asEmbedded(signer) }
+      return { kind, keys: fixedKeys([await asEmbedded(signer)]) }
     case 'public-key':
       return { kind, text: signer.pem }
     case 'jwks':

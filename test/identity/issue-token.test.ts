@@ -1,8 +1,10 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
-import { type EmbeddedKey, KeyError } from '../../src/identity/embedded-key.ts'
+import type { EmbeddedKey } from '../../src/identity/embedded-key.ts'
 import { issueToken } from '../../src/identity/issue-token.ts'
+import { KeyError } from '../../src/identity/key-error.ts'
+import { fixedKeys } from '../../src/identity/key-ring.ts'
 import { createTokenVerifier } from '../../src/identity/token-verifier.ts'
 import { AUDIENCE, asEmbedded, ed25519, ISSUER } from './signer.ts'
 
@@ -46,7 +48,11 @@ describe('issued tokens', () => {
   })
 
   it('verify, and tell the verifier what they were issued for', async () => {
-    const verifier = createTokenVerifier({ keys: { kind: 'embedded', key }, issuer: ISSUER, audience: AUDIENCE })
+    const verifier = createTokenVerifier({
+      keys: { kind: 'embedded', keys: fixedKeys([key]) },
+      issuer: ISSUER,
+      audience: AUDIENCE,
+    })
     const authentication = await verifier.verify(await issue({ claims: { department: 'billing' } }))
     if (authentication.kind !== 'caller') throw new Error(JSON.stringify(authentication))
     const { id, roles, claims } = authentication.caller
@@ -58,7 +64,11 @@ describe('issued tokens', () => {
   })
 
   it('either verify with the same subject and roles, or are not issued', async () => {
-    const verifier = createTokenVerifier({ keys: { kind: 'embedded', key }, issuer: ISSUER, audience: AUDIENCE })
+    const verifier = createTokenVerifier({
+      keys: { kind: 'embedded', keys: fixedKeys([key]) },
+      issuer: ISSUER,
+      audience: AUDIENCE,
+    })
     const text = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 140 }),
       fc.string({ unit: fc.constantFrom('user:', 'x', '\ud800', '\0') }),

@@ -1,6 +1,7 @@
 import { createSign, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import { expect } from 'chai'
-import { KeyError } from '../../src/identity/embedded-key.ts'
+import { KeyError } from '../../src/identity/key-error.ts'
+import { fixedKeys } from '../../src/identity/key-ring.ts'
 import { createTokenVerifier } from '../../src/identity/token-verifier.ts'
 import { ask } from './outcome.ts'
 import { AUDIENCE, asEmbedded, claims, ed25519, encode, ISSUER, jwkOf, pemOf } from './signer.ts'
@@ -56,7 +57,7 @@ describe('a configured public key', () => {
     it(`the algorithm \`${algorithm}\` stops the start, whatever the key`, async () => {
       const key = await asEmbedded(ED)
       const sources = [
-        { kind: 'embedded', key },
+        { kind: 'embedded', keys: fixedKeys([key]) },
         { kind: 'public-key', text: pemOf(RSA.publicKey) },
         { kind: 'jwks', url: 'http://127.0.0.1:9/' },
       ] as const

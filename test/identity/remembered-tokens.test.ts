@@ -2,6 +2,7 @@ import { mock } from 'node:test'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { Authentication, KeyedVerifier } from '../../src/identity/caller.ts'
+import { fixedKeys } from '../../src/identity/key-ring.ts'
 import { rememberTokens } from '../../src/identity/remembered-tokens.ts'
 import { createTokenVerifier } from '../../src/identity/token-verifier.ts'
 import { keySet, Loopback } from './loopback.ts'
@@ -200,7 +201,7 @@ interface Counting extends KeyedVerifier {
 
 async function embedded(): Promise<KeyedVerifier> {
   return createTokenVerifier({
-    keys: { kind: 'embedded', key: await asEmbedded(FIRST) },
+    keys: { kind: 'embedded', keys: fixedKeys([await asEmbedded(FIRST)]) },
     issuer: ISSUER,
     audience: AUDIENCE,
   })

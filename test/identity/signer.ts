@@ -34,6 +34,7 @@ export async function asEmbedded({ kid, privateKey, publicKey }: Signer): Promis
     kid,
     privateKey: privateKey.toCryptoKey({ name: 'Ed25519' }, false, ['sign']),
     publicKey: publicKey.toCryptoKey({ name: 'Ed25519' }, false, ['verify']),
+    jwk: publicKey.export({ format: 'jwk' }) as EmbeddedKey['jwk'],
   }
 }
 

@@ -1,6 +1,7 @@
 /** What a verified token is worth beside what the store knows of its subject and session. */
 import { expect } from 'chai'
 import type { Authentication, Caller } from '../../src/identity/caller.ts'
+import { fixedKeys } from '../../src/identity/key-ring.ts'
 import { createStanding } from '../../src/identity/standing.ts'
 import { createTokenVerifier } from '../../src/identity/token-verifier.ts'
 import type { KeySource } from '../../src/identity/verification-keys.ts'
@@ -94,7 +95,7 @@ describe('the claim sid', () => {
   }
 
   it('names a session in tokens of the embedded key', async () => {
-    const source = { kind: 'embedded', key: await asEmbedded(signer) } as const
+    const source = { kind: 'embedded', keys: fixedKeys([await asEmbedded(signer)]) } as const
     expect(await callerOf(source, 's1')).to.have.nested.property('caller.session', 's1')
     expect(await callerOf(source, undefined)).not.to.have.nested.property('caller.session')
     for (const sid of ['', 1, null, ['s1'], {}, true, 'x'.repeat(129)]) {

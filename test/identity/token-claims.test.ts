@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import type { Caller, TokenVerifier } from '../../src/identity/caller.ts'
+import { fixedKeys } from '../../src/identity/key-ring.ts'
 import { createTokenVerifier } from '../../src/identity/token-verifier.ts'
 import { ask } from './outcome.ts'
 import { AUDIENCE, asEmbedded, claims, ed25519, ISSUER, now } from './signer.ts'
@@ -11,7 +12,10 @@ describe('the claims of a token', () => {
 
   before(async () => {
     const expected = { issuer: ISSUER, audience: AUDIENCE }
-    embedded = createTokenVerifier({ keys: { kind: 'embedded', key: await asEmbedded(signer) }, ...expected })
+    embedded = createTokenVerifier({
+      keys: { kind: 'embedded', keys: fixedKeys([await asEmbedded(signer)]) },
+      ...expected,
+    })
     configured = createTokenVerifier({ keys: { kind: 'public-key', text: signer.pem }, ...expected })
   })
 

@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import { jwtVerify } from 'jose'
 import type { TokenVerifier } from '../../src/identity/caller.ts'
 import { readCompactToken } from '../../src/identity/compact-token.ts'
+import { fixedKeys } from '../../src/identity/key-ring.ts'
 import { createTokenVerifier } from '../../src/identity/token-verifier.ts'
 import { ask } from './outcome.ts'
 import { AUDIENCE, asEmbedded, claims, ed25519, encode, ISSUER } from './signer.ts'
@@ -17,7 +18,11 @@ describe('the form of a token', () => {
 
   before(async () => {
     const key = await asEmbedded(signer)
-    verifier = createTokenVerifier({ keys: { kind: 'embedded', key }, issuer: ISSUER, audience: AUDIENCE })
+    verifier = createTokenVerifier({
+      keys: { kind: 'embedded', keys: fixedKeys([key]) },
+      issuer: ISSUER,
+      audience: AUDIENCE,
+    })
   })
 
   it('of a good token is accepted', async () => {

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { exportJWK } from 'jose'
+import { fixedKeys } from '../../src/identity/key-ring.ts'
 import { createTokenVerifier } from '../../src/identity/token-verifier.ts'
 import { describeEachSource } from './each-source.ts'
 import { keySet, Loopback } from './loopback.ts'
@@ -98,7 +99,11 @@ describeEachSource('attacks through headers', signer, (verify) => {
 describe('reasons', () => {
   it('never repeat anything of the token, and say what is wrong', async () => {
     const key = await asEmbedded(signer)
-    const verifier = createTokenVerifier({ keys: { kind: 'embedded', key }, issuer: ISSUER, audience: AUDIENCE })
+    const verifier = createTokenVerifier({
+      keys: { kind: 'embedded', keys: fixedKeys([key]) },
+      issuer: ISSUER,
+      audience: AUDIENCE,
+    })
     const canary = 'canary-7f3a'
     const tokens = {
       'not three segments': canary,

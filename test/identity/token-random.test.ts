@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { TokenVerifier } from '../../src/identity/caller.ts'
+import { fixedKeys } from '../../src/identity/key-ring.ts'
 import { createTokenVerifier } from '../../src/identity/token-verifier.ts'
 import type { KeySource } from '../../src/identity/verification-keys.ts'
 import { keySet, Loopback } from './loopback.ts'
@@ -17,7 +18,7 @@ describe('any token at all', () => {
   before(async () => {
     keys = await Loopback.start(keySet(signer.jwk))
     const sources: readonly KeySource[] = [
-      { kind: 'embedded', key: await asEmbedded(signer) },
+      { kind: 'embedded', keys: fixedKeys([await asEmbedded(signer)]) },
       { kind: 'public-key', text: signer.pem },
       { kind: 'jwks', url: keys.url },
     ]

@@ -1,7 +1,7 @@
 /** Credentials are answered for over HTTP without a word of them in the log or in the answer. */
 import { generateKeyPairSync } from 'node:crypto'
 import { expect } from 'chai'
-import { KeyError } from '../../src/identity/embedded-key.ts'
+import { KeyError } from '../../src/identity/key-error.ts'
 import { createTokenVerifier } from '../../src/identity/token-verifier.ts'
 import { type Answer, startTestServer, type TestServer } from '../server.ts'
 import { keySet, Loopback, text } from './loopback.ts'

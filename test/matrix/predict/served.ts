@@ -59,7 +59,7 @@ async function outcomeOf(served: Served, caller: Caller | undefined): Promise<Ou
     inFlight,
     now,
     signIn: undefined,
-    keySet: async () => ({ keys: [] }),
+    keySet: () => ({ keys: [] }),
     cursorKey: KEY,
     tags: new EntityTags(KEY),
     checks: async () => ({}),

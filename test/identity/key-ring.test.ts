@@ -1,0 +1,228 @@
+/** Signing keys are rotated beside a running server: old tokens stay valid until they end, or go at once when that is asked. */
+import { spawn } from 'node:child_process'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { expect } from 'chai'
+import { decodeProtectedHeader, type JWK } from 'jose'
+import { canSign } from '../../src/identity/embedded-key.ts'
+import {
+  noteTokenEnd,
+  openEmbeddedKey,
+  openKeyFolder,
+  readKeys,
+  removeRetired,
+  succeed,
+  tidy,
+  UNNOTED_MS,
+} from '../../src/identity/key-folder.ts'
+import { type KeyRing, openKeyRing } from '../../src/identity/key-ring.ts'
+import { runProgram } from '../programs.ts'
+import { startTestServer, type TestServer } from '../server.ts'
+
+const SCHEMA = new URL('../../docs/schemas/keys-list.schema.json', import.meta.url)
+
+describe('the embedded keys in their folder', () => {
+  let data: string
+  let folder: string
+
+  beforeEach(async () => {
+    data = await mkdtemp(join(tmpdir(), 'sallyport-keys-'))
+    await openEmbeddedKey(data)
+    folder = await openKeyFolder(data)
+  })
+  afterEach(() => rm(data, { recursive: true, force: true }))
+
+  it('the newest signs, and the older ones verify until the last token of sign-in has ended', async () => {
+    const { current } = await readKeys(folder)
+    await succeed(folder, current.number)
+    const [retired] = await tidy(folder, Date.now())
+    expect((await readKeys(folder)).current.key.kid).to.not.equal(current.key.kid)
+    expect([retired?.key.kid, Number(retired?.endsAt) - Number(retired?.retiredAt)]).to.deep.equal([
+      current.key.kid,
+      UNNOTED_MS,
+    ])
+    expect(await tidy(folder, Number(retired?.endsAt) - 1)).to.have.length(1)
+    expect(await tidy(folder, Number(retired?.endsAt))).to.have.length(0)
+    expect(await readdir(folder)).to.deep.equal(['signing-2.jwk'])
+  })
+
+  it('a retired key has lost its private half, and is readable by its owner alone', async () => {
+    await succeed(folder, 1)
+    await tidy(folder, Date.now())
+    const { retired } = await readKeys(folder)
+    expect(retired.map(({ key }) => canSign(key))).to.deep.equal([false])
+    expect(JSON.parse(await readFile(join(folder, 'signing.jwk'), 'utf8'))).to.have.all.keys('kty', 'crv', 'x', 'created')
+  })
+
+  it('a key outlasts the longest token that it signed, however many were noted at once', async () => {
+    const { kid } = (await readKeys(folder)).current.key
+    const end = Date.now() + 30 * 86_400_000
+    await Promise.all(Array.from({ length: 20 }, (_, i) => noteTokenEnd(folder, kid, end - i * 1000)))
+    await succeed(folder, 1)
+    expect((await tidy(folder, Date.now())).map(({ endsAt }) => endsAt)).to.deep.equal([end])
+    // Noted by a command that had read the key before it was rotated.
+    await noteTokenEnd(folder, kid, end + 5000)
+    expect((await readKeys(folder)).retired[0]?.endsAt).to.equal(end + 5000)
+  })
+
+  it('of rotations at the same time one makes the key, and none is lost', async () => {
+    const made = await Promise.all(Array.from({ length: 12 }, () => succeed(folder, 1)))
+    expect(made.filter(Boolean)).to.have.length(1)
+    expect((await readdir(folder)).toSorted()).to.deep.equal(['signing-2.jwk', 'signing.jwk'])
+  })
+
+  it('a broken or public file at the head is refused, with its name', async () => {
+    await writeFile(join(folder, 'signing-2.jwk'), '{', { mode: 0o600 })
+    await openEmbeddedKey(data).then(
+      () => expect.fail('it was read'),
+      (error) => expect(String(error)).to.contain('signing-2.jwk is not an Ed25519 key'),
+    )
+    await writeFile(join(folder, 'signing-2.jwk'), '{}', { mode: 0o644 })
+    await rm(join(folder, 'signing-2.jwk'))
+    await writeFile(join(folder, 'signing-2.jwk'), '{}', { mode: 0o644 })
+    await openEmbeddedKey(data).then(
+      () => expect.fail('it was read'),
+      (error) => expect(String(error)).to.contain('others can read the signing key'),
+    )
+  })
+
+  it('a rotation that is killed at any moment leaves a key that signs, and every older one', async () => {
+    const kids = new Set([(await readKeys(folder)).current.key.kid])
+    for (let i = 0; i < 8; i++) {
+      await killAfter(data, 250 + i * 60)
+      const { current, retired } = await readKeys(folder)
+      kids.add(current.key.kid)
+      expect(new Set([...retired, current].map(({ key }) => key.kid))).to.deep.equal(kids)
+    }
+  }).timeout(30_000)
+})
+
+describe('a key ring', () => {
+  let data: string
+  let ring: KeyRing
+  const told: unknown[] = []
+
+  beforeEach(async () => {
+    data = await mkdtemp(join(tmpdir(), 'sallyport-ring-'))
+    ring = await openKeyRing(data, (error) => told.push(error))
+    told.length = 0
+  })
+  afterEach(async () => {
+    ring.close()
+    await rm(data, { recursive: true, force: true })
+  })
+
+  it('keeps its keys and tells, once, when a file can not be read; and takes it once it can', async () => {
+    const { kid } = ring.signer()
+    const file = join(await openKeyFolder(data), 'signing-2.jwk')
+    await writeFile(file, '{', { mode: 0o600 })
+    await until(() => told.length > 0)
+    await sleep(1100)
+    expect([ring.signer().kid, told.length, String(told[0])]).to.deep.equal([
+      kid,
+      1,
+      `KeyError: the signing key ${file} is not an Ed25519 key; restore it, or delete it to get a new one`,
+    ])
+    await rm(file)
+    await succeed(await openKeyFolder(data), 1)
+    await until(() => ring.signer().kid !== kid)
+  })
+
+  it('another generation follows when a key comes or goes, and not otherwise', async () => {
+    const first = ring.generation()
+    const folder = await openKeyFolder(data)
+    await noteTokenEnd(folder, ring.signer().kid, Date.now() + 86_400_000)
+    await sleep(1100)
+    expect(ring.generation()).to.equal(first)
+    await succeed(folder, 1)
+    await until(() => ring.generation() !== first)
+    const second = ring.generation()
+    await removeRetired(folder)
+    await until(() => ring.generation() !== second)
+  })
+})
+
+describe('a server whose keys are rotated', () => {
+  let server: TestServer
+
+  before(async () => {
+    server = await startTestServer({ demo: true })
+  })
+  after(() => server.stop())
+
+  const keys = (...args: string[]) =>
+    runProgram(['keys', ...args], { env: { DATA_DIR: join(server.folder, 'data') } })
+
+  async function signIn(): Promise<string> {
+    const { body } = await server.ask('POST', '/api/tokens', {
+      body: { email: 'alice@example.com', password: 'sallyport-demo' },
+    })
+    return body.access_token
+  }
+
+  const status = async (token: string) => (await server.ask('GET', '/api/v1/notes', { token })).status
+  const published = async (): Promise<readonly string[]> => {
+    const { body } = await server.ask('GET', '/.well-known/jwks.json')
+    return body.keys.map(({ kid }: JWK) => kid)
+  }
+
+  it('signs with the new key within a second, publishes both, and old tokens stay valid', async () => {
+    const before = await signIn()
+    expect(await status(before)).to.equal(200)
+    expect((await keys('rotate')).code).to.equal(0)
+    await until(async () => (await published()).length === 2)
+    const after = await signIn()
+    expect(decodeProtectedHeader(after).kid).to.equal((await published())[0])
+    expect(decodeProtectedHeader(after).kid).to.not.equal(decodeProtectedHeader(before).kid)
+    expect([await status(before), await status(after)]).to.deep.equal([200, 200])
+  })
+
+  it('a token of a key that another process made just now is accepted at once', async () => {
+    await keys('rotate')
+    const { code, stdout } = await runProgram(['token', '--subject', 'alice', '--role', 'member'], {
+      env: { DATA_DIR: join(server.folder, 'data') },
+    })
+    expect([code, await status(stdout.trim())]).to.deep.equal([0, 200])
+  })
+
+  it('after a rotation at once no token of the older keys is accepted, remembered or not', async () => {
+    const token = await signIn()
+    expect(await status(token)).to.equal(200)
+    const { stdout } = await keys('rotate', '--at-once')
+    expect(stdout).to.match(/was taken away: no token of it is accepted any more/)
+    await until(async () => (await status(token)) === 401)
+    expect(await published()).to.have.length(1)
+    expect(await status(await signIn())).to.equal(200)
+  })
+
+  it('keys list tells them in the form that its schema says', async () => {
+    await keys('rotate')
+    const [json, text] = [await keys('list', '--format', 'json'), await keys('list')]
+    const validate = new Ajv2020({ formats: { 'date-time': true } }).compile(JSON.parse(await readFile(SCHEMA, 'utf8')))
+    const listed = JSON.parse(json.stdout)
+    expect(validate(listed), JSON.stringify(validate.errors)).to.equal(true)
+    expect(listed.keys.map(({ state }: { state: string }) => state)).to.deep.equal(['signs', 'verifies'])
+    expect(text.stdout).to.match(/^\S{43} {2}signs +made \S+\n\S{43} {2}verifies +made \S+, until \S+\n$/)
+  })
+})
+
+async function killAfter(data: string, milliseconds: number): Promise<void> {
+  const program = new URL('../../bin/sallyport.js', import.meta.url).pathname
+  const child = spawn(process.execPath, [program, 'keys', 'rotate'], {
+    env: { ...process.env, DATA_DIR: data },
+    stdio: 'ignore',
+  })
+  const ended = new Promise((resolve) => child.once('exit', resolve))
+  const timer = setTimeout(() => child.kill('SIGKILL'), milliseconds)
+  await ended
+  clearTimeout(timer)
+}
+
+/** Within three seconds, which is more than any of these may take. */
+async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  for (const end = Date.now() + 3000; Date.now() < end; await sleep(20)) if (await holds()) return
+  expect.fail('it did not come')
+}
