@@ -19,8 +19,8 @@ import {
   UNNOTED_MS,
 } from '../../src/identity/key-folder.ts'
 import { type KeyRing, openKeyRing } from '../../src/identity/key-ring.ts'
-import { runProgram } from '../programs.ts'
 import { startTestServer, type TestServer } from '../server.ts'
+import { runCommand } from './processes.ts'
 
 const SCHEMA = new URL('../../docs/schemas/keys-list.schema.json', import.meta.url)
 
@@ -54,7 +54,12 @@ describe('the embedded keys in their folder', () => {
     await tidy(folder, Date.now())
     const { retired } = await readKeys(folder)
     expect(retired.map(({ key }) => canSign(key))).to.deep.equal([false])
-    expect(JSON.parse(await readFile(join(folder, 'signing.jwk'), 'utf8'))).to.have.all.keys('kty', 'crv', 'x', 'created')
+    expect(JSON.parse(await readFile(join(folder, 'signing.jwk'), 'utf8'))).to.have.all.keys(
+      'kty',
+      'crv',
+      'x',
+      'created',
+    )
   })
 
   it('a key outlasts the longest token that it signed, however many were noted at once', async () => {
@@ -80,7 +85,6 @@ describe('the embedded keys in their folder', () => {
       () => expect.fail('it was read'),
       (error) => expect(String(error)).to.contain('signing-2.jwk is not an Ed25519 key'),
     )
-    await writeFile(join(folder, 'signing-2.jwk'), '{}', { mode: 0o644 })
     await rm(join(folder, 'signing-2.jwk'))
     await writeFile(join(folder, 'signing-2.jwk'), '{}', { mode: 0o644 })
     await openEmbeddedKey(data).then(
@@ -153,8 +157,8 @@ describe('a server whose keys are rotated', () => {
   })
   after(() => server.stop())
 
-  const keys = (...args: string[]) =>
-    runProgram(['keys', ...args], { env: { DATA_DIR: join(server.folder, 'data') } })
+  const run = (...args: readonly string[]) => runCommand(join(server.folder, 'data'), args)
+  const keys = (...args: readonly string[]) => run('keys', ...args)
 
   async function signIn(): Promise<string> {
     const { body } = await server.ask('POST', '/api/tokens', {
@@ -182,9 +186,7 @@ describe('a server whose keys are rotated', () => {
 
   it('a token of a key that another process made just now is accepted at once', async () => {
     await keys('rotate')
-    const { code, stdout } = await runProgram(['token', '--subject', 'alice', '--role', 'member'], {
-      env: { DATA_DIR: join(server.folder, 'data') },
-    })
+    const { code, stdout } = await run('token', '--subject', 'alice', '--role', 'member')
     expect([code, await status(stdout.trim())]).to.deep.equal([0, 200])
   })
 
