@@ -1,8 +1,8 @@
 /** sallyport decisions query: the records that somebody asks for. */
-import { createReadStream } from 'node:fs'
+import type { FileHandle } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { Command } from 'commander'
-import { filesOfLog } from '../decision-log/log-files.ts'
+import { openFilesOfLog } from '../decision-log/log-files.ts'
 import { parseRecord } from '../decision-log/parse-record.ts'
 import { fits } from '../decision-log/record-filter.ts'
 import { ReviewError } from '../review/load-policy.ts'
@@ -26,7 +26,7 @@ export function decisionsQueryCommand(usual: DecisionLogFile): Command {
     .argument('[log]', 'a decision log (DECISION_LOG_FILE, <DATA_DIR>/decisions.log)')
     .addHelpText('after', HELP)
   return withRecordOptions(command).action(async (log: string | undefined, options: RecordOptions) => {
-    const files = await filesOfLog(namedLog(log ?? usual()))
+    const files = await openFilesOfLog(namedLog(log ?? usual()))
     if (files.length === 0) throw new ReviewError(`there is no decision log ${log ?? usual()}`)
     let others = 0
     for (const file of files) others += await queryFile(file, options)
@@ -35,9 +35,12 @@ export function decisionsQueryCommand(usual: DecisionLogFile): Command {
 }
 
 /** How many lines are no records. */
-async function queryFile(file: string, options: RecordOptions): Promise<number> {
+async function queryFile(file: FileHandle, options: RecordOptions): Promise<number> {
   let others = 0
-  const lines = createInterface({ input: createReadStream(file, 'utf8'), crlfDelay: Number.POSITIVE_INFINITY })
+  const lines = createInterface({
+    input: file.createReadStream({ encoding: 'utf8' }),
+    crlfDelay: Number.POSITIVE_INFINITY,
+  })
   for await (const line of lines) {
     const record = line === '' ? undefined : parseRecord(line)
     if (record && fits(record, options)) printRecord(record, options)

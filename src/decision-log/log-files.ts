@@ -1,5 +1,5 @@
 /** The files that a decision log consists of: the one that grows, and the full ones beside it. */
-import { readdir, stat } from 'node:fs/promises'
+import { type FileHandle, open, readdir, stat } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 
@@ -23,6 +23,32 @@ export async function identifiedFilesOfLog(file: string): Promise<readonly Ident
     const files = await identify(file)
     if (isDeepStrictEqual(files, before)) return files
     before = files
+  }
+}
+
+/** Those that are there, oldest first and all open: a rotation that comes while one is read hides none of the others. */
+export async function openFilesOfLog(file: string): Promise<readonly FileHandle[]> {
+  for (;;) {
+    const files = await identifiedFilesOfLog(file)
+    const handles = (await Promise.all(files.map(({ name }) => openIfThere(name)))).filter((one) => one !== undefined)
+    const opened = await Promise.all(handles.map(async (handle) => (await handle.stat()).ino))
+    if (
+      isDeepStrictEqual(
+        opened,
+        files.map(({ ino }) => ino),
+      )
+    )
+      return handles
+    await Promise.all(handles.map((handle) => handle.close()))
+  }
+}
+
+async function openIfThere(name: string): Promise<FileHandle | undefined> {
+  try {
+    return await open(name, 'r')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
   }
 }
 

@@ -1,9 +1,10 @@
-/** Following a log: every line once, however its file is renamed meanwhile. */
+/** Reading a log: every line once, however its files are renamed meanwhile. */
 import { appendFile, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { followLines } from '../../src/decision-log/follow.ts'
+import { openFilesOfLog } from '../../src/decision-log/log-files.ts'
 
 const ROUNDS = 30
 const KEPT = 12
@@ -55,6 +56,19 @@ describe('following a decision log', () => {
     await rename(log, join(folder, 'moved'))
     await writeFile(log, 'b\n')
     expect(await take(lines, 1)).to.deep.equal(['b'])
+  })
+
+  it('is read whole also where it is rotated while it is read', async () => {
+    for (let i = 0; i < 3; i++) {
+      await writeFile(log, `${i}\n`)
+      await rotate()
+    }
+    await writeFile(log, '3\n')
+    const files = await openFilesOfLog(log)
+    await rotate()
+    await writeFile(log, '4\n')
+    const texts = await Promise.all(files.map((one) => one.readFile('utf8').finally(() => one.close())))
+    expect(texts.join('')).to.equal('0\n1\n2\n3\n')
   })
 
   /** As the server does it: each full file gets the next number. */
