@@ -3,8 +3,10 @@ import { existsSync } from 'node:fs'
 import type { Config } from '../config.ts'
 import { type DirectoryAccess, DirectoryError } from '../identity/directory-access.ts'
 import { loadResources } from '../resources/load-resources.ts'
+import type { Resources } from '../resources/resource.ts'
 import { loadPolicy } from '../review/load-policy.ts'
-import { openSqlite } from '../store/sqlite.ts'
+import { USERS } from '../store/directory.ts'
+import { openSqliteBeside } from '../store/sqlite.ts'
 
 /** Throws DirectoryError, FileError, StoreUnavailable or UnfitDatabase. */
 export async function openDirectory({ databaseFile, policies, schemas }: Config): Promise<DirectoryAccess> {
@@ -14,7 +16,11 @@ export async function openDirectory({ databaseFile, policies, schemas }: Config)
     )
   }
   const resources = await loadResources(schemas)
-  const { store, seeding, directory } = await openSqlite({ file: databaseFile, resources, now: () => new Date() })
+  const { store, seeding, directory } = await openSqliteBeside({
+    file: databaseFile,
+    resources: peopleIn(resources),
+    now: () => new Date(),
+  })
   return {
     directory,
     seeding,
@@ -23,4 +29,10 @@ export async function openDirectory({ databaseFile, policies, schemas }: Config)
     declaredRoles: async () => [...(await loadPolicy(policies, resources)).policy.roles.keys()],
     close: () => store.close(),
   }
+}
+
+/** No other table is looked at: it may be of other schemas. */
+function peopleIn({ byName }: Resources): Resources {
+  const people = byName.get(USERS)
+  return { byName: new Map(people ? [[USERS, people]] : []), routes: [] }
 }

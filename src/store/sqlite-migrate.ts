@@ -5,6 +5,7 @@ import { USERS } from './directory.ts'
 import type { Columns } from './sqlite-condition.ts'
 import { createDirectory } from './sqlite-directory-tables.ts'
 import { constraintOf } from './sqlite-errors.ts'
+import { columnsOf, takeLayout } from './sqlite-layout.ts'
 import {
   comparableField,
   type IndexedField,
@@ -14,15 +15,12 @@ import {
   type Tables,
 } from './sqlite-schema.ts'
 
-/** The layout that this program writes; `user_version` of the file. A later program that changes it migrates here. */
-const LAYOUT = 2
-
 /** Throws UnfitDatabase: the file is of a later layout, or a field is declared unique and its stored values aren't. */
 export async function migrate(db: Kysely<Tables>, plans: readonly TablePlan[]): Promise<void> {
   // Immediate: of two processes that start together, the second one waits and finds everything done.
   await sql`begin immediate`.execute(db)
   try {
-    await checkLayout(db)
+    await takeLayout(db)
     await createMetaTables(db)
     await createOutbox(db)
     await createLeases(db)
@@ -52,15 +50,6 @@ export async function answeringColumns(db: Kysely<Tables>, { table, indexed }: T
     if ((await list.execute(db)).rows.length === 0) answering.set(field, column)
   }
   return answering
-}
-
-async function checkLayout(db: Kysely<Tables>): Promise<void> {
-  const { rows } = await sql<{ user_version: number }>`pragma user_version`.execute(db)
-  const found = rows[0]?.user_version ?? 0
-  if (found > LAYOUT) {
-    throw new UnfitDatabase(`the database has layout ${found} and this version knows ${LAYOUT}: start a later version`)
-  }
-  await sql`pragma user_version = ${sql.lit(LAYOUT)}`.execute(db)
 }
 
 async function createMetaTables(db: Kysely<Tables>): Promise<void> {
@@ -157,8 +146,7 @@ async function createObjectTable(db: Kysely<Tables>, { table }: TablePlan): Prom
 }
 
 async function addColumns(db: Kysely<Tables>, { table, indexed, times }: TablePlan): Promise<void> {
-  const { rows } = await sql<{ name: string }>`select name from pragma_table_xinfo(${table})`.execute(db)
-  const present = new Set(rows.map((row) => row.name))
+  const present = await columnsOf(db, table)
   const values = indexed.map(({ field, column }) => ({ column, generated: comparableField(field) }))
   for (const { column, generated } of [...values, ...times]) {
     if (!generated || present.has(column)) continue

@@ -1,4 +1,5 @@
 /** The embedded engine: one SQLite file (or memory) behind the contract of contract.ts. */
+import type { DatabaseSync } from 'node:sqlite'
 import { Kysely, SqliteDialect } from 'kysely'
 import type { Resources } from '../resources/resource.ts'
 import type { Attempts } from './attempts.ts'
@@ -9,6 +10,7 @@ import { SqliteAttempts } from './sqlite-attempts.ts'
 import { GroupCommits } from './sqlite-commits.ts'
 import { SqliteDirectory } from './sqlite-directory.ts'
 import { answering } from './sqlite-errors.ts'
+import { refuseOtherLayout } from './sqlite-layout.ts'
 import { NamedValues } from './sqlite-meta.ts'
 import { answeringColumns, migrate } from './sqlite-migrate.ts'
 import { SqliteOutbox } from './sqlite-outbox.ts'
@@ -43,13 +45,29 @@ interface Opened {
  * Brings the file to what the resources declare. Throws StoreUnavailable when it can't be opened, and UnfitDatabase when
  * what it holds doesn't fit (a field newly unique whose values aren't; a file of a later version).
  */
-export async function openSqlite(options: SqliteOptions): Promise<Opened> {
+export function openSqlite(options: SqliteOptions): Promise<Opened> {
+  return open(options, async (db, plans, database) => {
+    await migrate(db, plans)
+    renewStatistics(database)
+  })
+}
+
+/**
+ * Opens a file that a server has brought to what the resources declare, and may have open: no table or index is changed, for this
+ * may be called with other schemas. Throws StoreUnavailable, or UnfitDatabase where a server would have to migrate it first.
+ */
+export function openSqliteBeside(options: Omit<SqliteOptions, 'indexFields'>): Promise<Opened> {
+  return open(options, refuseOtherLayout)
+}
+
+type Prepare = (db: Kysely<Tables>, plans: readonly TablePlan[], database: DatabaseSync) => Promise<void>
+
+async function open(options: SqliteOptions, prepare: Prepare): Promise<Opened> {
   const plans = planTables(options)
   const database = answering(() => openDatabase(options.file))
   try {
     const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: asKyselyDatabase(database) }) })
-    await migrate(db, plans)
-    renewStatistics(database)
+    await prepare(db, plans, database)
     const tables = new Map<string, ObjectTable>()
     for (const plan of plans) {
       tables.set(plan.resource, new ObjectTable(db, database, plan, await answeringColumns(db, plan)))

@@ -1,6 +1,8 @@
 /** The directory in files that other versions of the program, or other programs, have written to. */
 import { expect } from 'chai'
-import { field, resource, resourcesOf } from './fixture.ts'
+import { UnfitDatabase } from '../../src/store/contract.ts'
+import { openSqliteBeside } from '../../src/store/sqlite.ts'
+import { failure, field, resource, resourcesOf } from './fixture.ts'
 import { Folder } from './folder.ts'
 
 const RESOURCES = resourcesOf(resource('users', [field('roles', 'string', { list: true })]))
@@ -41,6 +43,28 @@ describe('the directory in a database file', () => {
     expect((await directory.keyStanding('k'))?.key.revokedAt).to.equal(null)
     folder.raw().exec('delete from objects_users')
     expect((await directory.keyStanding('k'))?.key.revokedAt).to.be.closeTo(Date.now(), 60_000)
+  })
+
+  it('is worked on beside a server without a change to any table, and not before a server made it fit', async () => {
+    const beside = () => openSqliteBeside({ file: folder.file, resources: RESOURCES, now: () => new Date() })
+    expect(await failure(beside())).to.be.instanceOf(UnfitDatabase)
+    expect(folder.raw().prepare('select count(*) as count from sqlite_schema').get()?.count).to.equal(0)
+    const server = await folder.open({
+      resources: resourcesOf(resource('users', [field('email', 'string', { unique: true })])),
+    })
+    const layout = () => JSON.stringify(folder.raw().prepare('select * from sqlite_schema order by name').all())
+    const before = layout()
+    const { store, directory, seeding } = await beside()
+    await seeding.insert('users', [{ id: 'alice', document: { roles: ['member'] } }])
+    await directory.disable('alice')
+    await store.close()
+    expect(layout()).to.equal(before)
+    expect((await server.directory.standing('alice')).disabled).to.equal(true)
+    const other = resourcesOf(resource('users', [field('nick', 'string', { unique: true })]))
+    const misfit = openSqliteBeside({ file: folder.file, resources: other, now: () => new Date() })
+    expect(await failure(misfit))
+      .to.have.property('message')
+      .that.contains('start it once')
   })
 
   it('works where no schema declares people', async () => {
