@@ -1,5 +1,6 @@
 /** POST /api/tokens and DELETE /api/tokens/current: signing in, and out. The directory decides; here it becomes an answer. */
-import type { PasswordSignIn, SignedIn, Tokens } from '../identity/sign-in.ts'
+import type { SignedIn, Tokens } from '../identity/session-tokens.ts'
+import type { PasswordSignIn } from '../identity/sign-in-by-password.ts'
 import { Problem } from '../problems/problem.ts'
 import type { Json } from '../resources/resource.ts'
 import type { Outcome } from './outcome.ts'

@@ -218,6 +218,17 @@ describe('signing in', () => {
     expect((await signIn('elder')).status).to.equal(200)
   })
 
+  it('lets a user in whose record has roles that no token can claim', async () => {
+    const roles = ['user:ada', 'member', ...Array.from({ length: 40 }, (_, i) => `${'🔑'.repeat(60)}${i}`)]
+    await server.app.seeding.insert('users', [
+      { id: 'odd', document: { email: 'odd@example.com', displayName: 'Odd', roles } },
+    ])
+    await server.app.directory.setPassword('odd', { hash: DEMO_PASSWORD_HASH, oneTime: false })
+    const { status, body } = await signIn('odd')
+    expect(status).to.equal(200)
+    expect((await server.ask('GET', '/api/v1/notes', { token: body.access_token })).status).to.equal(200)
+  })
+
   it('is refused with all that is wrong at once, and only JSON is taken', async () => {
     const answer = await post({ email: 1, newPassword: 'short', password: '', x: 1 })
     expect(

@@ -1,0 +1,98 @@
+/** E-mail address and password for the tokens of a new session. docs/decisions/0022 and 0023 say why it is as it is. */
+import { randomUUID } from 'node:crypto'
+import type { Person, VerifiedPassword } from '../store/directory.ts'
+import type { Admission } from './guessing.ts'
+import { isSamePassword, passwordFault } from './password.ts'
+import { hashesOf, newRefreshToken } from './refresh-token.ts'
+import { IDLE_MS, SESSION_MS } from './session-length.ts'
+import { type Opened, type SignedIn, type SignInParts, signedIn } from './session-tokens.ts'
+import { Overcrowded } from './turns.ts'
+
+export interface PasswordSignIn {
+  readonly email: string
+  readonly password: string
+  /** Takes the place of the password, and ends the user's other sessions. */
+  readonly newPassword?: string | undefined
+  /** Where the request comes from, as limits count addresses. */
+  readonly address: string
+}
+
+export async function signInWithPassword(parts: SignInParts, request: PasswordSignIn): Promise<SignedIn> {
+  const fault = newPasswordFault(request)
+  if (fault !== undefined) return { kind: 'unfit-password', fault }
+  const admission = await parts.guessing.begin(request)
+  if (admission.kind === 'delayed') {
+    const person = await parts.directory.personByEmail(request.email)
+    return { ...admission, userId: person?.id }
+  }
+  try {
+    return await admitted(parts, request, admission)
+  } catch (error) {
+    await admission.attempt.withdrawn()
+    if (error instanceof Overcrowded) return { kind: 'busy' }
+    throw error
+  }
+}
+
+function newPasswordFault({ password, newPassword }: PasswordSignIn): string | undefined {
+  if (newPassword === undefined) return undefined
+  // Else a one-time password could be kept.
+  return isSamePassword(password, newPassword) ? 'must be another one' : passwordFault(newPassword)
+}
+
+async function admitted(
+  parts: SignInParts,
+  { email, password, newPassword }: PasswordSignIn,
+  { attempt }: Extract<Admission, { kind: 'admitted' }>,
+): Promise<SignedIn> {
+  const { directory, passwords } = parts
+  const person = await directory.personByEmail(email)
+  const kept = person?.account?.disabled ? undefined : (person?.account?.passwordHash ?? undefined)
+  // Also without a hash to compare with, so that the time doesn't tell who is a user.
+  const isRight = await passwords.verify(password, kept)
+  if (!person || kept === undefined || !isRight) return { kind: 'refused', userId: person?.id, reason: whyNot(person) }
+  const next = newPassword === undefined ? undefined : await passwords.hash(newPassword)
+  const hash = next === undefined ? await improve(parts, person, { password, kept }) : kept
+  const opened = await open(parts, person, { hash, next })
+  if (!opened) return { kind: 'refused', userId: person.id, reason: 'the user or the password changed meanwhile' }
+  await attempt.succeeded()
+  return signedIn(parts, person, opened)
+}
+
+function whyNot(person: Person | undefined): string {
+  if (!person) return 'no user has this e-mail address'
+  if (person.account?.disabled) return 'the user is disabled'
+  return person.account?.passwordHash ? 'the password is wrong' : 'the user has no password'
+}
+
+/** A password that was kept at another cost is kept at today's from now on. What is the hash that stands for it now. */
+async function improve(
+  { directory, passwords }: SignInParts,
+  { id, account }: Person,
+  { password, kept }: { readonly password: string; readonly kept: string },
+): Promise<string> {
+  if (account?.oneTime || !passwords.isOutdated(kept)) return kept
+  const better = await passwords.hash(password)
+  if (await directory.rehash(id, kept, better)) return better
+  // Another sign-in may have done it; whatever is there now is compared with, or it wouldn't be right.
+  const current = (await directory.person(id))?.account?.passwordHash ?? undefined
+  return (await passwords.verify(password, current)) ? (current ?? kept) : kept
+}
+
+/** Undefined when the password isn't the user's any more, or the user is disabled or gone. */
+async function open(
+  { directory, now }: SignInParts,
+  { id }: Person,
+  verified: VerifiedPassword,
+): Promise<Opened | undefined> {
+  const createdAt = now()
+  const session = randomUUID()
+  const refreshToken = newRefreshToken(session)
+  const endsAt = createdAt + SESSION_MS
+  const times = { createdAt, endsAt, idleEndsAt: createdAt + IDLE_MS }
+  const isOpen = await directory.openSession(
+    { id: session, userId: id, ...times, refresh: hashesOf(refreshToken) },
+    verified,
+  )
+  return isOpen ? { session, endsAt, refreshToken } : undefined
+}
