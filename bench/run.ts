@@ -1,6 +1,6 @@
 /** `npm run bench`: measures the parts that are asked for, prints a table each, and writes all of it as JSON. */
 import { writeFile } from 'node:fs/promises'
-import { Command, InvalidArgumentError } from 'commander'
+import { Command, CommanderError, InvalidArgumentError } from 'commander'
 import { BenchFailure } from './failure.ts'
 import { Fixtures } from './fixture/fixtures.ts'
 import { describeRun } from './machine/describe-run.ts'
@@ -29,21 +29,23 @@ const program = new Command('bench')
   .option('--json <file>', 'write the results there')
   .option('--check', 'exit 1 when a target is missed')
   .option('--small', 'small sizes, which try the bench itself out')
+  .exitOverride()
+  .action(measure)
 
-program.action(async (options: Options) => {
-  try {
-    const result = await run(options)
-    if (options.json !== undefined) await writeFile(options.json, `${JSON.stringify(result, null, 1)}\n`)
-    const missed = result.parts.flatMap((part) => part.targets).filter((target) => !judge(target).met)
-    if (options.check && missed.length > 0) process.exitCode = 1
-  } catch (error) {
-    if (!(error instanceof BenchFailure)) throw error
-    process.stderr.write(`bench: ${error.message}\n`)
-    process.exitCode = 2
-  }
-})
+try {
+  await program.parseAsync()
+} catch (error) {
+  if (error instanceof BenchFailure) process.stderr.write(`bench: ${error.message}\n`)
+  else if (!(error instanceof CommanderError)) throw error
+  process.exitCode = error instanceof CommanderError && error.exitCode === 0 ? 0 : 2
+}
 
-await program.parseAsync()
+async function measure(options: Options): Promise<void> {
+  const result = await run(options)
+  if (options.json !== undefined) await writeFile(options.json, `${JSON.stringify(result, null, 1)}\n`)
+  const missed = result.parts.flatMap((part) => part.targets).filter((target) => !judge(target).met)
+  if (options.check && missed.length > 0) process.exitCode = 1
+}
 
 async function run({ peers: folder, only, rounds, seconds, small = false }: Options): Promise<RunResult> {
   const settings = { rounds, seconds, small }
