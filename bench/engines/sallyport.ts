@@ -2,8 +2,10 @@
  * The server's own decision, alone: who the caller is to the policy, what the page says, how the caller relates to the
  * object. The same module serves the peers' `engines.mjs --extra`.
  */
+import { onceKnown } from '../../src/identity/once-known.ts'
 import { MODEL } from '../../src/policy/casbin.ts'
 import { relationsOf } from '../../src/policy/ownership.ts'
+import type { Page } from '../../src/policy/page.ts'
 import { parsePolicy } from '../../src/policy/parse-policy.ts'
 import type { PolicyFiles } from '../../src/policy/policy-files.ts'
 import { Snapshots } from '../../src/policy/snapshots.ts'
@@ -19,13 +21,15 @@ export function setup(rules: readonly EngineRule[]): Engine {
   const snapshots = new Snapshots(parsePolicy(filesOf(rules), resources), resources)
   const callers = new Map(['member', 'admin'].map((role) => [role, callerOf(role)]))
   return {
-    decide: async ({ role, resource, action, owner }: Question) => {
+    decide: ({ role, resource, action, owner }: Question) => {
       const snapshot = snapshots.at(0)
       const caller = callers.get(role)
-      const page = await snapshot.page(snapshot.subjectOf(caller), resource, action)
       const attributeOf = (name: string) => (name === 'id' ? caller?.id : undefined)
-      const relations = relationsOf(snapshot.ownershipOf(resource), attributeOf, { ownerId: owner })
-      return page.grant(relations).fields.size > 0
+      const answer = (page: Page) => {
+        const relations = relationsOf(snapshot.ownershipOf(resource), attributeOf, { ownerId: owner })
+        return page.grant(relations).fields.size > 0
+      }
+      return onceKnown(snapshot.page(snapshot.subjectOf(caller), resource, action), answer)
     },
   }
 }

@@ -1,7 +1,7 @@
 /** The ownership resolver: how a caller relates to an object, as a condition for SQL and as an answer for one object. */
 
 import type { Field, Representation, Resource } from '../resources/resource.ts'
-import { meets } from '../store/condition.ts'
+import { has } from '../store/condition.ts'
 import type { Condition, Scalar } from '../store/contract.ts'
 import type { Ownership, Relation } from './policy.ts'
 
@@ -41,9 +41,16 @@ function relate(
   if (!ownership) return []
   const holding: string[] = []
   for (const relation of ownership.relations.values()) {
-    if (meets(conditionOf(relation, attributeOf), objects[relation.kind])) holding.push(relation.name)
+    if (holds(relation, attributeOf, objects[relation.kind])) holding.push(relation.name)
   }
   return holding
+}
+
+/** As conditionOf has it, for one object. */
+function holds(relation: Relation, attributeOf: AttributeOf, object: Representation): boolean {
+  if (relation.kind === 'state') return relation.values.some((value) => has(object, relation.field, value))
+  const value = attributeOf(relation.attribute)
+  return value !== undefined && has(object, relation.field, value)
 }
 
 /** The field of the relation `owner`, where it is the caller's id and clients may write it; a new object gets it from its creator. */

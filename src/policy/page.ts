@@ -28,13 +28,24 @@ interface PageParts {
   readonly subject: string
 }
 
+interface Cell {
+  /** Exactly those that hold, of those that count. */
+  readonly relations: readonly string[]
+  readonly grant: Grant
+}
+
+/** Numbers are exact up to 2^53. */
+const MOST_SUMMED = 50
+
 export class Page {
   readonly #parts: PageParts
   /** Fields that no view tells apart: Casbin is asked about the first of each class. */
   readonly #classes: readonly (readonly string[])[]
   /** The relations that rules of this page name; others don't count. */
   readonly #relations: readonly string[]
-  readonly #cells = new Map<string, Grant>()
+  readonly #cells = new Map<string | number, Cell>()
+  /** Sums of these tell sets of relations apart. */
+  readonly #weights: ReadonlyMap<string, number>
   /** The lines of policy.csv that are on this page, whatever the relations. */
   readonly lines: readonly number[]
   /** The relations that rules of this page name, as ownership.yaml declares them. */
@@ -48,6 +59,7 @@ export class Page {
     this.#parts = parts
     this.#classes = classesOf(parts)
     this.#relations = [...new Set(parts.rules.flatMap((rule) => rule.relations))].sort()
+    this.#weights = new Map(this.#relations.map((name, i) => [name, 2 ** i]))
     this.lines = parts.rules.map((rule) => rule.line)
     this.compared = this.#relations.flatMap((name) => parts.ownership?.relations.get(name) ?? [])
     this.attributes = this.compared.flatMap((one) =>
@@ -95,13 +107,22 @@ export class Page {
 
   /** What is granted when exactly these relations hold. */
   grant(relations: readonly string[]): Grant {
-    const relevant = this.#relations.filter((name) => relations.includes(name))
-    const key = relevant.join('+')
+    const key = this.#keyOf(relations)
     const known = this.#cells.get(key)
-    if (known) return known
-    const made = this.#make(relevant)
+    if (known) return known.grant
+    const relevant = this.#relations.filter((name) => relations.includes(name))
+    const made = { relations: relevant, grant: this.#make(relevant) }
     this.#cells.set(key, made)
-    return made
+    return made.grant
+  }
+
+  /** The same for the same set of relations that count, and for no other. */
+  #keyOf(relations: readonly string[]): string | number {
+    if (this.#relations.length > MOST_SUMMED)
+      return this.#relations.filter((name) => relations.includes(name)).join('+')
+    let sum = 0
+    for (const name of relations) sum += this.#weights.get(name) ?? 0
+    return sum
   }
 
   /** The objects for which the action is allowed, one by one (semantics.md, "list"). */
@@ -119,7 +140,7 @@ export class Page {
 
   /** The relation sets that have a cell, for warming the page of the next snapshot. */
   get cellsInUse(): readonly (readonly string[])[] {
-    return [...this.#cells.keys()].map((key) => (key === '' ? [] : key.split('+')))
+    return [...this.#cells.values()].map(({ relations }) => relations)
   }
 
   #make(relations: readonly string[]): Grant {

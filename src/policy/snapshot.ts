@@ -15,15 +15,11 @@ export interface Subject {
   readonly names: readonly string[]
   /** The declared roles that the caller holds or inherits. */
   readonly roles: ReadonlySet<string>
-  /** The same for subjects with the same names, and for no others. */
-  readonly key: string
+  /** By resource and action; shared by the subjects with these names, so that no page has to be looked for by them. */
+  readonly pages: SubjectPages
 }
 
-interface PageKey {
-  readonly subject: Subject
-  readonly resource: string
-  readonly action: string
-}
+type SubjectPages = Map<string, Map<string, Page | Promise<Page>>>
 
 /** No rule names it, so that the caller of an enforcer is nobody by itself (roles have no colon). */
 const CALLER = 'caller:'
@@ -34,7 +30,8 @@ export class Snapshot {
   readonly #index: ReadonlyMap<string, readonly Rule[]>
   readonly #inherited: ReadonlyMap<string, ReadonlySet<string>>
   readonly #recorded: ReadonlyMap<string, readonly string[]>
-  readonly #pages = new Map<string, { readonly key: PageKey; readonly page: Page | Promise<Page> }>()
+  /** By the names of a subject: one that has them, and so all pages. */
+  readonly #known = new Map<string, Subject>()
   /** A credential that was seen before is the same caller again. */
   readonly #subjects = new WeakMap<Caller, Subject>()
   readonly #enforcers = new Map<string, Promise<Ask>>()
@@ -87,38 +84,50 @@ export class Snapshot {
       for (const inherited of this.#inherited.get(role) ?? []) roles.add(inherited)
     }
     const names = ['everyone', caller ? `user:${caller.id}` : 'anonymous', ...roles]
-    return subjectWith({ caller, roles, names: names.filter((name) => this.#index.has(name)) })
+    return this.#subjectWith(caller, roles, names.filter((name) => this.#index.has(name)).sort())
   }
 
   /** All subjects that rules name at once: what is granted to somebody is on its pages. No caller is it. */
   get anybody(): Subject {
-    return subjectWith({ caller: undefined, roles: new Set(this.#inherited.keys()), names: [...this.#index.keys()] })
+    return this.#subjectWith(undefined, new Set(this.#inherited.keys()), [...this.#index.keys()].sort())
+  }
+
+  #subjectWith(caller: Caller | undefined, roles: ReadonlySet<string>, names: readonly string[]): Subject {
+    const key = JSON.stringify(names)
+    const subject = { caller, roles, names, pages: this.#known.get(key)?.pages ?? new Map() }
+    if (!this.#known.has(key)) this.#known.set(key, subject)
+    return subject
   }
 
   /** The page for a subject, a resource and an action: at once when it was made before. Throws for what no schema declares. */
   page(subject: Subject, resource: string, action: string): Page | Promise<Page> {
-    // The names of actions have no space, and those of resources neither.
-    const name = `${action} ${resource} ${subject.key}`
-    const known = this.#pages.get(name)
-    if (known) return known.page
-    const key = { subject, resource, action }
+    const known = subject.pages.get(resource)?.get(action)
+    if (known) return known
+    const pages = subject.pages.get(resource) ?? new Map<string, Page | Promise<Page>>()
+    subject.pages.set(resource, pages)
     const page = this.#makePage(subject, resource, action)
-    this.#pages.set(name, { key, page })
+    pages.set(action, page)
     page.then(
-      (made) => this.#pages.set(name, { key, page: made }),
-      () => this.#pages.delete(name),
+      (made) => pages.set(action, made),
+      () => pages.delete(action),
     )
     return page
   }
 
   /** Makes the cells that another snapshot has in use, so that taking over costs no request any time. */
   async warmLike(other: Snapshot): Promise<void> {
-    for (const { key, page } of other.#pages.values()) {
-      const resource = this.#resources.byName.get(key.resource)
-      if (!resource?.actions.has(key.action)) continue
-      const mine = await this.page(this.subjectOf(key.subject.caller), key.resource, key.action)
-      for (const relations of (await page).cellsInUse) mine.grant(relations)
+    for (const { caller, pages } of other.#known.values()) {
+      const subject = this.subjectOf(caller)
+      for (const [resource, byAction] of pages) {
+        for (const [action, page] of byAction) await this.#warmPage(subject, resource, action, await page)
+      }
     }
+  }
+
+  async #warmPage(subject: Subject, resource: string, action: string, like: Page): Promise<void> {
+    if (!this.#resources.byName.get(resource)?.actions.has(action)) return
+    const page = await this.page(subject, resource, action)
+    for (const relations of like.cellsInUse) page.grant(relations)
   }
 
   async #makePage(subject: Subject, resourceName: string, actionName: string): Promise<Page> {
@@ -164,11 +173,6 @@ export class Snapshot {
     made.catch(() => this.#enforcers.delete(key))
     return made
   }
-}
-
-function subjectWith({ names, ...rest }: Omit<Subject, 'key'>): Subject {
-  const sorted = names.toSorted()
-  return { ...rest, names: sorted, key: JSON.stringify(sorted) }
 }
 
 /** Each role with all that it inherits, itself included. Casbin would cut a chain at ten links, in silence. */

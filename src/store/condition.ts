@@ -1,5 +1,5 @@
 /** What a condition means, in plain code, and its simplest form, which engines translate without changing the meaning. */
-import type { Json, Representation } from '../resources/resource.ts'
+import type { Representation } from '../resources/resource.ts'
 import type { Condition, Scalar } from './contract.ts'
 
 type Holds = Extract<Condition, { kind: 'holds' }>
@@ -32,9 +32,14 @@ export function meets(condition: Condition, object: Representation): boolean {
 }
 
 function holds({ field, values }: Holds, object: Representation): boolean {
-  const value = Object.hasOwn(object, field) ? object[field] : undefined
-  const held: readonly (Json | undefined)[] = Array.isArray(value) ? value : [value]
-  return values.some((wanted) => isComparable(wanted) && held.includes(wanted))
+  return values.some((wanted) => has(object, field, wanted))
+}
+
+/** Whether the field's value is this one, or is a list that has it. */
+export function has(object: Representation, field: string, wanted: Scalar): boolean {
+  if (!isComparable(wanted) || !Object.hasOwn(object, field)) return false
+  const value = object[field]
+  return Array.isArray(value) ? value.includes(wanted) : value === wanted
 }
 
 /**
