@@ -79,7 +79,7 @@ export async function startApp({ config, verifier, log, now = () => new Date(), 
     closing.push(() => identity.close())
     const decisionLog = await openLog(config, outbox, log, metrics)
     closing.push(() => decisionLog.close())
-    const shadow = startCandidate(config, log, metrics)
+    const shadow = startCandidate(config, policy, log, metrics)
     closing.push(() => shadow?.close())
     const limiter = await openLimiter(config, log, metrics)
     closing.push(() => limiter.close())

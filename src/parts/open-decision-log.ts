@@ -5,6 +5,7 @@ import { type DecisionLog, openDecisionLog } from '../decision-log/decision-log.
 import { LogFile, type LogFileOptions, NotALog } from '../decision-log/log-file.ts'
 import { bestEffortRecorder, observedRecorder, type Recorder, requiredRecorder } from '../decision-log/recorder.ts'
 import { standardOutput } from '../decision-log/standard-output.ts'
+import type { LivePolicy } from '../policy/live-policy.ts'
 import type { Metrics } from '../request/metrics.ts'
 import { type Shadow, startShadow } from '../shadow/shadow.ts'
 import { createTeller } from '../shadow/tell.ts'
@@ -38,11 +39,13 @@ function openLogFile(options: LogFileOptions): LogFile {
 /** The policy that POLICY_CANDIDATE names, decided by beside the one in force. */
 export function startCandidate(
   { policyCandidate, schemas }: Config,
+  policy: Pick<LivePolicy, 'active'>,
   log: Logger,
   metrics: Metrics,
 ): Shadow | undefined {
   if (policyCandidate === undefined) return undefined
-  return startShadow({ directory: policyCandidate, schemas }, createTeller(log, metrics.registry))
+  const masks = () => policy.active.snapshot.masks
+  return startShadow({ directory: policyCandidate, schemas }, createTeller(log, metrics.registry, masks))
 }
 
 export function recorderOf(config: Config, decisionLog: DecisionLog, shadow: Shadow | undefined): Recorder {

@@ -1,15 +1,17 @@
 /** What operators see of the candidate: metrics of everything, log lines of what changed, and of differences a few a second. */
 import type { Logger } from 'pino'
 import { Counter, Gauge, type Registry } from 'prom-client'
+import { type Masks, mask } from '../decision-log/mask.ts'
 import { CHANGES } from '../replay/compare.ts'
 import type { RecordedDifference } from './messages.ts'
 import type { ShadowEvent } from './shadow.ts'
 
 const LINES_PER_SECOND = 10
 
-export function createTeller(log: Logger, registry: Registry): (event: ShadowEvent) => void {
+/** `masks` are those in force: the log must not hold what decision records must not. */
+export function createTeller(log: Logger, registry: Registry, masks: () => Masks): (event: ShadowEvent) => void {
   const count = metricsIn(registry)
-  const tellDifference = limited(log)
+  const tellDifference = limited(log, masks)
   return (event) => {
     switch (event.kind) {
       case 'ready':
@@ -44,7 +46,7 @@ export function createTeller(log: Logger, registry: Registry): (event: ShadowEve
 }
 
 /** At most so many lines a second; the next line says how many were left out. */
-function limited(log: Logger): (one: RecordedDifference) => void {
+function limited(log: Logger, masks: () => Masks): (one: RecordedDifference) => void {
   let second = 0
   let lines = 0
   let leftOut = 0
@@ -57,7 +59,10 @@ function limited(log: Logger): (one: RecordedDifference) => void {
       return
     }
     lines += 1
-    const { requestId, revision, method, route, action, objectId, subject, roles, relations, rules } = record
+    const { requestId, revision, method, route, action, objectId, subject, roles, relations, rules } = mask(
+      record,
+      masks(),
+    )
     const asked = { requestId, revision, method, route, action, objectId, subject, roles, relations, rules }
     const { lines: candidateLines, ...told } = difference
     const candidateRules = candidateLines.map((line) => `policy.csv:${line}`)

@@ -84,6 +84,23 @@ describe('what a candidate policy (POLICY_CANDIDATE) would change', () => {
     expect(record).to.include({ status: 200, outcome: 'allowed' })
   })
 
+  it('is told without what masks.yaml keeps out of records', async () => {
+    server = await startTestServer({
+      demo: true,
+      candidate: {},
+      files: { 'policies/masks.yaml': 'fields: [subject, objectId]\nfacts: {}\n' },
+    })
+    sam = await server.token('sam', 'support')
+    const { body } = await server.ask('GET', '/api/orders', { token: sam })
+    await appendFile(join(candidateOf(server), 'policy.csv'), WRONG_DENY)
+    await untilCompared(server)
+    await server.ask('GET', `/api/orders/${body.items[0].id}`, { token: sam })
+    await untilLogged('policy shadow difference')
+    const [difference] = logged('policy shadow difference')
+    expect(difference).to.include({ subject: '***', objectId: '***' })
+    expect(JSON.stringify(difference)).not.to.match(/"sam"/).and.not.to.contain(body.items[0].id)
+  })
+
   it('is told of writes too, and writes nothing', async () => {
     await start()
     await appendFile(join(candidateOf(server), 'policy.csv'), 'p, member, notes, create, any, *, deny\n')
