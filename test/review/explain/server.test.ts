@@ -82,7 +82,8 @@ describe('explain, beside a running server', () => {
     for (const route of resources.routes.filter(({ path }) => path !== '*')) {
       for (const method of route.endpoints.keys()) requests.push(...(await requestsFor(person, route, method)))
     }
-    return requests
+    // Whether there is a session to end the command line can't know.
+    return requests.filter(({ method, path }) => !(method === 'DELETE' && path === '/api/tokens/current'))
   }
 
   /** Each on new objects: what a request deletes or changes, the next one finds again. */

@@ -104,6 +104,7 @@ export const BODIES: Readonly<Record<string, Readonly<Record<string, () => Docum
     replace: () => ({ email: `${randomUUID()}@example.com`, displayName: 'N' }),
     update: () => ({ displayName: 'N' }),
   },
+  'system/tokens': { create: () => ({ email: 'alice@example.com', password: 'sallyport-demo' }) },
   tasks: { create: () => ({ text: 't' }), replace: () => ({ text: 'u' }), update: () => ({ text: 'u' }) },
 }
 
