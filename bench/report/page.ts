@@ -1,0 +1,41 @@
+/** The parts of docs/performance.md that a run says: between marks, so that what people wrote around them stays. */
+import { BenchFailure } from '../failure.ts'
+import { plotsOf } from './plots.ts'
+import type { PartResult, RunResult } from './result.ts'
+import { partText, targetsTable } from './table.ts'
+
+/** The page with the results in it. Throws BenchFailure for a mark that no part of the run belongs to. */
+export function fillPage(page: string, run: RunResult): string {
+  const filled = page.replace(/(<!-- bench: ([a-z-]+) -->\n)[\s\S]*?(<!-- end -->)/g, (_, begin, name, end) => {
+    return `${begin}${textOf(name, run)}\n${end}`
+  })
+  if (filled === page && !page.includes('<!-- bench: ')) throw new BenchFailure('the page has no marks for results')
+  return filled
+}
+
+function textOf(name: string, run: RunResult): string {
+  if (name === 'run') return runText(run)
+  if (name === 'targets')
+    return targetsTable(
+      run.parts.flatMap(({ title, targets }) => targets.map((one) => ({ ...one, what: `${title}: ${one.what}` }))),
+    )
+  const part = run.parts.find(({ id }) => id === name)
+  if (!part) throw new BenchFailure(`the run has no part \`${name}\`, which the page shows; run it as well`)
+  return sectionText(part)
+}
+
+function sectionText(part: PartResult): string {
+  const plots = plotsOf(part).map(({ name, plot }) => `![${plot.title}](performance/${name}.svg)`)
+  return [part.method, ...plots, partText(part)].join('\n\n')
+}
+
+function runText({ command, began, seconds, revision, node, machine, settings }: RunResult): string {
+  const { system, cpu, cpus, memoryGiB, pinned, loadBefore } = machine
+  const lines = [
+    `    ${command}`,
+    '',
+    `Commit ${revision}, Node ${node}, ${system}, ${cpus} x ${cpu}, ${memoryGiB} GiB, ${began.slice(0, 16).replace('T', ' ')} UTC, ${seconds} s in all.`,
+    `${settings.rounds} rounds of ${settings.seconds} s each; ${pinned ? 'servers on CPU 0, load and Redis on CPU 1' : 'servers and load share the CPUs'}. Load average before: ${loadBefore.toFixed(2)}.`,
+  ]
+  return lines.join('\n')
+}
