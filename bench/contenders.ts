@@ -32,9 +32,19 @@ export function withEventLoop(
   return { ...withPreload(ours(name, prepared, environment), 'event-loop'), channel: true }
 }
 
+/** The same program, which leaves a CPU profile in the folder when it stops. */
+export function withProfile(name: string, prepared: Prepared, folder: string): Contender {
+  return withFlags(ours(name, prepared), ['--cpu-prof', `--cpu-prof-dir=${folder}`])
+}
+
 function withPreload(contender: Contender, preload: string): Contender {
+  return withFlags(contender, ['--import', `${PRELOAD}${preload}.ts`])
+}
+
+/** Flags of Node. */
+function withFlags(contender: Contender, flags: readonly string[]): Contender {
   const [node = '', ...args] = contender.command
-  return { ...contender, command: [node, '--import', `${PRELOAD}${preload}.ts`, ...args] }
+  return { ...contender, command: [node, ...flags, ...args] }
 }
 
 /** node:sqlite without any check, in a folder of its own; the object that it is asked for is always there. */

@@ -19,6 +19,7 @@ const SIZES: readonly Size[] = [
   { rules: 100, resources: 5 },
   { rules: 1000, resources: 5 },
   { rules: 10_000, resources: 5 },
+  { rules: 2500, resources: 500 },
   { rules: 10_000, resources: 500 },
   { rules: 100_000, resources: 500 },
 ]
@@ -61,12 +62,21 @@ function rowOf(size: Size, figures: Readonly<Record<string, DecisionFigures>>): 
   return { subject: nameOf(size), quantities: Object.fromEntries([...micros, setUp]) }
 }
 
-/** At both ends of the sizes. */
+/** At both ends of the sizes; growth by rules is told apart from growth by resources. */
 function targetsOf(rows: readonly Row[]): readonly Target[] {
-  const [first, last] = [rows[0], rows.at(-1)]
-  const ends = [first, last].flatMap((row) => (row ? targetsOn(row) : []))
-  const growth = ratios(OURS, last, first)
-  return [...ends, { what: `us, ${last?.subject} / ${first?.subject}`, atMost: NOISE, values: growth }]
+  const ends = [rows[0], rows.at(-1)].flatMap((row) => (row ? targetsOn(row) : []))
+  return [
+    ...ends,
+    ...growth(rows, { rules: 10_000, resources: 5 }, { rules: 100, resources: 5 }),
+    ...growth(rows, { rules: 100_000, resources: 500 }, { rules: 2500, resources: 500 }),
+  ]
+}
+
+function growth(rows: readonly Row[], large: Size, little: Size): readonly Target[] {
+  const row = (size: Size) => rows.find(({ subject }) => subject === nameOf(size))
+  const values = ratios(OURS, row(large), row(little))
+  const what = `us, ${nameOf(large)} / ${little.rules.toLocaleString('en')} rules`
+  return values.length === 0 ? [] : [{ what, atMost: NOISE, values }]
 }
 
 function targetsOn({ subject, quantities }: Row): readonly Target[] {

@@ -1,4 +1,5 @@
 /** All parts, in the order in which they run. */
+import { budget } from './budget.ts'
 import { decisions } from './decisions.ts'
 import { guardedGet } from './guarded-get.ts'
 import { limiters } from './limiters.ts'
@@ -8,4 +9,4 @@ import { reload } from './reload.ts'
 import { start } from './start.ts'
 import { store } from './store.ts'
 
-export const PARTS: readonly Part[] = [guardedGet, redisLimits, store, decisions, limiters, reload, start]
+export const PARTS: readonly Part[] = [guardedGet, budget, redisLimits, store, decisions, limiters, reload, start]
