@@ -20,6 +20,15 @@ describe('docs/identity.md', () => {
     expect(missingFrom(shown[0]?.printed ?? '', ['what nobody printed'])).to.deep.equal(['what nobody printed'])
   })
 
+  it('quotes the lines of the shipped policy', async () => {
+    const [text, policy] = await Promise.all(
+      ['docs/identity.md', 'policies/policy.csv'].map((name) => readFile(name, 'utf8')),
+    )
+    const quoted = text?.match(/^p, everyone, system.*$/gm) ?? []
+    expect(quoted).to.have.length(2)
+    for (const line of quoted) expect(policy?.split('\n')).to.include(line)
+  })
+
   it('has no command that fails', () => {
     const failed = page.blocks.flatMap(({ printed }) => printed.match(/^failed .*$/gm) ?? [])
     expect(failed).to.deep.equal([])
