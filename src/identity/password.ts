@@ -1,7 +1,7 @@
 /** Passwords as they are kept: scrypt in PHC strings, made and verified off the event loop, a few at a time. */
 import { randomBytes, randomInt, scrypt, timingSafeEqual } from 'node:crypto'
 import { PASSWORD_LENGTH } from '../resources/token-request.ts'
-import { Turns } from './turns.ts'
+import { WaitingRoom } from './waiting-room.ts'
 
 /** RFC 7914 section 2: N is 2 to the power of `ln`; a hash takes 128 * N * r bytes of memory, and p times the work. */
 interface ScryptCost {
@@ -37,19 +37,19 @@ interface Parsed {
 }
 
 export function createPasswords(cost: ScryptCost = COST): Passwords {
-  const turns = new Turns(AT_ONCE, MOST_WAITING)
+  const room = new WaitingRoom(AT_ONCE, MOST_WAITING)
   // Nobody knows a password of it.
   const nobodys: Parsed = { cost, salt: randomBytes(SALT_BYTES), hash: randomBytes(HASH_BYTES) }
   return {
     async hash(password) {
       const salt = randomBytes(SALT_BYTES)
-      const hash = await turns.take(() => derive(password, { cost, salt }))
+      const hash = await room.take(() => derive(password, { cost, salt }))
       return `$scrypt$ln=${cost.ln},r=${cost.r},p=${cost.p}$${unpadded(salt)}$${unpadded(hash)}`
     },
     async verify(password, text) {
       const kept = text === undefined ? undefined : parse(text)
       const against = kept ?? nobodys
-      const hash = await turns.take(() => derive(password, against))
+      const hash = await room.take(() => derive(password, against))
       return timingSafeEqual(hash, against.hash) && kept !== undefined
     },
     isOutdated(text) {

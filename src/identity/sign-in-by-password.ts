@@ -6,7 +6,7 @@ import { isSamePassword, passwordFault } from './password.ts'
 import { hashesOf, newRefreshToken } from './refresh-token.ts'
 import { IDLE_MS, SESSION_MS } from './session-length.ts'
 import { type Opened, type SignedIn, type SignInParts, signedIn } from './session-tokens.ts'
-import { Overcrowded } from './turns.ts'
+import { Overcrowded } from './waiting-room.ts'
 
 export interface PasswordSignIn {
   readonly email: string

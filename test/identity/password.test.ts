@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { createPasswords, generatePassword, passwordFault } from '../../src/identity/password.ts'
-import { Overcrowded } from '../../src/identity/turns.ts'
+import { Overcrowded } from '../../src/identity/waiting-room.ts'
 
 /** Cheap, so that random tests can try many. */
 const CHEAP = { ln: 4, r: 1, p: 1 }

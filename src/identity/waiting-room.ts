@@ -8,7 +8,7 @@ export class Overcrowded extends Error {
   }
 }
 
-export class Turns {
+export class WaitingRoom {
   readonly #atOnce: number
   readonly #mostWaiting: number
   readonly #waiting: (() => void)[] = []
