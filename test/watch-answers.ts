@@ -21,18 +21,31 @@ export function watchAnswers(url: string, note: Note): void {
 }
 
 function watch({ method = '', url = '', rawHeaders }: IncomingMessage, response: ServerResponse, note: Note): void {
-  const { end } = response
+  const { end, writeHead } = response
   let text = ''
+  let headers = new Headers()
   response.end = ((...args: Parameters<typeof end>) => {
     const [chunk] = args as readonly unknown[]
     if (typeof chunk === 'string' || chunk instanceof Uint8Array) text = Buffer.from(chunk as string).toString()
     return end.apply(response, args)
   }) as typeof end
+  // What is handed to it Node writes and doesn't keep.
+  response.writeHead = ((...args: Parameters<typeof writeHead>) => {
+    headers = headersIn(args.at(-1))
+    return writeHead.apply(response, args)
+  }) as typeof writeHead
   response.once('finish', () => {
-    const headers = Object.entries(response.getHeaders()).map(([name, value]) => [name, String(value)])
-    const answer = { status: response.statusCode, headers: new Headers(headers as [string, string][]), text }
-    note({ method, path: url, ...answer }, credentialsIn(rawHeaders))
+    for (const [name, value] of Object.entries(response.getHeaders())) headers.set(name, String(value))
+    note({ method, path: url, status: response.statusCode, headers, text }, credentialsIn(rawHeaders))
   })
+}
+
+/** Of a list of names and values in turn, or an object. */
+function headersIn(given: unknown): Headers {
+  const pairs = Array.isArray(given)
+    ? given.flatMap((name, i) => (i % 2 === 0 ? [[name, given[i + 1]]] : []))
+    : Object.entries(given instanceof Object ? given : {})
+  return new Headers(pairs.map(([name, value]) => [String(name), String(value)]))
 }
 
 function credentialsIn(rawHeaders: readonly string[]): readonly string[] {
