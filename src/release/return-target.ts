@@ -12,13 +12,15 @@ export function returnTarget(history: readonly Version[], present: string, named
       ? before(history, present)
       : history.findLast(({ number, revision }) => named === String(number) || named === revision)
   if (found) return found
-  if (named === undefined) throw new ReviewError('there is no version before this one: nothing was applied yet')
-  throw new ReviewError(`no version is \`${named}\`; \`sallyport policy history\` lists them`)
+  if (named !== undefined) throw new ReviewError(`no version is \`${named}\`; \`sallyport policy history\` lists them`)
+  const why =
+    history.length > 0 ? '; `sallyport policy history` lists those that are kept' : ': nothing was applied yet'
+  throw new ReviewError(`there is no version before this one${why}`)
 }
 
-/** Before a version that was brought again stands what had stood before it. */
+/** Before a version that was brought again stands what had stood before it; of those that are still there, the last. */
 function before(history: readonly Version[], present: string): Version | undefined {
   const current = history.at(-1)
   if (current && current.digest !== present) return current
-  return history.find(({ number }) => number === (current?.of ?? current?.number ?? 0) - 1)
+  return history.findLast(({ number }) => number < (current?.of ?? current?.number ?? 0))
 }

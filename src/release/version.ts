@@ -1,9 +1,10 @@
 /** One version of the policy files: what it holds, who put it in force, when and why. */
 import { mkdir, readdir, readFile, readlink, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { ReviewError } from '../review/load-policy.ts'
 import { digestOf, type PolicyContent, readContent } from './content.ts'
 import { finish, syncDirectory, writeDurably } from './durable.ts'
-import { currentOf, LIVE, META, nameOf, numberOf, versionsOf } from './layout.ts'
+import { currentOf, LIVE, linkTo, META, nameOf, numberOf, versionsOf } from './layout.ts'
 
 export interface Version {
   /** Counts from 1; every change of what is in force has the next number. */
@@ -23,19 +24,27 @@ export interface Version {
   readonly digest: string
 }
 
-/** In the order of their numbers; those that were in force, up to the one that is. */
+/** In the order of their numbers; those that were in force, up to the one that is. Throws ReviewError where none is told. */
 export async function readHistory(directory: string): Promise<readonly Version[]> {
-  const current = await currentName(directory)
-  if (current === undefined) return []
-  const last = numberOf(current) ?? 0
+  const last = await currentNumber(directory)
   const names = (await versionNames(directory)).filter((name) => (numberOf(name) ?? 0) <= last)
   return Promise.all(names.map(async (name) => JSON.parse(await readFile(metaOf(directory, name), 'utf8'))))
 }
 
-/** The folder of the version in force; undefined where nothing was applied yet. */
-async function currentName(directory: string): Promise<string | undefined> {
+/**
+ * The number of the version in force; 0 where nothing was applied yet (a crash can have left the first one). A link that leads
+ * nowhere tells nothing: all versions would seem to be left by a crash.
+ */
+async function currentNumber(directory: string): Promise<number> {
+  const names = await versionNames(directory)
   const target = await readlink(currentOf(directory)).catch(() => undefined)
-  return target === undefined ? undefined : basename(dirname(target))
+  const current = target === undefined ? undefined : names.find((name) => name === basename(dirname(target)))
+  if (current !== undefined) return numberOf(current) ?? 0
+  const last = names.at(-1)
+  if (last === undefined || (target === undefined && numberOf(last) === 1)) return 0
+  throw new ReviewError(
+    `${currentOf(directory)} leads to none of the versions of ${directory}; point it at the one that is meant, as in: ln -sfn ${linkTo(last)} ${currentOf(directory)}`,
+  )
 }
 
 export function readVersion(directory: string, version: Version): Promise<PolicyContent> {
@@ -61,7 +70,7 @@ async function writeFolder(folder: string, version: Version, content: PolicyCont
 
 /** Versions that were written and never put in force, because a command ended in between. */
 export async function sweepUnused(directory: string): Promise<void> {
-  const last = numberOf((await currentName(directory)) ?? '') ?? 0
+  const last = await currentNumber(directory)
   const unused = (await versionNames(directory)).filter((name) => (numberOf(name) ?? 0) > last)
   for (const name of unused) await rm(join(versionsOf(directory), name), { recursive: true })
 }

@@ -1,6 +1,6 @@
 /** Versions of a policy directory: put in force at one moment, kept, and brought again. */
 import { execFileSync } from 'node:child_process'
-import { appendFile, cp, lstat, readdir, readFile, readlink, rm, unlink, writeFile } from 'node:fs/promises'
+import { appendFile, cp, lstat, readdir, readFile, readlink, rm, symlink, unlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
@@ -91,6 +91,43 @@ describe('a policy directory with versions', () => {
     expect(
       [...(await readdir(versions)), ...(await readdir(folders.live))].filter((name) => name.includes('unfinished')),
     ).to.deep.equal([])
+  })
+
+  it('goes back to the last version before that is still there', async () => {
+    for (const name of ['a', 'b'])
+      await apply(folders.live, await readContent(await folders.candidate(name, `# ${name}`)))
+    const versions = join(folders.live, '.versions')
+    const remove = async (number: string) => {
+      const name = (await readdir(versions)).find((one) => one.startsWith(number)) ?? ''
+      await rm(join(versions, name), { recursive: true })
+    }
+    const target = async () => returnTarget(await readHistory(folders.live), await digestIn(folders.live), undefined)
+    await remove('0002')
+    expect((await target()).number).to.equal(1)
+    await remove('0001')
+    expect(await target().catch(String)).to.contain(
+      'there is no version before this one; `sallyport policy history` lists those that are kept',
+    )
+  })
+
+  it('loses no version where the link to the one in force is broken or gone: it says how to mend it', async () => {
+    for (const name of ['a', 'b'])
+      await apply(folders.live, await readContent(await folders.candidate(name, `# ${name}`)))
+    const versions = await readdir(join(folders.live, '.versions'))
+    const link = join(folders.live, '.current')
+    const right = await readlink(link)
+    const content = await readContent(await folders.candidate('c', '# c'))
+    for (const wrong of ['.versions/nowhere/live', '.versions/0009-0123456789abcdef/live', undefined]) {
+      await rm(link)
+      if (wrong) await symlink(wrong, link)
+      for (const attempt of [apply(folders.live, content), readHistory(folders.live)]) {
+        expect(await attempt.catch(String), wrong).to.contain(`as in: ln -sfn ${right} ${link}`)
+      }
+      expect(await readdir(join(folders.live, '.versions'))).to.have.members(versions)
+    }
+    await rm(link, { force: true })
+    await symlink(right, link)
+    expect((await apply(folders.live, content)).number).to.equal(4)
   })
 
   it('goes back to what was before, and further back when asked again', async () => {
