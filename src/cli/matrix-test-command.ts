@@ -43,8 +43,9 @@ export function matrixTestCommand(settings: MatrixSettings, startServer: StartTr
     .addHelpText('after', HELP)
     .action(async (paths: readonly string[], flags: Flags) => {
       const run = await runWithProgress(paths, { ...settings(), ...flags }, startServer)
-      await writeReports(flags.report, run)
+      // First, so that a report which can't be written doesn't take the result along.
       process.stdout.write(REPORTS[flags.format]?.(run) ?? '')
+      await writeReports(flags.report, run)
       if (!isGreen(run)) process.exitCode = 1
     })
 }

@@ -39,6 +39,15 @@ describe('sallyport matrix test', () => {
     expect(await readFile(join(folder, 'html'), 'utf8')).to.contain('200 not 403')
   }).timeout(20_000)
 
+  it('prints the result also where a report can not be written, and exits 2', async () => {
+    const file = join(folder, 'm.csv')
+    await writeFile(file, 'method,path,object,member\nGET,/api/orders/{id},other,403\n')
+    const { code, stdout, stderr } = await sallyport('matrix', 'test', file, '--report', `json=${folder}/no/such.json`)
+    expect(code).to.equal(2)
+    expect(stdout).to.contain('The only cell is as expected')
+    expect(stderr).to.contain('no/such.json')
+  }).timeout(20_000)
+
   it('exits 2 with a sentence for what it can not run', async () => {
     const broken = join(folder, 'm.csv')
     await writeFile(broken, 'method,path,object,member\nGET,/api/orders,none,yes\nGET,/api/orders,nobody+,200\n')
