@@ -1,5 +1,5 @@
 /** The lists of one resource's table: filtered, sorted, page by page. Statements are compiled once a shape. */
-import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite'
 import { type Kysely, type RawBuilder, type SqlBool, sql } from 'kysely'
 import { simplify } from './condition.ts'
 import type { Comparison, Condition, ListQuery, StoredObject } from './contract.ts'
@@ -15,7 +15,7 @@ import {
   segmentValues,
   type TableColumns,
 } from './sqlite-order.ts'
-import { OBJECT_COLUMNS, type ObjectTableName, stored, type Tables } from './sqlite-schema.ts'
+import { OBJECT_COLUMNS, type ObjectTableName, storedAll, type Tables } from './sqlite-schema.ts'
 import { StatementCache } from './statement-cache.ts'
 
 /** Shapes come from policies and filters: a caller can ask for many, and each statement holds memory. */
@@ -70,7 +70,8 @@ export class ObjectLists {
   #segment(selected: Selected, order: readonly ListKey[], segment: Segment, limit: number): readonly StoredObject[] {
     const key = `list${selected.shape}${orderShape(order, segment)}`
     const statement = this.#statements.get(key, () => this.#prepareList(selected, order, segment))
-    return statement.all(...selected.values, ...segmentValues(segment), limit).map(stored)
+    const rows = statement.all(...selected.values, ...segmentValues(segment), limit)
+    return storedAll(rows as unknown as readonly SQLOutputValue[][])
   }
 
   #prepareList(selected: Selected, order: readonly ListKey[], segment: Segment): StatementSync {
@@ -79,7 +80,9 @@ export class ObjectLists {
     const ordered = order.reduce((query, key) => {
       return query.orderBy(orderedBy(key, this.#columns), key.descending ? 'desc' : 'asc')
     }, following)
-    return this.#database.prepare(ordered.limit(1).compile().sql)
+    const statement = this.#database.prepare(ordered.limit(1).compile().sql)
+    statement.setReturnArrays(true)
+    return statement
   }
 
   #prepareCount(selected: Selected): StatementSync {

@@ -4,16 +4,9 @@ import { UnfitDatabase } from './contract.ts'
 import { USERS } from './directory.ts'
 import type { Columns } from './sqlite-condition.ts'
 import { createDirectory } from './sqlite-directory-tables.ts'
-import { constraintOf } from './sqlite-errors.ts'
+import { migrateIndexes } from './sqlite-indexes.ts'
 import { columnsOf, takeLayout } from './sqlite-layout.ts'
-import {
-  comparableField,
-  type IndexedField,
-  LIST_MARK,
-  SERVER_COLUMNS,
-  type TablePlan,
-  type Tables,
-} from './sqlite-schema.ts'
+import { comparableField, LIST_MARK, SERVER_COLUMNS, type TablePlan, type Tables } from './sqlite-schema.ts'
 
 /** Throws UnfitDatabase: the file is of a later layout, or a field is declared unique and its stored values aren't. */
 export async function migrate(db: Kysely<Tables>, plans: readonly TablePlan[]): Promise<void> {
@@ -122,14 +115,7 @@ async function createOutbox(db: Kysely<Tables>): Promise<void> {
 async function migrateTable(db: Kysely<Tables>, plan: TablePlan): Promise<void> {
   await createObjectTable(db, plan)
   await addColumns(db, plan)
-  const present = await dropOutdatedIndexes(db, plan)
-  for (const field of plan.indexed) {
-    if (!present.has(indexName(plan, field))) await createIndex(db, plan, field)
-  }
-  for (const { column } of plan.times) {
-    const ordered = { column, unique: false }
-    if (!present.has(indexName(plan, ordered))) await createIndex(db, plan, { field: column, ...ordered })
-  }
+  await migrateIndexes(db, plan)
 }
 
 async function createObjectTable(db: Kysely<Tables>, { table }: TablePlan): Promise<void> {
@@ -155,42 +141,4 @@ async function addColumns(db: Kysely<Tables>, { table, indexed, times }: TablePl
       .addColumn(column, sql`any`, (definition) => definition.generatedAlwaysAs(generated))
       .execute()
   }
-}
-
-/**
- * An index's name says all of it. A unique one that isn't planned would refuse what is allowed now; any other one stays,
- * for it may serve relations that this opening (a command's, say) doesn't know. The names of those that are there.
- */
-async function dropOutdatedIndexes(db: Kysely<Tables>, plan: TablePlan): Promise<ReadonlySet<string>> {
-  const planned = new Set(plan.indexed.map((field) => indexName(plan, field)))
-  const created = sql<{ name: string; unique: number }>`
-    select name, "unique" from pragma_index_list(${plan.table}) where origin = 'c'`
-  const { rows } = await created.execute(db)
-  const outdated = rows.filter((row) => row.unique === 1 && !planned.has(row.name))
-  for (const { name } of outdated) await db.schema.dropIndex(name).execute()
-  return new Set(rows.map((row) => row.name))
-}
-
-async function createIndex(db: Kysely<Tables>, plan: TablePlan, field: IndexedField): Promise<void> {
-  const name = sql.id(indexName(plan, field))
-  const [table, column] = [sql.table(plan.table), sql.ref(field.column)]
-  if (!field.unique) {
-    // With the id behind it, one value's objects come out of the index in the order of a list.
-    await sql`create index ${name} on ${table} (${column}, id)`.execute(db)
-    return
-  }
-  try {
-    await sql`create unique index ${name} on ${table} (${column})`.execute(db)
-  } catch (error) {
-    throw constraintOf(error) === undefined ? error : notUnique(plan, field, error)
-  }
-}
-
-function notUnique({ resource }: TablePlan, { field }: IndexedField, cause: unknown): UnfitDatabase {
-  const what = `the field \`${field}\` of \`${resource}\` is declared unique, but stored objects share a value`
-  return new UnfitDatabase(`${what}: make them differ or take the declaration back`, cause)
-}
-
-function indexName({ table }: TablePlan, { column, unique }: Pick<IndexedField, 'column' | 'unique'>): string {
-  return `${table} ${column} ${unique ? 'unique' : 'ordered'}`
 }

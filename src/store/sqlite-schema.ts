@@ -3,7 +3,7 @@ import type { SQLOutputValue } from 'node:sqlite'
 import { type Generated, type RawBuilder, sql } from 'kysely'
 import type { Field, Resource } from '../resources/resource.ts'
 import { SERVER_FIELDS } from './condition.ts'
-import type { StoredObject } from './contract.ts'
+import type { Document, StoredObject } from './contract.ts'
 
 interface ObjectRow {
   readonly id: string
@@ -56,6 +56,8 @@ export interface TablePlan {
   readonly table: ObjectTableName
   readonly indexed: readonly IndexedField[]
   readonly times: readonly TimeColumn[]
+  /** Columns by which an index keeps objects in order, the first one's first; behind them the id. */
+  readonly orders: readonly (readonly string[])[]
 }
 
 /** `compared`: further fields to index, those that relations compare. A list can't be indexed: no column can hold it. */
@@ -66,7 +68,26 @@ export function planTable(resource: Resource, compared: readonly string[]): Tabl
   for (const field of wanted) refuseUniqueStructure(resource, field)
   const indexed = wanted.filter(isScalar).map(({ name, unique }) => ({ field: name, column: columnOf(name), unique }))
   const table: ObjectTableName = `objects_${identifier(resource.name)}`
-  return { resource: resource.name, table, indexed, times: planTimes(resource) }
+  const times = planTimes(resource)
+  return { resource: resource.name, table, indexed, times, orders: planOrders(resource, compared, { indexed, times }) }
+}
+
+/**
+ * By each field alone; and by each that relations compare with each that a list can be sorted by, because a caller's own objects
+ * may be many and a page of them mustn't sort them all.
+ */
+function planOrders(
+  { fields }: Resource,
+  compared: readonly string[],
+  { indexed, times }: Pick<TablePlan, 'indexed' | 'times'>,
+): TablePlan['orders'] {
+  const scalars = indexed.filter(({ unique }) => !unique)
+  const sortable = [...scalars.filter(({ field }) => fields.get(field)?.indexed && !fields.get(field)?.time), ...times]
+  const owners = indexed.filter(({ field }) => compared.includes(field))
+  const pairs = owners.flatMap((owner) => {
+    return sortable.filter(({ field }) => field !== owner.field).map(({ column }) => [owner.column, column])
+  })
+  return [...[...scalars, ...times].map(({ column }) => [column]), ...pairs]
 }
 
 function planTimes({ fields }: Resource): readonly TimeColumn[] {
@@ -149,6 +170,19 @@ export function comparable(type: RawBuilder<unknown>, value: RawBuilder<unknown>
     when 'array' then ${LIST_MARK}
   end`
 }
+
+/** Rows as arrays, in the order of OBJECT_COLUMNS. One text is parsed in half the time of one for each. */
+export function storedAll(rows: readonly (readonly SQLOutputValue[])[]): readonly StoredObject[] {
+  const documents: readonly Document[] = JSON.parse(`[${rows.map((row) => row[DOCUMENT]).join()}]`)
+  // Else somebody's document could come to stand under another's id.
+  if (documents.length !== rows.length) throw new Error('a stored document is not one JSON value')
+  return rows.map((row, at) => {
+    const [id, version, createdAt, updatedAt] = row as readonly [string, number, string, string]
+    return { id, version, createdAt, updatedAt, document: documents[at] as Document }
+  })
+}
+
+const DOCUMENT = OBJECT_COLUMNS.indexOf('document')
 
 export function stored(row: Readonly<Record<string, SQLOutputValue>>): StoredObject {
   const { id, version, created_at, updated_at, document } = row as unknown as ObjectRow

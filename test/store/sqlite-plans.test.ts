@@ -116,6 +116,41 @@ describe('a list of few objects out of many', () => {
     }
   })
 
+  it("takes a page of what a relation's field has out of one index, in every order and direction", async () => {
+    const where = holds('department', 'department1')
+    for (const [key, column, value] of [
+      ['count', 'f_count', 5],
+      ['-count', 'f_count', 5],
+      ['createdAt', 'created_at', '2026-01-01T00:00:00.000Z'],
+      ['-createdAt', 'created_at', '2026-01-01T00:00:00.000Z'],
+      ['status', 'f_status', 'draft'],
+    ] as const) {
+      const all = [
+        ...(await plans({ where, ...sorted(key) })),
+        ...(await plans({ where, ...sorted(key), after: [value, 't1'] })),
+      ]
+      expect(all.length, 'a first page and the segments after it').to.be.greaterThan(2)
+      for (const plan of all) {
+        expect(plan, key)
+          .to.contain(`USING INDEX objects_things f_department ${column} ordered`)
+          .and.not.contain('TEMP')
+      }
+    }
+    const [due = ''] = await plans({
+      where,
+      order: [
+        { field: 'due', by: 'time', descending: true },
+        { field: 'id', by: 'value', descending: true },
+      ],
+    })
+    expect(due).to.contain('f_department t_due ordered').and.not.contain('TEMP')
+  })
+
+  it('sorts where no relation compares the field: the order above is no accident', async () => {
+    const [plan = ''] = await plans({ where: holds('ownerId', 'owner1'), ...sorted('status') })
+    expect(plan).to.contain('TEMP B-TREE')
+  })
+
   it('finds a range of times by index', async () => {
     const filter = [{ field: 'due', by: 'time', operator: 'gt', values: ['2026-01-01T00:00:00.000Z'] }] as const
     const [first] = await plans({ where: { kind: 'always' }, filter })
