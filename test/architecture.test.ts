@@ -6,6 +6,7 @@ import { expect } from 'chai'
 /** From top to bottom; a file may import from its own folder and from what stands below. */
 const LAYERS = [
   'main.ts',
+  'programs',
   'trial-server.ts',
   'app.ts',
   'parts',

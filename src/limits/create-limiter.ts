@@ -2,7 +2,6 @@
 import { createFailoverLimiter, type FailoverOptions } from './failover.ts'
 import type { Limiter } from './limiter.ts'
 import { createMemoryLimiter } from './memory.ts'
-import { createRedisLimiter } from './redis.ts'
 
 export interface LimiterOptions extends FailoverOptions {
   /** Where instances share their counts (redis.ts says which Redis); without it each process counts for itself. */
@@ -12,5 +11,8 @@ export interface LimiterOptions extends FailoverOptions {
 /** Resolves within two seconds, whether Redis answers or not. Never rejects for a Redis that doesn't. */
 export async function createLimiter({ redisUrl, ...options }: LimiterOptions): Promise<Limiter> {
   const local = createMemoryLimiter()
-  return redisUrl === undefined ? local : createFailoverLimiter(createRedisLimiter(redisUrl), local, options)
+  if (redisUrl === undefined) return local
+  // Its client takes time to load, which a start without Redis needn't spend.
+  const { createRedisLimiter } = await import('./redis.ts')
+  return createFailoverLimiter(createRedisLimiter(redisUrl), local, options)
 }

@@ -1,0 +1,82 @@
+/** sallyport serve, with what only a server loads. */
+import { flushCompileCache } from 'node:module'
+import type { Command } from 'commander'
+import { type Logger, pino } from 'pino'
+import { type App, startApp } from '../app.ts'
+import { serveCommand } from '../cli/serve-command.ts'
+import { type Config, type Flags, readConfig } from '../config.ts'
+import { DEMO_CALLERS } from '../demo/demo-data.ts'
+import { welcome } from '../demo/welcome.ts'
+import { createLog } from '../request/log.ts'
+import { loadBodyReader } from '../request/read-body.ts'
+import { sign } from './sign.ts'
+
+const DEMO_TOKEN_SECONDS = 12 * 60 * 60
+
+const AFTER_START_MS = 1000
+
+export function program(): Command {
+  return serveCommand(serve)
+}
+
+async function serve(flags: Flags): Promise<void> {
+  const config = readConfig(process.env, flags)
+  // Logs go to stderr, so that stdout holds what a command was asked for.
+  const log = createLog(config.logLevel, pino.destination(2))
+  const starting = startApp({ config, log })
+  // logrotate and its like move the file away and say so, at any moment.
+  process.on('SIGHUP', () =>
+    starting.then(
+      (app) => reopen(app, log),
+      () => {},
+    ),
+  )
+  const app = await starting
+  log.info({ url: app.url, admin: app.adminUrl, revision: app.policy.active.revision }, 'listening')
+  drainOnSignal(app.drain, log.info.bind(log))
+  setTimeout(afterStart, AFTER_START_MS).unref()
+  process.stdout.write(config.demo ? await welcomeText(config, app.url) : await firstUserText(config, app))
+}
+
+/** What the first answer doesn't need: reading bodies, and a faster next start. */
+async function afterStart(): Promise<void> {
+  await loadBodyReader()
+  flushCompileCache()
+}
+
+function reopen({ decisionLog }: App, log: Logger): void {
+  try {
+    decisionLog.reopen()
+    log.info('decision log reopened')
+  } catch (error) {
+    log.error({ err: error }, 'the decision log can not be reopened; the one before is written to')
+  }
+}
+
+function drainOnSignal(drain: () => Promise<void>, tell: (message: string) => void): void {
+  const stop = async () => {
+    tell('draining')
+    await drain()
+    process.exit(0)
+  }
+  process.once('SIGTERM', stop)
+  process.once('SIGINT', stop)
+}
+
+async function welcomeText(config: Config, url: string): Promise<string> {
+  if (config.tokens.keys.kind !== 'embedded')
+    return `Sallyport listens on ${url}; tokens come from the configured key\n`
+  const tokens = new Map<string, string>()
+  for (const { id, roles } of DEMO_CALLERS) {
+    tokens.set(id, await sign(config, { subject: id, roles, lifetimeSeconds: DEMO_TOKEN_SECONDS }))
+  }
+  return welcome(url, tokens)
+}
+
+/** Empty but for the first start. */
+async function firstUserText({ tokens }: Config, app: App): Promise<string> {
+  if (tokens.keys.kind !== 'embedded') return ''
+  const { makeFirstAdmin, tellFirstAdmin } = await import('../parts/first-admin.ts')
+  const admin = await makeFirstAdmin(app)
+  return admin ? tellFirstAdmin(app.url, admin) : ''
+}

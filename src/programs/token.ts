@@ -1,0 +1,25 @@
+/** sallyport token */
+import type { Command } from 'commander'
+import { type TokenRequest, tokenCommand } from '../cli/token-command.ts'
+import { ConfigError, readConfig } from '../config.ts'
+import { printable } from '../review/explain/quote.ts'
+import { undeclaredRoles } from '../review/undeclared-roles.ts'
+import { sign } from './sign.ts'
+
+export function program(): Command {
+  return tokenCommand(printToken)
+}
+
+async function printToken(request: TokenRequest): Promise<string> {
+  const config = readConfig(process.env)
+  if (config.tokens.keys.kind !== 'embedded') {
+    throw new ConfigError(
+      'tokens come from the key of JWT_JWKS_URL or JWT_PUBLIC_KEY; unset it to use the embedded key',
+    )
+  }
+  for (const role of await undeclaredRoles(config.policies, request.roles)) {
+    const told = `roles.yaml of ${config.policies} declares no role \`${role}\`, so it grants nothing`
+    process.stderr.write(`sallyport: ${printable(told)}\n`)
+  }
+  return sign(config, request)
+}
