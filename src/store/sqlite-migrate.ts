@@ -1,6 +1,5 @@
 /** Brings a database file to what the resources declare: tables, columns and indexes are added. */
 import { type Kysely, sql } from 'kysely'
-import { UnfitDatabase } from './contract.ts'
 import { USERS } from './directory.ts'
 import type { Columns } from './sqlite-condition.ts'
 import { createDirectory } from './sqlite-directory-tables.ts'
