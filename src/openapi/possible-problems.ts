@@ -19,6 +19,8 @@ const ANYWHERE: readonly ProblemCode[] = [
   'key-server-invalid',
   'decision-log-unavailable',
   'key-server-unavailable',
+  // Where a caller stands is asked of the store (docs/decisions/0020).
+  'store-unavailable',
   'draining',
 ]
 
@@ -42,7 +44,6 @@ const SIGNING_IN: readonly ProblemCode[] = [
   'sign-in-elsewhere',
   'sign-in-delayed',
   'sign-in-busy',
-  'store-unavailable',
 ]
 
 const CONDITIONAL: readonly ProblemCode[] = ['invalid-precondition', 'precondition-failed']
@@ -94,14 +95,10 @@ export function possibleProblems(spot: Spot, limited: boolean): readonly Problem
   const redirects = route.redirect !== undefined && endpoint.operation !== 'options'
   add(route.path.includes('{id}'), 'invalid-path')
   add(route.redirect === undefined && endpoint.operation !== 'options', 'invalid-query')
-  add(concernsObject(spot), ...BY_OPERATION[endpoint.operation], 'store-unavailable')
+  add(concernsObject(spot), ...BY_OPERATION[endpoint.operation])
   add(resource.builtIn && endpoint.operation === 'read', 'not-acceptable')
   add(resource.takes !== undefined && endpoint.operation === 'create', ...SIGNING_IN)
-  add(
-    route.kind === 'caller' && resource.builtIn && endpoint.operation === 'delete',
-    'session-not-found',
-    'store-unavailable',
-  )
+  add(route.kind === 'caller' && resource.builtIn && endpoint.operation === 'delete', 'session-not-found')
   add(route.path === '/readyz' && endpoint.operation === 'read', 'not-ready')
   const unique = [...resource.fields.values()].some((field) => field.unique)
   add(concernsObject(spot) && unique && WRITING.includes(endpoint.operation), 'unique-taken')
