@@ -21,7 +21,7 @@ async function measure(bench: Bench): Promise<PartResult> {
   const { small } = bench.settings
   const writes = small ? { ...USUAL, notes: 200 } : USUAL
   const [million, grouped, alone] = [
-    await bench.fixtures.prepared(small ? writes : { ...USUAL, notes: 1_000_000 }, 'lists'),
+    await bench.fixtures.prepared(small ? writes : { ...USUAL, notes: 1_000_000 }),
     await bench.fixtures.prepared(writes, 'grouped'),
     await bench.fixtures.prepared(writes, 'alone'),
   ]

@@ -4,6 +4,9 @@ import { plotsOf } from './plots.ts'
 import type { PartResult, RunResult } from './result.ts'
 import { partText, targetsTable } from './table.ts'
 
+/** Load averages above say that somebody else was at work. */
+const QUIET = 1
+
 /** The page with the results in it. Throws BenchFailure for a mark that no part of the run belongs to. */
 export function fillPage(page: string, run: RunResult): string {
   const filled = page.replace(/(<!-- bench: ([a-z-]+) -->\n)[\s\S]*?(<!-- end -->)/g, (_, begin, name, end) => {
@@ -31,11 +34,14 @@ function sectionText(part: PartResult): string {
 
 function runText({ command, began, seconds, revision, node, machine, settings }: RunResult): string {
   const { system, cpu, cpus, memoryGiB, pinned, loadBefore } = machine
+  const unquiet =
+    loadBefore > QUIET ? ['', `**The machine was not quiet**: these figures only show the form of the page.`] : []
   const lines = [
     `    ${command}`,
     '',
     `Commit ${revision}, Node ${node}, ${system}, ${cpus} x ${cpu}, ${memoryGiB} GiB, ${began.slice(0, 16).replace('T', ' ')} UTC, ${seconds} s in all.`,
     `${settings.rounds} rounds of ${settings.seconds} s each; ${pinned ? 'servers on CPU 0, load and Redis on CPU 1' : 'servers and load share the CPUs'}. Load average before: ${loadBefore.toFixed(2)}.`,
+    ...unquiet,
   ]
   return lines.join('\n')
 }

@@ -20,9 +20,9 @@ export interface PlotLine {
 }
 
 const WIDTH = 860
-const LEFT = 240
+const LEFT = 260
 const RIGHT = 110
-const TOP = 62
+const TOP = 74
 const THICK = 14
 
 interface Axis {
