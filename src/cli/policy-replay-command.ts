@@ -25,7 +25,8 @@ interface Options {
 const HELP = `
 LOG is a decision log, or several, oldest first. Without --candidate the requests are decided under the policy
 files as they are now, which tells whether the log's answers are still theirs.
-Exit code: 0 when every request would be answered the same, 1 for differences, 2 when it could not run.
+Exit code: 0 when every request that can be decided again would be answered the same, 1 for differences, 2 when it
+could not run. How many could not be decided again, and why, stands beneath the first line.
 
   sallyport policy replay data/decisions.log --candidate policies-new
 `
