@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import bytes from 'bytes'
 import ipaddr from 'ipaddr.js'
+import { isSafeForKeys } from './identity/key-url.ts'
+import { type OpenIdSettings, readOpenIdSettings } from './identity/openid-settings.ts'
 
 type KeySource =
   | { readonly kind: 'embedded' }
@@ -34,6 +36,8 @@ export interface Config {
     /** Undefined for the default of the kind of key. */
     readonly algorithms: readonly string[] | undefined
   }
+  /** Whose tokens are taken beside those of `tokens`. */
+  readonly openId: OpenIdSettings | undefined
   readonly logLevel: string
   readonly decisionLog: {
     /** Undefined for standard output. */
@@ -69,10 +73,10 @@ export class ConfigError extends Error {
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 
-/** Throws ConfigError. */
+/** Throws ConfigError, and KeyError for OIDC_*. */
 export function readConfig(environment: Environment, flags: Flags = {}): Config {
   const env = (name: string) => environment[name] || undefined
-  refuseUnsupported(environment)
+  const ownIssuer = env('JWT_ISSUER') ?? 'sallyport'
   const dataDirectory = env('DATA_DIR') ?? 'data'
   return Object.freeze({
     host: host('HOST', env('HOST') ?? '127.0.0.1'),
@@ -92,20 +96,15 @@ export function readConfig(environment: Environment, flags: Flags = {}): Config 
     }),
     tokens: Object.freeze({
       keys: keySource(env('JWT_JWKS_URL'), env('JWT_PUBLIC_KEY')),
-      issuer: env('JWT_ISSUER') ?? 'sallyport',
+      issuer: ownIssuer,
       audience: env('JWT_AUDIENCE') ?? 'sallyport',
       algorithms: env('JWT_ALGORITHMS') === undefined ? undefined : list(env('JWT_ALGORITHMS')),
     }),
+    openId: readOpenIdSettings(environment, ownIssuer),
     decisionLog: decisionLog(env, dataDirectory),
     policyCandidate: env('POLICY_CANDIDATE'),
     logLevel: oneOf('LOG_LEVEL', env('LOG_LEVEL') ?? 'info', LOG_LEVELS),
   })
-}
-
-/** A setting that would be passed over in silence is a setting that somebody relies on. */
-function refuseUnsupported(environment: Environment): void {
-  const set = Object.keys(environment).find((name) => name.startsWith('OIDC_') && environment[name])
-  if (set) throw new ConfigError(`${set} is not supported yet; set JWT_JWKS_URL to the provider's key set instead`)
 }
 
 function port(name: string, value: string): number {
@@ -187,10 +186,7 @@ function keySource(jwksUrl: string | undefined, publicKey: string | undefined): 
   }
   if (publicKey !== undefined) return { kind: 'public-key', pem: pem(publicKey) }
   if (jwksUrl === undefined) return { kind: 'embedded' }
-  const url = URL.canParse(jwksUrl) ? new URL(jwksUrl) : undefined
-  const local = url?.hostname === 'localhost' || url?.hostname === '127.0.0.1' || url?.hostname === '[::1]'
-  // Keys that anybody on the way can replace are no keys.
-  if (url?.protocol === 'https:' || (url?.protocol === 'http:' && local)) return { kind: 'jwks', url: jwksUrl }
+  if (isSafeForKeys(jwksUrl)) return { kind: 'jwks', url: jwksUrl }
   throw new ConfigError('JWT_JWKS_URL must be an https URL (http only to this machine)')
 }
 

@@ -144,6 +144,8 @@ describe('the program', () => {
     ['JWT_ALGORITHMS', 'EdDSA,none'],
     ['LOG_LEVEL', 'loud'],
     ['OIDC_ISSUER', 'https://example.com'],
+    ['OIDC_AUDIENCE', 'https://api.example.com'],
+    ['OIDC_CLIENT_SECRET', 'secret'],
   ] as const) {
     it(`refuses to start with ${name}=${value}, naming ${name} and no secret`, async () => {
       env[name] = value

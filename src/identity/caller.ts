@@ -5,6 +5,8 @@ export interface Caller {
   readonly id: string
   /** As the credential claims them; the policy decides which exist. */
   readonly roles: readonly string[]
+  /** What an OpenID provider says of the caller, which the policy's roles.yaml makes roles of. */
+  readonly provided?: readonly string[] | undefined
   /** The other claims of the credential: attributes where the caller has no users record. */
   readonly claims: Readonly<Record<string, unknown>>
   /** The session that the token is of, where it was signed in for here. */

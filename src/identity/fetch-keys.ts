@@ -1,4 +1,4 @@
-/** Asks the key server for its keys: bounded in time and size, redirects not followed, and faults told apart. */
+/** Asks a key server for its keys, or a provider where they are: bounded in time and size, redirects not followed, and faults told apart. */
 import type { FetchImplementation } from 'jose'
 
 const MAX_BYTES = 256 * 1024
@@ -18,6 +18,18 @@ export class KeyServerFault extends Error {
 
 /** A `fetch` for jose that resolves to a key set or throws KeyServerFault. The signal bounds the body as well. */
 export const fetchKeys: FetchImplementation = async (url, options) => {
+  const { text, value } = await fetchJson(url, options)
+  if (!isKeySet(value)) throw new KeyServerFault('key-server-invalid', new Error('not a JSON Web Key Set'))
+  return new Response(text)
+}
+
+interface JsonAnswer {
+  readonly text: string
+  readonly value: Readonly<Record<string, unknown>>
+}
+
+/** An answer of 200 that is a JSON object, or throws KeyServerFault. */
+export async function fetchJson(...[url, options]: Parameters<FetchImplementation>): Promise<JsonAnswer> {
   const response = await reach(() => fetch(url, { ...options, redirect: 'manual' }))
   const { status } = response
   if (status !== 200) {
@@ -26,8 +38,9 @@ export const fetchKeys: FetchImplementation = async (url, options) => {
     throw new KeyServerFault(passing ? 'key-server-unavailable' : 'key-server-invalid', new Error(`status ${status}`))
   }
   const text = await reach(() => readBounded(response))
-  if (!isKeySet(text)) throw new KeyServerFault('key-server-invalid', new Error('not a JSON Web Key Set'))
-  return new Response(text)
+  const value = parse(text)
+  if (isObject(value)) return { text, value }
+  throw new KeyServerFault('key-server-invalid', new Error('not a JSON object'))
 }
 
 async function reach<T>(ask: () => Promise<T>): Promise<T> {
@@ -49,12 +62,19 @@ async function readBounded({ body }: Response): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** RFC 7517 section 5. */
-function isKeySet(text: string): boolean {
+function parse(text: string): unknown {
   try {
-    const { keys } = JSON.parse(text) as { keys?: unknown }
-    return Array.isArray(keys) && keys.every((key) => typeof key === 'object' && key !== null && !Array.isArray(key))
+    return JSON.parse(text)
   } catch {
-    return false
+    return undefined
   }
+}
+
+/** RFC 7517 section 5. */
+function isKeySet({ keys }: Readonly<Record<string, unknown>>): boolean {
+  return Array.isArray(keys) && keys.every(isObject)
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,4 +1,4 @@
-/** The keys of a key server (JWT_JWKS_URL): kept, asked for again when a key is unknown, and never trusted when weak. */
+/** The keys of a key server (JWT_JWKS_URL, or an OpenID provider's): kept, asked for again when a key is unknown, and never trusted when weak. */
 import {
   type CryptoKey,
   createRemoteJWKSet,
@@ -7,6 +7,7 @@ import {
   type FetchImplementation,
   type JWTVerifyGetKey,
 } from 'jose'
+import { discoveryUrl, fetchKeysOf } from './discover.ts'
 import { fetchKeys, KeyServerFault } from './fetch-keys.ts'
 import { KeyError } from './key-error.ts'
 import { isWeakRsa, type KeyDetails } from './weak-rsa.ts'
@@ -35,7 +36,16 @@ export function createKeyServer(url: string): KeyServer {
   if (address.username !== '' || address.password !== '') {
     throw new KeyError('JWT_JWKS_URL has a user name or password; leave them out, a key set is public')
   }
-  const asked = countChanges(pauseAfterFault(fetchKeys))
+  return keep(address, fetchKeys)
+}
+
+/** As createKeyServer, of an OpenID provider; asks its discovery document and the `jwks_uri` in it alone. */
+export function createProviderKeys(issuer: string): KeyServer {
+  return keep(new URL(discoveryUrl(issuer)), fetchKeysOf(issuer))
+}
+
+function keep(address: URL, ask: FetchImplementation): KeyServer {
+  const asked = countChanges(pauseAfterFault(ask))
   const find = createRemoteJWKSet(address, {
     timeoutDuration: TIMEOUT_MS,
     cooldownDuration: COOLDOWN_MS,

@@ -12,8 +12,13 @@ const HALF_TOKENS = 5_000
 /** So that long tokens don't take more memory than many. */
 const HALF_CHARACTERS = 4_000_000
 
+export interface RememberingVerifier extends TokenVerifier {
+  /** Undefined for a token that has to be verified. */
+  recall(token: string): Remembered | undefined
+}
+
 /** Answers as the verifier does, and at once for a token that it was asked for before. */
-export function rememberTokens(verifier: KeyedVerifier): TokenVerifier {
+export function rememberTokens(verifier: KeyedVerifier): RememberingVerifier {
   const tokens = new RecentTokens()
   let generation: number | undefined
   const recall = (token: string) => {
@@ -21,7 +26,8 @@ export function rememberTokens(verifier: KeyedVerifier): TokenVerifier {
     if (current !== generation) tokens.clear()
     generation = current
     // A longer one is refused, and nothing else is done with it.
-    return token.length <= MAX_TOKEN_LENGTH ? tokens.get(token) : undefined
+    const found = token.length <= MAX_TOKEN_LENGTH ? tokens.get(token) : undefined
+    return found && holds(found) ? found : undefined
   }
   const verify = async (token: string) => {
     const before = verifier.keyGeneration()
@@ -31,12 +37,7 @@ export function rememberTokens(verifier: KeyedVerifier): TokenVerifier {
     if (found.kind === 'caller' && found.valid && sameKeys) tokens.set(token, found)
     return found
   }
-  return {
-    verify(token) {
-      const found = recall(token)
-      return found && holds(found) ? found : verify(token)
-    },
-  }
+  return { recall, verify: (token) => recall(token) ?? verify(token) }
 }
 
 /** As RFC 7519 sections 4.1.4 and 4.1.5 say and jose compares: by whole seconds. */

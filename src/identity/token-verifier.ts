@@ -4,7 +4,9 @@ import type { Authentication, KeyedVerifier } from './caller.ts'
 import { readCompactToken } from './compact-token.ts'
 import { KeyServerFault } from './fetch-keys.ts'
 import { KeyError } from './key-error.ts'
+import type { ClaimNames } from './openid-settings.ts'
 import { readClaims } from './read-claims.ts'
+import { readProviderClaims } from './read-provider-claims.ts'
 import { chooseAlgorithms, type KeySource, openVerificationKeys } from './verification-keys.ts'
 
 interface VerifierOptions {
@@ -15,22 +17,24 @@ interface VerifierOptions {
   readonly audience: string
   /** Undefined for all the safe ones of the kind of key. */
   readonly algorithms?: readonly string[] | undefined
+  /** Of an OpenID provider. */
+  readonly claims?: ClaimNames | undefined
 }
 
 /** RFC 9068 section 4 and RFC 7519 section 5.1; an id token or a logout token is not an access token. */
 const TYPES = ['jwt', 'at+jwt', 'application/jwt', 'application/at+jwt']
 
 /** Throws KeyError for weak or faulty keys, for algorithms that don't fit them, and without issuer or audience. */
-export function createTokenVerifier({ keys, issuer, audience, algorithms }: VerifierOptions): KeyedVerifier {
+export function createTokenVerifier({ keys, issuer, audience, algorithms, claims }: VerifierOptions): KeyedVerifier {
   if (issuer === '') throw new KeyError('JWT_ISSUER is empty; name the issuer whose tokens are accepted')
   if (audience === '') throw new KeyError('JWT_AUDIENCE is empty; name the audience that tokens must be for')
   const opened = openVerificationKeys(keys)
   const options: JWTVerifyOptions = {
     issuer,
     audience,
-    algorithms: [...chooseAlgorithms(opened, algorithms)],
+    algorithms: [...chooseAlgorithms(opened, claims ? 'OIDC_ALGORITHMS' : 'JWT_ALGORITHMS', algorithms)],
     clockTolerance: opened.clockToleranceSeconds,
-    requiredClaims: ['exp', 'sub'],
+    requiredClaims: claims ? ['exp'] : ['exp', 'sub'],
   }
   const reading = { sessions: keys.kind === 'embedded', toleranceSeconds: opened.clockToleranceSeconds }
   return {
@@ -42,7 +46,7 @@ export function createTokenVerifier({ keys, issuer, audience, algorithms }: Veri
       if (fault !== undefined) return rejected(fault)
       try {
         const { payload } = await jwtVerify(token, opened.find, options)
-        return readClaims(payload, reading)
+        return claims ? readProviderClaims(payload, compact.header.typ, claims, reading) : readClaims(payload, reading)
       } catch (error) {
         return outcomeOf(error)
       }

@@ -1,8 +1,8 @@
-/** The keys that tokens are verified with: the embedded one, a configured public key, or a key server's. */
+/** The keys that tokens are verified with: the embedded one, a configured public key, a key server's, or an OpenID provider's. */
 import type { JWTVerifyGetKey } from 'jose'
 import { KeyError } from './key-error.ts'
 import type { VerifyingKeys } from './key-ring.ts'
-import { createKeyServer } from './key-server.ts'
+import { createKeyServer, createProviderKeys } from './key-server.ts'
 import { openPublicKey } from './public-key.ts'
 
 export type KeySource =
@@ -11,12 +11,14 @@ export type KeySource =
   | { readonly kind: 'public-key'; readonly text: string }
   /** The only URL that is ever fetched. */
   | { readonly kind: 'jwks'; readonly url: string }
+  /** Its discovery document and the `jwks_uri` in it are all that is ever fetched. */
+  | { readonly kind: 'openid'; readonly issuer: string }
 
 interface VerificationKeys {
   readonly find: JWTVerifyGetKey
   /** As of KeyedVerifier. */
   readonly generation: () => number | undefined
-  /** What the keys can be used for; JWT_ALGORITHMS can only narrow it. */
+  /** What the keys can be used for; settings can only narrow it. */
   readonly possibleAlgorithms: readonly string[]
   /** Other machines have other clocks. */
   readonly clockToleranceSeconds: number
@@ -50,6 +52,12 @@ export function openVerificationKeys(source: KeySource): VerificationKeys {
         possibleAlgorithms: ASYMMETRIC,
         clockToleranceSeconds: OTHER_CLOCK_SECONDS,
       }
+    case 'openid':
+      return {
+        ...createProviderKeys(source.issuer),
+        possibleAlgorithms: ASYMMETRIC,
+        clockToleranceSeconds: OTHER_CLOCK_SECONDS,
+      }
   }
 }
 
@@ -61,11 +69,12 @@ function always(): number {
 /** Throws KeyError for anything but some of the possible ones: with HMAC a public key would be a shared secret. */
 export function chooseAlgorithms(
   { possibleAlgorithms }: VerificationKeys,
+  setting: 'JWT_ALGORITHMS' | 'OIDC_ALGORITHMS',
   configured: readonly string[] = possibleAlgorithms,
 ): readonly string[] {
   const possible = possibleAlgorithms.join(', ')
-  if (configured.length === 0) throw new KeyError(`JWT_ALGORITHMS is empty; with this key it is a list of ${possible}`)
+  if (configured.length === 0) throw new KeyError(`${setting} is empty; with this key it is a list of ${possible}`)
   const wrong = configured.find((algorithm) => !possibleAlgorithms.includes(algorithm))
   if (wrong === undefined) return configured
-  throw new KeyError(`JWT_ALGORITHMS can't have ${JSON.stringify(wrong)}; with this key it is a list of ${possible}`)
+  throw new KeyError(`${setting} can't have ${JSON.stringify(wrong)}; with this key it is a list of ${possible}`)
 }

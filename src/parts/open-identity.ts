@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import { looksLikeApiKey } from '../identity/api-key.ts'
 import { createApiKeyUses } from '../identity/api-key-uses.ts'
+import { verifyByIssuer } from '../identity/by-issuer.ts'
 import type { TokenVerifier } from '../identity/caller.ts'
 import { type KeyRing, openKeyRing } from '../identity/key-ring.ts'
 import { onceKnown } from '../identity/once-known.ts'
@@ -58,7 +59,17 @@ function openRing({ dataDirectory }: Config, log: Logger): Promise<KeyRing> {
 
 function openTokens(config: Config, ring: KeyRing | undefined): TokenVerifier {
   const { issuer, audience, algorithms } = config.tokens
-  return rememberTokens(createTokenVerifier({ keys: keySourceOf(config, ring), issuer, audience, algorithms }))
+  const own = rememberTokens(createTokenVerifier({ keys: keySourceOf(config, ring), issuer, audience, algorithms }))
+  const { openId } = config
+  if (!openId) return own
+  const keys = { kind: 'openid', issuer: openId.issuer } as const
+  const provider = rememberTokens(createTokenVerifier({ ...openId, keys }))
+  return verifyByIssuer(
+    new Map([
+      [issuer, own],
+      [openId.issuer, provider],
+    ]),
+  )
 }
 
 function keySourceOf({ tokens: { keys } }: Config, ring: KeyRing | undefined): KeySource {

@@ -11,7 +11,9 @@ import { parseYaml, shapeOf, type YamlFile } from './yaml-file.ts'
 
 type Report = (diagnostic: Diagnostic) => void
 
-type RolesFile = Readonly<Record<string, { readonly description: string; readonly privileged?: boolean }>>
+type RolesFile = Readonly<
+  Record<string, { readonly description: string; readonly privileged?: boolean; readonly claims?: readonly string[] }>
+>
 type RelationText =
   | string
   | { readonly field: string; readonly equals: string }
@@ -28,9 +30,9 @@ const viewsShape = shapeOf<ViewsFile>(viewsSchema)
 export function parseRoles(source: SourceFile, report: Report): ReadonlyMap<string, Role> {
   const file = parseYaml(source, rolesShape, report)
   return new Map(
-    Object.entries(file?.value ?? {}).map(([name, { description, privileged = false }]) => [
+    Object.entries(file?.value ?? {}).map(([name, { description, privileged = false, claims = [] }]) => [
       name,
-      { name, description, privileged },
+      { name, description, privileged, claims },
     ]),
   )
 }

@@ -36,6 +36,8 @@ export interface Role {
   readonly name: string
   readonly description: string
   readonly privileged: boolean
+  /** What an OpenID provider says of callers who have this role. */
+  readonly claims: readonly string[]
 }
 
 export interface Ownership {

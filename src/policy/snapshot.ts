@@ -5,7 +5,7 @@ import type { Action, Resource, Resources } from '../resources/resource.ts'
 import { type Ask, createEnforcer } from './casbin.ts'
 import { recordedFields } from './ground.ts'
 import { Page } from './page.ts'
-import type { Limits, Ownership, Policy, Rule } from './policy.ts'
+import type { Limits, Ownership, Policy, Role, Rule } from './policy.ts'
 
 /** A caller as the policy sees it: the subjects of semantics.md that some rule names, inherited ones included. */
 export interface Subject {
@@ -34,6 +34,9 @@ export class Snapshot {
   readonly #known = new Map<string, Subject>()
   /** A credential that was seen before is the same caller again. */
   readonly #subjects = new WeakMap<Caller, Subject>()
+  /** By what an OpenID provider may say of a caller. */
+  readonly #claimed: ReadonlyMap<string, readonly Role[]>
+  readonly #vouchedFor = new WeakMap<Caller, Caller>()
   readonly #enforcers = new Map<string, Promise<Ask>>()
 
   constructor(policy: Policy, resources: Resources) {
@@ -41,6 +44,7 @@ export class Snapshot {
     this.#resources = resources
     this.#index = Map.groupBy(policy.rules, (rule) => rule.subject)
     this.#inherited = closures(policy)
+    this.#claimed = claimedRoles(policy)
     this.#recorded = new Map(
       [...resources.byName.values()].map((one) => [one.name, recordedFields(one, policy.ownership.get(one.name))]),
     )
@@ -67,6 +71,17 @@ export class Snapshot {
     const fields = this.#policy.views.get(resource)?.get(view)
     if (!fields) throw new Error(`the policy has no view ${view} of ${resource}`)
     return fields
+  }
+
+  /** The same caller for the same one. Only what roles.yaml names gives a role, however it is spelled. */
+  withRoles(caller: Caller): Caller {
+    const known = this.#vouchedFor.get(caller)
+    if (known) return known
+    const given = caller.provided?.flatMap((value) => this.#claimed.get(value) ?? []) ?? []
+    const roles = new Set([...caller.roles, ...given.map(({ name }) => name)])
+    const made = Object.freeze({ ...caller, roles: Object.freeze([...roles]) })
+    this.#vouchedFor.set(caller, made)
+    return made
   }
 
   /** The subjects of a caller; a role that nobody declared grants nothing. */
@@ -173,6 +188,12 @@ export class Snapshot {
     made.catch(() => this.#enforcers.delete(key))
     return made
   }
+}
+
+function claimedRoles({ roles }: Policy): ReadonlyMap<string, readonly Role[]> {
+  const pairs = [...roles.values()].flatMap((role) => role.claims.map((value) => ({ role, value })))
+  const byValue = Map.groupBy(pairs, ({ value }) => value)
+  return new Map([...byValue].map(([value, found]) => [value, found.map(({ role }) => role)]))
 }
 
 /** Each role with all that it inherits, itself included. Casbin would cut a chain at ten links, in silence. */

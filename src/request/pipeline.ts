@@ -14,6 +14,7 @@ import { handle, type Input } from '../routes/handle.ts'
 import type { Outcome } from '../routes/outcome.ts'
 import type { Asking, Services } from '../routes/services.ts'
 import { StaleObject, type Store } from '../store/contract.ts'
+import { assignRoles } from './assign-roles.ts'
 import { authorize, type Gate } from './authorize.ts'
 import type { ClientAddress } from './client-address.ts'
 import { createWrites } from './commit.ts'
@@ -107,7 +108,7 @@ async function answer(parts: Parts, policy: ActivePolicy, answering: Answering):
   exchange.address = parts.clientAddress(ctx.req)
   const credentials = readCredentials(ctx.req.rawHeaders)
   parts.rateLimiter.refuseKnownOver(policy, exchange.address, credentials.kind !== 'none')
-  const authentication = await authenticate(parts.verifier, credentials)
+  const authentication = assignRoles(policy.snapshot, await authenticate(parts.verifier, credentials))
   exchange.authentication = authentication
   const { address, match } = exchange
   Object.assign(headers, await parts.rateLimiter.limitRate(policy, { address, authentication, match }))

@@ -1,12 +1,14 @@
-/** The three places that the trusted key can come from: what is tried on one is tried on all. */
+/** The four places that the trusted key can come from: what is tried on one is tried on all. */
 import { expect } from 'chai'
 import type { TokenVerifier } from '../../src/identity/caller.ts'
 import { fixedKeys } from '../../src/identity/key-ring.ts'
 import { createTokenVerifier } from '../../src/identity/token-verifier.ts'
 import type { KeySource } from '../../src/identity/verification-keys.ts'
-import { keySet, Loopback } from './loopback.ts'
+import { keySet, Loopback, provider } from './loopback.ts'
 import { ask } from './outcome.ts'
 import { AUDIENCE, asEmbedded, ISSUER, type Signer } from './signer.ts'
+
+const CLAIM_NAMES = { subject: ['sub'], roles: ['roles'], subjectPrefix: '' }
 
 /** Makes a `describe` for each source. `verify` gives an outcome in one word, for a key that is `signer`'s. */
 export function describeEachSource(
@@ -14,14 +16,20 @@ export function describeEachSource(
   signer: Signer,
   tests: (verify: (token: string) => Promise<string>) => void,
 ): void {
-  for (const kind of ['embedded', 'public-key', 'jwks'] as const) {
+  for (const kind of ['embedded', 'public-key', 'jwks', 'openid'] as const) {
     describe(`${title} (${kind})`, () => {
       let keys: Loopback
       let verifier: TokenVerifier
 
       before(async () => {
         keys = await Loopback.start(keySet(signer.jwk))
-        verifier = createTokenVerifier({ keys: await sourceOf(kind, signer, keys), issuer: ISSUER, audience: AUDIENCE })
+        if (kind === 'openid') keys.answer = provider(keys, keys.answer)
+        verifier = createTokenVerifier({
+          keys: await sourceOf(kind, signer, keys),
+          issuer: ISSUER,
+          audience: AUDIENCE,
+          claims: kind === 'openid' ? CLAIM_NAMES : undefined,
+        })
         expect(await ask(verifier, signer.token())).to.equal('caller alice')
       })
       after(() => keys.stop())
@@ -31,7 +39,7 @@ export function describeEachSource(
   }
 }
 
-async function sourceOf(kind: KeySource['kind'], signer: Signer, { url }: Loopback): Promise<KeySource> {
+async function sourceOf(kind: KeySource['kind'], signer: Signer, { url, origin }: Loopback): Promise<KeySource> {
   switch (kind) {
     case 'embedded':
       return { kind, keys: fixedKeys([await asEmbedded(signer)]) }
@@ -39,5 +47,7 @@ async function sourceOf(kind: KeySource['kind'], signer: Signer, { url }: Loopba
       return { kind, text: signer.pem }
     case 'jwks':
       return { kind, url }
+    case 'openid':
+      return { kind, issuer: origin }
   }
 }

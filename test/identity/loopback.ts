@@ -5,6 +5,8 @@ import type { AddressInfo } from 'node:net'
 
 export class Loopback {
   readonly url: string
+  /** As an OpenID provider calls itself. */
+  readonly origin: string
   readonly port: number
   connections = 0
   requests = 0
@@ -13,7 +15,8 @@ export class Loopback {
 
   private constructor(port: number, answer: RequestListener, close: () => Promise<void>) {
     this.port = port
-    this.url = `http://127.0.0.1:${port}/keys`
+    this.origin = `http://127.0.0.1:${port}`
+    this.url = `${this.origin}/keys`
     this.answer = answer
     this.#close = close
   }
@@ -48,4 +51,15 @@ export function keySet(...keys: readonly unknown[]): RequestListener {
 
 export function text(body: string, status = 200, headers: Readonly<Record<string, string>> = {}): RequestListener {
   return (_request, response) => response.writeHead(status, headers).end(body)
+}
+
+/** An OpenID provider whose keys are those of `keys`; `changes` to its discovery document. */
+export function provider(
+  { origin, url }: Loopback,
+  keys: RequestListener,
+  changes: Readonly<Record<string, unknown>> = {},
+): RequestListener {
+  const document = text(JSON.stringify({ issuer: origin, jwks_uri: url, ...changes }))
+  return (request, response) =>
+    (request.url === '/.well-known/openid-configuration' ? document : keys)(request, response)
 }

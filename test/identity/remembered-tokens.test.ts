@@ -1,7 +1,7 @@
 import { mock } from 'node:test'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import type { Authentication, KeyedVerifier } from '../../src/identity/caller.ts'
+import type { Authentication, KeyedVerifier, TokenVerifier } from '../../src/identity/caller.ts'
 import { fixedKeys } from '../../src/identity/key-ring.ts'
 import { rememberTokens } from '../../src/identity/remembered-tokens.ts'
 import { createTokenVerifier } from '../../src/identity/token-verifier.ts'
@@ -167,7 +167,7 @@ describe('random sequences of tokens, of time and of keys that change', () => {
     expect((await fc.check(property, { numRuns: 60, endOnFailure: true })).failed).to.equal(true)
   })
 
-  async function agree(steps: readonly Step[], remember: typeof rememberTokens): Promise<void> {
+  async function agree(steps: readonly Step[], remember: (verifier: KeyedVerifier) => TokenVerifier): Promise<void> {
     mock.timers.reset()
     setClock(Date.now())
     keys.answer = keySet(...SIGNERS.map(({ jwk }) => jwk))

@@ -106,7 +106,8 @@ describe('reasons', () => {
     })
     const canary = 'canary-7f3a'
     const tokens = {
-      'not three segments': canary,
+      'opaque, not a JWT': canary,
+      'not three segments': `${canary}.${canary}`,
       'not canonical base64url': `${canary}.${canary}.!`,
       'the payload is not a strict JSON object': signer.token(`{"${canary}"`),
       'wrong typ': signer.token(claims(), { typ: canary }),

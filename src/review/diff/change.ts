@@ -57,6 +57,7 @@ export interface SettingChange {
     | 'route-view'
     | 'role'
     | 'privileged'
+    | 'role-claims'
     | 'limit'
     | 'limit-role'
     | 'body-size'

@@ -7,19 +7,45 @@ import { type Sides, sidesOf } from './relation-space.ts'
 
 export function compareRoles({ before, after }: Sides<Policy>): readonly SettingChange[] {
   const names = new Set([...before.roles.keys(), ...after.roles.keys()])
-  return [...names].flatMap((name): SettingChange[] => {
-    const [old, now] = [before.roles.get(name), after.roles.get(name)]
-    const base = { name, direction: 'neutral' } as const
-    if (!old || !now) {
-      const sentence = now ? say`role ${name} is declared` : say`role ${name} is no longer declared`
-      return [{ ...base, kind: 'role', before: old !== undefined, after: now !== undefined, sentence }]
-    }
-    if (old.privileged === now.privileged) return []
-    const sentence = now.privileged
-      ? say`role ${name} is marked privileged`
-      : say`role ${name} is no longer marked privileged`
-    return [{ ...base, kind: 'privileged', before: old.privileged, after: now.privileged, sentence }]
-  })
+  return [...names].flatMap((name) => [
+    ...compareRole(name, { before, after }),
+    ...compareClaims(name, { before, after }),
+  ])
+}
+
+function compareRole(name: string, { before, after }: Sides<Policy>): readonly SettingChange[] {
+  const [old, now] = [before.roles.get(name), after.roles.get(name)]
+  const base = { name, direction: 'neutral' } as const
+  if (!old || !now) {
+    const sentence = now ? say`role ${name} is declared` : say`role ${name} is no longer declared`
+    return [{ ...base, kind: 'role', before: old !== undefined, after: now !== undefined, sentence }]
+  }
+  if (old.privileged === now.privileged) return []
+  const sentence = now.privileged
+    ? say`role ${name} is marked privileged`
+    : say`role ${name} is no longer marked privileged`
+  return [{ ...base, kind: 'privileged', before: old.privileged, after: now.privileged, sentence }]
+}
+
+/** Who holds the role without anything being changed here: whoever the OpenID provider says it of. */
+function compareClaims(name: string, policies: Sides<Policy>): readonly SettingChange[] {
+  const { before, after } = sidesOf((side) => policies[side].roles.get(name)?.claims ?? [])
+  const change = (direction: 'widening' | 'narrowing', values: readonly string[]): readonly SettingChange[] => {
+    if (values.length === 0) return []
+    const verb = direction === 'widening' ? say`comes with` : say`no longer comes with`
+    const sentence = say`role ${name} ${verb} what the OpenID provider says: ${listed(values)}`
+    return [{ kind: 'role-claims', direction, name, before, after, sentence }]
+  }
+  return [
+    ...change(
+      'widening',
+      after.filter((value) => !before.includes(value)),
+    ),
+    ...change(
+      'narrowing',
+      before.filter((value) => !after.includes(value)),
+    ),
+  ]
 }
 
 /** A schema's route may name a view, which then decides what the route shows whatever rules grant. */
