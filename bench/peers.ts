@@ -40,7 +40,7 @@ export class Peers {
     try {
       await access(join(path, 'node_modules'))
     } catch {
-      throw new BenchFailure(`the peers in \`${folder}\` have no packages; run \`npm run setup\` in it`)
+      throw new BenchFailure(`the peers in \`${folder}\` have no packages; run \`npm run setup\` in a copy of it`)
     }
     const fixture: Fixture = await import(pathToFileURL(join(path, 'fixture.mjs')).href)
     fixture.seedDatabase()

@@ -30,6 +30,8 @@ export async function exchangePolicy(
   { link, next, requests, seconds }: Exchange,
 ): Promise<ExchangeFigures> {
   const loaded = load(server.base, requests, seconds)
+  // Its failure is told when it is awaited, below.
+  loaded.catch(() => undefined)
   await sleep(seconds * 100)
   const before = await revisionOf(server)
   await longestStall(server)

@@ -1,11 +1,11 @@
 /** Puts load on a server with wrk (a closed loop: each connection asks again when it is answered) and reads its figures. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { BenchFailure } from '../failure.ts'
 import { start } from './processes.ts'
 import { need } from './programs.ts'
+import { removeScratch, scratchFolder } from './scratch.ts'
 
 const SCRIPT = new URL('../load/requests.lua', import.meta.url).pathname
 
@@ -33,7 +33,7 @@ export interface LoadFigures {
 /** Throws BenchFailure when an answer was an error, because then something else was measured. */
 export async function load(base: string, requests: Requests, seconds: number): Promise<LoadFigures> {
   need('wrk')
-  const folder = await mkdtemp(join(tmpdir(), 'bench-load-'))
+  const folder = scratchFolder()
   try {
     const paths = join(folder, 'paths')
     await writeFile(paths, `${requests.paths.join('\n')}\n`)
@@ -45,7 +45,7 @@ export async function load(base: string, requests: Requests, seconds: number): P
     if (figures.requests === 0) throw new BenchFailure('nothing was answered')
     return figures
   } finally {
-    await rm(folder, { recursive: true })
+    removeScratch(folder)
   }
 }
 

@@ -1,12 +1,13 @@
 /** Child processes: each in a group of its own, on one CPU, ended with the bench whatever ends it. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { closeSync, openSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { availableParallelism, tmpdir } from 'node:os'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BenchFailure } from '../failure.ts'
 import { isInstalled } from './programs.ts'
+import { removeScratch, scratchFolder } from './scratch.ts'
 
 /** Servers run on one CPU, what asks them (and Redis) on another, so that neither takes the other's time. */
 type Cpu = 'server' | 'load'
@@ -45,7 +46,7 @@ export function pins(): boolean {
 
 export function start(command: readonly string[], { cpu, environment = {}, piped, channel }: StartOptions): Running {
   const [program = '', ...args] = pins() ? ['taskset', '-c', cpu === 'server' ? '0' : '1', ...command] : command
-  const folder = mkdtempSync(join(tmpdir(), 'bench-stderr-'))
+  const folder = scratchFolder()
   const complaints = openSync(join(folder, 'stderr'), 'a')
   const child = spawn(program, args, {
     env: { ...process.env, ...environment },
@@ -53,6 +54,8 @@ export function start(command: readonly string[], { cpu, environment = {}, piped
     stdio: ['ignore', piped ? 'pipe' : 'ignore', complaints, ...(channel ? ['ipc' as const] : [])],
   })
   closeSync(complaints)
+  // What can't be started has no process id, which is told below.
+  child.once('error', () => undefined)
   if (child.pid === undefined) throw new BenchFailure(`\`${program}\` can't be started; is it installed?`)
   return running(child, child.pid, folder)
 }
@@ -76,7 +79,7 @@ function running(child: ChildProcess, pid: number, folder: string): Running {
       patience.abort()
       await late
       live.delete(pid)
-      rmSync(folder, { recursive: true, force: true })
+      removeScratch(folder)
     },
   }
 }

@@ -23,6 +23,7 @@ export interface Server extends Running {
 }
 
 const START_MS = 60_000
+const ANSWER_MS = 10_000
 
 /** Throws BenchFailure when it doesn't answer, or answers with a wrong status. */
 export async function startServer({ name, command, environment, target, channel }: Contender): Promise<Server> {
@@ -50,7 +51,10 @@ async function untilItAnswers(running: Running, url: string, token: string): Pro
     if (running.exitCode() !== undefined) {
       throw new BenchFailure(`it ended with code ${running.exitCode()}: ${running.complaint()}`)
     }
-    const answer = await fetch(url, { headers: { authorization: `Bearer ${token}` } }).catch(() => undefined)
+    const answer = await fetch(url, {
+      headers: { authorization: `Bearer ${token}` },
+      signal: AbortSignal.timeout(START_MS),
+    }).catch(() => undefined)
     await answer?.arrayBuffer()
     if (answer) return
   }
@@ -70,7 +74,11 @@ export async function refuseWrongStatuses(base: string, target: Target): Promise
   ]
   for (const [i, { what, id, token: bearer, method = 'GET' }] of cases.entries()) {
     const headers = bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }
-    const answer = await fetch(`${base}${path}${id}`, { method, headers }).catch(() => undefined)
+    const answer = await fetch(`${base}${path}${id}`, {
+      method,
+      headers,
+      signal: AbortSignal.timeout(ANSWER_MS),
+    }).catch(() => undefined)
     if (!answer) throw wrong(what, 'no answer')
     const body = await answer.text()
     if (answer.status !== expect[i]) throw wrong(what, `${answer.status} in place of ${expect[i]}`)

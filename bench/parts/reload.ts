@@ -28,7 +28,7 @@ const NONE = 'no reload'
 
 async function measure(bench: Bench): Promise<PartResult> {
   const shape = bench.settings.small ? { ...USUAL, notes: 200 } : { ...USUAL, resources: RESOURCES }
-  const prepared = await bench.fixtures.prepared(shape, 'reload')
+  const prepared = await bench.fixtures.prepared(shape)
   const link = join(prepared.folder, 'current')
   await symlink(join(prepared.folder, 'policies'), link)
   const contenders = [withEventLoop('ours', prepared, { POLICIES: link })]

@@ -13,7 +13,7 @@ export interface Plot {
   readonly bound?: { readonly value: number; readonly label: string } | undefined
 }
 
-export interface PlotLine {
+interface PlotLine {
   readonly label: string
   /** In the order of the series; empty where nothing was measured. */
   readonly samples: readonly Sample[]

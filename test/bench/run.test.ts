@@ -70,7 +70,9 @@ describe('npm run bench', () => {
     writeFileSync(join(folder, 'fixture.mjs'), '')
     const bare = await bench([...SMALL, '--peers', folder])
     expect(bare.code).to.equal(2)
-    expect(bare.stderr).to.equal(`bench: the peers in \`${folder}\` have no packages; run \`npm run setup\` in it\n`)
+    expect(bare.stderr).to.equal(
+      `bench: the peers in \`${folder}\` have no packages; run \`npm run setup\` in a copy of it\n`,
+    )
   })
 
   it('refuses a part that it does not know', async () => {
