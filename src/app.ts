@@ -1,6 +1,7 @@
 /** The composition root: opens the parts (src/parts/), gives each what it works with, listens, and closes them in order. */
 import Koa from 'koa'
 import type { Logger } from 'pino'
+import { createPolicyParser } from './activation/parse-apart.ts'
 import { createPolicyTeller, type PolicyTeller } from './activation/policy-teller.ts'
 import type { Config } from './config.ts'
 import type { DecisionLog } from './decision-log/decision-log.ts'
@@ -66,9 +67,15 @@ export async function startApp({ config, verifier, log, now = () => new Date(), 
   try {
     const metrics = createMetrics()
     const resources = await loadResources(config.schemas)
-    const teller = createPolicyTeller(log, { schemas: (await readSchemas(config.schemas)).sources })
+    const schemas = (await readSchemas(config.schemas)).sources
+    const teller = createPolicyTeller(log, { schemas })
     closing.push(() => teller.close())
-    const policy = await LivePolicy.open(config.policies, resources, (event) => observePolicy(event, teller, metrics))
+    const policy = await LivePolicy.open({
+      directory: config.policies,
+      resources,
+      observe: (event) => observePolicy(event, teller, metrics),
+      parse: createPolicyParser({ resources, schemas }),
+    })
     metrics.policyActivated(policy.active.revision)
     metrics.watchPolicy(() => policy.faults.length > 0)
     closing.push(await watchPolicy(policy))

@@ -5,6 +5,7 @@
 import type { Resources } from '../resources/resource.ts'
 import { type Blocked, parseBlocked } from './parse-blocked.ts'
 import { parsePolicy } from './parse-policy.ts'
+import type { Policy } from './policy.ts'
 import {
   type PolicyFiles,
   type Revision,
@@ -52,10 +53,19 @@ interface Parts<T> {
 
 const ALL: Parts<boolean> = { rules: true, blocked: true }
 
+export interface LivePolicyOptions {
+  readonly directory: string
+  readonly resources: Resources
+  readonly observe: (event: PolicyEvent) => void
+  /** Of what is read while it runs; throws, or rejects with, FileError. */
+  readonly parse?: (files: PolicyFiles) => Policy | Promise<Policy>
+}
+
 export class LivePolicy {
   readonly #directory: string
   readonly #resources: Resources
   readonly #observe: (event: PolicyEvent) => void
+  readonly #parse: (files: PolicyFiles) => Policy | Promise<Policy>
   #sources: PolicySources
   #snapshots: Snapshots
   #active: ActivePolicy
@@ -63,15 +73,11 @@ export class LivePolicy {
   #asked = Number.NEGATIVE_INFINITY
   #faults: Parts<readonly unknown[]> = { rules: [], blocked: [] }
 
-  private constructor(
-    directory: string,
-    resources: Resources,
-    observe: (event: PolicyEvent) => void,
-    sources: PolicySources,
-  ) {
+  private constructor({ directory, resources, observe, parse }: LivePolicyOptions, sources: PolicySources) {
     this.#directory = directory
     this.#resources = resources
     this.#observe = observe
+    this.#parse = parse ?? ((files) => parsePolicy(files, resources))
     this.#sources = sources
     this.#snapshots = new Snapshots(parsePolicy(sources.files, resources), resources)
     this.#active = Object.freeze({
@@ -82,13 +88,10 @@ export class LivePolicy {
   }
 
   /** Throws FileError: at start a bad policy refuses to start. */
-  static async open(
-    directory: string,
-    resources: Resources,
-    observe: (event: PolicyEvent) => void,
-  ): Promise<LivePolicy> {
+  static async open(options: LivePolicyOptions): Promise<LivePolicy> {
+    const { directory } = options
     const [files, blocked] = await Promise.all([readPolicyFiles(directory), readBlockedFile(directory)])
-    return new LivePolicy(directory, resources, observe, { files, blocked })
+    return new LivePolicy(options, { files, blocked })
   }
 
   get directory(): string {
@@ -152,7 +155,7 @@ export class LivePolicy {
 
   async #readRules(): Promise<ReadRules> {
     const files = await readPolicyFiles(this.#directory)
-    const snapshots = new Snapshots(parsePolicy(files, this.#resources), this.#resources)
+    const snapshots = new Snapshots(await this.#parse(files), this.#resources)
     await snapshots.at(this.#asked).warmLike(this.#active.snapshot)
     return { files, snapshots }
   }

@@ -29,7 +29,7 @@ await watchPolicy(policy)
 async function openCandidate(): Promise<LivePolicy> {
   for (let told = ''; ; await sleep(RETRY_MS)) {
     try {
-      return await LivePolicy.open(directory, resources, tellEvent)
+      return await LivePolicy.open({ directory, resources, observe: tellEvent })
     } catch (error) {
       const { message } = error as Error
       if (message !== told) tell({ kind: 'refused', message })

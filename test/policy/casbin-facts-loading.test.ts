@@ -50,7 +50,7 @@ describe('a policy that is loaded again', () => {
     const directory = await mkdtemp(join(tmpdir(), 'sallyport-policy-'))
     try {
       await cp(BASE, directory, { recursive: true })
-      const live = await LivePolicy.open(directory, RESOURCES, () => {})
+      const live = await LivePolicy.open({ directory, resources: RESOURCES, observe: () => {} })
       const before = live.active
       const page = await pageOf(before.snapshot, { id: 'm', roles: ['member'], claims: {} }, DOCS, 'read')
       expect(page.grant(['owner']).fields.size).to.be.greaterThan(0)

@@ -1,0 +1,104 @@
+/** A large policy is parsed in a thread: the same policy, the same faults, and the event loop goes on meanwhile. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
+import { expect } from 'chai'
+import { createPolicyParser, type ParserOptions } from '../../src/activation/parse-apart.ts'
+import { parsePolicy } from '../../src/policy/parse-policy.ts'
+import { type PolicyFiles, readPolicyFiles } from '../../src/policy/policy-files.ts'
+import { FileError } from '../../src/problems/diagnostic.ts'
+import { parseResources } from '../../src/resources/load-resources.ts'
+import { readSchemas } from '../../src/resources/read-schemas.ts'
+import { startTestServer, type TestServer } from '../server.ts'
+
+const ROOT = new URL('../..', import.meta.url).pathname
+const SUBJECTS = 2000
+
+function largeRules(count: number): string {
+  const lines = Array.from({ length: count }, (_, i) => {
+    const action = ['read', 'list', 'update', 'delete', 'replace'][Math.floor(i / SUBJECTS)]
+    return `p, user:u${i % SUBJECTS}, notes, ${action}, any, *, ${i % 2 ? 'deny' : 'allow'}`
+  })
+  return `${lines.join('\n')}\n`
+}
+
+describe('a large policy', () => {
+  let options: ParserOptions
+  let large: PolicyFiles
+
+  before(async () => {
+    const schemas = (await readSchemas(join(ROOT, 'schemas'))).sources
+    options = { schemas, resources: parseResources(schemas) }
+    const files = await readPolicyFiles(join(ROOT, 'policies'))
+    const rules = files['policy.csv']
+    large = { ...files, 'policy.csv': { ...rules, text: rules.text + largeRules(10_000) } }
+  })
+
+  it('is the same as one that is parsed at once', async () => {
+    expect(await createPolicyParser(options)(large)).to.deep.equal(parsePolicy(large, options.resources))
+  })
+
+  it('has the same faults, with their places', async () => {
+    const rules = large['policy.csv']
+    const faulty = {
+      ...large,
+      'policy.csv': { ...rules, text: `${rules.text}p, nobody, notes, read, any, *, allow\n` },
+    }
+    const error = await Promise.resolve(createPolicyParser(options)(faulty)).catch((thrown) => thrown)
+    expect(error).to.be.instanceOf(FileError)
+    expect(error.diagnostics).to.have.length(1)
+    expect(error.diagnostics[0]).to.include({ code: 'unknown-role', column: 4 })
+  })
+
+  it('does not stop the event loop, as parsing it at once does', async () => {
+    const apart = await longestStall(() => createPolicyParser(options)(large))
+    const atOnce = await longestStall(() => parsePolicy(large, options.resources))
+    expect(apart).to.be.below(atOnce / 2)
+  })
+
+  it('is parsed here when the thread fails', async () => {
+    const program = pathToFileURL(join(ROOT, 'test/activation/no-such-thread.ts'))
+    const policy = await createPolicyParser({ ...options, program })(large)
+    expect(policy.rules.length).to.be.greaterThan(10_000)
+  })
+
+  it('a small one needs no thread', async () => {
+    const program = pathToFileURL(join(ROOT, 'test/activation/no-such-thread.ts'))
+    const policy = createPolicyParser({ ...options, program })(await readPolicyFiles(join(ROOT, 'policies')))
+    expect(policy).to.not.be.instanceOf(Promise)
+  })
+})
+
+describe('a server', () => {
+  let server: TestServer
+  afterEach(() => server.stop())
+
+  it('takes a large policy over while it runs, whole', async () => {
+    server = await startTestServer()
+    const file = join(server.folder, 'policies/policy.csv')
+    await writeFile(file, `${largeRules(10_000)}p, user:last, notes, list, any, *, allow\n`)
+    const token = await server.token('last')
+    let status = 0
+    for (const end = Date.now() + 15_000; status !== 200 && Date.now() < end; await sleep(50)) {
+      status = (await server.ask('GET', '/api/v1/notes', { token })).status
+    }
+    expect(status).to.equal(200)
+    expect((await server.ask('DELETE', '/api/v1/notes/x', { token: await server.token('u1') })).status).to.equal(403)
+  }).timeout(20_000)
+})
+
+/** Milliseconds. */
+async function longestStall(work: () => unknown): Promise<number> {
+  const delay = monitorEventLoopDelay({ resolution: 1 })
+  delay.enable()
+  await sleep(20)
+  delay.reset()
+  // It counts from the second look on.
+  await sleep(20)
+  await work()
+  await sleep(5)
+  delay.disable()
+  return delay.max / 1e6
+}
