@@ -21,13 +21,20 @@ export interface PlayedPage {
   stop(): Promise<void>
 }
 
-/** `servers`: the commands that go on running; the next one waits until it listens. A command that fails says so among what is printed. */
-export async function playPage(file: string, servers: readonly string[]): Promise<PlayedPage> {
+/** `servers`: the commands that go on running; the next one waits until it listens. A command that fails says so among what is printed. `ports`: others that the page names. */
+export async function playPage(
+  file: string,
+  servers: readonly string[],
+  ports: readonly string[] = [],
+): Promise<PlayedPage> {
   const folder = await mkdtemp(join(tmpdir(), 'sallyport-page-'))
   for (const name of ['policies', 'schemas', 'package.json'])
     await cp(join(ROOT, name), join(folder, name), { recursive: true })
   for (const name of ['bin', 'src', 'node_modules', 'examples']) await symlink(join(ROOT, name), join(folder, name))
   const env = { ...process.env, PORT: String(await freePort()), ADMIN_PORT: String(await freePort()) }
+  const free = new Map<string, string>()
+  for (const port of ports) free.set(port, String(await freePort()))
+  const ported = (line: string) => [...free].reduce((text, [port, other]) => text.replaceAll(port, other), line)
   const running: ChildProcess[] = []
   const stop = async () => {
     // With the programs that npm started.
@@ -39,8 +46,8 @@ export async function playPage(file: string, servers: readonly string[]): Promis
     for (const block of blocksOf(await readFile(join(ROOT, file), 'utf8'))) {
       const lines = block.commands.filter((line) => !servers.includes(line))
       for (const line of block.commands.filter((one) => servers.includes(one)))
-        running.push(await serve(folder, env, line))
-      blocks.push({ ...block, printed: lines.length > 0 ? await shell(folder, env, lines) : '' })
+        running.push(await serve(folder, env, ported(line)))
+      blocks.push({ ...block, printed: lines.length > 0 ? await shell(folder, env, lines.map(ported)) : '' })
     }
     return { blocks, folder, stop }
   } catch (error) {

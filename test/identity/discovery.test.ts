@@ -1,9 +1,11 @@
 /** What an OpenID provider that is broken, or somebody else, can make the server do: nothing but ask two URLs, and wait a little. */
+import { generateKeyPairSync, sign } from 'node:crypto'
 import { expect } from 'chai'
 import type { Authentication, TokenVerifier } from '../../src/identity/caller.ts'
 import { createTokenVerifier } from '../../src/identity/token-verifier.ts'
 import { keySet, Loopback, provider, text } from './loopback.ts'
-import { AUDIENCE, claims, ed25519 } from './signer.ts'
+import { ask } from './outcome.ts'
+import { AUDIENCE, claims, ed25519, encode, jwkOf } from './signer.ts'
 
 const signer = ed25519()
 
@@ -120,6 +122,20 @@ describe('the discovery document of an OpenID provider', () => {
     await Promise.all(tokens)
     for (let i = 0; i < 30; i++) await verifier.verify(signer.token(claims({ iss: server.origin })))
     expect(server.requests).to.be.at.most(2)
+  })
+
+  it('its weak key verifies nothing: 502', async () => {
+    const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+    const sound = jwkOf(publicKey, 'rsa')
+    const input = `${encode({ alg: 'RS256', kid: 'rsa' })}.${encode(claims({ iss: server.origin }))}`
+    const token = `${input}.${encode(sign('sha256', Buffer.from(input), privateKey))}`
+    for (const [jwk, word] of [
+      [{ ...sound, e: 'AQ' }, 'key-server-invalid'],
+      [sound, 'caller alice'],
+    ] as const) {
+      server.answer = provider(server, keySet(jwk))
+      expect(await ask(verifierOf(server.origin), token)).to.equal(word)
+    }
   })
 
   function verifierOf(issuer: string): TokenVerifier {
