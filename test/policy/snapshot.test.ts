@@ -36,6 +36,35 @@ async function mayRead(of: Snapshot, who: Caller | undefined): Promise<boolean> 
 }
 
 describe('a snapshot', () => {
+  it('gives a caller of a provider the roles that name what the provider says, and no others', () => {
+    const roles = `
+member: { description: A member., claims: [eng, all] }
+boss: { description: A boss., claims: [eng] }
+`
+    const policy = snapshotOf(filesOf({ 'policy.csv': '', 'roles.yaml': roles }))
+    const rolesOf = (...provided: readonly string[]) => policy.withRoles({ ...caller('x'), provided }).roles
+    expect(rolesOf('eng', 'all', 'eng')).to.deep.equal(['member', 'boss'])
+    expect(rolesOf('all')).to.deep.equal(['member'])
+    for (const other of [
+      'member',
+      'boss',
+      'Eng',
+      'eng ',
+      ' eng',
+      '/eng',
+      '__proto__',
+      'constructor',
+      'user:x',
+      'everyone',
+      '',
+    ]) {
+      expect(rolesOf(other), other).to.deep.equal([])
+    }
+    const one = { ...caller('x'), provided: ['all'] }
+    expect(policy.withRoles(one)).to.equal(policy.withRoles(one))
+    expect(policy.subjectOf(one).roles.size).to.equal(0)
+  })
+
   it('grants nothing to a role that nobody declared, whatever it is called', async () => {
     const policy = snapshot(
       'p, member, docs, read, any, *, allow',

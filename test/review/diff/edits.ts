@@ -318,6 +318,20 @@ export const CASES: Readonly<Record<string, Case>> = {
       '= role support is no longer marked privileged',
     ],
   },
+  'who comes with a role from an OpenID provider': {
+    first: { 'roles.yaml': [['changes its status.', 'changes its status.\n  claims: [helpdesk, old]']] },
+    edits: {
+      'roles.yaml': [
+        ['changes its status.', 'changes its status.\n  claims: [helpdesk, /groups/new]'],
+        ['auditor:\n', 'auditor:\n  claims: [audit]\n'],
+      ],
+    },
+    says: [
+      '+ role support comes with what the OpenID provider says: /groups/new',
+      '+ role auditor comes with what the OpenID provider says: audit',
+      '- role support no longer comes with what the OpenID provider says: old',
+    ],
+  },
   'what changes no request': {
     edits: {
       'roles.yaml': [
