@@ -10,6 +10,8 @@ import type { Sink } from './sink.ts'
 const BATCH = 500
 /** Also what another process left is shipped some time, and what could not be shipped is tried again. */
 const EVERY_MS = 1000
+/** Well within the second for which the outbox is held. */
+const RENEW_EVERY_MS = 200
 /** A clock that was put back by less makes no record look older than its file. */
 const CLOCK_STEP_MS = 600_000
 
@@ -88,8 +90,14 @@ class Shipment {
     this.#recovered = true
     this.#appended = waiting.at(-1)?.sequence ?? this.#appended
     // Only what is durable in the log may go from the store.
-    await this.#sink.sync()
+    await this.#holding(this.#sink.sync())
     await this.#outbox.shipped(this.#appended)
+  }
+
+  /** However long the disk takes: else another process would ship to its own log what is in this one already. */
+  async #holding(work: Promise<void>): Promise<void> {
+    const renewal = setInterval(() => this.#outbox.hold(this.#holder).catch(() => undefined), RENEW_EVERY_MS)
+    await work.finally(() => clearInterval(renewal))
   }
 
   /** The process before this one may have ended between the log and the outbox. */

@@ -6,6 +6,9 @@ import type { DatabaseSync } from 'node:sqlite'
 import { inTransaction } from './node-sqlite.ts'
 import { answering } from './sqlite-errors.ts'
 
+/** A client that writes again and again has come back by then. */
+const ALONE_AFTER_MS = 10
+
 interface Waiting {
   /** In the group's transaction. Throws only what makes the whole group fail. */
   readonly attempt: () => void
@@ -17,6 +20,8 @@ interface Waiting {
 export class GroupCommits {
   readonly #database: DatabaseSync
   #waiting: Waiting[] = []
+  #endOfTurn: NodeJS.Immediate | undefined
+  #later: NodeJS.Timeout | undefined
 
   constructor(database: DatabaseSync) {
     this.#database = database
@@ -27,14 +32,21 @@ export class GroupCommits {
    * there, with what it threw or with StoreUnavailable: a commit that fails is the failure of all that were in it.
    */
   write<T>(work: () => T): Promise<T> {
-    if (this.#waiting.length === 0) setImmediate(() => this.flush())
-    return new Promise((resolve, reject) => {
-      this.#waiting.push(waitingOf(this.#database, work, { resolve, reject }))
-    })
+    this.#endOfTurn ??= setImmediate(() => this.flush())
+    return this.#add(work)
+  }
+
+  /** As `write`, for what no client waits for: with the next group, or by itself when none comes soon. */
+  join<T>(work: () => T): Promise<T> {
+    this.#later ??= setTimeout(() => this.flush(), ALONE_AFTER_MS)
+    return this.#add(work)
   }
 
   /** Commits what waits. */
   flush(): void {
+    clearImmediate(this.#endOfTurn)
+    clearTimeout(this.#later)
+    this.#endOfTurn = this.#later = undefined
     const group = this.#waiting
     if (group.length === 0) return
     this.#waiting = []
@@ -45,6 +57,12 @@ export class GroupCommits {
       return
     }
     for (const { settle } of group) settle()
+  }
+
+  #add<T>(work: () => T): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push(waitingOf(this.#database, work, { resolve, reject }))
+    })
   }
 
   #commit(group: readonly Waiting[]): void {

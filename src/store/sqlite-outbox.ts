@@ -42,7 +42,7 @@ export class SqliteOutbox implements Outbox {
   }
 
   async shipped(sequence: number): Promise<void> {
-    await this.#commits.write(() => this.#shipped.run(sequence))
+    await this.#commits.join(() => this.#shipped.run(sequence))
   }
 
   async hold(holder: string): Promise<boolean> {
@@ -53,7 +53,8 @@ export class SqliteOutbox implements Outbox {
     const { changes } = await this.#commits.write(() => this.#hold.run(OUTBOX, holder, until, holder, now))
     const held = changes === 1
     this.#heldUntil = held ? until : 0
-    return held
+    // The disk may have taken longer than the lease lasts.
+    return this.#now().getTime() < this.#heldUntil
   }
 
   async release(holder: string): Promise<void> {

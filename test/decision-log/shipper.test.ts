@@ -64,6 +64,36 @@ describe('shipping the records of writes', () => {
     expect(errors).to.deep.equal([])
   })
 
+  it('ships to no second log what a slow disk holds up in the first', async () => {
+    const other = await openSqlite({ file: join(folder, 'test.db'), resources: RESOURCES, now: () => new Date() })
+    const second: string[] = []
+    const slow: Sink = { ...sinkOf(sink), sync: () => sleep(1800) }
+    const beside: Sink = { ...sinkOf(sink), append: (lines) => second.push(lines), holds: () => new Set() }
+    await write(3)
+    const shippers = [await start({ sink: slow }), await start({ outbox: other.outbox, sink: beside })]
+    for (let i = 0; i < 16; i++) {
+      await sleep(100)
+      shippers[1]?.wake()
+    }
+    await Promise.all(shippers.map((shipper) => shipper.close()))
+    await other.store.close()
+    expect(sequences()).to.deep.equal(upTo(3))
+    expect(second).to.deep.equal([])
+  }).timeout(10_000)
+
+  it('is not held by who got it when the time of it was over', async () => {
+    let time = Date.now()
+    const late = await openSqlite({ file: join(folder, 'late.db'), resources: RESOURCES, now: () => new Date(time) })
+    const held = late.outbox.hold('a')
+    time += 900
+    expect(await held).to.equal(true)
+    await late.outbox.release('a')
+    const over = late.outbox.hold('a')
+    time += 1001
+    expect(await over).to.equal(false)
+    await late.store.close()
+  })
+
   it('loses nothing while the log can not be written, tells so, and goes on by itself', async () => {
     let broken = true
     const failing: Sink = {
@@ -165,5 +195,15 @@ function forwarding(outbox: Outbox): Outbox {
     hold: (holder) => outbox.hold(holder),
     release: (holder) => outbox.release(holder),
     shipped: (sequence) => outbox.shipped(sequence),
+  }
+}
+
+function sinkOf(file: LogFile): Sink {
+  return {
+    append: (lines) => file.append(lines),
+    sync: () => file.sync(),
+    reopen: () => file.reopen(),
+    holds: (wanted, since) => file.holds(wanted, since),
+    close: () => undefined,
   }
 }

@@ -112,7 +112,7 @@ describe('writes that wait together', () => {
       fc.asyncProperty(fc.array(randomWrite, { minLength: 1, maxLength: 12 }), async (writes) => {
         expect(await resultOf(writes, 'together')).to.deep.equal(await resultOf(writes, 'one by one'))
       }),
-      { numRuns: 60 },
+      { numRuns: 30 },
     )
   }).timeout(30_000)
 
