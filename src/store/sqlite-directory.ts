@@ -22,8 +22,7 @@ import { SqliteSessions } from './sqlite-sessions.ts'
 import { SqliteStandings } from './sqlite-standings.ts'
 import type { Engine } from './sqlite-store.ts'
 
-/** Sessions that are over, cleared away by an opening and by each session that is opened: more than come. */
-const SWEPT_AT_START = 10_000
+/** Sessions that are over, cleared away by each that is opened: more than come. */
 const SWEPT_AT_ONCE = 10
 
 export class SqliteDirectory implements Directory {
@@ -41,7 +40,6 @@ export class SqliteDirectory implements Directory {
     this.#sessions = new SqliteSessions(database)
     this.#keys = new SqliteApiKeys(database)
     this.#standings = new SqliteStandings(database, users)
-    this.#sessions.sweep(engine.now().getTime(), SWEPT_AT_START)
   }
 
   standing(subject: string): Standing {

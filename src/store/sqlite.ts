@@ -17,10 +17,11 @@ import { SqliteOutbox } from './sqlite-outbox.ts'
 import { SqliteReplays } from './sqlite-replays.ts'
 import { planTable, type TablePlan, type Tables } from './sqlite-schema.ts'
 import { SqliteSeeding } from './sqlite-seeding.ts'
+import { SqliteSessions } from './sqlite-sessions.ts'
 import { type Engine, SqliteStore } from './sqlite-store.ts'
 import { ObjectTable } from './sqlite-table.ts'
 
-/** Forgotten idempotency keys that an opening clears away. */
+/** Forgotten idempotency keys, and sessions that are over, that an opening clears away. */
 const SWEPT_AT_START = 10_000
 
 interface SqliteOptions {
@@ -49,11 +50,13 @@ export function openSqlite(options: SqliteOptions): Promise<Opened> {
   return open(options, async (db, plans, database) => {
     await migrate(db, plans)
     renewStatistics(database)
+    new SqliteReplays(db, database, options.now).sweep(SWEPT_AT_START)
+    new SqliteSessions(database).sweep(options.now().getTime(), SWEPT_AT_START)
   })
 }
 
 /**
- * Opens a file that a server has brought to what the resources declare, and may have open: no table or index is changed, for this
+ * Opens a file that a server has brought to what the resources declare, and may have open: nothing is changed by it, for this
  * may be called with other schemas. Throws StoreUnavailable, or UnfitDatabase where a server would have to migrate it first.
  */
 export function openSqliteBeside(options: Omit<SqliteOptions, 'indexFields'>): Promise<Opened> {
@@ -75,7 +78,6 @@ async function open(options: SqliteOptions, prepare: Prepare): Promise<Opened> {
     const commits = new GroupCommits(database)
     const outbox = new SqliteOutbox(db, database, commits, options.now)
     const replays = new SqliteReplays(db, database, options.now)
-    replays.sweep(SWEPT_AT_START)
     const values = new NamedValues(db, database)
     const engine: Engine = { database, tables, values, commits, outbox, replays, now: options.now }
     const attempts = new SqliteAttempts(db, database, options.now)

@@ -67,6 +67,30 @@ describe('the directory in a database file', () => {
       .that.contains('start it once')
   })
 
+  it('is read while another process writes', async () => {
+    await folder.open({ resources: RESOURCES })
+    folder.raw().exec('begin immediate')
+    const opened = await openSqliteBeside({ file: folder.file, resources: RESOURCES, now: () => new Date() })
+    expect(await opened.directory.keys()).to.deep.equal([])
+    await opened.store.close()
+  })
+
+  it('loses the sessions that are over when a server opens it', async () => {
+    const times = { createdAt: 0, endsAt: LATER, idleEndsAt: 1 }
+    const { directory, seeding, store } = await folder.open({ resources: RESOURCES })
+    await seeding.insert('users', [{ id: 'alice', document: {} }])
+    await directory.setPassword('alice', { hash: 'h', oneTime: false })
+    const refresh = { family: '', current: '' }
+    await directory.openSession({ id: 'open', userId: 'alice', ...times, idleEndsAt: LATER, refresh }, { hash: 'h' })
+    await directory.openSession({ id: 'over', userId: 'alice', ...times, refresh }, { hash: 'h' })
+    folder
+      .raw()
+      .exec("insert into sessions select 'over too', user_id, 0, 1, 1, '', '' from sessions where id = 'open'")
+    await store.close()
+    await folder.open({ resources: RESOURCES })
+    expect(folder.raw().prepare('select id from sessions').all()).to.have.length(1)
+  })
+
   it('works where no schema declares people', async () => {
     const { directory } = await folder.open()
     await directory.disable('somebody')
