@@ -8,6 +8,15 @@ const SALLYPORT = new URL('../bin/sallyport.js', import.meta.url).pathname
 const PRELOAD = new URL('preload/', import.meta.url).pathname
 const PROGRAMS = new URL('programs/', import.meta.url).pathname
 
+const HEADERS = {
+  'Policy-Revision': '0123456789abcdef',
+  Vary: 'Authorization, Accept',
+  'Cache-Control': 'private, no-cache',
+  'RateLimit-Policy': '"address";q=1000000000;w=60, "member";q=1000000000;w=60',
+  RateLimit: '"address";r=999999999;t=60, "member";r=999999999;t=60',
+  ETag: '"0123456789abcdefghijklmn"',
+}
+
 /** What the shipped command serves, with everything on. */
 export function ours(name: string, { folder, target }: Prepared, environment: Readonly<Record<string, string>> = {}) {
   return {
@@ -63,6 +72,12 @@ export function bare(name: string, like: Target): Contender {
 
 export function koaRouter(name: string, like: Target): Contender {
   return unchecked(name, 'koa-router', like, 405)
+}
+
+/** With the headers of our answers: what is left when nothing is decided, counted, read or recorded. */
+export function koaRouterWithHeaders(name: string, like: Target): Contender {
+  const contender = koaRouter(name, like)
+  return { ...contender, environment: { ...contender.environment, HEADERS: JSON.stringify(HEADERS) } }
 }
 
 /** They give every caller the same note, as long as one of ours. */

@@ -48,7 +48,7 @@ export async function measureRounds(bench: Bench, asked: readonly Asked[]): Prom
   for (const one of small ? [] : asked) await measure(one, seconds)
   const samples = new Map(asked.map(({ subject }) => [subject, noSamples()]))
   for (let round = 1; round <= rounds; round++) {
-    for (const one of asked) {
+    for (const one of orderOf(asked, round)) {
       const figures = await measure(one, seconds)
       bench.tell(`round ${round}: ${one.subject}: ${figures['req/s'].toFixed(0)} req/s`)
       const kept = samples.get(one.subject) ?? noSamples()
@@ -56,6 +56,16 @@ export async function measureRounds(bench: Bench, asked: readonly Asked[]): Prom
     }
   }
   return [...samples].map(([subject, quantities]) => ({ subject, quantities }))
+}
+
+/**
+ * Another one begins each round, and every other round goes backwards: whoever comes first, or after the same one each
+ * time, would have what that one leaves behind (caches, clocks, sockets).
+ */
+export function orderOf<T>(all: readonly T[], round: number): readonly T[] {
+  const first = (round * 3) % Math.max(1, all.length)
+  const turned = [...all.slice(first), ...all.slice(0, first)]
+  return round % 2 === 0 ? turned.toReversed() : turned
 }
 
 function noSamples(): Record<string, number[]> {

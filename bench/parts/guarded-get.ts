@@ -1,5 +1,5 @@
 /** The guarded GET beside what it could be, and beside what people write by hand; and how it bears size. */
-import { bare, koaRouter, ours } from '../contenders.ts'
+import { bare, koaRouter, koaRouterWithHeaders, ours } from '../contenders.ts'
 import { type Shape, USUAL } from '../fixture/shape.ts'
 import type { Contender } from '../machine/server.ts'
 import type { PeerServer, Peers } from '../peers.ts'
@@ -38,6 +38,7 @@ async function measure(bench: Bench): Promise<PartResult> {
   const rows = await compareGets(bench, [
     bare('bare node:http', usual.target),
     koaRouter('koa + router', usual.target),
+    koaRouterWithHeaders('koa + router, our headers', usual.target),
     ...(await peersOf(bench.peers)),
     ours('ours', usual),
     ...sized,

@@ -2,6 +2,19 @@
 import { expect } from 'chai'
 import { judge, median, ratios } from '../../bench/report/statistics.ts'
 import { rowsTable, targetsTable } from '../../bench/report/table.ts'
+import { orderOf } from '../../bench/rounds.ts'
+
+describe('the rounds of the bench', () => {
+  it('measure each once, and let nobody always come first or after the same one', () => {
+    const all = ['a', 'b', 'c', 'd', 'e']
+    const orders = [1, 2, 3, 4, 5].map((round) => orderOf(all, round))
+    for (const order of orders) expect(order.toSorted()).to.deep.equal(all)
+    expect(new Set(orders.map(([first]) => first)).size).to.be.greaterThan(3)
+    const before = orders.map((order) => order[(order.indexOf('c') + 4) % 5])
+    expect(new Set(before).size).to.equal(2)
+    expect(orderOf([], 1)).to.deep.equal([])
+  })
+})
 
 describe('the verdicts of the bench', () => {
   it('take the median', () => {
