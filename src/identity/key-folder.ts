@@ -11,7 +11,7 @@ import { exportJWK, generateKeyPair } from 'jose'
 import { canSign, type EmbeddedKey, type PublicKey, parseEmbeddedKey, unusableKey } from './embedded-key.ts'
 import { KeyError } from './key-error.ts'
 
-export interface KeyFile {
+interface KeyFile {
   readonly file: string
   /** Its place in the order in which the keys were made. */
   readonly number: number
