@@ -1,11 +1,11 @@
 /** Reads objects of a database file that may belong to a running server, and changes nothing: no file is made or migrated. */
 import { existsSync } from 'node:fs'
-import type { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import type { Resource } from '../resources/resource.ts'
 import { type StoredObject, StoreUnavailable } from './contract.ts'
 import { openReadOnly } from './node-sqlite.ts'
 import { answering } from './sqlite-errors.ts'
-import { planTable, stored } from './sqlite-schema.ts'
+import { OBJECT_COLUMNS, planTable, stored } from './sqlite-schema.ts'
 
 export interface ObjectReader {
   /** Throws StoreUnavailable. A resource that the file has no table for yet has no objects. */
@@ -29,8 +29,8 @@ function read(database: DatabaseSync, resource: Resource, id: string): StoredObj
   // Text that isn't well-formed would be bound with U+FFFD in it, and could find another object.
   if (!known || !id.isWellFormed()) return undefined
   // The name of a table holds no quote (sqlite-schema.ts).
-  const row = database
-    .prepare(`select id, version, created_at, updated_at, document from "${table}" where id = ?`)
-    .get(id)
-  return row && stored(row)
+  const query = database.prepare(`select ${OBJECT_COLUMNS.join()} from "${table}" where id = ?`)
+  query.setReturnArrays(true)
+  const row = query.get(id)
+  return row && stored(row as unknown as readonly SQLOutputValue[])
 }

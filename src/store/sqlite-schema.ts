@@ -184,7 +184,8 @@ export function storedAll(rows: readonly (readonly SQLOutputValue[])[]): readonl
 
 const DOCUMENT = OBJECT_COLUMNS.indexOf('document')
 
-export function stored(row: Readonly<Record<string, SQLOutputValue>>): StoredObject {
-  const { id, version, created_at, updated_at, document } = row as unknown as ObjectRow
-  return { id, version, createdAt: created_at, updatedAt: updated_at, document: JSON.parse(document) }
+/** A row as an array, in the order of OBJECT_COLUMNS: SQLite's driver makes one in less time than a row by names. */
+export function stored(row: readonly SQLOutputValue[]): StoredObject {
+  const [id, version, createdAt, updatedAt, document] = row as readonly [string, number, string, string, string]
+  return { id, version, createdAt, updatedAt, document: JSON.parse(document) }
 }

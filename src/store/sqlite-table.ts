@@ -1,5 +1,5 @@
 /** The objects of one resource in their table. Its queries are compiled when it is made. */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
 import type { Kysely } from 'kysely'
 import { type Document, type StoredObject, UniqueTaken } from './contract.ts'
 import type { Columns } from './sqlite-condition.ts'
@@ -34,6 +34,7 @@ export class ObjectTable {
     this.#fieldOfConstraint = constraintsOf(plan)
     const queries = compile(db, plan.table)
     this.#get = database.prepare(queries.get)
+    this.#get.setReturnArrays(true)
     this.#insert = database.prepare(queries.insert)
     this.#update = database.prepare(queries.update)
     this.#delete = database.prepare(queries.delete)
@@ -43,7 +44,7 @@ export class ObjectTable {
   get(id: string): StoredObject | undefined {
     // Text that isn't well-formed would be bound with U+FFFD in it, and could find another object.
     const row = id.isWellFormed() ? this.#get.get(id) : undefined
-    return row && stored(row)
+    return row && stored(row as unknown as readonly SQLOutputValue[])
   }
 
   /** Throws UniqueTaken. */
