@@ -4,13 +4,13 @@ import type { Logger } from 'pino'
 import { createPolicyParser } from './activation/parse-apart.ts'
 import { createPolicyTeller, type PolicyTeller } from './activation/policy-teller.ts'
 import type { Config } from './config.ts'
-import type { DecisionLog } from './decision-log/decision-log.ts'
+import type { DecisionLog, DecisionLogEvent } from './decision-log/decision-log.ts'
 import { claimForDemo, claimForProduction } from './demo/seed-demo.ts'
 import type { TokenVerifier } from './identity/caller.ts'
 import { createDescribe } from './openapi/describe.ts'
 import { checkParts } from './parts/check-parts.ts'
 import { after, closeServer, createAdminServer, listen } from './parts/listen.ts'
-import { openLog, recorderOf, startCandidate } from './parts/open-decision-log.ts'
+import { openLog, recorderOf, startCandidate, tellLog } from './parts/open-decision-log.ts'
 import { openIdentity } from './parts/open-identity.ts'
 import { openLimiter } from './parts/open-limiter.ts'
 import { openSignIn } from './parts/open-sign-in.ts'
@@ -35,7 +35,8 @@ import type { Directory } from './store/directory.ts'
 export interface App {
   /** Where clients reach it. */
   readonly url: string
-  readonly adminUrl: string
+  /** Undefined in a worker, whose metrics its primary tells. */
+  readonly adminUrl: string | undefined
   readonly resources: Resources
   readonly store: Store
   readonly seeding: Seeding
@@ -47,6 +48,11 @@ export interface App {
   drain(): Promise<void>
 }
 
+export interface WorkerParts {
+  readonly decisionLog: (tell: (event: DecisionLogEvent) => void) => DecisionLog
+  readonly tellMetrics: (metrics: Metrics) => void
+}
+
 export interface AppOptions {
   readonly config: Config
   readonly log: Logger
@@ -54,12 +60,15 @@ export interface AppOptions {
   readonly verifier?: TokenVerifier
   readonly now?: () => Date
   readonly timeouts?: ServerTimeouts
+  /** What a worker does by its primary. */
+  readonly worker?: WorkerParts
 }
 
 const DRAIN_MS = 10_000
 
 /** Throws FileError, ConfigError, DemoRefused, KeyError, or what the store and the sockets throw. */
-export async function startApp({ config, verifier, log, now = () => new Date(), timeouts }: AppOptions): Promise<App> {
+export async function startApp(options: AppOptions): Promise<App> {
+  const { config, verifier, log, now = () => new Date(), timeouts, worker } = options
   const closing: (() => unknown)[] = []
   const close = async () => {
     for (const part of closing.splice(0).reverse()) await part()
@@ -84,7 +93,7 @@ export async function startApp({ config, verifier, log, now = () => new Date(), 
     await (config.demo ? claimForDemo(seeding, directory, resources) : claimForProduction(seeding))
     const identity = await openIdentity({ config, directory, now, log, tokens: verifier })
     closing.push(() => identity.close())
-    const decisionLog = await openLog(config, outbox, log, metrics)
+    const decisionLog = await openLog(config, outbox, tellLog(log, metrics), worker?.decisionLog)
     closing.push(() => decisionLog.close())
     const shadow = startCandidate(config, policy, log, metrics)
     closing.push(() => shadow?.close())
@@ -133,9 +142,8 @@ export async function startApp({ config, verifier, log, now = () => new Date(), 
       server.closeAllConnections()
     })
     const url = await listen(server, config.host, { name: 'PORT', port: config.port })
-    const admin = createAdminServer(metrics)
-    closing.push(() => admin.close())
-    const adminUrl = await listen(admin, config.host, { name: 'ADMIN_PORT', port: config.adminPort })
+    const adminUrl = worker ? undefined : await openAdmin(config, metrics, closing)
+    worker?.tellMetrics(metrics)
 
     const drain = async () => {
       draining = true
@@ -147,6 +155,12 @@ export async function startApp({ config, verifier, log, now = () => new Date(), 
     await close()
     throw error
   }
+}
+
+async function openAdmin(config: Config, metrics: Metrics, closing: (() => unknown)[]): Promise<string> {
+  const admin = createAdminServer(metrics)
+  closing.push(() => admin.close())
+  return listen(admin, config.host, { name: 'ADMIN_PORT', port: config.adminPort })
 }
 
 function observePolicy(event: PolicyEvent, teller: PolicyTeller, metrics: Metrics): void {

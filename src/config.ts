@@ -25,6 +25,8 @@ export interface Config {
   readonly redisUrl: string | undefined
   /** How many instances share a limit while Redis is lost. */
   readonly limitInstances: number
+  /** Processes that serve. */
+  readonly workers: number
   /** CIDRs of proxies whose X-Forwarded-For counts. */
   readonly trustProxy: readonly string[]
   /** Which pages of browsers may use this server; no origins for none. */
@@ -57,6 +59,7 @@ export interface Config {
 export interface Flags {
   readonly demo?: boolean
   readonly port?: string
+  readonly workers?: string
   readonly policies?: string
   readonly schemas?: string
 }
@@ -88,6 +91,7 @@ export function readConfig(environment: Environment, flags: Flags = {}): Config 
     policies: flags.policies ?? env('POLICIES') ?? 'policies',
     schemas: flags.schemas ?? env('SCHEMAS') ?? 'schemas',
     redisUrl: redisUrl(env('REDIS_URL')),
+    workers: workers(flags.workers, env('WORKERS')),
     limitInstances: wholeNumber('LIMIT_INSTANCES', env('LIMIT_INSTANCES') ?? '1', { min: 1, max: 10_000 }),
     trustProxy: list(env('TRUST_PROXY')).map(cidr),
     cors: Object.freeze({
@@ -105,6 +109,10 @@ export function readConfig(environment: Environment, flags: Flags = {}): Config 
     policyCandidate: env('POLICY_CANDIDATE'),
     logLevel: oneOf('LOG_LEVEL', env('LOG_LEVEL') ?? 'info', LOG_LEVELS),
   })
+}
+
+function workers(flag: string | undefined, variable = '1'): number {
+  return wholeNumber(flag === undefined ? 'WORKERS' : '--workers', flag ?? variable, { min: 1, max: 256 })
 }
 
 function port(name: string, value: string): number {

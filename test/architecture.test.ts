@@ -7,6 +7,7 @@ import { expect } from 'chai'
 const LAYERS = [
   'main.ts',
   'programs',
+  'workers',
   'trial-server.ts',
   'app.ts',
   'parts',

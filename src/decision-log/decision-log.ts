@@ -16,6 +16,8 @@ export interface DecisionLog {
   note(record: DecisionRecord): Promise<void>
   /** The same, and nobody waits: what can't be written is told as lost. */
   noteUnawaited(record: DecisionRecord): void
+  /** Whole lines that another process made, each with its end. As `note`. */
+  noteLines(lines: string): Promise<void>
   /** A write has committed with its record. */
   committed(): void
   /** Goes on in a new file where somebody moved the old one away (SIGHUP). */
@@ -28,12 +30,16 @@ export async function openDecisionLog(
   { sink, outbox }: { readonly sink: Sink; readonly outbox: Outbox },
   tell: (event: DecisionLogEvent) => void,
 ): Promise<DecisionLog> {
-  const lines = new Lines(sink, tell)
+  const lines = new Lines((text) => sink.append(text), tell)
   const shipper: Shipper = await startShipper(outbox, sink, (error) => lines.shipping(error))
   return {
     note: (record) =>
       new Promise((done, failed) => {
         lines.add({ line: lineOf(record), done, failed })
+      }),
+    noteLines: (text) =>
+      new Promise((done, failed) => {
+        lines.add({ line: text.slice(0, -1), done, failed })
       }),
     noteUnawaited: (record) => lines.add({ line: lineOf(record) }),
     committed: () => shipper.wake(),
@@ -56,17 +62,20 @@ interface Pending {
   readonly failed?: (error: unknown) => void
 }
 
+/** Hands whole lines on, all of them or none; throws, or rejects, when it can't. */
+type Append = (lines: string) => void | Promise<void>
+
 /** Lines of the same turn of the event loop are written together. */
-class Lines {
-  readonly #sink: Sink
+export class Lines {
+  readonly #append: Append
   readonly #tell: (event: DecisionLogEvent) => void
   #pending: Pending[] = []
   #lost = 0
   #noteFails = false
   #shippingFails = false
 
-  constructor(sink: Sink, tell: (event: DecisionLogEvent) => void) {
-    this.#sink = sink
+  constructor(append: Append, tell: (event: DecisionLogEvent) => void) {
+    this.#append = append
     this.#tell = tell
   }
 
@@ -84,16 +93,28 @@ class Lines {
     if (pending.length === 0) return
     this.#pending = []
     try {
-      this.#sink.append(pending.map(({ line }) => `${line}\n`).join(''))
+      const appended = this.#append(pending.map(({ line }) => `${line}\n`).join(''))
+      if (appended instanceof Promise) {
+        appended.then(
+          () => this.#written(pending),
+          (error) => this.#failed(pending, error),
+        )
+      } else this.#written(pending)
     } catch (error) {
-      this.#lost += pending.length
-      for (const { failed } of pending) failed?.(error)
-      for (const _ of pending) this.#tell({ kind: 'lost' })
-      this.#turn({ noteFails: true, shippingFails: this.#shippingFails }, error)
-      return
+      this.#failed(pending, error)
     }
+  }
+
+  #written(pending: readonly Pending[]): void {
     for (const { done } of pending) done?.()
     this.#turn({ noteFails: false, shippingFails: this.#shippingFails })
+  }
+
+  #failed(pending: readonly Pending[], error: unknown): void {
+    this.#lost += pending.length
+    for (const { failed } of pending) failed?.(error)
+    for (const _ of pending) this.#tell({ kind: 'lost' })
+    this.#turn({ noteFails: true, shippingFails: this.#shippingFails }, error)
   }
 
   shipping(error: unknown): void {

@@ -9,7 +9,7 @@ const KIND = 'data'
 const SEEDED = 'demo-seeded'
 
 /** Its message is one sentence for whoever started the server. */
-export class DemoRefused extends Error {
+class DemoRefused extends Error {
   constructor(message: string) {
     super(message)
     this.name = 'DemoRefused'

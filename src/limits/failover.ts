@@ -86,11 +86,7 @@ class FailoverLimiter implements Limiter {
   }
 
   private admitLocally(quotas: readonly Quota[]): Admission | Promise<Admission> {
-    return this.local.admit(quotas.map((quota) => ({ ...quota, allow: this.shareOf(quota) })))
-  }
-
-  private shareOf({ allow }: Quota): number {
-    return Math.max(1, Math.floor(allow / this.options.instances))
+    return this.local.admit(sharesOf(quotas, this.options.instances))
   }
 
   /** Ends the connection as well, so that calls that still wait on it end before there is another one to be lost. */
@@ -128,4 +124,9 @@ class FailoverLimiter implements Limiter {
     this.phase = 'shared'
     if (phase === 'local') this.options.observe({ kind: 'regained' })
   }
+}
+
+/** What one of several may admit that know nothing of each other: at least 1. */
+export function sharesOf(quotas: readonly Quota[], among: number): readonly Quota[] {
+  return quotas.map((quota) => ({ ...quota, allow: Math.max(1, Math.floor(quota.allow / among)) }))
 }

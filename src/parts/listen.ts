@@ -21,7 +21,7 @@ export async function listen(
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`
 }
 
-export function createAdminServer(metrics: Metrics): Server {
+export function createAdminServer(metrics: Pick<Metrics, 'text' | 'contentType'>): Server {
   return createServer(async (request, response) => {
     if (request.method !== 'GET' || request.url !== '/metrics') {
       response.writeHead(404).end()

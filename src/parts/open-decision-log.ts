@@ -1,7 +1,7 @@
 /** Opens the decision log that the configuration names, and what shows its records to a candidate policy. */
 import type { Logger } from 'pino'
 import { type Config, ConfigError } from '../config.ts'
-import { type DecisionLog, openDecisionLog } from '../decision-log/decision-log.ts'
+import { type DecisionLog, type DecisionLogEvent, openDecisionLog } from '../decision-log/decision-log.ts'
 import { LogFile, type LogFileOptions, NotALog } from '../decision-log/log-file.ts'
 import { bestEffortRecorder, observedRecorder, type Recorder, requiredRecorder } from '../decision-log/recorder.ts'
 import { standardOutput } from '../decision-log/standard-output.ts'
@@ -12,18 +12,24 @@ import { createTeller } from '../shadow/tell.ts'
 import type { Outbox } from '../store/contract.ts'
 
 /** Throws ConfigError. */
-export function openLog(
+export async function openLog(
   { decisionLog: { file, maxBytes, keep } }: Config,
   outbox: Outbox,
-  log: Logger,
-  metrics: Metrics,
+  tell: (event: DecisionLogEvent) => void,
+  /** In place of one of this process. */
+  elsewhere?: (tell: (event: DecisionLogEvent) => void) => DecisionLog,
 ): Promise<DecisionLog> {
+  if (elsewhere) return elsewhere(tell)
   const sink = file === undefined ? standardOutput : openLogFile({ file, maxBytes, keep })
-  return openDecisionLog({ sink, outbox }, (event) => {
-    if (event.kind === 'lost') metrics.decisionLost()
+  return openDecisionLog({ sink, outbox }, tell)
+}
+
+export function tellLog(log: Logger, metrics?: Pick<Metrics, 'decisionLost'>): (event: DecisionLogEvent) => void {
+  return (event) => {
+    if (event.kind === 'lost') metrics?.decisionLost()
     if (event.kind === 'failing') log.error({ err: event.error }, 'the decision log can not be written')
     if (event.kind === 'working') log.warn({ lost: event.lost }, 'the decision log is written again')
-  })
+  }
 }
 
 function openLogFile(options: LogFileOptions): LogFile {

@@ -5,11 +5,16 @@ import { createLimiter } from '../limits/create-limiter.ts'
 import type { Limiter } from '../limits/limiter.ts'
 import type { Metrics } from '../request/metrics.ts'
 
-export function openLimiter({ redisUrl, limitInstances }: Config, log: Logger, metrics: Metrics): Promise<Limiter> {
+export function openLimiter(
+  { redisUrl, limitInstances, workers }: Config,
+  log: Logger,
+  metrics: Metrics,
+): Promise<Limiter> {
   metrics.limiterState('ok')
   return createLimiter({
     ...(redisUrl === undefined ? {} : { redisUrl }),
     instances: limitInstances,
+    workers,
     observe: (event) => {
       metrics.limiterState(event.kind === 'lost' ? 'degraded' : 'ok')
       if (event.kind === 'lost') log.error({ err: event.cause }, 'redis lost: rate limits are counted in this process')

@@ -53,7 +53,7 @@ interface Parts<T> {
 
 const ALL: Parts<boolean> = { rules: true, blocked: true }
 
-export interface LivePolicyOptions {
+interface LivePolicyOptions {
   readonly directory: string
   readonly resources: Resources
   readonly observe: (event: PolicyEvent) => void

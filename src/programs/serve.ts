@@ -1,4 +1,5 @@
 /** sallyport serve, with what only a server loads. */
+import cluster from 'node:cluster'
 import { flushCompileCache } from 'node:module'
 import type { Command } from 'commander'
 import { type Logger, pino } from 'pino'
@@ -9,6 +10,8 @@ import { DEMO_CALLERS } from '../demo/demo-data.ts'
 import { welcome } from '../demo/welcome.ts'
 import { createLog } from '../request/log.ts'
 import { loadBodyReader } from '../request/read-body.ts'
+import { servePrimary } from '../workers/primary.ts'
+import { isFirstWorker, tellListening, workerParts } from '../workers/worker.ts'
 import { sign } from './sign.ts'
 
 const DEMO_TOKEN_SECONDS = 12 * 60 * 60
@@ -23,7 +26,12 @@ async function serve(flags: Flags): Promise<void> {
   const config = readConfig(process.env, flags)
   // Logs go to stderr, so that stdout holds what a command was asked for.
   const log = createLog(config.logLevel, pino.destination(2))
-  const starting = startApp({ config, log })
+  if (config.workers > 1 && cluster.isPrimary) {
+    await servePrimary(config, log)
+    return
+  }
+  const worker = workerParts()
+  const starting = startApp({ config, log, ...(worker && { worker }) })
   // logrotate and its like move the file away and say so, at any moment.
   process.on('SIGHUP', () =>
     starting.then(
@@ -31,10 +39,15 @@ async function serve(flags: Flags): Promise<void> {
       () => {},
     ),
   )
+  // Else a worker that can't start would stay, because its primary could still speak to it.
+  starting.catch(() => cluster.worker?.disconnect())
   const app = await starting
-  log.info({ url: app.url, admin: app.adminUrl, revision: app.policy.active.revision }, 'listening')
   drainOnSignal(app.drain, log.info.bind(log))
   setTimeout(afterStart, AFTER_START_MS).unref()
+  const { revision } = app.policy.active
+  if (worker) tellListening(app.url, revision)
+  else log.info({ url: app.url, admin: app.adminUrl, revision }, 'listening')
+  if (!isFirstWorker()) return
   process.stdout.write(config.demo ? await welcomeText(config, app.url) : await firstUserText(config, app))
 }
 
@@ -54,13 +67,17 @@ function reopen({ decisionLog }: App, log: Logger): void {
 }
 
 function drainOnSignal(drain: () => Promise<void>, tell: (message: string) => void): void {
+  let stopping = false
+  // A terminal's Ctrl-C reaches a worker twice: by itself and by its primary.
   const stop = async () => {
+    if (stopping) return
+    stopping = true
     tell('draining')
     await drain()
     process.exit(0)
   }
-  process.once('SIGTERM', stop)
-  process.once('SIGINT', stop)
+  process.on('SIGTERM', stop)
+  process.on('SIGINT', stop)
 }
 
 async function welcomeText(config: Config, url: string): Promise<string> {

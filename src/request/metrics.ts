@@ -39,12 +39,14 @@ export function createMetrics(): Metrics {
   const series = new Map<string, ReturnType<typeof duration.labels>>()
   const revision = new Gauge({
     name: 'sallyport_policy_info',
+    aggregator: 'max',
     help: 'The policy revision in force, as a label',
     labelNames: ['revision'],
     registers: [...registers],
   })
   const activated = new Gauge({
     name: 'sallyport_policy_activated_timestamp_seconds',
+    aggregator: 'max',
     help: 'When the policy in force took over',
     registers: [...registers],
   })
@@ -60,6 +62,7 @@ export function createMetrics(): Metrics {
   })
   const degraded = new Gauge({
     name: 'sallyport_limiter_degraded',
+    aggregator: 'max',
     help: '1 while Redis is lost and each instance counts its share for itself',
     registers: [...registers],
   })
@@ -88,6 +91,7 @@ export function createMetrics(): Metrics {
 function watchPolicy(registry: Registry, isDegraded: () => boolean): void {
   new Gauge({
     name: 'sallyport_policy_degraded',
+    aggregator: 'max',
     help: '1 while files of the policy are refused and what was before them is in force',
     registers: [registry],
     collect() {

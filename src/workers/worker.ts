@@ -1,0 +1,27 @@
+/** A worker: a server of its own in all but the decision log, the admin port and the metrics, which its primary has for all. */
+import cluster from 'node:cluster'
+import { AggregatorRegistry } from 'prom-client'
+import type { WorkerParts } from '../app.ts'
+import { createWorkerLog, send } from './worker-log.ts'
+
+/** Undefined in a process that is nobody's worker. */
+export function workerParts(): WorkerParts | undefined {
+  if (!cluster.isWorker) return undefined
+  return {
+    decisionLog: createWorkerLog,
+    tellMetrics: ({ registry }) => {
+      AggregatorRegistry.setRegistries([registry])
+      // Made for its effect: it answers the primary's questions from now on.
+      void new AggregatorRegistry()
+    },
+  }
+}
+
+/** The one that is started before the others makes what a first start makes, and says so. */
+export function isFirstWorker(): boolean {
+  return cluster.worker === undefined || cluster.worker.id === 1
+}
+
+export function tellListening(url: string, revision: string): void {
+  send({ kind: 'listening', url, revision })
+}

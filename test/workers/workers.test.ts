@@ -1,0 +1,190 @@
+/** A server of several processes: they share the port, the limits, the decision log and their end. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { type IncomingMessage, request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'chai'
+import { issueToken } from '../../src/identity/issue-token.ts'
+import { openEmbeddedKey } from '../../src/identity/key-folder.ts'
+import { type RedisServer, startRedis } from '../redis.ts'
+
+const ROOT = new URL('../..', import.meta.url).pathname
+
+interface Cluster {
+  readonly url: string
+  readonly adminUrl: string
+  readonly child: ChildProcess
+  /** Ordinary log lines so far. */
+  readonly log: () => string
+  readonly exit: Promise<number | null>
+}
+
+describe('serve --workers 2', () => {
+  let folder: string
+  let running: Cluster | undefined
+  let redis: RedisServer | undefined
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'sallyport-workers-'))
+    await cp(join(ROOT, 'policies'), join(folder, 'policies'), { recursive: true })
+  })
+  afterEach(async () => {
+    running?.child.kill('SIGTERM')
+    await running?.exit
+    running = undefined
+    await redis?.stop()
+    redis = undefined
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  async function start(env: Record<string, string> = {}): Promise<Cluster> {
+    running = await startCluster(folder, env)
+    return running
+  }
+
+  const limit = (allow: number) =>
+    writeFile(
+      join(folder, 'policies/limits.yaml'),
+      `body: 100kb\npage: { default: 50, max: 200 }\nlimits:\n  few: { per: address, allow: ${allow}, window: 60s }\n`,
+    )
+
+  async function alice(): Promise<Record<string, string>> {
+    const key = await openEmbeddedKey(join(folder, 'data'))
+    const claims = { subject: 'alice', roles: ['member'], issuer: 'sallyport', audience: 'sallyport' }
+    return { authorization: `Bearer ${await issueToken(key, { ...claims, lifetimeSeconds: 600 })}` }
+  }
+
+  it('goes on answering while one is killed, starts another, and loses no record of a write', async () => {
+    const { url, child } = await start()
+    const headers = { ...(await alice()), 'content-type': 'application/json' }
+    const [one = 0, two = 0] = await childrenOf(child)
+    expect(two).to.be.greaterThan(0)
+    const created: string[] = []
+    let failed = 0
+    const write = async () => {
+      for (const end = Date.now() + 2500; Date.now() < end; ) {
+        const answer = await fetch(`${url}/api/v1/notes`, { method: 'POST', headers, body: '{"title":"t"}' }).catch(
+          () => undefined,
+        )
+        if (answer?.status === 201) created.push(((await answer.json()) as { id: string }).id)
+        else failed += 1
+      }
+    }
+    const writers = Array.from({ length: 4 }, write)
+    await sleep(700)
+    process.kill(one, 'SIGKILL')
+    await Promise.all(writers)
+    // Only those that were on their way in the one that was killed.
+    expect([failed <= 4, created.length > 20]).to.deep.equal([true, true])
+    await until(async () => (await childrenOf(child)).filter((pid) => pid !== one).length === 2)
+    const recorded = async () => (await recordsIn(folder)).filter(({ write }) => write !== undefined)
+    await until(async () => new Set(created).isSubsetOf(new Set((await recorded()).map(({ objectId }) => objectId))))
+    const numbers = (await recorded()).map(({ write }) => Number(write))
+    expect(numbers).to.deep.equal([...new Set(numbers)].toSorted((a, b) => a - b))
+  }).timeout(30_000)
+
+  it('keeps limits exact over its processes with Redis', async () => {
+    await limit(20)
+    redis = await startRedis()
+    const { url, log } = await start({ REDIS_URL: redis.url })
+    expect(await admitted(url)).to.equal(20)
+    expect(log()).to.not.contain('without REDIS_URL')
+  }).timeout(20_000)
+
+  it('says that limits are shared out without Redis, and admits no more than they allow', async () => {
+    await limit(20)
+    const { url, log } = await start()
+    expect(log()).to.contain('without REDIS_URL each of 2 workers allows its part of a rate limit')
+    expect(await admitted(url)).to.be.within(10, 20)
+  }).timeout(20_000)
+
+  it('tells the metrics of all, and writes one record for each request, whichever process answers', async () => {
+    const { url, adminUrl } = await start()
+    await Promise.all(Array.from({ length: 30 }, () => fetch(`${url}/livez`)))
+    const text = await (await fetch(`${adminUrl}/metrics`)).text()
+    expect(text).to.match(/request_duration_seconds_count\{method="GET",route="\/livez",status="200"\} 30/)
+    expect(text).to.match(/sallyport_policy_info\{revision="[0-9a-f]+"\} 1\n/)
+    await until(async () => (await recordsIn(folder)).length === 30)
+    expect(new Set((await recordsIn(folder)).map(({ requestId }) => requestId)).size).to.equal(30)
+  }).timeout(20_000)
+
+  it('drains all when it is told to stop, and ends with 0', async () => {
+    const { url, child, exit } = await start()
+    const headers = { ...(await alice()), 'content-type': 'application/json' }
+    const slow = request(`${url}/api/v1/notes`, { method: 'POST', headers })
+    const answered = once(slow, 'response')
+    slow.flushHeaders()
+    await sleep(300)
+    child.kill('SIGTERM')
+    await sleep(300)
+    slow.end('{"title":"late"}')
+    const [answer] = (await answered) as [IncomingMessage]
+    expect(answer.statusCode).to.equal(201)
+    answer.resume()
+    expect(await exit).to.equal(0)
+    expect((await recordsIn(folder)).map(({ action }) => action)).to.deep.equal(['create'])
+  }).timeout(20_000)
+
+  it('ends with 2 and the reason when its processes can not start', async () => {
+    await writeFile(join(folder, 'policies/policy.csv'), 'p, nobody, notes, read, any, *, allow\n')
+    const failure = await startCluster(folder, {}).catch((error) => String(error))
+    expect(failure).to.match(/exit 2: .*unknown-role/s)
+  }).timeout(20_000)
+})
+
+async function startCluster(folder: string, env: Record<string, string>): Promise<Cluster> {
+  const child = spawn(process.execPath, [join(ROOT, 'bin/sallyport.js'), 'serve', '--workers', '2'], {
+    cwd: ROOT,
+    env: {
+      ...process.env,
+      PORT: '0',
+      ADMIN_PORT: '0',
+      DATA_DIR: join(folder, 'data'),
+      POLICIES: join(folder, 'policies'),
+      ...env,
+    },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  let said = ''
+  child.stderr?.on('data', (chunk) => {
+    said += chunk
+  })
+  const exit = new Promise<number | null>((resolve) => child.once('exit', resolve))
+  let ended: number | null | undefined
+  void exit.then((code) => {
+    ended = code
+  })
+  await until(() => ended !== undefined || said.includes('"listening"'), 15_000)
+  if (ended !== undefined) throw new Error(`exit ${ended}: ${said}`)
+  const line = said.split('\n').find((one) => one.includes('"listening"')) ?? ''
+  const { url, admin } = JSON.parse(line)
+  return { url, adminUrl: admin, child, log: () => said, exit }
+}
+
+/** Process ids. */
+async function childrenOf({ pid }: ChildProcess): Promise<readonly number[]> {
+  const text = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')
+  return text.trim().split(' ').filter(Boolean).map(Number)
+}
+
+async function recordsIn(folder: string): Promise<readonly Record<string, unknown>[]> {
+  const text = await readFile(join(folder, 'data/decisions.log'), 'utf8').catch(() => '')
+  const lines = text.split('\n').slice(0, -1)
+  return lines.map((line) => JSON.parse(line))
+}
+
+/** Of sixty requests at once, each on a connection of its own. */
+async function admitted(url: string): Promise<number> {
+  const answers = await Promise.all(
+    Array.from({ length: 60 }, () => fetch(`${url}/livez`, { headers: { connection: 'close' } })),
+  )
+  return answers.filter(({ status }) => status === 200).length
+}
+
+async function until(holds: () => boolean | Promise<boolean>, milliseconds = 8000): Promise<void> {
+  for (const end = Date.now() + milliseconds; Date.now() < end; await sleep(30)) if (await holds()) return
+  expect.fail('it did not come')
+}
