@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto'
 import { Redis, type RedisOptions } from 'ioredis'
 import { answerWithin } from './deadline.ts'
-import { createHold } from './held-writes.ts'
 import type { Admission, Quota } from './limiter.ts'
+import { type Asked, shareCalls } from './shared-calls.ts'
 import { SLIDING_WINDOW_SCRIPT } from './sliding-window-script.ts'
 import { describeAdmission, stepMicros } from './window.ts'
 
@@ -34,7 +34,10 @@ interface RedisAdmission extends Admission {
 export interface RedisLimiter {
   /** Opens a connection in place of the one there is. Rejects within a second or so when it can't. */
   connect(): Promise<void>
-  /** One round trip. Rejects when there is no connection, it ends, or Redis answers with an error. The keys must differ. */
+  /**
+   * One round trip, shared with what else is asked in the same turn. Rejects when there is no connection, it ends, or Redis
+   * answers with an error. The keys must differ.
+   */
   admit(quotas: readonly Quota[]): Promise<RedisAdmission>
   /** The listener hears of a connection that ends by itself. */
   onLost(listener: (cause: Error) => void): void
@@ -48,7 +51,6 @@ export interface RedisLimiter {
  */
 export function createRedisLimiter(url: string): RedisLimiter {
   let connection: Redis | undefined
-  let hold: () => void = () => {}
   let lost: (cause: Error) => void = () => {}
 
   function replace(next: Redis | undefined): void {
@@ -68,7 +70,6 @@ export function createRedisLimiter(url: string): RedisLimiter {
       client.disconnect()
       throw fault ?? cause
     })
-    hold = createHold(client.stream)
     client.once('close', () => {
       if (client === connection) lost(fault ?? new Error('the connection to Redis closed'))
     })
@@ -76,11 +77,10 @@ export function createRedisLimiter(url: string): RedisLimiter {
 
   return {
     connect,
-    admit: async (quotas) => {
+    admit: shareCalls(async (asked) => {
       if (connection?.status !== 'ready') throw new Error('not connected to Redis')
-      hold()
-      return readAnswer(quotas, await runScript(connection, quotas))
-    },
+      return readAnswers(asked, await runScript(connection, asked))
+    }),
     onLost: (listener) => {
       lost = listener
     },
@@ -89,14 +89,20 @@ export function createRedisLimiter(url: string): RedisLimiter {
 }
 
 /** Redis forgets scripts when it restarts or is told to; sending the text again can't fail for that reason. */
-async function runScript(client: Redis, quotas: readonly Quota[]): Promise<readonly number[]> {
+async function runScript(client: Redis, { quotas, requests }: Asked): Promise<readonly number[]> {
   const keys = quotas.map(redisKey)
-  const args = quotas.flatMap((quota) => [quota.allow, stepMicros(quota)])
-  const answer = await client.evalsha(SCRIPT_SHA, keys.length, ...keys, ...args).catch((error: Error) => {
+  const limits = quotas.flatMap((quota) => [quota.allow, stepMicros(quota)])
+  const args = [...keys, ...limits, ...requests.flatMap((positions) => [positions.length, ...positions.map(fromOne)])]
+  const answer = await client.evalsha(SCRIPT_SHA, keys.length, ...args).catch((error: Error) => {
     if (!error.message.startsWith('NOSCRIPT')) throw error
-    return client.eval(SLIDING_WINDOW_SCRIPT, keys.length, ...keys, ...args)
+    return client.eval(SLIDING_WINDOW_SCRIPT, keys.length, ...args)
   })
   return answer as readonly number[]
+}
+
+/** As Lua counts. */
+function fromOne(position: number): number {
+  return position + 1
 }
 
 function redisKey({ key }: Quota): string {
@@ -104,10 +110,15 @@ function redisKey({ key }: Quota): string {
   return `sallyport:${plain ? key : `#${createHash('sha256').update(key).digest('base64url')}`}`
 }
 
-function readAnswer(quotas: readonly Quota[], answer: readonly number[]): RedisAdmission {
-  const [admitted, atMicros = 0, ...counts] = answer
-  const usages = quotas.map((quota, i) => {
-    return { quota, used: counts[2 * i] ?? 0, freesAtMicros: counts[2 * i + 1] ?? 0 }
+function readAnswers({ quotas, requests }: Asked, answer: readonly number[]): readonly RedisAdmission[] {
+  const figures = answer.values()
+  const next = () => figures.next().value ?? 0
+  const atMicros = next()
+  return requests.map((positions) => {
+    const admitted = next() === 1
+    const usages = positions.map((position) => {
+      return { quota: quotas[position] as Quota, used: next(), freesAtMicros: next() }
+    })
+    return { ...describeAdmission(admitted, atMicros, usages), atMicros }
   })
-  return { ...describeAdmission(admitted === 1, atMicros, usages), atMicros }
 }

@@ -1,4 +1,4 @@
-/** The rules of window.ts as one Redis script: all quotas of a request are decided, and counted, in a single step. */
+/** The rules of window.ts as one Redis script: requests are decided, and counted against all of their quotas, in a single step. */
 import { COUNTED, SUB_WINDOWS } from './window.ts'
 
 /** Formats of Lua's struct library, and their lengths. Written into the script, as its local variables cost time. */
@@ -9,7 +9,9 @@ const COUNT_BYTES = 4
 
 /**
  * KEYS[i] is the key of quota i, ARGV[2i-1] what it allows (at least 1, less than 2^32), ARGV[2i] its sub-window in
- * microseconds. Answers { admitted (1 or 0), now, used 1, freesAt 1, used 2, freesAt 2, ... }, times in microseconds.
+ * microseconds. The other arguments are requests, decided one after the other: how many quotas one counts against, and which,
+ * each once. Answers { now }, then for each request admitted (1 or 0), and used and freesAt of each of its quotas; times in
+ * microseconds. A key is read and written once, however many requests count against it.
  *
  * A key holds a string, its record: a head of the step, the number of the newest sub-window, the age of the oldest that
  * has a count (in sub-windows), the total and the count of the newest; then the counts of the SUB_WINDOWS before it,
@@ -19,7 +21,7 @@ const COUNT_BYTES = 4
  * Needs Redis 5 (a script may write after TIME) and no Cluster: the keys of a call have no slot in common.
  */
 export const SLIDING_WINDOW_SCRIPT = `
-local STEP, INDEX, AGE, TOTAL, NEWEST, RECORD, MOVED = 1, 2, 3, 4, 5, 6, 7
+local STEP, INDEX, AGE, TOTAL, NEWEST, RECORD, MOVED, COUNTED = 1, 2, 3, 4, 5, 6, 7, 8
 
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
@@ -68,9 +70,9 @@ local function age_freeing(window, excess)
   return age
 end
 
-local windows, admitted = {}, 1
+local windows, allows = {}, {}
 for i = 1, #KEYS do
-  local allow, step, stored = tonumber(ARGV[2 * i - 1]), tonumber(ARGV[2 * i]), redis.call('GET', KEYS[i])
+  local step, stored = tonumber(ARGV[2 * i]), redis.call('GET', KEYS[i])
   local window
   if stored then
     window = { struct.unpack('${HEAD}', stored) }
@@ -80,25 +82,46 @@ for i = 1, #KEYS do
   else
     window = folded(step, 0)
   end
-  if window[TOTAL] >= allow then admitted = 0 end
-  windows[i] = window
+  windows[i], allows[i] = window, tonumber(ARGV[2 * i - 1])
 end
 
-local answer = { admitted, now }
-for i = 1, #KEYS do
-  local window, allow, key = windows[i], tonumber(ARGV[2 * i - 1]), KEYS[i]
-  local step, index, age, total = window[STEP], window[INDEX], window[AGE], window[TOTAL] + admitted
-  local head = struct.pack('${HEAD}', step, index, age, total, window[NEWEST] + admitted)
-  if window[MOVED] and total > 0 then
-    local ends = (index + ${COUNTED}) * step
-    local record = head .. string.sub(window[RECORD], ${HEAD_BYTES + 1})
-    redis.call('SET', key, record, 'PX', math.ceil((ends - now) / 1000) + 1)
-  elseif admitted == 1 then
-    redis.call('SETRANGE', key, 0, head)
+local answer, size, at = { now }, 1, 2 * #KEYS + 1
+while at <= #ARGV do
+  local last, admitted = at + tonumber(ARGV[at]), 1
+  for j = at + 1, last do
+    local i = tonumber(ARGV[j])
+    if windows[i][TOTAL] >= allows[i] then admitted = 0 end
   end
-  if total > allow then age = age_freeing(window, total - math.max(1, allow)) end
-  answer[2 * i + 1] = total
-  answer[2 * i + 2] = total > 0 and (index - age + ${COUNTED}) * step or 0
+  size = size + 1
+  answer[size] = admitted
+  for j = at + 1, last do
+    local i = tonumber(ARGV[j])
+    local window, allow = windows[i], allows[i]
+    if admitted == 1 then
+      window[TOTAL], window[NEWEST], window[COUNTED] = window[TOTAL] + 1, window[NEWEST] + 1, true
+    end
+    local total, age = window[TOTAL], window[AGE]
+    if total > allow then age = age_freeing(window, total - math.max(1, allow)) end
+    answer[size + 1] = total
+    answer[size + 2] = total > 0 and (window[INDEX] - age + ${COUNTED}) * window[STEP] or 0
+    size = size + 2
+  end
+  at = last + 1
+end
+
+for i = 1, #KEYS do
+  local window = windows[i]
+  local step, index, total = window[STEP], window[INDEX], window[TOTAL]
+  if window[COUNTED] or window[MOVED] then
+    local head = struct.pack('${HEAD}', step, index, window[AGE], total, window[NEWEST])
+    if window[MOVED] and total > 0 then
+      local ends = (index + ${COUNTED}) * step
+      local record = head .. string.sub(window[RECORD], ${HEAD_BYTES + 1})
+      redis.call('SET', KEYS[i], record, 'PX', math.ceil((ends - now) / 1000) + 1)
+    elseif window[COUNTED] then
+      redis.call('SETRANGE', KEYS[i], 0, head)
+    end
+  end
 end
 return answer
 `

@@ -1,0 +1,75 @@
+/** Asks for the requests of one turn of the event loop in one call: a call for each was most of what they cost, here and in Redis. */
+import type { Quota } from './limiter.ts'
+
+/** A fuller call goes at once: others that ask the same Redis wait while it decides. */
+const REQUESTS_AT_MOST = 32
+
+/** What one call asks. */
+export interface Asked {
+  /** Different keys. */
+  readonly quotas: readonly Quota[]
+  /** What each request counts against, as positions in `quotas`, in the order in which they are decided. */
+  readonly requests: readonly (readonly number[])[]
+}
+
+interface Waiting<Answer> {
+  readonly resolve: (answer: Answer) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** `call` gives the answers in the order of the requests; where it rejects, each of them does. The keys of a request must differ. */
+export function shareCalls<Answer>(
+  call: (asked: Asked) => Promise<readonly Answer[]>,
+): (quotas: readonly Quota[]) => Promise<Answer> {
+  let open = new SharedCall<Answer>()
+
+  function send(): void {
+    const full = open
+    if (full.requests.length === 0) return
+    open = new SharedCall()
+    call(full).then(full.settle, full.fail)
+  }
+
+  return (quotas) => {
+    if (open.requests.length === REQUESTS_AT_MOST || !open.agreesWith(quotas)) send()
+    if (open.requests.length === 0) setImmediate(send)
+    return open.add(quotas)
+  }
+}
+
+class SharedCall<Answer> implements Asked {
+  readonly quotas: Quota[] = []
+  readonly requests: number[][] = []
+  readonly #positions = new Map<string, number>()
+  readonly #waiting: Waiting<Answer>[] = []
+
+  /** A new policy may give a key another limit: what is counted by both can't be decided together. */
+  agreesWith(quotas: readonly Quota[]): boolean {
+    return quotas.every(({ key, allow, windowMs }) => {
+      const known = this.quotas[this.#positions.get(key) ?? -1]
+      return known === undefined || (known.allow === allow && known.windowMs === windowMs)
+    })
+  }
+
+  add(quotas: readonly Quota[]): Promise<Answer> {
+    this.requests.push(quotas.map((quota) => this.#positionOf(quota)))
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ resolve, reject })
+    })
+  }
+
+  readonly settle = (answers: readonly Answer[]): void => {
+    for (const [i, { resolve }] of this.#waiting.entries()) resolve(answers[i] as Answer)
+  }
+
+  readonly fail = (error: unknown): void => {
+    for (const { reject } of this.#waiting) reject(error)
+  }
+
+  #positionOf(quota: Quota): number {
+    const known = this.#positions.get(quota.key)
+    if (known !== undefined) return known
+    this.#positions.set(quota.key, this.quotas.length)
+    return this.quotas.push(quota) - 1
+  }
+}
