@@ -34,8 +34,8 @@ interface Cell {
   readonly grant: Grant
 }
 
-/** Numbers are exact up to 2^53. */
-const MOST_SUMMED = 50
+/** Bitwise operators take numbers of 32 bits. */
+const MOST_BITS = 31
 
 export class Page {
   readonly #parts: PageParts
@@ -44,8 +44,8 @@ export class Page {
   /** The relations that rules of this page name; others don't count. */
   readonly #relations: readonly string[]
   readonly #cells = new Map<string | number, Cell>()
-  /** Sums of these tell sets of relations apart. */
-  readonly #weights: ReadonlyMap<string, number>
+  /** A bit for each relation: together they tell sets of relations apart. */
+  readonly #bits: ReadonlyMap<string, number>
   /** The lines of policy.csv that are on this page, whatever the relations. */
   readonly lines: readonly number[]
   /** The relations that rules of this page name, as ownership.yaml declares them. */
@@ -59,7 +59,7 @@ export class Page {
     this.#parts = parts
     this.#classes = classesOf(parts)
     this.#relations = [...new Set(parts.rules.flatMap((rule) => rule.relations))].sort()
-    this.#weights = new Map(this.#relations.map((name, i) => [name, 2 ** i]))
+    this.#bits = new Map(this.#relations.map((name, i) => [name, 1 << i]))
     this.lines = parts.rules.map((rule) => rule.line)
     this.compared = this.#relations.flatMap((name) => parts.ownership?.relations.get(name) ?? [])
     this.attributes = this.compared.flatMap((one) =>
@@ -118,11 +118,10 @@ export class Page {
 
   /** The same for the same set of relations that count, and for no other. */
   #keyOf(relations: readonly string[]): string | number {
-    if (this.#relations.length > MOST_SUMMED)
-      return this.#relations.filter((name) => relations.includes(name)).join('+')
-    let sum = 0
-    for (const name of relations) sum += this.#weights.get(name) ?? 0
-    return sum
+    if (this.#relations.length > MOST_BITS) return this.#relations.filter((name) => relations.includes(name)).join('+')
+    let bits = 0
+    for (const name of relations) bits |= this.#bits.get(name) ?? 0
+    return bits
   }
 
   /** The objects for which the action is allowed, one by one (semantics.md, "list"). */

@@ -147,6 +147,28 @@ boss: { description: A boss., claims: [eng] }
   })
 })
 
+describe('the cells of a page', () => {
+  for (const count of [3, 31, 32, 60]) {
+    it(`are told apart where rules name ${count} relations`, async () => {
+      const names = Array.from({ length: count }, (_, i) => `r${i}`)
+      const relations = names.map((name) => `    ${name}: { field: status, in: [draft] }`).join('\n')
+      const policy = names.map((name) => `p, member, docs, read, ${name}, *, allow`).join('\n')
+      const ownership = `docs:\n  relations:\n${relations}\n`
+      const made = snapshotOf(filesOf({ 'policy.csv': policy, 'roles.yaml': ROLES, 'ownership.yaml': ownership }))
+      const page = await pageOf(made, caller('a', 'member'))
+      const linesOf = (...held: readonly string[]) => page.grant(held).rules.map(({ line }) => line)
+      expect(linesOf()).to.deep.equal([])
+      for (const [i, name] of names.entries()) {
+        const next = names[(i + 1) % count] ?? name
+        expect(linesOf(name)).to.deep.equal([i + 1])
+        expect(linesOf(name, name), 'a name twice').to.deep.equal([i + 1])
+        expect(linesOf(next, 'ghost', name)).to.have.members([i + 1, ((i + 1) % count) + 1])
+      }
+      expect(page.cellsInUse).to.have.lengthOf(1 + 2 * count)
+    })
+  }
+})
+
 describe('the snapshot that takes over', () => {
   it('has made the cells that the other has in use, and no others', async () => {
     const old = snapshot('p, member, docs, read, owner, *, allow', 'p, member, docs, read, draft, *, deny')
