@@ -13,6 +13,12 @@ export function answerWithin<T>(milliseconds: number, work: Promise<T>): Promise
       timer = setTimeout(() => setImmediate(expire), milliseconds / 2)
     }
     let timer = setTimeout(waitOn, milliseconds / 2)
-    work.then(resolve, reject).finally(() => clearTimeout(timer))
+    const inTime =
+      <V>(settle: (value: V) => void) =>
+      (value: V): void => {
+        clearTimeout(timer)
+        settle(value)
+      }
+    work.then(inTime(resolve), inTime(reject))
   })
 }
