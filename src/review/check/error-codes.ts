@@ -102,7 +102,7 @@ export const ERROR_CODES: readonly CodeEntry[] = [
   entry(
     'blocked-line',
     'A line of `blocked.txt` is not `user:<id>`, optionally with `until=<time>`',
-    'Write it as in `user:mallory until=2027-01-31T18:00:00Z`',
+    'Write it as in `user:mallory until=2027-01-31T18:00:00Z`, and an id with a space in quotes: `"user:first last"`',
   ),
   entry(
     'blocked-until',
