@@ -35,7 +35,7 @@ function sectionText(part: PartResult): string {
 function runText({ command, began, seconds, revision, node, machine, settings }: RunResult): string {
   const { system, cpu, cpus, memoryGiB, pinned, loadBefore } = machine
   const unquiet =
-    loadBefore > QUIET ? ['', `**The machine was not quiet**: these figures only show the form of the page.`] : []
+    loadBefore > QUIET ? ['', `**The machine was busy before the run**: trust the spreads more than the medians.`] : []
   const lines = [
     `    ${command}`,
     '',

@@ -70,11 +70,11 @@ describe('the page of a run', () => {
     expect(() => fillPage('nothing', RUN)).to.throw(BenchFailure, 'no marks')
   })
 
-  it('says when the machine was not quiet', () => {
+  it('says when the machine was busy before', () => {
     const mark = '<!-- bench: run -->\n<!-- end -->'
     const filled = (loadBefore: number) => fillPage(mark, { ...RUN, machine: { ...RUN.machine, loadBefore } })
-    expect(filled(3)).to.include('The machine was not quiet')
-    expect(filled(0.2)).not.to.include('not quiet')
+    expect(filled(3)).to.include('The machine was busy before the run')
+    expect(filled(0.2)).not.to.include('busy before')
   })
 })
 
