@@ -7,7 +7,6 @@ import {
   existsSync,
   fstatSync,
   fsync,
-  fsyncSync,
   ftruncateSync,
   openSync,
   readSync,
@@ -18,6 +17,7 @@ import {
 } from 'node:fs'
 import { promisify } from 'node:util'
 import { readLinesBackwards } from './read-backwards.ts'
+import { RetiredFiles } from './retired-files.ts'
 import type { Sink } from './sink.ts'
 
 const OWNER_ONLY = 0o600
@@ -44,6 +44,7 @@ export class LogFile implements Sink {
   #descriptor: number
   /** A part of a line stands at the end, and can't be taken away. */
   #torn = false
+  readonly #retired = new RetiredFiles()
 
   /** Throws NotALog, and what the file system throws. */
   constructor(options: LogFileOptions) {
@@ -71,9 +72,10 @@ export class LogFile implements Sink {
   async sync(): Promise<void> {
     const descriptor = this.#descriptor
     await promisify(fsync)(descriptor).catch((error) => {
-      // What closed the file in between has synced it.
+      // It was retired in between.
       if (descriptor === this.#descriptor) throw error
     })
+    await this.#retired.durable()
   }
 
   reopen(): void {
@@ -81,12 +83,7 @@ export class LogFile implements Sink {
     const before = this.#descriptor
     this.#descriptor = descriptor
     this.#torn = false
-    try {
-      // The shipper counts on it: what it appended may be on its way to the disk.
-      fsyncSync(before)
-    } finally {
-      closeSync(before)
-    }
+    this.#retired.add(before)
   }
 
   holds(sequences: ReadonlySet<number>, since: number): ReadonlySet<string> {
@@ -110,7 +107,6 @@ export class LogFile implements Sink {
 
   #rotate(): void {
     const { file, keep } = this.#options
-    fsyncSync(this.#descriptor)
     // It isn't there when it was moved before, and no new one could be opened: moving on would push out the oldest.
     if (existsSync(file)) makeRoom(file, keep)
     this.reopen()
