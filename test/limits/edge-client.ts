@@ -25,7 +25,7 @@ export interface Outcome extends TimedAnswer {
 
 type Ask = (quota: Quota) => Promise<TimedAnswer>
 
-if (process.send) await run(process.argv.slice(2))
+if (import.meta.main) await run(process.argv.slice(2))
 
 async function run([url = '', kind, key = '']: readonly string[]): Promise<void> {
   const { ask, leave } = await connect(url, kind)
