@@ -27,8 +27,15 @@ export function createAdminServer(metrics: Pick<Metrics, 'text' | 'contentType'>
       response.writeHead(404).end()
       return
     }
-    const text = await metrics.text()
-    response.writeHead(200, { 'Content-Type': metrics.contentType }).end(text)
+    try {
+      const text = await metrics.text()
+      response.writeHead(200, { 'Content-Type': metrics.contentType }).end(text)
+    } catch {
+      // A worker is too busy to answer, or ended while it was asked: the next scrape has them all.
+      response
+        .writeHead(503, { 'Content-Type': 'text/plain' })
+        .end('not every process has told its metrics; ask again\n')
+    }
   })
 }
 

@@ -97,6 +97,7 @@ function metricsIn(registry: Registry) {
     }),
     refused: new Gauge({
       name: 'sallyport_shadow_candidate_refused',
+      aggregator: 'max',
       help: '1 while the files of the candidate policy are refused, or it is not compared with any more',
       registers,
     }),

@@ -7,13 +7,12 @@ import { createWorkerLog, send } from './worker-log.ts'
 /** Undefined in a process that is nobody's worker. */
 export function workerParts(): WorkerParts | undefined {
   if (!cluster.isWorker) return undefined
+  // Made for its effect: it answers the primary's questions from now on, at first that there is nothing, or who asks would wait for the start.
+  AggregatorRegistry.setRegistries([])
+  void new AggregatorRegistry()
   return {
     decisionLog: createWorkerLog,
-    tellMetrics: ({ registry }) => {
-      AggregatorRegistry.setRegistries([registry])
-      // Made for its effect: it answers the primary's questions from now on.
-      void new AggregatorRegistry()
-    },
+    tellMetrics: ({ registry }) => AggregatorRegistry.setRegistries([registry]),
   }
 }
 
