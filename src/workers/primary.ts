@@ -13,19 +13,32 @@ import { openLog, tellLog } from '../parts/open-decision-log.ts'
 import { openOutbox } from '../parts/open-outbox.ts'
 import type { FromPrimary, ToPrimary } from './messages.ts'
 
-/** So many workers in a row that ended before they listened: the next one would too. */
+type Append = Extract<ToPrimary, { kind: 'append' }>
+type Listening = Extract<ToPrimary, { kind: 'listening' }>
+
+/** So many workers in a row that ended before they listened, and none that does: the next one would end too. */
 const MOST_FAILED_STARTS = 5
 
-/** Milliseconds after which a worker that ended is started again. */
+/** Milliseconds after which a worker that ended is started again; twice as long after each that didn't come to listen. */
 const RESTART_MS = 200
+const LONGEST_RESTART_MS = 30_000
 
-/** Ends the process: with 2 when the workers can't start, with 0 when it was told to stop. */
+/** Longer than a worker takes to drain and to close its parts. */
+const KILL_MS = 15_000
+
+/** Ends the process: with 2 when the workers can't start, with 0 when it was told to stop. Throws what start throws, with no worker left. */
 export async function servePrimary(config: Config, log: Logger): Promise<void> {
   const primary = new Primary(config, log)
-  process.once('SIGTERM', () => void primary.stop())
-  process.once('SIGINT', () => void primary.stop())
+  // A terminal's Ctrl-C comes twice, by itself and by npm.
+  process.on('SIGTERM', () => void primary.stop())
+  process.on('SIGINT', () => void primary.stop())
   process.on('SIGHUP', () => void primary.reopen())
-  await primary.start()
+  try {
+    await primary.start()
+  } catch (error) {
+    await primary.close(error)
+    throw error
+  }
 }
 
 class Primary {
@@ -33,6 +46,7 @@ class Primary {
   readonly #log: Logger
   readonly #decisionLog = Promise.withResolvers<DecisionLog>()
   readonly #closing: (() => unknown)[] = []
+  readonly #listening = new Set<Worker>()
   #hasListened = false
   /** In a row. */
   #failedStarts = 0
@@ -41,6 +55,7 @@ class Primary {
   constructor(config: Config, log: Logger) {
     this.#config = config
     this.#log = log
+    this.#decisionLog.promise.catch(nothing)
   }
 
   async start(): Promise<void> {
@@ -48,22 +63,23 @@ class Primary {
     if (redisUrl === undefined) {
       this.#log.warn(
         { workers },
-        `without REDIS_URL each of ${workers} workers allows its part of a rate limit, rounded down`,
+        `without REDIS_URL each of ${workers} workers allows its part of a rate limit, rounded down, but at least 1`,
       )
     }
-    cluster.on('message', (worker, message: ToPrimary) => void this.#hear(worker, message))
+    cluster.on('message', (worker, message: ToPrimary) => this.#hear(worker, message))
     // The first one makes what a first start makes: tables, keys, demo data, the first user.
-    const first = await this.#fork()
+    const { url, revision } = await this.#keep()
     const { outbox, close } = await openOutbox(this.#config)
+    this.#closing.push(close)
     const decisionLog = await openLog(this.#config, outbox, tellLog(this.#log))
-    this.#closing.push(close, () => decisionLog.close())
+    this.#closing.push(() => decisionLog.close())
     this.#decisionLog.resolve(decisionLog)
-    await Promise.all(Array.from({ length: workers - 1 }, () => this.#fork()))
+    await Promise.all(Array.from({ length: workers - 1 }, () => this.#keep()))
     const metrics = new AggregatorRegistry()
     const admin = createAdminServer({ text: () => metrics.clusterMetrics(), contentType: metrics.contentType })
     this.#closing.push(() => admin.close())
     const adminUrl = await listen(admin, host, { name: 'ADMIN_PORT', port: adminPort })
-    this.#log.info({ ...first, admin: adminUrl, workers }, 'listening')
+    this.#log.info({ url, revision, admin: adminUrl, workers }, 'listening')
   }
 
   async reopen(): Promise<void> {
@@ -76,57 +92,77 @@ class Primary {
     }
   }
 
-  /** Each worker lets its requests end; then what they left is written. */
-  async stop(): Promise<never> {
-    this.#stopping = true
-    const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined)
-    for (const worker of workers) worker.process.kill('SIGTERM')
-    await Promise.all(workers.map((worker) => worker.isDead() || once(worker, 'exit')))
-    for (const close of this.#closing.reverse()) await close()
+  async stop(): Promise<void> {
+    if (this.#stopping) return
+    await this.close(new Error('the server stops'))
     process.exit(0)
   }
 
-  /** Resolves once the worker listens. */
-  async #fork(): Promise<{ readonly url: string; readonly revision: string }> {
+  /** Each worker lets its requests end; then what they left is written. `reason`: for records, if there never was a log. */
+  async close(reason: unknown): Promise<void> {
+    this.#stopping = true
+    this.#decisionLog.reject(reason)
+    const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined)
+    const ends = workers.map((worker) => worker.isDead() || once(worker.process, 'exit'))
+    for (const worker of workers) worker.process.kill('SIGTERM')
+    const impatience = setTimeout(() => {
+      this.#log.error('workers that did not drain are killed')
+      for (const worker of workers) worker.process.kill('SIGKILL')
+    }, KILL_MS)
+    await Promise.all(ends)
+    clearTimeout(impatience)
+    for (const part of this.#closing.reverse()) await part()
+  }
+
+  /** Resolves once there is a worker that listens, whether or not it's the one that was started first. */
+  #keep(place = Promise.withResolvers<Listening>()): Promise<Listening> {
     const worker = cluster.fork()
-    worker.once('exit', (code) => this.#ended(code))
-    const listening = Promise.withResolvers<{ url: string; revision: string }>()
     worker.on('message', (message: ToPrimary) => {
       if (message.kind !== 'listening') return
       this.#hasListened = true
       this.#failedStarts = 0
-      listening.resolve({ url: message.url, revision: message.revision })
+      this.#listening.add(worker)
+      place.resolve(message)
     })
-    return listening.promise
+    worker.once('exit', (code, signal) => {
+      this.#listening.delete(worker)
+      this.#ended({ code, signal }, () => void this.#keep(place))
+    })
+    // Something was sent to it while it ended; its end is what matters.
+    worker.on('error', nothing)
+    return place.promise
   }
 
-  /** A worker that never listened has said why. */
-  #ended(code: number | null): void {
+  /** A worker that never listened has said why. Those that listen go on, whatever keeps another from starting. */
+  #ended(how: { readonly code: number | null; readonly signal: string | null }, startAgain: () => void): void {
     if (this.#stopping) return
+    const delay = Math.min(LONGEST_RESTART_MS, RESTART_MS * 2 ** this.#failedStarts)
     this.#failedStarts += 1
-    if (!this.#hasListened || this.#failedStarts > MOST_FAILED_STARTS) {
-      this.#stopping = true
-      for (const worker of Object.values(cluster.workers ?? {})) worker?.process.kill('SIGTERM')
-      process.exit(2)
-    }
-    this.#log.error({ code }, 'a worker ended; another one is started')
-    setTimeout(() => {
-      if (!this.#stopping) void this.#fork()
-    }, RESTART_MS)
-  }
-
-  async #hear(worker: Worker, message: ToPrimary): Promise<void> {
-    if (message.kind === 'listening') return
-    const decisionLog = await this.#decisionLog.promise
-    if (message.kind === 'committed') {
-      decisionLog.committed()
+    if (!this.#hasListened || (this.#failedStarts > MOST_FAILED_STARTS && this.#listening.size === 0)) {
+      void this.close(new Error('no worker starts')).then(() => process.exit(2))
       return
     }
-    const { id } = message
-    const answer = await decisionLog.noteLines(message.lines).then(
-      (): FromPrimary => ({ kind: 'appended', id }),
-      (error): FromPrimary => ({ kind: 'appended', id, error: String(error) }),
-    )
+    this.#log.error({ ...how, startsAgainInMs: delay }, 'a worker ended; another one is started')
+    setTimeout(() => {
+      if (!this.#stopping) startAgain()
+    }, delay)
+  }
+
+  /** Others speak by the same channel (prom-client). */
+  #hear(worker: Worker, message: ToPrimary): void {
+    if (message.kind === 'append') void this.#append(worker, message)
+    if (message.kind === 'committed') void this.#decisionLog.promise.then((log) => log.committed(), nothing)
+  }
+
+  async #append(worker: Worker, { id, lines }: Append): Promise<void> {
+    const answer = await this.#decisionLog.promise
+      .then((log) => log.noteLines(lines))
+      .then(
+        (): FromPrimary => ({ kind: 'appended', id }),
+        (error): FromPrimary => ({ kind: 'appended', id, error: String(error) }),
+      )
     if (worker.isConnected()) worker.send(answer)
   }
 }
+
+function nothing(): void {}

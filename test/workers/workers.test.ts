@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { type IncomingMessage, request } from 'node:http'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -120,6 +121,9 @@ describe('serve --workers 2', () => {
     await sleep(300)
     child.kill('SIGTERM')
     await sleep(300)
+    // A terminal's Ctrl-C comes twice, by itself and by npm.
+    child.kill('SIGTERM')
+    await sleep(100)
     slow.end('{"title":"late"}')
     const [answer] = (await answered) as [IncomingMessage]
     expect(answer.statusCode).to.equal(201)
@@ -133,6 +137,28 @@ describe('serve --workers 2', () => {
     const failure = await startCluster(folder, {}).catch((error) => String(error))
     expect(failure).to.match(/exit 2: .*unknown-role/s)
   }).timeout(20_000)
+
+  it('ends with 2 and the reason, and leaves no process behind, when the primary can not start', async () => {
+    const taken = createServer().listen(0, '127.0.0.1')
+    await once(taken, 'listening')
+    const { port } = taken.address() as AddressInfo
+    const failure = String(await startCluster(folder, { ADMIN_PORT: String(port) }).catch((error) => error))
+    taken.close()
+    expect(failure).to.match(/exit 2: .*ADMIN_PORT \d+ of 127\.0\.0\.1 can't be listened on/s)
+    expect(failure.match(/"draining"/g)).to.have.length(2)
+  }).timeout(20_000)
+
+  it('goes on with the others when one that was killed can not start again, and tries less and less often', async () => {
+    const { url, child, log } = await start()
+    const [one = 0, two = 0] = await childrenOf(child)
+    await writeFile(join(folder, 'policies/policy.csv'), 'p, nobody, notes, read, any, *, allow\n')
+    process.kill(one, 'SIGKILL')
+    await until(() => log().includes('"startsAgainInMs":800'), 15_000)
+    const waits = [...log().matchAll(/"startsAgainInMs":(\d+)/g)].map(([, wait]) => Number(wait))
+    expect(waits).to.deep.equal([200, 400, 800])
+    expect((await fetch(`${url}/livez`)).status).to.equal(200)
+    expect(await childrenOf(child)).to.include(two)
+  }).timeout(30_000)
 })
 
 async function startCluster(folder: string, env: Record<string, string>): Promise<Cluster> {
