@@ -23,6 +23,7 @@ const FORGOTTEN_AFTER_MS = DAY_MS
 const KNOWN_FOR_MS = 30 * DAY_MS
 
 interface Origin {
+  /** Exactly as users are looked up by it: an address that differs in case is another user's, whose success must forgive nothing here. */
   readonly email: string
   /** A network, as limits count it. */
   readonly address: string
@@ -71,10 +72,9 @@ export function createGuessing(attempts: Attempts, secret: Uint8Array, now: () =
 }
 
 function keysOf(secret: Uint8Array, { email, address }: Origin): Keys {
-  const who = email.normalize('NFC').toLowerCase()
   const key = (...parts: readonly string[]) =>
     createHmac('sha256', secret).update(JSON.stringify(parts)).digest('base64url')
-  return { user: key('user', who), address: key('address', address), known: key('known', who, address) }
+  return { user: key('user', email), address: key('address', address), known: key('known', email, address) }
 }
 
 interface Verdict {
