@@ -1,6 +1,6 @@
 /** sallyport keys list: which embedded keys there are, and until when they verify. */
 import { Command, Option } from 'commander'
-import { makeFirstKey, openKeyFolder, readKeys, tidy } from '../identity/key-folder.ts'
+import { findKeyFolder, readKeys, tidy } from '../identity/key-folder.ts'
 
 interface Options {
   readonly format: 'text' | 'json'
@@ -20,8 +20,7 @@ export function keysListCommand(dataDirectory: () => string): Command {
     .description('the embedded keys: which one signs, and until when the older ones verify')
     .addOption(new Option('--format <format>', 'how to print it').choices(['text', 'json']).default('text'))
     .action(async ({ format }: Options) => {
-      const folder = await openKeyFolder(dataDirectory())
-      await makeFirstKey(folder)
+      const folder = await findKeyFolder(dataDirectory())
       await tidy(folder, Date.now())
       const keys = await listed(folder)
       process.stdout.write(format === 'json' ? `${JSON.stringify({ keys }, undefined, 2)}\n` : toText(keys))

@@ -1,14 +1,6 @@
 /** sallyport keys rotate: a new key signs from now on; the older ones verify until the tokens that they signed have ended. */
 import { Command } from 'commander'
-import {
-  makeFirstKey,
-  openKeyFolder,
-  type RetiredKey,
-  readKeys,
-  removeRetired,
-  succeed,
-  tidy,
-} from '../identity/key-folder.ts'
+import { findKeyFolder, type RetiredKey, readKeys, removeRetired, succeed, tidy } from '../identity/key-folder.ts'
 
 interface Options {
   readonly atOnce: boolean
@@ -27,8 +19,7 @@ export function keysRotateCommand(dataDirectory: () => string): Command {
     .option('--at-once', 'refuse all tokens of the older keys from now on: everybody signs in again', false)
     .addHelpText('after', HELP)
     .action(async ({ atOnce }: Options) => {
-      const folder = await openKeyFolder(dataDirectory())
-      await makeFirstKey(folder)
+      const folder = await findKeyFolder(dataDirectory())
       const before = (await readKeys(folder)).current
       const made = await succeed(folder, before.number)
       const { kid } = (await readKeys(folder)).current.key

@@ -51,6 +51,16 @@ export async function openKeyFolder(dataDirectory: string): Promise<string> {
   return folder
 }
 
+/** As openKeyFolder, for commands beside a server: in another folder than the server's they would seem to work. Throws KeyError. */
+export async function findKeyFolder(dataDirectory: string): Promise<string> {
+  const folder = join(dataDirectory, 'keys')
+  const names = await readdir(folder).catch(() => [])
+  if (names.some((name) => NAME.test(name))) return openKeyFolder(dataDirectory)
+  throw new KeyError(
+    `there is no signing key in \`${folder}\`; start the server once, or set DATA_DIR to its data folder`,
+  )
+}
+
 /** The key of a data folder that signs. Two processes that start at once end with one key. Throws KeyError. */
 export async function openEmbeddedKey(dataDirectory: string): Promise<EmbeddedKey> {
   const folder = await openKeyFolder(dataDirectory)

@@ -1,5 +1,6 @@
 /** Signing keys are rotated beside a running server: old tokens stay valid until they end, or go at once when that is asked. */
 import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -198,6 +199,17 @@ describe('a server whose keys are rotated', () => {
     await until(async () => (await status(token)) === 401)
     expect(await published()).to.have.length(1)
     expect(await status(await signIn())).to.equal(200)
+  })
+
+  it('in a folder without keys nothing is made, because a rotation there would only seem to be one', async () => {
+    for (const command of [['list'], ['rotate'], ['rotate', '--at-once']]) {
+      const { code, stderr } = await runCommand(join(server.folder, 'elsewhere'), ['keys', ...command])
+      expect([code, stderr]).to.deep.equal([
+        2,
+        `sallyport: there is no signing key in \`${server.folder}/elsewhere/keys\`; start the server once, or set DATA_DIR to its data folder\n`,
+      ])
+    }
+    expect(existsSync(join(server.folder, 'elsewhere'))).to.equal(false)
   })
 
   it('keys list tells them in the form that its schema says', async () => {
