@@ -1,9 +1,8 @@
-/** Opens a database file with Node's own SQLite, and gives Kysely's SQLite dialect the shape that it wants. */
+/** Opens a database file with Node's own SQLite. */
 import { closeSync, existsSync, openSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
-import type { SqliteDatabase, SqliteStatement } from 'kysely'
 
 /** How long a statement waits for another process's lock before it fails. The whole process waits with it. */
 const BUSY_TIMEOUT_MS = 1000
@@ -60,26 +59,4 @@ export function renewStatistics(database: DatabaseSync): void {
   } catch {
     // Another process holds the lock, or the engine can't answer: the next query will tell.
   }
-}
-
-/** The subset of better-sqlite3 that Kysely's dialect is written for. */
-export function asKyselyDatabase(database: DatabaseSync): SqliteDatabase {
-  return {
-    prepare: (sql) => asKyselyStatement(database.prepare(sql)),
-    close: () => database.close(),
-  }
-}
-
-function asKyselyStatement(statement: StatementSync): SqliteStatement {
-  return {
-    reader: statement.columns().length > 0,
-    all: (parameters) => statement.all(...bindable(parameters)),
-    run: (parameters) => statement.run(...bindable(parameters)),
-    iterate: (parameters) => statement.iterate(...bindable(parameters)),
-  }
-}
-
-/** Node refuses what SQLite has no type for (booleans, undefined, objects), so nothing is coerced in silence. */
-function bindable(parameters: readonly unknown[]): SQLInputValue[] {
-  return parameters as SQLInputValue[]
 }

@@ -1,13 +1,16 @@
 /** The contract's Attempts on SQLite. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import type { Kysely } from 'kysely'
 import type { Attempts, Counter, Counters, Judged } from './attempts.ts'
 import { inTransaction } from './node-sqlite.ts'
 import { answering } from './sqlite-errors.ts'
-import type { Tables } from './sqlite-schema.ts'
 
 /** Counters that have expired go a few at a time, with the changes of others. */
 const SWEPT_AT_ONCE = 10
+
+const PUT = `insert into attempts (key, failures, at, expires_at) values (?, ?, ?, ?) on conflict (key) do update
+  set failures = excluded.failures, at = excluded.at, expires_at = excluded.expires_at`
+
+const SWEEP = 'delete from attempts where key in (select key from attempts where expires_at <= ? limit ?)'
 
 export class SqliteAttempts implements Attempts {
   readonly #database: DatabaseSync
@@ -17,14 +20,15 @@ export class SqliteAttempts implements Attempts {
   readonly #drop: StatementSync
   readonly #sweep: StatementSync
 
-  constructor(db: Kysely<Tables>, database: DatabaseSync, now: () => Date) {
-    const queries = compile(db)
+  constructor(database: DatabaseSync, now: () => Date) {
     this.#database = database
     this.#now = now
-    this.#find = database.prepare(queries.find)
-    this.#put = database.prepare(queries.put)
-    this.#drop = database.prepare(queries.drop)
-    this.#sweep = database.prepare(queries.sweep)
+    this.#find = database.prepare(
+      'select failures, at, expires_at as expiresAt from attempts where key = ? and expires_at > ?',
+    )
+    this.#put = database.prepare(PUT)
+    this.#drop = database.prepare('delete from attempts where key = ?')
+    this.#sweep = database.prepare(SWEEP)
   }
 
   /** Who is refused writes nothing, so that refusals cost no fsync. */
@@ -49,31 +53,5 @@ export class SqliteAttempts implements Attempts {
     }
     if (changes) this.#sweep.run(this.#now().getTime(), SWEPT_AT_ONCE)
     return verdict
-  }
-}
-
-/** As in sqlite-table.ts: each call binds its own values in the order written here. */
-function compile(db: Kysely<Tables>) {
-  const put = db
-    .insertInto('attempts')
-    .values({ key: '', failures: 0, at: 0, expires_at: 0 })
-    .onConflict((conflict) =>
-      conflict.column('key').doUpdateSet((eb) => ({
-        failures: eb.ref('excluded.failures'),
-        at: eb.ref('excluded.at'),
-        expires_at: eb.ref('excluded.expires_at'),
-      })),
-    )
-  const expired = db.selectFrom('attempts').select('key').where('expires_at', '<=', 0).limit(0)
-  return {
-    find: db
-      .selectFrom('attempts')
-      .select(['failures', 'at', 'expires_at as expiresAt'])
-      .where('key', '=', '')
-      .where('expires_at', '>', 0)
-      .compile().sql,
-    put: put.compile().sql,
-    drop: db.deleteFrom('attempts').where('key', '=', '').compile().sql,
-    sweep: db.deleteFrom('attempts').where('key', 'in', expired).compile().sql,
   }
 }

@@ -1,29 +1,29 @@
 /** A simplified condition for SQLite: the expression, the values that it binds, and its shape, the key of the statement. */
 import type { SQLInputValue } from 'node:sqlite'
-import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { Condition, Scalar } from './contract.ts'
 import { comparable, pathOf } from './sqlite-schema.ts'
+import { parameters, quoteName } from './sqlite-text.ts'
 
 /** Fields that have a column which holds their comparable value. The other fields are looked up in the document. */
 export type Columns = ReadonlyMap<string, string>
 
 type Holds = Extract<Condition, { kind: 'holds' }>
 
-export function conditionSql(condition: Condition, columns: Columns): RawBuilder<SqlBool> {
+export function conditionSql(condition: Condition, columns: Columns): string {
   switch (condition.kind) {
     case 'always':
-      return sql`true`
+      return 'true'
     case 'never':
-      return sql`false`
+      return 'false'
     case 'holds':
       return holdsSql(condition, columns.get(condition.field))
     case 'all':
-      return joined(condition.of, columns, sql` and `)
+      return joined(condition.of, columns, ' and ')
     case 'some':
-      return joined(condition.of, columns, sql` or `)
+      return joined(condition.of, columns, ' or ')
     case 'not':
       // `not x` would be NULL where x is, and so leave out the objects whose field is missing.
-      return sql`((${conditionSql(condition.of, columns)}) is not true)`
+      return `((${conditionSql(condition.of, columns)}) is not true)`
   }
 }
 
@@ -59,21 +59,18 @@ export function shapeOf(condition: Condition): string {
   }
 }
 
-function joined(parts: readonly Condition[], columns: Columns, operator: RawBuilder<unknown>): RawBuilder<SqlBool> {
-  return sql`(${sql.join(
-    parts.map((part) => conditionSql(part, columns)),
-    operator,
-  )})`
+function joined(parts: readonly Condition[], columns: Columns, operator: string): string {
+  return `(${parts.map((part) => conditionSql(part, columns)).join(operator)})`
 }
 
-function holdsSql({ field, values }: Holds, column: string | undefined): RawBuilder<SqlBool> {
-  const wanted = sql.join(padded(values).map(bound))
-  if (column !== undefined) return sql`${sql.ref(column)} in (${wanted})`
+function holdsSql({ field, values }: Holds, column: string | undefined): string {
+  const wanted = parameters(padded(values).length)
+  if (column !== undefined) return `${quoteName(column)} in (${wanted})`
   const path = pathOf(field)
   // json_each gives a list's elements, and a scalar as the one element; an object's members aren't the field's value.
-  return sql`(json_type(document, ${path}) <> 'object' and exists (
+  return `(json_type(document, ${path}) <> 'object' and exists (
     select 1 from json_each(document, ${path}) as element
-    where ${comparable(sql`element.type`, sql`element.value`)} in (${wanted})))`
+    where ${comparable('element.type', 'element.value')} in (${wanted})))`
 }
 
 /** The values, the last one repeated up to the next power of two: few shapes however many values there are. */

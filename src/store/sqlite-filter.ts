@@ -1,21 +1,18 @@
 /** A client's comparisons for SQLite: expressions, the values that they bind, and their shape, part of the statement's key. */
 import type { SQLInputValue } from 'node:sqlite'
-import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import { SERVER_FIELDS } from './condition.ts'
 import type { Comparison, Scalar } from './contract.ts'
 import { bound, padded } from './sqlite-condition.ts'
 import { orderedBy, type TableColumns } from './sqlite-order.ts'
+import { parameters } from './sqlite-text.ts'
 
-const OPERATORS = { gt: sql.raw('>'), gte: sql.raw('>='), lt: sql.raw('<'), lte: sql.raw('<=') } as const
+const OPERATORS = { gt: '>', gte: '>=', lt: '<', lte: '<=' } as const
 
 type Ordering = keyof typeof OPERATORS
 
-export function filterSql(filter: readonly Comparison[], columns: TableColumns): RawBuilder<SqlBool> {
-  if (filter.length === 0) return sql`true`
-  return sql`${sql.join(
-    filter.map((one) => comparisonSql(one, columns)),
-    sql` and `,
-  )}`
+export function filterSql(filter: readonly Comparison[], columns: TableColumns): string {
+  if (filter.length === 0) return 'true'
+  return filter.map((one) => comparisonSql(one, columns)).join(' and ')
 }
 
 /** The values of `filterSql`'s parameters, in their order. */
@@ -35,26 +32,26 @@ export function filterShape(filter: readonly Comparison[]): string {
   )
 }
 
-function comparisonSql(comparison: Comparison, columns: TableColumns): RawBuilder<SqlBool> {
+function comparisonSql(comparison: Comparison, columns: TableColumns): string {
   const { operator, values } = comparison
   const term = orderedBy(comparison, columns)
-  if (operator === 'in') return sql`${term} in (${sql.join(padded(values).map(bound))})`
+  if (operator === 'in') return `${term} in (${parameters(padded(values).length)})`
   const [value = ''] = values
   // The server's columns are text, and would turn a number into text before comparing; an expression has no such affinity.
   const plain = SERVER_FIELDS.has(comparison.field) && typeof value !== 'string'
-  return orderingSql(operator, plain ? sql`+${term}` : term, value)
+  return orderingSql(operator, plain ? `+${term}` : term, value)
 }
 
-function orderingSql(operator: Ordering, term: RawBuilder<unknown>, value: Scalar): RawBuilder<SqlBool> {
-  const compared = sql<SqlBool>`${term} ${OPERATORS[operator]} ${bound(value)}`
+function orderingSql(operator: Ordering, term: string, value: Scalar): string {
+  const compared = `${term} ${OPERATORS[operator]} ?`
   const ofItsType = otherEnd(operator, value)
-  return ofItsType ? sql`${compared} and ${term} ${ofItsType}` : compared
+  return ofItsType ? `${compared} and ${term} ${ofItsType}` : compared
 }
 
 /** SQLite orders NULL, numbers, texts, bytes: a comparison must not reach into the next type. */
-function otherEnd(operator: Ordering, value: Scalar): RawBuilder<unknown> | undefined {
+function otherEnd(operator: Ordering, value: Scalar): string | undefined {
   const upward = operator === 'gt' || operator === 'gte'
-  if (typeof value === 'number') return upward ? sql`< ''` : undefined
-  if (typeof value === 'string') return upward ? sql`< x''` : sql`>= ''`
-  return upward ? sql`<= x'01'` : sql`>= x'00'`
+  if (typeof value === 'number') return upward ? "< ''" : undefined
+  if (typeof value === 'string') return upward ? "< x''" : ">= ''"
+  return upward ? "<= x'01'" : ">= x'00'"
 }

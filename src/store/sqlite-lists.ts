@@ -1,6 +1,5 @@
 /** The lists of one resource's table: filtered, sorted, page by page. Statements are compiled once a shape. */
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite'
-import { type Kysely, type RawBuilder, type SqlBool, sql } from 'kysely'
 import { simplify } from './condition.ts'
 import type { Comparison, Condition, ListQuery, StoredObject } from './contract.ts'
 import { boundValues, conditionSql, shapeOf } from './sqlite-condition.ts'
@@ -15,7 +14,8 @@ import {
   segmentValues,
   type TableColumns,
 } from './sqlite-order.ts'
-import { OBJECT_COLUMNS, type ObjectTableName, storedAll, type Tables } from './sqlite-schema.ts'
+import { OBJECT_COLUMNS, storedAll } from './sqlite-schema.ts'
+import { quoteName } from './sqlite-text.ts'
 import { StatementCache } from './statement-cache.ts'
 
 /** Shapes come from policies and filters: a caller can ask for many, and each statement holds memory. */
@@ -31,16 +31,15 @@ interface Selected {
 }
 
 export class ObjectLists {
-  readonly #db: Kysely<Tables>
   readonly #database: DatabaseSync
-  readonly #table: ObjectTableName
+  /** Quoted. */
+  readonly #table: string
   readonly #columns: TableColumns
   readonly #statements = new StatementCache<StatementSync>(STATEMENTS)
 
-  constructor(db: Kysely<Tables>, database: DatabaseSync, table: ObjectTableName, columns: TableColumns) {
-    this.#db = db
+  constructor(database: DatabaseSync, table: string, columns: TableColumns) {
     this.#database = database
-    this.#table = table
+    this.#table = quoteName(table)
     this.#columns = columns
   }
 
@@ -75,24 +74,23 @@ export class ObjectLists {
   }
 
   #prepareList(selected: Selected, order: readonly ListKey[], segment: Segment): StatementSync {
-    const rows = this.#db.selectFrom(this.#table).select(OBJECT_COLUMNS).where(this.#selectedSql(selected))
-    const following = segment.length === 0 ? rows : rows.where(segmentSql(segment, this.#columns))
-    const ordered = order.reduce((query, key) => {
-      return query.orderBy(orderedBy(key, this.#columns), key.descending ? 'desc' : 'asc')
-    }, following)
-    const statement = this.#database.prepare(ordered.limit(1).compile().sql)
+    const following = segment.length === 0 ? '' : ` and ${segmentSql(segment, this.#columns)}`
+    const where = `${this.#selectedSql(selected)}${following}`
+    const by = order.map((key) => `${orderedBy(key, this.#columns)} ${key.descending ? 'desc' : 'asc'}`).join()
+    const rows = `select ${OBJECT_COLUMNS.join()} from ${this.#table} where ${where} order by ${by} limit ?`
+    const statement = this.#database.prepare(rows)
     statement.setReturnArrays(true)
     return statement
   }
 
   #prepareCount(selected: Selected): StatementSync {
-    const rows = this.#db.selectFrom(this.#table).where(this.#selectedSql(selected))
-    return this.#database.prepare(rows.select((eb) => eb.fn.countAll().as('count')).compile().sql)
+    const where = this.#selectedSql(selected)
+    return this.#database.prepare(`select count(*) as count from ${this.#table} where ${where}`)
   }
 
-  #selectedSql({ condition, filter }: Selected): RawBuilder<SqlBool> {
+  #selectedSql({ condition, filter }: Selected): string {
     const allowed = conditionSql(condition, this.#columns.values)
-    return filter.length === 0 ? allowed : sql`${allowed} and ${filterSql(filter, this.#columns)}`
+    return filter.length === 0 ? allowed : `${allowed} and ${filterSql(filter, this.#columns)}`
   }
 
   #reading<T>(work: () => T): T {

@@ -1,7 +1,5 @@
 /** Values kept by name, next to the objects: secrets that instances share, and marks that say what the data is. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import type { Kysely } from 'kysely'
-import type { Tables } from './sqlite-schema.ts'
 
 export class NamedValues {
   readonly #secret: StatementSync
@@ -9,12 +7,13 @@ export class NamedValues {
   readonly #mark: StatementSync
   readonly #setMark: StatementSync
 
-  constructor(db: Kysely<Tables>, database: DatabaseSync) {
-    const queries = compile(db)
-    this.#secret = database.prepare(queries.secret)
-    this.#keepSecret = database.prepare(queries.keepSecret)
-    this.#mark = database.prepare(queries.mark)
-    this.#setMark = database.prepare(queries.setMark)
+  constructor(database: DatabaseSync) {
+    this.#secret = database.prepare('select value from secrets where name = ?')
+    this.#keepSecret = database.prepare('insert into secrets (name, value) values (?, ?) on conflict do nothing')
+    this.#mark = database.prepare('select value from marks where name = ?')
+    this.#setMark = database.prepare(
+      'insert into marks (name, value) values (?, ?) on conflict (name) do update set value = excluded.value',
+    )
   }
 
   secret(name: string): Uint8Array | undefined {
@@ -35,27 +34,5 @@ export class NamedValues {
 
   setMark(name: string, value: string): void {
     this.#setMark.run(name, value)
-  }
-}
-
-/** As in sqlite-table.ts: each call binds its own values in the order written here. */
-function compile(db: Kysely<Tables>) {
-  const secret = { name: '', value: new Uint8Array() }
-  const mark = { name: '', value: '' }
-  const ignoringTaken = db
-    .insertInto('secrets')
-    .values(secret)
-    .onConflict((conflict) => conflict.doNothing())
-  const replacing = db
-    .insertInto('marks')
-    .values(mark)
-    .onConflict((conflict) => {
-      return conflict.column('name').doUpdateSet({ value: (eb) => eb.ref('excluded.value') })
-    })
-  return {
-    secret: db.selectFrom('secrets').select('value').where('name', '=', '').compile().sql,
-    keepSecret: ignoringTaken.compile().sql,
-    mark: db.selectFrom('marks').select('value').where('name', '=', '').compile().sql,
-    setMark: replacing.compile().sql,
   }
 }

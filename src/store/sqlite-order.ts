@@ -3,11 +3,11 @@
  * follow one another, each of which an index can find: `a = 1 and id > 'x'`, then `a > 1`.
  */
 import type { SQLInputValue } from 'node:sqlite'
-import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import { SERVER_FIELDS } from './condition.ts'
 import type { SortKey, SortValue } from './contract.ts'
 import { bound, type Columns } from './sqlite-condition.ts'
 import { comparableField, instant } from './sqlite-schema.ts'
+import { quoteName } from './sqlite-text.ts'
 
 /** The columns that can stand for a field: its value, and the instant that it means. */
 export interface TableColumns {
@@ -27,11 +27,11 @@ interface Bound {
 export type Segment = readonly Bound[]
 
 /** What objects are ordered by under a key. NULL is SQLite's least value, as "no value" is the contract's. */
-export function orderedBy({ field, by }: Pick<SortKey, 'field' | 'by'>, columns: TableColumns): RawBuilder<unknown> {
+export function orderedBy({ field, by }: Pick<SortKey, 'field' | 'by'>, columns: TableColumns): string {
   // The server writes its times as instants.
   const kept = by === 'time' && !SERVER_FIELDS.has(field) ? columns.times : columns.values
   const column = kept.get(field)
-  if (column !== undefined) return sql.ref(column)
+  if (column !== undefined) return quoteName(column)
   return by === 'time' ? instant(field) : comparableField(field)
 }
 
@@ -46,12 +46,9 @@ export function segmentsAfter(order: readonly SortKey[], after: readonly SortVal
     .map(({ segment }) => segment)
 }
 
-export function segmentSql(segment: Segment, columns: TableColumns): RawBuilder<SqlBool> {
-  if (segment.length === 0) return sql`true`
-  return sql`${sql.join(
-    segment.map(({ key, relation, value }) => boundSql(orderedBy(key, columns), relation, value)),
-    sql` and `,
-  )}`
+export function segmentSql(segment: Segment, columns: TableColumns): string {
+  if (segment.length === 0) return 'true'
+  return segment.map(({ key, relation }) => boundSql(orderedBy(key, columns), relation)).join(' and ')
 }
 
 export function segmentValues(segment: Segment): readonly SQLInputValue[] {
@@ -75,10 +72,10 @@ function beyond(key: SortKey, value: SortValue): readonly Bound[] {
   return [{ key, relation: '<', value }, ...none]
 }
 
-function boundSql(term: RawBuilder<unknown>, relation: Bound['relation'], value: SortValue): RawBuilder<SqlBool> {
-  if (relation === 'null') return sql`${term} is null`
-  if (relation === 'not null') return sql`${term} is not null`
-  return sql`${term} ${sql.raw(relation)} ${boundOf(value)}`
+function boundSql(term: string, relation: Bound['relation']): string {
+  if (relation === 'null') return `${term} is null`
+  if (relation === 'not null') return `${term} is not null`
+  return `${term} ${relation} ?`
 }
 
 function boundOf(value: SortValue): string | number | Uint8Array {

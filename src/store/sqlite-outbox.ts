@@ -1,14 +1,16 @@
 /** The outbox: decision records that committed with their writes, until they are in the decision log. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { type Kysely, sql } from 'kysely'
 import type { Outbox, OutboxRecord } from './contract.ts'
 import type { GroupCommits } from './sqlite-commits.ts'
 import { answering } from './sqlite-errors.ts'
-import type { Tables } from './sqlite-schema.ts'
 
 const HOLD_MS = 1000
 /** The name of the one lease there is. */
 const OUTBOX = 'outbox'
+
+/** Of a lease that is one's own or over. */
+const HOLD = `insert into leases (name, holder, until) values (?, ?, ?) on conflict (name) do update
+  set holder = excluded.holder, until = excluded.until where leases.holder = ? or leases.until <= ?`
 
 export class SqliteOutbox implements Outbox {
   readonly #add: StatementSync
@@ -21,15 +23,14 @@ export class SqliteOutbox implements Outbox {
   /** Milliseconds since the epoch. */
   #heldUntil = 0
 
-  constructor(db: Kysely<Tables>, database: DatabaseSync, commits: GroupCommits, now: () => Date) {
-    const queries = compile(db)
+  constructor(database: DatabaseSync, commits: GroupCommits, now: () => Date) {
     this.#commits = commits
     this.#now = now
-    this.#add = database.prepare(queries.add)
-    this.#waiting = database.prepare(queries.waiting)
-    this.#shipped = database.prepare(queries.shipped)
-    this.#hold = database.prepare(queries.hold)
-    this.#release = database.prepare(queries.release)
+    this.#add = database.prepare('insert into outbox (record) values (?)')
+    this.#waiting = database.prepare('select sequence, record from outbox order by sequence limit ?')
+    this.#shipped = database.prepare('delete from outbox where sequence <= ?')
+    this.#hold = database.prepare(HOLD)
+    this.#release = database.prepare('delete from leases where name = ? and holder = ?')
   }
 
   /** Belongs into the transaction of the write that the record is about. */
@@ -60,24 +61,5 @@ export class SqliteOutbox implements Outbox {
   async release(holder: string): Promise<void> {
     this.#heldUntil = 0
     await this.#commits.write(() => this.#release.run(OUTBOX, holder))
-  }
-}
-
-/** As in sqlite-table.ts: each call binds its own values in the order written here. */
-function compile(db: Kysely<Tables>) {
-  const lease = db.insertInto('leases').values({ name: '', holder: '', until: 0 })
-  const hold = lease.onConflict((conflict) => {
-    const taking = { holder: sql<string>`excluded.holder`, until: sql<number>`excluded.until` }
-    return conflict
-      .column('name')
-      .doUpdateSet(taking)
-      .where((eb) => eb.or([eb('leases.holder', '=', ''), eb('leases.until', '<=', 0)]))
-  })
-  return {
-    hold: hold.compile().sql,
-    release: db.deleteFrom('leases').where('name', '=', '').where('holder', '=', '').compile().sql,
-    add: db.insertInto('outbox').values({ record: '' }).compile().sql,
-    waiting: db.selectFrom('outbox').select(['sequence', 'record']).orderBy('sequence').limit(1).compile().sql,
-    shipped: db.deleteFrom('outbox').where('sequence', '<=', 1).compile().sql,
   }
 }

@@ -1,13 +1,20 @@
 /** Idempotency keys and what was created under them, for a day. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { type Kysely, sql } from 'kysely'
 import { type Kept, type Replay, type ReplayKey, ReplayTaken, type StoredObject } from './contract.ts'
-import type { Tables } from './sqlite-schema.ts'
 
 const KEPT_MS = 24 * 60 * 60 * 1000
 
 /** Forgotten with each key that comes: more than come, so that none is left in the end. */
 const SWEPT_AT_ONCE = 10
+
+const FIND = 'select fingerprint, object from replays where subject = ? and route = ? and key = ? and at > ?'
+
+/** Over a key of the same name that is forgotten. */
+const KEEP = `insert into replays (subject, route, key, fingerprint, object, at) values (?, ?, ?, ?, ?, ?)
+  on conflict (subject, route, key) do update
+  set fingerprint = excluded.fingerprint, object = excluded.object, at = excluded.at where replays.at <= ?`
+
+const SWEEP = 'delete from replays where rowid in (select rowid from replays where at <= ? order by at limit ?)'
 
 export class SqliteReplays {
   readonly #find: StatementSync
@@ -15,12 +22,11 @@ export class SqliteReplays {
   readonly #sweep: StatementSync
   readonly #now: () => Date
 
-  constructor(db: Kysely<Tables>, database: DatabaseSync, now: () => Date) {
-    const queries = compile(db)
+  constructor(database: DatabaseSync, now: () => Date) {
     this.#now = now
-    this.#find = database.prepare(queries.find)
-    this.#keep = database.prepare(queries.keep)
-    this.#sweep = database.prepare(queries.sweep)
+    this.#find = database.prepare(FIND)
+    this.#keep = database.prepare(KEEP)
+    this.#sweep = database.prepare(SWEEP)
   }
 
   find({ subject, route, key }: ReplayKey): Kept | undefined {
@@ -44,26 +50,5 @@ export class SqliteReplays {
 
   #forgottenBefore(): number {
     return this.#now().getTime() - KEPT_MS
-  }
-}
-
-/** As in sqlite-table.ts: each call binds its own values in the order written here. */
-function compile(db: Kysely<Tables>) {
-  const row = { subject: '', route: '', key: '', fingerprint: '', object: '', at: 0 }
-  const keep = db.insertInto('replays').values(row)
-  const overForgotten = keep.onConflict((conflict) => {
-    const taking = {
-      fingerprint: sql<string>`excluded.fingerprint`,
-      object: sql<string>`excluded.object`,
-      at: sql<number>`excluded.at`,
-    }
-    return conflict.columns(['subject', 'route', 'key']).doUpdateSet(taking).where('replays.at', '<=', 0)
-  })
-  const found = db.selectFrom('replays').select(['fingerprint', 'object'])
-  const ofKey = found.where('subject', '=', '').where('route', '=', '').where('key', '=', '')
-  return {
-    find: ofKey.where('at', '>', 0).compile().sql,
-    keep: overForgotten.compile().sql,
-    sweep: 'delete from replays where rowid in (select rowid from replays where at <= ? order by at limit ?)',
   }
 }

@@ -1,33 +1,12 @@
 /** What the tables of the SQLite engine are called and made of: one a resource, with a column for each indexed field. */
 import type { SQLOutputValue } from 'node:sqlite'
-import { type Generated, type RawBuilder, sql } from 'kysely'
 import type { Field, Resource } from '../resources/resource.ts'
 import { SERVER_FIELDS } from './condition.ts'
 import type { Document, StoredObject } from './contract.ts'
+import { quoteText } from './sqlite-text.ts'
 
-interface ObjectRow {
-  readonly id: string
-  readonly version: number
-  readonly created_at: string
-  readonly updated_at: string
-  /** JSON, as JSON.stringify writes it: no name twice. */
-  readonly document: string
-}
-
+/** `document` is JSON, as JSON.stringify writes it: no name twice. */
 export const OBJECT_COLUMNS = ['id', 'version', 'created_at', 'updated_at', 'document'] as const
-
-export type ObjectTableName = `objects_${string}`
-
-/** The type that Kysely checks queries against. */
-export interface Tables {
-  [objects: ObjectTableName]: ObjectRow
-  secrets: { name: string; value: Uint8Array }
-  marks: { name: string; value: string }
-  outbox: { sequence: Generated<number>; record: string }
-  replays: { subject: string; route: string; key: string; fingerprint: string; object: string; at: number }
-  attempts: { key: string; failures: number; at: number; expires_at: number }
-  leases: { name: string; holder: string; until: number }
-}
 
 /** Where the fields are that aren't in the document. */
 export const SERVER_COLUMNS: ReadonlyMap<string, string> = new Map([
@@ -48,12 +27,13 @@ interface TimeColumn {
   readonly field: string
   readonly column: string
   /** Undefined for a column that the server writes. */
-  readonly generated?: RawBuilder<unknown>
+  readonly generated?: string
 }
 
 export interface TablePlan {
   readonly resource: string
-  readonly table: ObjectTableName
+  /** Holds no quote. */
+  readonly table: string
   readonly indexed: readonly IndexedField[]
   readonly times: readonly TimeColumn[]
   /** Columns by which an index keeps objects in order, the first one's first; behind them the id. */
@@ -67,7 +47,7 @@ export function planTable(resource: Resource, compared: readonly string[]): Tabl
   })
   for (const field of wanted) refuseUniqueStructure(resource, field)
   const indexed = wanted.filter(isScalar).map(({ name, unique }) => ({ field: name, column: columnOf(name), unique }))
-  const table: ObjectTableName = `objects_${identifier(resource.name)}`
+  const table = `objects_${identifier(resource.name)}`
   const times = planTimes(resource)
   return { resource: resource.name, table, indexed, times, orders: planOrders(resource, compared, { indexed, times }) }
 }
@@ -112,7 +92,7 @@ function columnOf(field: string): string {
 }
 
 /**
- * A name as part of an identifier. SQLite takes `a` and `A` for the same and Kysely splits at dots, so capitals are
+ * A name as part of an identifier. SQLite takes `a` and `A` for the same, so capitals are
  * marked (`owner^Id`) and everything else is written as its code point: different names stay different.
  */
 function identifier(name: string): string {
@@ -122,17 +102,17 @@ function identifier(name: string): string {
 }
 
 /** What a generated column holds for a list, which an index can't look into. */
-export const LIST_MARK = sql`x'02'`
+export const LIST_MARK = "x'02'"
 
 /** The path of a field in the document. SQLite reads a quoted name as a JSON string (since 3.45). */
-export function pathOf(field: string): RawBuilder<string> {
-  return sql.lit(`$.${JSON.stringify(field)}`)
+export function pathOf(field: string): string {
+  return quoteText(`$.${JSON.stringify(field)}`)
 }
 
 /** The value that a field's generated column holds. */
-export function comparableField(field: string): RawBuilder<unknown> {
+export function comparableField(field: string): string {
   const path = pathOf(field)
-  return comparable(sql`json_type(document, ${path})`, sql`json_extract(document, ${path})`)
+  return comparable(`json_type(document, ${path})`, `json_extract(document, ${path})`)
 }
 
 /**
@@ -140,13 +120,13 @@ export function comparableField(field: string): RawBuilder<unknown> {
  * the fraction is put behind them as it stands (SQLite would round it). Its patterns keep out what SQLite would take for a
  * time and RFC 3339 doesn't.
  */
-export function instant(field: string): RawBuilder<unknown> {
+export function instant(field: string): string {
   const path = pathOf(field)
-  const text = sql`upper(json_extract(document, ${path}))`
-  const zone = sql`case when ${text} glob '*Z' then 'Z' else substr(${text}, -6) end`
-  const fraction = sql`case when substr(${text}, 20, 1) = '.'
+  const text = `upper(json_extract(document, ${path}))`
+  const zone = `case when ${text} glob '*Z' then 'Z' else substr(${text}, -6) end`
+  const fraction = `case when substr(${text}, 20, 1) = '.'
     then substr(${text}, 21, max(0, length(${text}) - 20 - length(${zone}))) else '' end`
-  return sql`case when json_type(document, ${path}) = 'text'
+  return `case when json_type(document, ${path}) = 'text'
     and ${text} glob '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9][T ][0-9][0-9]:[0-9][0-9]:[0-9][0-9]*'
     and substr(${text}, 1, 10) not in ('0000-01-01', '9999-12-31') and substr(${text}, 12, 2) < '24'
     and (${zone} = 'Z' or ${zone} glob '[+-][0-9][0-9]:[0-9][0-9]')
@@ -160,8 +140,8 @@ export function instant(field: string): RawBuilder<unknown> {
  * A JSON value such that two are equal exactly when they are in JavaScript: `true` isn't 1, numbers are doubles, and
  * null and objects are NULL, which equals nothing. `bound` of sqlite-condition.ts is its other side.
  */
-export function comparable(type: RawBuilder<unknown>, value: RawBuilder<unknown>): RawBuilder<unknown> {
-  return sql`case ${type}
+export function comparable(type: string, value: string): string {
+  return `case ${type}
     when 'text' then ${value}
     when 'integer' then cast(${value} as real)
     when 'real' then ${value}

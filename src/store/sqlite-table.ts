@@ -1,11 +1,11 @@
-/** The objects of one resource in their table. Its queries are compiled when it is made. */
+/** The objects of one resource in their table. Its statements are prepared when it is made. */
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
-import type { Kysely } from 'kysely'
 import { type Document, type StoredObject, UniqueTaken } from './contract.ts'
 import type { Columns } from './sqlite-condition.ts'
 import { constraintOf } from './sqlite-errors.ts'
 import { ObjectLists } from './sqlite-lists.ts'
-import { OBJECT_COLUMNS, type ObjectTableName, stored, type TablePlan, type Tables } from './sqlite-schema.ts'
+import { OBJECT_COLUMNS, stored, type TablePlan } from './sqlite-schema.ts'
+import { parameters, quoteName } from './sqlite-text.ts'
 
 /** What an update writes over the version that was checked. */
 export interface Change {
@@ -27,18 +27,21 @@ export class ObjectTable {
   readonly #count: StatementSync
 
   /** `columns`: the fields that a column answers for. */
-  constructor(db: Kysely<Tables>, database: DatabaseSync, plan: TablePlan, columns: Columns) {
+  constructor(database: DatabaseSync, plan: TablePlan, columns: Columns) {
     this.name = plan.table
     const times = new Map(plan.times.map(({ field, column }) => [field, column]))
-    this.lists = new ObjectLists(db, database, plan.table, { values: columns, times })
+    this.lists = new ObjectLists(database, plan.table, { values: columns, times })
     this.#fieldOfConstraint = constraintsOf(plan)
-    const queries = compile(db, plan.table)
-    this.#get = database.prepare(queries.get)
+    const table = quoteName(plan.table)
+    const columnsOfAll = OBJECT_COLUMNS.join()
+    this.#get = database.prepare(`select ${columnsOfAll} from ${table} where id = ?`)
     this.#get.setReturnArrays(true)
-    this.#insert = database.prepare(queries.insert)
-    this.#update = database.prepare(queries.update)
-    this.#delete = database.prepare(queries.delete)
-    this.#count = database.prepare(queries.count)
+    const values = parameters(OBJECT_COLUMNS.length)
+    this.#insert = database.prepare(`insert into ${table} (${columnsOfAll}) values (${values})`)
+    const change = 'version = ?, updated_at = ?, document = ?'
+    this.#update = database.prepare(`update ${table} set ${change} where id = ? and version = ? returning created_at`)
+    this.#delete = database.prepare(`delete from ${table} where id = ? and version = ?`)
+    this.#count = database.prepare(`select count(*) as count from ${table}`)
   }
 
   get(id: string): StoredObject | undefined {
@@ -78,23 +81,6 @@ export class ObjectTable {
       const field = this.#fieldOfConstraint.get(constraintOf(error) ?? '')
       throw field === undefined ? error : new UniqueTaken(field)
     }
-  }
-}
-
-/** Placeholders stand for the values: only the text is kept, and each call binds its own, in the order written here. */
-function compile(db: Kysely<Tables>, table: ObjectTableName) {
-  const row = { id: '', version: 1, created_at: '', updated_at: '', document: '' }
-  const change = { version: 1, updated_at: '', document: '' }
-  const update = db.updateTable(table).set(change).where('id', '=', '').where('version', '=', 1)
-  return {
-    get: db.selectFrom(table).select(OBJECT_COLUMNS).where('id', '=', '').compile().sql,
-    insert: db.insertInto(table).values(row).compile().sql,
-    update: update.returning('created_at').compile().sql,
-    delete: db.deleteFrom(table).where('id', '=', '').where('version', '=', 1).compile().sql,
-    count: db
-      .selectFrom(table)
-      .select((eb) => eb.fn.countAll().as('count'))
-      .compile().sql,
   }
 }
 

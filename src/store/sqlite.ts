@@ -1,11 +1,10 @@
 /** The embedded engine: one SQLite file (or memory) behind the contract of contract.ts. */
 import type { DatabaseSync } from 'node:sqlite'
-import { Kysely, SqliteDialect } from 'kysely'
 import type { Resources } from '../resources/resource.ts'
 import type { Attempts } from './attempts.ts'
 import { type Outbox, type Seeding, type Store, StoreUnavailable, UnfitDatabase } from './contract.ts'
 import type { Directory } from './directory.ts'
-import { asKyselyDatabase, openDatabase, renewStatistics } from './node-sqlite.ts'
+import { openDatabase, renewStatistics } from './node-sqlite.ts'
 import { SqliteAttempts } from './sqlite-attempts.ts'
 import { GroupCommits } from './sqlite-commits.ts'
 import { SqliteDirectory } from './sqlite-directory.ts'
@@ -15,7 +14,7 @@ import { NamedValues } from './sqlite-meta.ts'
 import { answeringColumns, migrate } from './sqlite-migrate.ts'
 import { SqliteOutbox } from './sqlite-outbox.ts'
 import { SqliteReplays } from './sqlite-replays.ts'
-import { planTable, type TablePlan, type Tables } from './sqlite-schema.ts'
+import { planTable, type TablePlan } from './sqlite-schema.ts'
 import { SqliteSeeding } from './sqlite-seeding.ts'
 import { SqliteSessions } from './sqlite-sessions.ts'
 import { type Engine, SqliteStore } from './sqlite-store.ts'
@@ -47,10 +46,10 @@ interface Opened {
  * what it holds doesn't fit (a field newly unique whose values aren't; a file of a later version).
  */
 export function openSqlite(options: SqliteOptions): Promise<Opened> {
-  return open(options, async (db, plans, database) => {
-    await migrate(db, plans)
+  return open(options, (database, plans) => {
+    migrate(database, plans)
     renewStatistics(database)
-    new SqliteReplays(db, database, options.now).sweep(SWEPT_AT_START)
+    new SqliteReplays(database, options.now).sweep(SWEPT_AT_START)
     new SqliteSessions(database).sweep(options.now().getTime(), SWEPT_AT_START)
   })
 }
@@ -63,24 +62,23 @@ export function openSqliteBeside(options: Omit<SqliteOptions, 'indexFields'>): P
   return open(options, refuseOtherLayout)
 }
 
-type Prepare = (db: Kysely<Tables>, plans: readonly TablePlan[], database: DatabaseSync) => Promise<void>
+type Prepare = (database: DatabaseSync, plans: readonly TablePlan[]) => void
 
 async function open(options: SqliteOptions, prepare: Prepare): Promise<Opened> {
   const plans = planTables(options)
   const database = answering(() => openDatabase(options.file))
   try {
-    const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: asKyselyDatabase(database) }) })
-    await prepare(db, plans, database)
+    prepare(database, plans)
     const tables = new Map<string, ObjectTable>()
     for (const plan of plans) {
-      tables.set(plan.resource, new ObjectTable(db, database, plan, await answeringColumns(db, plan)))
+      tables.set(plan.resource, new ObjectTable(database, plan, answeringColumns(database, plan)))
     }
     const commits = new GroupCommits(database)
-    const outbox = new SqliteOutbox(db, database, commits, options.now)
-    const replays = new SqliteReplays(db, database, options.now)
-    const values = new NamedValues(db, database)
+    const outbox = new SqliteOutbox(database, commits, options.now)
+    const replays = new SqliteReplays(database, options.now)
+    const values = new NamedValues(database)
     const engine: Engine = { database, tables, values, commits, outbox, replays, now: options.now }
-    const attempts = new SqliteAttempts(db, database, options.now)
+    const attempts = new SqliteAttempts(database, options.now)
     const directory = new SqliteDirectory(engine)
     return { store: new SqliteStore(engine), seeding: new SqliteSeeding(engine), outbox, directory, attempts }
   } catch (error) {

@@ -1,11 +1,9 @@
 import { readdir, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect } from 'chai'
-import { Kysely, SqliteDialect } from 'kysely'
 import type { Field } from '../../src/resources/resource.ts'
 import type { Condition, Document, Store } from '../../src/store/contract.ts'
 import { StoreUnavailable, UnfitDatabase, UniqueTaken } from '../../src/store/contract.ts'
-import { asKyselyDatabase } from '../../src/store/node-sqlite.ts'
 import { NamedValues } from '../../src/store/sqlite-meta.ts'
 import { creation, failure, field, resource, resourcesOf } from './fixture.ts'
 import { Folder } from './folder.ts'
@@ -61,9 +59,7 @@ describe('the database file', () => {
 
   it('has one secret of a name when two processes make it together: that of the first', async () => {
     await folder.open()
-    const [first, second] = [folder.raw(), folder.raw()].map((raw) => {
-      return new NamedValues(new Kysely({ dialect: new SqliteDialect({ database: asKyselyDatabase(raw) }) }), raw)
-    })
+    const [first, second] = [folder.raw(), folder.raw()].map((raw) => new NamedValues(raw))
     expect(first?.keepSecret('a', Uint8Array.of(1))).to.deep.equal(Uint8Array.of(1))
     expect(second?.keepSecret('a', Uint8Array.of(2))).to.deep.equal(Uint8Array.of(1))
   })

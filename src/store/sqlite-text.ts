@@ -1,0 +1,15 @@
+/** Names, texts and parameters in the text of a statement. Values are bound, never written into it. */
+
+/** A name of a table, a column or an index. */
+export function quoteName(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`
+}
+
+/** A text that an expression of a generated column holds, where nothing can be bound. */
+export function quoteText(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`
+}
+
+export function parameters(count: number): string {
+  return Array(count).fill('?').join(', ')
+}
