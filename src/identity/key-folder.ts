@@ -5,9 +5,10 @@
  * older ones have lost their private half, and stay until the tokens that they signed have ended.
  */
 import { randomUUID } from 'node:crypto'
-import { appendFile, link, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { appendFile, link, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { exportJWK, generateKeyPair } from 'jose'
+import { makeFolder } from '../store/make-folder.ts'
 import { canSign, type EmbeddedKey, type PublicKey, parseEmbeddedKey, unusableKey } from './embedded-key.ts'
 import { KeyError } from './key-error.ts'
 
@@ -40,7 +41,7 @@ const NAME = /^signing(?:-(\d{1,9}))?\.jwk$/
 /** Where the keys of a data folder are. Throws KeyError when others can replace them. */
 export async function openKeyFolder(dataDirectory: string): Promise<string> {
   const folder = join(dataDirectory, 'keys')
-  await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error) => {
+  await makeFolder(folder).catch((error) => {
     throw new KeyError(
       `the signing key can't be kept in ${folder} (${codeOf(error)}); set DATA_DIR to a folder to write in`,
     )

@@ -1,9 +1,9 @@
 /** Opens the store that the configuration names, with indexes for what the policy's relations compare. */
-import { mkdir } from 'node:fs/promises'
 import { type Config, ConfigError } from '../config.ts'
 import type { LivePolicy } from '../policy/live-policy.ts'
 import type { Resources } from '../resources/resource.ts'
 import { StoreUnavailable } from '../store/contract.ts'
+import { makeFolder } from '../store/make-folder.ts'
 import { openSqlite } from '../store/sqlite.ts'
 
 /** Throws ConfigError, or UnfitDatabase. */
@@ -14,7 +14,7 @@ export async function openStore(
   now: () => Date,
 ): ReturnType<typeof openSqlite> {
   const { dataDirectory, databaseFile } = config
-  await mkdir(dataDirectory, { recursive: true, mode: 0o700 }).catch(({ code }: NodeJS.ErrnoException) => {
+  await makeFolder(dataDirectory).catch(({ code }: NodeJS.ErrnoException) => {
     throw new ConfigError(
       `DATA_DIR is \`${dataDirectory}\`, which can't be used (${code}); it must be a folder to write in`,
     )
