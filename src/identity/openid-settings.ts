@@ -49,6 +49,7 @@ export function readOpenIdSettings(environment: Environment, ownIssuer: string):
       'OIDC_ISSUER is set without OIDC_AUDIENCE; name what the provider writes into `aud` for this API',
     )
   }
+  refuseChosenSubject(environment)
   const algorithms = environment.OIDC_ALGORITHMS?.split(',').map((one) => one.trim())
   return Object.freeze({
     issuer,
@@ -73,6 +74,14 @@ function refuseUnfitIssuer(issuer: string, ownIssuer: string): void {
   }
   if (issuer !== ownIssuer) return
   throw new KeyError('OIDC_ISSUER and JWT_ISSUER are the same; the issuer tells whose keys verify a token')
+}
+
+/** Only `sub` is said to be nobody else's, ever (OpenID Connect Core 1.0 section 5.7); an e-mail address or a name may be what somebody chose. */
+function refuseChosenSubject({ OIDC_SUBJECT_CLAIM: claim = '', OIDC_SUBJECT_PREFIX: prefix }: Environment): void {
+  if (claim === '' || claim === 'sub' || prefix !== undefined) return
+  throw new KeyError(
+    `OIDC_SUBJECT_CLAIM is ${JSON.stringify(claim)} and OIDC_SUBJECT_PREFIX is not set; set it, as in corp:, so that nobody becomes a user of this server by choosing a name, or to nothing if nobody can choose that claim`,
+  )
 }
 
 function claimPath(environment: Environment, name: string, preset: string): ClaimPath {

@@ -8,7 +8,7 @@ type Claims = Readonly<Record<string, unknown>>
 
 /** The caller has no roles but those that roles.yaml makes of `provided`. `typ` is the header's. */
 export function readProviderClaims(claims: Claims, typ: unknown, names: ClaimNames, reading: Reading): Authentication {
-  const fault = faultOf(claims, typ)
+  const fault = faultOf(claims, typ) ?? faultOfAddress(claims, names)
   if (fault !== undefined) return invalid(fault)
   const provided = valuesOf(claimAt(claims, names.roles))
   if (!provided) return invalid('the roles claim is not a string or a list of strings')
@@ -40,6 +40,12 @@ function faultOf(claims: Claims, typ: unknown): string | undefined {
   return typeof claims.typ === 'string' && claims.typ.toLowerCase() !== 'bearer'
     ? 'no access token by its typ'
     : undefined
+}
+
+/** OpenID Connect Core 1.0 section 5.1. Some write the truth value as text. */
+function faultOfAddress({ email_verified: verified }: Claims, { subject }: ClaimNames): string | undefined {
+  if (subject.join() !== 'email' || verified === undefined || verified === true || verified === 'true') return undefined
+  return 'an e-mail address that the provider has not verified'
 }
 
 function isAccessToken({ typ: kind }: Claims, typ: unknown): boolean {

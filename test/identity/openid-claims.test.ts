@@ -61,6 +61,15 @@ describe('claims of an OpenID provider', () => {
     expect(reasonOf({ sub: 'user:alice' })).to.equal('unusable sub')
   })
 
+  it('an e-mail address that is the subject is none while the provider says that it is not verified', () => {
+    const env = { OIDC_SUBJECT_CLAIM: 'email', OIDC_SUBJECT_PREFIX: 'corp:' }
+    for (const email_verified of [undefined, true, 'true'])
+      expect(callerOf({ email: 'a@example.com', email_verified }, env).id).to.equal('corp:a@example.com')
+    for (const email_verified of [false, 'false', null, 0, ''])
+      expect(reasonOf({ email: 'a@example.com', email_verified }, env)).to.match(/not verified/)
+    expect(callerOf({ email: 'a@example.com', email_verified: false }).id).to.equal('alice')
+  })
+
   const others: Record<string, Readonly<Record<string, unknown>>> = {
     'an ID token by its nonce': { nonce: 'n' },
     'an ID token by its at_hash': { at_hash: 'x' },
@@ -101,6 +110,8 @@ describe('OIDC_ settings', () => {
     [{ ...BASE, OIDC_ROLES_CLAIM: 'a..b' }, /OIDC_ROLES_CLAIM/],
     [{ ...BASE, OIDC_SUBJECT_CLAIM: '/' }, /OIDC_SUBJECT_CLAIM/],
     [{ ...BASE, OIDC_SUBJECT_PREFIX: 'user:' }, /OIDC_SUBJECT_PREFIX/],
+    [{ ...BASE, OIDC_SUBJECT_CLAIM: 'email' }, /OIDC_SUBJECT_PREFIX is not set/],
+    [{ ...BASE, OIDC_SUBJECT_CLAIM: 'oid' }, /OIDC_SUBJECT_PREFIX is not set/],
   ]
   for (const [env, message] of refused) {
     it(`${JSON.stringify(env)} are refused`, () => {
@@ -110,6 +121,14 @@ describe('OIDC_ settings', () => {
         .that.does.not.include('secret')
     })
   }
+
+  it('take another claim than sub for the id where somebody has said whether to put a prefix before it', () => {
+    for (const prefix of ['corp:', '']) {
+      const env = { ...BASE, OIDC_SUBJECT_CLAIM: 'oid', OIDC_SUBJECT_PREFIX: prefix }
+      expect(readOpenIdSettings(env, 'sallyport')?.claims.subjectPrefix).to.equal(prefix)
+    }
+    expect(readOpenIdSettings({ ...BASE, OIDC_SUBJECT_CLAIM: 'sub' }, 'sallyport')?.claims.subjectPrefix).to.equal('')
+  })
 
   it('are few, with presets; http is for this machine alone', () => {
     expect(readOpenIdSettings({}, 'sallyport')).to.equal(undefined)
