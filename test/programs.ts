@@ -1,14 +1,40 @@
 /** The programs of other people that tests run: found, or installed where that is possible. Tests are never skipped. */
 import { execFileSync } from 'node:child_process'
-import { accessSync, constants } from 'node:fs'
+import { accessSync, constants, globSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
 /** As long as a test set-up may take where a program must be installed first. */
 export const INSTALL_MS = 180_000
 
-/** The path of a program; installs the Debian package (of the same name, unless another is given) where it is missing. */
-export function program(name: string, debianPackage: string = name): string {
-  return findProgram(name) ?? install(debianPackage, () => findProgram(name))
+/** By the program's name, the Debian package that has it. */
+const PACKAGES = {
+  chromium: 'chromium',
+  curl: 'curl',
+  'redis-server': 'redis-server',
+  script: 'bsdutils',
+  wrk: 'wrk',
+} as const
+
+type Program = keyof typeof PACKAGES
+
+/** The path of a program; installs it where it is missing. */
+export function program(name: Program): string {
+  return findProgram(name) ?? install(PACKAGES[name], () => findProgram(name))
+}
+
+/** Preloaded, it gives a program another wall clock. */
+export function faketimeLibrary(): string {
+  return findFaketime() ?? install('faketime', findFaketime)
+}
+
+/** Throws for the first that is missing and can't be installed. */
+export function installAll(): void {
+  for (const name of Object.keys(PACKAGES)) program(name as Program)
+  faketimeLibrary()
+}
+
+function findFaketime(): string | undefined {
+  return globSync('/usr/lib/*/faketime/libfaketimeMT.so.1')[0]
 }
 
 function findProgram(name: string): string | undefined {
@@ -26,7 +52,7 @@ function isExecutable(path: string): boolean {
 }
 
 /** Installs a Debian package where that is possible, and says what is needed where it isn't. */
-export function install(debianPackage: string, find: () => string | undefined): string {
+function install(debianPackage: string, find: () => string | undefined): string {
   const advice = `these tests need ${debianPackage}: install it (Debian and Ubuntu: apt-get install ${debianPackage}) and run them again`
   const apt = findProgram('apt-get')
   if (process.getuid?.() !== 0 || apt === undefined) throw new Error(advice)

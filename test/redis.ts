@@ -1,11 +1,11 @@
 /** A throw-away Redis for tests, on a free port, with nothing kept; and the programs that this takes. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { globSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { install, program } from './programs.ts'
+import { faketimeLibrary, program } from './programs.ts'
 
 export interface RedisServer {
   readonly port: number
@@ -79,17 +79,12 @@ export function freePort(): Promise<number> {
  * jemalloc, which Debian's Redis uses, asks for the time before libfaketime is ready; glibc's other malloc comes first.
  */
 export function fakeClock(offsetFile: string): Readonly<Record<string, string>> {
-  const library = findFaketime() ?? install('faketime', findFaketime)
   return {
-    LD_PRELOAD: `libc_malloc_debug.so.0:${library}`,
+    LD_PRELOAD: `libc_malloc_debug.so.0:${faketimeLibrary()}`,
     FAKETIME_TIMESTAMP_FILE: offsetFile,
     FAKETIME_NO_CACHE: '1',
     FAKETIME_DONT_FAKE_MONOTONIC: '1',
   }
-}
-
-function findFaketime(): string | undefined {
-  return globSync('/usr/lib/*/faketime/libfaketimeMT.so.1')[0]
 }
 
 function collect({ stdout, stderr }: ChildProcess): () => string {

@@ -89,7 +89,7 @@ describe('sallyport user', () => {
   })
 
   it('password asks twice on a terminal, which shows nothing of it', async () => {
-    const script = program('script', 'bsdutils')
+    const script = program('script')
     const command = `"${process.execPath}" "${LAUNCHER}" user password bob`
     const typed = await run(script, ['-qec', command, '/dev/null'], `${PASSWORD}\n${PASSWORD}`)
     expect([typed.code, typed.stdout]).to.deep.equal([
