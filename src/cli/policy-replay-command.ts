@@ -26,7 +26,7 @@ const HELP = `
 LOG is a decision log, or several, oldest first. Without --candidate the requests are decided under the policy
 files as they are now, which tells whether the log's answers are still theirs.
 Exit code: 0 when every request that can be decided again would be answered the same, 1 for differences, 2 when it
-could not run. How many could not be decided again, and why, stands beneath the first line.
+could not run or none could be decided again. How many could not be decided again, and why, stands beneath the first line.
 
   sallyport policy replay data/decisions.log --candidate policies-new
 `
@@ -47,7 +47,17 @@ export function policyReplayCommand(folders: ReviewFolders): Command {
       const report = await run(files, { ...folders(), ...options })
       process.stdout.write(FORMATS[options.format](report))
       if (report.groups.length > 0) process.exitCode = 1
+      refuseNothingDecided(report)
     })
+}
+
+/** That nothing differs would be true, and would tell nothing of the candidate. Throws ReviewError. */
+function refuseNothingDecided({ decided, undecidable }: ReplayReport): void {
+  const count = [...undecidable.values()].reduce((total, one) => total + one, 0)
+  if (decided > 0 || count === 0) return
+  throw new ReviewError(
+    `none of ${count} requests could be decided again; name a log whose records hold what that needs`,
+  )
 }
 
 /** Throws FileError and ReviewError. */

@@ -130,8 +130,13 @@ describe('sallyport policy replay', () => {
     const masked = join(folder, 'masked.log')
     const text = await readFile(log, 'utf8')
     await writeFile(masked, text.replaceAll(/"subject":"[^"]*"/g, '"subject":"***"'))
-    const { stdout } = await run(masked)
+    const { code, stdout, stderr } = await run(masked)
     expect(stdout).to.contain("4 could not be decided again: the record doesn't hold the subject")
+    expect([code, stderr]).to.deep.equal([
+      2,
+      'sallyport: none of 4 requests could be decided again; name a log whose records hold what that needs\n',
+    ])
+    expect((await run(masked, log)).code, 'some could').to.equal(0)
   })
 
   it('ends with one sentence and exit code 2 where it can not run', async () => {
