@@ -105,6 +105,7 @@ describe('architecture', () => {
       'policy/decision.ts',
       'policy/page.ts',
       'policy/permits.ts',
+      'policy/row-writer.ts',
       'policy/snapshot.ts',
     ])
   })

@@ -3,12 +3,13 @@
  * about one caller, one action and one resource; semantics.md ("The actions") is what each kind follows.
  */
 import type { Field, Json, Representation } from '../resources/resource.ts'
-import { type Condition, represent, type StoredObject } from '../store/contract.ts'
+import { type Condition, type ListedObject, represent, type StoredObject } from '../store/contract.ts'
 import type { Evidence, Permit } from '../store/permit.ts'
 import { Denied, evidenceOf, type Ground, recordAttributes, recordObject } from './ground.ts'
 import { relationsOf } from './ownership.ts'
 import type { Grant, Page } from './page.ts'
 import { type Proposal, permitCreate, permitDelete, permitUpdate, refuseHidden, refuseUnreadable } from './permits.ts'
+import { rowWriter } from './row-writer.ts'
 
 /** The action is allowed and no object is concerned: OPTIONS, a redirect, a built-in route. */
 export interface RouteDecision {
@@ -26,8 +27,8 @@ export interface ListDecision {
   readonly shown: ReadonlySet<string>
   /** The fields that the list may be filtered and sorted by: indexed, and shown in every row; by name. */
   readonly queryable: ReadonlyMap<string, Field>
-  /** The fields of one row that are granted, by the row's own relations. */
-  show(object: StoredObject): Representation
+  /** Shows rows: as JSON text, the fields that are granted by the row's own relations, of those asked for (undefined: all). */
+  rowWriter(asked?: ReadonlySet<string>): (row: ListedObject) => string
 }
 
 export interface CreateDecision {
@@ -100,7 +101,7 @@ export function decideList(ground: Ground): ListDecision {
     where,
     shown,
     queryable: queryableFields(ground),
-    show: (object) => present(ground, page, object),
+    rowWriter: (asked) => rowWriter(ground, asked),
   }
 }
 

@@ -105,6 +105,12 @@ export class Page {
     return this.#everywhere
   }
 
+  /** The fields that each row shows, where no two rows differ; else undefined. */
+  get shownAlike(): ReadonlySet<string> | undefined {
+    // What is in every row is in some row.
+    return this.shownInEveryRow.size === this.grantable.size ? this.grantable : undefined
+  }
+
   /** What is granted when exactly these relations hold. */
   grant(relations: readonly string[]): Grant {
     const key = this.#keyOf(relations)

@@ -1,12 +1,12 @@
 /** GET and HEAD of a collection: a keyset page of exactly the objects that the caller may list and asks for. */
 import type { ListDecision } from '../policy/decision.ts'
-import type { Json, Representation } from '../resources/resource.ts'
-import { represent, type SortValue, type StoredObject } from '../store/contract.ts'
+import type { Representation } from '../resources/resource.ts'
+import { type ListedObject, represent, representListed, type SortValue } from '../store/contract.ts'
 import type { Evidence } from '../store/permit.ts'
 import { sortValue } from '../store/sort-value.ts'
 import { lostPlace, openCursor, sealCursor } from './cursor.ts'
 import type { ListQuery } from './list-query.ts'
-import type { Outcome } from './outcome.ts'
+import { type Outcome, WrittenJson } from './outcome.ts'
 import type { Asking, Services } from './services.ts'
 
 /** In characters: a place that takes more than this isn't put into a URL. */
@@ -32,11 +32,12 @@ export async function listObjects(
   const items = found.slice(0, limit)
   const last = items.at(-1)
   const next = found.length > limit && last ? nextCursor(services, asking, query, last) : null
-  const total = query.counted ? { total: await store.count(name, selection) } : {}
+  const total = query.counted ? `,"total":${await store.count(name, selection)}` : ''
+  const written = items.map(decision.rowWriter(query.fields))
   return {
     status: 200,
     headers: next === null ? {} : { Link: `<${nextTarget(asking, query, next)}>; rel="next"` },
-    body: { items: items.map((object) => narrowed(decision.show(object), query)), next, ...total },
+    body: new WrittenJson(`{"items":[${written.join()}],"next":${JSON.stringify(next)}${total}}`),
     evidence: evidenceOf(decision, query),
   }
 }
@@ -52,17 +53,16 @@ async function placeOf(
   if ('at' in place) return place.at
   const object = await store.get(asking.resource.name, place.of)
   if (!object) throw lostPlace()
-  return valuesOf(object, query)
+  return valuesOf(represent(object), query)
 }
 
-function nextCursor({ cursorKey }: Services, asking: Asking, query: ListQuery, last: StoredObject): string {
-  const exact = JSON.stringify({ at: valuesOf(last, query) } satisfies Place)
+function nextCursor({ cursorKey }: Services, asking: Asking, query: ListQuery, last: ListedObject): string {
+  const exact = JSON.stringify({ at: valuesOf(representListed(last), query) } satisfies Place)
   const place = exact.length > LONGEST_PLACE ? JSON.stringify({ of: last.id } satisfies Place) : exact
   return sealCursor(cursorKey, bindingOf(asking, query), place)
 }
 
-function valuesOf(object: StoredObject, { order }: ListQuery): readonly SortValue[] {
-  const whole = represent(object)
+function valuesOf(whole: Representation, { order }: ListQuery): readonly SortValue[] {
   return order.map((key) => sortValue(key, whole))
 }
 
@@ -78,10 +78,6 @@ function nextTarget({ path }: Asking, { parameters }: ListQuery, next: string): 
   const repeated = [...parameters].filter(([name]) => name !== 'cursor')
   const pairs = [...repeated, ['cursor', next]] as const
   return `${path}?${pairs.map((pair) => pair.map(encodeURIComponent).join('=')).join('&')}`
-}
-
-function narrowed(shown: Representation, { fields }: ListQuery): Json {
-  return fields ? Object.fromEntries(Object.entries(shown).filter(([name]) => fields.has(name))) : shown
 }
 
 /** The id breaks ties in every order; that it was asked by, only `sort` says. */

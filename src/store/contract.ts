@@ -18,6 +18,12 @@ export interface StoredObject {
   readonly document: Document
 }
 
+/** An object as a list finds it: most of what is found is only passed on, so nobody has parsed the document yet. */
+export interface ListedObject extends Omit<StoredObject, 'version' | 'document'> {
+  /** The document as JSON.stringify writes it. */
+  readonly text: string
+}
+
 export type Scalar = string | number | boolean
 
 /**
@@ -100,7 +106,7 @@ export type CommitWith<T> = (written: T) => Alongside
 
 export interface Store {
   get(resource: string, id: string): Promise<StoredObject | undefined>
-  list(resource: string, query: ListQuery): Promise<readonly StoredObject[]>
+  list(resource: string, query: ListQuery): Promise<readonly ListedObject[]>
   /** How many objects `list` would give without a limit. */
   count(resource: string, query: Pick<ListQuery, 'where' | 'filter'>): Promise<number>
   /** What was created under the key in the last 24 hours. */
@@ -194,6 +200,20 @@ export class StoreUnavailable extends Error {
   }
 }
 
-export function represent(object: StoredObject): Representation {
+/** Throws StoreUnavailable for a document that is not JSON. */
+export function representListed({ text, ...object }: ListedObject): Representation {
+  return represent({ ...object, document: parseDocument(text) })
+}
+
+/** Throws StoreUnavailable for a text that is not JSON. */
+export function parseDocument(text: string): Document {
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new StoreUnavailable(cause)
+  }
+}
+
+export function represent(object: Omit<StoredObject, 'version'>): Representation {
   return { id: object.id, ...object.document, createdAt: object.createdAt, updatedAt: object.updatedAt }
 }

@@ -1,7 +1,7 @@
 /** The lists of one resource's table: filtered, sorted, page by page. Statements are compiled once a shape. */
-import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite'
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { simplify } from './condition.ts'
-import type { Comparison, Condition, ListQuery, StoredObject } from './contract.ts'
+import type { Comparison, Condition, ListedObject, ListQuery } from './contract.ts'
 import { boundValues, conditionSql, shapeOf } from './sqlite-condition.ts'
 import { filterShape, filterSql, filterValues } from './sqlite-filter.ts'
 import {
@@ -14,12 +14,16 @@ import {
   segmentValues,
   type TableColumns,
 } from './sqlite-order.ts'
-import { OBJECT_COLUMNS, storedAll } from './sqlite-schema.ts'
 import { quoteName } from './sqlite-text.ts'
 import { StatementCache } from './statement-cache.ts'
 
 /** Shapes come from policies and filters: a caller can ask for many, and each statement holds memory. */
 const STATEMENTS = 128
+
+const LISTED_COLUMNS = ['id', 'created_at', 'updated_at', 'document'] as const
+
+/** In the order of LISTED_COLUMNS. */
+type ListedRow = readonly [string, string, string, string]
 
 type Selection = Pick<ListQuery, 'where' | 'filter'>
 
@@ -43,7 +47,7 @@ export class ObjectLists {
     this.#columns = columns
   }
 
-  list({ where, filter, order = BY_ID, after, limit }: ListQuery): readonly StoredObject[] {
+  list({ where, filter, order = BY_ID, after, limit }: ListQuery): readonly ListedObject[] {
     const selected = select({ where, ...(filter && { filter }) })
     const segments = segmentsAfter(order, after)
     // Of one state of the database, so that an object that another process moves on stands in one segment alone.
@@ -59,25 +63,26 @@ export class ObjectLists {
   }
 
   #inTurn(selected: Selected, order: readonly ListKey[], segments: readonly Segment[], limit: number) {
-    const found: StoredObject[] = []
+    const found: ListedObject[] = []
     for (const segment of segments) {
       if (found.length < limit) found.push(...this.#segment(selected, order, segment, limit - found.length))
     }
     return found
   }
 
-  #segment(selected: Selected, order: readonly ListKey[], segment: Segment, limit: number): readonly StoredObject[] {
+  #segment(selected: Selected, order: readonly ListKey[], segment: Segment, limit: number): readonly ListedObject[] {
     const key = `list${selected.shape}${orderShape(order, segment)}`
     const statement = this.#statements.get(key, () => this.#prepareList(selected, order, segment))
     const rows = statement.all(...selected.values, ...segmentValues(segment), limit)
-    return storedAll(rows as unknown as readonly SQLOutputValue[][])
+    return (rows as unknown as readonly ListedRow[]).map(listed)
   }
 
   #prepareList(selected: Selected, order: readonly ListKey[], segment: Segment): StatementSync {
     const following = segment.length === 0 ? '' : ` and ${segmentSql(segment, this.#columns)}`
     const where = `${this.#selectedSql(selected)}${following}`
     const by = order.map((key) => `${orderedBy(key, this.#columns)} ${key.descending ? 'desc' : 'asc'}`).join()
-    const rows = `select ${OBJECT_COLUMNS.join()} from ${this.#table} where ${where} order by ${by} limit ?`
+    // Were the limit a bare parameter, SQLite would plan the statement anew for each number that is bound to it.
+    const rows = `select ${LISTED_COLUMNS.join()} from ${this.#table} where ${where} order by ${by} limit ? + 0`
     const statement = this.#database.prepare(rows)
     statement.setReturnArrays(true)
     return statement
@@ -101,6 +106,10 @@ export class ObjectLists {
       if (this.#database.isTransaction) this.#database.exec('commit')
     }
   }
+}
+
+function listed([id, createdAt, updatedAt, text]: ListedRow): ListedObject {
+  return { id, createdAt, updatedAt, text }
 }
 
 type ListKey = NonNullable<ListQuery['order']>[number]

@@ -2,7 +2,7 @@
 import type { SQLOutputValue } from 'node:sqlite'
 import type { Field, Resource } from '../resources/resource.ts'
 import { SERVER_FIELDS } from './condition.ts'
-import type { Document, StoredObject } from './contract.ts'
+import type { StoredObject } from './contract.ts'
 import { quoteText } from './sqlite-text.ts'
 
 /** `document` is JSON, as JSON.stringify writes it: no name twice. */
@@ -150,19 +150,6 @@ export function comparable(type: string, value: string): string {
     when 'array' then ${LIST_MARK}
   end`
 }
-
-/** Rows as arrays, in the order of OBJECT_COLUMNS. One text is parsed in half the time of one for each. */
-export function storedAll(rows: readonly (readonly SQLOutputValue[])[]): readonly StoredObject[] {
-  const documents: readonly Document[] = JSON.parse(`[${rows.map((row) => row[DOCUMENT]).join()}]`)
-  // Else somebody's document could come to stand under another's id.
-  if (documents.length !== rows.length) throw new Error('a stored document is not one JSON value')
-  return rows.map((row, at) => {
-    const [id, version, createdAt, updatedAt] = row as readonly [string, number, string, string]
-    return { id, version, createdAt, updatedAt, document: documents[at] as Document }
-  })
-}
-
-const DOCUMENT = OBJECT_COLUMNS.indexOf('document')
 
 /** A row as an array, in the order of OBJECT_COLUMNS: SQLite's driver makes one in less time than a row by names. */
 export function stored(row: readonly SQLOutputValue[]): StoredObject {

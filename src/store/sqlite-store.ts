@@ -4,6 +4,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import {
   type CommitWith,
   type Kept,
+  type ListedObject,
   type ListQuery,
   type ReplayKey,
   StaleObject,
@@ -56,7 +57,7 @@ export class SqliteStore implements Store {
     return answering(() => table.get(id))
   }
 
-  async list(resource: string, query: ListQuery): Promise<readonly StoredObject[]> {
+  async list(resource: string, query: ListQuery): Promise<readonly ListedObject[]> {
     const table = tableOf(this.#engine, resource)
     return answering(() => table.lists.list(query))
   }

@@ -87,7 +87,7 @@ describe('a server whose answer the document does not allow', () => {
     Object.assign(server.app.store, {
       list: async (...args: Parameters<typeof list>) => {
         const found = await list.apply(server.app.store, args)
-        return found.map((object) => ({ ...object, document: { ...object.document, title: 7 } }))
+        return found.map((object) => ({ ...object, text: JSON.stringify({ ...JSON.parse(object.text), title: 7 }) }))
       },
     })
     const token = await server.token('alice', 'member')

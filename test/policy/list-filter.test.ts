@@ -2,7 +2,7 @@
 import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
 import type { Page } from '../../src/policy/page.ts'
-import { type Condition, represent, type Store, type StoredObject } from '../../src/store/contract.ts'
+import { type Condition, type ListedObject, representListed, type Store } from '../../src/store/contract.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import { randomCaller, randomDocument } from './arbitrary.ts'
 import { randomPolicy } from './arbitrary-policy.ts'
@@ -15,11 +15,11 @@ const OBJECTS = 150
 const TIME = new Date('2026-01-01T00:00:00.000Z')
 
 /** Finds the objects that a caller may list. */
-type Lister = (page: Page, caller: OracleCaller) => Promise<readonly StoredObject[]>
+type Lister = (page: Page, caller: OracleCaller) => Promise<readonly ListedObject[]>
 
 describe('a list', () => {
   let store: Store
-  let objects: readonly StoredObject[]
+  let objects: readonly ListedObject[]
 
   const find = (where: Condition) => store.list('docs', { where, limit: OBJECTS })
   const product: Lister = (page, caller) => find(page.where(attributeOf(caller)))
@@ -46,7 +46,7 @@ describe('a list', () => {
     return fc.asyncProperty(randomPolicy, randomCaller, async (policy, caller) => {
       const page = await pageOf(snapshotOf(policy.files), caller, DOCS, 'list')
       const listed = await lister(page, caller)
-      const expected = list(worldOf(policy.data, DOCS, caller), objects.map(represent) as readonly Plain[])
+      const expected = list(worldOf(policy.data, DOCS, caller), objects.map(representListed) as readonly Plain[])
       expect(listed.map((object) => object.id)).to.deep.equal(expected.map((object) => object.id))
     })
   }
@@ -60,7 +60,7 @@ describe('a list', () => {
   const wrong: Readonly<Record<string, Lister>> = {
     'whose negation is unknown where a field is missing or null': async (page, caller) => {
       const where = page.where(attributeOf(caller))
-      return objects.filter((object) => naive(where, represent(object)) === true)
+      return objects.filter((object) => naive(where, representListed(object)) === true)
     },
     'that shows what a deny takes away': (page, caller) => find(withoutNegations(page.where(attributeOf(caller)))),
     'that takes an absent attribute for an empty one': (page, caller) =>

@@ -11,6 +11,9 @@ import {
   decideUpdate,
 } from '../../src/policy/decision.ts'
 import { Denied, type Ground } from '../../src/policy/ground.ts'
+import { meets } from '../../src/store/condition.ts'
+import { represent } from '../../src/store/contract.ts'
+import { listedOf } from '../listed.ts'
 import { randomCaller, randomObject } from './arbitrary.ts'
 import { generousPolicy, type WrittenPolicy } from './arbitrary-policy.ts'
 import { DOCS } from './fixture.ts'
@@ -26,6 +29,8 @@ interface Look {
   readonly action: string
   readonly object: Plain
   readonly view: ReadonlySet<string> | undefined
+  /** Of a list: the fields that the query asks for. */
+  readonly asked: ReadonlySet<string> | undefined
 }
 
 const randomLook: fc.Arbitrary<Look> = fc.record({
@@ -33,31 +38,35 @@ const randomLook: fc.Arbitrary<Look> = fc.record({
   caller: randomCaller,
   action: fc.constantFrom(...ACTIONS),
   object: randomObject,
-  view: fc.option(
-    fc.subarray([...DOCS.fields.keys()], { minLength: 1 }).map((fields) => new Set(fields)),
-    { nil: undefined },
-  ),
+  view: someFields(),
+  asked: someFields(),
 })
+
+function someFields(): fc.Arbitrary<ReadonlySet<string> | undefined> {
+  const fields = fc.subarray([...DOCS.fields.keys()], { minLength: 1 }).map((names) => new Set(names))
+  return fc.option(fields, { nil: undefined })
+}
 
 /** What an answer shows, by who gives it; `refused` where there is none. */
 type Shown = Readonly<Record<'role' | 'route' | 'read' | 'row' | 'created' | 'updated' | 'deleted', unknown>>
 type Shower = (look: Look, world: World) => Shown | Promise<Shown>
 
-const product: Shower = async ({ policy, caller, action, object, view }) => {
+const product: Shower = async ({ policy, caller, action, object, view, asked }) => {
   const ground: Ground = { ...(await groundOf(snapshotOf(policy.files), caller, DOCS, action)), view }
   const stored = storedOf(object)
+  const rows = decideList(ground)
   return {
     role: unlessDenied(() => decideRole(ground.page).kind),
     route: unlessDenied(() => [...decideRoute(ground.page).fields].sort()),
     read: unlessDenied(() => decideRead(ground, stored).show(stored)),
-    row: decideList(ground).show(stored),
+    row: meets(rows.where, object) ? rows.rowWriter(asked)(listedOf(stored)) : 'not listed',
     created: decideCreate(ground).show(stored),
     updated: unlessDenied(() => decideUpdate(ground, stored).show(stored)),
     deleted: unlessDenied(() => decideDelete(ground, stored).kind),
   }
 }
 
-const oracle: Shower = ({ action, object, view }, world) => {
+const oracle: Shower = ({ action, object, view, asked }, world) => {
   const fields = onObject(world, action, object)
   const cut = (shown: ReadonlySet<string>) => (view ? shown.intersection(view) : shown)
   const readable = only(object, cut(onObject(world, 'read', object)))
@@ -66,7 +75,7 @@ const oracle: Shower = ({ action, object, view }, world) => {
     role: roleLevel(world, action) ? 'route' : 'refused',
     route: withoutRelations.size > 0 ? [...withoutRelations].sort() : 'refused',
     read: cut(fields).size > 0 ? only(object, cut(fields)) : 'refused',
-    row: only(object, cut(fields)),
+    row: fields.size > 0 ? rowOf(object, asked ? cut(fields).intersection(asked) : cut(fields)) : 'not listed',
     created: readable,
     updated: fields.size > 0 ? readable : 'refused',
     deleted: fields.size > 0 ? 'delete' : 'refused',
@@ -93,8 +102,13 @@ describe('an answer', () => {
     }),
     'shows each row by what some other row grants': async (look, world) => ({
       ...(await oracle(look, world)),
-      row: only(look.object, onObject(world, look.action, { ...look.object, ownerId: 'u1' })),
+      row: rowOf(look.object, onObject(world, look.action, { ...look.object, ownerId: 'u1' })),
     }),
+    'shows in a row more than was asked for': (look, world) => oracle({ ...look, asked: undefined }, world),
+    'writes a row in an order of its own': async (look, world) => {
+      const { row, ...shown } = await oracle(look, world)
+      return { ...shown, row: row === 'not listed' ? row : sorted(String(row)) }
+    },
   }
 
   for (const [fault, shower] of Object.entries(wrong)) {
@@ -104,6 +118,16 @@ describe('an answer', () => {
     })
   }
 })
+
+/** Its text: the fields as `represent` has them, in that order. */
+function rowOf(object: Plain, fields: ReadonlySet<string>): string {
+  return JSON.stringify(only(represent(storedOf(object)), fields))
+}
+
+function sorted(row: string): string {
+  const members = Object.entries(JSON.parse(row)).toSorted(([one], [other]) => (one < other ? -1 : 1))
+  return JSON.stringify(Object.fromEntries(members))
+}
 
 function unlessDenied<T>(decide: () => T): T | 'refused' {
   try {

@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { meets } from '../../src/store/condition.ts'
-import { type Condition, represent } from '../../src/store/contract.ts'
+import { type Condition, representListed } from '../../src/store/contract.ts'
 import { ALL, NEW_YEAR, type Open, type TestEngine } from './engine.ts'
 import { creation, failure, ODD, type Opened, RESOURCES } from './fixture.ts'
 import { randomCondition, randomDocument } from './random.ts'
@@ -62,7 +62,7 @@ export function describeRandomConditions(engine: TestEngine): void {
   async function compare({ store }: Opened, wheres: readonly Condition[], check: typeof meets): Promise<void> {
     const everything = await store.list('things', ALL)
     for (const where of wheres) {
-      const expected = everything.filter((object) => check(where, represent(object)))
+      const expected = everything.filter((object) => check(where, representListed(object)))
       expect(await store.list('things', { ...ALL, where })).to.deep.equal(expected)
     }
   }

@@ -1,6 +1,7 @@
 /** The contract: lists come in the order of ids, page by page. */
 import { expect } from 'chai'
 import type { Condition, ListQuery, Store } from '../../src/store/contract.ts'
+import { listedOf } from '../listed.ts'
 import { ALL, type Open } from './engine.ts'
 import { creation, removal } from './fixture.ts'
 
@@ -19,7 +20,7 @@ export function describeLists(open: Open): void {
   it('gives whole objects', async () => {
     const { store } = await open()
     const created = await store.create(creation('t1', { tags: ['a'] }))
-    expect(await store.list('things', ALL)).to.deep.equal([created])
+    expect(await store.list('things', ALL)).to.deep.equal([listedOf(created)])
   })
 
   it('gives at most `limit` objects, after the given id', async () => {

@@ -5,19 +5,19 @@ import { meets } from '../../src/store/condition.ts'
 import {
   type Comparison,
   type Condition,
+  type ListedObject,
   type ListQuery,
-  represent,
+  representListed,
   type SortKey,
   type SortValue,
   type Store,
-  type StoredObject,
 } from '../../src/store/contract.ts'
 import { compareSortValues, fits, sortValue } from '../../src/store/sort-value.ts'
 import { ALL, NEW_YEAR, type Open, type TestEngine } from './engine.ts'
 import { failure, RESOURCES } from './fixture.ts'
 import { randomCondition, randomDocument, randomFilter, randomOrder } from './random.ts'
 
-type Plain = (objects: readonly StoredObject[], query: Asked) => readonly StoredObject[]
+type Plain = (objects: readonly ListedObject[], query: Asked) => readonly ListedObject[]
 
 interface Asked {
   readonly where: Condition
@@ -147,18 +147,18 @@ function isWellFormed(document: object): boolean {
 }
 
 function plainly(
-  objects: readonly StoredObject[],
+  objects: readonly ListedObject[],
   { where, filter, order }: Asked,
   // biome-ignore lint/suspicious/noExplicitAny: the negative controls compare what they shouldn't
   compareValues: (a: any, b: any) => number = compareSortValues,
-): readonly StoredObject[] {
+): readonly ListedObject[] {
   const found = objects.filter((object) => {
-    const whole = represent(object)
+    const whole = representListed(object)
     return meets(where, whole) && filter.every((one) => fits(one, whole))
   })
-  const compare = (a: StoredObject, b: StoredObject) => {
+  const compare = (a: ListedObject, b: ListedObject) => {
     for (const one of order) {
-      const compared = compareValues(sortValue(one, represent(a)), sortValue(one, represent(b)))
+      const compared = compareValues(sortValue(one, representListed(a)), sortValue(one, representListed(b)))
       if (compared !== 0) return one.descending ? -compared : compared
     }
     return 0
@@ -166,14 +166,14 @@ function plainly(
   return found.toSorted(compare)
 }
 
-async function walk(store: Store, query: ListQuery & Asked): Promise<readonly StoredObject[]> {
-  const seen: StoredObject[] = []
+async function walk(store: Store, query: ListQuery & Asked): Promise<readonly ListedObject[]> {
+  const seen: ListedObject[] = []
   for (let after: readonly SortValue[] | undefined; ; ) {
     const page = await store.list('things', { ...query, ...(after && { after }) })
     seen.push(...page)
     if (seen.length > 1000) throw new Error('the pages have no end')
     const last = page.at(-1)
     if (!last || page.length < query.limit) return seen
-    after = query.order.map((one) => sortValue(one, represent(last)))
+    after = query.order.map((one) => sortValue(one, representListed(last)))
   }
 }

@@ -50,7 +50,9 @@ async function resultOf(writes: readonly RandomWrite[], how: 'together' | 'one b
   if (how === 'together') answers.push(...(await Promise.all(writes.map((one, n) => tell(write(opened, one, n))))))
   else for (const [n, one] of writes.entries()) answers.push(await tell(write(opened, one, n)))
   const keys = folder.raw().prepare('select key, fingerprint from replays order by key').all()
-  const there = { objects: await opened.store.list('things', ALL), records: await opened.outbox.waiting(100), keys }
+  const listed = await opened.store.list('things', ALL)
+  const objects = await Promise.all(listed.map(({ id }) => opened.store.get('things', id)))
+  const there = { objects, records: await opened.outbox.waiting(100), keys }
   await folder.remove()
   return { answers, there }
 }

@@ -79,7 +79,10 @@ async function linesOf(child: ChildProcess, onLine: () => void = () => {}): Prom
 
 /** The acknowledged writes that aren't there, and the objects that were written by halves. */
 async function missing({ store }: Opened, acknowledged: readonly string[]): Promise<readonly string[]> {
-  const objects = await store.list('things', { where: { kind: 'always' }, limit: 1_000_000 })
+  const listed = await store.list('things', { where: { kind: 'always' }, limit: 1_000_000 })
+  const objects = (await Promise.all(listed.map(({ id }) => store.get('things', id)))).filter(
+    (one) => one !== undefined,
+  )
   const byId = new Map(objects.map((object) => [object.id, object]))
   return [...acknowledged.filter((line) => !isStored(line, byId)), ...halves(objects)]
 }

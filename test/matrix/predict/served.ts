@@ -17,6 +17,7 @@ import type { Outcome } from '../../../src/routes/outcome.ts'
 import type { Asking } from '../../../src/routes/services.ts'
 import { meets } from '../../../src/store/condition.ts'
 import { represent, type Store, type StoredObject } from '../../../src/store/contract.ts'
+import { listedOf } from '../../listed.ts'
 import { storedOf } from '../../policy/product.ts'
 
 export interface Served {
@@ -119,7 +120,10 @@ function storeOf(objects: Objects): Pick<Store, 'get' | 'list' | 'count' | 'kept
   const of = (resource: Resource['name']) => [...(objects.get(resource)?.values() ?? [])].map(storedOf)
   return {
     get: async (resource, id) => of(resource).find((object) => object.id === id),
-    list: async (resource, { where }) => of(resource).filter((object) => meets(where, represent(object))),
+    list: async (resource, { where }) =>
+      of(resource)
+        .filter((object) => meets(where, represent(object)))
+        .map(listedOf),
     count: async () => 0,
     kept: async () => undefined,
   }
