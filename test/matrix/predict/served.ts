@@ -13,7 +13,7 @@ import type { Spot } from '../../../src/review/space.ts'
 import { EntityTags } from '../../../src/routes/entity-tag.ts'
 import { handle, type Input } from '../../../src/routes/handle.ts'
 import { InFlight } from '../../../src/routes/in-flight.ts'
-import type { Outcome } from '../../../src/routes/outcome.ts'
+import { type Outcome, WrittenJson } from '../../../src/routes/outcome.ts'
 import type { Asking } from '../../../src/routes/services.ts'
 import { meets } from '../../../src/store/condition.ts'
 import { represent, type Store, type StoredObject } from '../../../src/store/contract.ts'
@@ -38,7 +38,10 @@ export async function serve(served: Served): Promise<Pick<Answer, 'status'> & { 
   const caller: Caller | undefined = served.asker && { claims: {}, ...served.asker }
   try {
     const outcome = await outcomeOf(served, caller)
-    return { status: outcome.status, seen: outcome.body }
+    return {
+      status: outcome.status,
+      seen: outcome.body instanceof WrittenJson ? JSON.parse(outcome.body.text) : outcome.body,
+    }
   } catch (error) {
     const problem = error instanceof Denied ? refusal(error, caller) : error
     if (!(problem instanceof Problem)) throw error
