@@ -1,5 +1,6 @@
 /** The embedded keys in use: one signs, all verify. A rotation by another process is taken within a second, without a restart. */
 import { stat } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { errors, type JWTVerifyGetKey } from 'jose'
 import type { Json } from '../resources/resource.ts'
 import type { EmbeddedKey, PublicKey } from './embedded-key.ts'
@@ -22,7 +23,7 @@ export interface KeyRing extends VerifyingKeys {
 }
 
 const LOOK_EVERY_MS = 1000
-/** Anybody can make up a kid. */
+/** Anybody can make up a kid, so there is no look for each. */
 const LOOK_AGAIN_MS = 100
 /** A second change within the clock's step of the file system looks like none. */
 const UNSETTLED_MS = 2000
@@ -66,6 +67,7 @@ class FolderRing {
   #tidiedAt = 0
   #fault = ''
   #looking: Promise<void> | undefined
+  #lookingAgain: Promise<void> | undefined
   #timer: NodeJS.Timeout | undefined
 
   constructor(folder: string, tell: (error: unknown) => void) {
@@ -97,10 +99,19 @@ class FolderRing {
   }
 
   async find(kid: unknown): Promise<PublicKey['publicKey']> {
-    if (!this.#byKid.has(kid) && Date.now() - this.#lookedAt >= LOOK_AGAIN_MS) await this.#look()
+    if (!this.#byKid.has(kid)) await this.#lookAgain()
     const found = this.#byKid.get(kid)
     if (!found) throw new errors.JWKSNoMatchingKey()
     return found.publicKey
+  }
+
+  /** A look that begins after the call: the key may be one that another process made since the last one, and signs with already. */
+  #lookAgain(): Promise<void> {
+    this.#lookingAgain ??= sleep(this.#lookedAt + LOOK_AGAIN_MS - Date.now()).then(() => {
+      this.#lookingAgain = undefined
+      return this.#look()
+    })
+    return this.#lookingAgain
   }
 
   /** One look at a time. Never rejects: what was good stays in use. */

@@ -136,6 +136,18 @@ describe('a key ring', () => {
     await until(() => ring.signer().kid !== kid)
   })
 
+  it('finds a key that was made right after it looked, and no made-up one', async () => {
+    const find = (kid: string) => ring.find({ alg: 'EdDSA', kid }, { payload: '', signature: '' })
+    const folder = await openKeyFolder(data)
+    for (const after of [1, 2, 3]) {
+      const madeUp = Promise.resolve(find('made up')).catch((error) => error.code)
+      await succeed(folder, after)
+      const { kid } = (await readKeys(folder)).current.key
+      await find(kid)
+      expect([ring.signer().kid, await madeUp]).to.deep.equal([kid, 'ERR_JWKS_NO_MATCHING_KEY'])
+    }
+  })
+
   it('another generation follows when a key comes or goes, and not otherwise', async () => {
     const first = ring.generation()
     const folder = await openKeyFolder(data)
