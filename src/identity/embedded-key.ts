@@ -1,5 +1,7 @@
 /** An embedded signing key (Ed25519), or what is left of it once it only verifies. */
-import { type CryptoKey, calculateJwkThumbprint, importJWK, type JWK } from 'jose'
+import type { CryptoKey, JWK } from 'jose'
+import { calculateJwkThumbprint } from 'jose/jwk/thumbprint'
+import { importJWK } from 'jose/key/import'
 import { KeyError } from './key-error.ts'
 
 export interface PublicKey {

@@ -1,6 +1,6 @@
 /** Access tokens signed by the embedded key, with the claims of RFC 9068 that this server reads. */
 import { randomUUID } from 'node:crypto'
-import { SignJWT } from 'jose'
+import { SignJWT } from 'jose/jwt/sign'
 import { MAX_TOKEN_LENGTH } from './compact-token.ts'
 import type { EmbeddedKey } from './embedded-key.ts'
 import { KeyError } from './key-error.ts'

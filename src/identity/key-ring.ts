@@ -1,7 +1,8 @@
 /** The embedded keys in use: one signs, all verify. A rotation by another process is taken within a second, without a restart. */
 import { stat } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { errors, type JWTVerifyGetKey } from 'jose'
+import type { JWTVerifyGetKey } from 'jose'
+import { JWKSNoMatchingKey } from 'jose/errors'
 import type { Json } from '../resources/resource.ts'
 import type { EmbeddedKey, PublicKey } from './embedded-key.ts'
 import { type Keys, makeFirstKey, openKeyFolder, readKeys, tidy } from './key-folder.ts'
@@ -50,7 +51,7 @@ export function fixedKeys(keys: readonly PublicKey[]): VerifyingKeys {
     generation: () => 0,
     find: async ({ kid }) => {
       const found = byKid.get(kid)
-      if (!found) throw new errors.JWKSNoMatchingKey()
+      if (!found) throw new JWKSNoMatchingKey()
       return found.publicKey
     },
   }
@@ -101,7 +102,7 @@ class FolderRing {
   async find(kid: unknown): Promise<PublicKey['publicKey']> {
     if (!this.#byKid.has(kid)) await this.#lookAgain()
     const found = this.#byKid.get(kid)
-    if (!found) throw new errors.JWKSNoMatchingKey()
+    if (!found) throw new JWKSNoMatchingKey()
     return found.publicKey
   }
 

@@ -1,12 +1,7 @@
 /** The keys of a key server (JWT_JWKS_URL, or an OpenID provider's): kept, asked for again when a key is unknown, and never trusted when weak. */
-import {
-  type CryptoKey,
-  createRemoteJWKSet,
-  customFetch,
-  errors,
-  type FetchImplementation,
-  type JWTVerifyGetKey,
-} from 'jose'
+import type { CryptoKey, FetchImplementation, JWTVerifyGetKey } from 'jose'
+import { JWKSMultipleMatchingKeys, JWKSNoMatchingKey } from 'jose/errors'
+import { createRemoteJWKSet, customFetch } from 'jose/jwks/remote'
 import { discoveryUrl, fetchKeysOf } from './discover.ts'
 import { fetchKeys, KeyServerFault } from './fetch-keys.ts'
 import { KeyError } from './key-error.ts'
@@ -102,7 +97,7 @@ function pauseAfterFault(ask: FetchImplementation): FetchImplementation {
 
 /** A token can name a key that isn't there; a key that is there and can't be imported is the server's doing. */
 function rethrow(error: unknown): CryptoKey {
-  const isTokens = error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys
+  const isTokens = error instanceof JWKSNoMatchingKey || error instanceof JWKSMultipleMatchingKeys
   if (isTokens || error instanceof KeyServerFault) throw error
   throw new KeyServerFault('key-server-invalid', error)
 }

@@ -1,5 +1,7 @@
 /** Bearer tokens: signed by a key that is trusted, for this server, now. Every outcome is a value. */
-import { errors, type JWTVerifyOptions, jwtVerify } from 'jose'
+import type { JWTVerifyOptions } from 'jose'
+import { JOSEError, JWTClaimValidationFailed, JWTExpired } from 'jose/errors'
+import { jwtVerify } from 'jose/jwt/verify'
 import type { Authentication, KeyedVerifier } from './caller.ts'
 import { readCompactToken } from './compact-token.ts'
 import { KeyServerFault } from './fetch-keys.ts'
@@ -65,9 +67,9 @@ function faultOfHeader({ typ, crit }: Readonly<Record<string, unknown>>): string
 /** What jose found wrong is the token's fault; anything else is not, and must not pass for it (http.md, 500/502/503). */
 function outcomeOf(error: unknown): Authentication {
   if (error instanceof KeyServerFault) return { kind: 'failed', code: error.code, cause: error.cause }
-  if (error instanceof errors.JWTExpired) return { kind: 'rejected', code: 'token-expired', reason: 'expired' }
-  if (error instanceof errors.JWTClaimValidationFailed) return rejected(`claim ${error.claim} ${error.reason}`)
-  if (error instanceof errors.JOSEError) return rejected(error.code)
+  if (error instanceof JWTExpired) return { kind: 'rejected', code: 'token-expired', reason: 'expired' }
+  if (error instanceof JWTClaimValidationFailed) return rejected(`claim ${error.claim} ${error.reason}`)
+  if (error instanceof JOSEError) return rejected(error.code)
   throw error
 }
 

@@ -1,7 +1,10 @@
 /** Tokens for a deployment: minted with its signing key, or those that a file holds. */
 import { createPrivateKey } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { calculateJwkThumbprint, importJWK, type JWK, SignJWT } from 'jose'
+import type { JWK } from 'jose'
+import { calculateJwkThumbprint } from 'jose/jwk/thumbprint'
+import { SignJWT } from 'jose/jwt/sign'
+import { importJWK } from 'jose/key/import'
 import { v7 as uuidv7 } from 'uuid'
 import { parseYaml, shapeOf } from '../../policy/yaml-file.ts'
 import { type Diagnostic, FileError } from '../../problems/diagnostic.ts'
