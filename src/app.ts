@@ -50,7 +50,7 @@ export interface App {
 
 export interface WorkerParts {
   readonly decisionLog: (tell: (event: DecisionLogEvent) => void) => DecisionLog
-  readonly tellMetrics: (metrics: Metrics) => void
+  readonly tellMetrics: (metrics: Metrics) => Promise<void>
 }
 
 export interface AppOptions {
@@ -85,7 +85,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       observe: (event) => observePolicy(event, teller, metrics),
       parse: createPolicyParser({ resources, schemas }),
     })
-    metrics.policyActivated(policy.active.revision)
+    metrics.policyActivated(policy.active.revision, Date.now())
     metrics.watchPolicy(() => policy.faults.length > 0)
     closing.push(await watchPolicy(policy))
     const { store, seeding, outbox, directory, attempts } = await openStore(config, resources, policy, now)
@@ -95,7 +95,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     closing.push(() => identity.close())
     const decisionLog = await openLog(config, outbox, tellLog(log, metrics), worker?.decisionLog)
     closing.push(() => decisionLog.close())
-    const shadow = startCandidate(config, policy, log, metrics)
+    const shadow = await startCandidate(config, policy, log, metrics)
     closing.push(() => shadow?.close())
     const limiter = await openLimiter(config, log, metrics)
     closing.push(() => limiter.close())
@@ -143,7 +143,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     })
     const url = await listen(server, config.host, { name: 'PORT', port: config.port })
     const adminUrl = worker ? undefined : await openAdmin(config, metrics, closing)
-    worker?.tellMetrics(metrics)
+    await worker?.tellMetrics(metrics)
 
     const drain = async () => {
       draining = true
@@ -164,7 +164,7 @@ async function openAdmin(config: Config, metrics: Metrics, closing: (() => unkno
 }
 
 function observePolicy(event: PolicyEvent, teller: PolicyTeller, metrics: Metrics): void {
-  if (event.kind === 'activated') metrics.policyActivated(event.revision)
+  if (event.kind === 'activated') metrics.policyActivated(event.revision, Date.now())
   if (event.kind === 'failed') metrics.policyFailed()
   teller.tell(event)
 }

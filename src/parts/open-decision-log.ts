@@ -7,8 +7,7 @@ import { bestEffortRecorder, observedRecorder, type Recorder, requiredRecorder }
 import { standardOutput } from '../decision-log/standard-output.ts'
 import type { LivePolicy } from '../policy/live-policy.ts'
 import type { Metrics } from '../request/metrics.ts'
-import { type Shadow, startShadow } from '../shadow/shadow.ts'
-import { createTeller } from '../shadow/tell.ts'
+import type { Shadow } from '../shadow/shadow.ts'
 import type { Outbox } from '../store/contract.ts'
 
 /** Throws ConfigError. */
@@ -42,16 +41,18 @@ function openLogFile(options: LogFileOptions): LogFile {
   }
 }
 
-/** The policy that POLICY_CANDIDATE names, decided by beside the one in force. */
-export function startCandidate(
+/** The policy that POLICY_CANDIDATE names, decided by beside the one in force. What it takes is loaded only with one. */
+export async function startCandidate(
   { policyCandidate, schemas }: Config,
   policy: Pick<LivePolicy, 'active'>,
   log: Logger,
   metrics: Metrics,
-): Shadow | undefined {
+): Promise<Shadow | undefined> {
   if (policyCandidate === undefined) return undefined
+  const { startShadow } = await import('../shadow/shadow.ts')
+  const { createTeller } = await import('../shadow/tell.ts')
   const masks = () => policy.active.snapshot.masks
-  return startShadow({ directory: policyCandidate, schemas }, createTeller(log, metrics.registry, masks))
+  return startShadow({ directory: policyCandidate, schemas }, createTeller(log, await metrics.registry(), masks))
 }
 
 export function recorderOf(config: Config, decisionLog: DecisionLog, shadow: Shadow | undefined): Recorder {

@@ -10,8 +10,6 @@ import { DEMO_CALLERS } from '../demo/demo-data.ts'
 import { welcome } from '../demo/welcome.ts'
 import { createLog } from '../request/log.ts'
 import { loadBodyReader } from '../request/read-body.ts'
-import { servePrimary } from '../workers/primary.ts'
-import { isFirstWorker, tellListening, workerParts } from '../workers/worker.ts'
 import { sign } from './sign.ts'
 
 const DEMO_TOKEN_SECONDS = 12 * 60 * 60
@@ -27,11 +25,13 @@ async function serve(flags: Flags): Promise<void> {
   // Logs go to stderr, so that stdout holds what a command was asked for.
   const log = createLog(config.logLevel, pino.destination(2))
   if (config.workers > 1 && cluster.isPrimary) {
+    const { servePrimary } = await import('../workers/primary.ts')
     await servePrimary(config, log)
     return
   }
-  const worker = workerParts()
-  const starting = startApp({ config, log, ...(worker && { worker }) })
+  // A server of one process loads nothing of workers.
+  const worker = cluster.isWorker ? await import('../workers/worker.ts') : undefined
+  const starting = startApp({ config, log, ...(worker && { worker: worker.workerParts() }) })
   // logrotate and its like move the file away and say so, at any moment.
   process.on('SIGHUP', () =>
     starting.then(
@@ -45,9 +45,9 @@ async function serve(flags: Flags): Promise<void> {
   drainOnSignal(app.drain, log.info.bind(log))
   setTimeout(afterStart, AFTER_START_MS).unref()
   const { revision } = app.policy.active
-  if (worker) tellListening(app.url, revision)
+  if (worker) worker.tellListening(app.url, revision)
   else log.info({ url: app.url, admin: app.adminUrl, revision }, 'listening')
-  if (!isFirstWorker()) return
+  if (worker && !worker.isFirstWorker()) return
   process.stdout.write(config.demo ? await welcomeText(config, app.url) : await firstUserText(config, app))
 }
 

@@ -4,21 +4,19 @@ import { AggregatorRegistry } from 'prom-client'
 import type { WorkerParts } from '../app.ts'
 import { createWorkerLog, send } from './worker-log.ts'
 
-/** Undefined in a process that is nobody's worker. */
-export function workerParts(): WorkerParts | undefined {
-  if (!cluster.isWorker) return undefined
+export function workerParts(): WorkerParts {
   // Made for its effect: it answers the primary's questions from now on, at first that there is nothing, or who asks would wait for the start.
   AggregatorRegistry.setRegistries([])
   void new AggregatorRegistry()
   return {
     decisionLog: createWorkerLog,
-    tellMetrics: ({ registry }) => AggregatorRegistry.setRegistries([registry]),
+    tellMetrics: async ({ registry }) => AggregatorRegistry.setRegistries([await registry()]),
   }
 }
 
 /** The one that is started before the others makes what a first start makes, and says so. */
 export function isFirstWorker(): boolean {
-  return cluster.worker === undefined || cluster.worker.id === 1
+  return cluster.worker?.id === 1
 }
 
 export function tellListening(url: string, revision: string): void {

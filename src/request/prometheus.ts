@@ -1,0 +1,77 @@
+/** Prometheus metrics: what the program counts, by name. Loaded late, by metrics.ts alone. */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { Counts } from './metrics.ts'
+
+export function createPrometheus(): { readonly counts: Counts; readonly registry: Registry } {
+  const registers = [new Registry()] as const
+  const [registry] = registers
+  collectDefaultMetrics({ register: registry, prefix: 'sallyport_' })
+  const duration = new Histogram({
+    name: 'sallyport_request_duration_seconds',
+    help: 'Time from the request to the end of its handling',
+    labelNames: ['method', 'route', 'status'],
+    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
+    registers: [...registers],
+  })
+  // Looking a series up by its labels takes longer than all else about it.
+  const series = new Map<string, ReturnType<typeof duration.labels>>()
+  const revision = new Gauge({
+    name: 'sallyport_policy_info',
+    aggregator: 'max',
+    help: 'The policy revision in force, as a label',
+    labelNames: ['revision'],
+    registers: [...registers],
+  })
+  const activated = new Gauge({
+    name: 'sallyport_policy_activated_timestamp_seconds',
+    aggregator: 'max',
+    help: 'When the policy in force took over',
+    registers: [...registers],
+  })
+  const failures = new Counter({
+    name: 'sallyport_policy_load_failures_total',
+    help: 'Policy files that were refused; the policy before them stayed in force',
+    registers: [...registers],
+  })
+  const lost = new Counter({
+    name: 'sallyport_decisions_lost_total',
+    help: 'Decision records of reads and refusals that could not be written',
+    registers: [...registers],
+  })
+  const degraded = new Gauge({
+    name: 'sallyport_limiter_degraded',
+    aggregator: 'max',
+    help: '1 while Redis is lost and each instance counts its share for itself',
+    registers: [...registers],
+  })
+  const counts: Counts = {
+    observeRequest: ({ method, route, status, seconds }) => {
+      const key = `${method} ${status} ${route}`
+      const known = series.get(key) ?? duration.labels({ method, route, status: String(status) })
+      series.set(key, known)
+      known.observe(seconds)
+    },
+    policyActivated: (name, time) => {
+      revision.reset()
+      revision.set({ revision: name }, 1)
+      activated.set(time / 1000)
+    },
+    policyFailed: () => failures.inc(),
+    watchPolicy: (isDegraded) => watchPolicy(registry, isDegraded),
+    decisionLost: () => lost.inc(),
+    limiterState: (state) => degraded.set(state === 'degraded' ? 1 : 0),
+  }
+  return { counts, registry }
+}
+
+function watchPolicy(registry: Registry, isDegraded: () => boolean): void {
+  new Gauge({
+    name: 'sallyport_policy_degraded',
+    aggregator: 'max',
+    help: '1 while files of the policy are refused and what was before them is in force',
+    registers: [registry],
+    collect() {
+      this.set(isDegraded() ? 1 : 0)
+    },
+  })
+}
