@@ -1,6 +1,7 @@
 import { mock } from 'node:test'
 import { expect } from 'chai'
 import type { TokenVerifier } from '../../src/identity/caller.ts'
+import { rememberTokens } from '../../src/identity/remembered-tokens.ts'
 import { createTokenVerifier } from '../../src/identity/token-verifier.ts'
 import { keySet, Loopback, text } from './loopback.ts'
 import { ask } from './outcome.ts'
@@ -66,6 +67,17 @@ describe('keys of a key server', () => {
     expect(await ask(verifier, signer.token())).to.equal('caller alice')
     elapse(11)
     expect(await ask(verifier, signer.token())).to.equal('token-invalid')
+  })
+
+  it('that the server took away count no more after ten minutes, for tokens that are remembered either', async () => {
+    const remembering = rememberTokens(verifierOf(server.url))
+    const token = signer.token()
+    for (const _ of [1, 2]) expect(await ask(remembering, token)).to.equal('caller alice')
+    server.answer = keySet(next.jwk)
+    elapse(590)
+    expect(await ask(remembering, token)).to.equal('caller alice')
+    elapse(11)
+    expect(await ask(remembering, token)).to.equal('token-invalid')
   })
 
   it('that the server took away count no more once a new one is in use', async () => {
