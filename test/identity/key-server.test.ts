@@ -1,6 +1,6 @@
 import { mock } from 'node:test'
 import { expect } from 'chai'
-import type { TokenVerifier } from '../../src/identity/caller.ts'
+import type { KeyedVerifier, TokenVerifier } from '../../src/identity/caller.ts'
 import { rememberTokens } from '../../src/identity/remembered-tokens.ts'
 import { createTokenVerifier } from '../../src/identity/token-verifier.ts'
 import { keySet, Loopback, text } from './loopback.ts'
@@ -126,6 +126,6 @@ function elapse(seconds: number): void {
   mock.timers.enable({ apis: ['Date'], now: then })
 }
 
-function verifierOf(url: string): TokenVerifier {
+function verifierOf(url: string): KeyedVerifier {
   return createTokenVerifier({ keys: { kind: 'jwks', url }, issuer: ISSUER, audience: AUDIENCE })
 }
