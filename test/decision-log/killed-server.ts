@@ -1,4 +1,5 @@
 // A server for test/decision-log/killed.test.ts: writes as anybody who sends the token `t`, on the data folder given, until it is killed.
+import { flushCompileCache } from 'node:module'
 import { pino } from 'pino'
 import { startApp } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
@@ -28,4 +29,6 @@ const app = await startApp({
   verifier: { verify: async () => ({ kind: 'caller', caller }) },
   log: pino({ level: 'silent' }),
 })
+// Who is killed leaves nothing for the next start.
+flushCompileCache()
 process.stdout.write(`${app.url}\n`)
