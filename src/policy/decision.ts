@@ -105,11 +105,8 @@ export function decideList(ground: Ground): ListDecision {
   }
 }
 
-/** The id is the table's key, so it needs no index of its own. */
-function queryableFields({ resource, page, view }: Ground): ReadonlyMap<string, Field> {
-  const readable = visible(page.shownInEveryRow, view)
-  const fields = [...resource.fields].filter(([name, { indexed }]) => readable.has(name) && (indexed || name === 'id'))
-  return new Map(fields)
+function queryableFields({ page: { queryable }, view }: Ground): ReadonlyMap<string, Field> {
+  return view ? new Map([...queryable].filter(([name]) => view.has(name))) : queryable
 }
 
 export function decideCreate(ground: Ground): CreateDecision {

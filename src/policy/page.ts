@@ -2,11 +2,12 @@
  * All that the policy says to one set of subjects about one action on one resource. Its cells (what is granted when
  * exactly the relations S hold) are made by Casbin, on first use, and kept; a request costs a look-up.
  */
-import type { Action, Resource } from '../resources/resource.ts'
-import { simplify } from '../store/condition.ts'
+import type { Action, Field, Resource } from '../resources/resource.ts'
 import type { Condition } from '../store/contract.ts'
+import { RecentlyUsed } from '../store/recently-used.ts'
 import type { Ask } from './casbin.ts'
-import { type AttributeOf, conditionOf } from './ownership.ts'
+import { filterOf, names } from './list-filter.ts'
+import type { AttributeOf } from './ownership.ts'
 import type { Ownership, Relation, Rule, Views } from './policy.ts'
 
 /** A cell of semantics.md: the granted fields (the pseudo-field `*` for an action without), and the rules that matched. */
@@ -34,6 +35,9 @@ interface Cell {
   readonly grant: Grant
 }
 
+/** How many callers' conditions a page keeps; they are made in some ten microseconds. */
+const CALLERS = 1000
+
 /** Bitwise operators take numbers of 32 bits. */
 const MOST_BITS = 31
 
@@ -54,6 +58,9 @@ export class Page {
   readonly attributes: readonly string[]
   #grantable: ReadonlySet<string> | undefined
   #everywhere: ReadonlySet<string> | undefined
+  #queryable: ReadonlyMap<string, Field> | undefined
+  /** By the caller's values that relations compare. */
+  readonly #wheres = new RecentlyUsed<Condition>(CALLERS)
 
   constructor(parts: PageParts) {
     this.#parts = parts
@@ -83,7 +90,9 @@ export class Page {
   /** The fields that some allow rule names, whatever denies take away. */
   get allowable(): ReadonlySet<string> {
     const allows = this.#parts.rules.filter(({ effect }) => effect === 'allow')
-    return new Set(this.#classes.filter(([field = '*']) => allows.some((rule) => this.#names(rule, field))).flat())
+    return new Set(
+      this.#classes.filter(([field = '*']) => allows.some((rule) => names(this.#parts, rule, field))).flat(),
+    )
   }
 
   /** The fields that are granted for some relation set; as with `reachable`, the sets of the allow rules are enough. */
@@ -111,6 +120,16 @@ export class Page {
     return this.shownInEveryRow.size === this.grantable.size ? this.grantable : undefined
   }
 
+  /** The fields, by name, that a list may be filtered and sorted by. The id is the table's key, so it needs no index of its own. */
+  get queryable(): ReadonlyMap<string, Field> {
+    this.#queryable ??= new Map(
+      [...this.#parts.resource.fields].filter(([name, { indexed }]) => {
+        return this.shownInEveryRow.has(name) && (indexed || name === 'id')
+      }),
+    )
+    return this.#queryable
+  }
+
   /** What is granted when exactly these relations hold. */
   grant(relations: readonly string[]): Grant {
     const key = this.#keyOf(relations)
@@ -130,17 +149,10 @@ export class Page {
     return bits
   }
 
-  /** The objects for which the action is allowed, one by one (semantics.md, "list"). */
+  /** The objects for which the action is allowed, one by one (semantics.md, "list"). The same condition for the same caller. */
   where(attributeOf: AttributeOf): Condition {
-    const granted = this.#classes.map(([field = '*']): Condition => {
-      const naming = this.#parts.rules.filter((rule) => this.#names(rule, field))
-      const when = (effect: Rule['effect']): Condition => ({
-        kind: 'some',
-        of: naming.filter((rule) => rule.effect === effect).map((rule) => this.#holds(rule, attributeOf)),
-      })
-      return { kind: 'all', of: [when('allow'), { kind: 'not', of: when('deny') }] }
-    })
-    return simplify({ kind: 'some', of: granted })
+    const key = JSON.stringify(['id', ...this.attributes].map((name) => attributeOf(name) ?? null))
+    return this.#wheres.get(key, () => filterOf(this.#parts, this.#classes, attributeOf))
   }
 
   /** The relation sets that have a cell, for warming the page of the next snapshot. */
@@ -160,21 +172,9 @@ export class Page {
   #isEverywhere(field: string): boolean {
     return this.#parts.rules.every((rule) =>
       rule.effect === 'allow'
-        ? this.#names(rule, field)
-        : !this.#names(rule, field) || this.#classes.every(([other = '*']) => this.#names(rule, other)),
+        ? names(this.#parts, rule, field)
+        : !names(this.#parts, rule, field) || this.#classes.every(([other = '*']) => names(this.#parts, rule, other)),
     )
-  }
-
-  #names(rule: Rule, field: string): boolean {
-    return rule.views.some((view) => view === '*' || (this.#parts.views?.get(view)?.has(field) ?? false))
-  }
-
-  #holds({ relations }: Rule, attributeOf: AttributeOf): Condition {
-    const of = relations.map((name): Condition => {
-      const relation = this.#parts.ownership?.relations.get(name)
-      return relation ? conditionOf(relation, attributeOf) : { kind: 'never' }
-    })
-    return { kind: 'all', of }
   }
 }
 

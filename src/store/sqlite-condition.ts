@@ -75,6 +75,7 @@ function holdsSql({ field, values }: Holds, column: string | undefined): string 
 
 /** The values, the last one repeated up to the next power of two: few shapes however many values there are. */
 export function padded(values: readonly Scalar[]): readonly Scalar[] {
+  if (values.length === 1) return values
   const length = 2 ** Math.ceil(Math.log2(values.length))
   return Array.from({ length }, (_, index) => values[Math.min(index, values.length - 1)] as Scalar)
 }

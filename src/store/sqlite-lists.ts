@@ -2,6 +2,7 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { simplify } from './condition.ts'
 import type { Comparison, Condition, ListedObject, ListQuery } from './contract.ts'
+import { RecentlyUsed } from './recently-used.ts'
 import { boundValues, conditionSql, shapeOf } from './sqlite-condition.ts'
 import { filterShape, filterSql, filterValues } from './sqlite-filter.ts'
 import {
@@ -15,7 +16,6 @@ import {
   type TableColumns,
 } from './sqlite-order.ts'
 import { quoteName } from './sqlite-text.ts'
-import { StatementCache } from './statement-cache.ts'
 
 /** Shapes come from policies and filters: a caller can ask for many, and each statement holds memory. */
 const STATEMENTS = 128
@@ -39,7 +39,9 @@ export class ObjectLists {
   /** Quoted. */
   readonly #table: string
   readonly #columns: TableColumns
-  readonly #statements = new StatementCache<StatementSync>(STATEMENTS)
+  readonly #statements = new RecentlyUsed<StatementSync>(STATEMENTS)
+  /** Without a client's filter, by the policy's condition: the next list of the same caller has the very same one. */
+  readonly #wholes = new WeakMap<Condition, Selected>()
 
   constructor(database: DatabaseSync, table: string, columns: TableColumns) {
     this.#database = database
@@ -48,7 +50,7 @@ export class ObjectLists {
   }
 
   list({ where, filter, order = BY_ID, after, limit }: ListQuery): readonly ListedObject[] {
-    const selected = select({ where, ...(filter && { filter }) })
+    const selected = this.#select({ where, ...(filter && { filter }) })
     const segments = segmentsAfter(order, after)
     // Of one state of the database, so that an object that another process moves on stands in one segment alone.
     return segments.length === 1
@@ -57,9 +59,13 @@ export class ObjectLists {
   }
 
   count(selection: Selection): number {
-    const selected = select(selection)
+    const selected = this.#select(selection)
     const statement = this.#statements.get(`count${selected.shape}`, () => this.#prepareCount(selected))
     return Number(statement.get(...selected.values)?.count)
+  }
+
+  #select({ where, filter = [] }: Selection): Selected {
+    return filter.length > 0 ? select(where, filter) : this.#wholes.getOrInsertComputed(where, () => select(where, []))
   }
 
   #inTurn(selected: Selected, order: readonly ListKey[], segments: readonly Segment[], limit: number) {
@@ -115,7 +121,7 @@ function listed([id, createdAt, updatedAt, text]: ListedRow): ListedObject {
 type ListKey = NonNullable<ListQuery['order']>[number]
 
 /** Equality of values is a condition like the policy's own, and is simplified together with it. */
-function select({ where, filter = [] }: Selection): Selected {
+function select(where: Condition, filter: readonly Comparison[]): Selected {
   const isEquality = ({ operator, by }: Comparison) => operator === 'in' && by === 'value'
   const equal = filter.filter(isEquality).map(({ field, values }): Condition => ({ kind: 'holds', field, values }))
   const condition = simplify({ kind: 'all', of: [where, ...equal] })

@@ -56,6 +56,23 @@ describe('a list', () => {
     await fc.assert(listsLikeTheOracle(product), { numRuns: 700, interruptAfterTimeLimit: 3000 })
   })
 
+  it("is each caller's own where callers share what the policy says of their roles", () =>
+    fc.assert(
+      fc.asyncProperty(
+        randomPolicy,
+        fc.array(randomCaller, { minLength: 2, maxLength: 6 }),
+        async (policy, callers) => {
+          const first = callers[0] as OracleCaller
+          const shared = await pageOf(snapshotOf(policy.files), first, DOCS, 'list')
+          for (const caller of [...callers, ...callers]) {
+            const alone = await pageOf(snapshotOf(policy.files), first, DOCS, 'list')
+            expect(shared.where(attributeOf(caller))).to.deep.equal(alone.where(attributeOf(caller)))
+          }
+        },
+      ),
+      { numRuns: 50 },
+    ))
+
   /** Each finds something else in one case; the property above must see it. */
   const wrong: Readonly<Record<string, Lister>> = {
     'whose negation is unknown where a field is missing or null': async (page, caller) => {

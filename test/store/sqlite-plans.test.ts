@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { Condition, ListQuery, Store } from '../../src/store/contract.ts'
-import { StatementCache } from '../../src/store/statement-cache.ts'
+import { RecentlyUsed } from '../../src/store/recently-used.ts'
 import { Folder } from './folder.ts'
 import { statementsOf } from './statements.ts'
 
@@ -185,7 +185,7 @@ describe('a list of few objects out of many', () => {
 
 describe('the statement cache', () => {
   it('keeps what was used last, and no more than its capacity', () => {
-    const cache = new StatementCache<string>(3)
+    const cache = new RecentlyUsed<string>(3)
     const made: string[] = []
     const make = (key: string) => () => {
       made.push(key)
