@@ -19,10 +19,12 @@ type Checked<T> = { readonly value: T } | { readonly errors: readonly ErrorObjec
 
 export type Shape<T> = (value: unknown) => Checked<T>
 
-/** Compiles a JSON Schema to a check that tells the value's type. */
+/** A JSON Schema as a check that tells the value's type; compiled when it is asked first, because some files are absent. */
 export function shapeOf<T>(schema: AnySchemaObject): Shape<T> {
-  const validate: ValidateFunction<T> = ajv.compile(schema)
+  let compiled: ValidateFunction<T> | undefined
   return (value): Checked<T> => {
+    compiled ??= ajv.compile<T>(schema)
+    const validate = compiled
     if (validate(value)) return { value }
     return { errors: validate.errors ?? [] }
   }
