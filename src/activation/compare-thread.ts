@@ -1,9 +1,14 @@
 /** The thread that compares the policy before with the one that took over, so that no request waits for it. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { parseResources } from '../resources/load-resources.ts'
+import { giveWay } from './give-way.ts'
 import type { FromThread, ThreadData } from './messages.ts'
 import { summarize, type Taking } from './summary.ts'
 
+/** Nobody waits for it: a tenth of the time of requests. */
+const NICENESS = 10
+
+giveWay(NICENESS)
 const resources = parseResources((workerData as ThreadData).schemas)
 
 parentPort?.on('message', (taking: Taking) => parentPort?.postMessage(compare(taking)))

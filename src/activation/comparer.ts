@@ -8,7 +8,7 @@ import type { ChangeSummary, Taking } from './summary.ts'
 const THREAD = new URL(import.meta.url.endsWith('.ts') ? './compare-thread.ts' : './compare-thread.js', import.meta.url)
 
 /** A comparison that takes longer is given up. */
-const PATIENCE_MS = 10_000
+const PATIENCE_MS = 30_000
 
 export interface ComparerOptions {
   readonly schemas: readonly SourceText[]
