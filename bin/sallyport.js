@@ -12,7 +12,10 @@ if (Number(process.versions.node.split('.')[0]) < OLDEST) {
 }
 
 // What was compiled is kept, so that the next start takes a third less time; where nothing can be written, nothing is kept.
-module.enableCompileCache?.(fileURLToPath(new URL('../node_modules/.cache/sallyport', import.meta.url)))
+const cache = fileURLToPath(new URL('../node_modules/.cache/sallyport', import.meta.url))
+module.enableCompileCache?.(cache)
+// A thread is told by its environment.
+process.env.NODE_COMPILE_CACHE ??= cache
 
 // A checkout runs its sources; the published package has only what was built.
 const source = new URL('../src/main.ts', import.meta.url)
