@@ -3,6 +3,7 @@ import Koa from 'koa'
 import type { Logger } from 'pino'
 import { createPolicyParser } from './activation/parse-apart.ts'
 import { createPolicyTeller, type PolicyTeller } from './activation/policy-teller.ts'
+import { warmInSlices } from './activation/warm-in-slices.ts'
 import type { Config } from './config.ts'
 import type { DecisionLog, DecisionLogEvent } from './decision-log/decision-log.ts'
 import { claimForDemo, claimForProduction } from './demo/seed-demo.ts'
@@ -84,6 +85,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       resources,
       observe: (event) => observePolicy(event, teller, metrics),
       parse: createPolicyParser({ resources, schemas }),
+      warm: warmInSlices,
     })
     metrics.policyActivated(policy.active.revision, Date.now())
     metrics.watchPolicy(() => policy.faults.length > 0)

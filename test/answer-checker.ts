@@ -10,6 +10,7 @@ import { wholeAccess } from '../src/openapi/access.ts'
 import { makeDocument } from '../src/openapi/document.ts'
 import { PROBLEMS_OF_ANY_PATH } from '../src/openapi/possible-problems.ts'
 import { revisionOf } from '../src/policy/policy-files.ts'
+import { packPolicy } from '../src/policy/rule-table.ts'
 import { Snapshot } from '../src/policy/snapshot.ts'
 import type { Resources } from '../src/resources/resource.ts'
 import { loadPolicy } from '../src/review/load-policy.ts'
@@ -81,7 +82,7 @@ export async function answerChecker(
   if (known) return known
   const reviewed = await loadPolicy(directory, resources).catch(() => undefined)
   if (!reviewed || revisionOf(reviewed.files, reviewed.blockedFile) !== headers.get('policy-revision')) return undefined
-  const made = makeChecker(new Snapshot(reviewed.policy, resources), resources)
+  const made = makeChecker(new Snapshot(packPolicy(reviewed.policy), resources), resources)
   checkers.set(key, made)
   return made
 }

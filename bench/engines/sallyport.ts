@@ -3,11 +3,12 @@
  * object. The same module serves the peers' `engines.mjs --extra`.
  */
 import { onceKnown } from '../../src/identity/once-known.ts'
-import { MODEL } from '../../src/policy/casbin.ts'
+import { MODEL } from '../../src/policy/model.ts'
 import { relationsOf } from '../../src/policy/ownership.ts'
 import type { Page } from '../../src/policy/page.ts'
 import { parsePolicy } from '../../src/policy/parse-policy.ts'
 import type { PolicyFiles } from '../../src/policy/policy-files.ts'
+import { packPolicy } from '../../src/policy/rule-table.ts'
 import { Snapshots } from '../../src/policy/snapshots.ts'
 import { parseResources } from '../../src/resources/load-resources.ts'
 import type { Resource, Resources } from '../../src/resources/resource.ts'
@@ -18,7 +19,7 @@ const LIMITS = 'body: 100kb\npage: { default: 50, max: 200 }\nlimits: {}\n'
 
 export function setup(rules: readonly EngineRule[]): Engine {
   const resources = makeResources([...new Set(rules.map(({ resource }) => resource))])
-  const snapshots = new Snapshots(parsePolicy(filesOf(rules), resources), resources)
+  const snapshots = new Snapshots(packPolicy(parsePolicy(filesOf(rules), resources)), resources)
   const callers = new Map(['member', 'admin'].map((role) => [role, callerOf(role)]))
   return {
     decide: ({ role, resource, action, owner }: Question) => {

@@ -1,12 +1,21 @@
 /** What the server and the thread that parses a policy tell each other: types only. */
-import type { Policy, Rule } from '../policy/policy.ts'
+import type { PolicyFiles } from '../policy/policy-files.ts'
+import type { PackedPolicy } from '../policy/rule-table.ts'
 import type { Diagnostic } from '../problems/diagnostic.ts'
+import type { Resource } from '../resources/resource.ts'
+import type { SourceText } from '../resources/schema-file.ts'
 
-/** The next rules, please: they are taken over a few at a time. */
-export type ToParser = 'more'
+export interface ParserData {
+  readonly files: PolicyFiles
+  /** What the server runs with, serialized (node:v8): `ToldResources`. */
+  readonly resources: Uint8Array
+  /** What the validators are compiled from. */
+  readonly schemas: readonly SourceText[]
+}
+
+/** Without the validators, which can't be told. */
+export type ToldResources = readonly Omit<Resource, 'validate'>[]
 
 export type FromParser =
-  | { readonly kind: 'policy'; readonly policy: Omit<Policy, 'rules'> }
+  | { readonly kind: 'policy'; readonly policy: PackedPolicy }
   | { readonly kind: 'faulty'; readonly diagnostics: readonly Diagnostic[] }
-  /** Empty after the last ones. */
-  | { readonly kind: 'rules'; readonly rules: readonly Rule[] }

@@ -1,39 +1,33 @@
 /** The thread that parses a large policy, so that no request waits for it: one policy, and then it ends. */
+import { flushCompileCache } from 'node:module'
+import { deserialize } from 'node:v8'
 import { parentPort, workerData } from 'node:worker_threads'
 import { parsePolicy } from '../policy/parse-policy.ts'
-import type { Rule } from '../policy/policy.ts'
-import type { PolicyFiles } from '../policy/policy-files.ts'
+import { buffersOf, packPolicy } from '../policy/rule-table.ts'
 import { FileError } from '../problems/diagnostic.ts'
-import { parseResources } from '../resources/load-resources.ts'
-import type { SourceText } from '../resources/schema-file.ts'
-import type { FromParser } from './parse-messages.ts'
+import { giveWay } from './give-way.ts'
+import type { FromParser, ParserData } from './parse-messages.ts'
+import { toldResources } from './told-resources.ts'
 
-export interface ParserData {
-  readonly files: PolicyFiles
-  /** The schema files that the server runs with. */
-  readonly schemas: readonly SourceText[]
-}
+/** A new policy rules within a second, also while requests would take all the time there is. */
+const NICENESS = 2
 
-/** Taken over by the server in about a millisecond. */
-const RULES_AT_ONCE = 500
+const { files, resources, schemas } = workerData as ParserData
 
-const { files, schemas } = workerData as ParserData
-const { rules, answer } = parse()
-const rest = [...rules]
+giveWay(NICENESS)
+tell(parse())
+// The next one starts in a third of the time.
+flushCompileCache()
 
-parentPort?.on('message', () => tell({ kind: 'rules', rules: rest.splice(0, RULES_AT_ONCE) }))
-tell(answer)
-
-function parse(): { readonly rules: readonly Rule[]; readonly answer: FromParser } {
+function parse(): FromParser {
   try {
-    const { rules, ...policy } = parsePolicy(files, parseResources(schemas))
-    return { rules, answer: { kind: 'policy', policy } }
+    return { kind: 'policy', policy: packPolicy(parsePolicy(files, toldResources(deserialize(resources), schemas))) }
   } catch (error) {
-    if (error instanceof FileError) return { rules: [], answer: { kind: 'faulty', diagnostics: error.diagnostics } }
+    if (error instanceof FileError) return { kind: 'faulty', diagnostics: error.diagnostics }
     throw error
   }
 }
 
 function tell(message: FromParser): void {
-  parentPort?.postMessage(message)
+  parentPort?.postMessage(message, message.kind === 'policy' ? buffersOf(message.policy) : [])
 }

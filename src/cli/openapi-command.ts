@@ -2,6 +2,7 @@
 import { Command } from 'commander'
 import { accessOf, wholeAccess } from '../openapi/access.ts'
 import { makeDocument } from '../openapi/document.ts'
+import { packPolicy } from '../policy/rule-table.ts'
 import type { Snapshot, Subject } from '../policy/snapshot.ts'
 import { Snapshots } from '../policy/snapshots.ts'
 import { loadResources } from '../resources/load-resources.ts'
@@ -29,7 +30,7 @@ async function documentOf(folders: ReviewFolders, flags: Flags): Promise<unknown
   const directories = { ...folders(), ...flags }
   const resources = await loadResources(directories.schemas)
   const { policy } = await loadPolicy(directories.policies, resources)
-  const snapshot = new Snapshots(policy, resources).at(Date.now())
+  const snapshot = new Snapshots(packPolicy(policy), resources).at(Date.now())
   if (flags.role.length === 0) return makeDocument(await wholeAccess(snapshot, resources), resources)
   refuseUnknown(flags.role, [...policy.roles.keys()])
   return makeDocument(await accessOf(snapshot, subjectOf(snapshot, flags.role), resources), resources)

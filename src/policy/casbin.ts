@@ -3,21 +3,8 @@
  * Casbin would take wrongly in silence (test/policy/casbin-facts.test.ts) never reaches it.
  */
 import { type Adapter, type Model, newEnforcer, newModelFromString } from 'casbin'
+import { MODEL } from './model.ts'
 import type { Rule, Views } from './policy.ts'
-
-/** The shipped model; policies/model.conf must say the same (parse-model.ts). */
-export const MODEL = `
-[request_definition]
-r = sub, obj, act, rel, field
-[policy_definition]
-p = sub, obj, act, rel, fields, eft
-[role_definition]
-g = _, _
-[policy_effect]
-e = some(where (p.eft == allow)) && !some(where (p.eft == deny))
-[matchers]
-m = g(r.sub, p.sub) && covers(p.obj, r.obj) && performs(p.act, r.act) && fits(p.rel, r.rel) && names(p.fields, r.obj, r.field)
-`
 
 /** A request to Casbin: relations are joined with `+`, in any order. */
 export interface Question {

@@ -2,7 +2,7 @@
 import type { Policy, Rule } from './policy.ts'
 
 /** `now` in milliseconds since the epoch. */
-export function lives({ until }: Pick<Rule, 'until'>, now: number): boolean {
+export function lives({ until }: { readonly until?: number | undefined }, now: number): boolean {
   return until === undefined || now < until
 }
 

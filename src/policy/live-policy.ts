@@ -5,17 +5,20 @@
 import type { Resources } from '../resources/resource.ts'
 import { type Blocked, parseBlocked } from './parse-blocked.ts'
 import { parsePolicy } from './parse-policy.ts'
-import type { Policy } from './policy.ts'
+import type { Place } from './place.ts'
 import {
   type PolicyFiles,
   type Revision,
+  RULE_FILES,
   readBlockedFile,
   readPolicyFiles,
+  readPolicyInPlace,
   revisionOf,
   type SourceFile,
 } from './policy-files.ts'
+import { type PackedPolicy, packPolicy } from './rule-table.ts'
 import type { Snapshot } from './snapshot.ts'
-import { Snapshots } from './snapshots.ts'
+import { Snapshots, type Warm } from './snapshots.ts'
 
 /** What a request is decided by; never changes, a change makes another. */
 export interface ActivePolicy {
@@ -58,14 +61,16 @@ interface LivePolicyOptions {
   readonly resources: Resources
   readonly observe: (event: PolicyEvent) => void
   /** Of what is read while it runs; throws, or rejects with, FileError. */
-  readonly parse?: (files: PolicyFiles) => Policy | Promise<Policy>
+  readonly parse?: (files: PolicyFiles) => PackedPolicy | Promise<PackedPolicy>
+  readonly warm?: Warm
 }
 
 export class LivePolicy {
   readonly #directory: string
   readonly #resources: Resources
   readonly #observe: (event: PolicyEvent) => void
-  readonly #parse: (files: PolicyFiles) => Policy | Promise<Policy>
+  readonly #parse: (files: PolicyFiles) => PackedPolicy | Promise<PackedPolicy>
+  readonly #warm: Warm | undefined
   #sources: PolicySources
   #snapshots: Snapshots
   #active: ActivePolicy
@@ -73,13 +78,14 @@ export class LivePolicy {
   #asked = Number.NEGATIVE_INFINITY
   #faults: Parts<readonly unknown[]> = { rules: [], blocked: [] }
 
-  private constructor({ directory, resources, observe, parse }: LivePolicyOptions, sources: PolicySources) {
+  private constructor({ directory, resources, observe, parse, warm }: LivePolicyOptions, sources: PolicySources) {
     this.#directory = directory
     this.#resources = resources
     this.#observe = observe
-    this.#parse = parse ?? ((files) => parsePolicy(files, resources))
+    this.#parse = parse ?? ((files) => packPolicy(parsePolicy(files, resources)))
+    this.#warm = warm
     this.#sources = sources
-    this.#snapshots = new Snapshots(parsePolicy(sources.files, resources), resources)
+    this.#snapshots = new Snapshots(packPolicy(parsePolicy(sources.files, resources)), resources, warm)
     this.#active = Object.freeze({
       revision: revisionOf(sources.files, sources.blocked),
       snapshot: this.#snapshots.at(this.#asked),
@@ -121,13 +127,19 @@ export class LivePolicy {
     return [...this.#faults.blocked, ...this.#faults.rules]
   }
 
-  /** Takes what is on disk, all of it or the parts that are asked for, as far as it is sound. Never rejects. */
-  async reload(parts: Parts<boolean> = ALL): Promise<void> {
+  /**
+   * Takes what is on disk, all of it or the parts that are asked for, as far as it is sound. Tells where sound rules were
+   * read: the path may have led elsewhere before and after. Never rejects.
+   */
+  async reload(parts: Parts<boolean> = ALL): Promise<Place | undefined> {
     const refused = this.faults.length > 0
     const blocked = parts.blocked ? await this.#attempt('blocked', () => this.#readBlocked()) : undefined
     const rules = parts.rules ? await this.#attempt('rules', () => this.#readRules()) : undefined
-    if (this.#take(rules, blocked)) return
-    if (refused && this.faults.length === 0) this.#observe({ kind: 'recovered', revision: this.#active.revision })
+    const taken = this.#take(rules, blocked)
+    if (!taken && refused && this.faults.length === 0) {
+      this.#observe({ kind: 'recovered', revision: this.#active.revision })
+    }
+    return rules?.place
   }
 
   /** Whether that is another policy than the one in force. */
@@ -154,10 +166,12 @@ export class LivePolicy {
   }
 
   async #readRules(): Promise<ReadRules> {
-    const files = await readPolicyFiles(this.#directory)
-    const snapshots = new Snapshots(await this.#parse(files), this.#resources)
-    await snapshots.at(this.#asked).warmLike(this.#active.snapshot)
-    return { files, snapshots }
+    const { files, place } = await readPolicyInPlace(this.#directory)
+    // Touched only, or as they were when the policy was opened.
+    if (isSame(files, this.#sources.files)) return { files, place, snapshots: this.#snapshots }
+    const snapshots = new Snapshots(await this.#parse(files), this.#resources, this.#warm)
+    await snapshots.warmLike(this.#active.snapshot, this.#asked)
+    return { files, place, snapshots }
   }
 
   async #attempt<T>(part: keyof Parts<unknown>, read: () => Promise<T>): Promise<T | undefined> {
@@ -173,6 +187,10 @@ export class LivePolicy {
   }
 }
 
+function isSame(files: PolicyFiles, others: PolicyFiles): boolean {
+  return RULE_FILES.every((name) => files[name]?.text === others[name]?.text)
+}
+
 interface ReadBlocked {
   readonly source: SourceFile
   readonly blocked: Blocked
@@ -180,5 +198,6 @@ interface ReadBlocked {
 
 interface ReadRules {
   readonly files: PolicyFiles
+  readonly place: Place
   readonly snapshots: Snapshots
 }

@@ -1,7 +1,7 @@
 /** The files of a policy directory -> a policy, strictly: everything that is wrong, at once, each with its place. */
 import { type Diagnostic, FileError } from '../problems/diagnostic.ts'
 import type { Resources } from '../resources/resource.ts'
-import { MODEL } from './casbin.ts'
+import { MODEL } from './model.ts'
 import { parseLimits } from './parse-limits.ts'
 import { parseMasks } from './parse-masks.ts'
 import { parseRules } from './parse-rules.ts'

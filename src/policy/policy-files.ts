@@ -37,11 +37,18 @@ export type Revision = string & { readonly __brand: 'Revision' }
  * naming every file that is missing or isn't UTF-8.
  */
 export async function readPolicyFiles(directory: string): Promise<PolicyFiles> {
+  return (await readPolicyInPlace(directory)).files
+}
+
+/** The same, and where the directory was: all files are of that one place. */
+export async function readPolicyInPlace(
+  directory: string,
+): Promise<{ readonly files: PolicyFiles; readonly place: Place }> {
   for (let reading = 1; ; reading++) {
     const place = await placeOf(directory)
     const read = await Promise.all(RULE_FILES.map((name) => readInPlace(place, name)))
     const ofOneVersion = read.every(({ versioned }) => versioned)
-    if (ofOneVersion || isSamePlace(place, await placeOf(directory))) return filesOf(read)
+    if (ofOneVersion || isSamePlace(place, await placeOf(directory))) return { files: filesOf(read), place }
     if (reading === MOST_READINGS) throw moving(directory)
   }
 }

@@ -4,8 +4,10 @@ import type { Caller } from '../identity/caller.ts'
 import type { Action, Resource, Resources } from '../resources/resource.ts'
 import { type Ask, createEnforcer } from './casbin.ts'
 import { recordedFields } from './ground.ts'
+import { LivingRules } from './living-rules.ts'
 import { Page } from './page.ts'
-import type { Limits, Ownership, Policy, Role, Rule } from './policy.ts'
+import type { Limits, Ownership, Role, Rule } from './policy.ts'
+import type { PackedPolicy } from './rule-table.ts'
 
 /** A caller as the policy sees it: the subjects of semantics.md that some rule names, inherited ones included. */
 export interface Subject {
@@ -25,9 +27,9 @@ type SubjectPages = Map<string, Map<string, Page | Promise<Page>>>
 const CALLER = 'caller:'
 
 export class Snapshot {
-  readonly #policy: Policy
+  readonly #policy: PackedPolicy
   readonly #resources: Resources
-  readonly #index: ReadonlyMap<string, readonly Rule[]>
+  readonly #rules: LivingRules
   readonly #inherited: ReadonlyMap<string, ReadonlySet<string>>
   readonly #recorded: ReadonlyMap<string, readonly string[]>
   /** By the names of a subject: one that has them, and so all pages. */
@@ -39,10 +41,11 @@ export class Snapshot {
   readonly #vouchedFor = new WeakMap<Caller, Caller>()
   readonly #enforcers = new Map<string, Promise<Ask>>()
 
-  constructor(policy: Policy, resources: Resources) {
+  /** Of the rules that live at a time (milliseconds since the epoch); of all rules when none is given. */
+  constructor(policy: PackedPolicy, resources: Resources, now = Number.NEGATIVE_INFINITY) {
     this.#policy = policy
     this.#resources = resources
-    this.#index = Map.groupBy(policy.rules, (rule) => rule.subject)
+    this.#rules = new LivingRules(policy.table, now)
     this.#inherited = closures(policy)
     this.#claimed = claimedRoles(policy)
     this.#recorded = new Map(
@@ -99,12 +102,12 @@ export class Snapshot {
       for (const inherited of this.#inherited.get(role) ?? []) roles.add(inherited)
     }
     const names = ['everyone', caller ? `user:${caller.id}` : 'anonymous', ...roles]
-    return this.#subjectWith(caller, roles, names.filter((name) => this.#index.has(name)).sort())
+    return this.#subjectWith(caller, roles, names.filter((name) => this.#rules.names(name)).sort())
   }
 
   /** All subjects that rules name at once: what is granted to somebody is on its pages. No caller is it. */
   get anybody(): Subject {
-    return this.#subjectWith(undefined, new Set(this.#inherited.keys()), [...this.#index.keys()].sort())
+    return this.#subjectWith(undefined, new Set(this.#inherited.keys()), this.#rules.subjects)
   }
 
   #subjectWith(caller: Caller | undefined, roles: ReadonlySet<string>, names: readonly string[]): Subject {
@@ -129,20 +132,23 @@ export class Snapshot {
     return page
   }
 
-  /** Makes the cells that another snapshot has in use, so that taking over costs no request any time. */
-  async warmLike(other: Snapshot): Promise<void> {
+  /** Makes the cells that another snapshot has in use, step by step, so that taking over costs no request any time. */
+  async *warmLike(other: Snapshot): AsyncGenerator<undefined, void> {
     for (const { caller, pages } of other.#known.values()) {
       const subject = this.subjectOf(caller)
       for (const [resource, byAction] of pages) {
-        for (const [action, page] of byAction) await this.#warmPage(subject, resource, action, await page)
+        for (const [action, page] of byAction) yield* this.#warmPage(subject, resource, action, await page)
       }
     }
   }
 
-  async #warmPage(subject: Subject, resource: string, action: string, like: Page): Promise<void> {
+  async *#warmPage(subject: Subject, resource: string, action: string, like: Page): AsyncGenerator<undefined, void> {
     if (!this.#resources.byName.get(resource)?.actions.has(action)) return
     const page = await this.page(subject, resource, action)
-    for (const relations of like.cellsInUse) page.grant(relations)
+    for (const relations of like.cellsInUse) {
+      yield
+      page.grant(relations)
+    }
   }
 
   async #makePage(subject: Subject, resourceName: string, actionName: string): Promise<Page> {
@@ -170,12 +176,8 @@ export class Snapshot {
   }
 
   /** The index: the rules whose subject and resource can fit. */
-  #rulesFor(subjects: readonly string[], resource: Resource): readonly Rule[] {
-    const wildcard = resource.builtIn ? 'system/*' : '*'
-    return subjects
-      .flatMap((subject) => this.#index.get(subject) ?? [])
-      .filter((rule) => rule.resource === resource.name || rule.resource === wildcard)
-      .sort((a, b) => a.line - b.line)
+  #rulesFor(subjects: readonly string[], { name, builtIn }: Resource): readonly Rule[] {
+    return this.#rules.about(subjects, [name, builtIn ? 'system/*' : '*'])
   }
 
   #enforcer(subjects: readonly string[], resource: Resource, rules: readonly Rule[]): Promise<Ask> {
@@ -190,14 +192,14 @@ export class Snapshot {
   }
 }
 
-function claimedRoles({ roles }: Policy): ReadonlyMap<string, readonly Role[]> {
+function claimedRoles({ roles }: PackedPolicy): ReadonlyMap<string, readonly Role[]> {
   const pairs = [...roles.values()].flatMap((role) => role.claims.map((value) => ({ role, value })))
   const byValue = Map.groupBy(pairs, ({ value }) => value)
   return new Map([...byValue].map(([value, found]) => [value, found.map(({ role }) => role)]))
 }
 
 /** Each role with all that it inherits, itself included. Casbin would cut a chain at ten links, in silence. */
-function closures({ roles, links }: Policy): ReadonlyMap<string, ReadonlySet<string>> {
+function closures({ roles, links }: PackedPolicy): ReadonlyMap<string, ReadonlySet<string>> {
   const parents = Map.groupBy(links, (link) => link.role)
   const closure = (role: string): ReadonlySet<string> => {
     const reached = new Set([role])

@@ -1,7 +1,6 @@
 /** One policy whose rules may end: at each time the snapshot of the rules that live then. Reads no clock; it is told. */
 import type { Resources } from '../resources/resource.ts'
-import { endsOf, livingAt } from './ends.ts'
-import type { Policy } from './policy.ts'
+import type { PackedPolicy } from './rule-table.ts'
 import { Snapshot } from './snapshot.ts'
 
 /** The snapshot of the times from `from` on and before `to`, between which no rule ends; in milliseconds since the epoch. */
@@ -11,16 +10,19 @@ interface Span {
   readonly snapshot: Snapshot
 }
 
+/** Goes through steps of making cells, one after the other, in whatever time is given to it. */
+export type Warm = (steps: AsyncIterable<unknown>) => Promise<void>
+
 export class Snapshots {
-  readonly #policy: Policy
+  readonly #policy: PackedPolicy
   readonly #resources: Resources
-  readonly #ends: readonly number[]
+  readonly #warm: Warm
   #span: Span | undefined
 
-  constructor(policy: Policy, resources: Resources) {
+  constructor(policy: PackedPolicy, resources: Resources, warm: Warm = warmAtOnce) {
     this.#policy = policy
     this.#resources = resources
-    this.#ends = endsOf(policy.rules)
+    this.#warm = warm
   }
 
   /** Two comparisons while nothing ends. The times may go back: a clock that is set right brings a rule back. */
@@ -30,22 +32,32 @@ export class Snapshots {
     const next = this.#spanAt(now)
     this.#span = next
     // Not awaited: what has ended must not rule until cells are made. A page that fails is made again when it is asked.
-    if (span) next.snapshot.warmLike(span.snapshot).catch(() => {})
+    if (span) this.#warm(next.snapshot.warmLike(span.snapshot)).catch(() => {})
     return next.snapshot
+  }
+
+  /** Makes the cells that another snapshot has in use, for what is asked at this time. */
+  warmLike(other: Snapshot, now: number): Promise<void> {
+    return this.#warm(this.at(now).warmLike(other))
   }
 
   /** The lines of the rules that end after one time and up to another. */
   endedBetween(from: number, to: number): readonly number[] {
-    return this.#policy.rules.flatMap(({ line, until }) =>
-      until !== undefined && from < until && until <= to ? [line] : [],
-    )
+    const { lines, untils } = this.#policy.table
+    const ended = lines.filter((_, i) => from < (untils[i] ?? 0) && (untils[i] ?? 0) <= to)
+    return [...ended.sort()]
   }
 
   #spanAt(now: number): Span {
+    const { ends } = this.#policy.table
     return {
-      from: this.#ends.findLast((end) => end <= now) ?? Number.NEGATIVE_INFINITY,
-      to: this.#ends.find((end) => now < end) ?? Number.POSITIVE_INFINITY,
-      snapshot: new Snapshot(livingAt(this.#policy, now), this.#resources),
+      from: ends.findLast((end) => end <= now) ?? Number.NEGATIVE_INFINITY,
+      to: ends.find((end) => now < end) ?? Number.POSITIVE_INFINITY,
+      snapshot: new Snapshot(this.#policy, this.#resources, now),
     }
   }
+}
+
+async function warmAtOnce(steps: AsyncIterable<unknown>): Promise<void> {
+  for await (const _ of steps);
 }

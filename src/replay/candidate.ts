@@ -1,6 +1,7 @@
 /** A policy directory to decide by without ruling anything: what replay and shadow put beside the policy in force. */
 import type { ActivePolicy } from '../policy/live-policy.ts'
 import { revisionOf } from '../policy/policy-files.ts'
+import { packPolicy } from '../policy/rule-table.ts'
 import { Snapshots } from '../policy/snapshots.ts'
 import type { Resources } from '../resources/resource.ts'
 import { loadPolicy } from '../review/load-policy.ts'
@@ -10,7 +11,7 @@ import type { Bench } from './decide-again.ts'
 export async function openCandidate(directory: string, resources: Resources): Promise<Bench> {
   const { policy, blocked, files, blockedFile } = await loadPolicy(directory, resources)
   const revision = revisionOf(files, blockedFile)
-  const snapshots = new Snapshots(policy, resources)
+  const snapshots = new Snapshots(packPolicy(policy), resources)
   const policyAt = (time: number): ActivePolicy => ({ revision, blocked, snapshot: snapshots.at(time) })
   return { resources, policyAt }
 }

@@ -8,6 +8,7 @@ import { expect } from 'chai'
 import { createPolicyParser, type ParserOptions } from '../../src/activation/parse-apart.ts'
 import { parsePolicy } from '../../src/policy/parse-policy.ts'
 import { type PolicyFiles, readPolicyFiles } from '../../src/policy/policy-files.ts'
+import { packPolicy } from '../../src/policy/rule-table.ts'
 import { FileError } from '../../src/problems/diagnostic.ts'
 import { parseResources } from '../../src/resources/load-resources.ts'
 import { readSchemas } from '../../src/resources/read-schemas.ts'
@@ -37,7 +38,7 @@ describe('a large policy', () => {
   })
 
   it('is the same as one that is parsed at once', async () => {
-    expect(await createPolicyParser(options)(large)).to.deep.equal(parsePolicy(large, options.resources))
+    expect(await createPolicyParser(options)(large)).to.deep.equal(packPolicy(parsePolicy(large, options.resources)))
   })
 
   it('has the same faults, with their places', async () => {
@@ -52,6 +53,15 @@ describe('a large policy', () => {
     expect(error.diagnostics[0]).to.include({ code: 'unknown-role', column: 4 })
   })
 
+  it('has the fault of a constant that no object can have, which takes a validator', async () => {
+    const { 'ownership.yaml': ownership } = large
+    const text = ownership.text.replace('[draft]', '[drafted]')
+    const faulty = { ...large, 'ownership.yaml': { ...ownership, text } }
+    const error = await Promise.resolve(createPolicyParser(options)(faulty)).catch((thrown) => thrown)
+    expect(error.diagnostics).to.deep.equal(faultsOf(() => parsePolicy(faulty, options.resources)))
+    expect(error.diagnostics[0]).to.include({ code: 'constant-type' })
+  })
+
   it('does not stop the event loop, as parsing it at once does', async () => {
     const apart = await longestStall(() => createPolicyParser(options)(large))
     const atOnce = await longestStall(() => parsePolicy(large, options.resources))
@@ -61,7 +71,7 @@ describe('a large policy', () => {
   it('is parsed here when the thread fails', async () => {
     const program = pathToFileURL(join(ROOT, 'test/activation/no-such-thread.ts'))
     const policy = await createPolicyParser({ ...options, program })(large)
-    expect(policy.rules.length).to.be.greaterThan(10_000)
+    expect(policy.table.lines.length).to.be.greaterThan(10_000)
   })
 
   it('a small one needs no thread', async () => {
@@ -88,6 +98,14 @@ describe('a server', () => {
     expect((await server.ask('DELETE', '/api/v1/notes/x', { token: await server.token('u1') })).status).to.equal(403)
   }).timeout(20_000)
 })
+
+function faultsOf(parse: () => unknown): unknown {
+  try {
+    return parse()
+  } catch (error) {
+    return (error as FileError).diagnostics
+  }
+}
 
 /** Milliseconds. */
 async function longestStall(work: () => unknown): Promise<number> {

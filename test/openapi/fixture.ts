@@ -4,6 +4,7 @@ import { accessOf, wholeAccess } from '../../src/openapi/access.ts'
 import { makeDocument } from '../../src/openapi/document.ts'
 import { parsePolicy } from '../../src/policy/parse-policy.ts'
 import type { PolicyFiles } from '../../src/policy/policy-files.ts'
+import { packPolicy } from '../../src/policy/rule-table.ts'
 import { Snapshot } from '../../src/policy/snapshot.ts'
 import { parseResources } from '../../src/resources/load-resources.ts'
 import type { Resources } from '../../src/resources/resource.ts'
@@ -24,7 +25,7 @@ export type Document = any
 export function shipped(files: Files = {}): Shipped {
   const resources = parseResources(textsOf('schemas', files))
   const policy = parsePolicy(policyFiles(files), resources)
-  return { resources, snapshot: new Snapshot(policy, resources) }
+  return { resources, snapshot: new Snapshot(packPolicy(policy), resources) }
 }
 
 export function policyFiles(files: Files = {}): PolicyFiles {

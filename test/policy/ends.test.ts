@@ -2,6 +2,7 @@
 import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
 import { parsePolicy } from '../../src/policy/parse-policy.ts'
+import { packPolicy } from '../../src/policy/rule-table.ts'
 import type { Snapshot } from '../../src/policy/snapshot.ts'
 import { Snapshots } from '../../src/policy/snapshots.ts'
 import { parseTime, timeText } from '../../src/policy/time.ts'
@@ -19,7 +20,7 @@ import type { OracleCaller, World } from './world.ts'
 type Timed = (policy: WrittenPolicy) => (now: number) => Snapshot
 
 const product: Timed = ({ files }) => {
-  const snapshots = new Snapshots(parsePolicy(files, RESOURCES), RESOURCES)
+  const snapshots = new Snapshots(packPolicy(parsePolicy(files, RESOURCES)), RESOURCES)
   return (now) => snapshots.at(now)
 }
 
@@ -114,7 +115,7 @@ describe('the snapshots of a policy', () => {
 
   function snapshots(...rules: readonly string[]): Snapshots {
     const files = filesOf({ 'policy.csv': rules.join('\n'), 'roles.yaml': 'a: { description: A. }\n' })
-    return new Snapshots(parsePolicy(files, RESOURCES), RESOURCES)
+    return new Snapshots(packPolicy(parsePolicy(files, RESOURCES)), RESOURCES)
   }
 
   it('are one until a rule ends, and then another that has made the cells in use', async () => {

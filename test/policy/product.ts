@@ -5,6 +5,7 @@ import type { AttributeOf } from '../../src/policy/ownership.ts'
 import type { Page } from '../../src/policy/page.ts'
 import { parsePolicy } from '../../src/policy/parse-policy.ts'
 import type { PolicyFiles } from '../../src/policy/policy-files.ts'
+import { packPolicy } from '../../src/policy/rule-table.ts'
 import { Snapshot } from '../../src/policy/snapshot.ts'
 import type { Resource } from '../../src/resources/resource.ts'
 import type { StoredObject } from '../../src/store/contract.ts'
@@ -12,7 +13,7 @@ import { asOracle, RESOURCES } from './fixture.ts'
 import type { OracleCaller, OraclePolicy, Plain, World } from './world.ts'
 
 export function snapshotOf(files: PolicyFiles): Snapshot {
-  return new Snapshot(parsePolicy(files, RESOURCES), RESOURCES)
+  return new Snapshot(packPolicy(parsePolicy(files, RESOURCES)), RESOURCES)
 }
 
 export function worldOf(policy: OraclePolicy, resource: Resource, caller: OracleCaller): World {

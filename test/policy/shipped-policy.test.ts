@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { parsePolicy } from '../../src/policy/parse-policy.ts'
 import { readPolicyFiles } from '../../src/policy/policy-files.ts'
+import { packPolicy } from '../../src/policy/rule-table.ts'
 import { Snapshot } from '../../src/policy/snapshot.ts'
 import { loadResources } from '../../src/resources/load-resources.ts'
 import type { Resources } from '../../src/resources/resource.ts'
@@ -85,7 +86,7 @@ describe('the shipped policy', () => {
 
   before(async () => {
     resources = await loadResources(pathOf('schemas'))
-    snapshot = new Snapshot(parsePolicy(await readPolicyFiles(pathOf('policies')), resources), resources)
+    snapshot = new Snapshot(packPolicy(parsePolicy(await readPolicyFiles(pathOf('policies')), resources)), resources)
   })
 
   async function granted(roles: readonly string[] | undefined, on: string, action: string) {

@@ -5,6 +5,7 @@ import { createEnforcer } from '../../src/policy/casbin.ts'
 import { Page } from '../../src/policy/page.ts'
 import { parsePolicy } from '../../src/policy/parse-policy.ts'
 import type { Rule, Views } from '../../src/policy/policy.ts'
+import { packPolicy } from '../../src/policy/rule-table.ts'
 import { Snapshot } from '../../src/policy/snapshot.ts'
 import { DOCS, RESOURCES } from './fixture.ts'
 import { subsets } from './oracle.ts'
@@ -175,7 +176,7 @@ describe('the snapshot that takes over', () => {
     const next = snapshot('p, member, docs, read, owner, *, allow', 'p, boss, docs, read, draft, *, allow')
     const used = await pageOf(old, caller('a', 'member'))
     for (const relations of [[], ['owner'], ['owner', 'draft']]) used.grant(relations)
-    await next.warmLike(old)
+    for await (const _ of next.warmLike(old));
     expect((await pageOf(next, caller('b', 'member'))).cellsInUse).to.have.deep.members([[], ['owner']])
     expect((await pageOf(next, caller('b', 'boss'))).cellsInUse).to.deep.equal([])
   })
@@ -185,8 +186,8 @@ describe('the snapshot that takes over', () => {
     ;(await pageOf(old, caller('a', 'member'), 'peek')).grant([])
     const { byName } = RESOURCES
     const fewer = { byName: new Map([...byName].filter(([name]) => name !== 'docs')), routes: [] }
-    const next = new Snapshot(parsePolicy(filesOf({}), fewer), fewer)
-    await next.warmLike(old)
+    const next = new Snapshot(packPolicy(parsePolicy(filesOf({}), fewer)), fewer)
+    for await (const _ of next.warmLike(old));
     expect(await failureOf(pageOf(next, caller('a', 'member'), 'peek'))).to.be.instanceOf(Error)
   })
 })

@@ -5,6 +5,7 @@ import { predict } from '../../../src/matrix/predict/answer.ts'
 import { Grants } from '../../../src/matrix/predict/grants.ts'
 import type { Objects } from '../../../src/matrix/predict/situation.ts'
 import { parsePolicy } from '../../../src/policy/parse-policy.ts'
+import { packPolicy } from '../../../src/policy/rule-table.ts'
 import { Snapshot } from '../../../src/policy/snapshot.ts'
 import type { Method, Operation, Route } from '../../../src/resources/resource.ts'
 import type { Spot } from '../../../src/review/space.ts'
@@ -71,7 +72,11 @@ describe('the predictor', () => {
         const asker = caller.id === undefined ? undefined : { id: caller.id, roles, claims }
         const stored: Objects = new Map([['docs', new Map(objects.map((one) => [String(one.id), one]))]])
         const common = { spot, asker, id, body, objects: stored }
-        const served = await serve({ ...common, snapshot: new Snapshot(concealing, RESOURCES), resources: RESOURCES })
+        const served = await serve({
+          ...common,
+          snapshot: new Snapshot(packPolicy(concealing), RESOURCES),
+          resources: RESOURCES,
+        })
         const answer = predict({ ...common, grants: new Grants(concealing, 0), now: 0 })
         seen.add(answer.status)
         expect(answer.status).to.equal(served.status)
@@ -96,7 +101,7 @@ describe('the predictor', () => {
     const object = { id: 'o1', createdAt: 'x', updatedAt: 'x' }
     const objects: Objects = new Map([['docs', new Map([['o1', object]])]])
     const common = { spot, asker: { id: 'zoe', roles: [] }, id: 'o1', body: {}, objects }
-    const closed = new Snapshot({ ...open, rules: [] }, RESOURCES)
+    const closed = new Snapshot(packPolicy({ ...open, rules: [] }), RESOURCES)
     expect(predict({ ...common, grants: new Grants(open, 0), now: 0 }).status).to.equal(200)
     expect((await serve({ ...common, snapshot: closed, resources: RESOURCES })).status).to.equal(403)
   })

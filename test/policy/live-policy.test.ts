@@ -1,0 +1,40 @@
+/** The policy in force: files that say what they said before cost nothing, however often they are written. */
+import { appendFile, cp, mkdtemp, rm, utimes } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { LivePolicy } from '../../src/policy/live-policy.ts'
+import { parsePolicy } from '../../src/policy/parse-policy.ts'
+import { packPolicy } from '../../src/policy/rule-table.ts'
+import { loadResources } from '../../src/resources/load-resources.ts'
+
+const ROOT = new URL('../..', import.meta.url).pathname
+
+describe('the policy in force', () => {
+  it('is not made again of files that were only touched, and is of files that changed', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'sallyport-'))
+    await cp(join(ROOT, 'policies'), directory, { recursive: true })
+    const resources = await loadResources(join(ROOT, 'schemas'))
+    const events: string[] = []
+    let parsed = 0
+    const policy = await LivePolicy.open({
+      directory,
+      resources,
+      observe: ({ kind }) => events.push(kind),
+      parse: (files) => {
+        parsed += 1
+        return packPolicy(parsePolicy(files, resources))
+      },
+    })
+    const { snapshot } = policy.active
+    const file = join(directory, 'policy.csv')
+    await utimes(file, 1, 1)
+    await policy.reload()
+    expect([parsed, policy.active.snapshot, events]).to.deep.equal([0, snapshot, []])
+    await appendFile(file, '# changed\n')
+    await policy.reload()
+    expect([parsed, events]).to.deep.equal([1, ['activated']])
+    expect(policy.active.snapshot).not.to.equal(snapshot)
+    await rm(directory, { recursive: true })
+  })
+})
