@@ -7,7 +7,7 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { LivePolicy } from './live-policy.ts'
-import { placeOf } from './place.ts'
+import { type Place, placeOf } from './place.ts'
 import { BLOCKED_FILE, RULE_FILES } from './policy-files.ts'
 import { Settling } from './settling.ts'
 
@@ -41,7 +41,9 @@ export async function watchPolicy(policy: LivePolicy): Promise<() => void> {
     const moved = now.directory !== directory
     directory = now.directory
     const due = { rules: moved || rules.isDue(at), blocked: moved || blocked.isDue(at) }
-    if (due.rules || due.blocked) await policy.reload(due)
+    const place = due.rules || due.blocked ? await policy.reload(due) : undefined
+    // Exchanged between the look and the reading, it may be exchanged back before the next look, which is a change.
+    if (place) directory = textOf(place)
     if (due.rules) rules.take()
     if (due.blocked) blocked.take()
   }
@@ -63,7 +65,11 @@ async function look(directory: string): Promise<Look> {
     Promise.all(RULE_FILES.map((file) => metadata(join(directory, file)))),
     metadata(join(directory, BLOCKED_FILE)),
   ])
-  return { directory: JSON.stringify(place), rules: rules.join('\n'), blocked }
+  return { directory: textOf(place), rules: rules.join('\n'), blocked }
+}
+
+function textOf(place: Place): string {
+  return JSON.stringify(place)
 }
 
 async function metadata(path: string): Promise<string> {
