@@ -124,7 +124,9 @@ class Primary {
       this.#listening.add(worker)
       place.resolve(message)
     })
+    const letGo = holdConnection(worker)
     worker.once('exit', (code, signal) => {
+      letGo()
       this.#listening.delete(worker)
       this.#ended({ code, signal }, () => void this.#keep(place))
     })
@@ -163,6 +165,20 @@ class Primary {
       )
     if (worker.isConnected()) worker.send(answer)
   }
+}
+
+/**
+ * Node's primary keeps a connection open until the worker that it was handed to has said that it has it. One that is killed before never
+ * does, and its client would wait for ever. There is one such connection at a time; closing it again once it was passed on does nothing.
+ */
+function holdConnection({ process: child }: Worker): () => void {
+  const send = child.send.bind(child) as (...sent: readonly unknown[]) => boolean
+  let handed: { close?: () => void } | undefined
+  child.send = (...sent: readonly unknown[]) => {
+    handed = (sent[1] as typeof handed) ?? handed
+    return send(...sent)
+  }
+  return () => handed?.close?.()
 }
 
 function nothing(): void {}

@@ -87,6 +87,21 @@ describe('serve --workers 2', () => {
     expect(numbers).to.deep.equal([...new Set(numbers)].toSorted((a, b) => a - b))
   }).timeout(30_000)
 
+  it('ends connections that were handed to one that is killed, instead of leaving their clients to wait', async () => {
+    const { url, child } = await start()
+    const [one = 0] = await childrenOf(child)
+    process.kill(one, 'SIGSTOP')
+    const ask = () =>
+      fetch(`${url}/livez`, { headers: { connection: 'close' } }).then(
+        ({ status }) => status,
+        () => 0,
+      )
+    const answers = Promise.all(Array.from({ length: 4 }, ask))
+    await sleep(300)
+    process.kill(one, 'SIGKILL')
+    expect((await answers).toSorted()).to.deep.equal([0, 200, 200, 200])
+  }).timeout(20_000)
+
   it('keeps limits exact over its processes with Redis', async () => {
     await limit(20)
     redis = await startRedis()
