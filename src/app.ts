@@ -28,6 +28,7 @@ import { createPipeline } from './request/pipeline.ts'
 import { loadResources } from './resources/load-resources.ts'
 import { readSchemas } from './resources/read-schemas.ts'
 import type { Resources } from './resources/resource.ts'
+import { Cursors } from './routes/cursor.ts'
 import { EntityTags } from './routes/entity-tag.ts'
 import { InFlight } from './routes/in-flight.ts'
 import type { Outbox, Seeding, Store } from './store/contract.ts'
@@ -104,7 +105,7 @@ export async function startApp(options: AppOptions): Promise<App> {
 
     let draining = false
     // Made here, because a GET that made them would change the store.
-    const cursorKey = await store.secret('cursor')
+    const cursors = new Cursors(await store.secret('cursor'))
     const tags = new EntityTags(await store.secret('tag'))
     const { keys } = identity
     const signIn = keys && (await openSignIn(config, { keys, store, directory, attempts, now }))
@@ -122,7 +123,7 @@ export async function startApp(options: AppOptions): Promise<App> {
           signIn,
           keySet: () => keys?.keySet() ?? { keys: [] },
           checks,
-          cursorKey,
+          cursors,
           tags,
           describe: createDescribe(resources),
         },

@@ -4,7 +4,7 @@ import type { Representation } from '../resources/resource.ts'
 import { type ListedObject, represent, representListed, type SortValue } from '../store/contract.ts'
 import type { Evidence } from '../store/permit.ts'
 import { sortValue } from '../store/sort-value.ts'
-import { lostPlace, openCursor, sealCursor } from './cursor.ts'
+import { lostPlace } from './cursor.ts'
 import type { ListQuery } from './list-query.ts'
 import { type Outcome, WrittenJson } from './outcome.ts'
 import type { Asking, Services } from './services.ts'
@@ -44,22 +44,22 @@ export async function listObjects(
 
 /** The values after which the page begins; undefined for the first one. */
 async function placeOf(
-  { cursorKey, store }: Services,
+  { cursors, store }: Services,
   asking: Asking,
   query: ListQuery,
 ): Promise<readonly SortValue[] | undefined> {
   if (query.cursor === undefined) return undefined
-  const place: Place = JSON.parse(openCursor(cursorKey, bindingOf(asking, query), query.cursor))
+  const place: Place = JSON.parse(cursors.open(bindingOf(asking, query), query.cursor))
   if ('at' in place) return place.at
   const object = await store.get(asking.resource.name, place.of)
   if (!object) throw lostPlace()
   return valuesOf(represent(object), query)
 }
 
-function nextCursor({ cursorKey }: Services, asking: Asking, query: ListQuery, last: ListedObject): string {
+function nextCursor({ cursors }: Services, asking: Asking, query: ListQuery, last: ListedObject): string {
   const exact = JSON.stringify({ at: valuesOf(representListed(last), query) } satisfies Place)
   const place = exact.length > LONGEST_PLACE ? JSON.stringify({ of: last.id } satisfies Place) : exact
-  return sealCursor(cursorKey, bindingOf(asking, query), place)
+  return cursors.seal(bindingOf(asking, query), place)
 }
 
 function valuesOf(whole: Representation, { order }: ListQuery): readonly SortValue[] {

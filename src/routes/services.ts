@@ -4,6 +4,7 @@ import type { SignIn } from '../identity/sign-in.ts'
 import type { Snapshot } from '../policy/snapshot.ts'
 import type { Endpoint, Json, Method, Resource, Route } from '../resources/resource.ts'
 import type { Store } from '../store/contract.ts'
+import type { Cursors } from './cursor.ts'
 import type { EntityTags } from './entity-tag.ts'
 import type { InFlight } from './in-flight.ts'
 import type { Preconditions } from './preconditions.ts'
@@ -25,8 +26,7 @@ export interface Services {
   readonly signIn: SignIn | undefined
   /** The public keys that tokens made here are signed with (RFC 7517 section 5). */
   readonly keySet: () => Json
-  /** 32 bytes that seal the cursors of lists. */
-  readonly cursorKey: Uint8Array
+  readonly cursors: Cursors
   readonly tags: EntityTags
   /** The OpenAPI document of what a caller has under a policy, as JSON text. */
   readonly describe: (snapshot: Snapshot, caller: Caller | undefined) => Promise<string>

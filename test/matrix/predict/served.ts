@@ -10,6 +10,7 @@ import { Problem } from '../../../src/problems/problem.ts'
 import { authorize, refusal } from '../../../src/request/authorize.ts'
 import type { Json, Representation, Resource, Resources } from '../../../src/resources/resource.ts'
 import type { Spot } from '../../../src/review/space.ts'
+import { Cursors } from '../../../src/routes/cursor.ts'
 import { EntityTags } from '../../../src/routes/entity-tag.ts'
 import { handle, type Input } from '../../../src/routes/handle.ts'
 import { InFlight } from '../../../src/routes/in-flight.ts'
@@ -64,7 +65,7 @@ async function outcomeOf(served: Served, caller: Caller | undefined): Promise<Ou
     now,
     signIn: undefined,
     keySet: () => ({ keys: [] }),
-    cursorKey: KEY,
+    cursors: new Cursors(KEY),
     tags: new EntityTags(KEY),
     checks: async () => ({}),
     describe,
