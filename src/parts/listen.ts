@@ -1,9 +1,10 @@
 /** Servers that listen and that close: for clients, and for the operator's metrics. */
 import { once } from 'node:events'
-import { createServer, type Server } from 'node:http'
+import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { ConfigError } from '../config.ts'
 import type { Metrics } from '../request/metrics.ts'
+import { http } from '../request/node-http.ts'
 
 /** The server's URL. Throws ConfigError. */
 export async function listen(
@@ -22,7 +23,7 @@ export async function listen(
 }
 
 export function createAdminServer(metrics: Pick<Metrics, 'text' | 'contentType'>): Server {
-  return createServer(async (request, response) => {
+  return http.createServer(async (request, response) => {
     if (request.method !== 'GET' || request.url !== '/metrics') {
       response.writeHead(404).end()
       return

@@ -1,9 +1,10 @@
 /** The HTTP server: limits on time and size. What Node's parser refuses by itself goes to the handler like any request. */
-import { createServer, IncomingMessage, type Server, ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { Problem } from '../problems/problem.ts'
 import { interrupt } from './interruption.ts'
+import { http } from './node-http.ts'
 import { hasBody } from './read-body.ts'
 
 export interface ServerTimeouts {
@@ -27,7 +28,7 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => void
 type ClientError = NodeJS.ErrnoException & { readonly rawPacket?: Buffer; readonly bytesParsed?: number }
 
 export function createHttpServer(handler: Handler, timeouts: ServerTimeouts = TIMEOUTS): Server {
-  const server = createServer({
+  const server = http.createServer({
     maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout: timeouts.headersMs,
     requestTimeout: timeouts.requestMs,
@@ -50,7 +51,7 @@ export function createHttpServer(handler: Handler, timeouts: ServerTimeouts = TI
   server.on('connect', (request, socket) => {
     // Node has taken its own listeners off: without this one, a client that resets the connection ends the process.
     socket.on('error', () => socket.destroy())
-    serveLast(request, new ServerResponse(request))
+    serveLast(request, new http.ServerResponse(request))
   })
   server.on('clientError', (error: ClientError, socket) => {
     const last = inFlight.get(socket)
@@ -85,10 +86,10 @@ function interruptBehind(response: ServerResponse, problem: Problem): void {
 }
 
 function refuse(serveLast: Handler, problem: Problem, socket: Socket): void {
-  const request = new IncomingMessage(socket)
+  const request = new http.IncomingMessage(socket)
   request.method = ''
   interrupt(request, problem)
-  serveLast(request, new ServerResponse(request))
+  serveLast(request, new http.ServerResponse(request))
 }
 
 /** For a request whose response Node doesn't know of: the last of its connection. */

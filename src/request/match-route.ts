@@ -1,8 +1,12 @@
 /** Which route a request is for. What nothing accepts is a value: later stages answer it. */
-import Router from '@koa/router'
+import { createRequire } from 'node:module'
+import type Router from '@koa/router'
 import { Problem } from '../problems/problem.ts'
 import type { Endpoint, Method, Route } from '../resources/resource.ts'
 import { decode, type Target } from './request-target.ts'
+
+// By require, because as an ES module it imports Node's HTTP (node-http.ts).
+const KoaRouter: typeof Router = createRequire(import.meta.url)('@koa/router').default
 
 export interface RouteMatch {
   readonly kind: 'route'
@@ -49,7 +53,7 @@ interface Found {
 type Finder = (path: string) => Found | undefined
 
 function finderOf(routes: readonly Route[]): Finder {
-  const router = new Router({ strict: true, sensitive: true })
+  const router = new KoaRouter({ strict: true, sensitive: true })
   const layers = routes.map((route) => {
     const path = route.path.replace('{id}', ':id').replace('*', '\\*')
     return {

@@ -15,10 +15,15 @@ export function checkPatterns(file: SchemaFile): readonly Diagnostic[] {
   return allSubschemas(file.json).flatMap((one) => [...patternFaults(file, one), ...nameFaults(file, one)])
 }
 
+/** What was found before: the same pattern stands in many schemas, and the search takes milliseconds. */
+const found = new Map<string, boolean>()
+
 /** Undefined, or whether the pattern can't be compiled or may be slow. Any doubt counts as slow. */
 export function patternFault(pattern: string): 'pattern-syntax' | 'pattern-slow' | undefined {
   if (!compiles(pattern)) return 'pattern-syntax'
-  return isProvablyFast(pattern) ? undefined : 'pattern-slow'
+  const fast = found.get(pattern) ?? isProvablyFast(pattern)
+  found.set(pattern, fast)
+  return fast ? undefined : 'pattern-slow'
 }
 
 function patternFaults(file: SchemaFile, { path, schema }: Subschema): readonly Diagnostic[] {
