@@ -19,6 +19,8 @@ export interface DecisionRecord {
   readonly subject?: string | undefined
   readonly roles?: readonly string[] | undefined
   readonly authentication?: string | undefined
+  /** What was shown, where the subject doesn't tell: `key <id>` of an API key, `issuer <URL>` of an OpenID provider's token. */
+  readonly credential?: string | undefined
   /** Why a credential was refused. */
   readonly reason?: string | undefined
   readonly outcome: 'allowed' | 'refused' | 'failed'

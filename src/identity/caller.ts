@@ -11,6 +11,8 @@ export interface Caller {
   readonly claims: Readonly<Record<string, unknown>>
   /** The session that the token is of, where it was signed in for here. */
   readonly session?: string | undefined
+  /** As decision records have it. */
+  readonly credential?: string | undefined
 }
 
 /** What was verified holds from `from` until before `until`: seconds since 1970, compared with the clock's whole seconds. */
@@ -30,12 +32,16 @@ export type Authentication =
       readonly reason: string
       /** Whose credential it is, where it is genuine and what it stood on is gone. For the record alone. */
       readonly subject?: string
+      /** Likewise. */
+      readonly credential?: string
     }
   | {
       readonly kind: 'failed'
       readonly code: 'key-server-unavailable' | 'key-server-invalid'
       readonly cause: unknown
     }
+
+export type Refusal = Extract<Authentication, { kind: 'rejected' }>
 
 export interface TokenVerifier {
   /** Every outcome is a value, at once where nothing has to be waited for; it throws only for a fault of the program or the store. */

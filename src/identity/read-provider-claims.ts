@@ -16,7 +16,8 @@ export function readProviderClaims(claims: Claims, typ: unknown, names: ClaimNam
   const sub = typeof subject === 'string' && subject !== '' ? names.subjectPrefix + subject : undefined
   const found = readClaims({ ...claims, sub, roles: [] }, reading)
   if (found.kind !== 'caller') return found
-  return Object.freeze({ ...found, caller: Object.freeze({ ...found.caller, provided: Object.freeze(provided) }) })
+  const caller = { ...found.caller, provided: Object.freeze(provided), credential: `issuer ${claims.iss}` }
+  return Object.freeze({ ...found, caller: Object.freeze(caller) })
 }
 
 function valuesOf(claim: unknown): readonly string[] | undefined {

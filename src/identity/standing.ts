@@ -3,7 +3,7 @@
  * what was taken away has no effect left; the reasons are for the decision record.
  */
 import type { Directory, SessionStanding, Standing } from '../store/directory.ts'
-import type { Authentication, Caller } from './caller.ts'
+import type { Authentication, Caller, Refusal } from './caller.ts'
 import { onceKnown } from './once-known.ts'
 import { isClaimableRole } from './subject.ts'
 
@@ -28,13 +28,13 @@ export function createStanding(
 }
 
 /** Whoever is disabled or deleted is refused, whatever the credential. */
-export function refusalOf({ disabled, deleted }: Standing, subject: string): Authentication | undefined {
+export function refusalOf({ disabled, deleted }: Standing, subject: string): Refusal | undefined {
   if (disabled) return refused('user disabled', subject)
   return deleted ? refused('user deleted', subject) : undefined
 }
 
 /** Of a genuine credential. */
-export function refused(reason: string, subject: string): Authentication {
+export function refused(reason: string, subject: string): Refusal {
   return { kind: 'rejected', code: 'token-invalid', reason, subject }
 }
 

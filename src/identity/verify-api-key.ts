@@ -1,7 +1,7 @@
 /** From an API key to a caller, by what the store knows of the key and its subject at the moment. */
 import type { Directory, KeyStanding } from '../store/directory.ts'
 import { isSecretOf, readApiKey } from './api-key.ts'
-import type { Authentication, TokenVerifier } from './caller.ts'
+import type { Authentication, Refusal, TokenVerifier } from './caller.ts'
 import { onceKnown } from './once-known.ts'
 import { refusalOf, refused } from './standing.ts'
 
@@ -32,10 +32,17 @@ export function createApiKeyVerifier({ directory, now, used }: KeyOptions): Toke
 }
 
 function authenticationOf(found: KeyStanding, now: number): Authentication {
+  const credential = `key ${found.key.id}`
+  const refusal = refusalOfKey(found, now)
+  if (refusal) return { ...refusal, credential }
+  return { kind: 'caller', caller: { id: found.key.subject, roles: rolesOf(found), claims: {}, credential } }
+}
+
+function refusalOfKey(found: KeyStanding, now: number): Refusal | undefined {
   const { subject, expiresAt, revokedAt } = found.key
   if (revokedAt !== null) return refused('API key revoked', subject)
   if (expiresAt <= now) return { kind: 'rejected', code: 'token-expired', reason: 'API key expired', subject }
-  return refusalOf(found, subject) ?? { kind: 'caller', caller: { id: subject, roles: rolesOf(found), claims: {} } }
+  return refusalOf(found, subject)
 }
 
 function forged(reason: string): Authentication {

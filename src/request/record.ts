@@ -80,6 +80,7 @@ export function recordOf(exchange: Exchange): DecisionRecord {
     subject: caller?.id ?? (authentication?.kind === 'rejected' ? authentication.subject : undefined),
     roles: caller?.roles,
     authentication: authentication?.kind,
+    credential: caller?.credential ?? (authentication?.kind === 'rejected' ? authentication.credential : undefined),
     // Why a credential was refused, or a sign-in; never any part of what was sent (test/identity).
     reason: authentication?.kind === 'rejected' ? authentication.reason : refusedSignIn?.reason,
     outcome: problem ? (problem.status < 500 ? 'refused' : 'failed') : 'allowed',

@@ -139,6 +139,22 @@ describe('API keys', () => {
     expect((await server.decisions()).at(-1)).to.deep.include({ subject: 'alice', roles: ['member'] })
   })
 
+  it('stand in the record by their id, used or refused, so that what one of them did can be found', async () => {
+    const [one, other] = [await grant('robot', ['auditor']), await grant('robot', ['auditor'])]
+    await notes(one.text)
+    await notes(other.text)
+    await server.app.directory.revokeKey(one.id)
+    await notes(one.text)
+    await notes(await server.token('robot', 'auditor'))
+    const records = (await server.decisions()).slice(-4)
+    expect(records.map(({ subject, credential, reason }) => [subject, credential, reason])).to.deep.equal([
+      ['robot', `key ${one.id}`, undefined],
+      ['robot', `key ${other.id}`, undefined],
+      ['robot', `key ${one.id}`, 'API key revoked'],
+      ['robot', undefined, undefined],
+    ])
+  })
+
   it('are refused when anything of them is wrong, and the record does not repeat them', async () => {
     const { text } = await grant('robot', ['auditor'])
     const other = await grant('other', ['auditor'])

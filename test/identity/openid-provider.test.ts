@@ -61,7 +61,7 @@ describe('with an OpenID provider', () => {
   it('people who signed in with a browser are callers too, and their ID token is none', async () => {
     const { access_token, id_token } = await signInAs(provider.issuer, 'zoe')
     expect(await statusOf(access_token)).to.equal(200)
-    expect((await server.decisions()).at(-1)).to.include({ subject: 'zoe' })
+    expect((await server.decisions()).at(-1)).to.include({ subject: 'zoe', credential: `issuer ${provider.issuer}` })
     expect(await statusOf(id_token)).to.equal(401)
   })
 
