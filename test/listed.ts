@@ -1,6 +1,11 @@
-/** A stored object as a list finds it. */
-import type { ListedObject, StoredObject } from '../src/store/contract.ts'
+/** Stored objects as a list finds them, and back. */
+import type { Representation } from '../src/resources/resource.ts'
+import { type ListedObject, represent, type StoredObject } from '../src/store/contract.ts'
 
 export function listedOf({ id, createdAt, updatedAt, document }: StoredObject): ListedObject {
   return { id, createdAt, updatedAt, text: JSON.stringify(document) }
+}
+
+export function representListed({ text, ...object }: ListedObject): Representation {
+  return represent({ ...object, document: JSON.parse(text) })
 }

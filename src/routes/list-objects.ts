@@ -1,7 +1,8 @@
 /** GET and HEAD of a collection: a keyset page of exactly the objects that the caller may list and asks for. */
 import type { ListDecision } from '../policy/decision.ts'
 import type { Representation } from '../resources/resource.ts'
-import { type ListedObject, represent, representListed, type SortValue } from '../store/contract.ts'
+import { type ListedObject, represent, type SortValue } from '../store/contract.ts'
+import { readListed } from '../store/listed.ts'
 import type { Evidence } from '../store/permit.ts'
 import { sortValue } from '../store/sort-value.ts'
 import { lostPlace } from './cursor.ts'
@@ -26,7 +27,7 @@ export async function listObjects(
   const { name } = asking.resource
   const { limit, order, filter } = query
   const selection = { where: decision.where, filter }
-  const after = await placeOf(services, asking, query)
+  const after = query.cursor === undefined ? undefined : await placeOf(services, asking, query, query.cursor)
   // One more than asked for tells whether there is a next page.
   const found = await store.list(name, { ...selection, order, limit: limit + 1, ...(after && { after }) })
   const items = found.slice(0, limit)
@@ -42,14 +43,14 @@ export async function listObjects(
   }
 }
 
-/** The values after which the page begins; undefined for the first one. */
+/** The values after which the page begins. */
 async function placeOf(
   { cursors, store }: Services,
   asking: Asking,
   query: ListQuery,
-): Promise<readonly SortValue[] | undefined> {
-  if (query.cursor === undefined) return undefined
-  const place: Place = JSON.parse(cursors.open(bindingOf(asking, query), query.cursor))
+  cursor: string,
+): Promise<readonly SortValue[]> {
+  const place: Place = JSON.parse(cursors.open(bindingOf(asking, query), cursor))
   if ('at' in place) return place.at
   const object = await store.get(asking.resource.name, place.of)
   if (!object) throw lostPlace()
@@ -57,7 +58,9 @@ async function placeOf(
 }
 
 function nextCursor({ cursors }: Services, asking: Asking, query: ListQuery, last: ListedObject): string {
-  const exact = JSON.stringify({ at: valuesOf(representListed(last), query) } satisfies Place)
+  const exact = JSON.stringify({
+    at: valuesOf(readListed(last, new Set(query.order.map(({ field }) => field))), query),
+  } satisfies Place)
   const place = exact.length > LONGEST_PLACE ? JSON.stringify({ of: last.id } satisfies Place) : exact
   return cursors.seal(bindingOf(asking, query), place)
 }

@@ -200,20 +200,6 @@ export class StoreUnavailable extends Error {
   }
 }
 
-/** Throws StoreUnavailable for a document that is not JSON. */
-export function representListed({ text, ...object }: ListedObject): Representation {
-  return represent({ ...object, document: parseDocument(text) })
-}
-
-/** Throws StoreUnavailable for a text that is not JSON. */
-export function parseDocument(text: string): Document {
-  try {
-    return JSON.parse(text)
-  } catch (cause) {
-    throw new StoreUnavailable(cause)
-  }
-}
-
 export function represent(object: Omit<StoredObject, 'version'>): Representation {
   return { id: object.id, ...object.document, createdAt: object.createdAt, updatedAt: object.updatedAt }
 }

@@ -1,5 +1,5 @@
 /** Cuts a document in its text: what is only passed on needn't be parsed and written again. */
-import { parseDocument, StoreUnavailable } from './contract.ts'
+import { StoreUnavailable } from './contract.ts'
 
 /**
  * The members of a document that `fields` names, as they stand in its text, with commas between. The document is as
@@ -7,9 +7,17 @@ import { parseDocument, StoreUnavailable } from './contract.ts'
  * StoreUnavailable for a text that isn't a JSON object.
  */
 export function cutDocument(text: string, fields: ReadonlySet<string>): string {
-  const cut = cutWritten(text, fields) ?? cutWritten(JSON.stringify(parseDocument(text)), fields)
+  const cut = cutWritten(text, fields) ?? cutWritten(asWritten(text), fields)
   if (cut === undefined) throw new StoreUnavailable(new Error('a stored document is not a JSON object'))
   return cut
+}
+
+function asWritten(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text))
+  } catch (cause) {
+    throw new StoreUnavailable(cause)
+  }
 }
 
 const NOWHERE = -1

@@ -2,17 +2,17 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { meets } from '../../src/store/condition.ts'
-import {
-  type Comparison,
-  type Condition,
-  type ListedObject,
-  type ListQuery,
-  representListed,
-  type SortKey,
-  type SortValue,
-  type Store,
+import type {
+  Comparison,
+  Condition,
+  ListedObject,
+  ListQuery,
+  SortKey,
+  SortValue,
+  Store,
 } from '../../src/store/contract.ts'
 import { compareSortValues, fits, sortValue } from '../../src/store/sort-value.ts'
+import { representListed } from '../listed.ts'
 import { ALL, NEW_YEAR, type Open, type TestEngine } from './engine.ts'
 import { failure, RESOURCES } from './fixture.ts'
 import { randomCondition, randomDocument, randomFilter, randomOrder } from './random.ts'

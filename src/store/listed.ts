@@ -1,0 +1,18 @@
+/** What is passed on of an object that a list found: some of its fields, as text, or as values where a few are looked at. */
+import type { Representation } from '../resources/resource.ts'
+import type { ListedObject } from './contract.ts'
+import { cutDocument } from './cut-document.ts'
+
+/** JSON, its fields in the order of `represent`. Throws StoreUnavailable for a document that isn't a JSON object. */
+export function writeListed({ id, text, createdAt, updatedAt }: ListedObject, fields: ReadonlySet<string>): string {
+  let written = cutDocument(text, fields)
+  if (fields.has('id')) written = `"id":${JSON.stringify(id)}${written && `,${written}`}`
+  if (fields.has('createdAt')) written += `${written && ','}"createdAt":"${createdAt}"`
+  if (fields.has('updatedAt')) written += `${written && ','}"updatedAt":"${updatedAt}"`
+  return `{${written}}`
+}
+
+/** Throws StoreUnavailable for a document that isn't a JSON object. */
+export function readListed(object: ListedObject, fields: ReadonlySet<string>): Representation {
+  return JSON.parse(writeListed(object, fields))
+}
