@@ -22,7 +22,7 @@ export const unreachedRoutes: Check<CheckedPolicy> = {
     return unreached(resources, map).map(([{ resource, action }, requests]) => {
       const nothing = `nothing grants \`${action.name}\` on \`${resource.name}\``
       const message = `nobody may ${requests.join(', ')}: ${nothing}`
-      const hint = 'allow it to somebody, delete the method from the schema, or deny it to everyone'
+      const hint = 'allow it to somebody, deny it to everyone to say so, or delete the method if a schema file has it'
       return warning(place, 'route-unreached', message, hint)
     })
   },
