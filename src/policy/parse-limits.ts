@@ -3,10 +3,10 @@ import bytes from 'bytes'
 import ms, { type StringValue } from 'ms'
 import type { Diagnostic } from '../problems/diagnostic.ts'
 import type { Resources } from '../resources/resource.ts'
+import { limits } from './compiled-schemas.ts'
 import type { Limit, LimitMatch, Limits, Role } from './policy.ts'
 import type { SourceFile } from './policy-files.ts'
-import limitsSchema from './schemas/limits.schema.json' with { type: 'json' }
-import { parseYaml, shapeOf, type YamlFile } from './yaml-file.ts'
+import { parseYaml, shapeBy, type YamlFile } from './yaml-file.ts'
 
 interface LimitsFile {
   readonly body: string
@@ -16,7 +16,7 @@ interface LimitsFile {
   >
 }
 
-const shape = shapeOf<LimitsFile>(limitsSchema)
+const shape = shapeBy<LimitsFile>(limits)
 
 /** In force only together with diagnostics that stop the policy. */
 const NOTHING: Limits = { bodyBytes: 0, page: { default: 1, max: 1 }, limits: [] }

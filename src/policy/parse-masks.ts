@@ -2,17 +2,17 @@
 import { type MaskedField, type Masks, NO_MASKS, USERS } from '../decision-log/mask.ts'
 import type { Diagnostic } from '../problems/diagnostic.ts'
 import type { Resources } from '../resources/resource.ts'
+import { masks } from './compiled-schemas.ts'
 import type { Ownership } from './policy.ts'
 import type { SourceFile } from './policy-files.ts'
-import masksSchema from './schemas/masks.schema.json' with { type: 'json' }
-import { parseYaml, shapeOf, type YamlFile } from './yaml-file.ts'
+import { parseYaml, shapeBy, type YamlFile } from './yaml-file.ts'
 
 interface MasksFile {
   readonly fields?: readonly MaskedField[]
   readonly facts?: Readonly<Record<string, readonly string[]>>
 }
 
-const shape = shapeOf<MasksFile>(masksSchema)
+const shape = shapeBy<MasksFile>(masks)
 
 /** What masks may name. */
 interface Known {

@@ -2,12 +2,10 @@
 import type { Diagnostic } from '../problems/diagnostic.ts'
 import type { Field, FieldType, Resource, Resources } from '../resources/resource.ts'
 import type { Scalar } from '../store/contract.ts'
+import { ownership, roles, views } from './compiled-schemas.ts'
 import type { Ownership, Relation, Role, Views } from './policy.ts'
 import type { SourceFile } from './policy-files.ts'
-import ownershipSchema from './schemas/ownership.schema.json' with { type: 'json' }
-import rolesSchema from './schemas/roles.schema.json' with { type: 'json' }
-import viewsSchema from './schemas/views.schema.json' with { type: 'json' }
-import { parseYaml, shapeOf, type YamlFile } from './yaml-file.ts'
+import { parseYaml, shapeBy, type YamlFile } from './yaml-file.ts'
 
 type Report = (diagnostic: Diagnostic) => void
 
@@ -23,9 +21,9 @@ type OwnershipFile = Readonly<
 >
 type ViewsFile = Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>
 
-const rolesShape = shapeOf<RolesFile>(rolesSchema)
-const ownershipShape = shapeOf<OwnershipFile>(ownershipSchema)
-const viewsShape = shapeOf<ViewsFile>(viewsSchema)
+const rolesShape = shapeBy<RolesFile>(roles)
+const ownershipShape = shapeBy<OwnershipFile>(ownership)
+const viewsShape = shapeBy<ViewsFile>(views)
 
 export function parseRoles(source: SourceFile, report: Report): ReadonlyMap<string, Role> {
   const file = parseYaml(source, rolesShape, report)

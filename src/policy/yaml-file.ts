@@ -12,19 +12,26 @@ export interface YamlFile<T> {
   fault(path: Path, code: string, message: string, hint?: string): Diagnostic
 }
 
-// The schemas are shipped, and tests hold them valid.
-const ajv = new Ajv2020({ allErrors: true, strict: true, allowUnionTypes: true, verbose: true, validateSchema: false })
-
 type Checked<T> = { readonly value: T } | { readonly errors: readonly ErrorObject[] }
 
 export type Shape<T> = (value: unknown) => Checked<T>
 
-/** A JSON Schema as a check that tells the value's type; compiled when it is asked first, because some files are absent. */
+/** A JSON Schema as a check that tells the value's type. The schema is shipped, and tests hold it valid. */
 export function shapeOf<T>(schema: AnySchemaObject): Shape<T> {
-  let compiled: ValidateFunction<T> | undefined
+  const ajv = new Ajv2020({
+    allErrors: true,
+    strict: true,
+    allowUnionTypes: true,
+    verbose: true,
+    validateSchema: false,
+  })
+  return shapeBy(ajv.compile(schema))
+}
+
+/** The same of a schema that is compiled already (compiled-schemas.ts). */
+export function shapeBy<T>(compiled: ValidateFunction): Shape<T> {
+  const validate = compiled as ValidateFunction<T>
   return (value): Checked<T> => {
-    compiled ??= ajv.compile<T>(schema)
-    const validate = compiled
     if (validate(value)) return { value }
     return { errors: validate.errors ?? [] }
   }

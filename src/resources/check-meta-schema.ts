@@ -1,21 +1,15 @@
 /** Checks that a file is a JSON Schema 2020-12, and that its `x-resource` has the grammar of routes. */
-import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
-import { fullFormats } from 'ajv-formats/dist/formats.js'
+import type { ErrorObject } from 'ajv'
 import type { Diagnostic } from '../problems/diagnostic.ts'
 import { pathOfError, sentenceOfError } from './ajv-errors.ts'
+import { fitsMetaSchema } from './compiled-meta-schema.ts'
+import { fitsXResource } from './compiled-x-resource.ts'
 import { pointerOfPath } from './json-pointer.ts'
 import type { SchemaCode } from './schema-codes.ts'
 import type { Path, SchemaFile } from './schema-file.ts'
-import xResourceSchema from './schemas/x-resource.schema.json' with { type: 'json' }
 import { isObject } from './subschemas.ts'
 
 const DIALECT = 'https://json-schema.org/draft/2020-12/schema'
-
-// Its schema is shipped, and a test holds it valid.
-const ajv = new Ajv2020({ allErrors: true, formats: { date: fullFormats.date }, validateSchema: false })
-const fitsXResource = ajv.compile(xResourceSchema)
-// The meta-schema states formats (`regex`, `uri-reference`) that later checks look into more closely.
-const fitsMetaSchema = new Ajv2020({ allErrors: true, validateFormats: false }).getSchema(DIALECT) as ValidateFunction
 
 export function checkMetaSchema(file: SchemaFile): readonly Diagnostic[] {
   const { json } = file

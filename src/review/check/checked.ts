@@ -4,7 +4,7 @@ import { parseBlocked } from '../../policy/parse-blocked.ts'
 import type { Block, Policy } from '../../policy/policy.ts'
 import type { PolicyFiles, RequiredFileName, SourceFile } from '../../policy/policy-files.ts'
 import { type RuleLine, readRuleLines } from '../../policy/rule-lines.ts'
-import { parseYaml, shapeOf } from '../../policy/yaml-file.ts'
+import { parseYaml, type Shape } from '../../policy/yaml-file.ts'
 import type { Place } from '../../problems/diagnostic.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { RuleMap } from './rule-map.ts'
@@ -83,7 +83,7 @@ function placesOfLines(source: SourceFile): ReadonlyMap<number, RuleLine> {
   return new Map(readRuleLines(source, ignore).map((line) => [line.line, line]))
 }
 
-const anything = shapeOf<unknown>({})
+const anything: Shape<unknown> = (value) => ({ value })
 
 function placesOfKeys(source: SourceFile): (path: readonly string[]) => Place {
   const file = parseYaml(source, anything, ignore)
