@@ -113,7 +113,10 @@ describe('sallyport user', () => {
     expect((await list()).status).to.equal(200)
     expect((await user(['roles', 'alice@example.com', '--none'])).stdout).to.equal('alice: support -> no role\n')
     expect((await list()).status).to.equal(403)
-    await user(['roles', 'alice', '--role', 'member'])
+    const ada = await server.token('ada', 'admin')
+    await server.ask('PATCH', '/api/users/alice', { token: ada, body: { roles: ['x\u001b[2J'] } })
+    const { stdout } = await user(['roles', 'alice', '--role', 'member'])
+    expect(stdout, 'nothing that a terminal obeys').to.equal('alice: x\\u{1b}[2J -> member\n')
   })
 
   it('disable refuses at once, whatever the credential; enable needs a new sign-in', async () => {
