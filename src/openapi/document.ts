@@ -60,7 +60,7 @@ const SECURITY: Part = {
     type: 'http',
     scheme: 'bearer',
     bearerFormat: 'JWT',
-    description: 'A token whose claim `roles` names roles.',
+    description: 'An access token, made here or by an issuer that the server trusts, or an API key.',
   },
 }
 

@@ -23,6 +23,13 @@ const VERBS: Readonly<Record<Operation, string>> = {
   options: 'Ask what is accepted of',
 }
 
+/** What the verbs don't tell, of routes that the program has itself. */
+const BUILT_IN: ReadonlyMap<string, string> = new Map([
+  ['POST /api/tokens', 'Sign in, or refresh the tokens'],
+  ['DELETE /api/tokens/current', 'Sign out'],
+  ['GET /.well-known/jwks.json', 'Read the public keys that verify tokens'],
+])
+
 /** `anonymous`: also callers without credentials have it. */
 export function operationPart(spot: Spot, describing: Describing, anonymous: boolean): Part {
   const { endpoint, resource, method } = spot
@@ -34,7 +41,9 @@ export function operationPart(spot: Spot, describing: Describing, anonymous: boo
   const requestBody = requestBodyOf(spot, describing)
   const description = textOf(spot)
   return {
-    summary: `${VERBS[endpoint.operation]} ${resource.name}${method === 'HEAD' ? ', headers only' : ''}`,
+    summary:
+      BUILT_IN.get(`${method} ${spot.route.path}`) ??
+      `${VERBS[endpoint.operation]} ${resource.name}${method === 'HEAD' ? ', headers only' : ''}`,
     ...(description === '' ? {} : { description }),
     tags: [resource.name],
     ...(isDeprecated(spot) ? { deprecated: true } : {}),

@@ -138,6 +138,13 @@ describe('the OpenAPI document', () => {
     expect(document.paths['/livez'].get.security).to.deep.equal([{}, { bearer: [] }])
   })
 
+  it('says what signing in and out are, which their verbs and resources do not', () => {
+    const summaries = ['/api/tokens', '/api/tokens/current', '/users'].map(
+      (path) => (document.paths[path]?.post ?? document.paths[path]?.delete)?.summary,
+    )
+    expect(summaries).to.deep.equal(['Sign in, or refresh the tokens', 'Sign out', 'Make users'])
+  })
+
   it('leads nowhere outside of itself: every reference has its part, whatever a schema refers to', async () => {
     const tree = {
       ...NOTES,
