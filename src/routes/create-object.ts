@@ -4,6 +4,7 @@ import type { Json, Representation } from '../resources/resource.ts'
 import type { Kept, StoredObject } from '../store/contract.ts'
 import type { Evidence } from '../store/permit.ts'
 import { claimOf, once } from './idempotency.ts'
+import { newId } from './new-id.ts'
 import type { Outcome } from './outcome.ts'
 import { refuseUnmet } from './preconditions.ts'
 import { proposeNew } from './propose.ts'
@@ -18,7 +19,9 @@ export async function createObject(
 ): Promise<Outcome> {
   const { resource, owner, caller, writes } = asking
   const claim = claimOf(asking, body)
-  const proposal = proposeNew(resource, body, { owner, callerId: caller?.id, now: services.now().toISOString() })
+  const id = await newId()
+  const now = services.now().toISOString()
+  const proposal = proposeNew(resource, body, { id, owner, callerId: caller?.id, now })
   const permit = decision.permit(proposal)
   refuseUnmet(services, asking, undefined)
   const { evidence } = permit

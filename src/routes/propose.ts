@@ -3,7 +3,6 @@
  * Whether the caller may make it so is asked afterwards (`decision.permit`).
  */
 import { isDeepStrictEqual } from 'node:util'
-import { v7 as uuidv7 } from 'uuid'
 import type { Proposal } from '../policy/permits.ts'
 import { type FieldFault, Problem } from '../problems/problem.ts'
 import type { Field, Json, Representation, Resource } from '../resources/resource.ts'
@@ -20,9 +19,14 @@ export interface OwnerField {
 export function proposeNew(
   resource: Resource,
   body: Body,
-  { owner, callerId, now }: { owner: OwnerField | undefined; callerId: string | undefined; now: string },
+  {
+    id,
+    owner,
+    callerId,
+    now,
+  }: { id: string; owner: OwnerField | undefined; callerId: string | undefined; now: string },
 ): Proposal {
-  const server = { id: uuidv7(), createdAt: now, updatedAt: now }
+  const server = { id, createdAt: now, updatedAt: now }
   const owned = owner && callerId !== undefined ? { [owner.name]: owner.list ? [callerId] : callerId } : {}
   const after = ordered(resource, { ...server, ...owned, ...body })
   return checked(resource, { before: server, after, named: Object.keys(body) })

@@ -10,7 +10,8 @@ const LAYOUT = 2
 export function takeLayout(database: DatabaseSync): void {
   const found = layoutOf(database)
   if (found > LAYOUT) throw laterLayout(found)
-  database.exec(`pragma user_version = ${LAYOUT}`)
+  // Setting it is a write, which waits for the disk.
+  if (found !== LAYOUT) database.exec(`pragma user_version = ${LAYOUT}`)
 }
 
 /** For work beside a server, which changes no table. Throws UnfitDatabase where a server would have to migrate first. */

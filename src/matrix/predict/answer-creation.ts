@@ -1,4 +1,5 @@
 /** POST: allowed on the object as it would be stored, with every field that the body names. */
+import { v7 as uuidv7 } from 'uuid'
 import { proposeNew } from '../../routes/propose.ts'
 import { proposalOf } from './proposal.ts'
 import { type Answer, granted, isTaken, ownerField, refused, relate, type Situation, show } from './situation.ts'
@@ -8,7 +9,8 @@ export function answerCreation(situation: Situation): Answer {
   if (!body) return { status: 415 }
   const owner = ownerField(situation)
   const at = new Date(now).toISOString()
-  const proposal = proposalOf(() => proposeNew(spot.resource, body, { owner, callerId: asker?.id, now: at }))
+  const server = { id: uuidv7(), owner, callerId: asker?.id, now: at }
+  const proposal = proposalOf(() => proposeNew(spot.resource, body, server))
   if (!proposal) return { status: 400 }
   const { after, named } = proposal
   const fields = granted(situation, spot.action.name, relate(situation, after))
