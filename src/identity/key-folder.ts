@@ -4,13 +4,13 @@
  * nobody else can take, so there is always one key that signs, whenever a process ends and however many rotate at once. The
  * older ones have lost their private half, and stay until the tokens that they signed have ended.
  */
-import { randomUUID } from 'node:crypto'
-import { appendFile, link, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { appendFile, link, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { exportJWK } from 'jose/key/export'
 import { generateKeyPair } from 'jose/key/generate/keypair'
 import { makeFolder } from '../store/make-folder.ts'
 import { canSign, type EmbeddedKey, type PublicKey, parseEmbeddedKey, unusableKey } from './embedded-key.ts'
+import { removeDrafts, writeDraft } from './key-drafts.ts'
 import { KeyError } from './key-error.ts'
 
 interface KeyFile {
@@ -86,6 +86,7 @@ export async function succeed(folder: string, after: number): Promise<boolean> {
 
 /** Takes the private halves of the older keys away, and those files whose tokens have all ended by `now`, in milliseconds. */
 export async function tidy(folder: string, now: number): Promise<readonly RetiredKey[]> {
+  await removeDrafts(folder, now)
   const { retired } = await readKeys(folder)
   for (const { file, key, createdAt, endsAt } of retired) {
     if (endsAt <= now) await remove(folder, file, key.kid)
@@ -164,12 +165,6 @@ async function makeKey(folder: string, number: number): Promise<boolean> {
 
 async function replace(folder: string, file: string, text: string): Promise<void> {
   await rename(await writeDraft(folder, text), file)
-}
-
-async function writeDraft(folder: string, text: string): Promise<string> {
-  const draft = join(folder, `.${randomUUID()}`)
-  await writeFile(draft, text, { mode: 0o600, flag: 'wx', flush: true })
-  return draft
 }
 
 async function remove(folder: string, file: string, kid: string): Promise<void> {

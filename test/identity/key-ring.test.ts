@@ -1,14 +1,15 @@
 /** Signing keys are rotated beside a running server: old tokens stay valid until they end, or go at once when that is asked. */
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import { decodeProtectedHeader, type JWK } from 'jose'
 import { canSign } from '../../src/identity/embedded-key.ts'
+import { writeDraft } from '../../src/identity/key-drafts.ts'
 import {
   noteTokenEnd,
   openEmbeddedKey,
@@ -48,6 +49,14 @@ describe('the embedded keys in their folder', () => {
     expect(await tidy(folder, Number(retired?.endsAt) - 1)).to.have.length(1)
     expect(await tidy(folder, Number(retired?.endsAt))).to.have.length(0)
     expect(await readdir(folder)).to.deep.equal(['signing-2.jwk'])
+  })
+
+  it('a draft of a process that was killed is taken away, so that no private half outlives its key', async () => {
+    const [old, fresh] = [await writeDraft(folder, '{}'), await writeDraft(folder, '{}')]
+    const twoMinutesAgo = Date.now() / 1000 - 120
+    await utimes(old, twoMinutesAgo, twoMinutesAgo)
+    await tidy(folder, Date.now())
+    expect((await readdir(folder)).toSorted()).to.deep.equal([basename(fresh), 'signing.jwk'])
   })
 
   it('a retired key has lost its private half, and is readable by its owner alone', async () => {
