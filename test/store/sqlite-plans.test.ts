@@ -1,3 +1,4 @@
+import { constants } from 'node:sqlite'
 import { expect } from 'chai'
 import type { Condition, ListQuery, Store } from '../../src/store/contract.ts'
 import { RecentlyUsed } from '../../src/store/recently-used.ts'
@@ -177,6 +178,29 @@ describe('a list of few objects out of many', () => {
     })
     expect(texts).to.deep.equal([])
   })
+
+  it('is planned once, whatever its limit', async () => {
+    const where = all(holds('ownerId', 'owner2'), holds('status', 'draft'))
+    const [text = ''] = await statementsOf(() => store.list('things', { where, limit: 5 }))
+    expect(plannings(text)).to.equal(0)
+    expect(plannings(text.replace('? + 0', '?')), 'the control').to.be.greaterThan(0)
+  })
+
+  /** How often the engine asks whether it may read something, which it does when it plans. */
+  function plannings(text: string): number {
+    const database = folder.raw()
+    const statement = database.prepare(text)
+    let asked = 0
+    database.setAuthorizer(() => {
+      asked += 1
+      return constants.SQLITE_OK
+    })
+    // A new authorizer is a reason of its own to plan again.
+    statement.all('owner2', 'draft', 5)
+    const before = asked
+    for (const limit of [5, 6, 5]) statement.all('owner2', 'draft', limit)
+    return asked - before
+  }
 
   it('compiles nothing for a single object', async () => {
     expect(await statementsOf(() => store.get('things', 't1'))).to.deep.equal([])
