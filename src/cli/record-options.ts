@@ -17,6 +17,7 @@ export function withRecordOptions(command: Command): Command {
     .option('--resource <name>', 'about this resource', gather)
     .option('--action <name>', 'of this action', gather)
     .option('--subject <id>', 'of this subject', gather)
+    .option('--credential <text>', 'shown by the caller, as records have it: "key EcP2LDMWFc"', gather)
     .addOption(new Option('--outcome <outcome>', 'with this outcome: allowed, refused, failed').argParser(readOutcome))
     .option('--status <code>', 'answered so', readStatus)
     .option('--route <path>', 'of this route, as the schema writes it: /api/orders/{id}', gather)

@@ -7,6 +7,7 @@ export interface RecordFilter {
   readonly resource?: readonly string[]
   readonly action?: readonly string[]
   readonly subject?: readonly string[]
+  readonly credential?: readonly string[]
   readonly outcome?: readonly string[]
   readonly status?: readonly number[]
   readonly route?: readonly string[]
@@ -22,6 +23,7 @@ export function fits(record: DecisionRecord, filter: RecordFilter): boolean {
     has(filter.resource, record.resource) &&
     has(filter.action, record.action) &&
     has(filter.subject, record.subject) &&
+    has(filter.credential, record.credential) &&
     has(filter.outcome, record.outcome) &&
     has(filter.status, record.status) &&
     has(filter.route, record.route) &&

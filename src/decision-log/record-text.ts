@@ -23,8 +23,9 @@ export function textOf(record: DecisionRecord): string {
   return parts.join('  ').replaceAll(CONTROL, '\ufffd')
 }
 
-function whoOf({ authentication, subject, roles = [] }: DecisionRecord): string {
+function whoOf({ authentication, subject, roles = [], credential }: DecisionRecord): string {
+  const by = credential === undefined ? '' : ` by ${credential}`
   if (authentication === 'rejected')
-    return subject === undefined ? 'bad credentials' : `${subject} (credential refused)`
-  return subject === undefined ? 'anonymous' : `${subject} (${roles.join(', ') || 'no role'})`
+    return subject === undefined ? 'bad credentials' : `${subject} (credential refused)${by}`
+  return subject === undefined ? 'anonymous' : `${subject} (${roles.join(', ') || 'no role'})${by}`
 }

@@ -59,6 +59,17 @@ describe('sallyport decisions', () => {
     expect([code, stdout]).to.deep.equal([0, `${lines.join('\n')}\n`])
   })
 
+  it('query finds what an API key was used for, and names it', async () => {
+    const keys = join(folder, 'keys.log')
+    const byKey = (line: string, id: string) => line.replace('"subject":', `"credential":"key ${id}","subject":`)
+    await writeFile(
+      keys,
+      `${lines[0]}\n${byKey(lines[1] ?? '', 'EcP2LDMWFc')}\n${byKey(lines[2] ?? '', 'g8VkFoDJuC')}\n`,
+    )
+    const { stdout } = await decisions(['query', '--credential', 'key EcP2LDMWFc'], { DECISION_LOG_FILE: keys })
+    expect(stdout).to.match(/^\S+ {2}200 {2}allowed .* alice \(member\) by key EcP2LDMWFc [^\n]*\n$/)
+  })
+
   const FILTERS: readonly (readonly [readonly string[], readonly number[]])[] = [
     [['--role', 'support'], [0]],
     [
