@@ -1,10 +1,11 @@
 /** Process entry: command line in, exit code out. 0 is fine, 1 findings, 2 could not run. */
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
+import { oneOrAll } from './programs/one-or-all.ts'
 import { printable } from './review/explain/quote.ts'
 
 /** What the program can do, by the word that comes first. Only what is asked for is loaded: a server starts sooner so, and a command. */
-const PROGRAMS: Readonly<Record<string, () => Promise<{ program(): Command }>>> = {
+const PROGRAMS: Readonly<Record<string, () => Promise<{ program(word?: string): Command | Promise<Command> }>>> = {
   serve: () => import('./programs/serve.ts'),
   token: () => import('./programs/token.ts'),
   key: () => import('./programs/key.ts'),
@@ -36,21 +37,17 @@ async function run(): Promise<void> {
   process.stdout.on('error', failToWrite)
   try {
     const sallyport = new Command('sallyport').description(description).version(version)
-    for (const { program } of await Promise.all(wanted(process.argv[2]).map((load) => load()))) {
-      sallyport.addCommand(program())
-    }
+    const [, , word, ...words] = process.argv
+    const programs = word === '--version' || word === '-V' ? [] : await oneOrAll(PROGRAMS, word)
+    // A word behind that of another program, or behind `help`, is none of its own.
+    const own = programs.length === 1 ? words[0] : undefined
+    for (const { program } of programs) sallyport.addCommand(await program(own))
     exitByException(sallyport)
     await sallyport.parseAsync()
   } catch (error) {
     if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2
     else fail(error)
   }
-}
-
-/** All of them for help, and for a word that is none of them. */
-function wanted(word = ''): readonly (() => Promise<{ program(): Command }>)[] {
-  const one = Object.hasOwn(PROGRAMS, word) ? PROGRAMS[word] : undefined
-  return one ? [one] : Object.values(PROGRAMS)
 }
 
 /** What files and arguments bring along may hold what a terminal obeys. */

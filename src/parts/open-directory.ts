@@ -4,7 +4,6 @@ import type { Config } from '../config.ts'
 import { type DirectoryAccess, DirectoryError } from '../identity/directory-access.ts'
 import { loadResources } from '../resources/load-resources.ts'
 import type { Resources } from '../resources/resource.ts'
-import { loadPolicy } from '../review/load-policy.ts'
 import { USERS } from '../store/directory.ts'
 import { openSqliteBeside } from '../store/sqlite.ts'
 
@@ -26,7 +25,11 @@ export async function openDirectory({ databaseFile, policies, schemas }: Config)
     seeding,
     store,
     resources,
-    declaredRoles: async () => [...(await loadPolicy(policies, resources)).policy.roles.keys()],
+    // Most commands don't ask, and a policy takes as long to load as all else.
+    declaredRoles: async () => {
+      const { loadPolicy } = await import('../review/load-policy.ts')
+      return [...(await loadPolicy(policies, resources)).policy.roles.keys()]
+    },
     close: () => store.close(),
   }
 }

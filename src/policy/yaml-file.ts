@@ -1,5 +1,5 @@
 /** Strict YAML: one document, unique keys, no aliases or tags, checked by a JSON Schema, with the place of every node. */
-import { Ajv2020, type AnySchemaObject, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
+import type { ErrorObject, ValidateFunction } from 'ajv'
 import { isNode, isScalar, LineCounter, parseDocument, visit } from 'yaml'
 import { type Diagnostic, type Place, placeAt } from '../problems/diagnostic.ts'
 import type { SourceFile } from './policy-files.ts'
@@ -16,19 +16,7 @@ type Checked<T> = { readonly value: T } | { readonly errors: readonly ErrorObjec
 
 export type Shape<T> = (value: unknown) => Checked<T>
 
-/** A JSON Schema as a check that tells the value's type. The schema is shipped, and tests hold it valid. */
-export function shapeOf<T>(schema: AnySchemaObject): Shape<T> {
-  const ajv = new Ajv2020({
-    allErrors: true,
-    strict: true,
-    allowUnionTypes: true,
-    verbose: true,
-    validateSchema: false,
-  })
-  return shapeBy(ajv.compile(schema))
-}
-
-/** The same of a schema that is compiled already (compiled-schemas.ts). */
+/** A compiled JSON Schema as a check that tells the value's type. */
 export function shapeBy<T>(compiled: ValidateFunction): Shape<T> {
   const validate = compiled as ValidateFunction<T>
   return (value): Checked<T> => {

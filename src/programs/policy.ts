@@ -1,33 +1,31 @@
 /** sallyport policy … */
 import type { Command } from 'commander'
-import { policyApplyCommand } from '../cli/policy-apply-command.ts'
-import { policyBlockCommand } from '../cli/policy-block-command.ts'
-import { policyCheckCommand } from '../cli/policy-check-command.ts'
 import { policyCommand, type ReviewFolders } from '../cli/policy-command.ts'
-import { policyDiffCommand } from '../cli/policy-diff-command.ts'
-import { policyExplainCommand } from '../cli/policy-explain-command.ts'
-import { policyHistoryCommand } from '../cli/policy-history-command.ts'
-import { policyMatrixCommand } from '../cli/policy-matrix-command.ts'
-import { policyPromoteCommand } from '../cli/policy-promote-command.ts'
-import { policyReplayCommand } from '../cli/policy-replay-command.ts'
-import { policyRollbackCommand } from '../cli/policy-rollback-command.ts'
-import { policyUnblockCommand } from '../cli/policy-unblock-command.ts'
 import { readConfig } from '../config.ts'
+import { oneOrAll } from './one-or-all.ts'
 
 const folders: ReviewFolders = () => readConfig(process.env)
 
-export function program(): Command {
-  return policyCommand([
-    policyCheckCommand(folders),
-    policyExplainCommand(folders, () => readConfig(process.env).databaseFile),
-    policyMatrixCommand(folders),
-    policyDiffCommand(folders),
-    policyReplayCommand(folders),
-    policyApplyCommand(folders),
-    policyRollbackCommand(folders),
-    policyPromoteCommand(folders, () => readConfig(process.env).policyCandidate),
-    policyHistoryCommand(folders),
-    policyBlockCommand(folders),
-    policyUnblockCommand(folders),
-  ])
+const COMMANDS = {
+  check: async () => (await import('../cli/policy-check-command.ts')).policyCheckCommand(folders),
+  explain: async () => {
+    const { policyExplainCommand } = await import('../cli/policy-explain-command.ts')
+    return policyExplainCommand(folders, () => readConfig(process.env).databaseFile)
+  },
+  matrix: async () => (await import('../cli/policy-matrix-command.ts')).policyMatrixCommand(folders),
+  diff: async () => (await import('../cli/policy-diff-command.ts')).policyDiffCommand(folders),
+  replay: async () => (await import('../cli/policy-replay-command.ts')).policyReplayCommand(folders),
+  apply: async () => (await import('../cli/policy-apply-command.ts')).policyApplyCommand(folders),
+  rollback: async () => (await import('../cli/policy-rollback-command.ts')).policyRollbackCommand(folders),
+  promote: async () => {
+    const { policyPromoteCommand } = await import('../cli/policy-promote-command.ts')
+    return policyPromoteCommand(folders, () => readConfig(process.env).policyCandidate)
+  },
+  history: async () => (await import('../cli/policy-history-command.ts')).policyHistoryCommand(folders),
+  block: async () => (await import('../cli/policy-block-command.ts')).policyBlockCommand(folders),
+  unblock: async () => (await import('../cli/policy-unblock-command.ts')).policyUnblockCommand(folders),
+}
+
+export async function program(word?: string): Promise<Command> {
+  return policyCommand(await oneOrAll(COMMANDS, word))
 }

@@ -1,6 +1,7 @@
 /** The YAML files of cases, strictly: everything that is wrong, at once, each with its place. */
 import { readFileSync } from 'node:fs'
-import { parseYaml, type Shape, shapeOf, type YamlFile } from '../../policy/yaml-file.ts'
+import { shapeOf } from '../../policy/shape-of.ts'
+import { parseYaml, type Shape, type YamlFile } from '../../policy/yaml-file.ts'
 import { type Diagnostic, FileError } from '../../problems/diagnostic.ts'
 import type { Column } from '../expectation.ts'
 import { parseColumn } from '../parse-words.ts'

@@ -1,0 +1,15 @@
+/** Shapes of YAML files that the server itself doesn't read; those that it reads are compiled already (compiled-schemas.ts). */
+import { Ajv2020, type AnySchemaObject } from 'ajv/dist/2020.js'
+import { type Shape, shapeBy } from './yaml-file.ts'
+
+/** A JSON Schema as a check that tells the value's type. The schema is shipped, and tests hold it valid. */
+export function shapeOf<T>(schema: AnySchemaObject): Shape<T> {
+  const ajv = new Ajv2020({
+    allErrors: true,
+    strict: true,
+    allowUnionTypes: true,
+    verbose: true,
+    validateSchema: false,
+  })
+  return shapeBy(ajv.compile(schema))
+}
