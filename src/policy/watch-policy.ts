@@ -17,6 +17,9 @@ const QUIET_MS = 300
 /** A blocked.txt that is written to all the time is taken nevertheless, still within a second. */
 const LONGEST_WAIT_MS = 600
 
+/** No directory looks so. */
+const ELSEWHERE = ''
+
 /** How a directory looks from outside. */
 interface Look {
   /** Which directory it is, and which version of `policy apply`. */
@@ -32,20 +35,48 @@ export async function watchPolicy(policy: LivePolicy): Promise<() => void> {
   const rules = new Settling({ quietMs: QUIET_MS, longestMs: Number.POSITIVE_INFINITY })
   const blocked = new Settling({ quietMs: QUIET_MS, longestMs: LONGEST_WAIT_MS })
   let busy = false
+  /** Rules that were edited in place are being loaded, which takes long where there are very many. */
+  let loading = false
 
   const tick = async () => {
     const now = await look(policy.directory)
     const at = performance.now()
-    rules.see(now.rules, at)
-    blocked.see(now.blocked, at)
     const moved = now.directory !== directory
+    blocked.see(now.blocked, at)
+    if (loading) {
+      // Of a directory that was exchanged meanwhile nothing is taken by itself.
+      if (!moved && blocked.isDue(at)) await takeBlocked()
+      return
+    }
     directory = now.directory
+    rules.see(now.rules, at)
     const due = { rules: moved || rules.isDue(at), blocked: moved || blocked.isDue(at) }
-    const place = due.rules || due.blocked ? await policy.reload(due) : undefined
-    // Exchanged between the look and the reading, it may be exchanged back before the next look, which is a change.
-    if (place) directory = textOf(place)
-    if (due.rules) rules.take()
-    if (due.blocked) blocked.take()
+    if (due.rules && due.blocked) await takeAll()
+    else if (due.rules) takeRules()
+    else if (due.blocked) await takeBlocked()
+  }
+
+  /** Exchanged between the look and the reading, it may be exchanged back before the next look: all is taken once more. */
+  const followTo = (place: Place | undefined) => {
+    if (place && textOf(place) !== directory) directory = ELSEWHERE
+  }
+
+  const takeAll = async () => {
+    followTo(await policy.reload())
+    rules.take()
+    blocked.take()
+  }
+
+  const takeRules = async () => {
+    loading = true
+    followTo(await policy.reload({ rules: true, blocked: false }))
+    rules.take()
+    loading = false
+  }
+
+  const takeBlocked = async () => {
+    await policy.reload({ rules: false, blocked: true })
+    blocked.take()
   }
 
   const timer = setInterval(() => {
