@@ -25,8 +25,7 @@ import { createRateLimiter } from './request/limit-rate.ts'
 import { createRouteMatcher } from './request/match-route.ts'
 import { createMetrics, type Metrics } from './request/metrics.ts'
 import { createPipeline } from './request/pipeline.ts'
-import { loadResources } from './resources/load-resources.ts'
-import { readSchemas } from './resources/read-schemas.ts'
+import { loadSchemas } from './resources/load-resources.ts'
 import type { Resources } from './resources/resource.ts'
 import { Cursors } from './routes/cursor.ts'
 import { EntityTags } from './routes/entity-tag.ts'
@@ -46,6 +45,7 @@ export interface App {
   readonly directory: Directory
   readonly policy: LivePolicy
   readonly decisionLog: DecisionLog
+  readonly metrics: Metrics
   /** Lets requests in flight end (for at most ten seconds), refuses new ones, and closes every part. */
   drain(): Promise<void>
 }
@@ -77,8 +77,7 @@ export async function startApp(options: AppOptions): Promise<App> {
   }
   try {
     const metrics = createMetrics()
-    const resources = await loadResources(config.schemas)
-    const schemas = (await readSchemas(config.schemas)).sources
+    const { resources, sources: schemas } = await loadSchemas(config.schemas)
     const teller = createPolicyTeller(log, { schemas })
     closing.push(() => teller.close())
     const policy = await LivePolicy.open({
@@ -153,7 +152,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       await Promise.race([closeServer(server), after(DRAIN_MS)])
       await close()
     }
-    return { url, adminUrl, resources, store, seeding, outbox, directory, policy, decisionLog, drain }
+    return { url, adminUrl, resources, store, seeding, outbox, directory, policy, decisionLog, metrics, drain }
   } catch (error) {
     await close()
     throw error

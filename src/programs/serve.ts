@@ -43,7 +43,7 @@ async function serve(flags: Flags): Promise<void> {
   starting.catch(() => cluster.worker?.disconnect())
   const app = await starting
   drainOnSignal(app.drain, log.info.bind(log))
-  setTimeout(afterStart, AFTER_START_MS).unref()
+  setTimeout(() => afterStart(app), AFTER_START_MS).unref()
   const { revision } = app.policy.active
   if (worker) worker.tellListening(app.url, revision)
   else log.info({ url: app.url, admin: app.adminUrl, revision }, 'listening')
@@ -51,9 +51,10 @@ async function serve(flags: Flags): Promise<void> {
   process.stdout.write(config.demo ? await welcomeText(config, app.url) : await firstUserText(config, app))
 }
 
-/** What the first answer doesn't need: reading bodies, and a faster next start. */
-async function afterStart(): Promise<void> {
+/** What the first answer doesn't need: reading bodies, metrics, and a faster next start. */
+async function afterStart({ metrics }: App): Promise<void> {
   await loadBodyReader()
+  await metrics.registry()
   flushCompileCache()
 }
 

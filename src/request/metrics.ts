@@ -29,11 +29,12 @@ export interface Metrics extends Counts {
   registry(): Promise<Registry>
 }
 
-const LOADED_AFTER_MS = 1000
+/** More than this aren't kept waiting for the library: it is loaded. */
+const MOST_WAITING = 1000
 
 /**
- * Prometheus' library is a tenth of what a server loads, and the first answer doesn't need it: it comes a second later, or
- * with the first scrape, and is told then what was counted meanwhile.
+ * Prometheus' library is a tenth of what a server loads, and the first answer doesn't need it: it is loaded when the registry
+ * is asked for, or much has been counted, and is told then what was counted meanwhile.
  */
 export function createMetrics(): Metrics {
   const meanwhile: ((counts: Counts) => void)[] = []
@@ -41,7 +42,7 @@ export function createMetrics(): Metrics {
   let loading: Promise<Registry> | undefined
   const tell = (one: (counts: Counts) => void) => {
     if (counts) one(counts)
-    else meanwhile.push(one)
+    else if (meanwhile.push(one) === MOST_WAITING) void registry()
   }
   const load = async () => {
     const { createPrometheus } = await import('./prometheus.ts')
@@ -54,7 +55,6 @@ export function createMetrics(): Metrics {
     loading ??= load()
     return loading
   }
-  setTimeout(registry, LOADED_AFTER_MS).unref()
   return {
     observeRequest: (observation) => tell((to) => to.observeRequest(observation)),
     policyActivated: (revision, time) => tell((to) => to.policyActivated(revision, time)),

@@ -27,6 +27,7 @@ export function createSchemaCompiler(): SchemaCompiler {
     ownProperties: true,
     // checkMetaSchema has done it, with places.
     validateSchema: false,
+    meta: false,
     formats: Object.fromEntries(FORMATS.map((name) => [name, fullFormats[name]])),
   })
   ajv.addVocabulary(['x-resource', 'x-index', 'x-unique'])

@@ -17,8 +17,15 @@ import { type JsonObject, parseSchemaFile, type SchemaFile, type SourceText } fr
 
 /** The resources of all `*.json` files of a directory, and the built-in ones. Throws FileError. */
 export async function loadResources(directory: string): Promise<Resources> {
+  return (await loadSchemas(directory)).resources
+}
+
+/** With the texts that they were made of, for who makes them again elsewhere. Throws FileError. */
+export async function loadSchemas(
+  directory: string,
+): Promise<{ readonly resources: Resources; readonly sources: readonly SourceText[] }> {
   const { sources, faults } = await readSchemas(directory)
-  return assemble(sources, faults)
+  return { resources: assemble(sources, faults), sources }
 }
 
 /** The same from texts. A resource is called like its file; names must differ. Throws FileError. */

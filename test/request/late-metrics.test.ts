@@ -28,4 +28,10 @@ describe('metrics before their library is loaded', () => {
     const metrics = createMetrics()
     expect(metrics.contentType).to.equal((await metrics.registry()).contentType)
   })
+
+  it('load it by themselves when much has been told', async () => {
+    const metrics = createMetrics()
+    for (let told = 0; told < 1500; told++) metrics.observeRequest(OBSERVED)
+    expect(await metrics.text()).to.contain('route="/livez",status="200"} 1500')
+  })
 })

@@ -1,7 +1,6 @@
 /** Everything that predictions about matrix files rest on, read from disk once. */
 
-import { loadResources } from '../../resources/load-resources.ts'
-import { readSchemas } from '../../resources/read-schemas.ts'
+import { loadSchemas } from '../../resources/load-resources.ts'
 import type { Json, Resources } from '../../resources/resource.ts'
 import { isObject } from '../../resources/subschemas.ts'
 import { loadPolicy, type ReviewedPolicy } from '../../review/load-policy.ts'
@@ -34,7 +33,7 @@ export interface Folders {
 
 /** `now` is milliseconds since the epoch. Throws FileError and ReviewError. */
 export async function readBench({ policies, schemas, matrices }: Folders, now: number): Promise<Bench> {
-  const [resources, { sources }] = await Promise.all([loadResources(schemas), readSchemas(schemas)])
+  const { resources, sources } = await loadSchemas(schemas)
   const reviewed = await loadPolicy(policies, resources)
   const files = await findMatrixFiles(matrices)
   const [expectations, cases] = await Promise.all([readMatrices(files.matrices), readCases(files.cases)])

@@ -1,6 +1,5 @@
 /** The files that a run needs: policies, schemas, matrices and their bodies. */
-import { loadResources } from '../../resources/load-resources.ts'
-import { readSchemas } from '../../resources/read-schemas.ts'
+import { loadSchemas } from '../../resources/load-resources.ts'
 import { loadPolicy } from '../../review/load-policy.ts'
 import type { Folders, Ground } from '../bind.ts'
 import type { Expectation } from '../expectation.ts'
@@ -9,9 +8,8 @@ import { readBodies } from '../read-bodies.ts'
 
 /** Throws FileError for files that the server would refuse, and ReviewError where there is no policy. */
 export async function loadGround({ policies, schemas }: Folders, cells: readonly Expectation[]): Promise<Ground> {
-  const resources = await loadResources(schemas)
+  const { resources, sources } = await loadSchemas(schemas)
   const { policy } = await loadPolicy(policies, resources)
-  const { sources } = await readSchemas(schemas)
   const folders = { policies, schemas }
   return { folders, policy, resources, samples: sampleResources(sources, resources), bodies: await readBodies(cells) }
 }
