@@ -1,6 +1,8 @@
 /** A pattern is taken only when no input can make it slow; each list is the other's negative control. */
 import { expect } from 'chai'
-import { patternFault } from '../../src/resources/check-patterns.ts'
+import fc from 'fast-check'
+import { isSafePattern } from 'redos-detector'
+import { isSimple, patternFault } from '../../src/resources/check-patterns.ts'
 
 const EXPONENTIAL = [
   '^(a+)+$',
@@ -74,5 +76,38 @@ describe('a pattern in a schema', () => {
   }
   for (const pattern of ['[', '^(a', '\\-', 'a**', '\\p{Nothing}']) {
     it(`is no regular expression: ${pattern}`, () => expect(patternFault(pattern)).to.equal('pattern-syntax'))
+  }
+})
+
+describe('a simple pattern, for which nothing is searched', () => {
+  const one = fc.constantFrom(
+    'a',
+    '-',
+    '.'.padStart(2, '\\'),
+    '\\d',
+    '\\p{L}',
+    '[a-z]',
+    '[^x]',
+    '[\\]a(|*]',
+    '[\\s\\S]',
+  )
+  const fixed = fc.tuple(one, fc.constantFrom('', '', '{2}', '{15}')).map((parts) => parts.join(''))
+  const last = fc
+    .tuple(one, fc.constantFrom('', '*', '+', '?', '{2,5}', '{0,400}', '{3,}'))
+    .map((parts) => parts.join(''))
+  const simple = fc.tuple(fc.array(fixed, { maxLength: 5 }), last).map(([before, end]) => `^${before.join('')}${end}$`)
+
+  it('is one that the search finds safe', () => {
+    fc.assert(
+      fc.property(simple, (pattern) => {
+        expect(isSimple(pattern), pattern).to.equal(true)
+        expect(isSafePattern(pattern, { unicode: true, maxScore: 50, maxSteps: 8_000 }).safe, pattern).to.equal(true)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  for (const pattern of [...EXPONENTIAL, ...POLYNOMIAL, ...UNSEEN, ...DOUBTFUL.slice(0, -1), '^a*b$', 'a*$', '^a*?$']) {
+    it(`is not ${pattern}`, () => expect(isSimple(pattern)).to.equal(false))
   }
 })
