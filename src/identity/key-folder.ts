@@ -6,8 +6,6 @@
  */
 import { appendFile, link, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { exportJWK } from 'jose/key/export'
-import { generateKeyPair } from 'jose/key/generate/keypair'
 import { makeFolder } from '../store/make-folder.ts'
 import { canSign, type EmbeddedKey, type PublicKey, parseEmbeddedKey, unusableKey } from './embedded-key.ts'
 import { removeDrafts, writeDraft } from './key-drafts.ts'
@@ -150,6 +148,11 @@ function isSigner(file: KeyFile): file is Keys['current'] {
 
 /** A hard link appears whole or not at all, and only where nothing was: whoever comes second uses the first one's. */
 async function makeKey(folder: string, number: number): Promise<boolean> {
+  // Keys are made once in a long time.
+  const [{ generateKeyPair }, { exportJWK }] = await Promise.all([
+    import('jose/key/generate/keypair'),
+    import('jose/key/export'),
+  ])
   const { privateKey } = await generateKeyPair('EdDSA', { crv: 'Ed25519', extractable: true })
   const draft = await writeDraft(folder, textOf(await exportJWK(privateKey), Date.now()))
   try {

@@ -1,7 +1,6 @@
 /** Signing in to the embedded directory, and out of it. Every outcome is a value. */
 import type { SignedIn, SignInParts } from './session-tokens.ts'
-import { type PasswordSignIn, signInWithPassword } from './sign-in-by-password.ts'
-import { refreshSession } from './sign-in-by-refresh.ts'
+import type { PasswordSignIn } from './sign-in-by-password.ts'
 
 export interface SignIn {
   withPassword(request: PasswordSignIn): Promise<SignedIn>
@@ -10,10 +9,11 @@ export interface SignIn {
   end(session: string): Promise<boolean>
 }
 
+/** What signs in is loaded with the first who does. */
 export function createSignIn(parts: SignInParts): SignIn {
   return {
-    withPassword: (request) => signInWithPassword(parts, request),
-    withRefreshToken: (token) => refreshSession(parts, token),
+    withPassword: async (request) => (await import('./sign-in-by-password.ts')).signInWithPassword(parts, request),
+    withRefreshToken: async (token) => (await import('./sign-in-by-refresh.ts')).refreshSession(parts, token),
     end: (session) => parts.directory.endSession(session),
   }
 }
