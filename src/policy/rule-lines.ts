@@ -1,7 +1,11 @@
 /** policy.csv as lines of cells with their places; what the cells mean is parse-rules.ts's matter. */
-import { CsvError, type Info, parse } from 'csv-parse/sync'
+import { createRequire } from 'node:module'
+import type { Info } from 'csv-parse/sync'
 import { type Diagnostic, type Place, placeAt } from '../problems/diagnostic.ts'
 import type { SourceFile } from './policy-files.ts'
+
+// By require it is one file, by import nineteen.
+const { CsvError, parse }: typeof import('csv-parse/sync') = createRequire(import.meta.url)('csv-parse/sync')
 
 export interface RuleLine {
   readonly line: number
