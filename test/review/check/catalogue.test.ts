@@ -32,7 +32,7 @@ describe('the catalogue of findings', () => {
 /** Codes are written out where they are reported, or made of `unknown-` and a key. */
 function codesInParser(): readonly string[] {
   const texts = readdirSync(PARSER, { encoding: 'utf8' })
-    .filter((name) => /^(parse-.*|rule-columns|rule-lines|yaml-file|policy-files)\.ts$/.test(name))
+    .filter((name) => /^(parse-.*|rule-columns|rule-lines|rule-scope|yaml-file|policy-files)\.ts$/.test(name))
     .map((name) => readFileSync(new URL(name, PARSER), 'utf8'))
   const quoted = texts.flatMap((text) =>
     [...text.matchAll(/'([a-z0-9]+(?:-[a-z0-9]+)+)'/g)].map(([, code = '']) => code),
