@@ -14,6 +14,9 @@ export interface Asked {
 
 const CONNECTIONS = 32
 
+/** Under load, before anything is measured: V8 compiles what is hot for some seconds, on the server's own CPU. */
+const WARM_UP_SECONDS = 5
+
 const QUANTITIES = ['req/s', 'CPU us/req', 'p50 ms', 'p99 ms', 'RSS MiB']
 
 /** Starts them all, measures the guarded GET of each in every round, and stops them. Throws BenchFailure. */
@@ -45,7 +48,7 @@ export async function withServers<T>(
 
 export async function measureRounds(bench: Bench, asked: readonly Asked[]): Promise<readonly Row[]> {
   const { rounds, seconds, small } = bench.settings
-  for (const one of small ? [] : asked) await measure(one, seconds)
+  for (const one of small ? [] : asked) await measure(one, WARM_UP_SECONDS)
   const samples = new Map(asked.map(({ subject }) => [subject, noSamples()]))
   for (let round = 1; round <= rounds; round++) {
     for (const one of orderOf(asked, round)) {
