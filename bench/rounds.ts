@@ -1,4 +1,5 @@
 /** Rounds over contenders that all run: within a round each is asked in turn, so that what the machine does meets them all. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { BenchFailure } from './failure.ts'
 import { type LoadFigures, load, type Requests } from './machine/load.ts'
 import { type Contender, type Server, startServer } from './machine/server.ts'
@@ -16,6 +17,9 @@ const CONNECTIONS = 32
 
 /** Under load, before anything is measured: V8 compiles what is hot for some seconds, on the server's own CPU. */
 const WARM_UP_SECONDS = 5
+
+/** After a pause: timers that are due come first. */
+const RESUMED_MS = 200
 
 const QUANTITIES = ['req/s', 'CPU us/req', 'p50 ms', 'p99 ms', 'RSS MiB']
 
@@ -46,7 +50,9 @@ export async function withServers<T>(
   }
 }
 
+/** The servers share a CPU, so those that aren't asked are paused: what they do by themselves would be measured with each other one. */
 export async function measureRounds(bench: Bench, asked: readonly Asked[]): Promise<readonly Row[]> {
+  for (const { server } of asked) server.pause()
   const { rounds, seconds, small } = bench.settings
   for (const one of small ? [] : asked) await measure(one, WARM_UP_SECONDS)
   const samples = new Map(asked.map(({ subject }) => [subject, noSamples()]))
@@ -76,9 +82,12 @@ function noSamples(): Record<string, number[]> {
 }
 
 async function measure({ subject, server, requests }: Asked, seconds: number) {
+  server.resume()
+  await sleep(RESUMED_MS)
   const before = usageOf(server.pid)
   const figures = await loadOf(subject, server, requests, seconds)
   const after = usageOf(server.pid)
+  server.pause()
   return {
     'req/s': figures.perSecond,
     'CPU us/req': (after.cpuMicros - before.cpuMicros) / figures.requests,

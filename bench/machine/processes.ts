@@ -28,6 +28,9 @@ export interface Running {
   exitCode(): number | undefined
   /** The end of what it wrote to standard error. */
   complaint(): string
+  /** It takes no CPU time until it is resumed; connections and what they bring wait for it. */
+  pause(): void
+  resume(): void
   stop(): Promise<void>
 }
 
@@ -68,8 +71,12 @@ function running(child: ChildProcess, pid: number, folder: string): Running {
     child,
     exitCode: () => child.exitCode ?? (child.signalCode === null ? undefined : -1),
     complaint: () => readFileSync(join(folder, 'stderr'), 'utf8').slice(-2000),
+    pause: () => signal(pid, 'SIGSTOP'),
+    resume: () => signal(pid, 'SIGCONT'),
     stop: async () => {
       signal(pid, 'SIGTERM')
+      // One that is paused would not hear it.
+      signal(pid, 'SIGCONT')
       const patience = new AbortController()
       const late = sleep(STOP_MS, undefined, { signal: patience.signal }).then(
         () => signal(pid, 'SIGKILL'),
