@@ -29,11 +29,13 @@ export async function putInForce(directory: string, change: Change): Promise<Ver
     await mkdir(versionsOf(directory), { recursive: true })
     await sweep(directory)
     const kept = await keepPresent(directory, change.now)
+    await linkFiles(directory, change.content)
     const version = await nextVersion(directory, change, kept.number + 1)
     await writeVersion(directory, version, change.content)
     // Somebody may have saved a file since it was kept.
     await refuseChanged(directory, kept.digest)
     await replaceLink(currentOf(directory), linkTo(nameOf(version)))
+    await unlinkOthers(directory, change.content)
     return version
   })
 }
@@ -60,10 +62,21 @@ async function keepPresent(directory: string, now: Date): Promise<Version> {
   const present = await readContent(directory)
   const version =
     last?.digest === digestOf(present) ? last : await keepAs(directory, present, (last?.number ?? 0) + 1, now)
-  for (const name of VERSIONED_FILES) {
+  await linkFiles(directory, present)
+  return version
+}
+
+async function linkFiles(directory: string, content: PolicyContent): Promise<void> {
+  for (const name of content.keys()) {
     if (!(await isLink(directory, name))) await replaceLink(join(directory, name), linkThrough(name))
   }
-  return version
+}
+
+/** A link that leads nowhere would be in the way of who copies the folder file by file. */
+async function unlinkOthers(directory: string, content: PolicyContent): Promise<void> {
+  for (const name of VERSIONED_FILES) {
+    if (!content.has(name) && (await isLink(directory, name))) await rm(join(directory, name))
+  }
 }
 
 async function keepAs(directory: string, content: PolicyContent, number: number, now: Date): Promise<Version> {

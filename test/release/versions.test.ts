@@ -49,6 +49,16 @@ describe('a policy directory with versions', () => {
     expect([await revisionIn(folders.live), version.revision]).to.deep.equal([plain, plain])
   })
 
+  it('can be copied file by file, with masks.yaml, without it, and without it again', async () => {
+    const shipped = await readContent(folders.live)
+    const copy = join(folders.root, 'copy')
+    for (const masks of [[], [['masks.yaml', Buffer.from('fields: [address]\n')] as const], []]) {
+      await apply(folders.live, new Map([...shipped, ...masks]))
+      execFileSync('sh', ['-c', 'rm -rf "$2" && mkdir "$2" && cp "$1"/* "$2"/', 'sh', folders.live, copy])
+      expect(await digestIn(copy)).to.equal(await digestIn(folders.live))
+    }
+  })
+
   it('names the revision that a server says', async () => {
     const version = await apply(folders.live, await readContent(await folders.candidate('a', '# a')))
     expect(version.revision).to.equal(await revisionIn(folders.live))
