@@ -26,6 +26,11 @@ export function sampleResources(sources: readonly SourceText[], { byName }: Reso
   )
 }
 
+/** A required field for which no valid value was found. */
+export function valueless({ smallest, values }: Samples): string | undefined {
+  return Object.keys(smallest).find((name) => (values.get(name)?.length ?? 0) === 0)
+}
+
 function samplesOf(resource: Resource, json: { readonly [key: string]: Json }): Samples {
   const properties = isObject(json.properties) ? json.properties : {}
   const values = new Map(

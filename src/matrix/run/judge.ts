@@ -1,8 +1,9 @@
 /** Whether an answer is the expected one, and if not, what is different, in one sentence. */
-import type { Json, Representation } from '../../resources/resource.ts'
+import { isDeepStrictEqual } from 'node:util'
+import type { Json, Representation, Resource } from '../../resources/resource.ts'
 import type { Bound } from '../bind.ts'
 import type { HttpAnswer } from './ask.ts'
-import type { Placed, Scene } from './set-up.ts'
+import type { Scene } from './set-up.ts'
 
 /** What was answered; of a list, the rows of all pages. */
 export interface Given {
@@ -40,34 +41,44 @@ function judgeList(
 }
 
 function judgeView(
-  { expectation }: Bound,
+  { expectation, resource }: Bound,
   view: ReadonlySet<string>,
   { placed }: Scene,
   shown: readonly (Json | undefined)[],
 ): string | undefined {
-  const known = new Map(placed.map(({ object }) => [object.id, object]))
   const rows = shown.flatMap((row) => (isObject(row) ? [row] : []))
-  const mine = rows.filter((row) => rows.length === 1 || known.has(row.id as string))
+  const objects = placed.map(({ object }) => object)
+  const mine = rows.flatMap((row) => {
+    const its = rows.length === 1 && placed.length === 1 ? objects : objectsOf(row, objects, resource)
+    return rows.length === 1 || its.length > 0 ? [faultOf(row, its)] : []
+  })
   if (mine.length === 0)
     return `the answer shows no object whose fields could be those of the view \`${expectation.expected.view}\``
-  return mine.map((row) => fieldFault(row, view, expectedIn(row, known, placed))).find((fault) => fault !== undefined)
+  return mine.find((fault) => fault !== undefined)
 
-  function fieldFault(row: Representation, fields: ReadonlySet<string>, object: Representation | undefined) {
-    const more = Object.keys(row).filter((field) => !fields.has(field))
-    const less = [...fields].filter((field) => !Object.hasOwn(row, field) && object && Object.hasOwn(object, field))
+  function faultOf(row: Representation, its: readonly Representation[]): string | undefined {
+    const more = Object.keys(row).filter((field) => !view.has(field))
+    const lacking = its.map((object) => [...view].filter((field) => isLacking(row, object, field)))
+    const less = lacking.some((fields) => fields.length === 0) ? [] : (lacking[0] ?? [])
     if (more.length > 0)
       return `the answer shows ${names(more)}, which the view \`${expectation.expected.view}\` does not have`
     return less.length > 0 ? `the answer lacks ${names(less)} of the view \`${expectation.expected.view}\`` : undefined
   }
 }
 
-/** The object whose row it is; a row may not show its id. */
-function expectedIn(
+function isLacking(row: Representation, object: Representation, field: string): boolean {
+  return !Object.hasOwn(row, field) && Object.hasOwn(object, field)
+}
+
+/** The objects of the cell whose row this can be: by its id, or where it shows none, by what else clients gave it. */
+function objectsOf(
   row: Representation,
-  known: ReadonlyMap<Json | undefined, Representation>,
-  placed: readonly Placed[],
-): Representation | undefined {
-  return known.get(row.id) ?? (placed.length === 1 ? placed[0]?.object : undefined)
+  objects: readonly Representation[],
+  { fields }: Resource,
+): readonly Representation[] {
+  if (Object.hasOwn(row, 'id')) return objects.filter(({ id }) => id === row.id)
+  const given = Object.entries(row).filter(([field]) => !fields.get(field)?.readOnly)
+  return objects.filter((object) => given.every(([field, value]) => isDeepStrictEqual(value, object[field])))
 }
 
 function names(fields: readonly string[]): string {

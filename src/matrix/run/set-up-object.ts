@@ -4,6 +4,7 @@ import { relationsOf } from '../../policy/ownership.ts'
 import type { Representation } from '../../resources/resource.ts'
 import type { Bound, Ground } from '../bind.ts'
 import { arrangeObject } from '../predict/arrange-object.ts'
+import { valueless } from '../predict/samples.ts'
 import type { Named } from './set-up-caller.ts'
 import { CannotSetUp, type Stage } from './stage.ts'
 import { withUniqueValues } from './unique.ts'
@@ -33,7 +34,7 @@ export async function makeObject(ground: Ground, stage: Stage, wanted: Wanted): 
     })
     if (placed && relatesSo(ground, wanted, placed)) return placed
   }
-  throw new CannotSetUp(reasons[0] ?? valueless(ground, wanted) ?? impossible(wanted))
+  throw new CannotSetUp(reasons[0] ?? withoutValue(ground, wanted) ?? impossible(wanted))
 }
 
 /** Whether the caller is its owner. */
@@ -60,12 +61,10 @@ function relatesSo({ policy }: Ground, { bound, caller, relations }: Wanted, obj
   return holding.length === relations.size && holding.every((name) => relations.has(name))
 }
 
-/** A required field for which no valid value was found. */
-function valueless({ samples }: Ground, { bound: { resource } }: Wanted): string | undefined {
+function withoutValue({ samples }: Ground, { bound: { resource } }: Wanted): string | undefined {
   const known = samples.get(resource.name)
-  const field = Object.keys(known?.smallest ?? {}).find((name) => (known?.values.get(name)?.length ?? 0) === 0)
-  if (field === undefined) return undefined
-  return `no valid value was found for \`${field}\` of ${resource.name}; give its schema \`examples\``
+  const field = known && valueless(known)
+  return field && `no valid value was found for \`${field}\` of ${resource.name}; give its schema \`examples\``
 }
 
 function impossible({ bound, relations }: Wanted): string {

@@ -1,10 +1,10 @@
 /** The stage in this process: a throw-away server whose store takes objects without asking the policy. */
 import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
-import type { Document, Seeding } from '../../store/contract.ts'
+import { type Document, type Seeding, UniqueTaken } from '../../store/contract.ts'
 import type { Column } from '../expectation.ts'
 import { ask } from './ask.ts'
-import type { Caller, Stage, Wish } from './stage.ts'
+import { type Caller, CannotSetUp, type Stage, type Wish } from './stage.ts'
 
 /** A server on a temporary data folder, without rate limits. */
 interface TrialServer {
@@ -76,8 +76,21 @@ function createInserts(seeding: Pick<Seeding, 'insert'>): (wish: Wish) => Promis
   return async (wish) => {
     waiting.push(wish)
     flushed ??= flush()
-    await (await flushed).get(wish.resource)
+    const together = (await flushed).get(wish.resource)
+    // One value that is taken undoes all of them, so each is tried for itself.
+    await together?.catch((error) => insertAlone(seeding, wish, error))
   }
+}
+
+/** Throws CannotSetUp, and `before` where something else than a taken value was in the way of the wish. */
+async function insertAlone(seeding: Pick<Seeding, 'insert'>, wish: Wish, before: unknown): Promise<void> {
+  if (!(before instanceof UniqueTaken)) throw before
+  await seeding.insert(wish.resource, [stored(wish)]).catch((error) => {
+    if (!(error instanceof UniqueTaken)) throw error
+    throw new CannotSetUp(
+      `no further value was found for the unique field \`${error.field}\` of ${wish.resource}; give its schema more \`examples\``,
+    )
+  })
 }
 
 /** The server's own times apply. */

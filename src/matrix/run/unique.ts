@@ -19,9 +19,19 @@ function uniqueLike(resource: Resource, { name, type }: Field, value: Json): Jso
   const id = randomUUID()
   const proposed: readonly Json[] =
     type === 'string'
-      ? [`${id}@example.com`, id, id.slice(0, 12), id.replaceAll(/\D/g, '').slice(0, 8)]
+      ? [`${id}@example.com`, id, id.slice(0, 12), id.replaceAll(/\D/g, '').slice(0, 8), ...varied(String(value))]
       : [randomInt(2 ** 40)]
   return proposed.find((one) => isValid(resource, name, one)) ?? value
+}
+
+/** Texts of the same form: `XQF-73` for `ABC-01`, which most patterns like as well. */
+function varied(text: string): readonly string[] {
+  const by = (letters: RegExp, from: string) => (one: string) =>
+    one.replaceAll(letters, () => from.charAt(randomInt(from.length)))
+  const digits = by(/[0-9]/g, '0123456789')
+  const capitals = by(/[A-Z]/g, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ')
+  const small = by(/[a-z]/g, 'abcdefghijklmnopqrstuvwxyz')
+  return [small(capitals(digits(text))), digits(text), capitals(text), small(text)]
 }
 
 function isValid(resource: Resource, name: string, value: Json): boolean {

@@ -1,0 +1,100 @@
+/** Resources that are told apart by less than usual: rows without ids, codes that only a pattern describes. */
+
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { parseMatrix } from '../../src/matrix/parse-matrix.ts'
+import { readBench } from '../../src/matrix/predict/bench.ts'
+import { runCell } from '../../src/matrix/run/run-cell.ts'
+import { ReviewError } from '../../src/review/load-policy.ts'
+import { type MatrixServer, startMatrixServer } from './matrix-server.ts'
+
+function schemaOf(name: string, properties: object): string {
+  const times = { type: 'string', format: 'date-time', readOnly: true }
+  return JSON.stringify({
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    title: name,
+    type: 'object',
+    'x-resource': { routes: [{ path: `/${name}`, methods: ['GET', 'POST'] }] },
+    properties: { id: { type: 'string', readOnly: true }, createdAt: times, updatedAt: times, ...properties },
+    required: Object.keys(properties).filter((field) => field !== 'tint'),
+    additionalProperties: false,
+  })
+}
+
+const TINT = { type: 'string', enum: ['red', 'green', 'blue'], 'x-index': true }
+const FILES = {
+  'schemas/bins.json': schemaOf('bins', { size: { type: 'integer', minimum: 1 }, tint: TINT }),
+  'schemas/parts.json': schemaOf('parts', {
+    code: { type: 'string', pattern: '^[A-Z]{3}-[0-9]{2}$', examples: ['ABC-01'], 'x-unique': true },
+    tint: TINT,
+  }),
+  'schemas/seats.json': schemaOf('seats', {
+    row: { type: 'string', enum: ['the only one'], 'x-unique': true },
+    tint: TINT,
+  }),
+  'policies/policy.csv': `
+p, member, bins,  list, any, light, allow
+p, keeper, bins,  list, any, light, allow
+p, keeper, bins,  list, red, *,     allow
+p, member, parts, list, any, *,     allow
+p, member, seats, list, any, *,     allow
+`,
+  'policies/roles.yaml': 'member: { description: m }\nkeeper: { description: k }\n',
+  'policies/ownership.yaml': ['bins', 'parts', 'seats']
+    .map((name) => `${name}: { relations: { red: { field: tint, in: [red] } } }\n`)
+    .join(''),
+  'policies/views.yaml':
+    'accounts: { balance: [balance] }\nbins: { light: [size, createdAt], bare: [size], more: [size, createdAt, tint] }\n',
+}
+
+describe('a matrix of odd resources', () => {
+  let server: MatrixServer
+
+  before(async () => {
+    server = await startMatrixServer([], { files: FILES })
+  })
+  after(() => server.stop())
+
+  it('knows the rows of a view without ids by what they show', async () => {
+    expect(await tried('GET,/bins,none,200 light,200')).to.deep.equal([])
+    expect(await tried('GET,/bins,none,200 bare,200 light')).to.deep.equal([
+      'the answer shows `createdAt`, which the view `bare` does not have',
+      'the answer shows `id`, `tint`, `updatedAt`, which the view `light` does not have',
+    ])
+    expect(await tried('GET,/bins,none,200 more,-')).to.deep.equal(['the answer lacks `tint` of the view `more`'])
+  })
+
+  it('makes as many codes of a pattern as a list needs, from one example', async () => {
+    expect(await tried('GET,/parts,none,200 [all],-')).to.deep.equal([])
+  })
+
+  it("says of a unique field whose values are used up that it can't be tried", async () => {
+    await tried('GET,/seats,none,200 [all],-')
+    expect(await tried('GET,/seats,none,200 [all],-')).to.deep.equal([
+      "can't be tried: no further value was found for the unique field `row` of seats; give its schema more `examples`",
+    ])
+  })
+
+  it('foretells nothing of a resource that no object can be made of', async () => {
+    const without = {
+      ...FILES,
+      'schemas/parts.json': FILES['schemas/parts.json'].replace('"examples":["ABC-01"],', ''),
+    }
+    const other = await startMatrixServer([], { files: without })
+    const { folder } = other.server
+    const error = await readBench(
+      { policies: join(folder, 'policies'), schemas: join(folder, 'schemas'), matrices: [] },
+      Date.now(),
+    ).catch((fault: unknown) => fault)
+    await other.stop()
+    expect(error).to.be.instanceOf(ReviewError)
+    expect(String(error)).to.include('no valid value was found for `code` of parts; give its schema `examples`')
+  })
+
+  async function tried(row: string): Promise<readonly (string | undefined)[]> {
+    const text = `method,path,object,member,keeper\n${row}`
+    const cells = parseMatrix({ name: 'm.csv', text }, ({ message }) => expect.fail(message))
+    const results = await Promise.all(cells.map((cell) => runCell(server.ground, server.stage, cell)))
+    return results.flatMap(({ outcome, why }) => (outcome === 'passed' ? [] : [why?.replace(/; policy.csv.*/, '')]))
+  }
+})
