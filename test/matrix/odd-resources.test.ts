@@ -2,6 +2,8 @@
 
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { columnsFor, planMatrix } from '../../src/matrix/init/plan-matrix.ts'
+import { writeMatrix } from '../../src/matrix/init/write-matrix.ts'
 import { parseMatrix } from '../../src/matrix/parse-matrix.ts'
 import { readBench } from '../../src/matrix/predict/bench.ts'
 import { runCell } from '../../src/matrix/run/run-cell.ts'
@@ -32,7 +34,14 @@ const FILES = {
     row: { type: 'string', enum: ['the only one'], 'x-unique': true },
     tint: TINT,
   }),
+  'schemas/gears.json': schemaOf('gears', {
+    holder: { type: 'string', format: 'uuid', 'x-index': true },
+    hands: { type: 'array', items: { type: 'string', maxLength: 9 } },
+    tint: TINT,
+  }),
   'policies/policy.csv': `
+p, member, gears, list|create, owner, *, allow
+p, keeper, gears, list, any, *,     allow
 p, member, bins,  list, any, light, allow
 p, keeper, bins,  list, any, light, allow
 p, keeper, bins,  list, red, *,     allow
@@ -42,9 +51,14 @@ p, member, seats, list, any, *,     allow
   'policies/roles.yaml': 'member: { description: m }\nkeeper: { description: k }\n',
   'policies/ownership.yaml': ['bins', 'parts', 'seats']
     .map((name) => `${name}: { relations: { red: { field: tint, in: [red] } } }\n`)
+    .concat('gears: { relations: { owner: holder, hand: hands } }\n')
     .join(''),
   'policies/views.yaml':
     'accounts: { balance: [balance] }\nbins: { light: [size, createdAt], bare: [size], more: [size, createdAt, tint] }\n',
+}
+
+function foldersOf({ server: { folder } }: MatrixServer) {
+  return { policies: join(folder, 'policies'), schemas: join(folder, 'schemas'), matrices: [] }
 }
 
 describe('a matrix of odd resources', () => {
@@ -64,6 +78,17 @@ describe('a matrix of odd resources', () => {
     expect(await tried('GET,/bins,none,200 more,-')).to.deep.equal(['the answer lacks `tint` of the view `more`'])
   })
 
+  it('makes callers whose ids fit an owner that must be a UUID, beside a relation that nobody fits', async () => {
+    expect(await tried('GET,/gears,none,200 [own],200 [all]')).to.deep.equal([])
+    expect(await tried('POST,/gears,none,201,403')).to.deep.equal([])
+    const bench = await readBench(foldersOf(server), Date.now())
+    const list = writeMatrix(
+      planMatrix(bench, columnsFor(bench), () => false),
+      '',
+    ).find(({ name }) => name === 'gears.csv')
+    expect(list?.text).to.match(/^POST,\/gears,none,401,201,403$/m)
+  })
+
   it('makes as many codes of a pattern as a list needs, from one example', async () => {
     expect(await tried('GET,/parts,none,200 [all],-')).to.deep.equal([])
   })
@@ -81,11 +106,7 @@ describe('a matrix of odd resources', () => {
       'schemas/parts.json': FILES['schemas/parts.json'].replace('"examples":["ABC-01"],', ''),
     }
     const other = await startMatrixServer([], { files: without })
-    const { folder } = other.server
-    const error = await readBench(
-      { policies: join(folder, 'policies'), schemas: join(folder, 'schemas'), matrices: [] },
-      Date.now(),
-    ).catch((fault: unknown) => fault)
+    const error = await readBench(foldersOf(other), Date.now()).catch((fault: unknown) => fault)
     await other.stop()
     expect(error).to.be.instanceOf(ReviewError)
     expect(String(error)).to.include('no valid value was found for `code` of parts; give its schema `examples`')

@@ -15,13 +15,13 @@ export interface Wanted {
   readonly attributes: Readonly<Record<string, Scalar>>
   /** Of the object, unless a relation says otherwise. */
   readonly id: string
-  /** Who owns what isn't the caller's; `somebody` when not given. */
+  /** Who owns what isn't the caller's; nobody who is named elsewhere when not given. */
   readonly somebody?: string
 }
 
 const AT = '2026-01-01T00:00:00.000Z'
 /** Nobody's id and nobody's attribute. */
-const SOMEBODY = 'somebody'
+const SOMEBODY = '01980000-0000-7000-8000-00000000000d'
 
 /** Undefined where no object can relate so. */
 export function arrangeObject(wanted: Wanted): Representation | undefined {
@@ -64,11 +64,7 @@ function unrelate(
 ): void {
   const { field } = relation
   if (field === 'id') return
-  if (
-    relation.kind === 'caller' &&
-    resource.fields.get(field)?.type === 'string' &&
-    !resource.fields.get(field)?.unique
-  ) {
+  if (relation.kind === 'caller' && isOfSomebody(resource, field, somebody)) {
     put(resource, field, somebody, fields)
     return
   }
@@ -76,6 +72,14 @@ function unrelate(
   const other = samples.values.get(field)?.find((value) => !unwanted.includes(value))
   if (other === undefined) fields.delete(field)
   else fields.set(field, other)
+}
+
+/** Whether the field can hold who it is instead. */
+function isOfSomebody(resource: Resource, name: string, somebody: string): boolean {
+  const field = resource.fields.get(name)
+  if (field?.type !== 'string' || field.unique) return false
+  const faults = resource.validate({ [name]: field.list ? [somebody] : somebody })
+  return !faults.some(({ pointer }) => pointer === `/${name}` || pointer.startsWith(`/${name}/`))
 }
 
 function put({ fields: declared }: Resource, field: string, value: Scalar, fields: Map<string, Json>): void {

@@ -15,7 +15,8 @@ export interface Parts {
   readonly bodyOf: (file: string) => Readonly<Record<string, Json>> | undefined
 }
 
-const CALLER = 'caller'
+/** Of the form that most schemas ask of an id. */
+const CALLER = '01980000-0000-7000-8000-00000000000c'
 const OBJECT = '01980000-0000-7000-8000-00000000000a'
 const MISSING = '01980000-0000-7000-8000-00000000000b'
 

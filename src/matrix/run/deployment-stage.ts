@@ -18,7 +18,7 @@ type Known = Exclude<Column, { kind: 'anonymous' }>
 /** `traces` grows with every object that the run makes. */
 export function createDeploymentStage(options: DeploymentOptions): { stage: Stage; traces: readonly Trace[] } {
   const traces: Trace[] = []
-  const stranger = `matrix-stranger-${randomUUID()}`
+  const stranger = randomUUID()
   const put = (resource: string, object: Representation, owner?: string) =>
     create(options, traces, { resource, object, owner })
   const stage: Stage = {
@@ -49,7 +49,7 @@ function strangersTo(tokens: TokenSource, caller: Caller | undefined, stranger: 
 
 async function callerOf(tokens: TokenSource, column: Known): Promise<Caller> {
   if (tokens.kind === 'minted') {
-    const id = column.kind === 'user' ? column.id : `matrix-${randomUUID()}`
+    const id = column.kind === 'user' ? column.id : randomUUID()
     const roles = column.kind === 'user' ? [] : column.roles
     return { id, token: await tokens.mint(id, roles), fresh: column.kind !== 'user' }
   }
@@ -124,8 +124,7 @@ async function setupTokens(
   { tokens, setupRole }: DeploymentOptions,
   owner: string | undefined,
 ): Promise<readonly string[]> {
-  if (tokens.kind === 'minted')
-    return [await tokens.mint(owner ?? `matrix-set-up-${randomUUID()}`, setupRole.split('+'))]
+  if (tokens.kind === 'minted') return [await tokens.mint(owner ?? randomUUID(), setupRole.split('+'))]
   const mine = tokens.callers.get(setupRole)
   const theirs = [...tokens.callers.values()].filter(({ subject }) => subject === owner)
   return [...(mine ? [mine] : []), ...theirs].map(({ token }) => token)

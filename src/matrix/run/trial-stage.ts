@@ -37,9 +37,9 @@ type Trying = Pick<TrialServer, 'url' | 'seeding' | 'token'>
 
 function trialStage({ url, seeding, token }: Trying, isFresh: (column: Known) => boolean): Stage {
   const put = createInserts(seeding)
-  const somebody = `somebody-${randomUUID()}`
+  const somebody = randomUUID()
   const caller = async (column: Known): Promise<Caller> => {
-    const id = column.kind === 'user' ? column.id : `caller-${randomUUID()}`
+    const id = column.kind === 'user' ? column.id : randomUUID()
     const roles = column.kind === 'user' ? [] : column.roles
     return { id, token: await token(id, roles), fresh: isFresh(column) }
   }

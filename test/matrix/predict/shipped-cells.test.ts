@@ -94,10 +94,7 @@ function ownScene(scene: Scene): Scene {
   const mark = randomUUID().slice(0, 18)
   const own = <T extends Json>(value: T): T =>
     JSON.parse(
-      JSON.stringify(value)
-        .replaceAll('01980000-0000-7000', mark)
-        .replaceAll('"caller"', `"caller-${mark}"`)
-        .replaceAll('@example.com', `@${mark}.example.com`),
+      JSON.stringify(value).replaceAll('01980000-0000-7000', mark).replaceAll('@example.com', `@${mark}.example.com`),
     )
   const objects = new Map(
     [...scene.objects].map(([name, some]) => {
@@ -105,7 +102,7 @@ function ownScene(scene: Scene): Scene {
       return [name, new Map(renamed.map((object) => [String(object.id), object]))] as const
     }),
   )
-  const asker = scene.asker && { ...scene.asker, id: scene.asker.id.replace(/^caller$/, `caller-${mark}`) }
+  const asker = scene.asker && { ...scene.asker, id: own(scene.asker.id) }
   return { asker, id: scene.id && own(scene.id), body: scene.body && own(scene.body as Json as never), objects }
 }
 
