@@ -38,12 +38,11 @@ export function rulesFor(
   { rules }: Policy,
   { subjects, resource, action }: Omit<Situation, 'relations'>,
 ): readonly Rule[] {
-  return rules.filter(
-    (rule) =>
-      subjects.has(rule.subject) &&
-      coversResource(rule, resource) &&
-      (rule.actions.includes('*') || rule.actions.includes(action.name)),
-  )
+  return rules.filter((rule) => subjects.has(rule.subject) && isAbout(rule, { resource, action }))
+}
+
+export function isAbout(rule: Rule, { resource, action }: Pick<Situation, 'resource' | 'action'>): boolean {
+  return coversResource(rule, resource) && (rule.actions.includes('*') || rule.actions.includes(action.name))
 }
 
 /** Whether a rule names a field, in its fields column. */

@@ -4,7 +4,7 @@
  */
 import type { Policy } from '../policy/policy.ts'
 import type { Action, Endpoint, Method, Resource, Resources, Route } from '../resources/resource.ts'
-import { coversResource } from './evaluate.ts'
+import { isAbout } from './evaluate.ts'
 
 /** A caller that rules can tell from others. */
 export interface Column {
@@ -79,8 +79,6 @@ export function relationSetsOf(policy: Policy, resource: Resource, action: Actio
 /** The relations of a resource that a rule about this action names; with n of them there are 2^n sets. */
 export function namedRelations(policy: Policy, resource: Resource, action: Action): readonly string[] {
   const declared = policy.ownership.get(resource.name)?.relations
-  const about = policy.rules.filter(
-    (rule) => coversResource(rule, resource) && (rule.actions.includes('*') || rule.actions.includes(action.name)),
-  )
+  const about = policy.rules.filter((rule) => isAbout(rule, { resource, action }))
   return [...new Set(about.flatMap((rule) => rule.relations))].filter((name) => declared?.has(name))
 }

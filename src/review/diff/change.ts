@@ -21,9 +21,10 @@ export interface Scope {
 
 /**
  * What changed of it. `action`: whether it is allowed; `fields`: only which fields it is about; `role level`: only
- * whether it is refused before any object is looked for, since no object can relate to a caller so.
+ * whether it is refused before any object is looked for, since no object can relate to a caller so. `query`: of a list,
+ * only by which of the fields that it shows it may be filtered and sorted.
  */
-export type Part = 'action' | 'fields' | 'role level'
+export type Part = 'action' | 'fields' | 'role level' | 'query'
 
 /** Somebody may do what they could not, or the other way round. */
 export interface DecisionChange {

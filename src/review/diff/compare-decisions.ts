@@ -1,11 +1,12 @@
 /** Every decision that differs between two policies, as changes that a person can read: grouped, and told once. */
 import { endsOf, livingAt } from '../../policy/ends.ts'
 import type { Policy } from '../../policy/policy.ts'
-import type { Resource, Resources } from '../../resources/resource.ts'
+import type { Resource, Resources, Route } from '../../resources/resource.ts'
 import { coversResource } from '../evaluate.ts'
 import { columnOfRoles } from '../space.ts'
 import type { DecisionChange } from './change.ts'
 import { type Column, comparePairs, compareSingles } from './compare-callers.ts'
+import { compareQueries } from './compare-queries.ts'
 import { groupFindings, type TopicFindings } from './group-findings.ts'
 import { joinSpans } from './join-spans.ts'
 import { type Sides, sidesOf } from './relation-space.ts'
@@ -20,27 +21,38 @@ export interface Circumstances {
 /** At `now`, and at each moment after it at which a rule ends. Throws ReviewError for more relations than can be compared. */
 export function compareDecisions(
   policies: Sides<Policy>,
-  { resources: { byName }, now }: Circumstances,
+  { resources: { byName, routes }, now }: Circumstances,
 ): readonly DecisionChange[] {
   const columns = columnsOf(policies)
   const rules = [...policies.before.rules, ...policies.after.rules]
+  const listing = new Set(routes.flatMap(listingActions))
   const findings = new Map<string, readonly TopicFindings[]>()
   const spans = [now, ...endsOf(rules).filter((end) => end > now)].map((from) => {
     const living = sidesOf((side) => livingAt(policies[side], from))
     const ended = rules.filter(({ until }) => until === from)
     for (const resource of byName.values()) {
       if (findings.has(resource.name) && !ended.some((rule) => coversResource(rule, resource))) continue
-      findings.set(resource.name, compareResource(living, resource, columns))
+      findings.set(resource.name, compareResource(living, resource, { columns, listing }))
     }
     return { from, changes: groupFindings([...findings.values()].flat(), columns) }
   })
   return joinSpans(spans)
 }
 
+function listingActions({ endpoints }: Route): readonly string[] {
+  return [...endpoints.values()].filter(({ operation }) => operation === 'list').map(({ action }) => action)
+}
+
+interface Asked {
+  readonly columns: readonly Column[]
+  /** The actions by which some route lists. */
+  readonly listing: ReadonlySet<string>
+}
+
 function compareResource(
   policies: Sides<Policy>,
   resource: Resource,
-  columns: readonly Column[],
+  { columns, listing }: Asked,
 ): readonly TopicFindings[] {
   return [...topicsOf(policies, [resource])].map((topic) => {
     // A user whom no rule here names is `everyone`.
@@ -50,7 +62,10 @@ function compareResource(
       resource: topic.resource.name,
       action: topic.action.name,
       subjects: here.map(({ name }) => name),
-      singles: compareSingles(topic, here),
+      singles: [
+        ...compareSingles(topic, here),
+        ...(listing.has(topic.action.name) ? compareQueries(policies, topic, here) : []),
+      ],
       pairs: comparePairs(topic, here),
     }
   })

@@ -24,6 +24,9 @@ function whatPhrase(change: DecisionChange): Phrase {
   const who = say`${callersPhrase(change)} ${effect}`
   const when = scopePhrase(change)
   if (part === 'fields') return say`${who} ${fieldsPhrase(change.fields ?? [])} on ${resources} (${actions}, ${when})`
+  if (part === 'query') {
+    return say`${who} filtering and sorting by ${fieldsPhrase(change.fields ?? [])} on ${resources} (${actions})`
+  }
   const whole = say`${who} ${actions} on ${resources} (${when})`
   if (part === 'role level') return say`${whole}, which no object can meet`
   return change.fields ? say`${whole}, only ${fieldsPhrase(change.fields)}` : whole

@@ -246,8 +246,9 @@ function onlyAtFirst(policy: OraclePolicy): OraclePolicy {
   return { ...policy, rules: policy.rules.map((rule) => ({ ...rule, until: MOMENT })) }
 }
 
+/** What is granted; by what lists may be queried is in queries.test.ts. */
 function decisionsIn(changes: readonly Change[]): readonly DecisionChange[] {
-  return changes.flatMap((change) => (change.kind === 'decision' ? [change] : []))
+  return changes.flatMap((change) => (change.kind === 'decision' && change.part !== 'query' ? [change] : []))
 }
 
 function questionsOf(caller: OracleCaller): readonly Question[] {

@@ -32,6 +32,14 @@ export const CASES: Readonly<Record<string, Case>> = {
     says: [
       '+ member gains list on users (any), only fields id, displayName and bio',
       '+ support gains field bio on users (list, any)',
+      '- support loses filtering and sorting by field email on users (list)',
+      '- admin loses filtering and sorting by fields email, department, createdAt and updatedAt on users (list)',
+    ],
+  },
+  'a rule that adds no field to a list': {
+    edits: line('p, admin, orders, list, owner, progress, allow'),
+    says: [
+      '- admin loses filtering and sorting by fields id, customerId, currency, createdAt and updatedAt on orders (list)',
     ],
   },
   'a view that loses a field': {

@@ -1,10 +1,11 @@
 /** Pairs of policies that differ a little, a lot, or in their text alone; as data for the oracle and as parsed files. */
 import fc from 'fast-check'
 import { parsePolicy } from '../../../src/policy/parse-policy.ts'
+import type { Resources } from '../../../src/resources/resource.ts'
 import type { Change } from '../../../src/review/diff/change.ts'
 import { comparePolicies } from '../../../src/review/diff/compare-policies.ts'
 import { randomPolicy } from '../../policy/arbitrary-policy.ts'
-import { RESOURCES } from '../../policy/fixture.ts'
+import { DOCS, JOBS, RESOURCES } from '../../policy/fixture.ts'
 import { render } from '../../policy/render.ts'
 import type { OraclePolicy, OracleRelation, OracleRule } from '../../policy/world.ts'
 
@@ -57,7 +58,18 @@ export const redefinedPair: fc.Arbitrary<PolicyPair> = randomPair.map(({ before,
 })
 
 export function diffOf({ before, after }: PolicyPair): readonly Change[] {
-  return comparePolicies({ before: reviewed(before), after: reviewed(after) }, { resources: RESOURCES, now: 0 })
+  return comparePolicies({ before: reviewed(before), after: reviewed(after) }, { resources: LISTED, now: 0 })
+}
+
+const LISTED: Resources = {
+  ...RESOURCES,
+  routes: [DOCS, JOBS].map(({ name: resource }) => ({
+    path: `/${resource}`,
+    resource,
+    kind: 'collection',
+    endpoints: new Map([['GET', { operation: 'list', action: 'list' }]]),
+    allow: 'GET',
+  })),
 }
 
 function reviewed(data: OraclePolicy) {

@@ -1,0 +1,50 @@
+/** By which fields a list may be filtered and sorted, of those that it shows before and after: grants don't tell. */
+import type { Policy } from '../../policy/policy.ts'
+import { isAbout } from '../evaluate.ts'
+import { queryableFields } from '../queryable.ts'
+import type { Scope } from './change.ts'
+import type { Column } from './compare-callers.ts'
+import type { Finding } from './compare-grants.ts'
+import { type Side, type Sides, sidesOf } from './relation-space.ts'
+import { grantedBy, type Topic, together } from './spoken.ts'
+
+type BySubject = ReadonlyMap<string, ReadonlySet<string>>
+
+const ALWAYS: Scope = { when: [{ with: [], without: [] }], besides: [] }
+
+/** Each subject alone is enough: several may query by what each of them may. `topic`: an action that lists. */
+export function compareQueries(policies: Sides<Policy>, topic: Topic, columns: readonly Column[]): readonly Finding[] {
+  const allowed = sidesOf((side) => queryableBySubject(policies[side], topic))
+  return columns.flatMap((column) => {
+    const { before, after } = sidesOf((side) => queryableOf(column.subjects[side], allowed[side], topic))
+    const found = [
+      { effect: 'gains' as const, changed: after.difference(before) },
+      { effect: 'loses' as const, changed: before.difference(after) },
+    ]
+    return found.flatMap(({ effect, changed }): Finding[] => {
+      const fields = [...changed].filter((field) => isShown(topic, column, field))
+      return fields.length === 0 ? [] : [{ caller: [column.name], effect, part: 'query', fields, scope: ALWAYS }]
+    })
+  })
+}
+
+function queryableBySubject(policy: Policy, { resource, action }: Topic): BySubject {
+  const about = policy.rules.filter((rule) => isAbout(rule, { resource, action }))
+  const bySubject = Map.groupBy(about, ({ subject }) => subject)
+  return new Map([...bySubject].map(([subject, rules]) => [subject, new Set(queryableFields(policy, resource, rules))]))
+}
+
+/** A subject without a rule is in nobody's way. */
+function queryableOf(subjects: ReadonlySet<string>, allowed: BySubject, { resource }: Topic): ReadonlySet<string> {
+  const every: ReadonlySet<string> = new Set(resource.fields.keys())
+  return [...subjects].reduce((fields, subject) => fields.intersection(allowed.get(subject) ?? every), every)
+}
+
+/** In some row of the list, on both sides; else the grants tell it. */
+function isShown({ byName, classes }: Topic, { subjects }: Column, field: string): boolean {
+  const shownOn = (side: Side) => {
+    const said = [...subjects[side]].map((subject) => byName.said[side].get(subject))
+    return grantedBy(together(said, classes.length)).some((region, i) => region !== 0n && classes[i]?.includes(field))
+  }
+  return shownOn('before') && shownOn('after')
+}

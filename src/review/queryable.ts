@@ -1,0 +1,25 @@
+/** By which fields a list may be filtered and sorted: those that each of its rows shows (semantics.md, "list"). */
+import type { Policy, Rule } from '../policy/policy.ts'
+import type { Resource } from '../resources/resource.ts'
+import { ruleNames } from './evaluate.ts'
+
+/**
+ * `rules`: those about the caller and the list. The fields stand in the schema's order, and mean something only where the
+ * caller may list at all. test/review/queryable.test.ts holds them to the server's.
+ */
+export function queryableFields(policy: Policy, resource: Resource, rules: readonly Rule[]): readonly string[] {
+  const declared = policy.ownership.get(resource.name)?.relations
+  // A rule for `*` may name a relation that this resource doesn't have: here it can never match.
+  const matching = rules.filter(({ relations }) => relations.every((name) => declared?.has(name)))
+  return [...resource.fields.values()]
+    .filter(({ name, indexed }) => indexed || name === 'id')
+    .filter(({ name }) => matching.every((rule) => isInEveryRow(policy, rule, resource, name)))
+    .map(({ name }) => name)
+}
+
+/** An allow names it; a deny doesn't, or it names every field, so that its rows are no rows of the list. */
+function isInEveryRow(policy: Policy, rule: Rule, resource: Resource, field: string): boolean {
+  const names = (one: string) => ruleNames(policy, rule, resource, one)
+  if (rule.effect === 'allow') return names(field)
+  return !names(field) || [...resource.fields.keys()].every(names)
+}
