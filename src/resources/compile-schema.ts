@@ -1,5 +1,6 @@
 /** Schemas to validators: one Ajv for all resources of a directory, which faults it finds in a schema or in a value. */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import type { FormatDefinition, FormatValidator } from 'ajv/dist/types/index.js'
 import { fullFormats } from 'ajv-formats/dist/formats.js'
 import type { Diagnostic } from '../problems/diagnostic.ts'
 import { fieldSchemas } from './check-fields.ts'
@@ -28,7 +29,7 @@ export function createSchemaCompiler(): SchemaCompiler {
     // checkMetaSchema has done it, with places.
     validateSchema: false,
     meta: false,
-    formats: Object.fromEntries(FORMATS.map((name) => [name, fullFormats[name]])),
+    formats: { ...Object.fromEntries(FORMATS.map((name) => [name, fullFormats[name]])), 'date-time': isDateTime },
   })
   ajv.addVocabulary(['x-resource', 'x-index', 'x-unique'])
   return {
@@ -43,6 +44,12 @@ export function createSchemaCompiler(): SchemaCompiler {
       return (representation) => (validate(representation) ? [] : fieldFaults(validate.errors ?? []))
     },
   }
+}
+
+/** Ajv also takes `+0100`, and any white space for the `T`: RFC 3339 (5.6) doesn't, and lists could not compare it. */
+function isDateTime(text: string): boolean {
+  const { validate } = fullFormats['date-time'] as FormatDefinition<string> & { validate: FormatValidator<string> }
+  return /^\S{10}[Tt ][\d:.]+(?:[Zz]|[+-]\d\d:\d\d)$/.test(text) && validate(text)
 }
 
 function keyOf({ resource }: SchemaFile): string {

@@ -20,6 +20,7 @@ const THINGS = JSON.stringify({
     labels: { type: 'object', propertyNames: { maxLength: 3 }, additionalProperties: { type: 'string' } },
     tree: { $ref: '#/$defs/tree' },
     choice: { anyOf: [{ type: 'string' }, { type: 'integer' }] },
+    at: { type: 'string', format: 'date-time' },
     pair: { type: 'object', dependentRequired: { a: ['b'] }, maxProperties: 2 },
   },
   required: ['size'],
@@ -93,6 +94,19 @@ describe('validation', () => {
   before(async () => {
     const shipped = await loadResources(fileURLToPath(new URL('../../schemas/', import.meta.url)))
     all = [...shipped.byName.values(), things]
+  })
+
+  it('takes the times that lists can compare, as RFC 3339 writes them', () => {
+    const isTaken = (at: string) => parseThings().validate({ size: 2, at }).length === 0
+    for (const at of ['2026-01-01T00:00:00Z', '2026-01-01 00:00:00.5+01:00', '2024-02-29t23:59:59z'])
+      expect(isTaken(at), at).to.equal(true)
+    for (const at of [
+      '2026-01-01T00:00:00+0100',
+      '2026-01-01T00:00:00+01',
+      '2026-01-01\n00:00:00Z',
+      '2026-02-29T00:00:00Z',
+    ])
+      expect(isTaken(at), at).to.equal(false)
   })
 
   it('never throws, never changes the value, and points at what is wrong, whatever the JSON', () => {
