@@ -116,7 +116,10 @@ function explainRequest(
   { reviewed, resources }: Files,
   openReader: () => ObjectReader,
 ): Explanation {
-  if (written.includes('?')) throw new ReviewError('a query decides nothing: leave ? and what follows it away')
+  if (written.includes('?'))
+    throw new ReviewError(
+      'leave ? and what follows it away: by which fields a list may be filtered and sorted is told without',
+    )
   const asker = askerOf(flags)
   // The server's own router, so that the path explained is the path that runs.
   const target = readTarget(written)

@@ -50,6 +50,9 @@ function verdictOf(record: DecisionRecord, now: Explanation): Verdict {
 
 function untold({ problem, status }: DecisionRecord): Verdict {
   const what = quote(problem ?? status)
+  if (problem === 'invalid-query') {
+    return { sameOutcome: null, verdict: `the record does not hold the query that was refused (${what})` }
+  }
   return { sameOutcome: null, verdict: `it was not the policy that answered (${what}), so the files don't tell` }
 }
 

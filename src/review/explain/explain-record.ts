@@ -31,10 +31,8 @@ export function explainRecord(
   const asked = askedOf(record, resources)
   const about = asked.kind === 'route' ? aboutOf(record, asked) : ({ kind: 'any', id: record.objectId } as const)
   const path = record.route ?? '(not in the record)'
-  const explanation = withFields(
-    record,
-    explain({ reviewed, resources, asker: askerOf(record), path, asked, about, now }),
-  )
+  const explained = explain({ reviewed, resources, asker: askerOf(record), path, asked, about, now })
+  const explanation = withQuery(record, withFields(record, explained))
   const notes = [...explanation.notes, ...goneRelations(record, reviewed, asked)]
   return { ...explanation, notes, record: compareRecord(record, explanation) }
 }
@@ -60,6 +58,16 @@ function withFields({ fieldsRefused }: DecisionRecord, explanation: Explanation)
   if (explanation.outcome !== 'allow' || refused.length === 0) return explanation
   const reason = `the action is allowed, but the body may not change ${refused.map(quote).join(', ')}`
   return { ...explanation, outcome: 'deny', reason, answer: problem('field-forbidden') }
+}
+
+/** The list may be answered, and not filtered or sorted as it was. */
+function withQuery({ queried }: DecisionRecord, explanation: Explanation): Explanation {
+  // It is the same in all cases.
+  const queryable = explanation.cases.find(({ fields }) => fields)?.fields?.queryable
+  const refused = queryable ? queried.filter((field) => !queryable.includes(field)) : []
+  if (explanation.outcome !== 'allow' || refused.length === 0) return explanation
+  const reason = `the list is allowed, but not filtered or sorted by ${refused.map(quote).join(', ')}: each line about it must grant these`
+  return { ...explanation, outcome: 'deny', reason, answer: problem('invalid-query') }
 }
 
 function askerOf({ authentication, subject, roles }: DecisionRecord): Asker {

@@ -54,6 +54,8 @@ export interface FieldReport {
   readonly notWritable: readonly string[]
   /** Set by the server: a body may only bring them back unchanged. */
   readonly server: readonly string[]
+  /** By what the list may be filtered and sorted; null for what is no list. */
+  readonly queryable: readonly string[] | null
 }
 
 /** What is decided when these relations hold, and no larger set of another case does. */

@@ -1,4 +1,6 @@
 /** Field level: which fields an answer shows, and which a body may write. */
+import { rulesFor } from '../evaluate.ts'
+import { queryableFields } from '../queryable.ts'
 import type { FieldReport } from './explanation.ts'
 import type { Ground } from './ground.ts'
 
@@ -18,7 +20,13 @@ export function reportFields(ground: Ground, granted: ReadonlySet<string>, reada
     writable: isWrite ? own.filter((name) => granted.has(name)) : null,
     notWritable: isWrite ? own.filter((name) => !granted.has(name)) : [],
     server: isWrite ? fields.filter(({ readOnly }) => readOnly).map(({ name }) => name) : [],
+    queryable: operation === 'list' ? queryable(ground) : null,
   }
+}
+
+function queryable(ground: Ground): readonly string[] {
+  const { policy, resource } = ground
+  return shownFields(ground, new Set(queryableFields(policy, resource, rulesFor(policy, ground))))
 }
 
 /** Cut to the view of the path, in the schema's order. */

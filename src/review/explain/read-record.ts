@@ -20,6 +20,8 @@ export interface DecisionRecord {
   readonly relations: readonly string[] | undefined
   readonly rules: readonly string[] | undefined
   readonly fieldsRefused: readonly string[]
+  /** Fields that a list was filtered and sorted by. */
+  readonly queried: readonly string[]
 }
 
 type Fields = Readonly<Record<string, unknown>>
@@ -61,6 +63,7 @@ function recordOf(fields: Fields): DecisionRecord {
     relations: texts(fields, 'relations'),
     rules: texts(fields, 'rules'),
     fieldsRefused: texts(fields, 'fieldsRefused') ?? [],
+    queried: texts((fields.facts ?? {}) as Fields, 'queried') ?? [],
   }
 }
 

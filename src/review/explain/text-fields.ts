@@ -19,7 +19,7 @@ export function fieldLines(explanation: Explanation): readonly string[] {
 }
 
 function reportLines(fields: FieldReport): readonly string[] {
-  const { shown, notShown, cut, writable, notWritable, server } = fields
+  const { shown, notShown, cut, writable, notWritable, server, queryable } = fields
   const lines = [
     ...(writable ? [line('may be written', writable, notWritable)] : []),
     line('set by the server', server),
@@ -27,6 +27,7 @@ function reportLines(fields: FieldReport): readonly string[] {
     line(writable ? 'the answer shows' : 'shown', shown, [...notShown, ...cut], 'nothing'),
     line(writable ? 'the answer does not show' : 'not shown', notShown),
     line('granted, but not part of what this path shows', cut),
+    ...(queryable ? [line('may be filtered and sorted by', queryable, undefined, 'nothing')] : []),
   ]
   return lines.flatMap((text) => (text === undefined ? [] : wrap(text)))
 }

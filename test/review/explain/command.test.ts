@@ -115,7 +115,7 @@ describe('sallyport policy explain', () => {
     expect(await refused('--role', 'member', 'GET', '/api/orders/2', '--object', '1')).to.include('--object names 1')
     expect(await refused('--role', 'member', 'POST', '/api/orders', '--object', '1')).to.include('--relation')
     expect(await refused('OPTIONS', '/api/orders', '--relation', 'draft')).to.include('leave --relation away')
-    expect(await refused('GET', '/api/orders?limit=1')).to.include('a query decides nothing')
+    expect(await refused('GET', '/api/orders?limit=1')).to.include('leave ? and what follows it away')
     expect(await refused('--subject', 'user:alice', 'GET', '/profile')).to.include('--subject is the id of a caller')
     expect(await refused('--record', '-', 'GET', '/profile')).to.include('leave everything but --record away')
     expect(await refused('--record', '/nowhere/log')).to.include('ENOENT')

@@ -61,6 +61,29 @@ describe('explain, beside a running server', () => {
     }
   })
 
+  it('tells of a recorded list whether it may be filtered so, as the server decides it', async () => {
+    const support = { token: await server.token('sue', 'support') }
+    await server.ask('GET', '/api/users?email=a@example.com', support)
+    const filtered = await lastRecord()
+    const [contact] = reviewed.policy.rules.filter(({ views }) => views.includes('contact'))
+    if (!contact) throw new Error('the shipped policy shows support how to reach people')
+    const narrower = { ...contact, actions: ['list'], views: ['public'] }
+    const another = { ...reviewed, policy: { ...reviewed.policy, rules: [...reviewed.policy.rules, narrower] } }
+    const [same, other] = [reviewed, another].map((files) => {
+      return explainRecord(filtered, { reviewed: files, resources, now: Date.now() })
+    })
+    expect(same?.record).to.include({ sameOutcome: true, status: 200 })
+    expect(other?.record?.verdict).to.equal('it would be another one by these files: 400 instead of 200')
+    expect(other?.answer?.code).to.equal('invalid-query')
+    const told = same?.cases[0]?.fields?.queryable
+    expect(told).to.deep.equal(['id', 'email'])
+    expect((await server.ask('GET', `/api/users?sort=${told}`, support)).status).to.equal(200)
+    expect((await server.ask('GET', '/api/users?sort=displayName', support)).status).to.equal(400)
+    expect(explainRecord(await lastRecord(), { reviewed, resources, now: Date.now() }).record?.verdict).to.equal(
+      'the record does not hold the query that was refused (invalid-query)',
+    )
+  })
+
   it('has met every kind of answer', () => {
     const statuses = [200, 201, 204, 301, 302, 307, 308, 400, 401, 403, 404, 405]
     expect([...met].toSorted((a, b) => a - b)).to.deep.equal(statuses)
