@@ -112,7 +112,7 @@ describe('explain, beside a running server', () => {
   /** Each on new objects: what a request deletes or changes, the next one finds again. */
   async function requestsFor(person: Person, route: Route, method: Method): Promise<readonly Request[]> {
     if (!route.path.includes('{id}')) return [{ person, method, path: route.path, route, objectId: undefined }]
-    const ids = (await putObjects(server)).get(route.resource) ?? []
+    const ids = (await putObjects(server, route.resource)).get(route.resource) ?? []
     return ids.map((id) => ({ person, method, path: route.path.replace('{id}', id), route, objectId: id }))
   }
 

@@ -112,10 +112,10 @@ export function startWorld(): Promise<TestServer> {
   return startTestServer({ demo: true, files: FILES })
 }
 
-/** Stores alice's objects; their ids by resource, and an id that nothing has. */
-export async function putObjects({ app }: TestServer): Promise<ReadonlyMap<string, readonly string[]>> {
+/** Stores alice's objects, of one resource or of all; their ids by resource, and an id that nothing has. */
+export async function putObjects({ app }: TestServer, only?: string): Promise<ReadonlyMap<string, readonly string[]>> {
   const ids = new Map<string, string[]>()
-  for (const [resource, template] of DOCUMENTS) {
+  for (const [resource, template] of DOCUMENTS.filter(([name]) => name === (only ?? name))) {
     const id = randomUUID()
     const document = resource === 'users' ? { ...template, email: `${id}@example.com` } : template
     await app.seeding.insert(resource, [{ id, document }])
