@@ -40,13 +40,13 @@ describe('the text of a statement', () => {
     expect(
       fc.check(
         comesBack((text) => `'${text}'`),
-        { numRuns: 500 },
+        { numRuns: 500, endOnFailure: true },
       ).failed,
     ).to.equal(true)
     expect(
       fc.check(
         namesItself((name) => `"${name}"`),
-        { numRuns: 500 },
+        { numRuns: 500, endOnFailure: true },
       ).failed,
     ).to.equal(true)
   })

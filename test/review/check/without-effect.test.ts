@@ -73,7 +73,7 @@ describe('a rule that is said to have no effect', () => {
       const left = { ...data, rules: data.rules.filter((_, i) => !idle.has(forever.rules[i] as OracleRule)) }
       for (const now of [0, ...ENDS]) expect(table(left, now)).to.equal(table(data, now))
     })
-    expect(fc.check(beginning, { numRuns: 100 }).failed).to.equal(true)
+    expect(fc.check(beginning, { numRuns: 100, endOnFailure: true }).failed).to.equal(true)
   }).timeout(60_000)
 
   it('a rule with an effect that was taken for one without would be found', () => {
@@ -83,6 +83,7 @@ describe('a rule that is said to have no effect', () => {
         const wrong = policy.rules.filter((rule) => !idle.has(rule) && !unmatched.has(rule)).slice(0, 1)
         expect(table(without(policy, wrong))).to.equal(table(policy))
       }),
+      { endOnFailure: true },
     )
     expect(taken.failed).to.equal(true)
   }).timeout(60_000)

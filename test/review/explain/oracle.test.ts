@@ -89,7 +89,7 @@ describe('explain', () => {
         })
         expect(said(explained)).to.deep.equal(expected(worldOf(data, DOCS, caller), spot, relations))
       }),
-      { numRuns: 300 },
+      { numRuns: 300, endOnFailure: true },
     )
     expect(found.failed).to.equal(true)
   })
