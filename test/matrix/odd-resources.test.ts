@@ -47,6 +47,9 @@ p, keeper, bins,  list, any, light, allow
 p, keeper, bins,  list, red, *,     allow
 p, member, parts, list, any, *,     allow
 p, member, seats, list, any, *,     allow
+p, keeper, parts, create, any, tinted, allow
+p, keeper, seats, list, any, *,      allow
+p, keeper, seats, list, any, tinted, deny
 `,
   'policies/roles.yaml': 'member: { description: m }\nkeeper: { description: k }\n',
   'policies/ownership.yaml': ['bins', 'parts', 'seats']
@@ -54,7 +57,7 @@ p, member, seats, list, any, *,     allow
     .concat('gears: { relations: { owner: holder, hand: hands } }\n')
     .join(''),
   'policies/views.yaml':
-    'accounts: { balance: [balance] }\nbins: { light: [size, createdAt], bare: [size], more: [size, createdAt, tint] }\n',
+    'accounts: { balance: [balance] }\nbins: { light: [size, createdAt], bare: [size], more: [size, createdAt, tint] }\nparts: { tinted: [tint] }\nseats: { tinted: [tint] }\n',
 }
 
 function foldersOf({ server: { folder } }: MatrixServer) {
@@ -86,7 +89,7 @@ describe('a matrix of odd resources', () => {
       planMatrix(bench, columnsFor(bench), () => false),
       '',
     ).find(({ name }) => name === 'gears.csv')
-    expect(list?.text).to.match(/^POST,\/gears,none,401,201,403$/m)
+    expect(list?.text).to.match(/^POST,\/gears,none,401,201,403\b/m)
   })
 
   it('makes as many codes of a pattern as a list needs, from one example', async () => {
@@ -112,10 +115,33 @@ describe('a matrix of odd resources', () => {
     expect(String(error)).to.include('no valid value was found for `code` of parts; give its schema `examples`')
   })
 
+  it('names the rules behind an object that was made, or not, and behind fields that are denied', async () => {
+    const ruleOf = (line: string) => `policy.csv:${FILES['policies/policy.csv'].split('\n').indexOf(line) + 1}`
+    const creation = ruleOf('p, member, gears, list|create, owner, *, allow')
+    const narrow = ruleOf('p, keeper, parts, create, any, tinted, allow')
+    const [allow, deny] = ['allow', 'deny'].map((effect) =>
+      ruleOf(`p, keeper, seats, list, any, ${effect === 'allow' ? '*,     ' : 'tinted,'} ${effect}`),
+    )
+    expect(await whole('POST,/gears,none,403,201')).to.deep.equal([
+      `403 was expected, and the answer is 201; ${creation} allows it`,
+      '201 was expected, and the answer is 403; no rule of policy.csv allows it',
+    ])
+    expect(await whole('POST,/parts,none,-,201')).to.deep.equal([
+      `201 was expected, and the answer is 403; ${narrow} allows it, but not all that the body would write`,
+    ])
+    expect(await whole('GET,/seats,none,-,403')).to.deep.equal([
+      `403 was expected, and the answer is 200; ${allow} allows it, and ${deny} denies some of its fields`,
+    ])
+  })
+
   async function tried(row: string): Promise<readonly (string | undefined)[]> {
+    return (await whole(row)).map((why) => why?.replace(/; policy.csv.*/, ''))
+  }
+
+  async function whole(row: string): Promise<readonly (string | undefined)[]> {
     const text = `method,path,object,member,keeper\n${row}`
     const cells = parseMatrix({ name: 'm.csv', text }, ({ message }) => expect.fail(message))
     const results = await Promise.all(cells.map((cell) => runCell(server.ground, server.stage, cell)))
-    return results.flatMap(({ outcome, why }) => (outcome === 'passed' ? [] : [why?.replace(/; policy.csv.*/, '')]))
+    return results.flatMap(({ outcome, why }) => (outcome === 'passed' ? [] : [why]))
   }
 })

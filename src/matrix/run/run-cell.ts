@@ -57,7 +57,7 @@ async function tryBound(ground: Ground, stage: Stage, bound: Bound): Promise<Tri
   const why = judge(bound, scene, { answer, ...(rows ? { rows } : {}) })
   const { status } = answer
   if (why === undefined) return { outcome: 'passed', exchanges: [], status }
-  const rules = looksIntoList(bound) ? undefined : rulesBehind(ground, bound, scene)
+  const rules = looksIntoList(bound) ? undefined : rulesBehind(ground, bound, scene, status)
   const sentence = rules === undefined ? why : `${why}; ${rules}`
   return { outcome: 'failed', why: sentence, exchanges: [exchangeOf(request, answer)], status }
 }

@@ -1,33 +1,47 @@
 /** The rules behind an answer that wasn't expected, as far as the policy files tell. */
-import { relationsOf } from '../../policy/ownership.ts'
+import { v7 as uuidv7 } from 'uuid'
+import { ownerFieldOf, relationsOf } from '../../policy/ownership.ts'
 import type { Rule } from '../../policy/policy.ts'
+import type { Representation } from '../../resources/resource.ts'
+import { isObject } from '../../resources/subschemas.ts'
 import { evaluate } from '../../review/evaluate.ts'
 import { type Column as Asker, columnOfRoles } from '../../review/space.ts'
+import { proposeNew } from '../../routes/propose.ts'
 import type { Bound, Ground } from '../bind.ts'
 import type { Column } from '../expectation.ts'
+import { proposalOf } from '../predict/proposal.ts'
 import type { Scene } from './set-up.ts'
 
 /** Half a sentence, as in `policy.csv:19 allows it`; undefined where no rule says anything about it. */
-export function rulesBehind(ground: Ground, bound: Bound, scene: Scene): string | undefined {
+export function rulesBehind(ground: Ground, bound: Bound, scene: Scene, status: number): string | undefined {
   const { endpoint, resource, expectation } = bound
   const action = endpoint && resource.actions.get(endpoint.action)
-  if (!action || expectation.object.kind === 'missing') return undefined
+  // What the schema refuses isn't the policy's matter.
+  if (!action || expectation.object.kind === 'missing' || status === 400) return undefined
   const { subjects } = askerOf(ground, expectation.column)
   const relations = new Set(relationsIn(ground, bound, scene))
   const { fields, allows, denies } = evaluate(ground.policy, { subjects, resource, action, relations })
-  if (denies.length > 0) return `${placesOf(denies)} ${denies.length > 1 ? 'deny' : 'denies'} it`
-  if (fields.size > 0) return `${placesOf(allows)} ${allows.length > 1 ? 'allow' : 'allows'} it`
-  return 'no rule of policy.csv allows it'
+  const denied = `${placesOf(denies)} ${denies.length > 1 ? 'deny' : 'denies'}`
+  if (fields.size === 0) return denies.length > 0 ? `${denied} it` : 'no rule of policy.csv allows it'
+  const allowed = `${placesOf(allows)} ${allows.length > 1 ? 'allow' : 'allows'} it`
+  if (status === 403 && scene.body !== undefined) return `${allowed}, but not all that the body would write`
+  return denies.length > 0 ? `${allowed}, and ${denied} some of its fields` : allowed
 }
 
-function relationsIn(
-  { policy }: Ground,
-  { resource, expectation }: Bound,
-  { caller, placed }: Scene,
-): readonly string[] {
-  const [about] = expectation.object.kind === 'none' ? [] : placed
+/** Those that hold with the object that the cell is about. */
+function relationsIn(ground: Ground, bound: Bound, scene: Scene): readonly string[] {
+  const { resource, endpoint, expectation } = bound
+  const [placed] = expectation.object.kind === 'none' ? [] : scene.placed
+  const about = endpoint?.operation === 'create' ? created(ground, bound, scene) : placed?.object
   if (!about) return []
-  return relationsOf(policy.ownership.get(resource.name), (name) => caller?.attributes[name], about.object)
+  return relationsOf(ground.policy.ownership.get(resource.name), (name) => scene.caller?.attributes[name], about)
+}
+
+/** What the body makes, with the owner and the defaults that the server fills in. */
+function created({ policy }: Ground, { resource }: Bound, { caller, body = null }: Scene): Representation | undefined {
+  const owner = ownerFieldOf(resource, policy.ownership.get(resource.name))
+  const server = { id: uuidv7(), owner, callerId: caller?.id, now: new Date().toISOString() }
+  return isObject(body) ? proposalOf(() => proposeNew(resource, body, server))?.after : undefined
 }
 
 function askerOf({ policy }: Ground, column: Column): Pick<Asker, 'subjects'> {
