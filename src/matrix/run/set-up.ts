@@ -9,7 +9,7 @@ import { CannotSetUp, type Stage } from './stage.ts'
 import { withUniqueValues } from './unique.ts'
 
 /** An object that was put there, and whether the caller is its owner. */
-export interface Placed {
+interface Placed {
   readonly object: Representation
   readonly own: boolean
 }
