@@ -1,0 +1,48 @@
+/** A bad setting is refused in a sentence that names it. That the sentence is all that a user sees is held by process.test.ts. */
+import { expect } from 'chai'
+import { readConfig } from '../src/config.ts'
+
+const BAD = [
+  ['PORT', 'eighty'],
+  ['ADMIN_PORT', '65536'],
+  ['HOST', 'not a host'],
+  ['WORKERS', '0'],
+  ['TRUST_PROXY', '10.0.0.0/33'],
+  ['TRUST_PROXY', '0.0.0.0/0'],
+  ['REDIS_URL', 'http://user:secret@example.com'],
+  ['DATABASE_URL', 'postgres://user:secret@db/x'],
+  ['LIMIT_INSTANCES', '0'],
+  ['JWT_JWKS_URL', 'http://user:secret@example.com/keys'],
+  ['JWT_PUBLIC_KEY', '/nowhere/key.pem'],
+  ['LOG_LEVEL', 'loud'],
+  ['OIDC_ISSUER', 'https://example.com'],
+  ['OIDC_AUDIENCE', 'https://api.example.com'],
+  ['OIDC_CLIENT_SECRET', 'secret'],
+] as const
+
+/** Those that src/main.ts prints without a stack. */
+const FOR_PEOPLE = ['ConfigError', 'KeyError']
+
+describe('a setting', () => {
+  for (const [name, value] of BAD) {
+    it(`${name}=${value} is refused, naming ${name} and no secret`, () => {
+      const error = refusalOf({ [name]: value })
+      expect(error?.name).to.be.oneOf(FOR_PEOPLE)
+      expect(error?.message).to.match(new RegExp(`^${name} `))
+      expect(error?.message).to.not.include('secret')
+    })
+  }
+
+  it('is refused for what it is, not for others: the defaults are taken', () => {
+    expect(refusalOf({})).to.equal(undefined)
+  })
+})
+
+function refusalOf(environment: Readonly<Record<string, string>>): Error | undefined {
+  try {
+    readConfig(environment)
+    return undefined
+  } catch (error) {
+    return error as Error
+  }
+}
