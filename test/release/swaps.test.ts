@@ -13,7 +13,7 @@ import { apply, revisionIn } from './fixture.ts'
 
 const CONNECTIONS = 32
 const SWAPS = 1000
-const PAUSE_MS = 20
+const PAUSE_MS = 50
 /** Only a fault takes this long. */
 const STALL_MS = 3000
 
