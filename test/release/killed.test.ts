@@ -2,7 +2,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { appendFile, cp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
@@ -12,15 +11,10 @@ import { readHistory } from '../../src/release/version.ts'
 import { apply, digestIn, Folders } from './fixture.ts'
 
 const KILLS = 30
-const compiled = join(tmpdir(), `sallyport-compiled-${process.pid}`)
 const CHILD = new URL('apply-forever.ts', import.meta.url).pathname
 
 async function killedAfter(milliseconds: number, args: readonly string[]): Promise<void> {
-  const child = spawn(process.execPath, [CHILD, ...args], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-    // Many starts of one program.
-    env: { ...process.env, NODE_COMPILE_CACHE: compiled },
-  })
+  const child = spawn(process.execPath, [CHILD, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
   await once(child.stdout, 'data')
   await sleep(milliseconds)
   child.kill('SIGKILL')
@@ -32,7 +26,7 @@ describe('policy apply, killed', () => {
   before(async () => {
     folders = await Folders.make()
   })
-  after(() => Promise.all([folders.remove(), rm(compiled, { recursive: true, force: true })]))
+  after(() => folders.remove())
 
   it('leaves the old files in force or the new ones, a true history, and a way on', async () => {
     const candidates = [await folders.candidate('a', '# a'), await folders.candidate('b', '# b')]
