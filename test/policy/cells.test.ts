@@ -2,6 +2,7 @@
 import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
 import type { Resource } from '../../src/resources/resource.ts'
+import { runs } from '../runs.ts'
 import { randomCaller } from './arbitrary.ts'
 import { randomPolicy, type WrittenPolicy } from './arbitrary-policy.ts'
 import { DOCS, HEALTH, JOBS } from './fixture.ts'
@@ -55,7 +56,7 @@ function answersLikeTheOracle(answerer: Answerer) {
   })
 }
 
-const RUNS = { numRuns: 600, interruptAfterTimeLimit: 3000 }
+const RUNS = { numRuns: runs(600), interruptAfterTimeLimit: 3000 }
 
 describe('what a cell grants', () => {
   it('is what the oracle grants, whatever the relations, and so is the role level', async () => {

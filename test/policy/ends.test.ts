@@ -7,6 +7,7 @@ import type { Snapshot } from '../../src/policy/snapshot.ts'
 import { Snapshots } from '../../src/policy/snapshots.ts'
 import { parseTime, timeText } from '../../src/policy/time.ts'
 import { meets } from '../../src/store/condition.ts'
+import { runs } from '../runs.ts'
 import { randomCaller, randomDocument } from './arbitrary.ts'
 import { ENDS, endingPolicy, randomTime, type WrittenPolicy } from './arbitrary-policy.ts'
 import { DOCS, JOBS, RESOURCES } from './fixture.ts'
@@ -54,7 +55,7 @@ function livesLikeTheOracle(
 
 describe('rules that end', () => {
   it('make cells and the role level what the oracle says at every time', async () => {
-    await fc.assert(livesLikeTheOracle(product), { numRuns: 500, interruptAfterTimeLimit: 3000 })
+    await fc.assert(livesLikeTheOracle(product), { numRuns: runs(500), interruptAfterTimeLimit: 3000 })
   })
 
   it('are for the oracle what they are for a Casbin that holds all rules that live', async () => {
@@ -64,7 +65,7 @@ describe('rules that end', () => {
         expect(casbin(relations)).to.deep.equal(granted(world, action, relations))
       }
     }
-    await fc.assert(livesLikeTheOracle(product, likeCasbin), { numRuns: 150, interruptAfterTimeLimit: 3000 })
+    await fc.assert(livesLikeTheOracle(product, likeCasbin), { numRuns: runs(150), interruptAfterTimeLimit: 3000 })
   })
 
   it('make lists what the oracle lists at every time', async () => {
@@ -77,7 +78,7 @@ describe('rules that end', () => {
         expect(objects.filter((object) => meets(where, object))).to.deep.equal(list(world, objects))
       }
     })
-    await fc.assert(property, { numRuns: 300, interruptAfterTimeLimit: 3000 })
+    await fc.assert(property, { numRuns: runs(300), interruptAfterTimeLimit: 3000 })
   })
 
   /** Each is wrong in one way; the first property must see it. */

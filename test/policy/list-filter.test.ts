@@ -5,6 +5,7 @@ import type { Page } from '../../src/policy/page.ts'
 import type { Condition, ListedObject, Store } from '../../src/store/contract.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import { representListed } from '../listed.ts'
+import { runs } from '../runs.ts'
 import { randomCaller, randomDocument } from './arbitrary.ts'
 import { randomPolicy } from './arbitrary-policy.ts'
 import { DOCS, RESOURCES } from './fixture.ts'
@@ -54,7 +55,7 @@ describe('a list', () => {
 
   it('holds exactly the objects for which `list` is allowed one by one', async () => {
     expect(objects).to.have.length(OBJECTS)
-    await fc.assert(listsLikeTheOracle(product), { numRuns: 700, interruptAfterTimeLimit: 3000 })
+    await fc.assert(listsLikeTheOracle(product), { numRuns: runs(700), interruptAfterTimeLimit: 3000 })
   })
 
   it("is each caller's own where callers share what the policy says of their roles", () =>

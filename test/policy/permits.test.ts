@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { decideCreate, decideDelete, decideUpdate } from '../../src/policy/decision.ts'
 import { Denied, type Ground } from '../../src/policy/ground.ts'
 import type { Permit, PermitKind } from '../../src/store/permit.ts'
+import { runs } from '../runs.ts'
 import { randomCaller, randomObject } from './arbitrary.ts'
 import { generousPolicy, type WrittenPolicy } from './arbitrary-policy.ts'
 import { DOCS } from './fixture.ts'
@@ -100,7 +101,7 @@ function proposalOf({ action, stored, other, named, same }: Write, world: World)
 
 describe('a permit', () => {
   it('is granted, or denied for the same fields, as the oracle says, and holds what was checked', async () => {
-    await fc.assert(judgesLikeTheOracle(product), { numRuns: 2000, interruptAfterTimeLimit: 3000 })
+    await fc.assert(judgesLikeTheOracle(product), { numRuns: runs(2000), interruptAfterTimeLimit: 3000 })
   })
 
   /** Each is wrong in one way; the property above must see it. */

@@ -2,6 +2,7 @@
 import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
 import { decideList, type ListDecision } from '../../src/policy/decision.ts'
+import { runs } from '../runs.ts'
 import { randomCaller, randomObject } from './arbitrary.ts'
 import { generousPolicy } from './arbitrary-policy.ts'
 import { DOCS } from './fixture.ts'
@@ -25,7 +26,7 @@ describe('the fields that a list may be queried by', () => {
   it('are shown in every row that the caller lists, for random policies, callers and objects', () =>
     fc.assert(
       areInEveryRow(({ queryable }) => queryable.keys()),
-      { numRuns: 1500 },
+      { numRuns: runs(1500) },
     ))
 
   it('would be found out if they were those that some row shows', async () => {

@@ -14,6 +14,7 @@ import { Denied, type Ground } from '../../src/policy/ground.ts'
 import { meets } from '../../src/store/condition.ts'
 import { represent } from '../../src/store/contract.ts'
 import { listedOf } from '../listed.ts'
+import { runs } from '../runs.ts'
 import { randomCaller, randomObject } from './arbitrary.ts'
 import { generousPolicy, type WrittenPolicy } from './arbitrary-policy.ts'
 import { DOCS } from './fixture.ts'
@@ -91,7 +92,7 @@ function showsLikeTheOracle(shower: Shower) {
 
 describe('an answer', () => {
   it('shows the fields granted on the object as it is, cut to the view of the route', async () => {
-    await fc.assert(showsLikeTheOracle(product), { numRuns: 700, interruptAfterTimeLimit: 3000 })
+    await fc.assert(showsLikeTheOracle(product), { numRuns: runs(700), interruptAfterTimeLimit: 3000 })
   })
 
   const wrong: Readonly<Record<string, Shower>> = {

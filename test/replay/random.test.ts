@@ -20,6 +20,7 @@ import { DOCS, RESOURCES } from '../policy/fixture.ts'
 import { snapshotOf, storedOf } from '../policy/product.ts'
 import { filesOf } from '../policy/render.ts'
 import type { OracleCaller, Plain } from '../policy/world.ts'
+import { runs } from '../runs.ts'
 
 const ENDPOINTS = {
   list: ['GET', '/docs'],
@@ -142,7 +143,7 @@ function replaysAs(replay: Replay, seen: Map<string, number>) {
 describe('a random request, replayed under another policy', () => {
   it('is answered as that policy would have answered it', async () => {
     const seen = new Map<string, number>()
-    await fc.assert(replaysAs(product, seen), { numRuns: 1500, interruptAfterTimeLimit: 20_000 })
+    await fc.assert(replaysAs(product, seen), { numRuns: runs(1500), interruptAfterTimeLimit: 20_000 })
     for (const kind of ['allowed', 'refused', 'further']) expect(seen.get(kind), kind).to.be.greaterThan(20)
   })
 

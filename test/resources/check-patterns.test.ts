@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { isSafePattern } from 'redos-detector'
 import { isSimple, patternFault } from '../../src/resources/check-patterns.ts'
+import { runs } from '../runs.ts'
 
 const EXPONENTIAL = [
   '^(a+)+$',
@@ -103,7 +104,7 @@ describe('a simple pattern, for which nothing is searched', () => {
         expect(isSimple(pattern), pattern).to.equal(true)
         expect(isSafePattern(pattern, { unicode: true, maxScore: 50, maxSteps: 8_000 }).safe, pattern).to.equal(true)
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 

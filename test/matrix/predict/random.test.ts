@@ -13,6 +13,7 @@ import { randomCaller, randomDocument, randomObject } from '../../policy/arbitra
 import { generousPolicy, randomPolicy } from '../../policy/arbitrary-policy.ts'
 import { DOCS, RESOURCES } from '../../policy/fixture.ts'
 import { filesOf } from '../../policy/render.ts'
+import { runs } from '../../runs.ts'
 import { serve } from './served.ts'
 
 const METHODS: Readonly<Record<Operation, Method>> = {
@@ -83,7 +84,7 @@ describe('the predictor', () => {
         const shown = answer.items?.map((item) => item.shown) ?? answer.shown
         expect(seenIn(answer.items ? { items: shown } : shown)).to.deep.equal(seenIn(served.seen))
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     )
     // The cases reach every kind of answer.
     expect([...seen].sort()).to.include.members([200, 201, 204, 401, 403, 404])

@@ -18,6 +18,7 @@ import { columnsOf, relationSetsOf } from '../../../src/review/space.ts'
 import { generousPolicy, randomPolicy } from '../../policy/arbitrary-policy.ts'
 import { DOCS, RESOURCES } from '../../policy/fixture.ts'
 import { filesOf } from '../../policy/render.ts'
+import { runs } from '../../runs.ts'
 
 const ITEM: ReadonlyMap<string, Operation> = new Map([
   ['GET', 'read'],
@@ -78,7 +79,7 @@ describe('a check of all requests', () => {
         const needless = /the limit `(.*?)`/.exec(found[0]?.message ?? '')?.[1]
         expect(await refusalsOf(needless ?? '', checked.policy.limits.limits, gapsMs)).to.equal(0)
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
     expect(shadowed).to.be.greaterThan(20)
   }).timeout(60_000)
@@ -113,7 +114,7 @@ function compare(
       counts[found.length > 0 ? 'found' : 'clean']++
       expect(found.length > 0).to.equal(hasFinding(checked.policy))
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   )
   return counts
 }

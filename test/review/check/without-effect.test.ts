@@ -10,6 +10,7 @@ import { asOracle, RESOURCES } from '../../policy/fixture.ts'
 import { granted, subsets } from '../../policy/oracle.ts'
 import { render } from '../../policy/render.ts'
 import type { OracleCaller, OraclePolicy, OracleRule } from '../../policy/world.ts'
+import { runs } from '../../runs.ts'
 
 const written = fc.oneof(randomPolicy, generousPolicy)
 
@@ -92,7 +93,7 @@ describe('a rule that is said to have no effect', () => {
 function holds(property: (found: Found) => void): void {
   fc.assert(
     fc.property(written, (one) => property(findIn(one))),
-    { numRuns: 100 },
+    { numRuns: runs(100) },
   )
 }
 

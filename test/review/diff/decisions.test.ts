@@ -5,10 +5,11 @@ import { type Change, type DecisionChange, directionOf, type Scope } from '../..
 import { IDS, ROLES } from '../../policy/arbitrary.ts'
 import { RESOURCES } from '../../policy/fixture.ts'
 import type { OracleCaller, OraclePolicy } from '../../policy/world.ts'
+import { runs } from '../../runs.ts'
 import { diffOf, type PolicyPair, randomPair, redefinedPair } from './policy-pairs.ts'
 import { CLAIMS, type Point, pointsOf, type Question, roleLevels } from './whole-space.ts'
 
-const RUNS = { numRuns: 600, interruptAfterTimeLimit: 3000 }
+const RUNS = { numRuns: runs(600), interruptAfterTimeLimit: 3000 }
 
 /** Up to four roles; `ghost` is declared nowhere, `nobody` is named nowhere. */
 const randomCallers = fc.array(
@@ -149,7 +150,7 @@ describe('the decisions in a policy diff', () => {
 
   for (const [when, diff] of Object.entries(inTime)) {
     for (const [promise, property] of Object.entries(promises).slice(0, 3)) {
-      const few = { ...RUNS, numRuns: 150 }
+      const few = { ...RUNS, numRuns: runs(150) }
       it(`${promise}, where they ${when}`, () => fc.assert(property(diff) as fc.IProperty<unknown>, few)).timeout(
         30_000,
       )

@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { randomPolicy } from '../../policy/arbitrary-policy.ts'
 import type { OraclePolicy } from '../../policy/world.ts'
+import { runs } from '../../runs.ts'
 import { diffOf } from './policy-pairs.ts'
 
 /** Each says the same as before. */
@@ -36,7 +37,7 @@ describe('a policy diff is empty', () => {
         fc.property(randomPolicy, ({ data }) => {
           expect(diffOf({ before: data, after: rewrite(data) })).to.deep.equal([])
         }),
-        { numRuns: 100, interruptAfterTimeLimit: 2000 },
+        { numRuns: runs(100), interruptAfterTimeLimit: 2000 },
       )
     })
   }

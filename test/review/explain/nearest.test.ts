@@ -9,6 +9,7 @@ import { DOCS, RESOURCES } from '../../policy/fixture.ts'
 import { granted, subsets } from '../../policy/oracle.ts'
 import { worldOf } from '../../policy/product.ts'
 import type { OracleCaller } from '../../policy/world.ts'
+import { runs } from '../../runs.ts'
 import { ask, type Spot, spotsOfDocs } from './asking.ts'
 
 interface Asking {
@@ -40,7 +41,7 @@ describe('the nearest misses', () => {
             ).to.equal(false)
         }
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     )
   })
 
@@ -52,7 +53,7 @@ describe('the nearest misses', () => {
         if (allowedWith(one, []) || single.length === 0) return
         expect(misses.some(({ changes }) => changes.length === 1)).to.equal(true)
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     )
   })
 
@@ -61,7 +62,7 @@ describe('the nearest misses', () => {
       fc.property(asking, (one) => {
         if (allowedWith(one, [])) expect(missesOf(one)).to.deep.equal([])
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     )
   })
 })

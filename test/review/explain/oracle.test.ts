@@ -9,6 +9,7 @@ import { DOCS } from '../../policy/fixture.ts'
 import { granted, relationsOf, roleLevel, subsets } from '../../policy/oracle.ts'
 import { worldOf } from '../../policy/product.ts'
 import type { OracleCaller, Plain, World } from '../../policy/world.ts'
+import { runs } from '../../runs.ts'
 import { ask, type Spot, spotsOfDocs } from './asking.ts'
 
 const question = fc
@@ -26,7 +27,7 @@ describe('explain', () => {
         expect(said(found)).to.deep.equal(expected(world, spot, relations))
         if (found.cases.length > 0) expect(holding(found)).to.deep.equal([...relations])
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 
@@ -43,7 +44,7 @@ describe('explain', () => {
         })
         expect(said(found)).to.deep.equal(expected(world, spot, relations))
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 
@@ -56,7 +57,7 @@ describe('explain', () => {
         const world = { ...worldOf(policy.data, DOCS, caller), now }
         expect(said(ask(policy.files, spot, caller, about, now))).to.deep.equal(expected(world, spot, holding))
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     )
   })
 
@@ -72,7 +73,7 @@ describe('explain', () => {
           }
         }
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     )
   })
 

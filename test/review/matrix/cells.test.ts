@@ -9,9 +9,10 @@ import { randomPolicy, type WrittenPolicy } from '../../policy/arbitrary-policy.
 import { granted, onObject, relationsOf, roleLevel } from '../../policy/oracle.ts'
 import { worldOf } from '../../policy/product.ts'
 import type { OracleCaller, OraclePolicy, World } from '../../policy/world.ts'
+import { runs } from '../../runs.ts'
 import { matrixOf, routed } from './fixture.ts'
 
-const RUNS = { numRuns: 150, interruptAfterTimeLimit: 5000 }
+const RUNS = { numRuns: runs(150), interruptAfterTimeLimit: 5000 }
 
 /** What the oracle says about a cell, as the fields that it grants; none is a refusal. */
 function expected(world: World, row: MatrixRow, relations: ReadonlySet<string>): ReadonlySet<string> {
@@ -99,7 +100,7 @@ describe('the cells of a matrix', () => {
           expectCell(required(cell), row, onObject(world, row.action, object), `${row.methods} ${row.path}`)
         }
       }),
-      { numRuns: 300, interruptAfterTimeLimit: 5000 },
+      { numRuns: runs(300), interruptAfterTimeLimit: 5000 },
     )
   })
 })
