@@ -6,11 +6,12 @@ import { expect } from 'chai'
 import { formatJson } from '../../src/matrix/mutate/format-json.ts'
 import { formatText } from '../../src/matrix/mutate/format-text.ts'
 import { judgeMutant } from '../../src/matrix/mutate/judge-mutant.ts'
+import { makeMutants } from '../../src/matrix/mutate/make-mutants.ts'
 import { type Mutant, OPERATORS, type Operator } from '../../src/matrix/mutate/mutant.ts'
 import { type Mutation, mutate, scoreOf } from '../../src/matrix/mutate/mutate.ts'
 import type { Bench } from '../../src/matrix/predict/bench.ts'
 import { statementsOf } from '../../src/matrix/stated.ts'
-import { benchOf, benchOfText, ROOT } from './predict/benches.ts'
+import { benchOf, benchOfText, benchWith, ROOT } from './predict/benches.ts'
 
 const SCHEMA = JSON.parse(readFileSync(join(ROOT, 'docs/schemas/matrix-mutate.schema.json'), 'utf8'))
 const validate = new Ajv2020({ strict: true, allErrors: true }).compile(SCHEMA)
@@ -76,6 +77,22 @@ describe('sallyport matrix mutate', () => {
     expect(killed.length).to.be.greaterThan(30)
     expect(killed.filter(({ mutant }) => verdicts.get(nameOf(mutant)) === 'equivalent')).to.deep.equal([])
   }).timeout(60_000)
+
+  it('tries the values that relations compare, one among thousands as each may be', async () => {
+    const rules = readFileSync(join(ROOT, 'policies/policy.csv'), 'utf8')
+    const owned = readFileSync(join(ROOT, 'policies/ownership.yaml'), 'utf8')
+    const bench = await benchWith({
+      'policy.csv': `${rules}\np, support, orders, delete, west, *, allow\n`,
+      'ownership.yaml': owned.replace(/^( *)draft: .*$/m, '$&\n$1west: { field: currency, in: [EUR, CHF] }'),
+    })
+    const { reviewed, resources, grants } = bench
+    const only = new Set<Operator>(['change-relation', 'add-action'])
+    const mutants = makeMutants({ files: reviewed.files, resources }, grants.policy, { only, valuesOf: () => [] })
+    const verdicts = mutants
+      .filter(({ change }) => /west.*(\["EUR"\]\}|delete\|create)$/.test(change))
+      .map((mutant) => judgeMutant({ ...bench, stated: [] }, mutant).kind)
+    expect(verdicts).to.deep.equal(['survived', 'survived'])
+  }).timeout(20_000)
 
   it('shows what nobody notices, with the row that would', async () => {
     const mutation = mutated(await benchOfText(NOTES), 'drop-deny')

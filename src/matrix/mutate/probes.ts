@@ -4,7 +4,7 @@
  * that change one field each.
  */
 import type { Policy } from '../../policy/policy.ts'
-import type { Json, Resources } from '../../resources/resource.ts'
+import type { Json, Resource, Resources } from '../../resources/resource.ts'
 import type { Spot } from '../../review/space.ts'
 import type { Column } from '../expectation.ts'
 import type { Cell } from '../predict/arrangement.ts'
@@ -58,9 +58,21 @@ function bodiesFor({ endpoint, resource }: Spot, samples: SamplesOf, { ownership
   const owner = ownership.get(resource.name)?.relations.get('owner')?.field
   const smallest = Object.fromEntries(Object.entries(known.smallest).filter(([name]) => name !== owner))
   // Also a PUT may name one field alone: those that the caller can't write keep their value.
-  const around = endpoint.operation === 'update' ? [{}] : [{}, smallest]
+  const states = endpoint.operation === 'create' ? statesIn(resource, ownership) : []
+  const around =
+    endpoint.operation === 'update' ? [{}] : [{}, smallest, ...states.map((one) => ({ ...smallest, ...one }))]
   const fields = [...known.values].filter(([field]) => !resource.fields.get(field)?.readOnly)
   return fields.flatMap(([field, values]) =>
     values.slice(0, VALUES).flatMap((value) => around.map((body) => ({ ...body, [field]: value }))),
   )
+}
+
+/** A new object is in the state that its body says: one field each. */
+function statesIn({ name, fields }: Resource, ownership: Policy['ownership']): readonly Body[] {
+  const relations = [...(ownership.get(name)?.relations.values() ?? [])]
+  return relations.flatMap((relation) => {
+    const field = fields.get(relation.field)
+    if (relation.kind !== 'state' || !field || field.readOnly) return []
+    return relation.values.map((value) => ({ [field.name]: field.list ? [value] : value }))
+  })
 }

@@ -6,7 +6,7 @@ import { arrangeObject } from './arrange-object.ts'
 import type { Arrange, Arranged, Cell } from './arrangement.ts'
 import type { Asker } from './grants.ts'
 import { relationSetsThatCanHold } from './relation-sets.ts'
-import type { SamplesOf } from './samples.ts'
+import { CALLER, type SamplesOf } from './samples.ts'
 
 export interface Parts {
   readonly resources: Resources
@@ -15,8 +15,6 @@ export interface Parts {
   readonly bodyOf: (file: string) => Readonly<Record<string, Json>> | undefined
 }
 
-/** Of the form that most schemas ask of an id. */
-const CALLER = '01980000-0000-7000-8000-00000000000c'
 const OBJECT = '01980000-0000-7000-8000-00000000000a'
 const MISSING = '01980000-0000-7000-8000-00000000000b'
 

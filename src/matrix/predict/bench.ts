@@ -12,7 +12,7 @@ import { findMatrixFiles, readMatrices } from '../read-matrices.ts'
 import { createArrange } from './arrange.ts'
 import { Grants } from './grants.ts'
 import { type Ground, groundOf } from './predict-cell.ts'
-import { type SamplesOf, sampleResources, valueless } from './samples.ts'
+import { type SamplesOf, sampleResources, valueless, withCompared } from './samples.ts'
 
 export interface Bench {
   readonly reviewed: ReviewedPolicy
@@ -38,7 +38,7 @@ export async function readBench({ policies, schemas, matrices }: Folders, now: n
   const files = await findMatrixFiles(matrices)
   const [expectations, cases] = await Promise.all([readMatrices(files.matrices), readCases(files.cases)])
   const bodies = await readBodies(expectations)
-  const samples = sampleResources(sources, resources)
+  const samples = withCompared(sampleResources(sources, resources), resources, reviewed.policy)
   refuseValueless(samples)
   const arrange = createArrange({ resources, samples, bodyOf: (file) => objectIn(bodies, file) })
   const ground = groundOf(resources, arrange, now)

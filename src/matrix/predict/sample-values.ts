@@ -98,6 +98,7 @@ function listOf(value: Json | undefined): readonly Json[] {
   return Array.isArray(value) ? value : []
 }
 
-function unique(values: readonly Json[]): readonly Json[] {
+/** The first of equal ones. */
+export function unique(values: readonly Json[]): readonly Json[] {
   return [...new Map(values.map((value) => [JSON.stringify(value), value])).values()]
 }

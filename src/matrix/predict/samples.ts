@@ -1,8 +1,15 @@
 /** Smallest bodies and further values of every resource, from the schemas alone. */
+import type { Policy, Relation } from '../../policy/policy.ts'
 import type { Field, Json, Resource, Resources } from '../../resources/resource.ts'
 import { parseSchemaFile, type SourceText } from '../../resources/schema-file.ts'
 import { isObject } from '../../resources/subschemas.ts'
-import { valuesOf } from './sample-values.ts'
+import { unique, valuesOf } from './sample-values.ts'
+
+/** Who asks, unless a column names somebody; of the form that most schemas ask of an id. */
+export const CALLER = '01980000-0000-7000-8000-00000000000c'
+
+/** Values that stay where they are: smallest bodies and stored objects have them. */
+const FIRST = 3
 
 export interface Samples {
   /** The required fields with their smallest values. */
@@ -29,6 +36,37 @@ export function sampleResources(sources: readonly SourceText[], { byName }: Reso
 /** A required field for which no valid value was found. */
 export function valueless({ smallest, values }: Samples): string | undefined {
   return Object.keys(smallest).find((name) => (values.get(name)?.length ?? 0) === 0)
+}
+
+/** With what the policy compares: a value among a thousand that means something to a rule has to be tried as well. */
+export function withCompared(
+  samples: SamplesOf,
+  { byName }: Resources,
+  { ownership }: Pick<Policy, 'ownership'>,
+): SamplesOf {
+  return new Map(
+    [...samples].map(([name, { smallest, values }]) => {
+      const resource = byName.get(name)
+      const relations = [...(ownership.get(name)?.relations.values() ?? [])]
+      const more = relations.flatMap((relation) => (resource ? comparedBy(relation, resource) : []))
+      const joined = [...values].map(([field, known]) => {
+        const compared = more.filter((one) => one.field === field).map(({ value }) => value)
+        return [field, unique([...known.slice(0, FIRST), ...compared, ...known])] as const
+      })
+      return [name, { smallest, values: new Map(joined) }] as const
+    }),
+  )
+}
+
+function comparedBy(
+  relation: Relation,
+  resource: Resource,
+): readonly { readonly field: string; readonly value: Json }[] {
+  const field = resource.fields.get(relation.field)
+  if (!field || field.readOnly) return []
+  const compared = relation.kind === 'state' ? relation.values : relation.attribute === 'id' ? [CALLER] : []
+  const values = compared.map((value) => (field.list ? [value] : value))
+  return values.filter((value) => isValid(resource, field, value)).map((value) => ({ field: field.name, value }))
 }
 
 function samplesOf(resource: Resource, json: { readonly [key: string]: Json }): Samples {
