@@ -1,35 +1,51 @@
 /** Whether a record holds all that a policy would look at: another policy may compare what nobody wrote down. */
 import type { DecisionRecord } from '../decision-log/decision-record.ts'
 import { MASKED } from '../decision-log/decision-record.ts'
+import type { Relation } from '../policy/policy.ts'
 import type { Snapshot } from '../policy/snapshot.ts'
 import type { Asked } from '../request/refuse-unanswerable.ts'
 import type { Json } from '../resources/resource.ts'
 import type { Condition } from '../store/contract.ts'
+import type { Facts } from '../store/permit.ts'
 
 type Values = Readonly<Record<string, Json>>
 
 /** What is missing, for people; undefined when nothing is. */
 export async function unknownFact(
   snapshot: Snapshot,
-  { match: { route, endpoint }, caller }: Asked,
-  { facts = {} }: DecisionRecord,
+  asked: Asked,
+  record: DecisionRecord,
 ): Promise<string | undefined> {
+  const { facts = {} } = record
   if (facts.where && isMasked(facts.where)) return "the record doesn't hold what the list was filtered by"
+  const compared = await comparedFor(snapshot, asked, record)
+  return compared.map((relation) => unknownIn(facts, asked, relation)).find((what) => what !== undefined)
+}
+
+/** The relations that a decision would look at. */
+async function comparedFor(
+  snapshot: Snapshot,
+  { match: { route, endpoint }, caller }: Asked,
+  { problem, facts }: DecisionRecord,
+): Promise<readonly Relation[]> {
+  if (endpoint.operation === 'options' || route.redirect) return []
   const subject = snapshot.subjectOf(caller)
-  const pages = await Promise.all(
-    [endpoint.action, 'read'].map((action) => snapshot.page(subject, route.resource, action)),
-  )
-  for (const relation of pages.flatMap((page) => page.compared)) {
-    const attribute = relation.kind === 'caller' && relation.attribute !== 'id' ? relation.attribute : undefined
-    if (caller && attribute !== undefined && isUnknown(facts.attributes, attribute)) {
-      return `the record doesn't hold the caller's \`${attribute}\``
-    }
-    for (const values of [facts.object, facts.proposed]) {
-      if (values && isUnknown(values, relation.field))
-        return `the record doesn't hold the object's \`${relation.field}\``
-    }
+  const page = await snapshot.page(subject, route.resource, endpoint.action)
+  // Refused by the roles alone, or for want of an object, before caller and object are compared.
+  if (!page.reachable || (problem === 'object-not-found' && !facts?.object)) return []
+  const { compared } = await snapshot.page(subject, route.resource, 'read')
+  return [...page.compared, ...compared]
+}
+
+function unknownIn(facts: Facts, { caller }: Asked, relation: Relation): string | undefined {
+  const attribute = relation.kind === 'caller' && relation.attribute !== 'id' ? relation.attribute : undefined
+  if (caller && attribute !== undefined && isUnknown(facts.attributes, attribute)) {
+    return `the record doesn't hold the caller's \`${attribute}\``
   }
-  return undefined
+  const objects = [facts.object, facts.proposed]
+  return objects.some((values) => values && isUnknown(values, relation.field))
+    ? `the record doesn't hold the object's \`${relation.field}\``
+    : undefined
 }
 
 function isMasked(condition: Condition): boolean {

@@ -5,6 +5,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { expect } from 'chai'
 import { openCandidate } from '../../src/replay/candidate.ts'
+import type { Bench } from '../../src/replay/decide-again.ts'
 import { type ReplayReport, replay } from '../../src/replay/replay.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { askEverything } from './requests.ts'
@@ -23,10 +24,7 @@ describe('the log of a server that was asked everything', () => {
   after(() => server.stop())
 
   const replayed = async (candidate: string): Promise<ReplayReport> => {
-    const bench = await openCandidate(candidate, server.app.resources)
-    const files = [join(server.folder, 'data/decisions.log')]
-    const always = { since: Number.NEGATIVE_INFINITY, until: Number.POSITIVE_INFINITY }
-    return replay(bench, { files, ...always, maxExamples: 3, onProgress: () => undefined })
+    return replayAll(await openCandidate(candidate, server.app.resources), server)
   }
 
   it('has a record of each request, of every kind of end', async () => {
@@ -69,3 +67,42 @@ describe('the log of a server that was asked everything', () => {
     expect(report.decided).to.be.greaterThan(asked / 3)
   })
 })
+
+describe('the log of a server whose rules compare the callers', () => {
+  let server: TestServer
+  before(async () => {
+    const [ownership, rules] = await Promise.all(
+      ['ownership.yaml', 'policy.csv'].map((name) =>
+        readFile(new URL(`../../policies/${name}`, import.meta.url), 'utf8'),
+      ),
+    )
+    const colleague = '    colleague: { field: department, equals: subject.department }\n'
+    const files = {
+      'policies/ownership.yaml': ownership + colleague,
+      'policies/policy.csv': `${rules}p, member, users, read, colleague, public, allow\n`,
+    }
+    server = await startTestServer({ demo: true, files })
+  })
+  after(() => server.stop())
+
+  it('is decided again also where a request ended before caller and object were compared', async () => {
+    const token = await server.token('alice', 'member')
+    const answers = [
+      await server.ask('OPTIONS', '/api/users', { token }),
+      await server.ask('POST', '/api/users', { token, body: {} }),
+      await server.ask('GET', '/api/users/nobody', { token }),
+      await server.ask('GET', '/api/users/bob', { token }),
+    ]
+    expect(answers.map(({ status }) => status)).to.deep.equal([204, 403, 404, 403])
+    await server.decisions()
+    const bench = await openCandidate(join(server.folder, 'policies'), server.app.resources)
+    const { decided, same, undecidable } = await replayAll(bench, server)
+    expect({ decided, same, undecidable: [...undecidable] }).to.deep.equal({ decided: 4, same: 4, undecidable: [] })
+  })
+})
+
+function replayAll(bench: Bench, { folder }: TestServer): Promise<ReplayReport> {
+  const files = [join(folder, 'data/decisions.log')]
+  const always = { since: Number.NEGATIVE_INFINITY, until: Number.POSITIVE_INFINITY }
+  return replay(bench, { files, ...always, maxExamples: 3, onProgress: () => undefined })
+}
