@@ -1,5 +1,5 @@
 /** Whether what was recorded would be so again. What the policy doesn't decide (limits, bodies, tokens) it can't tell. */
-import type { Explanation, RecordComparison } from './explanation.ts'
+import type { Answer, Explanation, RecordComparison } from './explanation.ts'
 import { quote } from './quote.ts'
 import type { DecisionRecord } from './read-record.ts'
 
@@ -38,8 +38,11 @@ function verdictOf(record: DecisionRecord, now: Explanation): Verdict {
   if (!DECIDED.has(record.problem) || record.authentication === 'rejected') return untold(record)
   if (now.answer === null)
     return { sameOutcome: null, verdict: 'whether it would be the same by these files depends on the object' }
-  if (record.problem === 'field-forbidden' && now.outcome === 'allow') return writableNow(record, now)
-  if (now.answer.status !== record.status) return different(record, now.answer.status)
+  if (record.fieldsRefused.length > 0 && now.outcome === 'allow') return writableNow(record, now)
+  if (differsByBody(record, now.answer)) return withOrWithoutBody(record, now)
+  if (now.answer.status !== record.status || now.answer.code !== (record.problem ?? null)) {
+    return different(record, now.answer)
+  }
   return (
     mayHaveWritten(record, now) ?? {
       sameOutcome: true,
@@ -56,8 +59,21 @@ function untold({ problem, status }: DecisionRecord): Verdict {
   return { sameOutcome: null, verdict: `it was not the policy that answered (${what}), so the files don't tell` }
 }
 
-function different({ status }: DecisionRecord, now: number): Verdict {
-  return { sameOutcome: false, verdict: `it would be another one by these files: ${now} instead of ${status}` }
+function different({ status, problem }: DecisionRecord, now: Answer): Verdict {
+  const [then, by] = now.status === status ? [`${status} ${problem}`, `${status} ${now.code}`] : [status, now.status]
+  return { sameOutcome: false, verdict: `it would be another one by these files: ${by} instead of ${then}` }
+}
+
+/** The answer to a write shows the object as it became, and how that relates to the caller the record doesn't tell. */
+function differsByBody({ problem, status }: DecisionRecord, now: Answer): boolean {
+  return (
+    problem === undefined && status !== now.status && [status, now.status].every((one) => one === 200 || one === 204)
+  )
+}
+
+function withOrWithoutBody(record: DecisionRecord, now: Explanation): Verdict {
+  const verdict = 'it is allowed by these files too; whether the answer has a body depends on what the object became'
+  return mayHaveWritten(record, now) ?? { sameOutcome: record.revision === now.revision || null, verdict }
 }
 
 /** All that was refused may be written on the object as it was; the record doesn't tell how it would have become. */

@@ -4,6 +4,7 @@ import { parseTime } from '../../policy/time.ts'
 import { CATALOGUE, type ProblemCode } from '../../problems/catalogue.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { ReviewError, type ReviewedPolicy } from '../load-policy.ts'
+import { asRecorded } from './as-recorded.ts'
 import type { Asker } from './asker.ts'
 import { compareRecord } from './compare-record.ts'
 import { explain } from './explain.ts'
@@ -32,7 +33,7 @@ export function explainRecord(
   const about = asked.kind === 'route' ? aboutOf(record, asked) : ({ kind: 'any', id: record.objectId } as const)
   const path = record.route ?? '(not in the record)'
   const explained = explain({ reviewed, resources, asker: askerOf(record), path, asked, about, now })
-  const explanation = withQuery(record, withFields(record, explained))
+  const explanation = asRecorded(record, explained)
   const notes = [...explanation.notes, ...goneRelations(record, reviewed, asked)]
   return { ...explanation, notes, record: compareRecord(record, explanation) }
 }
@@ -49,25 +50,6 @@ function timeOf({ time = '' }: DecisionRecord): number {
   const recorded = parseTime(time)
   if (recorded !== undefined) return recorded
   throw new ReviewError('the decision record has no usable `time`; say for which time to explain it with --at')
-}
-
-/** The action may be allowed, and fields of the body not: the record names them. */
-function withFields({ fieldsRefused }: DecisionRecord, explanation: Explanation): Explanation {
-  const writable = new Set(explanation.cases.flatMap(({ fields }) => fields?.writable ?? []))
-  const refused = fieldsRefused.filter((field) => !writable.has(field))
-  if (explanation.outcome !== 'allow' || refused.length === 0) return explanation
-  const reason = `the action is allowed, but the body may not change ${refused.map(quote).join(', ')}`
-  return { ...explanation, outcome: 'deny', reason, answer: problem('field-forbidden') }
-}
-
-/** The list may be answered, and not filtered or sorted as it was. */
-function withQuery({ queried }: DecisionRecord, explanation: Explanation): Explanation {
-  // It is the same in all cases.
-  const queryable = explanation.cases.find(({ fields }) => fields)?.fields?.queryable
-  const refused = queryable ? queried.filter((field) => !queryable.includes(field)) : []
-  if (explanation.outcome !== 'allow' || refused.length === 0) return explanation
-  const reason = `the list is allowed, but not filtered or sorted by ${refused.map(quote).join(', ')}: each line about it must grant these`
-  return { ...explanation, outcome: 'deny', reason, answer: problem('invalid-query') }
 }
 
 function askerOf({ authentication, subject, roles }: DecisionRecord): Asker {

@@ -22,6 +22,8 @@ export interface DecisionRecord {
   readonly fieldsRefused: readonly string[]
   /** Fields that a list was filtered and sorted by. */
   readonly queried: readonly string[]
+  /** Whether the object was looked at as it would become. */
+  readonly proposed: boolean
 }
 
 type Fields = Readonly<Record<string, unknown>>
@@ -47,6 +49,7 @@ function parse(line: string): Fields | undefined {
 
 function recordOf(fields: Fields): DecisionRecord {
   const { status } = fields
+  const facts = (fields.facts ?? {}) as Fields
   if (typeof status !== 'number') throw unusable('status')
   return {
     status,
@@ -63,7 +66,8 @@ function recordOf(fields: Fields): DecisionRecord {
     relations: texts(fields, 'relations'),
     rules: texts(fields, 'rules'),
     fieldsRefused: texts(fields, 'fieldsRefused') ?? [],
-    queried: texts((fields.facts ?? {}) as Fields, 'queried') ?? [],
+    queried: texts(facts, 'queried') ?? [],
+    proposed: facts.proposed !== undefined,
   }
 }
 

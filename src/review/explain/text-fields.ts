@@ -9,21 +9,22 @@ export function fieldLines(explanation: Explanation): readonly string[] {
     ({ fields }) => JSON.stringify(fields),
   )
   const label = (some: readonly Case[]) => some.map((one) => caseLabel(one, explanation)).join('; ')
+  const refusal = explanation.caller.anonymous ? 401 : 403
   return [...reports.values()].flatMap((some) => {
     const fields = some[0]?.fields
     if (!fields) return []
     return reports.size === 1
-      ? reportLines(fields)
-      : [`${label(some)}:`, ...reportLines(fields).map((line) => `  ${line}`)]
+      ? reportLines(fields, refusal)
+      : [`${label(some)}:`, ...reportLines(fields, refusal).map((line) => `  ${line}`)]
   })
 }
 
-function reportLines(fields: FieldReport): readonly string[] {
+function reportLines(fields: FieldReport, refusal: number): readonly string[] {
   const { shown, notShown, cut, writable, notWritable, server, queryable } = fields
   const lines = [
     ...(writable ? [line('may be written', writable, notWritable)] : []),
     line('set by the server', server),
-    line('refused in a body (403)', notWritable),
+    line(`refused in a body (${refusal})`, notWritable),
     line(writable ? 'the answer shows' : 'shown', shown, [...notShown, ...cut], 'nothing'),
     line(writable ? 'the answer does not show' : 'not shown', notShown),
     line('granted, but not part of what this path shows', cut),

@@ -1,0 +1,85 @@
+/** A decision record explained under the files that made it: it would be the same, whatever it was that decided. */
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { explainRecord } from '../../../src/review/explain/explain-record.ts'
+import type { Explanation } from '../../../src/review/explain/explanation.ts'
+import { readRecord } from '../../../src/review/explain/read-record.ts'
+import { loadPolicy, type ReviewedPolicy } from '../../../src/review/load-policy.ts'
+import { startTestServer, type TestServer } from '../../server.ts'
+
+const POLICIES = new URL('../../../policies/', import.meta.url)
+
+const RULES = `
+p, anonymous, orders, update, any, progress, allow
+p, user:zed, orders, update, any, progress, allow
+p, user:zed, orders, read, draft, *, allow
+`
+
+describe('a decision record under its own files', () => {
+  let server: TestServer
+  let reviewed: ReviewedPolicy
+  let draft: string
+
+  before(async () => {
+    const shipped = (name: string) => readFile(new URL(name, POLICIES), 'utf8')
+    const ownership = (await shipped('ownership.yaml')).replace('notes:\n', 'notes:\n  conceal: true\n')
+    const rules = (await shipped('policy.csv')) + RULES
+    server = await startTestServer({
+      demo: true,
+      files: { 'policies/ownership.yaml': ownership, 'policies/policy.csv': rules },
+    })
+    reviewed = await loadPolicy(join(server.folder, 'policies'), server.app.resources)
+    draft = (await as('alice', 'member', 'GET', '/api/orders?status=draft')).body.items[0].id
+  })
+  after(() => server.stop())
+
+  it('is the same where the object, as it would become, was the reason', async () => {
+    const { body } = await as('alice', 'member', 'GET', '/api/v1/notes?limit=1')
+    const gift = { title: 'a gift', ownerId: 'bob' }
+    expect((await as('alice', 'member', 'PUT', `/api/v1/notes/${body.items[0].id}`, gift)).status).to.equal(403)
+    const { answer, record } = await explained()
+    expect([answer?.status, record?.sameOutcome]).to.deep.equal([403, true])
+  })
+
+  it('is the same where the caller has no credentials and names a field that is not open', async () => {
+    const { status } = await server.ask('PATCH', `/api/orders/${draft}`, {
+      body: [{ op: 'test', path: '/status', value: 'draft' }],
+      headers: { 'content-type': 'application/json-patch+json' },
+    })
+    expect(status).to.equal(401)
+    expect((await explained()).record?.sameOutcome).to.equal(true)
+    expect((await server.ask('PATCH', `/api/orders/${draft}`, { body: { note: 'n' } })).status).to.equal(401)
+    const { answer, record } = await explained()
+    expect([answer?.status, record?.sameOutcome]).to.deep.equal([401, true])
+  })
+
+  it('is the same where the answer has no body, because the caller may not read what the object became', async () => {
+    expect((await as('zed', 'ghost', 'PATCH', `/api/orders/${draft}`, { status: 'placed' })).status).to.equal(204)
+    expect((await explained()).record).to.include({ sameOutcome: true, status: 204 })
+  })
+
+  it('is another one where another problem is the answer, be it with the same status', async () => {
+    await as('sam', 'support', 'PATCH', `/api/orders/${draft}`, { note: 'n' })
+    expect((await explained()).record?.sameOutcome).to.equal(true)
+    const rules = reviewed.policy.rules.filter(({ actions }) => !actions.includes('update'))
+    const { record } = await explained({ ...reviewed, policy: { ...reviewed.policy, rules } })
+    expect(record?.verdict).to.equal(
+      'it would be another one by these files: 403 forbidden instead of 403 field-forbidden',
+    )
+  })
+
+  async function as(subject: string, role: string, method: string, path: string, body?: unknown) {
+    return server.ask(method, path, { token: await server.token(subject, role), body })
+  }
+
+  /** The last record. */
+  async function explained(files = reviewed): Promise<Explanation> {
+    const [last] = (await server.decisions()).slice(-1)
+    const lines = (async function* () {
+      yield JSON.stringify(last)
+    })()
+    const record = await readRecord(lines, 'the log')
+    return explainRecord(record, { reviewed: files, resources: server.app.resources, now: undefined })
+  }
+})
