@@ -3,7 +3,7 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { SourceFile } from '../policy/policy-files.ts'
 import { type Diagnostic, FileError } from '../problems/diagnostic.ts'
-import { columnText, type Expectation, expectedText, objectText } from './expectation.ts'
+import { columnText, type Expectation, type Expected, expectedText, objectText } from './expectation.ts'
 import { parseMatrix } from './parse-matrix.ts'
 
 /** What lies where expectations are looked for: matrices, and cases in steps (cases/read-cases.ts). */
@@ -72,15 +72,20 @@ function unreadable(file: string, message: string): FileError {
   return new FileError([{ file, line: 1, column: 1, code: 'file-unreadable', severity: 'error', message, hint }])
 }
 
-/** Two cells may say the same; they may not say different things about one request. */
+/** Two cells may say the same of one request, or one of them more: what a list holds, and what it shows. */
 function reportContradictions(expectations: readonly Expectation[], report: (diagnostic: Diagnostic) => void): void {
-  const stated = new Map<string, Expectation>()
-  for (const one of expectations) {
-    const key = requestKey(one)
-    const before = stated.get(key)
-    if (!before) stated.set(key, one)
-    else if (expectedText(before.expected) !== expectedText(one.expected)) report(contradiction(before, one))
+  for (const about of Map.groupBy(expectations, requestKey).values()) {
+    for (const [i, one] of about.entries()) {
+      const before = about.slice(0, i).find(({ expected }) => contradicts(expected, one.expected))
+      if (before) report(contradiction(before, one))
+    }
   }
+}
+
+function contradicts(before: Expected, after: Expected): boolean {
+  const differ = <T>(one: T | undefined, other: T | undefined) =>
+    one !== undefined && other !== undefined && one !== other
+  return differ(before.status, after.status) || differ(before.view, after.view) || differ(before.list, after.list)
 }
 
 /** The same for expectations about the same request. */

@@ -102,6 +102,12 @@ describe('reading a matrix', () => {
       /3:19: this states `403` for GET as `member`, and [^\n]*2:12 states `200` \(keep one of them\)/,
     )
     expect(await reading(`${rows}200\n`)).to.equal('3 expectations')
+    const list = 'method,path,object,member\nGET,/a,none,200\nGET,/a,none,200 [own]\nGET,/a,none,200 public\n'
+    expect(await reading(list)).to.equal('3 expectations')
+    expect(await reading(`${list}GET,/a,none,200 [all]\n`)).to.match(
+      /5:13: this states `200 \[all\]` [^\n]*3:13 states/,
+    )
+    expect(await reading(`${list}GET,/a,none,200 short\n`)).to.match(/5:13: this states `200 short` [^\n]*4:13 states/)
   })
 
   it('a file that is not UTF-8 says how to save it', async () => {
