@@ -1,5 +1,6 @@
 /** The reports of a run, as they are asked for: `text`, or `<format>=<file>`. */
 import { writeFile } from 'node:fs/promises'
+import { ReviewError } from '../../review/load-policy.ts'
 import type { Run } from './summary.ts'
 import { toHtml } from './to-html.ts'
 import { toJson } from './to-json.ts'
@@ -24,7 +25,15 @@ export function parseReport(text: string): ReportRequest | undefined {
   return Object.hasOwn(REPORTS, format) ? { format, file } : undefined
 }
 
-/** Throws what writing a file throws. */
+/** Throws ReviewError where a file can't be written. */
 export async function writeReports(requests: readonly ReportRequest[], run: Run): Promise<void> {
-  for (const { format, file } of requests) await writeFile(file, REPORTS[format]?.(run) ?? '')
+  for (const { format, file } of requests) await write(file, REPORTS[format]?.(run) ?? '')
+}
+
+async function write(file: string, text: string): Promise<void> {
+  await writeFile(file, text).catch((error: NodeJS.ErrnoException) => {
+    throw new ReviewError(
+      `the report \`${file}\` can't be written (${error.code}); name a file of a folder that you may write to`,
+    )
+  })
 }
