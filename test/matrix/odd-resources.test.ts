@@ -115,7 +115,7 @@ describe('a matrix of odd resources', () => {
     expect(String(error)).to.include('no valid value was found for `code` of parts; give its schema `examples`')
   })
 
-  it('names the rules behind an object that was made, or not, and behind fields that are denied', async () => {
+  it('names the rules behind a list, an object that was made, or not, and fields that are denied', async () => {
     const ruleOf = (line: string) => `policy.csv:${FILES['policies/policy.csv'].split('\n').indexOf(line) + 1}`
     const creation = ruleOf('p, member, gears, list|create, owner, *, allow')
     const narrow = ruleOf('p, keeper, parts, create, any, tinted, allow')
@@ -125,6 +125,9 @@ describe('a matrix of odd resources', () => {
     expect(await whole('POST,/gears,none,403,201')).to.deep.equal([
       `403 was expected, and the answer is 201; ${creation} allows it`,
       '201 was expected, and the answer is 403; no rule of policy.csv allows it',
+    ])
+    expect(await whole('GET,/gears,none,403,-')).to.deep.equal([
+      `403 was expected, and the answer is 200; ${creation} allows it`,
     ])
     expect(await whole('POST,/parts,none,-,201')).to.deep.equal([
       `201 was expected, and the answer is 403; ${narrow} allows it, but not all that the body would write`,

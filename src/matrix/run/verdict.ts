@@ -1,11 +1,10 @@
 /** The rules behind an answer that wasn't expected, as far as the policy files tell. */
 import { v7 as uuidv7 } from 'uuid'
 import { ownerFieldOf, relationsOf } from '../../policy/ownership.ts'
-import type { Rule } from '../../policy/policy.ts'
 import type { Representation } from '../../resources/resource.ts'
 import { isObject } from '../../resources/subschemas.ts'
-import { evaluate } from '../../review/evaluate.ts'
-import { type Column as Asker, columnOfRoles } from '../../review/space.ts'
+import { evaluate, type Verdict } from '../../review/evaluate.ts'
+import { type Column as Asker, columnOfRoles, relationSetsOf } from '../../review/space.ts'
 import { proposeNew } from '../../routes/propose.ts'
 import type { Bound, Ground } from '../bind.ts'
 import type { Column } from '../expectation.ts'
@@ -19,13 +18,31 @@ export function rulesBehind(ground: Ground, bound: Bound, scene: Scene, status: 
   // What the schema refuses isn't the policy's matter.
   if (!action || expectation.object.kind === 'missing' || status === 400) return undefined
   const { subjects } = askerOf(ground, expectation.column)
-  const relations = new Set(relationsIn(ground, bound, scene))
-  const { fields, allows, denies } = evaluate(ground.policy, { subjects, resource, action, relations })
-  const denied = `${placesOf(denies)} ${denies.length > 1 ? 'deny' : 'denies'}`
-  if (fields.size === 0) return denies.length > 0 ? `${denied} it` : 'no rule of policy.csv allows it'
-  const allowed = `${placesOf(allows)} ${allows.length > 1 ? 'allow' : 'allows'} it`
+  const verdicts = relationsBehind(ground, bound, scene).map((relations) =>
+    evaluate(ground.policy, { subjects, resource, action, relations }),
+  )
+  const granting = verdicts.filter(({ fields }) => fields.size > 0)
+  if (granting.length === 0) return say(verdicts, 'denies') ?? 'no rule of policy.csv allows it'
+  const allowed = say(granting, 'allows')
   if (status === 403 && scene.body !== undefined) return `${allowed}, but not all that the body would write`
-  return denies.length > 0 ? `${allowed}, and ${denied} some of its fields` : allowed
+  const denied = say(granting, 'denies', 'some of its fields')
+  return denied === undefined ? allowed : `${allowed}, and ${denied}`
+}
+
+/** As in `policy.csv:3, policy.csv:7 deny it`; undefined where no rule does. */
+function say(verdicts: readonly Verdict[], what: 'allows' | 'denies', object = 'it'): string | undefined {
+  const lines = [...new Set(verdicts.flatMap((verdict) => verdict[what].map(({ line }) => line)))].sort((a, b) => a - b)
+  const verb = what === 'allows' ? 'allow' : 'deny'
+  if (lines.length === 0) return undefined
+  return `${lines.map((line) => `policy.csv:${line}`).join(', ')} ${lines.length > 1 ? verb : what} ${object}`
+}
+
+/** A list is allowed where one of the ways to relate to an object is. */
+function relationsBehind(ground: Ground, bound: Bound, scene: Scene): readonly ReadonlySet<string>[] {
+  const { endpoint, resource } = bound
+  const action = endpoint?.operation === 'list' ? resource.actions.get(endpoint.action) : undefined
+  if (action && !resource.builtIn) return relationSetsOf(ground.policy, resource, action)
+  return [new Set(relationsIn(ground, bound, scene))]
 }
 
 /** Those that hold with the object that the cell is about. */
@@ -48,8 +65,4 @@ function askerOf({ policy }: Ground, column: Column): Pick<Asker, 'subjects'> {
   if (column.kind === 'anonymous') return { subjects: new Set(['everyone', 'anonymous']) }
   if (column.kind === 'user') return { subjects: new Set(['everyone', `user:${column.id}`]) }
   return columnOfRoles(policy, column.roles)
-}
-
-function placesOf(rules: readonly Rule[]): string {
-  return rules.map(({ line }) => `policy.csv:${line}`).join(', ')
 }
