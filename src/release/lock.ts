@@ -47,8 +47,10 @@ async function linked(mine: string, file: string): Promise<boolean> {
     await link(mine, file)
     return true
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
-    throw error
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST') return false
+    // Who holds the lock sweeps away what is unfinished, this file too.
+    throw code === 'ENOENT' ? busy('another process') : error
   }
 }
 

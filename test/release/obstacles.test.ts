@@ -4,6 +4,7 @@ import { appendFile, cp, lstat, mkdir, readdir, readFile, symlink, unlink, write
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { expect } from 'chai'
+import { block } from '../../src/release/blocks.ts'
 import { readContent } from '../../src/release/content.ts'
 import { finish } from '../../src/release/durable.ts'
 import { obstacle } from '../../src/release/obstacle.ts'
@@ -11,6 +12,8 @@ import { putInForce } from '../../src/release/put-in-force.ts'
 import { readHistory } from '../../src/release/version.ts'
 import { ReviewError } from '../../src/review/load-policy.ts'
 import { digestIn, Folders } from './fixture.ts'
+
+const [until, reason] = [undefined, undefined]
 
 const ROOT = new URL('../..', import.meta.url).pathname
 
@@ -44,6 +47,25 @@ describe('a change of the policy that can not be made', () => {
     })
     expect(await fails.catch((error) => error.message)).to.equal('the disk is full')
     expect((await readdir(folders.live)).filter((name) => name.startsWith('.'))).to.deep.equal([])
+  })
+
+  it('says that another command is at work where that one sweeps away what it begins with', async () => {
+    await writeFile(join(folders.live, '.lock'), `${process.pid} x\n`)
+    let sweeping = true
+    const sweep = (async () => {
+      while (sweeping) {
+        const drafts = (await readdir(folders.live)).filter((name) => name.startsWith('.unfinished-'))
+        for (const name of drafts) await unlink(join(folders.live, name)).catch(() => undefined)
+        await setImmediate()
+      }
+    })()
+    const attempts = Array.from({ length: 30 }, () => block(folders.live, { id: 'eve', until, reason }, new Date()))
+    const ended = await Promise.allSettled(attempts)
+    sweeping = false
+    await sweep
+    for (const one of ended) {
+      expect(one.status === 'rejected' && one.reason.message).to.match(/^another command .+ is changing these policies/)
+    }
   })
 
   it('is refused when somebody saves a file while the new version is written', async () => {
