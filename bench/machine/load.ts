@@ -30,6 +30,8 @@ export interface LoadFigures {
   readonly longest: number
 }
 
+const NOTHING: LoadFigures = { requests: 0, perSecond: 0, p50: 0, p99: 0, longest: 0 }
+
 /** Throws BenchFailure when an answer was an error, because then something else was measured. */
 export async function load(base: string, requests: Requests, seconds: number): Promise<LoadFigures> {
   need('wrk')
@@ -70,6 +72,8 @@ async function runWrk(
   const output = wrk.child.stdout ? await text(wrk.child.stdout) : ''
   const complaint = wrk.complaint()
   await wrk.stop()
+  // A busy machine may take longer to start it than a short trial lasts: it ends before it can tell of anything.
+  if (seconds < whole && output === '' && complaint === '') return NOTHING
   return readFigures(output, complaint)
 }
 
