@@ -1,4 +1,7 @@
-/** Ten thousand rules are checked in about a second; the bounds here are so wide that only a fault could break them. */
+/**
+ * Ten thousand rules are checked in about a second; the bounds here are so wide that only a fault could break them. It is the
+ * processor's time that counts: how long a check waits for a busy machine says nothing about it.
+ */
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -59,9 +62,10 @@ async function checkIn10Seconds(generated: Generated): Promise<CheckReport> {
   try {
     await lay(directory, generated)
     const resources = await loadResources(join(directory, 'schemas'))
-    const start = performance.now()
+    const before = process.threadCpuUsage()
     const report = await checkPolicy({ policies: directory, resources, users: undefined, now: new Date() })
-    expect(performance.now() - start).to.be.lessThan(10_000)
+    const { user, system } = process.threadCpuUsage(before)
+    expect((user + system) / 1000).to.be.lessThan(10_000)
     expect(report.findings.filter(({ severity }) => severity === 'error')).to.deep.equal([])
     return report
   } finally {
