@@ -12,9 +12,11 @@ import { quote } from './quote.ts'
 import { distinctSets } from './relation-sets.ts'
 import { reasonOf } from './role-level.ts'
 
+const LISTED: Answer = { status: 200, code: null, headers: {} }
+
 /** The role level must have been passed. */
 export function decideObjects(ground: Ground, about: About): Finding {
-  if (about.kind === 'object' && about.object === undefined) return refuseMissing(ground, about.id)
+  if (about.kind === 'object' && about.object === undefined) return decideMissing(ground, about.id)
   const relations = factsOf(ground, about)
   const cases = withoutRepeats(distinctSets(ground, relations).map((set) => judge(ground, set)))
   const summary = summaryOf(cases, { ground, relations })
@@ -48,8 +50,12 @@ function decided({ relations, ...rest }: Case): string {
   return JSON.stringify(rest)
 }
 
-function refuseMissing(ground: Ground, id: string): Finding {
+function decideMissing(ground: Ground, id: string): Finding {
   const whose = ground.route.kind === 'caller' ? 'the caller has no record' : `no object has the id ${quote(id)}`
+  if (ground.endpoint.operation === 'list') {
+    const answered = allowed('object', `the list is answered, but ${whose}`, LISTED)
+    return { ...answered, rules: pageRules(ground, ground.action) }
+  }
   return refused('object', `${whose}; the rules would let the caller ask`, problem('object-not-found'))
 }
 
@@ -102,12 +108,11 @@ function tellingApart(cases: readonly Case[], relations: readonly RelationFact[]
 /** A list that holds nothing is an answer like any other. */
 function summaryOfList(cases: readonly Case[]): Summary {
   const [first] = cases
-  const answer = { status: 200, code: null, headers: {} }
-  if (cases.length > 1) return allowed('object', 'the list is answered with the objects that the rules let in', answer)
+  if (cases.length > 1) return allowed('object', 'the list is answered with the objects that the rules let in', LISTED)
   const reason = first?.listed
     ? 'such an object is in the list'
     : 'the list is answered, but such an object is not in it'
-  return allowed('object', reason, answer)
+  return allowed('object', reason, LISTED)
 }
 
 function matching(ground: Ground, cases: readonly Case[]) {
