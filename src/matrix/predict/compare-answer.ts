@@ -36,13 +36,13 @@ function isShowing({ spot }: Situation): boolean {
   return spot.endpoint.operation === 'read' || spot.endpoint.operation === 'list'
 }
 
-/** Exactly the caller's own objects, or all. */
+/** Exactly the caller's own objects, or all; of none nothing is said, as a run can't tell either. */
 function lists({ answer, situation }: Given, list: 'own' | 'all'): boolean {
   if (!answer.items || !situation) return false
   const stored = [...(situation.objects.get(situation.spot.resource.name)?.values() ?? [])]
   const wanted = list === 'all' ? stored : stored.filter((object) => relate(situation, object).includes('owner'))
   const listed = new Set(answer.items.map(({ object }) => object.id))
-  return wanted.length === listed.size && wanted.every(({ id }) => listed.has(id))
+  return wanted.length > 0 && wanted.length === listed.size && wanted.every(({ id }) => listed.has(id))
 }
 
 /** Of each object exactly the view's fields, as far as it has them. */
