@@ -16,7 +16,12 @@ function schemaOf(name: string, properties: object): string {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: name,
     type: 'object',
-    'x-resource': { routes: [{ path: `/${name}`, methods: ['GET', 'POST'] }] },
+    'x-resource': {
+      routes: [
+        { path: `/${name}`, methods: ['GET', 'POST'] },
+        { path: `/${name}/{id}`, methods: ['GET'] },
+      ],
+    },
     properties: { id: { type: 'string', readOnly: true }, createdAt: times, updatedAt: times, ...properties },
     required: Object.keys(properties).filter((field) => field !== 'tint'),
     additionalProperties: false,
@@ -39,7 +44,9 @@ const FILES = {
     hands: { type: 'array', items: { type: 'string', maxLength: 9 } },
     tint: TINT,
   }),
+  'schemas/desks.json': schemaOf('desks', { dept: { type: 'string', maxLength: 60, 'x-index': true } }),
   'policies/policy.csv': `
+p, everyone, desks, list|read, owner, *, allow
 p, member, gears, list|create, owner, *, allow
 p, keeper, gears, list, any, *,     allow
 p, member, bins,  list, any, light, allow
@@ -54,7 +61,10 @@ p, keeper, seats, list, any, tinted, deny
   'policies/roles.yaml': 'member: { description: m }\nkeeper: { description: k }\n',
   'policies/ownership.yaml': ['bins', 'parts', 'seats']
     .map((name) => `${name}: { relations: { red: { field: tint, in: [red] } } }\n`)
-    .concat('gears: { relations: { owner: holder, hand: hands } }\n')
+    .concat(
+      'gears: { relations: { owner: holder, hand: hands } }\n',
+      'desks: { relations: { owner: id, mate: { field: dept, equals: subject.department } } }\n',
+    )
     .join(''),
   'policies/views.yaml':
     'accounts: { balance: [balance] }\nbins: { light: [size, createdAt], bare: [size], more: [size, createdAt, tint] }\nparts: { tinted: [tint] }\nseats: { tinted: [tint] }\n',
@@ -84,12 +94,16 @@ describe('a matrix of odd resources', () => {
   it('makes callers whose ids fit an owner that must be a UUID, beside a relation that nobody fits', async () => {
     expect(await tried('GET,/gears,none,200 [own],200 [all]')).to.deep.equal([])
     expect(await tried('POST,/gears,none,201,403')).to.deep.equal([])
-    const bench = await readBench(foldersOf(server), Date.now())
-    const list = writeMatrix(
-      planMatrix(bench, columnsFor(bench), () => false),
-      '',
-    ).find(({ name }) => name === 'gears.csv')
-    expect(list?.text).to.match(/^POST,\/gears,none,401,201,403\b/m)
+    expect(await written('gears.csv')).to.match(/^POST,\/gears,none,401,201,403\b/m)
+  })
+
+  it("makes a record of the caller's id for a caller with attributes", async () => {
+    expect(await tried('GET,/desks/{id},owner+mate,200,200')).to.deep.equal([])
+    expect(await tried('GET,/desks/{id},mate,403,403')).to.deep.equal([])
+  })
+
+  it('writes no `[own]` for a caller who can own nothing', async () => {
+    expect(await written('desks.csv')).to.match(/^GET\|HEAD,\/desks,none,200,200 \[own\],200 \[own\]/m)
   })
 
   it('makes as many codes of a pattern as a list needs, from one example', async () => {
@@ -136,6 +150,12 @@ describe('a matrix of odd resources', () => {
       `403 was expected, and the answer is 200; ${allow} allows it, and ${deny} denies some of its fields`,
     ])
   })
+
+  async function written(file: string): Promise<string | undefined> {
+    const bench = await readBench(foldersOf(server), Date.now())
+    const plan = planMatrix(bench, columnsFor(bench), () => false)
+    return writeMatrix(plan, '').find(({ name }) => name === file)?.text
+  }
 
   async function tried(row: string): Promise<readonly (string | undefined)[]> {
     return (await whole(row)).map((why) => why?.replace(/; policy.csv.*/, ''))

@@ -45,10 +45,25 @@ export async function makeCaller(ground: Ground, stage: Stage, bound: Bound): Pr
   if (!made && !isSafe(bound)) {
     throw new CannotSetUp(`the record of ${caller.id} was there before, so nothing is tried that could change it`)
   }
+  const named = { ...caller, attributes: { ...attributesOf(object, attributes), id: caller.id } }
+  if (!needsRecord(ground, bound)) return { caller: named, record: undefined }
   return {
-    caller: { ...caller, attributes: { ...attributesOf(object, attributes), id: caller.id } },
-    record: resource === bound.resource.name && needsRecord(ground, bound) ? object : undefined,
+    caller: named,
+    record: resource === bound.resource.name ? object : await putRecord(ground, stage, bound, named),
   }
+}
+
+/** The caller's own object in a resource that isn't the directory, where objects can be put with an id. */
+async function putRecord(
+  ground: Ground,
+  stage: Stage,
+  bound: Bound,
+  { id, attributes }: Named,
+): Promise<Representation> {
+  const { name } = bound.resource
+  const record = await stage.put({ resource: name, object: recordOf(ground, bound, name, attributes) }, id)
+  if (record.id === id) return record
+  throw new CannotSetUp(`this server gives objects of ${name} ids of its own, so none can have the caller's`)
 }
 
 function isSafe({ expectation }: Bound): boolean {
