@@ -20,6 +20,7 @@ function schemaOf(name: string, properties: object): string {
       routes: [
         { path: `/${name}`, methods: ['GET', 'POST'] },
         { path: `/${name}/{id}`, methods: ['GET'] },
+        ...(name === 'parts' ? [{ path: '/parts/{id}/code', methods: ['GET'], view: 'code' }] : []),
       ],
     },
     properties: { id: { type: 'string', readOnly: true }, createdAt: times, updatedAt: times, ...properties },
@@ -57,6 +58,7 @@ p, member, seats, list, any, *,     allow
 p, keeper, parts, create, any, tinted, allow
 p, keeper, seats, list, any, *,      allow
 p, keeper, seats, list, any, tinted, deny
+p, member, parts, read, any, tinted, allow
 `,
   'policies/roles.yaml': 'member: { description: m }\nkeeper: { description: k }\n',
   'policies/ownership.yaml': ['bins', 'parts', 'seats']
@@ -67,7 +69,7 @@ p, keeper, seats, list, any, tinted, deny
     )
     .join(''),
   'policies/views.yaml':
-    'accounts: { balance: [balance] }\nbins: { light: [size, createdAt], bare: [size], more: [size, createdAt, tint] }\nparts: { tinted: [tint] }\nseats: { tinted: [tint] }\n',
+    'accounts: { balance: [balance] }\nbins: { light: [size, createdAt], bare: [size], more: [size, createdAt, tint] }\nparts: { tinted: [tint], code: [code] }\nseats: { tinted: [tint] }\n',
 }
 
 function foldersOf({ server: { folder } }: MatrixServer) {
@@ -142,6 +144,10 @@ describe('a matrix of odd resources', () => {
     ])
     expect(await whole('GET,/gears,none,403,-')).to.deep.equal([
       `403 was expected, and the answer is 200; ${creation} allows it`,
+    ])
+    const view = ruleOf('p, member, parts, read, any, tinted, allow')
+    expect(await whole('GET,/parts/{id}/code,red,200,-')).to.deep.equal([
+      `200 was expected, and the answer is 403; ${view} allows it, but no field of the view \`code\``,
     ])
     expect(await whole('POST,/parts,none,-,201')).to.deep.equal([
       `201 was expected, and the answer is 403; ${narrow} allows it, but not all that the body would write`,

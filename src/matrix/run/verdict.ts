@@ -24,6 +24,9 @@ export function rulesBehind(ground: Ground, bound: Bound, scene: Scene, status: 
   const granting = verdicts.filter(({ fields }) => fields.size > 0)
   if (granting.length === 0) return say(verdicts, 'denies') ?? 'no rule of policy.csv allows it'
   const allowed = say(granting, 'allows')
+  const view = ground.policy.views.get(resource.name)?.get(bound.route.view ?? '')
+  if (view && action.hasFields && granting.every(({ fields }) => fields.isDisjointFrom(view)))
+    return `${allowed}, but no field of the view \`${bound.route.view}\``
   if (status === 403 && scene.body !== undefined) return `${allowed}, but not all that the body would write`
   const denied = say(granting, 'denies', 'some of its fields')
   return denied === undefined ? allowed : `${allowed}, and ${denied}`
