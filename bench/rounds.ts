@@ -50,7 +50,10 @@ export async function withServers<T>(
   }
 }
 
-/** The servers share a CPU, so those that aren't asked are paused: what they do by themselves would be measured with each other one. */
+/**
+ * The servers share a CPU, so those that aren't asked are paused: what they do by themselves would be measured with
+ * each other one.
+ */
 export async function measureRounds(bench: Bench, asked: readonly Asked[]): Promise<readonly Row[]> {
   for (const { server } of asked) server.pause()
   const { rounds, seconds, small } = bench.settings

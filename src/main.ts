@@ -4,7 +4,10 @@ import { Command, CommanderError } from 'commander'
 import { oneOrAll } from './programs/one-or-all.ts'
 import { printable } from './review/explain/quote.ts'
 
-/** What the program can do, by the word that comes first. Only what is asked for is loaded: a server starts sooner so, and a command. */
+/**
+ * What the program can do, by the word that comes first. Only what is asked for is loaded: a server starts sooner so,
+ * and a command.
+ */
 const PROGRAMS: Readonly<Record<string, () => Promise<{ program(word?: string): Command | Promise<Command> }>>> = {
   serve: () => import('./programs/serve.ts'),
   token: () => import('./programs/token.ts'),

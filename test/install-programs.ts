@@ -1,5 +1,6 @@
 /**
- * Runs before the tests (`pretest`): they run in several processes, which would get in each other's way if each installed what it misses.
+ * Runs before the tests (`pretest`): they run in several processes, which would get in each other's way if each
+ * installed what it misses.
  */
 import { installAll } from './programs.ts'
 

@@ -1,6 +1,6 @@
 /**
- * docs/operating.md, run as printed: a wrong deny is put into a candidate on purpose, found before it ruled anything, mended, put in
- * force and taken back; and the logs tell that story.
+ * docs/operating.md, run as printed: a wrong deny is put into a candidate on purpose, found before it ruled anything,
+ * mended, put in force and taken back; and the logs tell that story.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { cp, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'

@@ -21,7 +21,10 @@ export interface PlayedPage {
   stop(): Promise<void>
 }
 
-/** `servers`: the commands that go on running; the next one waits until it listens. A command that fails says so among what is printed. `ports`: others that the page names. */
+/**
+ * `servers`: the commands that go on running; the next one waits until it listens. A command that fails says so among
+ * what is printed. `ports`: others that the page names.
+ */
 export async function playPage(
   file: string,
   servers: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * What no log may hold: every credential that a test server was sent or gave out, and every password and hash. Each server's logs are
- * searched when it stops; a root hook (.mocharc.json) fails the whole run when something was found.
+ * What no log may hold: every credential that a test server was sent or gave out, and every password and hash. Each
+ * server's logs are searched when it stops; a root hook (.mocharc.json) fails the whole run when something was found.
  */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'

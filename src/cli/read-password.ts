@@ -1,4 +1,7 @@
-/** A password from whoever runs a command: asked for twice on a terminal, which doesn't show it, else read from standard input. */
+/**
+ * A password from whoever runs a command: asked for twice on a terminal, which doesn't show it, else read from standard
+ * input.
+ */
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'

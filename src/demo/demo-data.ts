@@ -17,7 +17,10 @@ export const DEMO_CALLERS: readonly DemoCaller[] = [
 
 export const DEMO_PASSWORD = 'sallyport-demo'
 
-/** Of that password, which everybody knows: made beforehand, so that no start waits for it (test/identity/sign-in.test.ts holds the two together). */
+/**
+ * Of that password, which everybody knows: made beforehand, so that no start waits for it
+ * (test/identity/sign-in.test.ts holds the two together).
+ */
 export const DEMO_PASSWORD_HASH =
   '$scrypt$ln=15,r=8,p=3$OiYGcY4yVoKIcwE3aTcgDQ$pAfQJc3bcT2OAO8WeTc+dFHIBC7n2l9iJlIisZly3BY'
 

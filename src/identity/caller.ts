@@ -44,7 +44,10 @@ export type Authentication =
 export type Refusal = Extract<Authentication, { kind: 'rejected' }>
 
 export interface TokenVerifier {
-  /** Every outcome is a value, at once where nothing has to be waited for; it throws only for a fault of the program or the store. */
+  /**
+   * Every outcome is a value, at once where nothing has to be waited for; it throws only for a fault of the program or
+   * the store.
+   */
   verify(token: string): Authentication | Promise<Authentication>
 }
 

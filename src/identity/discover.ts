@@ -1,4 +1,7 @@
-/** Where an OpenID provider says that its keys are (OpenID Connect Discovery 1.0): asked along with the keys, so never out of date. */
+/**
+ * Where an OpenID provider says that its keys are (OpenID Connect Discovery 1.0): asked along with the keys, so never
+ * out of date.
+ */
 import type { FetchImplementation } from 'jose'
 import { fetchJson, fetchKeys, KeyServerFault } from './fetch-keys.ts'
 import { isSafeForKeys } from './key-url.ts'

@@ -1,4 +1,7 @@
-/** Asks a key server for its keys, or a provider where they are: bounded in time and size, redirects not followed, and faults told apart. */
+/**
+ * Asks a key server for its keys, or a provider where they are: bounded in time and size, redirects not followed, and
+ * faults told apart.
+ */
 import type { FetchImplementation } from 'jose'
 
 const MAX_BYTES = 256 * 1024

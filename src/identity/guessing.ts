@@ -23,7 +23,10 @@ const FORGOTTEN_AFTER_MS = DAY_MS
 const KNOWN_FOR_MS = 30 * DAY_MS
 
 interface Origin {
-  /** Exactly as users are looked up by it: an address that differs in case is another user's, whose success must forgive nothing here. */
+  /**
+   * Exactly as users are looked up by it: an address that differs in case is another user's, whose success must forgive
+   * nothing here.
+   */
   readonly email: string
   /** A network, as limits count it. */
   readonly address: string

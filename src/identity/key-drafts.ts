@@ -14,7 +14,10 @@ export async function writeDraft(folder: string, text: string): Promise<string> 
   return draft
 }
 
-/** Those of processes that were killed at it: a private half would stay in one after its key has lost it. `now`: milliseconds since the epoch. */
+/**
+ * Those of processes that were killed at it: a private half would stay in one after its key has lost it. `now`:
+ * milliseconds since the epoch.
+ */
 export async function removeDrafts(folder: string, now: number): Promise<void> {
   const drafts = (await readdir(folder)).filter((name) => NAME.test(name)).map((name) => join(folder, name))
   for (const draft of drafts) {

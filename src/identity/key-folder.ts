@@ -1,8 +1,9 @@
 /**
- * The embedded keys as files of the data folder, readable by their owner alone. `signing.jwk` is the first one, made on first use;
- * `signing-2.jwk` and so on are those that took over, and the highest number signs. A new file appears whole, under a name that
- * nobody else can take, so there is always one key that signs, whenever a process ends and however many rotate at once. The
- * older ones have lost their private half, and stay until the tokens that they signed have ended.
+ * The embedded keys as files of the data folder, readable by their owner alone. `signing.jwk` is the first one, made on
+ * first use; `signing-2.jwk` and so on are those that took over, and the highest number signs. A new file appears
+ * whole, under a name that nobody else can take, so there is always one key that signs, whenever a process ends and
+ * however many rotate at once. The older ones have lost their private half, and stay until the tokens that they signed
+ * have ended.
  */
 import { appendFile, link, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -51,7 +52,10 @@ export async function openKeyFolder(dataDirectory: string): Promise<string> {
   return folder
 }
 
-/** As openKeyFolder, for commands beside a server: in another folder than the server's they would seem to work. Throws KeyError. */
+/**
+ * As openKeyFolder, for commands beside a server: in another folder than the server's they would seem to work. Throws
+ * KeyError.
+ */
 export async function findKeyFolder(dataDirectory: string): Promise<string> {
   const folder = join(dataDirectory, 'keys')
   const names = await readdir(folder).catch(() => [])
@@ -112,7 +116,10 @@ async function readFiles(folder: string): Promise<readonly KeyFile[]> {
   return files.filter((file) => file !== undefined).toSorted((a, b) => a.number - b.number)
 }
 
-/** Undefined for a file that another process has just taken away. Looks at the file that it reads: between two calls by name it could become another. */
+/**
+ * Undefined for a file that another process has just taken away. Looks at the file that it reads: between two calls by
+ * name it could become another.
+ */
 async function readKey(file: string, number: number): Promise<KeyFile | undefined> {
   await using handle = await open(file).catch((error) => {
     if (codeOf(error) === 'ENOENT') return undefined

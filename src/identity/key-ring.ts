@@ -106,7 +106,10 @@ class FolderRing {
     return found.publicKey
   }
 
-  /** A look that begins after the call: the key may be one that another process made since the last one, and signs with already. */
+  /**
+   * A look that begins after the call: the key may be one that another process made since the last one, and signs with
+   * already.
+   */
   #lookAgain(): Promise<void> {
     this.#lookingAgain ??= sleep(Math.max(0, this.#lookedAt + LOOK_AGAIN_MS - Date.now())).then(() => {
       this.#lookingAgain = undefined

@@ -1,4 +1,7 @@
-/** The keys of a key server (JWT_JWKS_URL, or an OpenID provider's): kept, asked for again when a key is unknown, and never trusted when weak. */
+/**
+ * The keys of a key server (JWT_JWKS_URL, or an OpenID provider's): kept, asked for again when a key is unknown, and
+ * never trusted when weak.
+ */
 import type { CryptoKey, FetchImplementation, JWTVerifyGetKey } from 'jose'
 import { JWKSMultipleMatchingKeys, JWKSNoMatchingKey } from 'jose/errors'
 import { createRemoteJWKSet, customFetch } from 'jose/jwks/remote'

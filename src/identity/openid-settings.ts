@@ -76,7 +76,10 @@ function refuseUnfitIssuer(issuer: string, ownIssuer: string): void {
   throw new KeyError('OIDC_ISSUER and JWT_ISSUER are the same; the issuer tells whose keys verify a token')
 }
 
-/** Only `sub` is said to be nobody else's, ever (OpenID Connect Core 1.0 section 5.7); an e-mail address or a name may be what somebody chose. */
+/**
+ * Only `sub` is said to be nobody else's, ever (OpenID Connect Core 1.0 section 5.7); an e-mail address or a name may
+ * be what somebody chose.
+ */
 function refuseChosenSubject({ OIDC_SUBJECT_CLAIM: claim = '', OIDC_SUBJECT_PREFIX: prefix }: Environment): void {
   if (claim === '' || claim === 'sub' || prefix !== undefined) return
   throw new KeyError(

@@ -1,4 +1,7 @@
-/** From the claims of an OpenID provider's token that was verified to a caller: only access tokens, only for whoever bears them. */
+/**
+ * From the claims of an OpenID provider's token that was verified to a caller: only access tokens, only for whoever
+ * bears them.
+ */
 import type { Authentication } from './caller.ts'
 import { claimAt } from './claim-path.ts'
 import type { ClaimNames } from './openid-settings.ts'
@@ -26,7 +29,10 @@ function valuesOf(claim: unknown): readonly string[] | undefined {
   return Array.isArray(claim) && claim.every((one) => typeof one === 'string') ? claim : undefined
 }
 
-/** What was signed by the same keys for something else. The audience alone doesn't tell, where somebody set it to a client's id. */
+/**
+ * What was signed by the same keys for something else. The audience alone doesn't tell, where somebody set it to a
+ * client's id.
+ */
 function faultOf(claims: Claims, typ: unknown): string | undefined {
   const has = (name: string) => Object.hasOwn(claims, name)
   // RFC 7800: good only with a proof that nobody asks for here (DPoP, mutual TLS).

@@ -1,6 +1,7 @@
 /**
- * Remembers tokens that were verified, so that a signature is checked once and not with each request. What can change while
- * the token stays the same (its time, the keys) is looked at each time; what the store knows of its caller is standing.ts's matter.
+ * Remembers tokens that were verified, so that a signature is checked once and not with each request. What can change
+ * while the token stays the same (its time, the keys) is looked at each time; what the store knows of its caller is
+ * standing.ts's matter.
  */
 import type { Authentication, KeyedVerifier, TokenVerifier } from './caller.ts'
 import { MAX_TOKEN_LENGTH } from './compact-token.ts'

@@ -1,6 +1,6 @@
 /**
- * Whether what a credential stands on is still there: the user, the session, the roles. Asked with every request, of the store, so that
- * what was taken away has no effect left; the reasons are for the decision record.
+ * Whether what a credential stands on is still there: the user, the session, the roles. Asked with every request, of
+ * the store, so that what was taken away has no effect left; the reasons are for the decision record.
  */
 import type { Directory, SessionStanding, Standing } from '../store/directory.ts'
 import type { Authentication, Caller, Refusal } from './caller.ts'
@@ -38,7 +38,10 @@ export function refused(reason: string, subject: string): Refusal {
   return { kind: 'rejected', code: 'token-invalid', reason, subject }
 }
 
-/** What becomes of a session's caller. The same caller for the same standing, so that what is known of it needn't be found out again. */
+/**
+ * What becomes of a session's caller. The same caller for the same standing, so that what is known of it needn't be
+ * found out again.
+ */
 function createSessions() {
   const known = new WeakMap<SessionStanding, { readonly token: Caller; readonly found: Authentication }>()
   return (token: Caller, standing: SessionStanding, now: number): Authentication => {

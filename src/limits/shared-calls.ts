@@ -1,4 +1,7 @@
-/** Asks for the requests of one turn of the event loop in one call: a call for each was most of what they cost, here and in Redis. */
+/**
+ * Asks for the requests of one turn of the event loop in one call: a call for each was most of what they cost, here and
+ * in Redis.
+ */
 import type { Quota } from './limiter.ts'
 
 /** A fuller call goes at once: others that ask the same Redis wait while it decides. */
@@ -17,7 +20,10 @@ interface Waiting<Answer> {
   readonly reject: (error: unknown) => void
 }
 
-/** `call` gives the answers in the order of the requests; where it rejects, each of them does. The keys of a request must differ. */
+/**
+ * `call` gives the answers in the order of the requests; where it rejects, each of them does. The keys of a request
+ * must differ.
+ */
 export function shareCalls<Answer>(
   call: (asked: Asked) => Promise<readonly Answer[]>,
 ): (quotas: readonly Quota[]) => Promise<Answer> {

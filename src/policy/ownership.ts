@@ -53,7 +53,10 @@ function holds(relation: Relation, attributeOf: AttributeOf, object: Representat
   return value !== undefined && has(object, relation.field, value)
 }
 
-/** The field of the relation `owner`, where it is the caller's id and clients may write it; a new object gets it from its creator. */
+/**
+ * The field of the relation `owner`, where it is the caller's id and clients may write it; a new object gets it from
+ * its creator.
+ */
 export function ownerFieldOf({ fields }: Resource, ownership: Ownership | undefined): Field | undefined {
   const relation = ownership?.relations.get('owner')
   const field = relation?.kind === 'caller' && relation.attribute === 'id' ? fields.get(relation.field) : undefined

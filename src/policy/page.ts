@@ -120,7 +120,10 @@ export class Page {
     return this.shownInEveryRow.size === this.grantable.size ? this.grantable : undefined
   }
 
-  /** The fields, by name, that a list may be filtered and sorted by. The id is the table's key, so it needs no index of its own. */
+  /**
+   * The fields, by name, that a list may be filtered and sorted by. The id is the table's key, so it needs no index of
+   * its own.
+   */
   get queryable(): ReadonlyMap<string, Field> {
     this.#queryable ??= new Map(
       [...this.#parts.resource.fields].filter(([name, { indexed }]) => {

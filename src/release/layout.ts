@@ -5,7 +5,8 @@
  *     policies/.current   -> .versions/0007-1a2b3c4d5e6f7081/live
  *     policies/.versions/0007-1a2b3c4d5e6f7081/      policy.csv …, version.json, live/policy.csv …
  *
- * What people edit through the links is the copy in `live`, so that a version can be brought again as it was. One rename of `.current` changes all files at once. A version above the current one never was in force: a crash left it.
+ * What people edit through the links is the copy in `live`, so that a version can be brought again as it was. One
+ * rename of `.current` changes all files at once. A version above the current one never was in force: a crash left it.
  */
 import { join } from 'node:path'
 import { CURRENT } from '../policy/place.ts'

@@ -8,7 +8,10 @@ import { obstacle } from './obstacle.ts'
 
 const LOCK = '.lock'
 
-/** Throws ReviewError while another command is at work, and where nothing can be written. A lock whose process is gone doesn't count. */
+/**
+ * Throws ReviewError while another command is at work, and where nothing can be written. A lock whose process is gone
+ * doesn't count.
+ */
 export async function withLock<T>(directory: string, work: () => Promise<T>): Promise<T> {
   try {
     return await whileLocked(directory, work)

@@ -26,8 +26,9 @@ export type Match =
 export type RouteMatcher = (method: string, target: Target | Problem) => Match
 
 /**
- * Strict and case-sensitive, so the route that is authorized is the route that runs; everything else is unknown. A request is held
- * against the few routes that begin like it, however many there are. No two routes fit one path (check-clashes.ts).
+ * Strict and case-sensitive, so the route that is authorized is the route that runs; everything else is unknown. A
+ * request is held against the few routes that begin like it, however many there are. No two routes fit one path
+ * (check-clashes.ts).
  */
 export function createRouteMatcher(routes: readonly Route[]): RouteMatcher {
   const groups = [...Map.groupBy(routes, beginningOf)].map(

@@ -1,4 +1,7 @@
-/** The request body as JSON, an object or a JSON Patch: media type, size and syntax. What its fields may be is the schema's matter. */
+/**
+ * The request body as JSON, an object or a JSON Patch: media type, size and syntax. What its fields may be is the
+ * schema's matter.
+ */
 import type { IncomingMessage } from 'node:http'
 import type { Context, Middleware } from 'koa'
 import { Problem } from '../problems/problem.ts'
@@ -91,7 +94,10 @@ async function readBytes(ctx: Context, limitBytes: number): Promise<Buffer> {
 
 const readers = new Map<number, Middleware>()
 
-/** It brings along a fifth of all that a server loads, which the first answer needn't wait for; the server loads it soon after. */
+/**
+ * It brings along a fifth of all that a server loads, which the first answer needn't wait for; the server loads it soon
+ * after.
+ */
 export async function loadBodyReader(): Promise<typeof import('koa-body')> {
   return import('koa-body')
 }

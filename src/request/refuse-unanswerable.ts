@@ -9,7 +9,10 @@ export interface Asked {
   readonly caller: Caller | undefined
 }
 
-/** 400 and the like for what isn't well-formed, 404, 405 with `Allow`, then 401 (bad credentials, on public routes too) or the key server's fault. */
+/**
+ * 400 and the like for what isn't well-formed, 404, 405 with `Allow`, then 401 (bad credentials, on public routes too)
+ * or the key server's fault.
+ */
 export function refuseUnanswerable(match: Match, authentication: Authentication): Asked {
   switch (match.kind) {
     case 'malformed':

@@ -22,7 +22,10 @@ interface Frame {
 
 const WITH_BODY: readonly Operation[] = ['create', 'replace', 'update']
 
-/** Throws Problem not-acceptable, invalid-query, what read-body throws, invalid-patch, invalid-precondition, or invalid-idempotency-key, in this order. */
+/**
+ * Throws Problem not-acceptable, invalid-query, what read-body throws, invalid-patch, invalid-precondition, or
+ * invalid-idempotency-key, in this order.
+ */
 export function validate(ctx: Context, frame: Frame, decision: Decision): Input | Promise<Input> {
   const { route, endpoint } = frame.match
   if (!route.redirect) refuseUnacceptable(ctx, endpoint.operation)

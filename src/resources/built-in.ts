@@ -1,4 +1,7 @@
-/** The resources that the program serves itself (health, the OpenAPI document, tokens and keys), under the same policy as data. */
+/**
+ * The resources that the program serves itself (health, the OpenAPI document, tokens and keys), under the same policy
+ * as data.
+ */
 import { makeEndpoints } from './make-routes.ts'
 import type { Action, Field, Method, Operation, Resource, Route } from './resource.ts'
 import type { JsonObject } from './schema-file.ts'

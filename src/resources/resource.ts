@@ -87,7 +87,10 @@ export interface Resource {
   readonly canonicalItemPath?: string
   /** Of a built-in resource: the JSON Schema of what it is sent, which isn't what it answers. */
   readonly takes?: Readonly<Record<string, Json>>
-  /** All faults of a whole representation (of what is sent, where the resource `takes` something else) at once; empty when it fits the schema. Doesn't change its argument. */
+  /**
+   * All faults of a whole representation (of what is sent, where the resource `takes` something else) at once; empty
+   * when it fits the schema. Doesn't change its argument.
+   */
   validate(representation: Representation): readonly FieldFault[]
 }
 

@@ -35,7 +35,10 @@ export async function createObject(
   return once(services, claim, { create, replay })
 }
 
-/** The first answer, cut to what the caller may read now: of the object as it was then, and as it is now where it is still there. */
+/**
+ * The first answer, cut to what the caller may read now: of the object as it was then, and as it is now where it is
+ * still there.
+ */
 async function replayed(
   services: Services,
   asking: Asking,

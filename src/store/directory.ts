@@ -1,7 +1,7 @@
 /**
- * What a store keeps of who may ask: accounts beside the users resource, sessions and API keys. What the users record says (e-mail,
- * name, roles) stands nowhere else. Every write is one transaction, durable when it returns; secrets come as hashes.
- * Times are milliseconds since the epoch.
+ * What a store keeps of who may ask: accounts beside the users resource, sessions and API keys. What the users record
+ * says (e-mail, name, roles) stands nowhere else. Every write is one transaction, durable when it returns; secrets come
+ * as hashes. Times are milliseconds since the epoch.
  */
 
 /** The resource whose records are people. A schema folder may lack it: then nobody is a person. */
@@ -41,8 +41,8 @@ export interface VerifiedPassword {
 }
 
 /**
- * What is kept of a refresh token: SHA-256 of its two secrets (base64url). `family` stays for the life of the session, so that an older token of
- * it is known for one without a list of them all; `current` is new with each use.
+ * What is kept of a refresh token: SHA-256 of its two secrets (base64url). `family` stays for the life of the session,
+ * so that an older token of it is known for one without a list of them all; `current` is new with each use.
  */
 export interface RefreshHashes {
   readonly family: string

@@ -4,8 +4,8 @@ import { mkdir, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 
 /**
- * For its owner alone; one that is there stays as it is. Throws what mkdir throws, for a file of this name too. Node's own recursive mkdir
- * never ends where the system says ENOENT below a folder that is there, as it does in /proc.
+ * For its owner alone; one that is there stays as it is. Throws what mkdir throws, for a file of this name too. Node's
+ * own recursive mkdir never ends where the system says ENOENT below a folder that is there, as it does in /proc.
  */
 export async function makeFolder(folder: string): Promise<void> {
   const parent = dirname(resolve(folder))

@@ -28,8 +28,8 @@ export function fits({ field, by, operator, values }: Comparison, object: Repres
 }
 
 /**
- * The instant of an RFC 3339 date-time, in UTC with three digits of a second (further ones cut off); undefined for any other text, a
- * leap second, an offset beyond 14 hours, and the first and last day of four-digit years.
+ * The instant of an RFC 3339 date-time, in UTC with three digits of a second (further ones cut off); undefined for any
+ * other text, a leap second, an offset beyond 14 hours, and the first and last day of four-digit years.
  */
 export function instantOf(text: string): string | undefined {
   const parts = TIME.exec(text.toUpperCase())?.groups

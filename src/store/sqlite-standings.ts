@@ -1,6 +1,6 @@
 /**
- * What a subject, its session or its key is now. Asked with every request, so what was looked up is kept for as long as nothing in
- * the database has changed; that is asked of the database each time, so nothing kept is out of date.
+ * What a subject, its session or its key is now. Asked with every request, so what was looked up is kept for as long as
+ * nothing in the database has changed; that is asked of the database each time, so nothing kept is out of date.
  */
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
 import type { KeyStanding, SessionStanding, Standing } from './directory.ts'

@@ -26,7 +26,10 @@ const LONGEST_RESTART_MS = 30_000
 /** Longer than a worker takes to drain and to close its parts. */
 const KILL_MS = 15_000
 
-/** Ends the process: with 2 when the workers can't start, with 0 when it was told to stop. Throws what start throws, with no worker left. */
+/**
+ * Ends the process: with 2 when the workers can't start, with 0 when it was told to stop. Throws what start throws,
+ * with no worker left.
+ */
 export async function servePrimary(config: Config, log: Logger): Promise<void> {
   const primary = new Primary(config, log)
   // A terminal's Ctrl-C comes twice, by itself and by npm.
@@ -168,8 +171,9 @@ class Primary {
 }
 
 /**
- * Node's primary keeps a connection open until the worker that it was handed to has said that it has it. One that is killed before never
- * does, and its client would wait for ever. There is one such connection at a time; closing it again once it was passed on does nothing.
+ * Node's primary keeps a connection open until the worker that it was handed to has said that it has it. One that is
+ * killed before never does, and its client would wait for ever. There is one such connection at a time; closing it
+ * again once it was passed on does nothing.
  */
 function holdConnection({ process: child }: Worker): () => void {
   const send = child.send.bind(child) as (...sent: readonly unknown[]) => boolean

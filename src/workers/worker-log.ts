@@ -1,4 +1,7 @@
-/** The decision log of a worker: its lines go to the primary, which alone writes the file and ships what writes leave in the store. */
+/**
+ * The decision log of a worker: its lines go to the primary, which alone writes the file and ships what writes leave in
+ * the store.
+ */
 import { type DecisionLog, type DecisionLogEvent, Lines } from '../decision-log/decision-log.ts'
 import { lineOf } from '../decision-log/record-line.ts'
 import type { FromPrimary, ToPrimary } from './messages.ts'

@@ -5,7 +5,8 @@ import type { WorkerParts } from '../app.ts'
 import { createWorkerLog, send } from './worker-log.ts'
 
 export function workerParts(): WorkerParts {
-  // Made for its effect: it answers the primary's questions from now on, at first that there is nothing, or who asks would wait for the start.
+  // Made for its effect: it answers the primary's questions from now on, at first that there is nothing, or who asks
+  // would wait for the start.
   AggregatorRegistry.setRegistries([])
   void new AggregatorRegistry()
   return {

@@ -1,4 +1,5 @@
-// A server for test/decision-log/killed.test.ts: writes as anybody who sends the token `t`, on the data folder given, until it is killed.
+// A server for test/decision-log/killed.test.ts: writes as anybody who sends the token `t`, on the data folder given,
+// until it is killed.
 import { flushCompileCache } from 'node:module'
 import { pino } from 'pino'
 import { startApp } from '../../src/app.ts'

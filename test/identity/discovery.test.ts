@@ -1,4 +1,7 @@
-/** What an OpenID provider that is broken, or somebody else, can make the server do: nothing but ask two URLs, and wait a little. */
+/**
+ * What an OpenID provider that is broken, or somebody else, can make the server do: nothing but ask two URLs, and wait
+ * a little.
+ */
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { expect } from 'chai'
 import type { Authentication, TokenVerifier } from '../../src/identity/caller.ts'

@@ -1,4 +1,7 @@
-/** Every cell of test/matrix/*.csv and every case of *.yaml, over real HTTP: what each role is answered on each method, path and object. */
+/**
+ * Every cell of test/matrix/*.csv and every case of *.yaml, over real HTTP: what each role is answered on each method,
+ * path and object.
+ */
 import { expect } from 'chai'
 import { readCases } from '../../src/matrix/cases/read-cases.ts'
 import { runCase } from '../../src/matrix/cases/run-case.ts'

@@ -1,4 +1,7 @@
-/** One of everything: each demo caller asks each method of each route about own, others' and missing objects, with several bodies. */
+/**
+ * One of everything: each demo caller asks each method of each route about own, others' and missing objects, with
+ * several bodies.
+ */
 import { randomUUID } from 'node:crypto'
 import type { Method, Route } from '../../src/resources/resource.ts'
 import type { TestServer } from '../server.ts'

@@ -29,7 +29,10 @@ export interface QuotedRule {
 
 export interface RuleLine extends QuotedRule {
   readonly effect: 'allow' | 'deny'
-  /** How the rule's subject comes to be one of the caller's, where that isn't plain: `support inherits member (policy.csv:30)`. */
+  /**
+   * How the rule's subject comes to be one of the caller's, where that isn't plain:
+   * `support inherits member (policy.csv:30)`.
+   */
   readonly through: string | null
   /** The moment from which on it is gone (RFC 3339, UTC); null when it doesn't end. */
   readonly until: string | null
