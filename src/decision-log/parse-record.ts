@@ -11,10 +11,49 @@ export function parseRecord(line: string): DecisionRecord | undefined {
   }
 }
 
-/** What every record has; the rest is looked at where it is used. */
+type Members = Readonly<Record<string, unknown>>
+
+/** What every record has, and of the rest the kind of its values. */
 function isRecord(value: unknown): value is DecisionRecord {
-  if (typeof value !== 'object' || value === null) return false
-  const { time, requestId, method, status, outcome } = value as Partial<Record<keyof DecisionRecord, unknown>>
+  if (!isObject(value)) return false
+  const { time, requestId, method, status, outcome, facts } = value
   const texts = [time, requestId, method, outcome].every((one) => typeof one === 'string')
-  return texts && typeof status === 'number' && !Number.isNaN(Date.parse(time as string))
+  if (!texts || typeof status !== 'number' || Number.isNaN(Date.parse(time as string))) return false
+  return ['roles', 'relations', 'rules', 'fieldsRefused'].every((name) => areTexts(value[name])) && areFacts(facts)
+}
+
+function areFacts(facts: unknown): boolean {
+  if (facts === undefined) return true
+  if (!isObject(facts)) return false
+  return (
+    ['attributes', 'object', 'proposed'].every((name) => facts[name] === undefined || isObject(facts[name])) &&
+    ['changed', 'named', 'read', 'queried', 'shown'].every((name) => areTexts(facts[name])) &&
+    (facts.where === undefined || isCondition(facts.where))
+  )
+}
+
+function isCondition(value: unknown): boolean {
+  if (!isObject(value)) return false
+  switch (value.kind) {
+    case 'always':
+    case 'never':
+      return true
+    case 'holds':
+      return typeof value.field === 'string' && Array.isArray(value.values)
+    case 'not':
+      return isCondition(value.of)
+    case 'all':
+    case 'some':
+      return Array.isArray(value.of) && value.of.every(isCondition)
+    default:
+      return false
+  }
+}
+
+function areTexts(value: unknown): boolean {
+  return value === undefined || (Array.isArray(value) && value.every((one) => typeof one === 'string'))
+}
+
+function isObject(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -20,7 +20,12 @@ export function textOf(record: DecisionRecord): string {
     rules.length === 0 ? 'no rule' : rules.join(' '),
     record.requestId,
   ]
-  return parts.join('  ').replaceAll(CONTROL, '\ufffd')
+  return printable(parts.join('  '))
+}
+
+/** One line, whatever is in it. */
+export function printable(text: string): string {
+  return text.replaceAll(CONTROL, '\ufffd')
 }
 
 function whoOf({ authentication, subject, roles = [], credential }: DecisionRecord): string {

@@ -1,4 +1,5 @@
 /** A replay for a terminal: the totals, then a paragraph a group of differences. */
+import { printable } from '../decision-log/record-text.ts'
 import type { Change } from './compare.ts'
 import type { ReplayReport } from './replay.ts'
 import type { Group } from './tally.ts'
@@ -28,7 +29,9 @@ function summary({ decided, same, unconcerned, undecidable, leftOut, otherLines 
     ...(unconcerned === 0 ? [] : [`  ${unconcerned} ended before a policy was asked, or by a fault of the server`]),
     ...(leftOut === 0 ? [] : [`  ${leftOut} are outside of the time asked for`]),
     ...(otherLines === 0 ? [] : [`  ${otherLines} lines are no decision records`]),
-  ].join('\n')
+  ]
+    .map(printable)
+    .join('\n')
 }
 
 function paragraph(group: Group): string {
@@ -44,7 +47,9 @@ function paragraph(group: Group): string {
     `  ${count} x ${who}: ${method} ${route}${relating}: ${was} -> ${becomes}, by ${rules}`,
     ...told,
     `    as in ${examples.join(', ')}`,
-  ].join('\n')
+  ]
+    .map(printable)
+    .join('\n')
 }
 
 function list(fields: readonly string[]): string {

@@ -126,6 +126,29 @@ describe('sallyport policy replay', () => {
     expect(code).to.equal(0)
   })
 
+  it('counts records that no server wrote among those lines, and obeys nothing that is in others', async () => {
+    const [line = ''] = (await readFile(log, 'utf8')).split('\n')
+    const record = JSON.parse(line)
+    const wrong = [
+      { roles: 'admin' },
+      { relations: 5 },
+      { rules: [1] },
+      { facts: 5 },
+      { facts: { where: { kind: 'all' } } },
+      { facts: { where: { kind: 'not', of: { kind: 'perhaps' } } } },
+      { facts: { object: [] } },
+      { facts: { queried: 'email' } },
+    ]
+    const odd = { ...record, problem: 'for\u001b[31mbidden' }
+    const strange = join(folder, 'strange.log')
+    const records = [record, ...wrong.map((one) => ({ ...record, ...one })), odd]
+    await writeFile(strange, `${records.map((one) => JSON.stringify(one)).join('\n')}\n`)
+    const { stdout, stderr } = await run(strange)
+    expect(stdout).to.contain(`${wrong.length} lines are no decision records`).and.to.contain('1 could not be decided')
+    expect(stdout).to.not.contain('\u001b')
+    expect(stderr).to.not.contain('TypeError')
+  })
+
   it('says what a masked record leaves undecidable, instead of guessing', async () => {
     const masked = join(folder, 'masked.log')
     const text = await readFile(log, 'utf8')
