@@ -46,11 +46,11 @@ describe('a run in one process', () => {
     expect(answer.headers.has('ratelimit')).to.equal(true)
   })
 
-  it('gives each cell about a record of user:alice one of its own', async () => {
+  it('gives each cell about a record of user:alice one of its own, or none', async () => {
     const text =
-      'method,path,object,user:alice\nGET|DELETE|PATCH,/api/users/{id},own,403\nGET,/profile,own,403\nGET,/profile/{id},own,200 public\n'
+      'method,path,object,user:alice\nGET|DELETE|PATCH,/api/users/{id},own,403\nGET,/profile,own,403\nGET,/profile/{id},own,200 public\nDELETE,/api/tokens/current,missing,404\n'
     const { results } = await run(text)
-    expect(results.map(({ outcome, why }) => why ?? outcome)).to.deep.equal(Array(5).fill('passed'))
+    expect(results.map(({ outcome, why }) => why ?? outcome)).to.deep.equal(Array(6).fill('passed'))
   })
 
   it('ends at the first red cell when asked to, and what is left is told apart', async () => {

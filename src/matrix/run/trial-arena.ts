@@ -27,10 +27,11 @@ export async function openTrialArena(ground: Ground, folders: Folders, startServ
   }
 }
 
-/** A record of `user:alice` can be there once, and is another one for each cell. */
+/** A record or a session of `user:alice` can be there once, and is another one, or none, for each cell. */
 function needsOwnServer({ policy, resources }: Ground, { column, path }: Expectation): boolean {
   if (column.kind !== 'user') return false
   const route = resources.routes.find((one) => one.path === path)
   const relations = [...(policy.ownership.get(route?.resource ?? '')?.relations.values() ?? [])]
+  if (route?.kind === 'caller') return true
   return relations.some((one) => one.kind === 'caller' && (one.field === 'id' || one.attribute !== 'id'))
 }
