@@ -1,5 +1,5 @@
 /** The shape of the program: imports point down the list of design.md, and what may exist once exists once. */
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { expect } from 'chai'
 
@@ -43,7 +43,8 @@ interface Import {
   readonly to: string
 }
 
-const SOURCE = new URL('../src/', import.meta.url).pathname
+const ROOT = new URL('..', import.meta.url).pathname
+const SOURCE = join(ROOT, 'src')
 
 function sources(): readonly string[] {
   return readdirSync(SOURCE, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))
@@ -115,6 +116,15 @@ describe('architecture', () => {
       .filter((file) => /^(policy|resources)\//.test(file) && file !== 'policy/watch-policy.ts')
       .filter((file) => /process\.env|Date\.now|new Date\(\)|performance\.now|fetch\(/.test(read(file)))
     expect(impure).to.deep.equal([])
+  })
+
+  it('comments name tests that there are', () => {
+    const missing = (text: string) =>
+      [...text.matchAll(/\btest\/[\w./-]+\.ts\b/g)]
+        .map(([path]) => path)
+        .filter((path) => !existsSync(join(ROOT, path)))
+    expect(sources().flatMap((file) => missing(read(file)))).to.deep.equal([])
+    expect(missing('// test/policy/permits.test.ts holds this, and test/nothing.test.ts that')).to.have.length(1)
   })
 
   function whoImports(text: string): readonly string[] {

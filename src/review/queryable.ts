@@ -5,7 +5,7 @@ import { ruleNames } from './evaluate.ts'
 
 /**
  * `rules`: those about the caller and the list. The fields stand in the schema's order, and mean something only where the
- * caller may list at all. test/review/queryable.test.ts holds them to the server's.
+ * caller may list at all. test/review/diff/queries.test.ts holds them to the server's.
  */
 export function queryableFields(policy: Policy, resource: Resource, rules: readonly Rule[]): readonly string[] {
   const declared = policy.ownership.get(resource.name)?.relations
