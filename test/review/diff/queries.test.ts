@@ -13,6 +13,7 @@ import { ROLES } from '../../policy/arbitrary.ts'
 import { DOCS, RESOURCES } from '../../policy/fixture.ts'
 import { render } from '../../policy/render.ts'
 import type { OraclePolicy } from '../../policy/world.ts'
+import { runs } from '../../runs.ts'
 import { diffOf, type PolicyPair, randomPair } from './policy-pairs.ts'
 
 type Roles = readonly string[]
@@ -33,7 +34,7 @@ describe('the fields that lists may be queried by', () => {
         const { by, shown } = await onServer(before, roles)
         if (shown.size > 0) expect(new Set(inReview(policy, roles))).to.deep.equal(by)
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     ))
 
   /** Of the fields that a role's list shows on both sides, by which it may be queried on one alone. */
@@ -49,7 +50,7 @@ describe('the fields that lists may be queried by', () => {
     })
 
   it('are in a diff where nothing else tells that they are others', () =>
-    fc.assert(areTold(diffOf), { numRuns: 200 })).timeout(20_000)
+    fc.assert(areTold(diffOf), { numRuns: runs(200) })).timeout(20_000)
 
   it('would be missed by a diff that looks at grants alone', async () => {
     const onGrants = (pair: PolicyPair) =>
