@@ -1,14 +1,15 @@
 /** blocked.txt: who is refused before any rule, and until when. */
-import type { Blocked } from '../../policy/parse-blocked.ts'
+import { type Blocked, isBlocked } from '../../policy/parse-blocked.ts'
 import type { Block } from '../../policy/policy.ts'
 import type { SettingChange } from './change.ts'
 import { type Phrase, say } from './phrase.ts'
 import type { Sides } from './relation-space.ts'
 
-/** Times are compared as they are written; whether one has passed depends on when it is asked. */
-export function compareBlocked({ before, after }: Sides<Blocked>): readonly SettingChange[] {
+/** A block that has ended at `now`, in milliseconds since the epoch, is none. */
+export function compareBlocked({ before, after }: Sides<Blocked>, now: number): readonly SettingChange[] {
   const ids = new Set([...before.keys(), ...after.keys()])
-  return [...ids].sort().flatMap((id) => compareBlock(`user:${id}`, before.get(id), after.get(id)))
+  const blockIn = (blocked: Blocked, id: string) => (isBlocked(blocked, id, now) ? blocked.get(id) : undefined)
+  return [...ids].sort().flatMap((id) => compareBlock(`user:${id}`, blockIn(before, id), blockIn(after, id)))
 }
 
 function compareBlock(name: string, old: Block | undefined, now: Block | undefined): readonly SettingChange[] {

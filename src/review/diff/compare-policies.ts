@@ -25,6 +25,9 @@ export function comparePolicies(
     ...compareLimits(policies),
     ...compareSizes(policies),
     ...compareMasks(policies),
-    ...compareBlocked(sidesOf((side) => reviewed[side].blocked)),
+    ...compareBlocked(
+      sidesOf((side) => reviewed[side].blocked),
+      circumstances.now,
+    ),
   ]
 }

@@ -134,6 +134,18 @@ export const CASES: Readonly<Record<string, Case>> = {
       '- user:mallory together with member (also: support, admin) loses update on users (as far as the other grants it)',
     ],
   },
+  'blocks that have ended come and go': {
+    first: { 'blocked.txt': [['', 'user:ann until=1961-01-01T00:00:00Z\nuser:ben until=1961-01-01T00:00:00Z']] },
+    edits: {
+      'blocked.txt': [['', 'user:ben until=1962-01-01T00:00:00Z\nuser:cem until=1961-01-01T00:00:00Z']],
+    },
+    says: [],
+  },
+  'a block that has ended begins anew': {
+    first: { 'blocked.txt': [['', 'user:ann until=1961-01-01T00:00:00Z']] },
+    edits: { 'blocked.txt': [['', 'user:ann']] },
+    says: ['- user:ann is blocked'],
+  },
   'a user is blocked': {
     edits: { 'blocked.txt': [['', 'user:mallory\nuser:eve until=2030-01-01T00:00:00+01:00']] },
     says: ['- user:eve is blocked until 2029-12-31T23:00:00Z', '- user:mallory is blocked'],
