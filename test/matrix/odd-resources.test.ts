@@ -45,9 +45,18 @@ const FILES = {
     hands: { type: 'array', items: { type: 'string', maxLength: 9 } },
     tint: TINT,
   }),
+  'schemas/deals.json': JSON.stringify({
+    ...JSON.parse(
+      schemaOf('deals', { number: { type: 'integer', maximum: 9999, 'x-unique': true }, mail: TINT, tint: TINT }),
+    ),
+    required: ['number'],
+    anyOf: [{ required: ['mail'] }, { required: ['tint'] }],
+  }),
   'schemas/desks.json': schemaOf('desks', { dept: { type: 'string', maxLength: 60, 'x-index': true } }),
   'policies/policy.csv': `
 p, everyone, desks, list|read, owner, *, allow
+p, member, deals, list|create, any, *, allow
+p, keeper, deals, list|create, any, *, allow
 p, member, gears, list|create, owner, *, allow
 p, keeper, gears, list, any, *,     allow
 p, member, bins,  list, any, light, allow
@@ -64,6 +73,7 @@ p, member, parts, read, any, tinted, allow
   'policies/ownership.yaml': ['bins', 'parts', 'seats']
     .map((name) => `${name}: { relations: { red: { field: tint, in: [red] } } }\n`)
     .concat(
+      'deals: { relations: { red: { field: tint, in: [red] } } }\n',
       'gears: { relations: { owner: holder, hand: hands } }\n',
       'desks: { relations: { owner: id, mate: { field: dept, equals: subject.department } } }\n',
     )
@@ -110,6 +120,12 @@ describe('a matrix of odd resources', () => {
 
   it('makes as many codes of a pattern as a list needs, from one example', async () => {
     expect(await tried('GET,/parts,none,200 [all],-')).to.deep.equal([])
+  })
+
+  it('makes a body that the whole schema accepts, with a number that no other cell has', async () => {
+    expect(await written('deals.csv')).to.match(/^POST,\/deals,none,401,201,201,201$/m)
+    const rows = Array.from({ length: 40 }, () => 'POST,/deals,none,201,201\nGET,/deals,none,200 [all],200 [all]')
+    expect(await tried(rows.join('\n'))).to.deep.equal([])
   })
 
   it("says of a unique field whose values are used up that it can't be tried", async () => {

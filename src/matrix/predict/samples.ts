@@ -12,7 +12,7 @@ export const CALLER = '01980000-0000-7000-8000-00000000000c'
 const FIRST = 3
 
 export interface Samples {
-  /** The required fields with their smallest values. */
+  /** The smallest body that the schema accepts. */
   readonly smallest: Readonly<Record<string, Json>>
   /** Valid values of each field that clients may give, smallest first. */
   readonly values: ReadonlyMap<string, readonly Json[]>
@@ -83,7 +83,20 @@ function samplesOf(resource: Resource, json: { readonly [key: string]: Json }): 
       .filter((name) => !resource.fields.get(name)?.readOnly)
       .map((name) => [name, values.get(name)?.[0] ?? null] as const),
   )
-  return { smallest, values }
+  return { smallest: validBody(resource, smallest, values), values }
+}
+
+/** The required fields, where need be (`anyOf` of the whole object, say) with one more, or with all. */
+function validBody(
+  { validate, fields }: Resource,
+  required: Samples['smallest'],
+  values: Samples['values'],
+): Samples['smallest'] {
+  const optional = [...values].flatMap(([name, [value]]) =>
+    value === undefined || fields.get(name)?.readOnly || Object.hasOwn(required, name) ? [] : [{ [name]: value }],
+  )
+  const bodies = [{}, ...optional, Object.assign({}, ...optional)].map((more) => ({ ...required, ...more }))
+  return bodies.find((body) => validate(body).length === 0) ?? required
 }
 
 function isValid(resource: Resource, { name }: Field, value: Json): boolean {

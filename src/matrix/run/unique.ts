@@ -15,24 +15,46 @@ export function withUniqueValues(
   return Object.fromEntries(entries)
 }
 
-function uniqueLike(resource: Resource, { name, type }: Field, value: Json): Json {
+/** Counts on from anywhere: neither this run nor one before has had the value. */
+let count = randomInt(2 ** 40)
+
+/** Numbers that begin with different small values don't meet. */
+const APART = 8
+
+function uniqueLike(resource: Resource, field: Field, value: Json): Json {
+  const { name, type } = field
+  if (type === 'boolean') return value
+  if (type !== 'string') return numberLike(resource, field, Number(value))
   const id = randomUUID()
-  const proposed: readonly Json[] =
-    type === 'string'
-      ? [`${id}@example.com`, id, id.slice(0, 12), id.replaceAll(/\D/g, '').slice(0, 8), ...varied(String(value))]
-      : [randomInt(2 ** 40)]
+  const nth = count++
+  const digits = [8, 7, 6, 5, 4].map((length) => String(nth).slice(-length))
+  const proposed = [`${id}@example.com`, id, id.slice(0, 12), ...digits, ...alike(String(value), nth)]
   return proposed.find((one) => isValid(resource, name, one)) ?? value
 }
 
-/** Texts of the same form: `XQF-73` for `ABC-01`, which most patterns like as well. */
-function varied(text: string): readonly string[] {
-  const by = (letters: RegExp, from: string) => (one: string) =>
-    one.replaceAll(letters, () => from.charAt(randomInt(from.length)))
-  const digits = by(/[0-9]/g, '0123456789')
-  const capitals = by(/[A-Z]/g, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ')
-  const small = by(/[a-z]/g, 'abcdefghijklmnopqrstuvwxyz')
-  return [small(capitals(digits(text))), digits(text), capitals(text), small(text)]
+/** Of as many numbers as the schema has room for. */
+function numberLike(resource: Resource, { name }: Field, value: number): Json {
+  const sizes = Array.from({ length: 40 }, (_, i) => 2 ** (40 - i))
+  const size = sizes.find((one) => isValid(resource, name, value + APART * (one - 1))) ?? 1
+  return value + APART * (count++ % size)
 }
+
+/** Texts of the same form, another one for each number: `XQF-73` for `ABC-01`, which most patterns like as well. */
+function alike(text: string, nth: number): readonly string[] {
+  return [/[0-9A-Za-z]/g, /[0-9]/g, /[A-Z]/g, /[a-z]/g].map((places) => {
+    let left = nth
+    const characters = [...text].toReversed().map((character) => {
+      const from = character.match(places) ? ALPHABETS.find((alphabet) => alphabet.includes(character)) : undefined
+      if (!from) return character
+      const chosen = from.charAt(left % from.length)
+      left = Math.floor(left / from.length)
+      return chosen
+    })
+    return characters.toReversed().join('')
+  })
+}
+
+const ALPHABETS = ['0123456789', 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz']
 
 function isValid(resource: Resource, name: string, value: Json): boolean {
   return !resource.validate({ [name]: value }).some(({ pointer }) => pointer === `/${name}`)
