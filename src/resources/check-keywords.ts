@@ -34,6 +34,9 @@ const ROOT_ONLY: ReadonlySet<string> = new Set(['$schema', 'x-resource'])
 /** Further inside a field nothing would give the default or keep clients from the value, so saying it would mislead. */
 const FIELD_ONLY: ReadonlySet<string> = new Set(['x-index', 'x-unique', 'readOnly', 'default'])
 
+/** All that a schema may say; docs/schemas.md tells what each means. */
+export const KEYWORDS: ReadonlySet<string> = new Set([...ANYWHERE, ...ROOT_ONLY, ...FIELD_ONLY])
+
 export function checkKeywords(file: SchemaFile): readonly Diagnostic[] {
   if (!isObject(file.json)) return []
   return allSubschemas(file.json).flatMap(({ path, schema }) => {

@@ -31,7 +31,7 @@ export const SCHEMA_CODES = {
   'index-value': 'write `true`, or leave the keyword out',
   'index-not-scalar': 'only a field of the type string, number, integer or boolean can be indexed or unique',
   'resource-missing': 'add `"x-resource": { "routes": [...] }`',
-  'resource-invalid': 'see src/resources/schemas/x-resource.schema.json',
+  'resource-invalid': 'see docs/schemas.md, "Routes"',
   'route-path': 'write a path like `/api/notes` or `/api/notes/{id}`',
   'route-reserved':
     'choose another path; /livez, /readyz, /openapi.json, /metrics, /api/tokens, /api/tokens/current and /.well-known/jwks.json are taken',
