@@ -2,6 +2,7 @@
 import type { JWTVerifyOptions } from 'jose'
 import { JOSEError, JWTClaimValidationFailed, JWTExpired } from 'jose/errors'
 import { jwtVerify } from 'jose/jwt/verify'
+import { faultOfKind } from './access-token.ts'
 import type { Authentication, KeyedVerifier } from './caller.ts'
 import { readCompactToken } from './compact-token.ts'
 import { KeyServerFault } from './fetch-keys.ts'
@@ -48,7 +49,9 @@ export function createTokenVerifier({ keys, issuer, audience, algorithms, claims
       if (fault !== undefined) return rejected(fault)
       try {
         const { payload } = await jwtVerify(token, opened.find, options)
-        return claims ? readProviderClaims(payload, compact.header.typ, claims, reading) : readClaims(payload, reading)
+        const otherKind = faultOfKind(payload, compact.header.typ)
+        if (otherKind !== undefined) return rejected(otherKind)
+        return claims ? readProviderClaims(payload, claims, reading) : readClaims(payload, reading)
       } catch (error) {
         return outcomeOf(error)
       }
