@@ -58,9 +58,15 @@ export async function addBlocks(directory: string, lines: readonly string[]): Pr
   await withLock(directory, async () => addLines(directory, (await readBlockedFile(directory)).text, lines))
 }
 
-async function addLines(directory: string, text: string, lines: readonly string[]): Promise<void> {
+/** The text of blocked.txt with `lines` at its end. */
+export function withBlocks(text: string, lines: readonly string[]): string {
+  if (lines.length === 0) return text
   const whole = text === '' || text.endsWith('\n') ? text : `${text}\n`
-  await replaceBlocked(directory, `${whole}${lines.join('\n')}\n`)
+  return `${whole}${lines.join('\n')}\n`
+}
+
+function addLines(directory: string, text: string, lines: readonly string[]): Promise<void> {
+  return replaceBlocked(directory, withBlocks(text, lines))
 }
 
 /** Where blocked.txt is a link, it stays one. */

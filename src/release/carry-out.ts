@@ -62,7 +62,7 @@ function describe({ check, diff, blocks, directory, sameRules }: Plan): string {
   const added =
     blocks.length === 0
       ? ''
-      : `\nBlocked too, and by no way back unblocked:\n${blocks.map((line) => `  ${line}\n`).join('')}`
+      : `\nThese blocks are added, and rollback doesn't remove them:\n${blocks.map((line) => `  ${line}\n`).join('')}`
   return `${found}${sameRules ? '' : meaning}${added}${sameRules && added === '' ? '' : '\n'}`
 }
 

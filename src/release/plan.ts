@@ -9,6 +9,7 @@ import type { Resources } from '../resources/resource.ts'
 import { type CheckReport, checkPolicy } from '../review/check/check-policy.ts'
 import { type Report, reportOn } from '../review/diff/report.ts'
 import { loadPolicy, ReviewError } from '../review/load-policy.ts'
+import { withBlocks } from './blocks.ts'
 import { digestOf, type PolicyContent, readContent } from './content.ts'
 import { nameOf, versionsOf } from './layout.ts'
 import type { Version } from './version.ts'
@@ -72,7 +73,7 @@ async function planFrom(source: string, name: string, { directory, resources, no
   const check = await checkPolicy({ policies: source, resources, users: undefined, now })
   const blocks = await missingBlocks(source, directory)
   const over = digestOf(await readContent(directory))
-  const diff = await compare({ source, name, directory, resources, now })
+  const diff = await compare({ source, name, directory, blocks, resources, now })
   // What was checked and compared is what was read first, and what is going to be applied.
   if (digestOf(await readContent(source)) !== digestOf(content)) {
     throw new ReviewError(`the files of ${name} changed while they were checked; try again`)
@@ -84,14 +85,17 @@ interface Compared {
   readonly source: string
   readonly name: string
   readonly directory: string
+  readonly blocks: Plan['blocks']
   readonly resources: Resources
   readonly now: Date
 }
 
-async function compare({ source, name, directory, resources, now }: Compared): Promise<Report | undefined> {
+async function compare({ source, name, directory, blocks, resources, now }: Compared): Promise<Report | undefined> {
   try {
     const before = await loadPolicy(directory, resources)
-    const after = await loadPolicy(source, resources)
+    // What will be in force: the new rules, and the blocks of now with those that are added.
+    const blockedFile = { ...before.blockedFile, text: withBlocks(before.blockedFile.text, blocks) }
+    const after = { ...(await loadPolicy(source, resources)), blockedFile, blocked: parseBlocked(blockedFile) }
     return reportOn({ before: directory, after: name }, { before, after }, { resources, now: now.getTime() })
   } catch (error) {
     if (error instanceof FileError) return undefined

@@ -77,9 +77,25 @@ describe('the commands that change a policy', () => {
     const candidate = await folders.candidate('new', DENY)
     await writeFile(join(candidate, 'blocked.txt'), 'user:eve until=2099-01-01T00:00:00Z\n')
     const { stdout } = await run(['apply', candidate, '--yes'])
-    expect(stdout).to.contain('Blocked too')
+    expect(stdout).to.contain('These blocks are added').and.to.contain('user:eve is blocked until 2099')
+    expect(stdout).to.not.contain('mallory')
     const text = await readFile(join(folders.live, 'blocked.txt'), 'utf8')
     expect(text).to.equal('# why\nuser:mallory\nuser:eve until=2099-01-01T00:00:00.000Z\n')
+  })
+
+  it('the previews of apply and rollback tell the blocks that will be in force', async () => {
+    await writeFile(join(folders.live, 'blocked.txt'), 'user:mallory\nuser:eve\n')
+    const candidate = await folders.candidate('new', DENY)
+    await writeFile(join(candidate, 'blocked.txt'), 'user:eve until=2099-01-01T00:00:00Z\nuser:carl\n')
+    const blocksIn = ({ stdout }: Ended) =>
+      JSON.parse(stdout)
+        .diff.changes.filter(({ kind }: { kind: string }) => kind === 'blocked')
+        .map(({ sentence }: { sentence: string }) => sentence)
+    const applied = await run(['apply', candidate, '--yes', '--format', 'json'])
+    expect(blocksIn(applied)).to.deep.equal(['user:carl is blocked'])
+    const back = await run(['rollback', '--yes', '--format', 'json'])
+    expect(blocksIn(back), 'every block stays').to.deep.equal([])
+    expect(await readFile(join(folders.live, 'blocked.txt'), 'utf8')).to.equal('user:mallory\nuser:eve\nuser:carl\n')
   })
 
   it('apply works over files in force that have faults', async () => {
