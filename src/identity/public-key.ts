@@ -35,7 +35,7 @@ export function openPublicKey(text: string): PublicKey {
     )
   }
   const algorithms = algorithmsOf(key).filter((algorithm) => jwk?.alg === undefined || jwk.alg === algorithm)
-  if (algorithms.length > 0 && (jwk?.use === undefined || jwk.use === 'sig')) return { key, algorithms }
+  if (algorithms.length > 0 && isForSignatures(jwk ?? {})) return { key, algorithms }
   throw new KeyError('JWT_PUBLIC_KEY can verify no token; use an Ed25519, RSA, P-256, P-384 or P-521 signature key')
 }
 
@@ -45,6 +45,12 @@ function parse(text: string, jwk: Jwk | undefined): KeyObject {
   } catch {
     throw new KeyError('JWT_PUBLIC_KEY is not a public key; give it in PEM or as a JWK')
   }
+}
+
+/** RFC 7517 sections 4.2 and 4.3; jose holds the keys of a key set to the same (test/identity/key-server.test.ts). */
+function isForSignatures({ use, key_ops: operations }: Jwk): boolean {
+  const verifies = operations === undefined || (Array.isArray(operations) && operations.includes('verify'))
+  return verifies && (use === undefined || use === 'sig')
 }
 
 function algorithmsOf(key: KeyObject): readonly string[] {

@@ -112,10 +112,16 @@ describe('keys of a key server', () => {
   })
 
   it('of kinds that are not known, or for encryption, stand beside the others', async () => {
-    const strange = [{}, { kty: 'new' }, { kty: 'oct', k: 'c2VjcmV0', kid: 'first' }, { ...next.jwk, use: 'enc' }]
-    server.answer = keySet(...strange, signer.jwk)
-    expect(await ask(verifier, signer.token())).to.equal('caller alice')
-    expect(await ask(verifier, next.token())).to.equal('token-invalid')
+    const strange = [{}, { kty: 'new' }, { kty: 'oct', k: 'c2VjcmV0', kid: 'first' }]
+    const unfit = [{ use: 'enc' }, { key_ops: ['encrypt'] }, { key_ops: [] }, { key_ops: 'verify' }, { alg: 'ES256' }]
+    for (const members of unfit) {
+      server.answer = keySet(...strange, { ...next.jwk, ...members }, signer.jwk)
+      const other = verifierOf(server.url)
+      expect(await ask(other, signer.token())).to.equal('caller alice')
+      expect(await ask(other, next.token()), JSON.stringify(members)).to.equal('token-invalid')
+    }
+    server.answer = keySet({ ...next.jwk, use: 'sig', key_ops: ['verify'], alg: 'EdDSA' })
+    expect(await ask(verifier, next.token())).to.equal('caller alice')
   })
 })
 

@@ -52,6 +52,11 @@ describe('a configured public key', () => {
     expect(await ask(verifier, token('RS256', RSA.privateKey))).to.equal('token-invalid')
   })
 
+  it('verifies with a JWK whose operations include verify', async () => {
+    const verifier = verifierOf(JSON.stringify({ ...ED.jwk, use: 'sig', key_ops: ['verify'] }))
+    expect(await ask(verifier, token('EdDSA', ED.privateKey))).to.equal('caller alice')
+  })
+
   const forgeable = ['none', 'None', 'NONE', 'HS256', 'HS384', 'HS512', 'hs256', 'A128KW', 'RSA1_5', '', '*', 'EdDSA ']
   for (const algorithm of forgeable) {
     it(`the algorithm \`${algorithm}\` stops the start, whatever the key`, async () => {
@@ -108,6 +113,18 @@ describe('a public key that is no use stops the start', () => {
     ],
     'a shared secret': ['{"kty":"oct","k":"c2VjcmV0"}', 'is not a public key'],
     'a JWK of encryption': [JSON.stringify({ ...rsaJwk, use: 'enc' }), 'can verify no token'],
+    'a JWK whose operation is encrypt': [JSON.stringify({ ...rsaJwk, key_ops: ['encrypt'] }), 'can verify no token'],
+    'a JWK whose operation is sign': [JSON.stringify({ ...ED.jwk, key_ops: ['sign'] }), 'can verify no token'],
+    'a JWK without any operation': [JSON.stringify({ ...ED.jwk, key_ops: [] }), 'can verify no token'],
+    'a JWK whose operations are no list': [JSON.stringify({ ...ED.jwk, key_ops: 'verify' }), 'can verify no token'],
+    'a JWK of encryption that may verify': [
+      JSON.stringify({ ...rsaJwk, use: 'enc', key_ops: ['verify'] }),
+      'can verify no token',
+    ],
+    "a JWK of another curve's algorithm": [
+      JSON.stringify({ ...jwkOf(ec('P-256').publicKey, 'k1'), alg: 'ES384' }),
+      'can verify no token',
+    ],
     'a JWK of another algorithm': [JSON.stringify({ ...rsaJwk, alg: 'RSA-OAEP' }), 'can verify no token'],
     'X25519, which signs nothing': [pemOf(generateKeyPairSync('x25519').publicKey), 'can verify no token'],
     'a curve that JOSE lists for blockchains': [pemOf(ec('secp256k1').publicKey), 'can verify no token'],
