@@ -20,7 +20,8 @@ COPY policies ./policies
 COPY schemas ./schemas
 USER node
 VOLUME /data
-EXPOSE 3000 9090
+# The admin port answers within the container alone, unless ADMIN_HOST says otherwise (docs/operating.md).
+EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:3000/livez').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 # Not through npm, so that SIGTERM reaches the server and it drains.

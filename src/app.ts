@@ -9,8 +9,9 @@ import type { DecisionLog, DecisionLogEvent } from './decision-log/decision-log.
 import { claimForDemo, claimForProduction } from './demo/seed-demo.ts'
 import type { TokenVerifier } from './identity/caller.ts'
 import { createDescribe } from './openapi/describe.ts'
+import { createAdminServer } from './parts/admin-server.ts'
 import { checkParts } from './parts/check-parts.ts'
-import { after, closeServer, createAdminServer, listen } from './parts/listen.ts'
+import { after, closeServer, listen } from './parts/listen.ts'
 import { openLog, recorderOf, startCandidate, tellLog } from './parts/open-decision-log.ts'
 import { openIdentity } from './parts/open-identity.ts'
 import { openLimiter } from './parts/open-limiter.ts'
@@ -159,10 +160,14 @@ export async function startApp(options: AppOptions): Promise<App> {
   }
 }
 
-async function openAdmin(config: Config, metrics: Metrics, closing: (() => unknown)[]): Promise<string> {
-  const admin = createAdminServer(metrics)
+async function openAdmin(
+  { admin: { host, port, token } }: Config,
+  metrics: Metrics,
+  closing: (() => unknown)[],
+): Promise<string> {
+  const admin = createAdminServer(metrics, token)
   closing.push(() => admin.close())
-  return listen(admin, config.host, { name: 'ADMIN_PORT', port: config.adminPort })
+  return listen(admin, host, { name: 'ADMIN_PORT', port })
 }
 
 function observePolicy(event: PolicyEvent, teller: PolicyTeller, metrics: Metrics): void {

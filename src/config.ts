@@ -14,8 +14,8 @@ type KeySource =
 export interface Config {
   readonly host: string
   readonly port: number
-  /** Where Prometheus scrapes. */
-  readonly adminPort: number
+  /** Where Prometheus scrapes. Without a token, whoever reaches it may read. */
+  readonly admin: { readonly host: string; readonly port: number; readonly token: string | undefined }
   readonly demo: boolean
   readonly dataDirectory: string
   /** The SQLite file. */
@@ -84,7 +84,11 @@ export function readConfig(environment: Environment, flags: Flags = {}): Config 
   return Object.freeze({
     host: host('HOST', env('HOST') ?? '127.0.0.1'),
     port: port(flags.port === undefined ? 'PORT' : '--port', flags.port ?? env('PORT') ?? '3000'),
-    adminPort: port('ADMIN_PORT', env('ADMIN_PORT') ?? '9090'),
+    admin: Object.freeze({
+      host: host('ADMIN_HOST', env('ADMIN_HOST') ?? '127.0.0.1'),
+      port: port('ADMIN_PORT', env('ADMIN_PORT') ?? '9090'),
+      token: adminToken(env('ADMIN_TOKEN')),
+    }),
     demo: flags.demo ?? false,
     dataDirectory,
     databaseFile: databaseFile(env('DATABASE_URL'), dataDirectory),
@@ -128,6 +132,14 @@ function wholeNumber(name: string, value: string, { min, max }: { min: number; m
 function host(name: string, value: string): string {
   if (isIP(value) || /^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(value)) return value
   throw new ConfigError(`${name} is ${quote(value)}; it must be an address or a host name`)
+}
+
+/** Nothing slows guessing down on the admin port, so a token must be long. The message doesn't repeat it. */
+function adminToken(value: string | undefined): string | undefined {
+  if (value === undefined || /^[A-Za-z0-9._~+/-]{16,}=*$/.test(value)) return value
+  throw new ConfigError(
+    'ADMIN_TOKEN is not fit to be sent as a bearer token; set it to 16 or more of A-Z a-z 0-9 . _ ~ + / -',
+  )
 }
 
 function databaseFile(url: string | undefined, dataDirectory: string): string {

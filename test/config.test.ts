@@ -5,6 +5,9 @@ import { readConfig } from '../src/config.ts'
 const BAD = [
   ['PORT', 'eighty'],
   ['ADMIN_PORT', '65536'],
+  ['ADMIN_HOST', 'not a host'],
+  ['ADMIN_TOKEN', 'a secret with spaces'],
+  ['ADMIN_TOKEN', 'secret'],
   ['HOST', 'not a host'],
   ['WORKERS', '0'],
   ['TRUST_PROXY', '10.0.0.0/33'],

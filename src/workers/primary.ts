@@ -8,7 +8,8 @@ import type { Logger } from 'pino'
 import { AggregatorRegistry } from 'prom-client'
 import type { Config } from '../config.ts'
 import type { DecisionLog } from '../decision-log/decision-log.ts'
-import { createAdminServer, listen } from '../parts/listen.ts'
+import { createAdminServer } from '../parts/admin-server.ts'
+import { listen } from '../parts/listen.ts'
 import { openLog, tellLog } from '../parts/open-decision-log.ts'
 import { openOutbox } from '../parts/open-outbox.ts'
 import type { FromPrimary, ToPrimary } from './messages.ts'
@@ -62,7 +63,7 @@ class Primary {
   }
 
   async start(): Promise<void> {
-    const { workers, redisUrl, host, adminPort } = this.#config
+    const { workers, redisUrl, admin: settings } = this.#config
     if (redisUrl === undefined) {
       this.#log.warn(
         { workers },
@@ -79,9 +80,10 @@ class Primary {
     this.#decisionLog.resolve(decisionLog)
     await Promise.all(Array.from({ length: workers - 1 }, () => this.#keep()))
     const metrics = new AggregatorRegistry()
-    const admin = createAdminServer({ text: () => metrics.clusterMetrics(), contentType: metrics.contentType })
+    const text = () => metrics.clusterMetrics()
+    const admin = createAdminServer({ text, contentType: metrics.contentType }, settings.token)
     this.#closing.push(() => admin.close())
-    const adminUrl = await listen(admin, host, { name: 'ADMIN_PORT', port: adminPort })
+    const adminUrl = await listen(admin, settings.host, { name: 'ADMIN_PORT', port: settings.port })
     this.#log.info({ url, revision, admin: adminUrl, workers }, 'listening')
   }
 
