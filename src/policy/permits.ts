@@ -3,7 +3,7 @@
  * does): what a write would leave behind is checked against what was granted.
  */
 import { isDeepStrictEqual } from 'node:util'
-import type { Representation } from '../resources/resource.ts'
+import type { Representation, Resource } from '../resources/resource.ts'
 import { type Document, represent, type StoredObject } from '../store/contract.ts'
 import { type Evidence, issuePermit, type Permit } from '../store/permit.ts'
 import { Denied, DeniedReading, evidenceOf, type Ground, recordAttributes, recordObject } from './ground.ts'
@@ -49,11 +49,15 @@ export function refuseHidden(
   named: readonly string[],
 ): void {
   const readable = readPage.grant(evidence.relations).fields
-  const fieldsRefused = named.filter(
-    (field) => resource.fields.has(field) && !fields.has(field) && !readable.has(field),
-  )
+  const known = (field: string) => readable.has(field) || isWritable(resource, fields, field)
+  const fieldsRefused = named.filter((field) => resource.fields.has(field) && !known(field))
   if (fieldsRefused.length === 0) return
   throw new Denied({ ...evidence, fieldsRefused, facts: { ...evidence.facts, named } })
+}
+
+/** A rule may grant `*`: fields that the server sets are still nobody's to write. */
+function isWritable({ fields }: Resource, granted: ReadonlySet<string>, field: string): boolean {
+  return granted.has(field) && fields.get(field)?.readOnly !== true
 }
 
 /** Throws DeniedReading for a field that may not be read, whatever its value. */
@@ -89,10 +93,12 @@ export function permitUpdate(ground: Ground, object: StoredObject, { after, name
   for (const grant of [granted, grantedAfter]) {
     if (grant.fields.size === 0) throw new Denied(evidenceOf(relationsAfter, grant, facts))
   }
-  const writable = (field: string) => granted.fields.has(field) && grantedAfter.fields.has(field)
+  const grantedTwice = granted.fields.intersection(grantedAfter.fields)
   // Also where it stays the same: an answer that depends on that would tell a value that may not be read.
-  const hidden = (field: string) => named.has(field) && !readable.has(field)
-  const fieldsRefused = concerned.filter((field) => !writable(field) && (changed.has(field) || hidden(field)))
+  const known = (field: string) => readable.has(field) || isWritable(ground.resource, grantedTwice, field)
+  const fieldsRefused = concerned.filter(
+    (field) => (changed.has(field) && !grantedTwice.has(field)) || (named.has(field) && !known(field)),
+  )
   const evidence = evidenceOf(relations, granted, facts)
   if (fieldsRefused.length > 0) throw new Denied({ ...evidence, fieldsRefused })
   const { id, version } = object

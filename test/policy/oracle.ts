@@ -116,7 +116,7 @@ export function change(world: World, action: 'replace' | 'update', write: Change
   const { stored, proposed } = write
   const before = onObject(world, action, stored)
   const after = granted(world, action, relationsOf(world, proposed, stored))
-  return judge(write, { before, after, readable: onObject(world, 'read', stored) })
+  return judge(world, write, { before, after, readable: onObject(world, 'read', stored) })
 }
 
 /** An object before and after a write; `named` are the fields that the body gives, changed or not. */
@@ -133,12 +133,18 @@ export interface Grants {
   readonly readable: ReadonlySet<string>
 }
 
-export function judge({ stored, proposed, named }: Change, { before, after, readable }: Grants): Verdict {
+export function judge(
+  { resource: { readOnly } }: World,
+  { stored, proposed, named }: Change,
+  { before, after, readable }: Grants,
+): Verdict {
   const fields = Object.keys({ ...stored, ...proposed })
   const changed = fields.filter((field) => !sameJson(own(stored, field), own(proposed, field)))
-  // Whether a value is the same may not be told to somebody who can neither read nor write it.
-  const hidden = named.filter((field) => !readable.has(field))
-  const refused = new Set([...changed, ...hidden]).difference(before.intersection(after))
+  const granted = before.intersection(after)
+  // Whether a value is the same may not be told to somebody who can neither read nor write it. Nobody writes what is
+  // the server's, whatever is granted.
+  const hidden = named.filter((field) => !readable.has(field) && !(granted.has(field) && !readOnly.includes(field)))
+  const refused = new Set([...changed.filter((field) => !granted.has(field)), ...hidden])
   return verdict(before.size > 0 && after.size > 0, [...refused])
 }
 

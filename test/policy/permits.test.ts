@@ -118,6 +118,9 @@ describe('a permit', () => {
     'tells whether a field that may not be read or written has the value in the body': onChange((grants) => {
       return { ...grants, readable: new Set(FIELDS) }
     }),
+    'takes a field of the server for writable': ({ world, ...write }) => {
+      return oracle({ ...write, world: { ...world, resource: { ...world.resource, readOnly: [] } } })
+    },
     'tells it of a field that is written on the stored object alone': onChange(({ before, after, readable }) => {
       return { before, after, readable: readable.union(before) }
     }),
@@ -140,6 +143,10 @@ function onChange(
     if (action === 'create' || action === 'delete') return oracle(write)
     const before = onObject(world, action, stored)
     const after = granted(world, action, relationsOf(world, proposed, stored))
-    return judge(write, tamper({ before, after, readable: onObject(world, 'read', stored) }, { ...write, action }))
+    return judge(
+      world,
+      write,
+      tamper({ before, after, readable: onObject(world, 'read', stored) }, { ...write, action }),
+    )
   }
 }

@@ -11,6 +11,7 @@ const FILES = {
   'policies/policy.csv': `${SHIPPED('policy.csv')}
 p, user:eve, notes, read,           any, brief,   allow
 p, user:eve, notes, update|replace, any, heading, allow
+p, user:mel, notes, update|replace, any, *,       allow
 `,
 }
 
@@ -47,6 +48,26 @@ describe('a field that is neither readable nor writable', () => {
           JSON.stringify(hidden),
         ])
       }
+    })
+  }
+
+  for (const [method, contentType] of [
+    ['PATCH', 'application/merge-patch+json'],
+    ['PATCH', 'application/json-patch+json'],
+    ['PUT', 'application/json'],
+  ] as const) {
+    it(`is refused alike where the server sets it and \`*\` grants the write (${method}, ${contentType})`, async () => {
+      const { createdAt } = (await server.app.store.get('notes', ID)) ?? {}
+      const answers = []
+      for (const value of [createdAt, '2020-01-01T00:00:00.000Z', 7]) {
+        const patch = [{ op: 'replace', path: '/createdAt', value }]
+        const body = contentType.includes('json-patch') ? patch : { title: 't', createdAt: value }
+        const blind = await server.token('mel')
+        const headers = { 'content-type': contentType }
+        const answer = await server.ask(method, `/api/v1/notes/${ID}`, { token: blind, headers, body })
+        answers.push([answer.status, answer.body.code, answer.body.errors?.[0].pointer])
+      }
+      expect(answers).to.deep.equal(Array(3).fill([403, 'field-forbidden', '/createdAt']))
     })
   }
 

@@ -40,7 +40,8 @@ export function answerWrite(situation: Situation, object: Representation): Answe
 
 /** A field that the caller can neither read nor write is refused whatever its value. */
 function isHidden({ spot }: Situation, { writable, readable }: Before, field: string): boolean {
-  return spot.resource.fields.has(field) && !writable.has(field) && !readable.has(field)
+  const declared = spot.resource.fields.get(field)
+  return declared !== undefined && !readable.has(field) && (declared.readOnly || !writable.has(field))
 }
 
 function propose(situation: Situation, { object, writable }: Before, body: Readonly<Record<string, Json>>): Proposal {
