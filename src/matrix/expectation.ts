@@ -41,6 +41,11 @@ export interface Expectation {
   readonly expected: Expected
 }
 
+/** A cell that expects 428 is asked without `If-Match`; every other one names the object's current tag where it must. */
+export function isUnconditional({ expected }: Pick<Expectation, 'expected'>): boolean {
+  return expected.status === 428
+}
+
 /** As a matrix writes it; `own` for the owner alone. */
 export function objectText(object: ObjectState): string {
   if (object.kind !== 'relations') return object.kind

@@ -3,7 +3,14 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { SourceFile } from '../policy/policy-files.ts'
 import { type Diagnostic, FileError } from '../problems/diagnostic.ts'
-import { columnText, type Expectation, type Expected, expectedText, objectText } from './expectation.ts'
+import {
+  columnText,
+  type Expectation,
+  type Expected,
+  expectedText,
+  isUnconditional,
+  objectText,
+} from './expectation.ts'
 import { parseMatrix } from './parse-matrix.ts'
 
 /** What lies where expectations are looked for: matrices, and cases in steps (cases/read-cases.ts). */
@@ -89,8 +96,10 @@ function contradicts(before: Expected, after: Expected): boolean {
 }
 
 /** The same for expectations about the same request. */
-function requestKey({ method, path, object, column, body }: Expectation): string {
-  return JSON.stringify([method, path, objectText(object), columnText(column), body ?? ''])
+/** With and without `If-Match` are two requests. */
+function requestKey(expectation: Expectation): string {
+  const { method, path, object, column, body = '' } = expectation
+  return JSON.stringify([method, path, objectText(object), columnText(column), body, isUnconditional(expectation)])
 }
 
 function contradiction(before: Expectation, one: Expectation): Diagnostic {

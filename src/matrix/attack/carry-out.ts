@@ -8,6 +8,7 @@ import { predict } from '../predict/answer.ts'
 import type { Grants } from '../predict/grants.ts'
 import type { Answer } from '../predict/situation.ts'
 import { type HttpRequest, NoAnswer } from '../run/ask.ts'
+import { conditionOf } from '../run/current-tag.ts'
 import { exchangeOf } from '../run/result.ts'
 import { type Scene, setUp } from '../run/set-up.ts'
 import { CannotSetUp, type Stage } from '../run/stage.ts'
@@ -48,18 +49,25 @@ export async function carryOut(raid: Raid, attack: Attack): Promise<Reached> {
 async function send(raid: Raid, attack: Attack, ready: Ready): Promise<Reached> {
   const { stage } = raid
   const predicted = predictFor(raid, attack, ready)
-  const answer = await stage.ask(ready.request, predicted.status)
+  const request = await withCondition(raid, attack, ready)
+  const answer = await stage.ask(request, predicted.status)
   await stage.note(attack.spot.resource.name, answer, ready.request.token)
   const why = differenceOf({ attack, predicted, answer, victims: ready.victims })
   const outcome = { attack, predicted: predicted.status, status: answer.status } as const
   if (why === undefined) return { ...outcome, outcome: 'same' }
-  return { ...outcome, outcome: 'different', why, exchange: exchangeOf(ready.request, answer) }
+  return { ...outcome, outcome: 'different', why, exchange: exchangeOf(request, answer) }
+}
+
+async function withCondition({ stage }: Raid, { spot }: Attack, { request, id }: Ready): Promise<HttpRequest> {
+  const { route, resource, method } = spot
+  const asked = { route, resource, method, id: id === undefined ? undefined : encodeURIComponent(id) }
+  return { ...request, headers: await conditionOf(stage, asked, request) }
 }
 
 function predictFor({ grants, now }: Raid, { spot }: Attack, { request, attacker, id, objects }: Ready): Answer {
   const body = isObject(request.body ?? null) ? (request.body as Representation) : undefined
   const stored = new Map([[spot.resource.name, new Map(objects.map((object) => [String(object.id), object]))]])
-  return predict({ grants, spot, asker: attacker, id, body, objects: stored, now: now() })
+  return predict({ grants, spot, asker: attacker, id, body, objects: stored, conditional: true, now: now() })
 }
 
 function prepare(raid: Raid, attack: Attack): Promise<Ready> {

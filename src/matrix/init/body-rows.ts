@@ -9,6 +9,8 @@ import type { Row } from '../predict/universe.ts'
 export interface BodyRow extends Row {
   /** Absent for the smallest body; `file` is one of bodies/. */
   readonly body?: { readonly file: string; readonly content: Readonly<Record<string, Json>> }
+  /** Sent without `If-Match` to a route that requires it. */
+  readonly unconditional?: true
 }
 
 /** One for each view that rules about writing here name. A unique field would clash with the next cell's. */

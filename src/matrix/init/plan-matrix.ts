@@ -1,11 +1,11 @@
 /** The matrix of a policy as it is: every row and column, with the answer that the policy gives. */
 import type { Policy } from '../../policy/policy.ts'
-import { type Column, columnText, type Expected, expectedText } from '../expectation.ts'
+import { type Column, columnText, type Expected, expectedText, isUnconditional } from '../expectation.ts'
 import type { Cell } from '../predict/arrangement.ts'
 import type { Bench } from '../predict/bench.ts'
 import { answers, describe } from '../predict/compare-answer.ts'
 import { type Prediction, predictCell } from '../predict/predict-cell.ts'
-import { cellKey, rowsOf, usualColumns } from '../predict/universe.ts'
+import { cellKey, type Row, rowsOf, usualColumns } from '../predict/universe.ts'
 import { type BodyRow, bodyRows } from './body-rows.ts'
 
 export interface PlannedRow extends BodyRow {
@@ -47,29 +47,46 @@ function denyingPairs({ roles, rules }: Policy): readonly Column[] {
 /** Rows of which nothing is left to say are left out. */
 export function planMatrix(bench: Bench, columns: readonly Column[], leaveOut: (cell: Cell) => boolean): Plan {
   const rows = rowsOf([bench.grants.policy], bench.resources)
-    .flatMap((row): readonly BodyRow[] => [row, ...bodyRows(bench, row)])
-    .map((row) => ({
-      ...row,
-      answers: columns.map((column) => {
-        const cells = cellsOf(row, column)
-        return cells.every(leaveOut) ? undefined : answerTo(bench, cells)
-      }),
-    }))
-  return { columns, rows: rows.filter((row) => row.answers.some((answer) => answer !== undefined)) }
+  const all = [
+    ...rows.flatMap((row): readonly BodyRow[] => [row, ...bodyRows(bench, row)]),
+    ...unconditionalRows(bench, rows, columns),
+  ].map((row) => ({
+    ...row,
+    answers: columns.map((column) => {
+      const cells = cellsOf(row, column)
+      const answer = cells.every(leaveOut) ? undefined : answerTo(bench, cells)
+      return row.unconditional && answer?.status !== PRECONDITION_REQUIRED ? undefined : answer
+    }),
+  }))
+  return { columns, rows: all.filter((row) => row.answers.some((answer) => answer !== undefined)) }
+}
+
+const PRECONDITION_REQUIRED = 428
+
+/** For each endpoint that requires `If-Match` one request without it, about the first object that somebody may write. */
+function unconditionalRows(bench: Bench, rows: readonly Row[], columns: readonly Column[]): readonly BodyRow[] {
+  const asked = rows
+    .filter(({ spot: { route, endpoint } }) => {
+      return route.precondition === 'required' && ['replace', 'update', 'delete'].includes(endpoint.operation)
+    })
+    .map((row): BodyRow => ({ ...row, unconditional: true }))
+    .filter((row) => columns.some((column) => answerTo(bench, cellsOf(row, column))?.status === PRECONDITION_REQUIRED))
+  return [...Map.groupBy(asked, ({ spot }) => spot.endpoint).values()].flatMap((some) => some.slice(0, 1))
 }
 
 /** Whether an expectation states a cell, whatever body it sends. */
 export function statedIn(bench: Bench): (cell: Cell) => boolean {
   const { policy } = bench.grants
   const keyOf = (cell: Cell) => cellKey(policy, bench.ground.spots.get(`${cell.method} ${cell.path}`), cell)
-  const stated = new Set(bench.expectations.map(keyOf))
+  const stated = new Set(bench.expectations.map((one) => keyOf({ ...one, unconditional: isUnconditional(one) })))
   return (cell) => stated.has(keyOf(cell))
 }
 
 /** One for each method of the row. */
-export function cellsOf({ spot, methods, object, body }: BodyRow, column: Column): readonly Cell[] {
+export function cellsOf({ spot, methods, object, body, unconditional }: BodyRow, column: Column): readonly Cell[] {
   const content = body && { content: body.content }
-  return methods.map((method) => ({ method, path: spot.route.path, object, column, ...content }))
+  const how = unconditional ? { unconditional } : {}
+  return methods.map((method) => ({ method, path: spot.route.path, object, column, ...content, ...how }))
 }
 
 /** In words that fit the answers to all methods of the row; undefined where nothing can be asked. */

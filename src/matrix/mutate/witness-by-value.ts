@@ -53,7 +53,7 @@ function witnessAmong(bench: Bench, pair: Pair, cell: Cell, fields: ReadonlySet<
   const { scene } = arranged
   for (const value of valuesFor(bench, spot.resource.name, scene, fields)) {
     const objects = withValue(scene, spot.resource.name, value)
-    const common = { ...scene, objects, spot, now: bench.ground.now }
+    const common = { ...scene, objects, spot, conditional: true, now: bench.ground.now }
     const before = givenBy({ ...common, grants: pair.before })
     const after = givenBy({ ...common, grants: pair.after })
     if (isDeepStrictEqual(seenIn(before), seenIn(after))) continue

@@ -8,6 +8,7 @@ import {
   type Answer,
   granted,
   isTaken,
+  lacksPrecondition,
   ownerField,
   refused,
   relate,
@@ -33,7 +34,7 @@ export function answerWrite(situation: Situation, object: Representation): Answe
   const proposal = proposalOf(() => propose(situation, before, body))
   if (!proposal) return { status: 400 }
   if (!isPermitted(situation, before, proposal)) return refused(situation)
-  if (spot.route.precondition === 'required') return { status: 428 }
+  if (lacksPrecondition(situation)) return { status: 428 }
   if (isTaken(situation, spot.resource, proposal.after)) return { status: 409 }
   return written(situation, proposal.after)
 }

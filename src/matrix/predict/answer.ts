@@ -7,7 +7,7 @@ import type { Representation } from '../../resources/resource.ts'
 import { answerCreation } from './answer-creation.ts'
 import { answerOnItem } from './answer-on-item.ts'
 import { answerWrite } from './answer-write.ts'
-import { type Answer, refused, relate, type Situation, show } from './situation.ts'
+import { type Answer, lacksPrecondition, refused, relate, type Situation, show } from './situation.ts'
 
 /** The checks in the order of semantics.md ("Refusals"), from 401 on. Method and path are known to be accepted. */
 export function predict(situation: Situation): Answer {
@@ -74,7 +74,7 @@ function reading(situation: Situation, object: Representation): Answer {
   return { status: 200, shown: show(situation, situation.spot.action.name, object), of: object }
 }
 
-function deletion({ spot }: Situation, id: string): Answer {
-  if (spot.route.precondition === 'required') return { status: 428 }
+function deletion(situation: Situation, id: string): Answer {
+  if (lacksPrecondition(situation)) return { status: 428 }
   return { status: 204, written: { id, object: undefined } }
 }

@@ -15,6 +15,8 @@ export interface Cell {
   readonly body?: string
   /** In place of a file. */
   readonly content?: Readonly<Record<string, Json>>
+  /** Asked without `If-Match`, whatever the route requires. */
+  readonly unconditional?: boolean
 }
 
 export interface Scene {

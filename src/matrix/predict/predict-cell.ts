@@ -1,7 +1,7 @@
 /** The answer that a policy gives to one cell of a matrix, and whether that is what the cell expects. */
 import type { Resources } from '../../resources/resource.ts'
 import { type Spot, spotsOf } from '../../review/space.ts'
-import type { Expectation } from '../expectation.ts'
+import { type Expectation, isUnconditional } from '../expectation.ts'
 import { predict } from './answer.ts'
 import type { Arrange, Cell } from './arrangement.ts'
 import { answers } from './compare-answer.ts'
@@ -37,12 +37,12 @@ export function predictCell(ground: Ground, grants: Grants, cell: Cell): Predict
   if (arranged.kind === 'impossible') return arranged
   const spot = spots.get(`${cell.method} ${cell.path}`)
   if (!spot) return { kind: 'answer', answer: { status: 405 }, situation: undefined }
-  const situation: Situation = { grants, spot, now, ...arranged.scene }
+  const situation: Situation = { grants, spot, now, conditional: !cell.unconditional, ...arranged.scene }
   return { kind: 'answer', answer: predict(situation), situation }
 }
 
 /** Whether the policy answers as expected; what can't be set up isn't. */
 export function holds(ground: Ground, grants: Grants, expectation: Expectation): boolean {
-  const prediction = predictCell(ground, grants, expectation)
+  const prediction = predictCell(ground, grants, { ...expectation, unconditional: isUnconditional(expectation) })
   return prediction.kind === 'answer' && answers(prediction, expectation.expected)
 }

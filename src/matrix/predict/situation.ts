@@ -18,6 +18,8 @@ export interface Situation {
   /** Undefined where the request has none. */
   readonly body: Readonly<Record<string, Json>> | undefined
   readonly objects: Objects
+  /** Whether the request names the object's current tag in `If-Match`. */
+  readonly conditional?: boolean
   /** Milliseconds since the epoch: a route may have an end. */
   readonly now: number
 }
@@ -108,4 +110,9 @@ export function isTaken({ objects }: Situation, { name, fields }: Resource, obje
   const unique = [...fields.values()].filter((field) => field.unique && Object.hasOwn(object, field.name))
   const others = [...(objects.get(name)?.values() ?? [])].filter(({ id }) => id !== object.id)
   return others.some((other) => unique.some((field) => other[field.name] === object[field.name]))
+}
+
+/** Whether the route wants `If-Match` and the request has none. */
+export function lacksPrecondition({ spot, conditional }: Situation): boolean {
+  return spot.route.precondition === 'required' && !conditional
 }

@@ -69,9 +69,13 @@ export function usualColumns({ roles }: Policy): readonly Column[] {
 }
 
 /** The same for cells that no rule tells apart, whatever body they send. */
-export function cellKey(policy: Policy, spot: Spot | undefined, { method, path, object, column }: Cell): string {
+export function cellKey(
+  policy: Policy,
+  spot: Spot | undefined,
+  { method, path, object, column, unconditional = false }: Cell,
+): string {
   const named = spot && namedHere(policy, spot)
   const names = object.kind === 'relations' ? object.names.filter((name) => named?.has(name)) : []
   const kind = object.kind === 'relations' || object.kind === 'other' ? 'exists' : object.kind
-  return JSON.stringify([method, path, kind, names, columnText(column)])
+  return JSON.stringify([method, path, kind, names, columnText(column), unconditional])
 }

@@ -1,8 +1,9 @@
 /** Tries one cell on a stage: sets it up, asks, and judges the answer. */
 import type { Representation } from '../../resources/resource.ts'
 import { type Bound, bind, type Ground } from '../bind.ts'
-import { columnText, type Expectation, expectedText, objectText } from '../expectation.ts'
+import { columnText, type Expectation, expectedText, isUnconditional, objectText } from '../expectation.ts'
 import { type HttpAnswer, type HttpRequest, NoAnswer } from './ask.ts'
+import { conditionOf } from './current-tag.ts'
 import { explainCommand } from './explain-command.ts'
 import { judge } from './judge.ts'
 import { exchangeOf, type Result } from './result.ts'
@@ -50,7 +51,7 @@ async function tryCell(ground: Ground, stage: Stage, expectation: Expectation): 
 
 async function tryBound(ground: Ground, stage: Stage, bound: Bound): Promise<Tried> {
   const scene = await setUp(ground, stage, bound)
-  const request = requestOf(ground, stage, bound, scene)
+  const request = await requestOf(ground, stage, bound, scene)
   const answer = await stage.ask(request, bound.expectation.expected.status)
   await stage.note(bound.resource.name, answer, scene.caller?.token)
   const rows = looksIntoList(bound) && answer.status === 200 ? await readRows(stage, request, answer) : undefined
@@ -62,9 +63,18 @@ async function tryBound(ground: Ground, stage: Stage, bound: Bound): Promise<Tri
   return { outcome: 'failed', why: sentence, exchanges: [exchangeOf(request, answer)], status }
 }
 
-function requestOf({ policy }: Ground, { url }: Stage, bound: Bound, { caller, path, body }: Scene): HttpRequest {
+async function requestOf(
+  { policy }: Ground,
+  stage: Stage,
+  bound: Bound,
+  { caller, path, id, body }: Scene,
+): Promise<HttpRequest> {
+  const { expectation, route, resource } = bound
+  const { method } = expectation
   const query = looksIntoList(bound) ? `?limit=${policy.limits.page.max}` : ''
-  return { method: bound.expectation.method, url: url + path + query, token: caller?.token, body }
+  const plain = { method, url: stage.url + path + query, token: caller?.token, body }
+  if (isUnconditional(expectation)) return plain
+  return { ...plain, headers: await conditionOf(stage, { route, resource, method, id }, plain) }
 }
 
 function looksIntoList({ endpoint, expectation }: Bound): boolean {

@@ -18,6 +18,8 @@ export interface Scene {
   readonly caller: Named | undefined
   /** The path, with an id in the place of `{id}`. */
   readonly path: string
+  /** That id, percent-encoded; undefined where the path has none. */
+  readonly id: string | undefined
   readonly body: Json | undefined
   /** What was put there for this cell. */
   readonly placed: readonly Placed[]
@@ -35,10 +37,11 @@ export async function setUp(ground: Ground, stage: Stage, bound: Bound): Promise
   const placed = wantsObject
     ? [await makeObject(ground, stage, { bound, caller, record, relations: new Set(names) })]
     : await makeListed(ground, stage, { bound, caller, record })
-  const id = wantsObject ? String(placed[0]?.id) : randomUUID()
+  const id = encodeURIComponent(wantsObject ? String(placed[0]?.id) : randomUUID())
   return {
     caller,
-    path: bound.route.path.replace('{id}', () => encodeURIComponent(id)),
+    path: bound.route.path.replace('{id}', () => id),
+    id: bound.route.kind === 'item' ? id : undefined,
     body: bodyOf(ground, bound),
     placed: placed.map((one) => ({ object: one, own: isOwn(ground, bound, caller, one) })),
   }
