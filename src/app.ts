@@ -21,6 +21,7 @@ import { LivePolicy, type PolicyEvent } from './policy/live-policy.ts'
 import { watchPolicy } from './policy/watch-policy.ts'
 import { createClientAddress } from './request/client-address.ts'
 import { createCors } from './request/cors.ts'
+import { createFaultLog } from './request/fault-log.ts'
 import { createHttpServer, type ServerTimeouts } from './request/http-server.ts'
 import { createRateLimiter } from './request/limit-rate.ts'
 import { createRouteMatcher } from './request/match-route.ts'
@@ -78,6 +79,8 @@ export async function startApp(options: AppOptions): Promise<App> {
   }
   try {
     const metrics = createMetrics()
+    const faults = createFaultLog(log)
+    closing.push(() => faults.close())
     const { resources, sources: schemas } = await loadSchemas(config.schemas)
     const teller = createPolicyTeller(log, { schemas })
     closing.push(() => teller.close())
@@ -111,7 +114,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const signIn = keys && (await openSignIn(config, { keys, store, directory, attempts, now }))
     const checks = () => checkParts({ store, policy, limiter, decisionLog, shadow, draining: () => draining })
     const koa = new Koa()
-    koa.on('error', (error) => log.error({ err: error }, 'response failed'))
+    koa.on('error', (error) => faults.note({ err: error }, 'response failed'))
     koa.use(
       createPipeline({
         gate: { resources, store, now: () => now().getTime() },
@@ -134,7 +137,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         clientAddress: createClientAddress(config.trustProxy),
         cors: createCors(config.cors),
         recorder: recorderOf(config, decisionLog, shadow),
-        log,
+        faults,
         metrics,
         draining: () => draining,
       }),

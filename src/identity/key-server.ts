@@ -12,12 +12,12 @@ import { isWeakRsa, type KeyDetails } from './weak-rsa.ts'
 
 /** For the whole answer. */
 const TIMEOUT_MS = 3_000
-/** How long after an answer no unknown `kid` makes the server be asked again: anybody can make up a kid. */
-const COOLDOWN_MS = 10_000
+/** How long nobody makes the server be asked again, whether it answered or not: anybody can make up a `kid`. */
+const PAUSE_MS = 10_000
 /** How long a key counts after the server took it away. */
 const MAX_AGE_MS = 600_000
-/** How long a fault is answered without asking again: a server in trouble isn't helped by every request of ours. */
-const PAUSE_MS = 1_000
+/** Keys this old are asked for again while they still count, so that a passing fault is met by nobody. */
+const OLD_AFTER_MS = 540_000
 
 interface KeyServer {
   readonly find: JWTVerifyGetKey
@@ -44,16 +44,18 @@ export function createProviderKeys(issuer: string): KeyServer {
 
 function keep(address: URL, ask: FetchImplementation): KeyServer {
   const asked = countChanges(pauseAfterFault(ask))
-  const find = createRemoteJWKSet(address, {
+  const set = createRemoteJWKSet(address, {
     timeoutDuration: TIMEOUT_MS,
-    cooldownDuration: COOLDOWN_MS,
+    cooldownDuration: PAUSE_MS,
     cacheMaxAge: MAX_AGE_MS,
     [customFetch]: asked.fetch,
   })
   return {
     generation: asked.generation,
     find: async (header, token) => {
-      const key = await find(header, token).catch(rethrow)
+      // Whoever needs a key that isn't there meets the fault of it.
+      if (set.fresh && asked.isOld()) set.reload().catch(() => {})
+      const key = await set(header, token).catch(rethrow)
       if (!isWeakRsa(key.algorithm as KeyDetails)) return key
       throw new KeyServerFault('key-server-invalid', new Error('the key is weak'))
     },
@@ -62,6 +64,7 @@ function keep(address: URL, ask: FetchImplementation): KeyServer {
 
 interface Counted {
   readonly fetch: FetchImplementation
+  readonly isOld: () => boolean
   readonly generation: () => number | undefined
 }
 
@@ -72,6 +75,7 @@ function countChanges(ask: FetchImplementation): Counted {
   let freshUntil = 0
   return {
     generation: () => (Date.now() < freshUntil ? changes : undefined),
+    isOld: () => Date.now() >= freshUntil - MAX_AGE_MS + OLD_AFTER_MS,
     fetch: async (...request) => {
       const text = await (await ask(...request)).text()
       if (text !== last) changes += 1
@@ -85,14 +89,16 @@ function countChanges(ask: FetchImplementation): Counted {
 
 function pauseAfterFault(ask: FetchImplementation): FetchImplementation {
   let fault: unknown
-  let pausedUntil = 0
+  let failedAt = Number.NEGATIVE_INFINITY
   return async (...request) => {
-    if (performance.now() < pausedUntil) throw fault
+    const since = Date.now() - failedAt
+    // A clock that was set back must not prolong the pause.
+    if (since >= 0 && since < PAUSE_MS) throw fault
     try {
       return await ask(...request)
     } catch (error) {
       fault = error
-      pausedUntil = performance.now() + PAUSE_MS
+      failedAt = Date.now()
       throw error
     }
   }

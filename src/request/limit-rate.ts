@@ -81,12 +81,17 @@ function counts({ match, per }: Limit, policy: ActivePolicy, request: LimitedReq
   const { authentication } = request
   const caller = authentication.kind === 'caller' ? authentication.caller : undefined
   if (per === 'subject' && !caller) return false
-  if (match.credentials === 'rejected' && authentication.kind !== 'rejected') return false
+  if (match.credentials === 'rejected' && !isUnverified(authentication)) return false
   if (match.role !== undefined && !holdsRole(match.role, policy, authentication)) return false
   if (match.resource === undefined && match.action === undefined) return true
   if (request.match.kind !== 'route') return false
   const { route, endpoint } = request.match
   return (match.resource ?? route.resource) === route.resource && (match.action ?? endpoint.action) === endpoint.action
+}
+
+/** Also when the key server is at fault: a token with an invented key makes it be asked. */
+function isUnverified({ kind }: Authentication): boolean {
+  return kind === 'rejected' || kind === 'failed'
 }
 
 function holdsRole(role: string, { snapshot }: ActivePolicy, authentication: Authentication): boolean {

@@ -1,7 +1,6 @@
 /** The path of one request, in order. Every stage is a function in a file of its own; this is the list of them. */
 import { randomUUID } from 'node:crypto'
 import type { Context, Middleware } from 'koa'
-import type { Logger } from 'pino'
 import type { Recorder } from '../decision-log/recorder.ts'
 import { authenticate } from '../identity/authenticate.ts'
 import type { TokenVerifier } from '../identity/caller.ts'
@@ -20,6 +19,7 @@ import type { ClientAddress } from './client-address.ts'
 import { createWrites } from './commit.ts'
 import type { Cors } from './cors.ts'
 import { createEndOfTurn } from './end-of-turn.ts'
+import type { FaultLog } from './fault-log.ts'
 import { findMalformed } from './find-malformed.ts'
 import type { RateLimiter } from './limit-rate.ts'
 import type { RouteMatcher } from './match-route.ts'
@@ -44,7 +44,7 @@ export interface Parts {
   readonly clientAddress: ClientAddress
   readonly cors: Cors
   readonly recorder: Recorder
-  readonly log: Logger
+  readonly faults: FaultLog
   readonly metrics: Metrics
   readonly draining: () => boolean
 }

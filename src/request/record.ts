@@ -1,5 +1,4 @@
 /** What is written down of a request: its decision record, its metrics, and the cause of a fault. */
-import type { Logger } from 'pino'
 import type { DecisionRecord } from '../decision-log/decision-record.ts'
 import type { Masks } from '../decision-log/mask.ts'
 import type { Recorder } from '../decision-log/recorder.ts'
@@ -10,6 +9,7 @@ import type { Problem } from '../problems/problem.ts'
 import type { Outcome } from '../routes/outcome.ts'
 import { SignInRefused } from '../routes/tokens.ts'
 import type { Evidence } from '../store/permit.ts'
+import type { FaultLog } from './fault-log.ts'
 import type { Match } from './match-route.ts'
 import type { Metrics } from './metrics.ts'
 import { problemOf } from './problem-boundary.ts'
@@ -51,13 +51,13 @@ export function settle({ recorder }: { readonly recorder: Recorder }, exchange: 
 }
 
 /** What operators see of a request: metrics, and the cause of a fault, which no client is told. */
-export function observe({ log, metrics }: { log: Logger; metrics: Metrics }, exchange: Exchange): void {
+export function observe({ faults, metrics }: { faults: FaultLog; metrics: Metrics }, exchange: Exchange): void {
   const { requestId, method, match, problem, outcome } = exchange
   const route = match && 'route' in match ? match.route.path : 'unknown'
   const status = problem?.status ?? outcome?.status ?? 500
   metrics.observeRequest({ method, route, status, seconds: secondsOf(exchange) })
-  if (status >= 500)
-    log.error({ requestId, method, route, status, problem: problem?.code, err: problem?.cause }, 'request failed')
+  if (status < 500) return
+  faults.note({ requestId, method, route, status, problem: problem?.code, err: problem?.cause }, 'request failed')
 }
 
 export function recordOf(exchange: Exchange): DecisionRecord {

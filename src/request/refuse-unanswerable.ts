@@ -45,7 +45,7 @@ function callerOf(authentication: Authentication): Caller | undefined {
     case 'failed':
       throw new Problem(authentication.code, 'The server that holds the signing keys gave no usable answer.', {
         cause: authentication.cause,
-        headers: authentication.code === 'key-server-unavailable' ? { 'Retry-After': '5' } : {},
+        headers: authentication.code === 'key-server-unavailable' ? { 'Retry-After': '10' } : {},
       })
   }
 }

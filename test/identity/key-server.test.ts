@@ -1,9 +1,10 @@
 import { mock } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { KeyedVerifier, TokenVerifier } from '../../src/identity/caller.ts'
 import { rememberTokens } from '../../src/identity/remembered-tokens.ts'
 import { createTokenVerifier } from '../../src/identity/token-verifier.ts'
-import { keySet, Loopback, text } from './loopback.ts'
+import { elapse, keySet, Loopback, text } from './loopback.ts'
 import { ask } from './outcome.ts'
 import { AUDIENCE, claims, ed25519, ISSUER } from './signer.ts'
 
@@ -96,6 +97,35 @@ describe('keys of a key server', () => {
     expect(await ask(verifier, signer.token())).to.equal('caller alice')
   })
 
+  it('are asked for at most once in ten seconds while the server is down, whatever kids are made up', async () => {
+    expect(await ask(verifier, signer.token())).to.equal('caller alice')
+    server.answer = text('', 500)
+    for (let seconds = 11; seconds <= 31; seconds++) {
+      elapse(seconds === 11 ? 11 : 1)
+      for (let i = 0; i < 5; i++) {
+        const madeUp = signer.token(claims(), { kid: `made-up-${seconds}-${i}` })
+        expect(await ask(verifier, madeUp)).to.equal('key-server-unavailable')
+      }
+    }
+    // At 11, 21 and 31 seconds.
+    expect(server.requests).to.equal(4)
+  })
+
+  it('are asked for again before they count no more, so that a passing fault refuses nobody', async () => {
+    expect(await ask(verifier, signer.token())).to.equal('caller alice')
+    server.answer = text('', 500)
+    elapse(545)
+    expect(await ask(verifier, signer.token())).to.equal('caller alice')
+    await until(() => server.requests === 2)
+    server.answer = keySet(signer.jwk)
+    elapse(11)
+    expect(await ask(verifier, signer.token())).to.equal('caller alice')
+    await until(() => server.requests === 3)
+    server.answer = text('', 500)
+    elapse(100)
+    expect(await ask(verifier, signer.token())).to.equal('caller alice')
+  })
+
   it('are not lost when the server answers nonsense later', async () => {
     expect(await ask(verifier, signer.token())).to.equal('caller alice')
     server.answer = text('<html>')
@@ -125,11 +155,9 @@ describe('keys of a key server', () => {
   })
 })
 
-/** As far as the age of keys is concerned. */
-function elapse(seconds: number): void {
-  const then = Date.now() + seconds * 1000
-  mock.timers.reset()
-  mock.timers.enable({ apis: ['Date'], now: then })
+async function until(holds: () => boolean): Promise<void> {
+  for (let i = 0; i < 500 && !holds(); i++) await sleep(10)
+  expect(holds()).to.equal(true)
 }
 
 function verifierOf(url: string): KeyedVerifier {

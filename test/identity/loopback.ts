@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { mock } from 'node:test'
 
 export class Loopback {
   readonly url: string
@@ -42,6 +43,13 @@ export class Loopback {
   stop(): Promise<void> {
     return this.#close()
   }
+}
+
+/** Time passes, as far as the age of keys and of faults is concerned; `mock.timers.reset()` brings it back. */
+export function elapse(seconds: number): void {
+  const then = Date.now() + seconds * 1000
+  mock.timers.reset()
+  mock.timers.enable({ apis: ['Date'], now: then })
 }
 
 /** A key set as a key server sends it. */

@@ -112,6 +112,14 @@ describe('rate limits', () => {
     expect((await server.ask('GET', '/livez')).status).to.equal(200)
   })
 
+  it('tokens that can not be verified, because the key server is down, count as bad ones', async () => {
+    const failed: Authentication = { kind: 'failed', code: 'key-server-unavailable', cause: new Error('down') }
+    server = await limited(BAD, { verifier: { verify: async () => failed } })
+    for (let i = 0; i < 3; i++) expect((await server.ask('GET', '/livez', { token: `t${i}` })).status).to.equal(503)
+    expectOver(await server.ask('GET', '/livez', { token: 't3' }), ['bad'])
+    expect((await server.ask('GET', '/livez')).status).to.equal(200)
+  })
+
   it('good tokens never count as bad ones', async () => {
     const spy = countingVerifier()
     server = await limited(BAD, { verifier: spy.verifier })

@@ -1,0 +1,77 @@
+/**
+ * Tells operators of faults that requests meet: each fault once when it begins and once when it has ended, because a
+ * client can repeat the request as often as it likes. What each request was answered stands in the decision log.
+ */
+import type { Logger } from 'pino'
+
+/** A fault that nobody has met for so long has ended. */
+const QUIET_MS = 60_000
+/** A message can have parts that clients choose; what comes beyond so many different faults is counted as one. */
+const MOST_AT_ONCE = 100
+
+export interface FaultLog {
+  /** `err` is what was thrown, if anything was. */
+  note(fault: Fault, message: string): void
+  /** Tells how often the faults that last came. */
+  close(): void
+}
+
+interface Fault {
+  readonly problem?: string | undefined
+  readonly err: unknown
+  readonly [field: string]: unknown
+}
+
+interface Lasting {
+  readonly first: Readonly<Record<string, unknown>>
+  times: number
+  lastAt: number
+  readonly ending: NodeJS.Timeout
+}
+
+export function createFaultLog(log: Logger, quietMs = QUIET_MS): FaultLog {
+  const lasting = new Map<string, Lasting>()
+
+  const end = (key: string) => {
+    const found = lasting.get(key)
+    if (!found) return
+    clearTimeout(found.ending)
+    lasting.delete(key)
+    const { first, times, lastAt } = found
+    if (times > 1) log.warn({ ...first, times, lastAt: new Date(lastAt).toISOString() }, 'a fault has ended')
+  }
+
+  return {
+    note(fault, message) {
+      const own = keyOf(fault, message)
+      const key = lasting.has(own) || lasting.size < MOST_AT_ONCE ? own : ''
+      const known = lasting.get(key)
+      if (known) {
+        known.times += 1
+        known.lastAt = Date.now()
+        known.ending.refresh()
+        return
+      }
+      log.error(fault, message)
+      const ending = setTimeout(end, quietMs, key).unref()
+      lasting.set(key, { first: headOf(fault, message), times: 1, lastAt: Date.now(), ending })
+    },
+    close: () => {
+      for (const key of [...lasting.keys()]) end(key)
+    },
+  }
+}
+
+/** Two faults are one when they say the same, whichever request met them. */
+function keyOf({ problem, err }: Fault, message: string): string {
+  const said: unknown[] = [message, problem]
+  for (let cause = err; cause instanceof Error && said.length < 8; cause = cause.cause) {
+    said.push(cause.name, cause.message)
+  }
+  return JSON.stringify(said)
+}
+
+/** What the line of the end repeats of the first one, so that the two are found together. */
+function headOf({ requestId, problem, err }: Fault, message: string): Readonly<Record<string, unknown>> {
+  return { requestId, problem, fault: message, cause: err instanceof Error ? err.message : undefined }
+}
