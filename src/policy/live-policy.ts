@@ -8,11 +8,12 @@ import { parsePolicy } from './parse-policy.ts'
 import type { Place } from './place.ts'
 import {
   type PolicyFiles,
+  type PolicyReading,
   type Revision,
   RULE_FILES,
   readBlockedFile,
-  readPolicyFiles,
-  readPolicyInPlace,
+  readInPlace,
+  readPolicy,
   revisionOf,
   type SourceFile,
 } from './policy-files.ts'
@@ -95,9 +96,7 @@ export class LivePolicy {
 
   /** Throws FileError: at start a bad policy refuses to start. */
   static async open(options: LivePolicyOptions): Promise<LivePolicy> {
-    const { directory } = options
-    const [files, blocked] = await Promise.all([readPolicyFiles(directory), readBlockedFile(directory)])
-    return new LivePolicy(options, { files, blocked })
+    return new LivePolicy(options, await readPolicy(options.directory))
   }
 
   get directory(): string {
@@ -128,18 +127,19 @@ export class LivePolicy {
   }
 
   /**
-   * Takes what is on disk, all of it or the parts that are asked for, as far as it is sound. Tells where sound rules were
-   * read: the path may have led elsewhere before and after. Never rejects.
+   * Takes what is on disk, all of it or the parts that are asked for, as far as it is sound. Tells where rules were read: the
+   * path may have led elsewhere before and after. Never rejects.
    */
   async reload(parts: Parts<boolean> = ALL): Promise<Place | undefined> {
     const refused = this.faults.length > 0
-    const blocked = parts.blocked ? await this.#attempt('blocked', () => this.#readBlocked()) : undefined
-    const rules = parts.rules ? await this.#attempt('rules', () => this.#readRules()) : undefined
+    const reading = parts.rules ? await readInPlace(this.#directory) : undefined
+    const blocked = parts.blocked ? await this.#attempt('blocked', () => this.#blockedOf(reading)) : undefined
+    const rules = reading ? await this.#attempt('rules', () => this.#rulesOf(reading)) : undefined
     const taken = this.#take(rules, blocked)
     if (!taken && refused && this.faults.length === 0) {
       this.#observe({ kind: 'recovered', revision: this.#active.revision })
     }
-    return rules?.place
+    return reading?.place
   }
 
   /** Whether that is another policy than the one in force. */
@@ -160,21 +160,22 @@ export class LivePolicy {
     return true
   }
 
-  async #readBlocked(): Promise<ReadBlocked> {
-    const source = await readBlockedFile(this.#directory)
+  /** Of the same reading as the rules, so that both are of one version. */
+  async #blockedOf(reading: PolicyReading | undefined): Promise<ReadBlocked> {
+    const source = reading ? reading.blocked() : await readBlockedFile(this.#directory)
     return { source, blocked: parseBlocked(source) }
   }
 
-  async #readRules(): Promise<ReadRules> {
-    const { files, place } = await readPolicyInPlace(this.#directory)
+  async #rulesOf(reading: PolicyReading): Promise<ReadRules> {
+    const files = reading.files()
     // Touched only, or as they were when the policy was opened.
-    if (isSame(files, this.#sources.files)) return { files, place, snapshots: this.#snapshots }
+    if (isSame(files, this.#sources.files)) return { files, snapshots: this.#snapshots }
     const snapshots = new Snapshots(await this.#parse(files), this.#resources, this.#warm)
     await snapshots.warmLike(this.#active.snapshot, this.#asked)
-    return { files, place, snapshots }
+    return { files, snapshots }
   }
 
-  async #attempt<T>(part: keyof Parts<unknown>, read: () => Promise<T>): Promise<T | undefined> {
+  async #attempt<T>(part: keyof Parts<unknown>, read: () => T | Promise<T>): Promise<T | undefined> {
     try {
       const result = await read()
       this.#faults = { ...this.#faults, [part]: [] }
@@ -198,6 +199,5 @@ interface ReadBlocked {
 
 interface ReadRules {
   readonly files: PolicyFiles
-  readonly place: Place
   readonly snapshots: Snapshots
 }

@@ -1,12 +1,20 @@
 /**
  * Where the files of a policy directory really are. `policy apply` makes each of them a link into `.current`, itself a link
- * to the version in force, so that one rename exchanges them all; a plain directory has its files in itself.
+ * to the version in force, and Kubernetes does so with `..data`: one rename exchanges all files. A plain directory has its
+ * files in itself.
  */
 import { readlink, realpath, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 
 /** The link to the version in force. */
 export const CURRENT = '.current'
+
+interface Link {
+  /** As the link says it. */
+  readonly target: string
+  /** Where that is; the folder of several links is looked up once, so their files are read from one folder. */
+  readonly path: string
+}
 
 export interface Place {
   /** As it was asked for. */
@@ -14,33 +22,46 @@ export interface Place {
   /** The directory without links in its path, and which directory it is: another one may take over the path. */
   readonly real: string
   readonly identity: string
-  /** Where `.current` leads to; undefined in a plain directory. */
-  readonly current: string | undefined
+  /** By the names of the files that are links. */
+  readonly links: Readonly<Record<string, Link>>
 }
 
-/** Never rejects: what is missing is told as such. */
-export async function placeOf(directory: string): Promise<Place> {
+/** Of these files. Never rejects: what is missing is told as such. */
+export async function placeOf(directory: string, files: readonly string[]): Promise<Place> {
   const real = await realpath(directory).catch(() => directory)
-  const [identity, current] = await Promise.all([
+  const [identity, targets] = await Promise.all([
     identityOf(real),
-    realpath(join(real, CURRENT)).catch(() => undefined),
+    Promise.all(files.map(async (file) => [file, await readlink(join(real, file)).catch(() => undefined)] as const)),
   ])
-  return { directory, real, identity, current }
+  const found = targets.flatMap(([file, target]) => (target === undefined ? [] : [[file, target] as const]))
+  const folders = await followed(real, new Set(found.map(([, target]) => dirname(target))))
+  const links = found.map(([file, target]) => {
+    return [file, { target, path: join(folders.get(dirname(target)) ?? real, basename(target)) }] as const
+  })
+  return { directory, real, identity, links: Object.fromEntries(links) }
 }
 
-export function isSamePlace(a: Place, b: Place): boolean {
-  return a.real === b.real && a.identity === b.identity && a.current === b.current
+async function followed(real: string, folders: ReadonlySet<string>): Promise<ReadonlyMap<string, string>> {
+  const paths = [...folders].map(async (folder) => {
+    const path = resolve(real, folder)
+    return [folder, await realpath(path).catch(() => path)] as const
+  })
+  return new Map(await Promise.all(paths))
 }
 
-/** The path to read a file by, and whether that is inside of the version in force. */
-export async function sourceOf(
-  { real, current }: Place,
-  file: string,
-): Promise<{ readonly path: string; readonly versioned: boolean }> {
-  const path = join(real, file)
-  if (current === undefined) return { path, versioned: false }
-  const target = await readlink(path).catch(() => undefined)
-  return target === linkTo(file) ? { path: join(current, file), versioned: true } : { path, versioned: false }
+/** The same place has the same text. */
+export function textOf(place: Place): string {
+  return JSON.stringify(place)
+}
+
+/** The path to read a file by. */
+export function pathOf({ real, links }: Place, file: string): string {
+  return links[file]?.path ?? join(real, file)
+}
+
+/** Whether a file is of the version in force: it stays what it is when another version takes over. */
+export function isVersioned({ links }: Place, file: string): boolean {
+  return links[file]?.target === linkTo(file)
 }
 
 /** What the link of a versioned file says. */

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { lstat, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Diagnostic, FileError } from '../problems/diagnostic.ts'
-import { isSamePlace, type Place, placeOf, sourceOf } from './place.ts'
+import { isVersioned, type Place, pathOf, placeOf, textOf } from './place.ts'
 
 const NAMES = ['model.conf', 'policy.csv', 'roles.yaml', 'ownership.yaml', 'views.yaml', 'limits.yaml'] as const
 /** May be absent. */
@@ -32,46 +32,90 @@ export type PolicyFiles = Readonly<Record<RequiredFileName, SourceFile> & Partia
 /** A content hash: 16 hexadecimal digits. */
 export type Revision = string & { readonly __brand: 'Revision' }
 
-/**
- * Reads all files that rules depend on, whole: also while `policy apply` or somebody else swaps them. Throws FileError,
- * naming every file that is missing or isn't UTF-8.
- */
-export async function readPolicyFiles(directory: string): Promise<PolicyFiles> {
-  return (await readPolicyInPlace(directory)).files
+/** What was found in a policy directory at one moment. */
+export interface PolicyReading {
+  /** Throws FileError, naming every file that is missing or isn't UTF-8. */
+  files(): PolicyFiles
+  /** Throws FileError: blocked.txt is in force even while other files are broken. */
+  blocked(): SourceFile
+  /** Where all of it was. */
+  readonly place: Place
 }
 
-/** The same, and where the directory was: all files are of that one place. */
-export async function readPolicyInPlace(
-  directory: string,
-): Promise<{ readonly files: PolicyFiles; readonly place: Place }> {
+/**
+ * Reads all files, whole: also while `policy apply`, Kubernetes or somebody else swaps them. Files that are written one after
+ * the other are read again until they stay as they are meanwhile. Never rejects.
+ */
+export async function readInPlace(directory: string): Promise<PolicyReading> {
   for (let reading = 1; ; reading++) {
-    const place = await placeOf(directory)
-    const read = await Promise.all(RULE_FILES.map((name) => readInPlace(place, name)))
-    const ofOneVersion = read.every(({ versioned }) => versioned)
-    if (ofOneVersion || isSamePlace(place, await placeOf(directory))) return { files: filesOf(read), place }
-    if (reading === MOST_READINGS) throw moving(directory)
+    const place = await placeOf(directory, POLICY_FILES)
+    const before = await lookAt(place)
+    const [rules, blocked] = await Promise.all([
+      Promise.all(RULE_FILES.map((name) => readRuleFile(place, name))),
+      readOne(place, BLOCKED),
+    ])
+    const whole = before === (await lookAt(place)) && (await isStillInForce(place))
+    if (!whole && reading < MOST_READINGS) continue
+    return { files: () => (whole ? filesOf(rules) : moving(directory)), blocked: () => succeeded(blocked), place }
   }
+}
+
+/** The same, where all files must be readable. Throws FileError. */
+export async function readPolicy(
+  directory: string,
+): Promise<{ readonly files: PolicyFiles; readonly blocked: SourceFile }> {
+  const { files, blocked } = await readInPlace(directory)
+  return { files: files(), blocked: blocked() }
+}
+
+/** All files that rules depend on. Throws FileError. */
+export async function readPolicyFiles(directory: string): Promise<PolicyFiles> {
+  return (await readInPlace(directory)).files()
+}
+
+/** By itself. Throws FileError. */
+export async function readBlockedFile(directory: string): Promise<SourceFile> {
+  return succeeded(await readOne(await placeOf(directory, [BLOCKED]), BLOCKED))
+}
+
+/** How a file looks from outside; another text means that it was written or exchanged. */
+export async function metadataOf(path: string): Promise<string> {
+  const found = await stat(path, { bigint: true }).catch(() => undefined)
+  return found ? `${found.ino} ${found.size} ${found.mtimeNs} ${found.ctimeNs}` : 'missing'
+}
+
+async function lookAt(place: Place): Promise<string> {
+  return (await Promise.all(RULE_FILES.map((name) => metadataOf(pathOf(place, name))))).join('\n')
+}
+
+/** A version stays what it is when another one takes over; elsewhere, the folder that links had led to may be deleted. */
+async function isStillInForce(place: Place): Promise<boolean> {
+  if (RULE_FILES.every((name) => isVersioned(place, name))) return true
+  return textOf(place) === textOf(await placeOf(place.directory, POLICY_FILES))
 }
 
 interface Reading {
   readonly file: PolicyFileName
   /** Undefined for a file that may be absent, and is. */
   readonly result: PromiseSettledResult<SourceFile | undefined>
-  /** Whether it was read from the version in force, which nothing can exchange for another. */
-  readonly versioned: boolean
 }
 
-async function readInPlace(place: Place, file: PolicyFileName): Promise<Reading> {
-  const { path, versioned } = await sourceOf(place, file)
-  const absent = file === MASKS && (await isMissing(path))
-  const reading = absent ? undefined : readSource(join(place.directory, file), file, path)
-  const [result] = await Promise.allSettled([reading])
-  return { file, result, versioned }
+async function readRuleFile(place: Place, file: PolicyFileName): Promise<Reading> {
+  if (file === MASKS && (await isAbsent(place, file))) {
+    return { file, result: { status: 'fulfilled', value: undefined } }
+  }
+  return { file, result: await readOne(place, file) }
+}
+
+async function readOne(place: Place, file: string): Promise<PromiseSettledResult<SourceFile>> {
+  const [result] = await Promise.allSettled([readSource(join(place.directory, file), file, pathOf(place, file))])
+  return result
 }
 
 /** A link that leads nowhere is somebody's file, and so is one that can't be looked at: neither may count as none. */
-async function isMissing(path: string): Promise<boolean> {
-  const found = await lstat(path).catch((error: NodeJS.ErrnoException) => error)
+async function isAbsent(place: Place, file: string): Promise<boolean> {
+  if (place.links[file] && !isVersioned(place, file)) return false
+  const found = await lstat(pathOf(place, file)).catch((error: NodeJS.ErrnoException) => error)
   return found instanceof Error && found.code === 'ENOENT'
 }
 
@@ -84,14 +128,14 @@ function filesOf(read: readonly Reading[]): PolicyFiles {
   return Object.fromEntries(found) as unknown as PolicyFiles
 }
 
-function moving(directory: string): FileError {
-  const message = 'the files were exchanged again and again while they were read'
-  return new FileError([{ file: directory, line: 1, column: 1, code: 'file-unreadable', severity: 'error', message }])
+function succeeded<T>(result: PromiseSettledResult<T>): T {
+  if (result.status === 'rejected') throw result.reason
+  return result.value
 }
 
-/** Reads blocked.txt, which is in force even while other files are broken. Throws FileError. */
-export function readBlockedFile(directory: string): Promise<SourceFile> {
-  return readSource(join(directory, BLOCKED), BLOCKED)
+function moving(directory: string): never {
+  const message = 'the files were exchanged again and again while they were read'
+  throw new FileError([{ file: directory, line: 1, column: 1, code: 'file-unreadable', severity: 'error', message }])
 }
 
 /** The same content, whatever the directory, has the same revision. */
@@ -119,7 +163,7 @@ export function revisionOfContent(content: ReadonlyMap<string, Uint8Array>, bloc
 const NOTHING = new Uint8Array()
 
 /** `name` is what people call the file, `path` where it is. */
-async function readSource(name: string, file: string, path: string = name): Promise<SourceFile> {
+async function readSource(name: string, file: string, path: string): Promise<SourceFile> {
   const fault = (code: string, message: string, hint: string) =>
     new FileError([{ file: name, line: 1, column: 1, code, severity: 'error', message, hint }])
   let bytes: Buffer

@@ -1,14 +1,12 @@
 /**
- * Notices that the files of a policy changed. A directory that was swapped (by rename, by a symlink on its path, or by
- * `policy apply`) is whole and taken at once; edits in place are taken when nothing has changed for a while, and
+ * Notices that the files of a policy changed. A directory that was swapped (by rename, by a symlink on its path, by
+ * `policy apply` or by Kubernetes) is whole and taken at once; edits in place are taken when nothing has changed for a while, and
  * blocked.txt for itself, so that edits of other files don't hold a block up. Polling sees all of that on every file
  * system, which change notifications don't: ten `stat` calls cost less than a tenth of a millisecond.
  */
-import { stat } from 'node:fs/promises'
-import { join } from 'node:path'
 import type { LivePolicy } from './live-policy.ts'
-import { type Place, placeOf } from './place.ts'
-import { BLOCKED_FILE, RULE_FILES } from './policy-files.ts'
+import { type Place, pathOf, placeOf, textOf } from './place.ts'
+import { BLOCKED_FILE, metadataOf, POLICY_FILES, RULE_FILES } from './policy-files.ts'
 import { Settling } from './settling.ts'
 
 const POLL_MS = 100
@@ -22,7 +20,7 @@ const ELSEWHERE = ''
 
 /** How a directory looks from outside. */
 interface Look {
-  /** Which directory it is, and which version of `policy apply`. */
+  /** Which directory it is, and where its links lead. */
   readonly directory: string
   readonly rules: string
   readonly blocked: string
@@ -91,19 +89,10 @@ export async function watchPolicy(policy: LivePolicy): Promise<() => void> {
 }
 
 async function look(directory: string): Promise<Look> {
-  const [place, rules, blocked] = await Promise.all([
-    placeOf(directory),
-    Promise.all(RULE_FILES.map((file) => metadata(join(directory, file)))),
-    metadata(join(directory, BLOCKED_FILE)),
+  const place = await placeOf(directory, POLICY_FILES)
+  const [rules, blocked] = await Promise.all([
+    Promise.all(RULE_FILES.map((file) => metadataOf(pathOf(place, file)))),
+    metadataOf(pathOf(place, BLOCKED_FILE)),
   ])
   return { directory: textOf(place), rules: rules.join('\n'), blocked }
-}
-
-function textOf(place: Place): string {
-  return JSON.stringify(place)
-}
-
-async function metadata(path: string): Promise<string> {
-  const found = await stat(path, { bigint: true }).catch(() => undefined)
-  return found ? `${found.ino} ${found.size} ${found.mtimeNs} ${found.ctimeNs}` : 'missing'
 }

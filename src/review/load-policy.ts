@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises'
 import { type Blocked, parseBlocked } from '../policy/parse-blocked.ts'
 import { parsePolicy } from '../policy/parse-policy.ts'
 import type { Policy } from '../policy/policy.ts'
-import { type PolicyFiles, readBlockedFile, readPolicyFiles, type SourceFile } from '../policy/policy-files.ts'
+import { type PolicyFiles, readPolicy, type SourceFile } from '../policy/policy-files.ts'
 import type { Resources } from '../resources/resource.ts'
 
 export interface ReviewedPolicy {
@@ -17,7 +17,7 @@ export interface ReviewedPolicy {
 export async function loadPolicy(directory: string, resources: Resources): Promise<ReviewedPolicy> {
   const found = await stat(directory).catch(() => undefined)
   if (!found?.isDirectory()) throw new ReviewError(`${directory} is not a directory of policy files`)
-  const [files, blockedFile] = await Promise.all([readPolicyFiles(directory), readBlockedFile(directory)])
+  const { files, blocked: blockedFile } = await readPolicy(directory)
   return { policy: parsePolicy(files, resources), blocked: parseBlocked(blockedFile), files, blockedFile }
 }
 

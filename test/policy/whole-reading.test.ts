@@ -1,9 +1,10 @@
 /** Policy files are read whole, also while they are exchanged as `policy apply` does it. */
-import { cp, mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { cp, link, mkdir, mkdtemp, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { type PolicyFiles, RULE_FILES, readPolicyFiles } from '../../src/policy/policy-files.ts'
+import { type PolicyFiles, RULE_FILES, readPolicy, readPolicyFiles } from '../../src/policy/policy-files.ts'
 
 describe('policy files that are exchanged while they are read', () => {
   let folder: string
@@ -55,6 +56,46 @@ describe('policy files that are exchanged while they are read', () => {
     }
   })
 
+  it('are of one version in a mounted ConfigMap that is swapped there and back, its blocked.txt too', async () => {
+    const mount = join(folder, 'mount')
+    for (const version of ['a', 'b']) {
+      await cp(join(folder, '.versions', version), join(mount, `..${version}`), { recursive: true })
+      await writeFile(join(mount, `..${version}`, 'blocked.txt'), version.repeat(1000))
+    }
+    for (const file of [...RULE_FILES, 'blocked.txt']) await symlink(`..data/${file}`, join(mount, file))
+    await turn(mount, '..data', '..a')
+    const swapping = untilStopped(async () => {
+      for (const version of ['b', 'a']) await turn(mount, '..data', `..${version}`)
+      // A kubelet takes a minute; without a pause every reading would meet a swap, and be done again.
+      await sleep(1)
+    })
+    const seen = new Set<string>()
+    for (let i = 0; i < 300; i++) {
+      const { files, blocked } = await readPolicy(mount)
+      seen.add(versionsOf([...Object.values(files), blocked].map(({ text }) => text)))
+    }
+    await swapping.stop()
+    expect([...seen].join()).to.match(/^(a|b)(,(a|b))?$/)
+  })
+
+  it('are not taken from a plain directory while they are written one after the other', async () => {
+    const plain = join(folder, 'plain')
+    await cp(join(folder, '.versions/a'), plain, { recursive: true })
+    for (const version of ['a', 'b']) await writeFile(join(folder, version), version.repeat(1_000_000))
+    const writing = untilStopped(async () => {
+      for (const version of ['b', 'a']) {
+        for (const file of RULE_FILES) {
+          await link(join(folder, version), join(plain, 'new'))
+          await rename(join(plain, 'new'), join(plain, file))
+        }
+      }
+    })
+    const reading = await readPolicyFiles(plain).then(versionsIn, String)
+    await writing.stop()
+    expect(reading).to.contain('exchanged again and again while they were read')
+    expect(versionsIn(await readPolicyFiles(plain))).to.equal('a')
+  })
+
   /** As the first apply does it. */
   async function convert(plain: string): Promise<void> {
     await cp(join(folder, '.versions'), join(plain, '.versions'), { recursive: true })
@@ -63,26 +104,33 @@ describe('policy files that are exchanged while they are read', () => {
       await symlink(`.current/${file}`, join(plain, 'link'))
       await rename(join(plain, 'link'), join(plain, file))
     }
-    await symlink('.versions/b', join(plain, 'link'))
-    await rename(join(plain, 'link'), join(plain, '.current'))
+    await turn(plain, '.current', '.versions/b')
   }
 
   function swapUntilStopped(): { stop(): Promise<void> } {
-    let stopped = false
-    const swapping = (async () => {
-      for (let i = 0; !stopped; i++) {
-        await symlink(`.versions/${i % 2 === 0 ? 'b' : 'a'}`, join(folder, 'link'))
-        await rename(join(folder, 'link'), join(folder, '.current'))
-      }
-    })()
-    return {
-      stop() {
-        stopped = true
-        return swapping
-      },
-    }
+    return untilStopped(async () => {
+      for (const version of ['b', 'a']) await turn(folder, '.current', `.versions/${version}`)
+    })
   }
 })
+
+async function turn(directory: string, name: string, target: string): Promise<void> {
+  await symlink(target, join(directory, 'link'))
+  await rename(join(directory, 'link'), join(directory, name))
+}
+
+function untilStopped(work: () => Promise<void>): { stop(): Promise<void> } {
+  let stopped = false
+  const working = (async () => {
+    while (!stopped) await work()
+  })()
+  return {
+    stop() {
+      stopped = true
+      return working
+    },
+  }
+}
 
 function versionsIn(files: PolicyFiles): string {
   return versionsOf(Object.values(files).map(({ text }) => text))

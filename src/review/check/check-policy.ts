@@ -2,7 +2,7 @@
 import { parseBlocked } from '../../policy/parse-blocked.ts'
 import { parsePolicy } from '../../policy/parse-policy.ts'
 import type { Policy } from '../../policy/policy.ts'
-import { type PolicyFiles, readBlockedFile, readPolicyFiles, type SourceFile } from '../../policy/policy-files.ts'
+import { type PolicyFiles, type PolicyReading, readInPlace, type SourceFile } from '../../policy/policy-files.ts'
 import { byPlace, type Diagnostic, FileError } from '../../problems/diagnostic.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { CODES, findInBlocked, findInPolicy } from './catalogue.ts'
@@ -38,7 +38,8 @@ interface Part {
 
 /** Faults of the files are findings; other errors are thrown. */
 export async function checkPolicy(options: CheckOptions): Promise<CheckReport> {
-  const parts = await Promise.all([policyPart(options), blockedPart(options)])
+  const reading = await readInPlace(options.policies)
+  const parts = await Promise.all([policyPart(reading, options), blockedPart(reading, options)])
   const judged = parts.map(withoutSuppressed)
   return {
     findings: judged.flatMap(({ findings }) => findings).toSorted(byPlace),
@@ -47,8 +48,8 @@ export async function checkPolicy(options: CheckOptions): Promise<CheckReport> {
   }
 }
 
-async function policyPart({ policies, resources, users, now }: CheckOptions): Promise<Part> {
-  const files = await attempt<PolicyFiles>(() => readPolicyFiles(policies))
+async function policyPart(reading: PolicyReading, { resources, users, now }: CheckOptions): Promise<Part> {
+  const files = await attempt<PolicyFiles>(() => reading.files())
   if ('faults' in files) return { sources: [], findings: files.faults, lookedFor: new Set() }
   const sources = Object.values(files.value)
   const policy = await attempt<Policy>(() => parsePolicy(files.value, resources))
@@ -63,8 +64,8 @@ async function policyPart({ policies, resources, users, now }: CheckOptions): Pr
   return { sources, findings: findInPolicy(checked), lookedFor: codesLookedFor(users) }
 }
 
-async function blockedPart({ policies, users, now }: CheckOptions): Promise<Part> {
-  const file = await attempt(() => readBlockedFile(policies))
+async function blockedPart(reading: PolicyReading, { users, now }: CheckOptions): Promise<Part> {
+  const file = await attempt(() => reading.blocked())
   if ('faults' in file) return { sources: [], findings: file.faults, lookedFor: new Set() }
   const sources = [file.value]
   const parsed = await attempt(() => parseBlocked(file.value))
