@@ -135,10 +135,25 @@ describe('a matrix of odd resources', () => {
     ])
   })
 
+  it('makes codes of a pattern without an example', async () => {
+    const parts = FILES['schemas/parts.json'].replace('"examples":["ABC-01"],', '')
+    expect(parts).not.to.equal(FILES['schemas/parts.json'])
+    const other = await startMatrixServer([], { files: { ...FILES, 'schemas/parts.json': parts } })
+    const { samples } = await readBench(foldersOf(other), Date.now())
+    const cells = parseMatrix(
+      { name: 'm.csv', text: 'method,path,object,member\nGET,/parts,none,200 [all]\nGET,/parts/{id},red,200' },
+      ({ message }) => expect.fail(message),
+    )
+    const results = await Promise.all(cells.map((cell) => runCell(other.ground, other.stage, cell)))
+    await other.stop()
+    expect(samples.get('parts')?.values.get('code')?.[0]).to.equal('AAA-00')
+    expect(results.map(({ outcome, why }) => why ?? outcome)).to.deep.equal(['passed', 'passed'])
+  })
+
   it('foretells nothing of a resource that no object can be made of', async () => {
     const without = {
       ...FILES,
-      'schemas/parts.json': FILES['schemas/parts.json'].replace('"examples":["ABC-01"],', ''),
+      'schemas/parts.json': FILES['schemas/parts.json'].replace('"examples":["ABC-01"],', '"minLength":9,'),
     }
     const other = await startMatrixServer([], { files: without })
     const error = await readBench(foldersOf(other), Date.now()).catch((fault: unknown) => fault)

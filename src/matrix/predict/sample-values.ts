@@ -3,6 +3,7 @@ import { followReferences } from '../../resources/references.ts'
 import type { Json } from '../../resources/resource.ts'
 import type { JsonObject } from '../../resources/schema-file.ts'
 import { isObject } from '../../resources/subschemas.ts'
+import { textsOfPattern } from './texts-of-pattern.ts'
 
 const FORMATTED: Readonly<Record<string, readonly string[]>> = {
   date: ['2026-01-01', '2026-01-02'],
@@ -19,7 +20,7 @@ const FORMATTED: Readonly<Record<string, readonly string[]>> = {
   'json-pointer': ['/a', '/b'],
 }
 
-/** What a pattern most often wants; of as many characters as it may be. */
+/** What most texts want to be; of as many characters as they may be. */
 const CHARACTERS = ['a', 'b', 'A', 'B', '0', '1', 'A1', 'a-']
 const LONGEST = 40
 const MOST = 40
@@ -49,7 +50,8 @@ function strings(schema: JsonObject): readonly Json[] {
   const repeated = CHARACTERS.flatMap((characters) =>
     Array.from({ length: LONGEST }, (_, i) => characters.repeat(i + 1)),
   )
-  const words = [...format, ...repeated, '']
+  const described = typeof schema.pattern === 'string' ? textsOfPattern(schema.pattern) : []
+  const words = [...format, ...repeated, '', ...described]
   const shortest = typeof schema.minLength === 'number' ? schema.minLength : 0
   const longest = typeof schema.maxLength === 'number' ? schema.maxLength : Number.POSITIVE_INFINITY
   const pattern = typeof schema.pattern === 'string' ? new RegExp(schema.pattern, 'u') : /^/
