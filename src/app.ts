@@ -132,7 +132,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         },
         policy,
         verifier: identity.verifier,
-        rateLimiter: createRateLimiter(limiter),
+        rateLimiter: createRateLimiter(limiter, identity.verifier),
         matchRoute: createRouteMatcher(resources.routes),
         clientAddress: createClientAddress(config.trustProxy),
         cors: createCors(config.cors),

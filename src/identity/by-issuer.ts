@@ -7,6 +7,7 @@ import type { RememberingVerifier } from './remembered-tokens.ts'
 export function verifyByIssuer(verifiers: ReadonlyMap<unknown, RememberingVerifier>): TokenVerifier {
   const all = [...verifiers.values()]
   return {
+    knows: (token) => all.some((verifier) => verifier.recall(token)),
     verify(token) {
       for (const verifier of all) {
         const known = verifier.recall(token)

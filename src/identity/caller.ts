@@ -49,6 +49,8 @@ export interface TokenVerifier {
    * the store.
    */
   verify(token: string): Authentication | Promise<Authentication>
+  /** Whether this process accepted the token before and need not verify it again. Absent: it knows none. */
+  knows?(token: string): boolean
 }
 
 /** A verifier whose outcomes can be remembered. */

@@ -38,7 +38,11 @@ export function rememberTokens(verifier: KeyedVerifier): RememberingVerifier {
     if (found.kind === 'caller' && found.valid && sameKeys) tokens.set(token, found)
     return found
   }
-  return { recall, verify: (token) => recall(token) ?? verify(token) }
+  return {
+    recall,
+    knows: (token) => recall(token) !== undefined,
+    verify: (token) => recall(token) ?? verify(token),
+  }
 }
 
 /** As RFC 7519 sections 4.1.4 and 4.1.5 say and jose compares: by whole seconds. */

@@ -1,9 +1,13 @@
 /** From an API key to a caller, by what the store knows of the key and its subject at the moment. */
 import type { Directory, KeyStanding } from '../store/directory.ts'
+import { RecentlyUsed } from '../store/recently-used.ts'
 import { isSecretOf, readApiKey } from './api-key.ts'
 import type { Authentication, Refusal, TokenVerifier } from './caller.ts'
 import { onceKnown } from './once-known.ts'
 import { refusalOf, refused } from './standing.ts'
+
+/** As many accepted keys as are remembered. */
+const MOST_KNOWN = 10_000
 
 interface KeyOptions {
   readonly directory: Pick<Directory, 'keyStanding'>
@@ -15,7 +19,14 @@ interface KeyOptions {
 
 /** Throws StoreUnavailable. */
 export function createApiKeyVerifier({ directory, now, used }: KeyOptions): TokenVerifier {
+  /** The hashes of their secrets, by id. */
+  const accepted = new RecentlyUsed<string>(MOST_KNOWN)
   return {
+    knows(credential) {
+      const given = readApiKey(credential)
+      const hash = given && accepted.peek(given.id)
+      return hash !== undefined && isSecretOf(given?.secret ?? '', hash)
+    },
     verify(credential) {
       const given = readApiKey(credential)
       if (!given) return forged('not the form of an API key')
@@ -24,7 +35,9 @@ export function createApiKeyVerifier({ directory, now, used }: KeyOptions): Toke
         if (!found || !isSecretOf(given.secret, found.key.secretHash)) return forged('unknown API key')
         const at = now()
         const authentication = authenticationOf(found, at)
-        if (authentication.kind === 'caller') used(given.id, at)
+        if (authentication.kind !== 'caller') return authentication
+        accepted.get(given.id, () => found.key.secretHash)
+        used(given.id, at)
         return authentication
       })
     },

@@ -7,6 +7,7 @@ import { describeAdmission, stepMicros } from './window.ts'
 const SWEPT_PER_KEY = 2
 
 export interface MemoryLimiter extends Limiter {
+  admit(quotas: readonly Quota[]): Admission
   /** Keys held: those that count, and at most about as many again that wait for the sweep. */
   keys(): number
 }

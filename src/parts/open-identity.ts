@@ -40,6 +40,7 @@ export async function openIdentity({ config, directory, now, log, tokens }: Iden
   const keys = createApiKeyVerifier({ directory, now: time, used: uses.note })
   return {
     verifier: {
+      knows: (credential) => (looksLikeApiKey(credential) ? keys : verifier).knows?.(credential) ?? false,
       verify: (credential) =>
         looksLikeApiKey(credential) ? keys.verify(credential) : onceKnown(verifier.verify(credential), standing),
     },

@@ -1,7 +1,9 @@
 /** Counts a request against every limit of limits.yaml that matches it: by address, and by subject where there is one. */
-import type { Authentication } from '../identity/caller.ts'
+import type { Authentication, TokenVerifier } from '../identity/caller.ts'
 import { onceKnown } from '../identity/once-known.ts'
+import type { Credentials } from '../identity/read-credentials.ts'
 import type { Admission, Limiter, Quota, QuotaState } from '../limits/limiter.ts'
+import { createMemoryLimiter } from '../limits/memory.ts'
 import type { ActivePolicy } from '../policy/live-policy.ts'
 import type { Limit } from '../policy/policy.ts'
 import { Problem } from '../problems/problem.ts'
@@ -10,8 +12,11 @@ import type { Match } from './match-route.ts'
 type Headers = Readonly<Record<string, string>>
 
 export interface RateLimiter {
-  /** Throws quota-exceeded for an address known to be over, so that its token isn't even verified. */
-  refuseKnownOver(policy: ActivePolicy, address: string, hasCredentials: boolean): void
+  /**
+   * Throws quota-exceeded for an address known to be over, so that its token isn't even verified. Over a limit of bad
+   * credentials it may go on with those that are known, and with a few others.
+   */
+  refuseKnownOver(policy: ActivePolicy, address: string, credentials: Credentials): void
   /** Throws quota-exceeded; else the headers of a limited response. */
   limitRate(policy: ActivePolicy, request: LimitedRequest): Headers | Promise<Headers>
 }
@@ -32,8 +37,26 @@ interface Over {
 /** As many refused addresses as are remembered; a flood from more makes the oldest forgotten, not the server larger. */
 const REMEMBERED = 10_000
 
-export function createRateLimiter(limiter: Limiter, now: () => number = () => performance.now()): RateLimiter {
+/**
+ * An address may be shared: over a limit of bad credentials, so many times fewer that are unknown are verified all the
+ * same.
+ */
+const SPARE = 10
+
+export function createRateLimiter(
+  limiter: Limiter,
+  verifier: Pick<TokenVerifier, 'knows'>,
+  now: () => number = () => performance.now(),
+): RateLimiter {
   const over = new Map<string, Over>()
+  const spare = createMemoryLimiter({ now })
+
+  const mayBeVerified = (credentials: Credentials, address: string, { name, allow, windowMs }: Limit) => {
+    if (credentials.kind !== 'bearer') return credentials.kind === 'none'
+    if (verifier.knows?.(credentials.token)) return true
+    const quota = { name, key: `${name}:${address}`, allow: Math.ceil(allow / SPARE), windowMs }
+    return spare.admit([quota]).admitted
+  }
 
   const remember = (address: string, entry: Over) => {
     over.delete(address)
@@ -43,16 +66,17 @@ export function createRateLimiter(limiter: Limiter, now: () => number = () => pe
   }
 
   return {
-    refuseKnownOver(policy, address, hasCredentials) {
+    refuseKnownOver(policy, address, credentials) {
       const known = over.get(address)
       if (!known) return
       if (known.revision !== policy.revision || known.until <= now()) {
         over.delete(address)
         return
       }
-      if (known.limit.match.credentials === 'rejected' && !hasCredentials) return
+      const { limit } = known
+      if (limit.match.credentials === 'rejected' && mayBeVerified(credentials, address, limit)) return
       const resetMs = known.until - now()
-      throw refusal([known.limit], [{ name: known.limit.name, remaining: 0, resetMs, exceeded: true }], resetMs)
+      throw refusal([limit], [{ name: limit.name, remaining: 0, resetMs, exceeded: true }], resetMs)
     },
 
     limitRate(policy, request) {
@@ -71,7 +95,7 @@ export function createRateLimiter(limiter: Limiter, now: () => number = () => pe
   }
 }
 
-/** Whether being over this limit bars every request of the address (with credentials, for rejected ones). */
+/** Whether being over this limit bars every request of the address (with unknown credentials, for rejected ones). */
 function barsAddress({ per, match }: Limit): boolean {
   const others = match.role ?? match.resource ?? match.action
   return per === 'address' && others === undefined

@@ -107,7 +107,7 @@ async function answer(parts: Parts, policy: ActivePolicy, answering: Answering):
   if (exchange.match.kind === 'malformed') Object.assign(headers, exchange.match.problem.headers)
   exchange.address = parts.clientAddress(ctx.req)
   const credentials = readCredentials(ctx.req.rawHeaders)
-  parts.rateLimiter.refuseKnownOver(policy, exchange.address, credentials.kind !== 'none')
+  parts.rateLimiter.refuseKnownOver(policy, exchange.address, credentials)
   const authentication = assignRoles(policy.snapshot, await authenticate(parts.verifier, credentials))
   exchange.authentication = authentication
   const { address, match } = exchange

@@ -12,6 +12,11 @@ export class RecentlyUsed<T> {
     return this.#kept.size
   }
 
+  /** What is kept under this key, without a use of it. */
+  peek(key: string): T | undefined {
+    return this.#kept.get(key)
+  }
+
   /** What is kept under this key, made when there is nothing. A map keeps the order of insertion: the first is the oldest. */
   get(key: string, make: () => T): T {
     const found = this.#kept.get(key) ?? make()

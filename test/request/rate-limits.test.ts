@@ -1,5 +1,6 @@
 /** 429: which requests count, what the answer says, and that an address known to be over costs no verification. */
 import { expect } from 'chai'
+import { createApiKey, hashOfSecret } from '../../src/identity/api-key.ts'
 import type { Authentication, TokenVerifier } from '../../src/identity/caller.ts'
 import { type Answer, startTestServer, type TestServer, type TestServerOptions } from '../server.ts'
 import { converse, request } from './raw.ts'
@@ -101,15 +102,54 @@ describe('rate limits', () => {
     expect((await server.ask('POST', '/api/v1/notes')).status).to.equal(401)
   })
 
-  it('bad tokens count per address, and then no token of the address is verified', async () => {
+  it('bad tokens count per address, and then few unknown tokens of the address are verified in a window', async () => {
     const spy = countingVerifier()
-    server = await limited(BAD, { verifier: spy.verifier })
-    for (let i = 0; i < 3; i++) expect((await server.ask('GET', '/livez', { token: 'bad' })).status).to.equal(401)
+    server = await limited('  bad: { per: address, allow: 30, window: 60s, match: { credentials: rejected } }\n', {
+      verifier: spy.verifier,
+    })
+    for (let i = 0; i < 30; i++) expect((await server.ask('GET', '/livez', { token: 'bad' })).status).to.equal(401)
     expectOver(await server.ask('GET', '/livez', { token: 'bad' }), ['bad'])
     const verified = spy.count()
-    expectOver(await server.ask('GET', '/livez', { token: 'good' }), ['bad'])
-    expect(spy.count()).to.equal(verified)
+    // A tenth of the limit, whatever becomes of them.
+    for (const [token, status] of [
+      ['good', 200],
+      ['bad', 429],
+      ['good', 200],
+    ] as const) {
+      expect((await server.ask('GET', '/livez', { token })).status, token).to.equal(status)
+    }
+    for (let i = 0; i < 20; i++) expectOver(await server.ask('GET', '/livez', { token: 'good' }), ['bad'])
+    expect(spy.count()).to.equal(verified + 3)
     expect((await server.ask('GET', '/livez')).status).to.equal(200)
+  })
+
+  it('a neighbour of whoever sends bad tokens goes on with a token or API key that was used before', async () => {
+    server = await limited(BAD)
+    const [alice, bob, carol] = await Promise.all(['alice', 'bob', 'carol'].map((name) => server.token(name, 'member')))
+    const [used, unused] = [await addKey(server), await addKey(server)]
+    const statusOf = async (token: string | undefined) => (await server.ask('GET', '/api/v1/notes', { token })).status
+    for (const token of [alice, used.text]) expect(await statusOf(token)).to.equal(200)
+    for (let i = 0; i < 3; i++) expect(await statusOf(`bad${i}`)).to.equal(401)
+    expect(await statusOf('bad3')).to.equal(429)
+    for (let i = 0; i < 5; i++) for (const token of [alice, used.text]) expect(await statusOf(token)).to.equal(200)
+    // The one new token of the window, which is known from then on.
+    for (let i = 0; i < 5; i++) expect(await statusOf(bob)).to.equal(200)
+    for (const token of [carol, unused.text, `${used.text.slice(0, -1)}x`, 'bad4']) {
+      expect(await statusOf(token)).to.equal(429)
+    }
+    await server.app.directory.revokeKey(used.id)
+    await server.app.directory.disable('alice')
+    for (const token of [alice, used.text]) expect(await statusOf(token)).to.equal(429)
+    expect(await statusOf(bob)).to.equal(200)
+  })
+
+  it('an API key is verified as the one new credential of a window, too', async () => {
+    server = await limited(BAD)
+    const { text } = await addKey(server)
+    for (let i = 0; i < 4; i++) await server.ask('GET', '/livez', { token: `bad${i}` })
+    expectOver(await server.ask('GET', '/livez', { headers: { authorization: 'Basic YTpi' } }), ['bad'])
+    for (let i = 0; i < 5; i++) expect((await server.ask('GET', '/livez', { token: text })).status).to.equal(200)
+    expectOver(await server.ask('GET', '/livez', { token: await server.token('alice') }), ['bad'])
   })
 
   it('tokens that can not be verified, because the key server is down, count as bad ones', async () => {
@@ -145,6 +185,20 @@ describe('rate limits', () => {
     expect((await server.ask('GET', '/livez')).status).to.equal(200)
   })
 })
+
+async function addKey({ app }: TestServer): Promise<{ readonly id: string; readonly text: string }> {
+  const { id, text, secret } = createApiKey()
+  const times = { createdAt: Date.now(), expiresAt: Date.now() + 3_600_000 }
+  await app.directory.addKey({
+    id,
+    secretHash: hashOfSecret(secret),
+    subject: 'robot',
+    roles: ['auditor'],
+    name: '',
+    ...times,
+  })
+  return { id, text }
+}
 
 function countingVerifier(): { verifier: TokenVerifier; count: () => number } {
   let count = 0
