@@ -34,11 +34,12 @@ export interface ListDecision {
 export interface CreateDecision {
   readonly kind: 'create'
   readonly evidence: Evidence
-  /** Throws Denied. */
+  /** Throws Denied, and then what `proposal.refuseUnfit` throws. */
   permit(proposal: Proposal): Permit<'create'>
-  show(object: StoredObject): Representation
+  /** Undefined where nothing may be read; without members where the object lacks what may be. */
+  show(object: StoredObject): Representation | undefined
   /** An object as it was `then`: what may be read of that, and of the object as it is now where it is still there. */
-  showAgain(then: StoredObject, now: StoredObject | undefined): Representation
+  showAgain(then: StoredObject, now: StoredObject | undefined): Representation | undefined
 }
 
 export interface ReadDecision {
@@ -46,7 +47,7 @@ export interface ReadDecision {
   readonly evidence: Evidence
   readonly object: StoredObject
   readonly shown: ReadonlySet<string>
-  show(object: StoredObject): Representation
+  readonly representation: Representation
 }
 
 export interface UpdateDecision {
@@ -55,16 +56,16 @@ export interface UpdateDecision {
   readonly object: StoredObject
   /** The fields that may be written on the object as it is stored. */
   readonly writable: ReadonlySet<string>
-  /**
-   * Throws Denied for a field that the caller can neither read nor write, whatever its value: asked before the schema,
-   * whose answer would tell what is stored.
-   */
-  refuseHidden(named: readonly string[]): void
+  /** The fields that may be read there. */
+  readonly readable: ReadonlySet<string>
+  /** Throws Denied for a field that the caller can neither read nor write, whatever its value. */
+  refuseHidden(named: Iterable<string>): void
   /** Throws DeniedReading for a field whose stored value the request would tell, and that the caller can't read. */
-  refuseUnreadable(read: readonly string[]): void
-  /** Throws Denied. */
+  refuseUnreadable(read: Iterable<string>): void
+  /** Throws Denied, and then what `proposal.refuseUnfit` throws. */
   permit(proposal: Proposal): Permit<'update'>
-  show(object: StoredObject): Representation
+  /** Undefined where nothing may be read; without members where the object lacks what may be. */
+  show(object: StoredObject): Representation | undefined
 }
 
 export interface DeleteDecision {
@@ -114,7 +115,7 @@ export function decideCreate(ground: Ground): CreateDecision {
     kind: 'create',
     evidence: { relations: [], lines: ground.page.lines, fieldsRefused: [], facts: recordAttributes(ground) },
     permit: (proposal) => permitCreate(ground, proposal),
-    show: (object) => present(ground, ground.readPage, object),
+    show: (object) => present(ground, object),
     showAgain: (then, now) => presentAgain(ground, then, now),
   }
 }
@@ -123,8 +124,7 @@ export function decideRead(ground: Ground, object: StoredObject): ReadDecision {
   const { evidence, grant, representation } = allowOn(ground, object, ground.view)
   const shown = visible(grant.fields, ground.view)
   const facts = { ...evidence.facts, shown: [...shown] }
-  const show = (one: StoredObject) => (one === object ? cut(representation, shown) : present(ground, ground.page, one))
-  return { kind: 'read', evidence: { ...evidence, facts }, object, shown, show }
+  return { kind: 'read', evidence: { ...evidence, facts }, object, shown, representation: cut(representation, shown) }
 }
 
 export function decideUpdate(ground: Ground, object: StoredObject): UpdateDecision {
@@ -134,10 +134,11 @@ export function decideUpdate(ground: Ground, object: StoredObject): UpdateDecisi
     evidence,
     object,
     writable: grant.fields,
+    readable: ground.readPage.grant(evidence.relations).fields,
     refuseHidden: (named) => refuseHidden(ground, evidence, grant, named),
     refuseUnreadable: (read) => refuseUnreadable(ground, evidence, read),
     permit: (proposal) => permitUpdate(ground, object, proposal),
-    show: (shown) => present(ground, ground.readPage, shown),
+    show: (shown) => present(ground, shown),
   }
 }
 
@@ -162,18 +163,22 @@ function allowOn(
   throw new Denied(evidence, hidden)
 }
 
-/** Field level: what the page grants on the object as it is now, cut to the route's view. */
-function present({ ownership, attributeOf, view }: Ground, page: Page, object: StoredObject): Representation {
-  const whole = represent(object)
-  const fields = visible(page.grant(relationsOf(ownership, attributeOf, whole)).fields, view)
-  return cut(whole, fields)
+/** Field level: what `read` grants on the object as it is now, cut to the route's view. */
+function present(ground: Ground, object: StoredObject): Representation | undefined {
+  return cutUnlessNothing(represent(object), readableOf(ground, object))
 }
 
-function presentAgain(ground: Ground, then: StoredObject, now: StoredObject | undefined): Representation {
-  const shown = present(ground, ground.readPage, then)
-  if (!now) return shown
-  const { fields } = ground.readPage.grant(relationsOf(ground.ownership, ground.attributeOf, represent(now)))
-  return cut(shown, fields)
+function presentAgain(ground: Ground, then: StoredObject, now: StoredObject | undefined): Representation | undefined {
+  const fields = readableOf(ground, then)
+  return cutUnlessNothing(represent(then), now ? fields.intersection(readableOf(ground, now)) : fields)
+}
+
+function readableOf({ ownership, attributeOf, readPage, view }: Ground, object: StoredObject): ReadonlySet<string> {
+  return visible(readPage.grant(relationsOf(ownership, attributeOf, represent(object))).fields, view)
+}
+
+function cutUnlessNothing(whole: Representation, fields: ReadonlySet<string>): Representation | undefined {
+  return fields.size === 0 ? undefined : cut(whole, fields)
 }
 
 function cut(whole: Representation, fields: ReadonlySet<string>): Representation {

@@ -1,9 +1,9 @@
 /**
  * Issues permits, the only values that a store's write methods accept (test/architecture.test.ts holds that nothing else
- * does): what a write would leave behind is checked against what was granted.
+ * does): what a write would leave behind is checked against what was granted, and then against the schema.
  */
 import { isDeepStrictEqual } from 'node:util'
-import type { Representation, Resource } from '../resources/resource.ts'
+import type { Field, Representation, Resource } from '../resources/resource.ts'
 import { type Document, represent, type StoredObject } from '../store/contract.ts'
 import { type Evidence, issuePermit, type Permit } from '../store/permit.ts'
 import { Denied, DeniedReading, evidenceOf, type Ground, recordAttributes, recordObject } from './ground.ts'
@@ -12,24 +12,35 @@ import type { Grant } from './page.ts'
 
 /** An object as a write would leave it, and the fields that the request named. */
 export interface Proposal {
+  /** `readOnly` fields are as they were; the others can be anything that JSON can be: the policy is asked before the schema. */
   readonly after: Representation
   readonly named: ReadonlySet<string>
-  /** The fields that a JSON Patch reads. */
+  /** The fields that a patch reads. */
   readonly read?: ReadonlySet<string>
+  /**
+   * Throws what the client is told where the schema refuses the proposal. It is asked last: a fault may rest on any stored
+   * value, and would tell it to somebody whose fields are refused.
+   */
+  readonly refuseUnfit: () => void
 }
 
-/** Throws Denied: the action isn't allowed on the object as it would be, or a named field isn't granted. */
-export function permitCreate(ground: Ground, { after, named }: Proposal): Permit<'create'> {
+/** In characters of JSON. Relations compare no longer values, and what was refused wasn't held against the schema. */
+const LONGEST_RECORDED = 1000
+
+/** Throws Denied: the action isn't allowed on the object as it would be, or a named field isn't granted; and `refuseUnfit`. */
+export function permitCreate(ground: Ground, { after, named, refuseUnfit }: Proposal): Permit<'create'> {
   const relations = relationsOf(ground.ownership, ground.attributeOf, after)
   const grant = ground.page.grant(relations)
   const evidence = evidenceOf(relations, grant, {
     ...recordAttributes(ground),
     proposed: recordObject(ground, after),
-    named: [...named],
+    named: namesOf(ground.resource, named),
   })
-  if (grant.fields.size === 0) throw new Denied(evidence)
-  const fieldsRefused = [...named].filter((field) => !grant.fields.has(field))
-  if (fieldsRefused.length > 0) throw new Denied({ ...evidence, fieldsRefused })
+  if (grant.fields.size === 0) throw refusedProposal(evidence)
+  const refused = ({ name, readOnly }: Field) => !readOnly && !grant.fields.has(name)
+  const fieldsRefused = namesOf(ground.resource, named, refused)
+  if (fieldsRefused.length > 0) throw refusedProposal({ ...evidence, fieldsRefused })
+  refuseUnfit()
   const document = documentOf(after)
   return issuePermit({
     kind: 'create',
@@ -46,33 +57,29 @@ export function refuseHidden(
   { resource, readPage }: Ground,
   evidence: Evidence,
   { fields }: Grant,
-  named: readonly string[],
+  named: Iterable<string>,
 ): void {
   const readable = readPage.grant(evidence.relations).fields
-  const known = (field: string) => readable.has(field) || isWritable(resource, fields, field)
-  const fieldsRefused = named.filter((field) => resource.fields.has(field) && !known(field))
+  const hidden = ({ name, readOnly }: Field) => !readable.has(name) && (readOnly || !fields.has(name))
+  const fieldsRefused = namesOf(resource, named, hidden)
   if (fieldsRefused.length === 0) return
-  throw new Denied({ ...evidence, fieldsRefused, facts: { ...evidence.facts, named } })
-}
-
-/** A rule may grant `*`: fields that the server sets are still nobody's to write. */
-function isWritable({ fields }: Resource, granted: ReadonlySet<string>, field: string): boolean {
-  return granted.has(field) && fields.get(field)?.readOnly !== true
+  throw new Denied({ ...evidence, fieldsRefused, facts: { ...evidence.facts, named: namesOf(resource, named) } })
 }
 
 /** Throws DeniedReading for a field that may not be read, whatever its value. */
-export function refuseUnreadable({ readPage }: Ground, evidence: Evidence, read: readonly string[]): void {
+export function refuseUnreadable({ resource, readPage }: Ground, evidence: Evidence, read: Iterable<string>): void {
   const readable = readPage.grant(evidence.relations).fields
-  const fieldsRefused = read.filter((field) => !readable.has(field))
+  const fieldsRefused = namesOf(resource, read, ({ name }) => !readable.has(name))
   if (fieldsRefused.length === 0) return
-  throw new DeniedReading({ ...evidence, fieldsRefused, facts: { ...evidence.facts, read } })
+  throw new DeniedReading({ ...evidence, fieldsRefused, facts: { ...evidence.facts, read: namesOf(resource, read) } })
 }
 
 /**
  * Allowed on the stored object, and again on the proposed one; every field that changes must be granted both times. Throws
- * Denied.
+ * Denied, and what `refuseUnfit` throws.
  */
-export function permitUpdate(ground: Ground, object: StoredObject, { after, named, read }: Proposal): Permit<'update'> {
+export function permitUpdate(ground: Ground, object: StoredObject, proposal: Proposal): Permit<'update'> {
+  const { after, named, read, refuseUnfit } = proposal
   const before = represent(object)
   const relations = relationsOf(ground.ownership, ground.attributeOf, before)
   const granted = ground.page.grant(relations)
@@ -80,27 +87,28 @@ export function permitUpdate(ground: Ground, object: StoredObject, { after, name
   const proposed = { stored: before, proposed: after }
   const relationsAfter = relationsOfProposal(ground.ownership, ground.attributeOf, proposed)
   const grantedAfter = ground.page.grant(relationsAfter)
-  const concerned = [...new Set([...Object.keys(before), ...Object.keys(after), ...named])]
-  const changed = new Set(concerned.filter((field) => changes(before, after, field)))
+  const all = new Set([...Object.keys(before), ...Object.keys(after), ...named])
+  const changed = new Set(namesOf(ground.resource, all, ({ name }) => changes(before, after, name)))
   const facts = {
     ...recordAttributes(ground),
     object: recordObject(ground, before),
     proposed: recordObject(ground, after),
     changed: [...changed],
-    named: [...named],
-    ...(read ? { read: [...read] } : {}),
+    named: namesOf(ground.resource, named),
+    ...(read ? { read: namesOf(ground.resource, read) } : {}),
   }
   for (const grant of [granted, grantedAfter]) {
-    if (grant.fields.size === 0) throw new Denied(evidenceOf(relationsAfter, grant, facts))
+    if (grant.fields.size === 0) throw refusedProposal(evidenceOf(relationsAfter, grant, facts))
   }
-  const grantedTwice = granted.fields.intersection(grantedAfter.fields)
+  const writable = (field: string) => granted.fields.has(field) && grantedAfter.fields.has(field)
   // Also where it stays the same: an answer that depends on that would tell a value that may not be read.
-  const known = (field: string) => readable.has(field) || isWritable(ground.resource, grantedTwice, field)
-  const fieldsRefused = concerned.filter(
-    (field) => (changed.has(field) && !grantedTwice.has(field)) || (named.has(field) && !known(field)),
-  )
+  const hidden = (field: string) => named.has(field) && !readable.has(field)
+  const refused = ({ name, readOnly }: Field) =>
+    hidden(name) ? readOnly || !writable(name) : changed.has(name) && !writable(name)
+  const fieldsRefused = namesOf(ground.resource, all, refused)
   const evidence = evidenceOf(relations, granted, facts)
-  if (fieldsRefused.length > 0) throw new Denied({ ...evidence, fieldsRefused })
+  if (fieldsRefused.length > 0) throw refusedProposal({ ...evidence, fieldsRefused })
+  refuseUnfit()
   const { id, version } = object
   return issuePermit({
     kind: 'update',
@@ -119,6 +127,25 @@ export function permitDelete(
   evidence: Evidence,
 ): Permit<'delete'> {
   return issuePermit({ kind: 'delete', resource: resource.name, id, version, document: {}, evidence })
+}
+
+/** Those that are declared and that `concerns` picks; the schema refuses what isn't declared. */
+function namesOf(
+  { fields }: Resource,
+  names: Iterable<string>,
+  concerns: (field: Field) => boolean = () => true,
+): readonly string[] {
+  return [...names].filter((name) => {
+    const field = fields.get(name)
+    return field !== undefined && concerns(field)
+  })
+}
+
+/** The record lacks what is too long to be compared with anything: else a refused request could fill the log. */
+function refusedProposal(evidence: Evidence): Denied {
+  const { proposed = {} } = evidence.facts
+  const kept = Object.entries(proposed).filter(([, value]) => JSON.stringify(value).length <= LONGEST_RECORDED)
+  return new Denied({ ...evidence, facts: { ...evidence.facts, proposed: Object.fromEntries(kept) } })
 }
 
 function changes(before: Representation, after: Representation, field: string): boolean {

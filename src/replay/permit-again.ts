@@ -27,7 +27,7 @@ export function permitAgain(decision: Decision, { facts = {} }: DecisionRecord):
 
 function permitCreate(decision: CreateDecision, { proposed, named }: Facts): 'whole' | 'partly' {
   if (!proposed || !named) return 'partly'
-  decision.permit({ after: { ...valuesFor(named), ...proposed }, named: new Set(named) })
+  decision.permit({ after: { ...valuesFor(named), ...proposed }, named: new Set(named), refuseUnfit })
   return 'whole'
 }
 
@@ -38,9 +38,12 @@ function permitUpdate(decision: UpdateDecision, { proposed, named, changed, read
   if (!proposed || !changed) return 'partly'
   const before = represent(decision.object)
   const after = { ...before, ...valuesFor(changed), ...proposed }
-  decision.permit({ after: withoutNulls(after, before, changed), named: new Set(named) })
+  decision.permit({ after: withoutNulls(after, before, changed), named: new Set(named), refuseUnfit })
   return 'whole'
 }
+
+/** The record doesn't hold the values; what the schema says of them depends on no policy. */
+function refuseUnfit(): void {}
 
 /** A record tells nothing from null: a field that came to be null, or ceased to be, would look as if it hadn't changed. */
 function withoutNulls(after: Representation, before: Representation, changed: readonly string[]): Representation {

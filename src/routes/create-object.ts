@@ -53,20 +53,19 @@ async function replayed(
 
 interface Created {
   readonly object: StoredObject
-  readonly shown: Representation
+  readonly shown: Representation | undefined
   readonly evidence: Evidence
 }
 
 function created({ tags }: Services, { resource }: Asking, { object, shown, evidence }: Created): Outcome {
-  const empty = Object.keys(shown).length === 0
   const path = resource.canonicalItemPath?.replace('{id}', () => encodeURIComponent(object.id))
   return {
     status: 201,
     headers: {
       ...(path === undefined ? {} : { Location: path }),
-      ...(empty ? {} : { ETag: tags.of({ resource: resource.name, object }, shown) }),
+      ...(shown === undefined ? {} : { ETag: tags.of({ resource: resource.name, object }, shown) }),
     },
-    body: empty ? undefined : shown,
+    body: shown,
     evidence,
     objectId: object.id,
   }

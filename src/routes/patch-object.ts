@@ -20,8 +20,8 @@ export async function patchObject(
   const { object } = decision
   const { named, read } = fieldsOf(operations)
   // Before anything is looked at: the answer is the same whatever is stored.
-  decision.refuseUnreadable([...read])
-  decision.refuseHidden([...named])
+  decision.refuseUnreadable(read)
+  decision.refuseHidden(named)
   const before = represent(object)
   const applied = applyJsonPatch(before, operations)
   if (applied.kind === 'conflict') {
@@ -29,6 +29,5 @@ export async function patchObject(
     refuseUnmet(services, asking, { resource: resource.name, object })
     throw applied.problem
   }
-  const proposal = proposePatched(resource, applied.after, { before, named })
-  return writeProposal(services, asking, decision, { ...proposal, read })
+  return writeProposal(services, asking, decision, proposePatched(resource, applied.after, { before, named, read }))
 }

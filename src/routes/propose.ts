@@ -1,6 +1,6 @@
 /**
- * What an object would become: a body applied to it, as POST, PUT and PATCH mean it, and checked against the schema.
- * Whether the caller may make it so is asked afterwards (`decision.permit`).
+ * What an object would become: a body applied to it, as POST, PUT and PATCH mean it. `decision.permit` asks whether the caller
+ * may make it so, and then whether it fits the schema.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Proposal } from '../policy/permits.ts'
@@ -28,36 +28,55 @@ export function proposeNew(
 ): Proposal {
   const server = { id, createdAt: now, updatedAt: now }
   const owned = owner && callerId !== undefined ? { [owner.name]: owner.list ? [callerId] : callerId } : {}
-  const after = ordered(resource, { ...server, ...owned, ...body })
-  return checked(resource, { before: server, after, named: Object.keys(body) })
+  return proposal(resource, { before: server, asked: { ...server, ...owned, ...body }, named: Object.keys(body) })
 }
 
-/** PUT: what the caller may write is replaced, what is absent is removed; the owner, when absent, stays. */
+/**
+ * PUT: what the caller may write is replaced, what is absent is removed; the owner, when absent, stays. The server's times
+ * are passed over, so that a body that was read can be sent twice.
+ */
 export function proposeReplacement(
   resource: Resource,
   body: Body,
-  { before, writable, owner }: { before: Representation; writable: ReadonlySet<string>; owner: OwnerField | undefined },
+  { before, writable, readable, owner }: { before: Representation; owner: OwnerField | undefined } & Granted,
 ): Proposal {
-  const kept = Object.entries(before).filter(
-    ([name]) => !writable.has(name) || resource.fields.get(name)?.readOnly || name === owner?.name,
+  const replaced = [...resource.fields.values()].flatMap(({ name, readOnly }) =>
+    writable.has(name) && !readOnly && name !== owner?.name ? [name] : [],
   )
-  const after = ordered(resource, { ...Object.fromEntries(kept), ...body })
-  return checked(resource, { before, after, named: Object.keys(body) })
+  const kept = Object.entries(before).filter(([name]) => !replaced.includes(name))
+  const times = SERVER_TIMES.flatMap((name) => (Object.hasOwn(before, name) ? [[name, before[name] as Json]] : []))
+  const asked = { ...Object.fromEntries(kept), ...body, ...Object.fromEntries(times) }
+  // Whether there is a value to remove isn't told to somebody who can't read it.
+  const removed = replaced.filter((name) => !readable.has(name))
+  return proposal(resource, { before, asked, named: [...Object.keys(body), ...removed] })
 }
 
+/** The fields that the caller may write and read on the object as it is stored. */
+interface Granted {
+  readonly writable: ReadonlySet<string>
+  readonly readable: ReadonlySet<string>
+}
+
+const SERVER_TIMES = ['createdAt', 'updatedAt']
+
 /** PATCH: RFC 7396 applied to the whole object. */
-export function proposeUpdate(resource: Resource, body: Body, before: Representation): Proposal {
-  const after = ordered(resource, mergePatch(before, body) as Representation)
-  return checked(resource, { before, after, named: Object.keys(body) })
+export function proposeUpdate(resource: Resource, body: Body, before: Representation): Required<Proposal> {
+  const asked = mergePatch(before, body) as Representation
+  return { ...proposal(resource, { before, asked, named: Object.keys(body) }), read: fieldsReadBy(body) }
+}
+
+/** What becomes of an object in a merge patch depends on what is stored: on whether that is an object, and on its members. */
+function fieldsReadBy(body: Body): ReadonlySet<string> {
+  return new Set(Object.keys(body).filter((name) => isObject(body[name])))
 }
 
 /** PATCH with operations: what became of the object, of which `named` were to be written. */
 export function proposePatched(
   resource: Resource,
   patched: Representation,
-  { before, named }: { before: Representation; named: ReadonlySet<string> },
+  { before, named, read }: { before: Representation; named: ReadonlySet<string>; read: ReadonlySet<string> },
 ): Proposal {
-  return checked(resource, { before, after: ordered(resource, patched), named: [...named] })
+  return { ...proposal(resource, { before, asked: patched, named: [...named] }), read }
 }
 
 /** The JSON Merge Patch algorithm of RFC 7396 section 2. */
@@ -71,29 +90,47 @@ function mergePatch(target: Json | undefined, patch: Json): Json {
   return Object.fromEntries(merged)
 }
 
-/** Declared fields in the schema's order with their defaults; unknown ones stay, for the schema to refuse. */
-function ordered(resource: Resource, fields: Representation): Representation {
+interface Change {
+  readonly before: Representation
+  /** What the request makes of it. */
+  readonly asked: Representation
+  readonly named: readonly string[]
+}
+
+function proposal(resource: Resource, change: Change): Proposal {
+  const { before, asked, named } = change
+  const after = ordered(resource, before, asked)
+  return { after, named: new Set(named), refuseUnfit: () => refuseUnfit(resource, change, after) }
+}
+
+/**
+ * Declared fields in the schema's order with their defaults, the server's own as they were; unknown ones stay, for the
+ * schema to refuse.
+ */
+function ordered(resource: Resource, before: Representation, asked: Representation): Representation {
   const known = [...resource.fields.values()].flatMap((field) => {
+    const fields = field.readOnly ? before : asked
     const value = Object.hasOwn(fields, field.name) ? fields[field.name] : field.default
     return value === undefined ? [] : [[field.name, value] as const]
   })
-  const unknown = Object.entries(fields).filter(([name]) => !resource.fields.has(name))
+  const unknown = Object.entries(asked).filter(([name]) => !resource.fields.has(name))
   return Object.fromEntries([...known, ...unknown])
 }
 
-function checked(
-  resource: Resource,
-  { before, after, named }: { before: Representation; after: Representation; named: readonly string[] },
-): Proposal {
+/** Throws Problem invalid-body. */
+function refuseUnfit(resource: Resource, { before, asked, named }: Change, after: Representation): void {
   const changed = named.flatMap((name) => {
     const field = resource.fields.get(name)
     if (field === undefined && !Object.hasOwn(after, name)) return [unknownFault(name)]
-    return field?.readOnly && !isDeepStrictEqual(before[name], after[name]) ? [readOnlyFault(field)] : []
+    return field?.readOnly && !isDeepStrictEqual(own(before, name), own(asked, name)) ? [readOnlyFault(field)] : []
   })
   const pointers = new Set(changed.map(({ pointer }) => pointer))
   const errors = [...changed, ...resource.validate(after).filter(({ pointer }) => !pointers.has(pointer))]
   if (errors.length > 0) throw new Problem('invalid-body', 'The body does not fit the schema.', { errors })
-  return { after, named: new Set(named) }
+}
+
+function own(fields: Representation, name: string): Json | undefined {
+  return Object.hasOwn(fields, name) ? fields[name] : undefined
 }
 
 /** A merge patch may say null of what isn't there; the schema sees only what becomes of it. */

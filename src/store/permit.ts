@@ -17,9 +17,9 @@ export interface Facts {
   readonly proposed?: Values
   /** Fields that the write would change. */
   readonly changed?: readonly string[]
-  /** Fields that the body names. */
+  /** Fields that the body names, and those that a PUT would remove unread. */
   readonly named?: readonly string[]
-  /** Fields that a JSON Patch reads. */
+  /** Fields that a patch reads. */
   readonly read?: readonly string[]
   /** Fields that a list is filtered and sorted by. */
   readonly queried?: readonly string[]

@@ -2,6 +2,7 @@
 import { expect } from 'chai'
 import { decideCreate, decideDelete, decideRead, decideUpdate } from '../../src/policy/decision.ts'
 import { Denied, type Ground } from '../../src/policy/ground.ts'
+import type { Proposal } from '../../src/policy/permits.ts'
 import { DOCS } from './fixture.ts'
 import { groundOf, snapshotOf, storedOf } from './product.ts'
 import { filesOf } from './render.ts'
@@ -30,20 +31,31 @@ async function groundFor(action: string, ...lines: readonly string[]) {
   return groundOf(snapshotOf(files), ALICE, DOCS, action)
 }
 
-/** The fields refused; `granted` when none is, `denied` when the action is. */
+/** The fields refused; `granted` when none is, `denied` when the action is, `unfit` when the schema refuses. */
 function outcomeOf(permit: () => unknown): string {
   try {
     permit()
     return 'granted'
   } catch (error) {
+    if (error === UNFIT) return 'unfit'
     if (!(error instanceof Denied)) throw error
     return error.evidence.fieldsRefused.join() || `denied${error.conceal ? ', concealed' : ''}`
   }
 }
 
+const UNFIT = new Error('the schema refuses it')
+
+/** As the schema does, which knows no other fields. */
+function proposalOf(after: Plain, named: readonly string[]): Proposal {
+  const refuseUnfit = () => {
+    if (Object.keys(after).some((name) => !DOCS.fields.has(name))) throw UNFIT
+  }
+  return { after, named: new Set(named), refuseUnfit }
+}
+
 async function update(stored: Plain, changes: Plain, ...lines: readonly string[]): Promise<string> {
   const ground = await groundFor('update', ...lines)
-  const proposal = { after: { ...stored, ...changes }, named: new Set(Object.keys(changes)) }
+  const proposal = proposalOf({ ...stored, ...changes }, Object.keys(changes))
   return outcomeOf(() => decideUpdate(ground, storedOf(stored)).permit(proposal))
 }
 
@@ -80,10 +92,14 @@ describe('an update', () => {
     expect(await update(DRAFT, { ownerId: 'bob', secret: 'wrong' }, ...away)).to.equal('secret')
   })
 
-  it('refuses a field that no schema has, and `__proto__`, as any other', async () => {
-    const line = 'p, everyone, docs, update, any, *, allow'
-    expect(await update(DRAFT, { admin: true }, line)).to.equal('admin')
-    expect(await update(DRAFT, JSON.parse('{"__proto__": {"a": 1}}'), line)).to.equal('__proto__')
+  it('leaves a field that no schema has, and `__proto__`, to the schema, which is asked last', async () => {
+    const line = 'p, everyone, docs, update, any, plain, allow'
+    expect(await update(DRAFT, { admin: true }, line)).to.equal('unfit')
+    expect(await update(DRAFT, JSON.parse('{"__proto__": {"a": 1}}'), line)).to.equal('unfit')
+    expect(await update(DRAFT, { admin: true, secret: 'wrong' }, line)).to.equal('secret')
+    expect(await update(DRAFT, { admin: true }, 'p, everyone, docs, update, draft, plain, deny', line)).to.equal(
+      'denied',
+    )
   })
 
   it('takes null and absent, and values that are equal only loosely, for changes', async () => {
@@ -100,9 +116,11 @@ describe('a create', () => {
   it('is for the owner that the object would have, with fields that are granted', async () => {
     const ground = await groundFor('create', 'p, everyone, docs, create, owner, plain, allow')
     const create = (after: Plain, ...named: readonly string[]) =>
-      outcomeOf(() => decideCreate(ground).permit({ after, named: new Set(named) }))
+      outcomeOf(() => decideCreate(ground).permit(proposalOf(after, named)))
     expect(create(DRAFT, 'status')).to.equal('granted')
-    expect(create(DRAFT, 'status', 'secret', 'roles')).to.equal('secret,roles')
+    expect(create(DRAFT, 'status', 'secret', 'team')).to.equal('secret,team')
+    expect(create({ ...DRAFT, admin: true }, 'status', 'admin')).to.equal('unfit')
+    expect(create({ ...DRAFT, admin: true }, 'secret', 'admin')).to.equal('secret')
     expect(create({ ...DRAFT, ownerId: 'bob' }, 'status')).to.equal('denied')
     expect(create({ ...DRAFT, ownerId: null }, 'status')).to.equal('denied')
   })

@@ -105,10 +105,9 @@ export interface Verdict {
 /** `proposed` is the object as it would be stored; `named` are the fields that the body gives. */
 export function create(world: World, proposed: Plain, named: readonly string[]): Verdict {
   const writable = onObject(world, 'create', proposed)
-  return verdict(
-    writable.size > 0,
-    named.filter((field) => !writable.has(field)),
-  )
+  // That the server sets a field is the schema's answer, and tells nothing.
+  const refused = named.filter((field) => !writable.has(field) && !world.resource.readOnly.includes(field))
+  return verdict(writable.size > 0, refused)
 }
 
 /** replace and update: allowed on the stored object, and again with the caller as related to the proposed one. */

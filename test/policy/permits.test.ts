@@ -3,6 +3,7 @@ import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
 import { decideCreate, decideDelete, decideUpdate } from '../../src/policy/decision.ts'
 import { Denied, type Ground } from '../../src/policy/ground.ts'
+import type { Proposal } from '../../src/policy/permits.ts'
 import type { Permit, PermitKind } from '../../src/store/permit.ts'
 import { runs } from '../runs.ts'
 import { randomCaller, randomObject } from './arbitrary.ts'
@@ -51,7 +52,7 @@ const randomWrite: fc.Arbitrary<Write> = fc.record({
 const product: Judge = async ({ policy, caller, action, stored, proposed, named }) => {
   const ground = await groundOf(snapshotOf(policy.files), caller, DOCS, action)
   try {
-    const permit = permitOf(ground, action, stored, { after: proposed, named: new Set(named) })
+    const permit = permitOf(ground, action, stored, { after: proposed, named: new Set(named), refuseUnfit })
     expect(permit.document).to.deep.equal(action === 'delete' ? {} : storedOf(proposed).document)
     expect([permit.resource, permit.id]).to.deep.equal(['docs', action === 'create' ? proposed.id : stored.id])
     expect(permit.version).to.equal(action === 'create' ? 0 : storedOf(stored).version)
@@ -62,16 +63,14 @@ const product: Judge = async ({ policy, caller, action, stored, proposed, named 
   }
 }
 
-function permitOf(
-  ground: Ground,
-  action: Write['action'],
-  stored: Plain,
-  proposal: { readonly after: Plain; readonly named: ReadonlySet<string> },
-): Permit<PermitKind> {
+function permitOf(ground: Ground, action: Write['action'], stored: Plain, proposal: Proposal): Permit<PermitKind> {
   if (action === 'create') return decideCreate(ground).permit(proposal)
   if (action === 'delete') return decideDelete(ground, storedOf(stored)).permit()
   return decideUpdate(ground, storedOf(stored)).permit(proposal)
 }
+
+/** The schema has no say here. */
+function refuseUnfit(): void {}
 
 const oracle = ({ world, action, stored, proposed, named }: Judged): Verdict => {
   if (action === 'create') return create(world, proposed, named)

@@ -59,7 +59,7 @@ const product: Shower = async ({ policy, caller, action, object, view, asked }) 
   return {
     role: unlessDenied(() => decideRole(ground.page).kind),
     route: unlessDenied(() => [...decideRoute(ground.page).fields].sort()),
-    read: unlessDenied(() => decideRead(ground, stored).show(stored)),
+    read: unlessDenied(() => decideRead(ground, stored).representation),
     row: meets(rows.where, object) ? rows.rowWriter(asked)(listedOf(stored)) : 'not listed',
     created: decideCreate(ground).show(stored),
     updated: unlessDenied(() => decideUpdate(ground, stored).show(stored)),
@@ -70,7 +70,8 @@ const product: Shower = async ({ policy, caller, action, object, view, asked }) 
 const oracle: Shower = ({ action, object, view, asked }, world) => {
   const fields = onObject(world, action, object)
   const cut = (shown: ReadonlySet<string>) => (view ? shown.intersection(view) : shown)
-  const readable = only(object, cut(onObject(world, 'read', object)))
+  const legible = cut(onObject(world, 'read', object))
+  const readable = legible.size > 0 ? only(object, legible) : undefined
   const withoutRelations = granted(world, action, new Set())
   return {
     role: roleLevel(world, action) ? 'route' : 'refused',

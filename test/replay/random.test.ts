@@ -105,12 +105,16 @@ function write(decision: Decision, { stored, other, named }: Request) {
   const body = Object.fromEntries(values)
   if (decision.kind === 'delete') return decision.permit().evidence
   if (decision.kind === 'create') {
-    return decision.permit({ after: { id: 'new', ...body }, named: new Set(named) }).evidence
+    return decision.permit({ after: { id: 'new', ...body }, named: new Set(named), refuseUnfit: () => {} }).evidence
   }
   if (decision.kind !== 'update') return undefined
   decision.refuseHidden(named)
   const kept = Object.entries(stored).filter(([field]) => !named.includes(field))
-  return decision.permit({ after: { ...Object.fromEntries(kept), ...body }, named: new Set(named) }).evidence
+  return decision.permit({
+    after: { ...Object.fromEntries(kept), ...body },
+    named: new Set(named),
+    refuseUnfit: () => {},
+  }).evidence
 }
 
 type Replay = (policy: ActivePolicy, record: DecisionRecord) => Promise<Again>

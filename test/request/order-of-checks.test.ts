@@ -12,6 +12,8 @@ interface Asking {
   readonly body: Readonly<Record<string, unknown>>
   /** Characters of white space behind the body. */
   readonly padding: number
+  /** Characters that are missing at its end. */
+  readonly cut: number
 }
 
 interface Fault {
@@ -92,16 +94,30 @@ const FAULTS: readonly Fault[] = [
     commit: (asking) => ({ ...asking, padding: 200_000 }),
   },
   {
-    name: 'a field of the wrong type',
+    name: 'a body that is not JSON',
     status: 400,
-    code: 'invalid-body',
-    commit: (asking) => ({ ...asking, body: { ...asking.body, displayName: 7 } }),
+    code: 'invalid-json',
+    commit: (asking) => ({ ...asking, cut: 1 }),
   },
   {
     name: 'a field that the caller may not write',
     status: 403,
     code: 'field-forbidden',
     commit: (asking) => ({ ...asking, body: { ...asking.body, roles: ['admin'] } }),
+  },
+  {
+    name: 'a field of the wrong type',
+    status: 400,
+    code: 'invalid-body',
+    place: 'schema',
+    commit: (asking) => ({ ...asking, body: { ...asking.body, displayName: 7 } }),
+  },
+  {
+    name: 'a field that the schema does not know',
+    status: 400,
+    code: 'invalid-body',
+    place: 'schema',
+    commit: (asking) => ({ ...asking, body: { ...asking.body, nickname: 'A' } }),
   },
   {
     name: 'a state that the client does not know',
@@ -137,6 +153,7 @@ describe('the order of checks', () => {
       headers: { 'content-type': 'application/json', 'x-forwarded-for': '192.0.2.1' },
       body: { bio: 'Keeps bees.' },
       padding: 0,
+      cut: 0,
     }
     await exhaust()
   })
@@ -173,8 +190,9 @@ describe('the order of checks', () => {
     throw new Error('the limit was never reached')
   }
 
-  function statusOf({ method, path, token, headers, body, padding }: Asking): Promise<readonly [number, string?]> {
-    const text = JSON.stringify(body) + ' '.repeat(padding)
+  function statusOf({ method, path, token, headers, body, padding, cut }: Asking): Promise<readonly [number, string?]> {
+    const json = JSON.stringify(body)
+    const text = json.slice(0, json.length - cut) + ' '.repeat(padding)
     const sent = { ...headers, authorization: `Bearer ${token}`, 'content-length': String(text.length) }
     return new Promise((resolve, reject) => {
       const asked = send(server.url + path, { method, agent: false, headers: sent }, (response) => {

@@ -36,3 +36,43 @@ describe('a write whose result the caller may not read', () => {
     expect((await server.ask('GET', path, { token })).status).to.equal(403)
   })
 })
+
+describe('an item of which the caller may read only what it lacks', () => {
+  let server: TestServer
+  let token: string
+  let path: string
+
+  before(async () => {
+    const policy = 'p, admin, things, create|replace|update, any, *, allow\np, admin, things, read, any, sized, allow\n'
+    const views = 'things:\n  sized: [size]\naccounts:\n  balance: [id]\n'
+    const files = { 'policies/policy.csv': policy, 'policies/views.yaml': views }
+    server = await startWithThings([], { files })
+    token = await server.token('ada', 'admin')
+    const created = await server.ask('POST', '/things', { token, body: { title: 'secret' } })
+    path = created.headers.get('location') ?? ''
+    expect([created.status, created.text]).to.deep.equal([201, '{}'])
+    expect(created.headers.get('etag')).to.be.a('string')
+  })
+  after(() => server.stop())
+
+  for (const [method, body] of [
+    ['GET', undefined],
+    ['PUT', { title: 'new' }],
+    ['PATCH', { title: 'newer' }],
+    ['PATCH', { title: 'newer' }],
+  ] as const) {
+    it(`is {} in the answer to ${method} ${JSON.stringify(body)}`, async () => {
+      const { status, text, headers } = await server.ask(method, path, { token, body })
+      expect([status, text, headers.get('content-type')]).to.deep.equal([200, '{}', 'application/json; charset=utf-8'])
+      expect(headers.get('etag')).to.be.a('string')
+    })
+  }
+
+  it('is {} again where the POST is repeated under its key', async () => {
+    const asked = { token, body: { title: 'once' }, headers: { 'idempotency-key': 'k' } }
+    for (const replayed of [null, 'true']) {
+      const { status, text, headers } = await server.ask('POST', '/things', asked)
+      expect([status, text, headers.get('idempotency-replayed')]).to.deep.equal([201, '{}', replayed])
+    }
+  })
+})

@@ -1,7 +1,10 @@
 /** POST, PUT and DELETE: what they answer, and what is there afterwards. */
 import { expect } from 'chai'
 import { startTestServer, type TestServer } from '../server.ts'
-import { type Callers, firstOf, tokensOf } from './callers.ts'
+import { type Callers, firstOf, pathsOf, tokensOf } from './callers.ts'
+
+/** A field of text of each resource that takes PUT. */
+const TEXTS: Readonly<Record<string, string>> = { notes: 'title', orders: 'note', users: 'displayName' }
 
 const ORDER = { currency: 'EUR', items: [{ sku: 'A1', quantity: 1, unitPrice: 100 }] }
 
@@ -49,10 +52,60 @@ describe('a write', () => {
     expect((await server.ask('GET', `/api/v1/notes/${before.id}`, { token: callers.alice })).body).to.deep.equal(after)
   })
 
-  it('PUT of what GET showed changes nothing but updatedAt', async () => {
-    const before = await firstOf(server, '/api/v1/notes', callers.alice)
-    const { status, body } = await put(`/api/v1/notes/${before.id}`, before)
-    expect([status, { ...body, updatedAt: before.updatedAt }]).to.deep.equal([200, before])
+  it('PUT is idempotent: what was read can be changed and sent, again and again, on every route that takes PUT', async () => {
+    const paths = await pathsOf(server, callers.ada)
+    const routes = server.app.resources.routes.filter(({ endpoints }) => endpoints.has('PUT'))
+    expect(routes.map(({ path }) => path)).to.include.members(['/users/{id}', '/api/orders/{id}', '/api/v1/notes/{id}'])
+    for (const { path: template, resource } of routes) {
+      const path = paths.get(template) ?? ''
+      const { body: found } = await server.ask('GET', path, { token: callers.ada })
+      const token = resource === 'notes' ? await server.token(found.ownerId, 'member') : callers.ada
+      const read = await server.ask('GET', path, { token })
+      const body = { ...read.body, [TEXTS[resource] ?? '']: `changed by way of ${template}` }
+      const first = await server.ask('PUT', path, { token, body })
+      expect([first.status, { ...first.body, updatedAt: '' }], path).to.deep.equal([200, { ...body, updatedAt: '' }])
+      for (const again of [body, first.body, { ...body, createdAt: '2020-01-01T00:00:00.000Z', updatedAt: 7 }]) {
+        const { status, body: shown, headers } = await server.ask('PUT', path, { token, body: again })
+        expect([status, shown], path).to.deep.equal([200, first.body])
+        expect(headers.get('etag')).to.equal(first.headers.get('etag'))
+      }
+    }
+  })
+
+  it('a PUT or PATCH that changes nothing keeps version, ETag and updatedAt, and leaves a record', async () => {
+    const path = '/api/users/alice'
+    const token = callers.ada
+    const before = await server.ask('GET', path, { token })
+    const tag = before.headers.get('etag') ?? ''
+    const { version } = (await server.app.store.get('users', 'alice')) ?? {}
+    const { email, displayName } = before.body
+    const patch = JSON.stringify([
+      { op: 'test', path: '/email', value: email },
+      { op: 'replace', path: '/email', value: email },
+    ])
+    for (const [method, body, headers] of [
+      ['PUT', before.body, {}],
+      ['PUT', before.body, { 'if-match': tag }],
+      ['PATCH', {}, { 'if-match': tag }],
+      ['PATCH', { email, displayName }, {}],
+      ['PATCH', patch, { 'content-type': 'application/json-patch+json', 'if-match': tag }],
+    ] as const) {
+      const records = (await server.decisions()).length
+      const answer = await server.ask(method, path, { token, body, headers })
+      expect([answer.status, answer.body, answer.headers.get('etag')]).to.deep.equal([200, before.body, tag])
+      expect((await server.app.store.get('users', 'alice'))?.version).to.equal(version)
+      const left = (await server.decisions()).slice(records)
+      expect(left.map((record) => [record.method, record.objectId, record.outcome, record.status])).to.deep.equal([
+        [method, 'alice', 'allowed', 200],
+      ])
+      expect(left[0]?.facts).to.deep.include({ changed: [] })
+    }
+    // Preconditions and the policy are asked as ever.
+    const stale = { token, body: {}, headers: { 'if-match': '"x"' } }
+    expect((await server.ask('PATCH', path, stale)).status).to.equal(412)
+    expect((await server.ask('PATCH', path, { token: callers.bob, body: {} })).status).to.equal(403)
+    const changed = await server.ask('PATCH', path, { token, body: { displayName: 'Another' } })
+    expect(changed.headers.get('etag')).not.to.equal(tag)
   })
 
   it("PUT to an unknown id is 404 and creates nothing: ids are the server's", async () => {
@@ -63,14 +116,14 @@ describe('a write', () => {
     expect((await put('/api/v1/notes/', { title: 't' })).body.code).to.equal('route-not-found')
   })
 
-  it('PUT and PATCH with another id, or another time of the server, are 400', async () => {
+  it('PUT and PATCH with another id are 400, and PATCH with another time of the server', async () => {
     const { id } = await firstOf(server, '/api/v1/notes', callers.alice)
+    const times = { createdAt: '2020-01-01T00:00:00.000Z', updatedAt: '2020-01-01T00:00:00.000Z' }
     for (const method of ['PUT', 'PATCH']) {
       for (const [name, value] of [
         ['id', '01890a5d-ac96-774b-bcce-b302099a8057'],
         ['id', null],
-        ['createdAt', '2020-01-01T00:00:00.000Z'],
-        ['updatedAt', '2020-01-01T00:00:00.000Z'],
+        ...(method === 'PATCH' ? Object.entries(times) : []),
       ] as const) {
         const body = { title: 't', [name]: value }
         const { status, body: problem } = await server.ask(method, `/api/v1/notes/${id}`, {

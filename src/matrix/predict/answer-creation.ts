@@ -1,8 +1,8 @@
 /** POST: allowed on the object as it would be stored, with every field that the body names. */
 import { v7 as uuidv7 } from 'uuid'
 import { proposeNew } from '../../routes/propose.ts'
-import { proposalOf } from './proposal.ts'
-import { type Answer, granted, isTaken, ownerField, refused, relate, type Situation, show } from './situation.ts'
+import { isFit } from './proposal.ts'
+import { type Answer, granted, isTaken, ownerField, refused, relate, type Situation, showWritten } from './situation.ts'
 
 export function answerCreation(situation: Situation): Answer {
   const { spot, asker, body, now } = situation
@@ -10,15 +10,16 @@ export function answerCreation(situation: Situation): Answer {
   const owner = ownerField(situation)
   const at = new Date(now).toISOString()
   const server = { id: uuidv7(), owner, callerId: asker?.id, now: at }
-  const proposal = proposalOf(() => proposeNew(spot.resource, body, server))
-  if (!proposal) return { status: 400 }
+  const proposal = proposeNew(spot.resource, body, server)
   const { after, named } = proposal
   const fields = granted(situation, spot.action.name, relate(situation, after))
-  if (fields.size === 0 || [...named].some((field) => !fields.has(field))) return refused(situation)
+  const mayWrite = (name: string) => fields.has(name) || (spot.resource.fields.get(name)?.readOnly ?? true)
+  if (fields.size === 0 || ![...named].every(mayWrite)) return refused(situation)
+  if (!isFit(proposal)) return { status: 400 }
   if (isTaken(situation, spot.resource, after)) return { status: 409 }
   return {
     status: 201,
-    shown: show(situation, 'read', after),
+    shown: showWritten(situation, after),
     of: after,
     written: { id: String(after.id), object: after },
   }

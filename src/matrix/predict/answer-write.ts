@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Proposal } from '../../policy/permits.ts'
 import type { Json, Representation } from '../../resources/resource.ts'
 import { proposeReplacement, proposeUpdate } from '../../routes/propose.ts'
-import { proposalOf } from './proposal.ts'
+import { isFit } from './proposal.ts'
 import {
   type Answer,
   granted,
@@ -14,7 +14,7 @@ import {
   relate,
   relateChange,
   type Situation,
-  show,
+  showWritten,
 } from './situation.ts'
 
 /** What is granted on the object as it is stored. */
@@ -30,34 +30,37 @@ export function answerWrite(situation: Situation, object: Representation): Answe
   const relations = relate(situation, object)
   const writable = granted(situation, spot.action.name, relations)
   const before: Before = { object, writable, readable: granted(situation, 'read', relations) }
-  if (Object.keys(body).some((field) => isHidden(situation, before, field))) return refused(situation)
-  const proposal = proposalOf(() => propose(situation, before, body))
-  if (!proposal) return { status: 400 }
+  const proposal = propose(situation, before, body)
   if (!isPermitted(situation, before, proposal)) return refused(situation)
+  if (!isFit(proposal)) return { status: 400 }
   if (lacksPrecondition(situation)) return { status: 428 }
   if (isTaken(situation, spot.resource, proposal.after)) return { status: 409 }
-  return written(situation, proposal.after)
+  return written(situation, object, proposal.after)
 }
 
-/** A field that the caller can neither read nor write is refused whatever its value. */
-function isHidden({ spot }: Situation, { writable, readable }: Before, field: string): boolean {
-  const declared = spot.resource.fields.get(field)
-  return declared !== undefined && !readable.has(field) && (declared.readOnly || !writable.has(field))
-}
-
-function propose(situation: Situation, { object, writable }: Before, body: Readonly<Record<string, Json>>): Proposal {
+function propose(
+  situation: Situation,
+  { object, writable, readable }: Before,
+  body: Readonly<Record<string, Json>>,
+): Proposal {
   const { spot } = situation
   if (spot.endpoint.operation === 'update') return proposeUpdate(spot.resource, body, object)
-  return proposeReplacement(spot.resource, body, { before: object, writable, owner: ownerField(situation) })
+  return proposeReplacement(spot.resource, body, {
+    before: object,
+    writable,
+    readable,
+    owner: ownerField(situation),
+  })
 }
 
-function isPermitted(situation: Situation, before: Before, { after, named }: Proposal): boolean {
+/** What the body names and the caller can't read must be writable whatever its value, and isn't read by a patch. */
+function isPermitted(situation: Situation, before: Before, { after, named, read }: Proposal): boolean {
   const grantedAfter = grantedOnChange(situation, before, after)
   if (grantedAfter.size === 0) return false
-  const concerned = new Set([...Object.keys(before.object), ...Object.keys(after), ...named])
-  return [...concerned].every((field) => {
-    if (before.writable.has(field) && grantedAfter.has(field)) return true
-    return !changes(before.object, after, field) && (!named.has(field) || before.readable.has(field))
+  return [...situation.spot.resource.fields.values()].every(({ name, readOnly }) => {
+    const isWritable = before.writable.has(name) && grantedAfter.has(name)
+    if (named.has(name) && !before.readable.has(name)) return isWritable && !readOnly && !read?.has(name)
+    return isWritable || !changes(before.object, after, name)
   })
 }
 
@@ -66,13 +69,13 @@ function grantedOnChange(situation: Situation, { object }: Before, after: Repres
   return granted(situation, situation.spot.action.name, relations)
 }
 
-function written(situation: Situation, after: Representation): Answer {
-  const object: Representation = { ...after, updatedAt: new Date(situation.now).toISOString() }
-  const shown = show(situation, 'read', object)
+/** What changes nothing isn't written. */
+function written(situation: Situation, before: Representation, after: Representation): Answer {
+  const isSame = Object.keys({ ...before, ...after }).every((field) => !changes(before, after, field))
+  const object = isSame ? before : { ...after, updatedAt: new Date(situation.now).toISOString() }
+  const shown = showWritten(situation, object)
   const change = { id: String(object.id), object }
-  return Object.keys(shown).length === 0
-    ? { status: 204, written: change }
-    : { status: 200, shown, of: object, written: change }
+  return shown ? { status: 200, shown, of: object, written: change } : { status: 204, written: change }
 }
 
 function changes(before: Representation, after: Representation, field: string): boolean {

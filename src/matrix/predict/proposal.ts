@@ -1,13 +1,13 @@
-/** What an object would become, or that the schema refuses it: the body is applied as the server's handlers do. */
+/** Whether the schema takes what an object would become. */
 import type { Proposal } from '../../policy/permits.ts'
 import { Problem } from '../../problems/problem.ts'
 
-/** Undefined for 400. */
-export function proposalOf(propose: () => Proposal): Proposal | undefined {
+export function isFit({ refuseUnfit }: Proposal): boolean {
   try {
-    return propose()
+    refuseUnfit()
+    return true
   } catch (error) {
-    if (error instanceof Problem) return undefined
+    if (error instanceof Problem) return false
     throw error
   }
 }

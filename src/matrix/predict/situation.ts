@@ -27,7 +27,7 @@ export interface Situation {
 /** What the server answers; of an object the fields that are shown. */
 export interface Answer {
   readonly status: number
-  readonly shown?: Representation
+  readonly shown?: Representation | undefined
   /** The object that `shown` is of. */
   readonly of?: Representation
   /** The rows of a list, in no order. */
@@ -74,6 +74,12 @@ export function granted(situation: Situation, action: string, relations: readonl
 export function show(situation: Situation, action: string, object: Representation): Representation {
   const fields = inView(situation, granted(situation, action, relate(situation, object)))
   return Object.fromEntries(Object.entries(object).filter(([field]) => fields.has(field)))
+}
+
+/** What an answer to a write shows of its result; undefined where the caller may read nothing of it. */
+export function showWritten(situation: Situation, object: Representation): Representation | undefined {
+  const isReadable = inView(situation, granted(situation, 'read', relate(situation, object))).size > 0
+  return isReadable ? show(situation, 'read', object) : undefined
 }
 
 /** Of some fields those that the route's view has. */

@@ -8,7 +8,6 @@ import { type Column as Asker, columnOfRoles, relationSetsOf } from '../../revie
 import { proposeNew } from '../../routes/propose.ts'
 import type { Bound, Ground } from '../bind.ts'
 import type { Column } from '../expectation.ts'
-import { proposalOf } from '../predict/proposal.ts'
 import type { Scene } from './set-up.ts'
 
 /** Half a sentence, as in `policy.csv:19 allows it`; undefined where no rule says anything about it. */
@@ -61,7 +60,7 @@ function relationsIn(ground: Ground, bound: Bound, scene: Scene): readonly strin
 function created({ policy }: Ground, { resource }: Bound, { caller, body = null }: Scene): Representation | undefined {
   const owner = ownerFieldOf(resource, policy.ownership.get(resource.name))
   const server = { id: uuidv7(), owner, callerId: caller?.id, now: new Date().toISOString() }
-  return isObject(body) ? proposalOf(() => proposeNew(resource, body, server))?.after : undefined
+  return isObject(body) ? proposeNew(resource, body, server).after : undefined
 }
 
 function askerOf({ policy }: Ground, column: Column): Pick<Asker, 'subjects'> {

@@ -70,15 +70,10 @@ function successStatus(ground: Ground, readable: ReadonlySet<string>): number {
       return 204
     case 'replace':
     case 'update':
-      return shownFields(ground, readable).some((field) => isPresent(ground, field)) ? 200 : 204
+      return shownFields(ground, readable).length > 0 ? 200 : 204
     default:
       return 200
   }
-}
-
-/** As far as the object is known: an answer to a write that would show nothing has no body. */
-function isPresent({ object }: Ground, field: string): boolean {
-  return object === undefined || Object.hasOwn(object, field)
 }
 
 /** Where the resource conceals its objects, one that the caller may not read isn't there. */
