@@ -18,8 +18,9 @@ const PER_USER: Slowness = { free: 5, longestMs: 30_000 }
 const PER_ADDRESS: Slowness = { free: 20, longestMs: 15 * 60_000 }
 
 const DAY_MS = 24 * 60 * 60_000
+/** After the last failure. */
 const FORGOTTEN_AFTER_MS = DAY_MS
-/** How long an address from which a user has signed in is known as theirs. */
+/** How long an address from which a user has signed in is known as theirs, after the last time. */
 const KNOWN_FOR_MS = 30 * DAY_MS
 
 interface Origin {
@@ -38,6 +39,8 @@ export type Admission =
 
 /** One that was let in counts as a failure until it's told otherwise, so that many at once aren't more than one by one. */
 interface Attempt {
+  /** The user has signed in from this address before. */
+  readonly known: boolean
   succeeded(): Promise<void>
   /** Nothing was compared. */
   withdrawn(): Promise<void>
@@ -66,6 +69,7 @@ export function createGuessing(attempts: Attempts, secret: Uint8Array, now: () =
       return {
         kind: 'admitted',
         attempt: {
+          known: user === keys.known,
           succeeded: () => attempts.count(all, (counters) => forgive(counters, keys, now())),
           withdrawn: () => attempts.count(all, (counters) => takeBack(counters, [user, keys.address])),
         },
@@ -88,24 +92,33 @@ interface Verdict {
 }
 
 function admit(counters: Counters, keys: Keys, now: number): Judged<Verdict> {
-  const user = counters.has(keys.known) ? keys.known : keys.user
-  const waits = [waitOf(counters.get(user), PER_USER, now), waitOf(counters.get(keys.address), PER_ADDRESS, now)]
-  const wait = Math.max(0, ...waits)
+  const known = counters.get(keys.known)
+  const user = known ? keys.known : keys.user
+  // Others who fail at this address hold up only those who have never signed in from it.
+  const ofAddress = known ? 0 : waitOf(counters.get(keys.address), PER_ADDRESS, now)
+  const wait = Math.max(0, waitOf(counters.get(user), PER_USER, now), ofAddress)
   if (wait > 0) return { verdict: { wait, user } }
-  const more = (key: string, keptMs: number): [string, Counter] => {
-    return [key, { failures: (counters.get(key)?.failures ?? 0) + 1, at: now, expiresAt: now + keptMs }]
+  const more = (key: string, expiresAt: number): [string, Counter] => {
+    return [key, { failures: failuresOf(counters.get(key), now) + 1, at: now, expiresAt }]
   }
+  // Failures don't prolong how long the address is known.
   const changes = [
-    more(user, user === keys.known ? KNOWN_FOR_MS : FORGOTTEN_AFTER_MS),
-    more(keys.address, FORGOTTEN_AFTER_MS),
+    more(user, known?.expiresAt ?? now + FORGOTTEN_AFTER_MS),
+    more(keys.address, now + FORGOTTEN_AFTER_MS),
   ]
   return { verdict: { wait: 0, user }, changes: new Map(changes) }
 }
 
+/** A counter can be there for longer than its failures count. */
+function failuresOf(counter: Counter | undefined, now: number): number {
+  return counter && now - counter.at < FORGOTTEN_AFTER_MS ? counter.failures : 0
+}
+
 /** A clock that was set back makes nobody wait for longer than they would have. */
 function waitOf(counter: Counter | undefined, { free, longestMs }: Slowness, now: number): number {
-  if (!counter || counter.failures < free) return 0
-  const wait = Math.min(longestMs, FIRST_WAIT_MS * 2 ** (counter.failures - free))
+  const failures = failuresOf(counter, now)
+  if (!counter || failures < free) return 0
+  const wait = Math.min(longestMs, FIRST_WAIT_MS * 2 ** (failures - free))
   return Math.min(counter.at, now) + wait - now
 }
 

@@ -1,7 +1,7 @@
 /** Passwords as they are kept: scrypt in PHC strings, made and verified off the event loop, a few at a time. */
 import { randomBytes, randomInt, scrypt, timingSafeEqual } from 'node:crypto'
 import { PASSWORD_LENGTH } from '../resources/token-request.ts'
-import { WaitingRoom } from './waiting-room.ts'
+import { type Line, WaitingRoom } from './waiting-room.ts'
 
 /** RFC 7914 section 2: N is 2 to the power of `ln`; a hash takes 128 * N * r bytes of memory, and p times the work. */
 interface ScryptCost {
@@ -18,14 +18,14 @@ const HASH_BYTES = 32
 
 /** Each hash keeps a thread of libuv's four busy: the others are for files. */
 const AT_ONCE = 2
-/** Who comes after so many is sent away, instead of waiting for longer than anybody would. */
+/** In each line: who comes after so many is sent away, instead of waiting for longer than anybody would. */
 const MOST_WAITING = 32
 
 export interface Passwords {
   /** A PHC string, `$scrypt$ln=15,r=8,p=3$<salt>$<hash>`. Throws Overcrowded. */
-  hash(password: string): Promise<string>
+  hash(password: string, line?: Line): Promise<string>
   /** In constant time; without a hash the same work is done, for a password that is never right. Throws Overcrowded. */
-  verify(password: string, hash: string | undefined): Promise<boolean>
+  verify(password: string, hash: string | undefined, line?: Line): Promise<boolean>
   /** Whether a hash was made at another cost than new ones are. */
   isOutdated(hash: string): boolean
 }
@@ -41,15 +41,15 @@ export function createPasswords(cost: ScryptCost = COST): Passwords {
   // Nobody knows a password of it.
   const nobodys: Parsed = { cost, salt: randomBytes(SALT_BYTES), hash: randomBytes(HASH_BYTES) }
   return {
-    async hash(password) {
+    async hash(password, line = 'anybody') {
       const salt = randomBytes(SALT_BYTES)
-      const hash = await room.take(() => derive(password, { cost, salt }))
+      const hash = await room.take(line, () => derive(password, { cost, salt }))
       return `$scrypt$ln=${cost.ln},r=${cost.r},p=${cost.p}$${unpadded(salt)}$${unpadded(hash)}`
     },
-    async verify(password, text) {
+    async verify(password, text, line = 'anybody') {
       const kept = text === undefined ? undefined : parse(text)
       const against = kept ?? nobodys
-      const hash = await room.take(() => derive(password, against))
+      const hash = await room.take(line, () => derive(password, against))
       return timingSafeEqual(hash, against.hash) && kept !== undefined
     },
     isOutdated(text) {

@@ -49,9 +49,9 @@ async function admitted(
   const person = await directory.personByEmail(email)
   const kept = person?.account?.disabled ? undefined : (person?.account?.passwordHash ?? undefined)
   // Also without a hash to compare with, so that the time doesn't tell who is a user.
-  const isRight = await passwords.verify(password, kept)
+  const isRight = await passwords.verify(password, kept, attempt.known ? 'known' : 'anybody')
   if (!person || kept === undefined || !isRight) return { kind: 'refused', userId: person?.id, reason: whyNot(person) }
-  const next = newPassword === undefined ? undefined : await passwords.hash(newPassword)
+  const next = newPassword === undefined ? undefined : await passwords.hash(newPassword, 'known')
   const hash = next === undefined ? await improve(parts, person, { password, kept }) : kept
   const opened = await open(parts, person, { hash, next })
   if (!opened) return { kind: 'refused', userId: person.id, reason: 'the user or the password changed meanwhile' }
@@ -72,11 +72,11 @@ async function improve(
   { password, kept }: { readonly password: string; readonly kept: string },
 ): Promise<string> {
   if (account?.oneTime || !passwords.isOutdated(kept)) return kept
-  const better = await passwords.hash(password)
+  const better = await passwords.hash(password, 'known')
   if (await directory.rehash(id, kept, better)) return better
   // Another sign-in may have done it; whatever is there now is compared with, or it wouldn't be right.
   const current = (await directory.person(id))?.account?.passwordHash ?? undefined
-  return (await passwords.verify(password, current)) ? (current ?? kept) : kept
+  return (await passwords.verify(password, current, 'known')) ? (current ?? kept) : kept
 }
 
 /** Undefined when the password isn't the user's any more, or the user is disabled or gone. */

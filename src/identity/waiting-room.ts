@@ -1,4 +1,4 @@
-/** Lets a few pieces of work run at once and some wait; what comes after these is sent away. */
+/** Lets a few pieces of work run at once and some wait, in two lines; what comes after these is sent away. */
 
 /** So many wait already that nobody should join them. */
 export class Overcrowded extends Error {
@@ -8,20 +8,26 @@ export class Overcrowded extends Error {
   }
 }
 
+/** Strangers can fill a line; they don't stand in that of those who are known. */
+export type Line = 'known' | 'anybody'
+
 export class WaitingRoom {
   readonly #atOnce: number
   readonly #mostWaiting: number
-  readonly #waiting: (() => void)[] = []
+  readonly #lines: Readonly<Record<Line, (() => void)[]>> = { known: [], anybody: [] }
+  /** The line that somebody waited in who was served last. */
+  #last: Line = 'anybody'
   #running = 0
 
+  /** `mostWaiting`: in each line. */
   constructor(atOnce: number, mostWaiting: number) {
     this.#atOnce = atOnce
     this.#mostWaiting = mostWaiting
   }
 
-  /** In the order of the calls. Throws Overcrowded, or what the work throws. */
-  async take<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#running === this.#atOnce) await this.#wait()
+  /** In the order of the calls of a line; the two lines take turns. Throws Overcrowded, or what the work throws. */
+  async take<T>(line: Line, work: () => Promise<T>): Promise<T> {
+    if (this.#running === this.#atOnce) await this.#wait(this.#lines[line])
     else this.#running += 1
     try {
       return await work()
@@ -30,14 +36,17 @@ export class WaitingRoom {
     }
   }
 
-  #wait(): Promise<void> {
-    if (this.#waiting.length >= this.#mostWaiting) throw new Overcrowded()
-    return new Promise((resolve) => this.#waiting.push(resolve))
+  #wait(line: (() => void)[]): Promise<void> {
+    if (line.length >= this.#mostWaiting) throw new Overcrowded()
+    return new Promise((resolve) => line.push(resolve))
   }
 
   /** The place goes to the next one, so that nobody can come in between. */
   #pass(): void {
-    const next = this.#waiting.shift()
+    const inTurn: readonly Line[] = this.#last === 'known' ? ['anybody', 'known'] : ['known', 'anybody']
+    const line = inTurn.find((one) => this.#lines[one].length > 0)
+    if (line) this.#last = line
+    const next = line && this.#lines[line].shift()
     if (next) next()
     else this.#running -= 1
   }

@@ -116,6 +116,34 @@ describe('guessing', () => {
     expect(await fail(VICTIM, 'home'), 'the address is known, and slowed down all the same').to.equal(1000)
   })
 
+  it('of others at an address does not hold up a user who has signed in from it', async () => {
+    await succeed(VICTIM, 'office')
+    for (let i = 0; i < 40; i++) await fail(`other${i}@example.com`, 'office')
+    expect(await fail('newcomer@example.com', 'office')).to.be.greaterThan(0)
+    await succeed(VICTIM, 'office')
+    expect(await fail('newcomer@example.com', 'office')).to.be.greaterThan(0)
+    // The user's own failures there do.
+    for (let i = 0; i < 5; i++) expect(await fail(VICTIM, 'office')).to.equal(0)
+    expect(await fail(VICTIM, 'office')).to.equal(1000)
+  })
+
+  it('where the user has signed in before is forgotten after a day, and does not prolong how long that is known', async () => {
+    await succeed(VICTIM, 'home')
+    for (let i = 0; i < 5; i++) await fail(VICTIM, 'home')
+    expect(await fail(VICTIM, 'home')).to.equal(1000)
+    now += DAY + MINUTE
+    for (let i = 0; i < 5; i++) expect(await fail(VICTIM, 'home')).to.equal(0)
+    expect(await fail(VICTIM, 'home')).to.equal(1000)
+    now += 28 * DAY
+    await fail(VICTIM, 'home')
+    for (let i = 0; i < 40; i++) await fail(VICTIM, `10.0.0.${i}`)
+    expect(await fail(VICTIM, 'home')).to.equal(0)
+    now += DAY
+    // 30 days have passed since the sign-in: the address is one of many again.
+    for (let i = 0; i < 40; i++) await fail(VICTIM, `10.0.0.${i}`)
+    expect(await fail(VICTIM, 'home')).to.be.greaterThan(0)
+  })
+
   it("is forgotten when the user signs in, but for the address: one's own account resets nothing", async () => {
     for (let i = 0; i < 4; i++) await fail(VICTIM, 'office')
     await succeed(VICTIM, 'office')
@@ -206,4 +234,22 @@ describe('guessing over HTTP', () => {
       expect((await signIn(email, DEMO_PASSWORD, '2001:db8:9::1')).status).to.equal(who === 'a user' ? 200 : 401)
     })
   }
+
+  it('on sixty connections sends away strangers, and nobody at an address from which they have signed in', async () => {
+    const home = '198.51.100.8'
+    expect((await signIn('alice@example.com', DEMO_PASSWORD, home)).status).to.equal(200)
+    let guessing = true
+    const statuses = new Map<number, number>()
+    const guess = async (_: unknown, connection: number) => {
+      for (let i = 0; guessing; i++) {
+        const { status } = await signIn(`x${connection}-${i}@example.com`, 'x', `203.0.${connection}.${i % 250}`)
+        statuses.set(status, (statuses.get(status) ?? 0) + 1)
+      }
+    }
+    const guesses = Array.from({ length: 60 }, guess)
+    for (let i = 0; i < 4; i++) expect((await signIn('alice@example.com', DEMO_PASSWORD, home)).status).to.equal(200)
+    guessing = false
+    await Promise.all(guesses)
+    expect(statuses.get(503), 'the guesses fill their line').to.be.greaterThan(0)
+  }).timeout(120_000)
 })

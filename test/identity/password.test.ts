@@ -84,6 +84,27 @@ describe('a password', () => {
     expect(await passwords.hash('correct horse')).to.be.a('string')
   })
 
+  it('has a place to wait in when strangers fill theirs, and the two lines take turns', async () => {
+    const passwords = createPasswords(CHEAP)
+    const order: string[] = []
+    const hash = (name: string, line?: 'known') =>
+      passwords.hash('correct horse', line).then(
+        () => order.push(name),
+        () => order.push(`${name} was sent away`),
+      )
+    const strangers = Array.from({ length: 40 }, () => hash('stranger'))
+    const known = Array.from({ length: 33 }, () => hash('known', 'known'))
+    await Promise.all([...strangers, ...known])
+    expect(order.filter((one) => one === 'stranger was sent away')).to.have.length(6)
+    expect(order.filter((one) => one === 'known was sent away')).to.have.length(1)
+    const served = order.filter((one) => !one.endsWith('away'))
+    // The two that were running when the lines began to form were strangers.
+    const [first, last] = [served.slice(0, 34), served.slice(-34)]
+    for (const half of [first, last]) {
+      expect(half.filter((one) => one === 'known').length).to.be.within(14, 18)
+    }
+  })
+
   for (const [text, fault] of [
     ['twelve chars', undefined],
     ['eleven char', 'must have at least 12 characters'],

@@ -257,6 +257,7 @@ describe('signing in while too many do', () => {
   it('is sent away, and is no failure', async () => {
     const settled: string[] = []
     const attempt = {
+      known: false,
       succeeded: async () => void settled.push('succeeded'),
       withdrawn: async () => void settled.push('withdrawn'),
     }
