@@ -24,6 +24,11 @@ export type SignedIn =
   | { readonly kind: 'unfit-password'; readonly fault: string }
   | { readonly kind: 'busy' }
 
+/** What of it changes the store, in the words of SignedIn: a session that begins or goes on, or one that a refusal ends. */
+export type SessionChange =
+  | Omit<Extract<SignedIn, { kind: 'signed-in' }>, 'tokens'>
+  | Extract<SignedIn, { kind: 'refused' }>
+
 /** Who an access token is for, and how long it may last. */
 interface AccessRequest {
   readonly subject: string

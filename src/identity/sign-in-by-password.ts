@@ -1,11 +1,12 @@
 /** E-mail address and password for the tokens of a new session. docs/decisions/0022 and 0023 say why it is as it is. */
 import { randomUUID } from 'node:crypto'
-import type { Person, VerifiedPassword } from '../store/directory.ts'
+import type { CommitWith } from '../store/contract.ts'
+import type { NewSession, Person } from '../store/directory.ts'
 import type { Admission } from './guessing.ts'
 import { isSamePassword, passwordFault } from './password.ts'
 import { hashesOf, newRefreshToken } from './refresh-token.ts'
 import { IDLE_MS, SESSION_MS } from './session-length.ts'
-import { type Opened, type SignedIn, type SignInParts, signedIn } from './session-tokens.ts'
+import { type Opened, type SessionChange, type SignedIn, type SignInParts, signedIn } from './session-tokens.ts'
 import { Overcrowded } from './waiting-room.ts'
 
 export interface PasswordSignIn {
@@ -17,7 +18,11 @@ export interface PasswordSignIn {
   readonly address: string
 }
 
-export async function signInWithPassword(parts: SignInParts, request: PasswordSignIn): Promise<SignedIn> {
+export async function signInWithPassword(
+  parts: SignInParts,
+  request: PasswordSignIn,
+  alongside: CommitWith<SessionChange>,
+): Promise<SignedIn> {
   const fault = newPasswordFault(request)
   if (fault !== undefined) return { kind: 'unfit-password', fault }
   const admission = await parts.guessing.begin(request)
@@ -26,7 +31,7 @@ export async function signInWithPassword(parts: SignInParts, request: PasswordSi
     return { ...admission, userId: person?.id }
   }
   try {
-    return await admitted(parts, request, admission)
+    return await admitted(parts, request, { ...admission, alongside })
   } catch (error) {
     await admission.attempt.withdrawn()
     if (error instanceof Overcrowded) return { kind: 'busy' }
@@ -40,10 +45,12 @@ function newPasswordFault({ password, newPassword }: PasswordSignIn): string | u
   return isSamePassword(password, newPassword) ? 'must be another one' : passwordFault(newPassword)
 }
 
+type Admitted = Extract<Admission, { kind: 'admitted' }> & { readonly alongside: CommitWith<SessionChange> }
+
 async function admitted(
   parts: SignInParts,
   { email, password, newPassword }: PasswordSignIn,
-  { attempt }: Extract<Admission, { kind: 'admitted' }>,
+  { attempt, alongside }: Admitted,
 ): Promise<SignedIn> {
   const { directory, passwords } = parts
   const person = await directory.personByEmail(email)
@@ -53,10 +60,16 @@ async function admitted(
   if (!person || kept === undefined || !isRight) return { kind: 'refused', userId: person?.id, reason: whyNot(person) }
   const next = newPassword === undefined ? undefined : await passwords.hash(newPassword, 'known')
   const hash = next === undefined ? await improve(parts, person, { password, kept }) : kept
-  const opened = await open(parts, person, { hash, next })
-  if (!opened) return { kind: 'refused', userId: person.id, reason: 'the user or the password changed meanwhile' }
-  await attempt.succeeded()
-  return signedIn(parts, person, opened)
+  const { session, opened } = newSession(person, parts.now())
+  // Before anything is changed: what came after a change could fail, and the password be spent.
+  const tokens = await signedIn(parts, person, opened)
+  const recorded = () => alongside({ kind: 'signed-in', userId: person.id })
+  if (!(await directory.openSession(session, { hash, next }, recorded))) {
+    return { kind: 'refused', userId: person.id, reason: 'the user or the password changed meanwhile' }
+  }
+  // The session is open and recorded, so that a fault here refuses nothing; the failures are forgotten in time.
+  await attempt.succeeded().catch(() => undefined)
+  return tokens
 }
 
 function whyNot(person: Person | undefined): string {
@@ -79,20 +92,13 @@ async function improve(
   return (await passwords.verify(password, current, 'known')) ? (current ?? kept) : kept
 }
 
-/** Undefined when the password isn't the user's any more, or the user is disabled or gone. */
-async function open(
-  { directory, now }: SignInParts,
-  { id }: Person,
-  verified: VerifiedPassword,
-): Promise<Opened | undefined> {
-  const createdAt = now()
+function newSession({ id }: Person, createdAt: number): { readonly session: NewSession; readonly opened: Opened } {
   const session = randomUUID()
   const refreshToken = newRefreshToken(session)
   const endsAt = createdAt + SESSION_MS
   const times = { createdAt, endsAt, idleEndsAt: createdAt + IDLE_MS }
-  const isOpen = await directory.openSession(
-    { id: session, userId: id, ...times, refresh: hashesOf(refreshToken) },
-    verified,
-  )
-  return isOpen ? { session, endsAt, refreshToken } : undefined
+  return {
+    session: { id: session, userId: id, ...times, refresh: hashesOf(refreshToken) },
+    opened: { session, endsAt, refreshToken },
+  }
 }

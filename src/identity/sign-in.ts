@@ -1,19 +1,23 @@
 /** Signing in to the embedded directory, and out of it. Every outcome is a value. */
-import type { SignedIn, SignInParts } from './session-tokens.ts'
+import type { CommitWith } from '../store/contract.ts'
+import type { SessionChange, SignedIn, SignInParts } from './session-tokens.ts'
 import type { PasswordSignIn } from './sign-in-by-password.ts'
 
+/** `alongside` is called in the transaction of what changes the store; of what changes nothing, not at all. */
 export interface SignIn {
-  withPassword(request: PasswordSignIn): Promise<SignedIn>
-  withRefreshToken(token: string): Promise<SignedIn>
+  withPassword(request: PasswordSignIn, alongside: CommitWith<SessionChange>): Promise<SignedIn>
+  withRefreshToken(token: string, alongside: CommitWith<SessionChange>): Promise<SignedIn>
   /** False when it had ended. */
-  end(session: string): Promise<boolean>
+  end(session: string, alongside: CommitWith<undefined>): Promise<boolean>
 }
 
 /** What signs in is loaded with the first who does. */
 export function createSignIn(parts: SignInParts): SignIn {
   return {
-    withPassword: async (request) => (await import('./sign-in-by-password.ts')).signInWithPassword(parts, request),
-    withRefreshToken: async (token) => (await import('./sign-in-by-refresh.ts')).refreshSession(parts, token),
-    end: (session) => parts.directory.endSession(session),
+    withPassword: async (request, alongside) =>
+      (await import('./sign-in-by-password.ts')).signInWithPassword(parts, request, alongside),
+    withRefreshToken: async (token, alongside) =>
+      (await import('./sign-in-by-refresh.ts')).refreshSession(parts, token, alongside),
+    end: (session, alongside) => parts.directory.endSession(session, alongside),
   }
 }

@@ -8,12 +8,11 @@ import { type Directory, USERS } from '../store/directory.ts'
 const ID = 'admin'
 const EMAIL = 'admin@example.com'
 const ROLE = 'admin'
-const MARK = 'first-admin'
 
 interface Ground {
   readonly resources: Resources
-  readonly seeding: Seeding
-  readonly directory: Directory
+  readonly seeding: Pick<Seeding, 'count'>
+  readonly directory: Pick<Directory, 'addFirst'>
   readonly policy: Pick<LivePolicy, 'active'>
 }
 
@@ -32,16 +31,14 @@ export async function makeFirstAdmin({
   directory,
   policy,
 }: Ground): Promise<FirstAdmin | undefined> {
-  if (!resources.byName.has(USERS) || (await seeding.readMark(MARK)) !== undefined) return undefined
-  if ((await seeding.count(USERS)) > 0) return undefined
+  if (!resources.byName.has(USERS) || (await seeding.count(USERS)) > 0) return undefined
   const declared = policy.active.snapshot.subjectOf({ id: ID, roles: [ROLE], claims: {} }).roles
   const roles = declared.has(ROLE) ? [ROLE] : []
   if (!isFit(resources, roles)) return undefined
   const password = generatePassword()
   const hash = await createPasswords().hash(password)
-  if (!(await isInserted(seeding, directory, roles))) return undefined
-  await directory.setPassword(ID, { hash, oneTime: true })
-  await seeding.writeMark(MARK, 'made')
+  const user = { id: ID, document: documentOf(roles) }
+  if (!(await directory.addFirst(user, { hash, oneTime: true }))) return undefined
   return { id: ID, email: EMAIL, password, role: roles[0] }
 }
 
@@ -54,17 +51,6 @@ function isFit({ byName }: Resources, roles: readonly string[]): boolean {
 
 function documentOf(roles: readonly string[]): Document {
   return { email: EMAIL, displayName: 'Admin', roles }
-}
-
-/** Two processes that start together on one database make one user. */
-async function isInserted(seeding: Seeding, directory: Directory, roles: readonly string[]): Promise<boolean> {
-  try {
-    await seeding.insert(USERS, [{ id: ID, document: documentOf(roles) }])
-    return true
-  } catch (error) {
-    if (await directory.person(ID)) return false
-    throw error
-  }
 }
 
 /** What is printed, once. The example is refused as it stands (too short), or every server would end with the same password. */

@@ -3,7 +3,7 @@ import type { DecisionRecord } from '../decision-log/decision-record.ts'
 import { mask } from '../decision-log/mask.ts'
 import { lineOf } from '../decision-log/record-line.ts'
 import type { Outcome } from '../routes/outcome.ts'
-import type { Writes } from '../routes/writes.ts'
+import type { End, Writes } from '../routes/writes.ts'
 import type { CommitWith, Store, StoredObject } from '../store/contract.ts'
 import { type Exchange, recordOf } from './record.ts'
 
@@ -16,6 +16,7 @@ export function createWrites(store: Store, exchange: Exchange): Writes {
     },
     update: (permit, outcomeOf) => write(exchange, (commitWith) => store.update(permit, commitWith), outcomeOf),
     delete: (permit, outcomeOf) => write(exchange, (commitWith) => store.delete(permit, commitWith), outcomeOf),
+    other: (change, endOf) => recorded(exchange, change, endOf),
   }
 }
 
@@ -24,14 +25,27 @@ async function write<T>(
   commit: (commitWith: CommitWith<T>) => Promise<unknown>,
   outcomeOf: (written: T) => Outcome,
 ): Promise<Outcome> {
-  let made: { readonly outcome: Outcome; readonly record: DecisionRecord } | undefined
-  await commit((written) => {
-    const outcome = outcomeOf(written)
-    const record = recordOf({ ...exchange, outcome })
-    made = { outcome, record }
+  let outcome: Outcome | undefined
+  await recorded(exchange, commit, (written: T) => {
+    outcome = outcomeOf(written)
+    return { outcome }
+  })
+  if (!outcome) throw new Error('the store wrote without asking what commits alongside')
+  return outcome
+}
+
+async function recorded<T, R>(
+  exchange: Exchange,
+  change: (commitWith: CommitWith<T>) => Promise<R>,
+  endOf: (changed: T) => End,
+): Promise<R> {
+  const made: DecisionRecord[] = []
+  const result = await change((changed) => {
+    const record = recordOf({ ...exchange, ...endOf(changed) })
+    made.push(record)
     return { record: lineOf(mask(record, exchange.masks)) }
   })
-  if (!made) throw new Error('the store wrote without asking what commits alongside')
-  exchange.committed = made.record
-  return made.outcome
+  // Only now is it known to be in the store.
+  exchange.committed = made[0]
+  return result
 }

@@ -32,7 +32,7 @@ export interface Exchange {
   outcome?: Outcome
   problem?: Problem
   /** The record that is in the store, together with the write that it is about. */
-  committed?: DecisionRecord
+  committed?: DecisionRecord | undefined
 }
 
 /**

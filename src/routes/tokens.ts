@@ -1,10 +1,11 @@
 /** POST /api/tokens and DELETE /api/tokens/current: signing in, and out. The directory decides; here it becomes an answer. */
-import type { SignedIn, Tokens } from '../identity/session-tokens.ts'
+import type { SessionChange, SignedIn, Tokens } from '../identity/session-tokens.ts'
 import type { PasswordSignIn } from '../identity/sign-in-by-password.ts'
 import { Problem } from '../problems/problem.ts'
 import type { Json } from '../resources/resource.ts'
 import type { Outcome } from './outcome.ts'
 import type { Asking, Services } from './services.ts'
+import type { End } from './writes.ts'
 
 type Body = Readonly<Record<string, Json>>
 
@@ -24,29 +25,43 @@ export class SignInRefused extends Error {
 /** Throws Problem invalid-body, sign-in-elsewhere, sign-in-delayed, sign-in-refused or sign-in-busy. */
 export async function signIn(
   { signIn: directory }: Services,
-  { resource, address }: Asking,
+  { resource, address, writes }: Asking,
   body: Body,
 ): Promise<Outcome> {
   const errors = resource.validate(body)
   if (errors.length > 0) throw new Problem('invalid-body', 'The body does not fit the schema.', { errors })
   if (!directory) throw new Problem('sign-in-elsewhere', 'Get a token from the issuer that this server trusts.')
-  const signedIn =
-    typeof body.refresh_token === 'string'
-      ? await directory.withRefreshToken(body.refresh_token)
-      : await directory.withPassword({ ...(body as unknown as PasswordSignIn), address })
+  const { refresh_token: token } = body
+  const signedIn = await writes.other<SessionChange, SignedIn>((commitWith) => {
+    if (typeof token === 'string') return directory.withRefreshToken(token, commitWith)
+    return directory.withPassword({ ...(body as unknown as PasswordSignIn), address }, commitWith)
+  }, endOf)
   return outcomeOf(signedIn)
 }
 
 /** Throws Problem session-not-found. */
-export async function signOut({ signIn: directory }: Services, { caller }: Asking): Promise<Outcome> {
-  const ended = caller?.session !== undefined && (await directory?.end(caller.session))
+export async function signOut({ signIn: directory }: Services, { caller, writes }: Asking): Promise<Outcome> {
+  const outcome: Outcome = { status: 204, headers: {}, body: undefined }
+  const session = caller?.session
+  const ended =
+    session !== undefined &&
+    (await writes.other(
+      async (commitWith) => directory?.end(session, commitWith),
+      () => ({ outcome }),
+    ))
   if (!ended)
     throw new Problem('session-not-found', 'These credentials are not of a session; they end where they were made.')
-  return { status: 204, headers: {}, body: undefined }
+  return outcome
 }
 
 export async function showKeys({ keySet }: Services): Promise<Outcome> {
   return { status: 200, headers: {}, body: keySet() }
+}
+
+/** What the record of a change tells. */
+function endOf(change: SessionChange): End {
+  if (change.kind === 'refused') return { problem: refused(change) }
+  return { outcome: { status: 200, headers: {}, body: undefined, objectId: change.userId } }
 }
 
 function outcomeOf(signedIn: SignedIn): Outcome {
@@ -60,14 +75,7 @@ function outcomeOf(signedIn: SignedIn): Outcome {
         objectId: signedIn.userId,
       }
     case 'refused':
-      throw new Problem(
-        'sign-in-refused',
-        'No user has this e-mail address and password, or the refresh token is not good any more.',
-        {
-          cause: new SignInRefused(signedIn.userId, signedIn.reason),
-          headers: { 'WWW-Authenticate': 'Bearer realm="sallyport"' },
-        },
-      )
+      throw refused(signedIn)
     case 'unfit-password': {
       const errors = [{ pointer: '/newPassword', detail: signedIn.fault, code: 'password' }]
       throw new Problem('invalid-body', 'The new password is not accepted.', { errors })
@@ -79,6 +87,17 @@ function outcomeOf(signedIn: SignedIn): Outcome {
         headers: { 'Retry-After': '2' },
       })
   }
+}
+
+function refused({ userId, reason }: Extract<SignedIn, { kind: 'refused' }>): Problem {
+  return new Problem(
+    'sign-in-refused',
+    'No user has this e-mail address and password, or the refresh token is not good any more.',
+    {
+      cause: new SignInRefused(userId, reason),
+      headers: { 'WWW-Authenticate': 'Bearer realm="sallyport"' },
+    },
+  )
 }
 
 function delayed({ userId, retryAfterMs }: Extract<SignedIn, { kind: 'delayed' }>): Problem {

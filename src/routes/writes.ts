@@ -1,7 +1,11 @@
 /** How handlers write: with a permit, and with the outcome that the write is told by, which commits with it. */
-import type { Replay, StoredObject } from '../store/contract.ts'
+import type { Problem } from '../problems/problem.ts'
+import type { CommitWith, Replay, StoredObject } from '../store/contract.ts'
 import type { Permit } from '../store/permit.ts'
 import type { Outcome } from './outcome.ts'
+
+/** How a request ends: with an outcome, or with a refusal. */
+export type End = { readonly outcome: Outcome } | { readonly problem: Problem }
 
 /** Each throws what the store throws; nothing is written then. `outcomeOf` is called once, before the write commits. */
 export interface Writes {
@@ -9,4 +13,6 @@ export interface Writes {
   create(permit: Permit<'create'>, outcomeOf: (created: StoredObject) => Outcome, replay?: Replay): Promise<Outcome>
   update(permit: Permit<'update'>, outcomeOf: (updated: StoredObject) => Outcome): Promise<Outcome>
   delete(permit: Permit<'delete'>, outcomeOf: () => Outcome): Promise<Outcome>
+  /** A change of another kind than an object's, which may come to nothing: then `endOf` isn't called. What `change` returns. */
+  other<T, R>(change: (commitWith: CommitWith<T>) => Promise<R>, endOf: (changed: T) => End): Promise<R>
 }

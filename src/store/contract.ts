@@ -76,7 +76,7 @@ export interface ListQuery {
 }
 
 /** What commits in the transaction of a write, or not at all. */
-interface Alongside {
+export interface Alongside {
   /** The decision record: one line of JSON, without its end. The outbox keeps it until it is in the log. */
   readonly record?: string
   /** Of a create: under which idempotency key the object came to be. */

@@ -4,6 +4,8 @@
  * as hashes. Times are milliseconds since the epoch.
  */
 
+import type { CommitWith, Document } from './contract.ts'
+
 /** The resource whose records are people. A schema folder may lack it: then nobody is a person. */
 export const USERS = 'users'
 
@@ -72,11 +74,15 @@ export interface Refresh {
 }
 
 export type Refreshed =
-  | { readonly kind: 'refreshed'; readonly session: Session }
+  | RefreshChange
+  /** No such session, or it has ended, or its user is disabled or gone; or the token was never one of it. */
+  | { readonly kind: 'unknown' }
+
+/** What a refresh changes. */
+export type RefreshChange =
+  | { readonly kind: 'refreshed'; readonly session: Session; readonly person: Person }
   /** An older token of the family: somebody holds a copy. The session has ended with this call. */
   | { readonly kind: 'reused'; readonly userId: string }
-  /** No such session, or it has ended; or the token was never one of it. */
-  | { readonly kind: 'unknown' }
 
 export interface NewApiKey {
   /** Public: what stands before the secret, and what people call the key by. */
@@ -116,7 +122,10 @@ export interface KeyStanding extends Standing {
 /** An engine that needn't wait answers at once, so that a request needn't either. */
 type Soon<T> = T | Promise<T>
 
-/** Everything throws StoreUnavailable when the store can't answer. */
+/**
+ * Everything throws StoreUnavailable when the store can't answer. `alongside` is called in the transaction of a change that takes
+ * place, and not for one that doesn't.
+ */
 export interface Directory {
   /** All that was committed before the call, by whichever instance, counts. */
   standing(subject: string): Soon<Standing>
@@ -129,6 +138,11 @@ export interface Directory {
   personByEmail(email: string): Promise<Person | undefined>
   /** By id. */
   people(): Promise<readonly Person[]>
+  /**
+   * A users record with its password, in one transaction: false, and neither is there, where there are users, or were any that
+   * came this way.
+   */
+  addFirst(user: { readonly id: string; readonly document: Document }, password: NewPassword): Promise<boolean>
   /** Ends the user's sessions. False without such a users record. */
   setPassword(userId: string, password: NewPassword): Promise<boolean>
   /** A better hash of the same password: sessions stay. False when the hash isn't the stored one any more. */
@@ -142,10 +156,10 @@ export interface Directory {
    * For a password that was verified: false when it isn't the user's any more, or the user is disabled or gone. In the same
    * transaction a one-time password is spent, so that of two that sign in with it at once only one can.
    */
-  openSession(session: NewSession, verified: VerifiedPassword): Promise<boolean>
-  refreshSession(refresh: Refresh): Promise<Refreshed>
+  openSession(session: NewSession, verified: VerifiedPassword, alongside?: CommitWith<undefined>): Promise<boolean>
+  refreshSession(refresh: Refresh, alongside?: CommitWith<RefreshChange>): Promise<Refreshed>
   /** False when it had ended, or there is none. */
-  endSession(id: string): Promise<boolean>
+  endSession(id: string, alongside?: CommitWith<undefined>): Promise<boolean>
 
   /** Throws when the id is taken. */
   addKey(key: NewApiKey): Promise<void>

@@ -1,4 +1,5 @@
 /** The contract's Directory on SQLite. Reads are prepared look-ups that answer at once; each write is one transaction. */
+import type { Alongside, CommitWith, Document } from './contract.ts'
 import {
   type ApiKey,
   type Directory,
@@ -8,6 +9,7 @@ import {
   type NewSession,
   type Person,
   type Refresh,
+  type RefreshChange,
   type Refreshed,
   type SessionStanding,
   type Standing,
@@ -20,10 +22,12 @@ import { SqliteApiKeys } from './sqlite-api-keys.ts'
 import { answering } from './sqlite-errors.ts'
 import { SqliteSessions } from './sqlite-sessions.ts'
 import { SqliteStandings } from './sqlite-standings.ts'
-import type { Engine } from './sqlite-store.ts'
+import { type Engine, tableOf } from './sqlite-store.ts'
 
 /** Sessions that are over, cleared away by each that is opened: more than come. */
 const SWEPT_AT_ONCE = 10
+
+const FIRST = 'first-admin'
 
 export class SqliteDirectory implements Directory {
   readonly #engine: Engine
@@ -66,6 +70,21 @@ export class SqliteDirectory implements Directory {
     return answering(() => this.#accounts.people())
   }
 
+  async addFirst(
+    { id, document }: { readonly id: string; readonly document: Document },
+    password: NewPassword,
+  ): Promise<boolean> {
+    const users = tableOf(this.#engine, USERS)
+    const { values } = this.#engine
+    return this.#write((now) => {
+      if (values.mark(FIRST) !== undefined || users.count() > 0) return false
+      users.insert(id, new Date(now).toISOString(), document)
+      this.#accounts.setPassword(id, password, now)
+      values.setMark(FIRST, 'made')
+      return true
+    })
+  }
+
   async setPassword(userId: string, password: NewPassword): Promise<boolean> {
     return this.#write((now) => {
       if (!this.#accounts.person(userId)) return false
@@ -90,7 +109,11 @@ export class SqliteDirectory implements Directory {
     this.#write((now) => this.#accounts.enable(subject, now))
   }
 
-  async openSession(session: NewSession, { hash, next }: VerifiedPassword): Promise<boolean> {
+  async openSession(
+    session: NewSession,
+    { hash, next }: VerifiedPassword,
+    alongside?: CommitWith<undefined>,
+  ): Promise<boolean> {
     return this.#write((now) => {
       const { userId } = session
       const account = this.#accounts.person(userId)?.account
@@ -101,27 +124,26 @@ export class SqliteDirectory implements Directory {
       } else if (account.oneTime) this.#accounts.spendPassword(userId, now)
       this.#sessions.insert(session)
       this.#sessions.sweep(now, SWEPT_AT_ONCE)
+      this.#keep(alongside?.(undefined))
       return true
     })
   }
 
-  async refreshSession({ session: id, presented, next, idleEndsAt }: Refresh): Promise<Refreshed> {
+  async refreshSession(refresh: Refresh, alongside?: CommitWith<RefreshChange>): Promise<Refreshed> {
     return this.#write((now) => {
-      const found = this.#sessions.find(id)
-      if (!found || found.refresh.family !== presented.family) return { kind: 'unknown' }
-      const { refresh, ...session } = found
-      if (Math.min(session.endsAt, session.idleEndsAt) <= now) return { kind: 'unknown' }
-      if (refresh.current === presented.current) {
-        this.#sessions.refresh(id, next, idleEndsAt)
-        return { kind: 'refreshed', session: { ...session, idleEndsAt } }
-      }
-      this.#sessions.end(id)
-      return { kind: 'reused', userId: session.userId }
+      const change = this.#refresh(refresh, now)
+      if (!change) return { kind: 'unknown' }
+      this.#keep(alongside?.(change))
+      return change
     })
   }
 
-  async endSession(id: string): Promise<boolean> {
-    return this.#write(() => this.#sessions.end(id))
+  async endSession(id: string, alongside?: CommitWith<undefined>): Promise<boolean> {
+    return this.#write(() => {
+      const ended = this.#sessions.end(id)
+      if (ended) this.#keep(alongside?.(undefined))
+      return ended
+    })
   }
 
   async addKey(key: NewApiKey): Promise<void> {
@@ -142,8 +164,29 @@ export class SqliteDirectory implements Directory {
     })
   }
 
+  /** Undefined where nothing changes. */
+  #refresh({ session: id, presented, next, idleEndsAt }: Refresh, now: number): RefreshChange | undefined {
+    const found = this.#sessions.find(id)
+    if (!found || found.refresh.family !== presented.family) return undefined
+    const { refresh, ...session } = found
+    if (Math.min(session.endsAt, session.idleEndsAt) <= now) return undefined
+    if (refresh.current !== presented.current) {
+      this.#sessions.end(id)
+      return { kind: 'reused', userId: session.userId }
+    }
+    const person = this.#accounts.person(session.userId)
+    if (!person || person.account?.disabled) return undefined
+    this.#sessions.refresh(id, next, idleEndsAt)
+    return { kind: 'refreshed', session: { ...session, idleEndsAt }, person }
+  }
+
   #write<T>(work: (now: number) => T): T {
     const { database, now } = this.#engine
     return answering(() => inTransaction(database, () => work(now().getTime())))
+  }
+
+  /** In the transaction of the change. */
+  #keep({ record }: Alongside = {}): void {
+    if (record !== undefined) this.#engine.outbox.add(record)
   }
 }

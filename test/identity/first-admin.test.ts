@@ -3,8 +3,10 @@ import { spawn } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'chai'
 import { makeFirstAdmin, tellFirstAdmin } from '../../src/parts/first-admin.ts'
+import { StoreUnavailable } from '../../src/store/contract.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { LAUNCHER } from './processes.ts'
 
@@ -27,6 +29,18 @@ describe('the first admin', () => {
     const { body } = await post({ email, password })
     expect((await server.ask('GET', '/api/users', { token: body.access_token })).status).to.equal(200)
     expect((await post({ email, password })).status).to.equal(401)
+  })
+
+  it('is made whole or not at all', async () => {
+    const database = new DatabaseSync(`${server.folder}/data/sallyport.db`)
+    database.exec(`create trigger broken before insert on accounts begin select raise(abort, 'broken'); end`)
+    const refused = await makeFirstAdmin(server.app).catch((error) => error)
+    expect(refused).to.be.instanceOf(StoreUnavailable)
+    expect(await server.app.directory.people()).to.deep.equal([])
+    database.exec('drop trigger broken')
+    database.close()
+    const { email, password } = (await makeFirstAdmin(server.app)) ?? {}
+    expect((await post({ email, password })).status).to.equal(200)
   })
 
   it('can not take the example for a password, which every server would then have', async () => {
@@ -67,10 +81,10 @@ describe('a first start without --demo', () => {
   it('prints the password once, and logs it never', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'sallyport-'))
     try {
-      const first = await start(folder)
+      const first = await start(folder, 'until it has printed')
       const password = /password {2}(\S+)/.exec(first.stdout)?.[1] ?? ''
       expect(password).to.match(/^([a-z2-9]{5}-){3}[a-z2-9]{5}$/)
-      const second = await start(folder)
+      const second = await start(folder, 'for a while')
       expect(second.stdout).to.equal('')
       const logs = first.stderr + second.stderr + (await readFile(join(folder, 'decisions.log'), 'utf8'))
       expect(logs).to.include('listening').and.not.include(password)
@@ -80,8 +94,11 @@ describe('a first start without --demo', () => {
   }).timeout(30_000)
 })
 
-/** Serves until it has printed what it prints at a start, and ends it. */
-function start(folder: string): Promise<{ readonly stdout: string; readonly stderr: string }> {
+/** Serves, and ends it. */
+function start(
+  folder: string,
+  how: 'until it has printed' | 'for a while',
+): Promise<{ readonly stdout: string; readonly stderr: string }> {
   const env = { ...process.env, PORT: '0', ADMIN_PORT: '0', DATA_DIR: folder }
   const child = spawn(process.execPath, [LAUNCHER, 'serve'], { env })
   let [stdout, stderr] = ['', '']
@@ -91,8 +108,8 @@ function start(folder: string): Promise<{ readonly stdout: string; readonly stde
   })
   child.stderr.on('data', (chunk) => {
     stderr += chunk
-    // A start that prints nothing ends by itself; one that does takes as long as a password.
-    if (stderr.includes('"listening"')) setTimeout(() => child.kill('SIGTERM'), 1500)
+    // Longer than it takes to make a password.
+    if (how === 'for a while' && stderr.includes('"listening"')) setTimeout(() => child.kill('SIGTERM'), 1500)
   })
   return new Promise((resolve) => child.on('close', () => resolve({ stdout, stderr })))
 }

@@ -1,6 +1,6 @@
 /** The contract of the directory: accounts beside the users records, sessions, API keys, and where a caller stands. */
 import { expect } from 'chai'
-import type { Directory, NewApiKey, NewSession } from '../../src/store/directory.ts'
+import type { Directory, NewApiKey, NewSession, RefreshChange } from '../../src/store/directory.ts'
 import type { Clock, TestDatabase } from './engine.ts'
 import { change, failure, field, type Opened, removal, resource, resourcesOf } from './fixture.ts'
 
@@ -70,6 +70,22 @@ export function describeDirectory(database: () => TestDatabase, clock: () => Clo
       for (const email of ['', 'BOB@example.com', 'bob', '\ud800']) {
         expect(await directory.personByEmail(email)).to.equal(undefined)
       }
+    })
+
+    it('adds a first user once, with the password', async () => {
+      const user = { id: 'root', document: { email: 'root@example.com', displayName: 'Root' } }
+      expect(await directory.addFirst(user, { hash: 'h', oneTime: true })).to.equal(false)
+      expect(await directory.person('root')).to.equal(undefined)
+      for (const [id, version] of [
+        ['alice', 1],
+        ['bob', 1],
+      ] as const) {
+        await opened.store.delete(removal(id, version, 'users'))
+      }
+      expect(await directory.addFirst(user, { hash: 'h', oneTime: true })).to.equal(true)
+      expect((await directory.person('root'))?.account).to.include({ passwordHash: 'h', oneTime: true })
+      await opened.store.delete(removal('root', 1, 'users'))
+      expect(await directory.addFirst(user, { hash: 'h', oneTime: true })).to.equal(false)
     })
 
     it('sets no password without a users record', async () => {
@@ -143,6 +159,35 @@ export function describeDirectory(database: () => TestDatabase, clock: () => Clo
       clock().time = new Date(NOW + HOUR).toISOString()
       const refresh = { session: 's1', presented: REFRESH, next: 'second', idleEndsAt: NOW + 2 * HOUR }
       expect(await directory.refreshSession(refresh)).to.deep.equal({ kind: 'unknown' })
+    })
+
+    it('keeps the record of what changes a session, with the change, and none of what changes nothing', async () => {
+      const record = (text: string) => () => ({ record: text })
+      const told = (change: RefreshChange) => ({ record: change.kind })
+      const refresh = { session: 's1', presented: REFRESH, next: 'second', idleEndsAt: NOW + 2 * HOUR }
+      await directory.openSession(session('s1'), { hash: 'wrong' }, record('refused'))
+      await directory.refreshSession(refresh, told)
+      await directory.endSession('s1', record('not ended'))
+      await directory.openSession(session('s1'), { hash: 'h1' }, record('opened'))
+      await directory.refreshSession(refresh, told)
+      await directory.refreshSession(refresh, told)
+      await directory.openSession(session('s2'), { hash: 'h1' }, record('opened'))
+      await directory.endSession('s2', record('ended'))
+      const records = (await opened.outbox.waiting(10)).map((one) => one.record)
+      expect(records).to.deep.equal(['opened', 'refreshed', 'reused', 'opened', 'ended'])
+    })
+
+    it('changes no session whose record can not be made', async () => {
+      const refuse = () => {
+        throw new Error('no record')
+      }
+      const refresh = { session: 's1', presented: REFRESH, next: 'second', idleEndsAt: NOW + 2 * HOUR }
+      expect(await failure(directory.openSession(session('s1'), { hash: 'h1' }, refuse))).to.be.an('error')
+      expect((await directory.sessionStanding('alice', 's1')).sessionEndsAt).to.equal(0)
+      await signIn('s1')
+      expect(await failure(directory.refreshSession(refresh, refuse))).to.be.an('error')
+      expect(await failure(directory.endSession('s1', refuse))).to.be.an('error')
+      expect((await directory.refreshSession(refresh)).kind).to.equal('refreshed')
     })
 
     it('ends a session once', async () => {

@@ -98,6 +98,7 @@ function askingOf({ snapshot, spot }: Served, caller: Caller | undefined): Askin
       create: async ({ id, document }, outcomeOf) => outcomeOf(written(id, document)),
       update: async ({ id, document }, outcomeOf) => outcomeOf(written(id, document)),
       delete: async (_, outcomeOf) => outcomeOf(),
+      other: (change) => change(() => ({})),
     },
   }
 }
