@@ -53,6 +53,8 @@ export interface App {
 }
 
 export interface WorkerParts {
+  /** What all workers know of policy.csv. */
+  readonly policyEnd: { readonly known: boolean; readonly tell: () => void }
   readonly decisionLog: (tell: (event: DecisionLogEvent) => void) => DecisionLog
   readonly tellMetrics: (metrics: Metrics) => Promise<void>
 }
@@ -90,6 +92,7 @@ export async function startApp(options: AppOptions): Promise<App> {
       observe: (event) => observePolicy(event, teller, metrics),
       parse: createPolicyParser({ resources, schemas }),
       warm: warmInSlices,
+      ...(worker && { end: worker.policyEnd }),
     })
     metrics.policyActivated(policy.active.revision, Date.now())
     metrics.watchPolicy(() => policy.faults.length > 0)

@@ -1,6 +1,7 @@
 /** A new resource is one schema file and some policy lines: no code. */
 import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
+import { withRules } from './policy-text.ts'
 import { startTestServer, type TestServer } from './server.ts'
 
 const SHIPPED = (name: string) => readFileSync(new URL(`../policies/${name}`, import.meta.url), 'utf8')
@@ -45,13 +46,14 @@ tickets:
   summary: [id, state]
   writable: [text, code, watchers]
 `,
-  'policies/policy.csv': `${SHIPPED('policy.csv')}
-p, member, tickets, list|read|create,      owner,      *,        allow
+  'policies/policy.csv': withRules(
+    SHIPPED('policy.csv'),
+    `p, member, tickets, list|read|create,      owner,      *,        allow
 p, member, tickets, replace|update|delete, owner+open, writable, allow
 p, member, tickets, delete,                owner+open, *,        allow
 p, member, tickets, list|read,             watcher,    summary,  allow
-p, support, tickets, list|read|update,     any,        *,        allow
-`,
+p, support, tickets, list|read|update,     any,        *,        allow`,
+  ),
 }
 
 describe('a resource that a schema file and policy lines declare', () => {

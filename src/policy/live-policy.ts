@@ -2,6 +2,7 @@
  * The policy in force, and its life: files -> parse -> snapshot -> swap one reference. Whatever fails, what was in force
  * stays in force, and the failure is told to the observer. blocked.txt is taken on its own, even while others are broken.
  */
+import { FileError } from '../problems/diagnostic.ts'
 import type { Resources } from '../resources/resource.ts'
 import { type Blocked, parseBlocked } from './parse-blocked.ts'
 import { parsePolicy } from './parse-policy.ts'
@@ -17,6 +18,7 @@ import {
   revisionOf,
   type SourceFile,
 } from './policy-files.ts'
+import { findCutOff, saysItsEnd } from './rule-lines.ts'
 import { type PackedPolicy, packPolicy } from './rule-table.ts'
 import type { Snapshot } from './snapshot.ts'
 import { Snapshots, type Warm } from './snapshots.ts'
@@ -64,6 +66,8 @@ interface LivePolicyOptions {
   /** Of what is read while it runs; throws, or rejects with, FileError. */
   readonly parse?: (files: PolicyFiles) => PackedPolicy | Promise<PackedPolicy>
   readonly warm?: Warm
+  /** Whether policy.csv is known to have its last line, from a process before this one; how to tell that it has. */
+  readonly end?: { readonly known: boolean; readonly tell: () => void }
 }
 
 export class LivePolicy {
@@ -78,8 +82,14 @@ export class LivePolicy {
   /** When it was asked last, in milliseconds since the epoch. */
   #asked = Number.NEGATIVE_INFINITY
   #faults: Parts<readonly unknown[]> = { rules: [], blocked: [] }
+  /** policy.csv had its last line `# end of policy` once: from then on, a file without it is cut off. */
+  #endKnown: boolean
+  readonly #tellEnd: () => void
 
-  private constructor({ directory, resources, observe, parse, warm }: LivePolicyOptions, sources: PolicySources) {
+  private constructor({ directory, resources, observe, parse, warm, end }: LivePolicyOptions, sources: PolicySources) {
+    this.#endKnown = end?.known ?? false
+    this.#tellEnd = end?.tell ?? (() => {})
+    this.#refuseCutOff(sources.files)
     this.#directory = directory
     this.#resources = resources
     this.#observe = observe
@@ -168,11 +178,20 @@ export class LivePolicy {
 
   async #rulesOf(reading: PolicyReading): Promise<ReadRules> {
     const files = reading.files()
+    this.#refuseCutOff(files)
     // Touched only, or as they were when the policy was opened.
     if (isSame(files, this.#sources.files)) return { files, snapshots: this.#snapshots }
     const snapshots = new Snapshots(await this.#parse(files), this.#resources, this.#warm)
     await snapshots.warmLike(this.#active.snapshot, this.#asked)
     return { files, snapshots }
+  }
+
+  #refuseCutOff({ 'policy.csv': rules }: PolicyFiles): void {
+    const cut = this.#endKnown ? findCutOff(rules) : undefined
+    if (cut) throw new FileError([cut])
+    if (this.#endKnown || !saysItsEnd(rules.text)) return
+    this.#endKnown = true
+    this.#tellEnd()
   }
 
   async #attempt<T>(part: keyof Parts<unknown>, read: () => T | Promise<T>): Promise<T | undefined> {

@@ -21,10 +21,33 @@ export interface RuleLine {
  */
 const INVISIBLE = /\r(?!\n)|(?![\t\r\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu
 
+/** May be the last line: a file that is cut off, or not yet written to its end, lacks it. */
+export const END = '# end of policy'
+const END_LINE = /^[ \t]*#[ \t]*end of policy[ \t]*\r?$/im
+
+export function saysItsEnd(text: string): boolean {
+  return END_LINE.test(text)
+}
+
+/** Where a rule is added: the offset of the last line, or of what follows the text. */
+export function placeForRules(text: string): number {
+  return END_LINE.exec(text)?.index ?? text.length
+}
+
+/** For a file that must have its end. An emptied file isn't cut off: it refuses everybody. */
+export function findCutOff({ name, text }: SourceFile): Diagnostic | undefined {
+  if (text.trim() === '' || saysItsEnd(text)) return undefined
+  const message = `the file is incomplete: its last line \`${END}\` is missing`
+  const hint = 'save the whole file, or write that line at its end'
+  return fault(placeAt(name, text, text.trimEnd().length), 'policy-incomplete', message, hint)
+}
+
 /** Splits the file into lines of cells; faults of the form (not of the meaning) go to `report`. */
 export function readRuleLines(source: SourceFile, report: (diagnostic: Diagnostic) => void): readonly RuleLine[] {
   reportInvisible(source, report)
   const texts = source.text.split(/\r?\n/)
+  const end = END_LINE.exec(source.text)
+  const lastLine = end ? placeAt(source.name, source.text, end.index).line : Number.POSITIVE_INFINITY
   return recordsOf(source, report).map(({ info, record }) => {
     // csv-parse counts the line where a record ends.
     const line = info.lines - (record.join('').split('\n').length - 1)
@@ -33,6 +56,9 @@ export function readRuleLines(source: SourceFile, report: (diagnostic: Diagnosti
     const long = record.findIndex((cell) => cell.includes('\n'))
     if (long >= 0) {
       report(fault(placeOf(long), 'rule-lines', 'a cell runs over several lines', 'one rule a line; close the quotes'))
+    }
+    if (line > lastLine) {
+      report(fault(placeOf(0), 'rule-behind-end', `this line is after \`${END}\``, 'move it before that line'))
     }
     return { line, cells: record, placeOf }
   })

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Blocked, parseBlocked } from '../policy/parse-blocked.ts'
 import { readBlockedFile } from '../policy/policy-files.ts'
+import { END, saysItsEnd } from '../policy/rule-lines.ts'
 import { FileError } from '../problems/diagnostic.ts'
 import type { Resources } from '../resources/resource.ts'
 import { type CheckReport, checkPolicy } from '../review/check/check-policy.ts'
@@ -13,6 +14,8 @@ import { withBlocks } from './blocks.ts'
 import { digestOf, type PolicyContent, readContent } from './content.ts'
 import { nameOf, versionsOf } from './layout.ts'
 import type { Version } from './version.ts'
+
+const RULES = 'policy.csv'
 
 export interface Plan {
   /** The policy directory that the server reads. */
@@ -50,8 +53,9 @@ export async function planApply(candidate: string, options: PlanOptions): Promis
 /** Of going back to the files of a version, whose blocked.txt is the one of now. */
 export async function planReturn(version: Version, content: PolicyContent, options: PlanOptions): Promise<Plan> {
   const folder = await mkdtemp(join(tmpdir(), 'sallyport-release-'))
+  const whole = saysEnd(await readContent(options.directory)) ? withEnd(content) : content
   try {
-    for (const [file, bytes] of content) await writeFile(join(folder, file), bytes)
+    for (const [file, bytes] of whole) await writeFile(join(folder, file), bytes)
     // No way back rests on blocked.txt, which may be what is broken.
     await writeFile(join(folder, 'blocked.txt'), '')
     const plan = await planFrom(folder, `version ${version.number}`, options)
@@ -59,6 +63,17 @@ export async function planReturn(version: Version, content: PolicyContent, optio
   } finally {
     await rm(folder, { recursive: true })
   }
+}
+
+function saysEnd(content: PolicyContent): boolean {
+  return saysItsEnd(String(Buffer.from(content.get(RULES) ?? [])))
+}
+
+/** A version is whole, but one of before policy.csv said its end would look cut off to a server. */
+function withEnd(content: PolicyContent): PolicyContent {
+  const rules = String(Buffer.from(content.get(RULES) ?? []))
+  if (rules.trim() === '' || saysItsEnd(rules)) return content
+  return new Map([...content, [RULES, Buffer.from(`${rules.trimEnd()}\n${END}\n`)]])
 }
 
 /** Findings where the files are for good. */
@@ -70,9 +85,10 @@ function relocated(check: CheckReport, from: string, to: string): CheckReport {
 
 async function planFrom(source: string, name: string, { directory, resources, now }: PlanOptions): Promise<Plan> {
   const content = await readContent(source)
-  const check = await checkPolicy({ policies: source, resources, users: undefined, now })
+  const present = await readContent(directory)
+  const over = digestOf(present)
+  const check = await checkPolicy({ policies: source, resources, users: undefined, now, endKnown: saysEnd(present) })
   const blocks = await missingBlocks(source, directory)
-  const over = digestOf(await readContent(directory))
   const diff = await compare({ source, name, directory, blocks, resources, now })
   // What was checked and compared is what was read first, and what is going to be applied.
   if (digestOf(await readContent(source)) !== digestOf(content)) {

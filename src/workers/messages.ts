@@ -1,9 +1,14 @@
-/** What the processes of one server tell each other: types only. */
+/** What the processes of one server tell each other. */
+
+/** The variable by which a worker knows at its start that policy.csv has its last line. */
+export const POLICY_END = 'SALLYPORT_POLICY_END'
 
 export type ToPrimary =
   | { readonly kind: 'listening'; readonly url: string; readonly revision: string }
   /** Lines for the decision log; answered by `appended`. */
   | { readonly kind: 'append'; readonly id: number; readonly lines: string }
+  /** policy.csv has its last line: a worker that starts later must not take a file without it. */
+  | { readonly kind: 'policy-end' }
   /** A write has committed with its record. */
   | { readonly kind: 'committed' }
 

@@ -12,7 +12,7 @@ import { createAdminServer } from '../parts/admin-server.ts'
 import { listen } from '../parts/listen.ts'
 import { openLog, tellLog } from '../parts/open-decision-log.ts'
 import { openOutbox } from '../parts/open-outbox.ts'
-import type { FromPrimary, ToPrimary } from './messages.ts'
+import { type FromPrimary, POLICY_END, type ToPrimary } from './messages.ts'
 
 type Append = Extract<ToPrimary, { kind: 'append' }>
 type Listening = Extract<ToPrimary, { kind: 'listening' }>
@@ -52,6 +52,8 @@ class Primary {
   readonly #closing: (() => unknown)[] = []
   readonly #listening = new Set<Worker>()
   #hasListened = false
+  /** A worker has read a policy.csv with its last line. */
+  #policyEnd = false
   /** In a row. */
   #failedStarts = 0
   #stopping = false
@@ -121,7 +123,7 @@ class Primary {
 
   /** Resolves once there is a worker that listens, whether or not it's the one that was started first. */
   #keep(place = Promise.withResolvers<Listening>()): Promise<Listening> {
-    const worker = cluster.fork()
+    const worker = cluster.fork(this.#policyEnd ? { [POLICY_END]: '1' } : {})
     worker.on('message', (message: ToPrimary) => {
       if (message.kind !== 'listening') return
       this.#hasListened = true
@@ -157,6 +159,7 @@ class Primary {
 
   /** Others speak by the same channel (prom-client). */
   #hear(worker: Worker, message: ToPrimary): void {
+    if (message.kind === 'policy-end') this.#policyEnd = true
     if (message.kind === 'append') void this.#append(worker, message)
     if (message.kind === 'committed') void this.#decisionLog.promise.then((log) => log.committed(), nothing)
   }

@@ -2,6 +2,7 @@
 import cluster from 'node:cluster'
 import { AggregatorRegistry } from 'prom-client'
 import type { WorkerParts } from '../app.ts'
+import { POLICY_END } from './messages.ts'
 import { createWorkerLog, send } from './worker-log.ts'
 
 export function workerParts(): WorkerParts {
@@ -10,6 +11,7 @@ export function workerParts(): WorkerParts {
   AggregatorRegistry.setRegistries([])
   void new AggregatorRegistry()
   return {
+    policyEnd: { known: process.env[POLICY_END] === '1', tell: () => send({ kind: 'policy-end' }) },
     decisionLog: createWorkerLog,
     tellMetrics: async ({ registry }) => AggregatorRegistry.setRegistries([await registry()]),
   }

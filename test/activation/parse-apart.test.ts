@@ -8,10 +8,12 @@ import { expect } from 'chai'
 import { createPolicyParser, type ParserOptions } from '../../src/activation/parse-apart.ts'
 import { parsePolicy } from '../../src/policy/parse-policy.ts'
 import { type PolicyFiles, readPolicyFiles } from '../../src/policy/policy-files.ts'
+import { END } from '../../src/policy/rule-lines.ts'
 import { packPolicy } from '../../src/policy/rule-table.ts'
 import { FileError } from '../../src/problems/diagnostic.ts'
 import { parseResources } from '../../src/resources/load-resources.ts'
 import { readSchemas } from '../../src/resources/read-schemas.ts'
+import { withRules } from '../policy-text.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
@@ -34,7 +36,7 @@ describe('a large policy', () => {
     options = { schemas, resources: parseResources(schemas) }
     const files = await readPolicyFiles(join(ROOT, 'policies'))
     const rules = files['policy.csv']
-    large = { ...files, 'policy.csv': { ...rules, text: rules.text + largeRules(10_000) } }
+    large = { ...files, 'policy.csv': { ...rules, text: withRules(rules.text, largeRules(10_000)) } }
   })
 
   it('is the same as one that is parsed at once', async () => {
@@ -45,7 +47,7 @@ describe('a large policy', () => {
     const rules = large['policy.csv']
     const faulty = {
       ...large,
-      'policy.csv': { ...rules, text: `${rules.text}p, nobody, notes, read, any, *, allow\n` },
+      'policy.csv': { ...rules, text: withRules(rules.text, 'p, nobody, notes, read, any, *, allow') },
     }
     const error = await Promise.resolve(createPolicyParser(options)(faulty)).catch((thrown) => thrown)
     expect(error).to.be.instanceOf(FileError)
@@ -88,7 +90,7 @@ describe('a server', () => {
   it('takes a large policy over while it runs, whole', async () => {
     server = await startTestServer()
     const file = join(server.folder, 'policies/policy.csv')
-    await writeFile(file, `${largeRules(10_000)}p, user:last, notes, list, any, *, allow\n`)
+    await writeFile(file, `${largeRules(10_000)}p, user:last, notes, list, any, *, allow\n${END}\n`)
     const token = await server.token('last')
     let status = 0
     for (const end = Date.now() + 15_000; status !== 200 && Date.now() < end; await sleep(50)) {

@@ -8,6 +8,7 @@ import { createPolicyTeller } from '../../src/activation/policy-teller.ts'
 import type { PolicyEvent, PolicySources } from '../../src/policy/live-policy.ts'
 import { readBlockedFile, readPolicyFiles, revisionOf } from '../../src/policy/policy-files.ts'
 import { readSchemas } from '../../src/resources/read-schemas.ts'
+import { withRules as withLines } from '../policy-text.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 
@@ -91,7 +92,7 @@ describe('the log of policies that took over', () => {
 
   function withRules(...rules: readonly string[]): PolicySources {
     const { name, text } = shipped.files['policy.csv']
-    const csv = { name, text: `${text}${rules.map((rule) => `${rule}\n`).join('')}# changed\n` }
+    const csv = { name, text: withLines(text, [...rules, '# changed'].join('\n')) }
     return { ...shipped, files: { ...shipped.files, 'policy.csv': csv } }
   }
 })

@@ -7,6 +7,7 @@ import { measureCoverage, percentOf } from '../../src/matrix/coverage/coverage.t
 import { formatJson } from '../../src/matrix/coverage/format-json.ts'
 import { formatText } from '../../src/matrix/coverage/format-text.ts'
 import { toPage } from '../../src/matrix/coverage/page.ts'
+import { withRules } from '../policy-text.ts'
 import { benchOf, benchOfText, benchWith, ROOT } from './predict/benches.ts'
 
 const SCHEMA = JSON.parse(readFileSync(join(ROOT, 'docs/schemas/matrix-coverage.schema.json'), 'utf8'))
@@ -53,7 +54,7 @@ describe('sallyport matrix coverage', () => {
 
   it('prints a page that runs nothing and shows names as text', async () => {
     const rules = readFileSync(join(ROOT, 'policies/policy.csv'), 'utf8')
-    const hostile = `${rules}p, "user:<img src=x onerror=alert(1)>", notes, read, any, *, allow\n`
+    const hostile = withRules(rules, 'p, "user:<img src=x onerror=alert(1)>", notes, read, any, *, allow')
     const page = toPage(measureCoverage(await benchWith({ 'policy.csv': hostile }, join(ROOT, 'test/matrix'))))
     expect(page).to.include('user:&lt;img src=x onerror=alert(1)&gt;')
     expect(page).to.not.include('<img')

@@ -10,6 +10,7 @@ import { writeMatrix } from '../../src/matrix/init/write-matrix.ts'
 import type { Bench } from '../../src/matrix/predict/bench.ts'
 import { runCell } from '../../src/matrix/run/run-cell.ts'
 import { ReviewError } from '../../src/review/load-policy.ts'
+import { withRules } from '../policy-text.ts'
 import { startMatrixServer } from './matrix-server.ts'
 import { benchOf, benchOfText, benchWith, newFolder, ROOT } from './predict/benches.ts'
 
@@ -29,15 +30,16 @@ accounts:
 users:
   relations: { owner: id, colleague: { field: department, equals: subject.department } }
 `,
-  'policy.csv': `${SHIPPED_RULES}
-p, anonymous, notes, list|read, urgent, *, allow
+  'policy.csv': withRules(
+    SHIPPED_RULES,
+    `p, anonymous, notes, list|read, urgent, *, allow
 p, member, notes, read|list, tagged, *, allow
 p, member, users, list|read, colleague, contact, allow
 p, support, accounts, list|read, named, balance, allow
 p, support, orders, update, euro+open, *, allow
 p, member, orders, read|list, draft, progress, deny
-p, auditor, orders, read, any, progress, deny, until=2020-01-01T00:00:00Z
-`,
+p, auditor, orders, read, any, progress, deny, until=2020-01-01T00:00:00Z`,
+  ),
 }
 
 /** Writes the matrix of a bench, and tries it on a server with these policy files in place of the shipped ones. */

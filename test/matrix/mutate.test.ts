@@ -11,6 +11,7 @@ import { type Mutant, OPERATORS, type Operator } from '../../src/matrix/mutate/m
 import { type Mutation, mutate, scoreOf } from '../../src/matrix/mutate/mutate.ts'
 import type { Bench } from '../../src/matrix/predict/bench.ts'
 import { statementsOf } from '../../src/matrix/stated.ts'
+import { withRules } from '../policy-text.ts'
 import { benchOf, benchOfText, benchWith, ROOT } from './predict/benches.ts'
 
 const SCHEMA = JSON.parse(readFileSync(join(ROOT, 'docs/schemas/matrix-mutate.schema.json'), 'utf8'))
@@ -82,7 +83,7 @@ describe('sallyport matrix mutate', () => {
     const rules = readFileSync(join(ROOT, 'policies/policy.csv'), 'utf8')
     const owned = readFileSync(join(ROOT, 'policies/ownership.yaml'), 'utf8')
     const bench = await benchWith({
-      'policy.csv': `${rules}\np, support, orders, delete, west, *, allow\n`,
+      'policy.csv': withRules(rules, 'p, support, orders, delete, west, *, allow'),
       'ownership.yaml': owned.replace(/^( *)draft: .*$/m, '$&\n$1west: { field: currency, in: [EUR, CHF] }'),
     })
     const { reviewed, resources, grants } = bench

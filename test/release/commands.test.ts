@@ -4,6 +4,7 @@ import { appendFile, chmod, readdir, readFile, writeFile } from 'node:fs/promise
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
+import { END } from '../../src/policy/rule-lines.ts'
 import { digestIn, Folders, revisionIn } from './fixture.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
@@ -129,6 +130,27 @@ describe('the commands that change a policy', () => {
       expect(fits(JSON.parse(output)), JSON.stringify(fits.errors)).to.equal(true)
       expect(fits({ versions: [{}], outcome: 'else' })).to.equal(false)
     }
+  })
+
+  it('apply refuses a policy.csv without the last line of the one in force; rollback adds it to an older version', async () => {
+    const csv = join(folders.live, 'policy.csv')
+    const shipped = await readFile(csv, 'utf8')
+    const endless = shipped.replace(`${END}\n`, '')
+    await writeFile(csv, endless)
+    const candidate = await folders.candidate('new', DENY)
+    expect((await run(['apply', candidate, '--yes'])).code).to.equal(0)
+    const applied = await digestIn(folders.live)
+    await writeFile(join(candidate, 'policy.csv'), endless)
+    const refused = await run(['apply', candidate, '--yes'])
+    expect(refused.code).to.equal(1)
+    expect(refused.stdout)
+      .to.contain('error: the file is incomplete: its last line `# end of policy` is missing [policy-incomplete]')
+      .and.to.contain('Nothing was changed')
+    expect(await digestIn(folders.live)).to.equal(applied)
+    expect((await run(['rollback', '--yes'])).code).to.equal(0)
+    expect(await readFile(csv, 'utf8')).to.equal(shipped)
+    await writeFile(join(candidate, 'policy.csv'), '')
+    expect((await run(['apply', candidate, '--yes'])).stdout).not.to.contain('incomplete')
   })
 
   it('rollback refuses a version whose files were edited since', async () => {

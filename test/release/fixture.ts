@@ -1,11 +1,12 @@
 /** Policy directories for the commands that change them, and what a server would read of them. */
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readBlockedFile, readPolicyFiles, revisionOf } from '../../src/policy/policy-files.ts'
 import { digestOf, type PolicyContent, readContent } from '../../src/release/content.ts'
 import { putInForce } from '../../src/release/put-in-force.ts'
 import type { Version } from '../../src/release/version.ts'
+import { addRules } from '../policy-text.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 
@@ -30,8 +31,7 @@ export class Folders {
     const folder = join(this.root, name)
     await rm(folder, { recursive: true, force: true })
     await cp(join(ROOT, 'policies'), folder, { recursive: true })
-    const text = await readFile(join(folder, 'policy.csv'), 'utf8')
-    await writeFile(join(folder, 'policy.csv'), `${text}${line}\n`)
+    await addRules(join(folder, 'policy.csv'), line)
     return folder
   }
 

@@ -8,6 +8,7 @@ import { type Adapter, newEnforcer, newModelFromString, StringAdapter } from 'ca
 import { expect } from 'chai'
 import { readContent } from '../../src/release/content.ts'
 import { replaceLink } from '../../src/release/durable.ts'
+import { withRules } from '../policy-text.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { apply, revisionIn } from './fixture.ts'
 
@@ -74,7 +75,7 @@ describe('a server whose policy changes a thousand times under load', () => {
   it('answers each request by exactly the revision that it names, without a fault or a stall', async () => {
     const live = join(server.folder, 'policies')
     const allowing = await readContent(live)
-    const csv = `${await readFile(join(live, 'policy.csv'), 'utf8')}p, support, orders, read, any, *, deny\n`
+    const csv = withRules(await readFile(join(live, 'policy.csv'), 'utf8'), 'p, support, orders, read, any, *, deny')
     const denying = new Map([...allowing, ['policy.csv', new TextEncoder().encode(csv)] as const])
     const expected = new Map<string, boolean>()
     const links = new Map<boolean, string>()

@@ -1,10 +1,11 @@
 /** sallyport policy replay, as its users run it: on the log of a real server. */
 import { execFile } from 'node:child_process'
-import { appendFile, cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
+import { addRules } from '../policy-text.ts'
 import { startTestServer } from '../server.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
@@ -55,7 +56,7 @@ describe('sallyport policy replay', () => {
   const run = (...args: readonly string[]) => replay(args)
   const deny = async (line: string) => {
     await cp(join(ROOT, 'policies/policy.csv'), join(candidate, 'policy.csv'))
-    await appendFile(join(candidate, 'policy.csv'), `${line}\n`)
+    await addRules(join(candidate, 'policy.csv'), `${line}\n`)
   }
 
   it('is quiet, with exit code 0, under the policy that made the log', async () => {
@@ -73,7 +74,7 @@ describe('sallyport policy replay', () => {
     expect(code).to.equal(1)
     expect(stdout).to.contain('4 requests decided again: 3 the same, 1 different.')
     expect(stdout).to.contain('Allowed then, refused under the candidate: 1')
-    const place = (await readFile(join(candidate, 'policy.csv'), 'utf8')).trimEnd().split('\n').length
+    const place = (await readFile(join(candidate, 'policy.csv'), 'utf8')).trimEnd().split('\n').length - 1
     expect(stdout).to.match(
       new RegExp(`1 x support: GET /api/orders/\\{id\\}.*200 -> 403 forbidden, by .*policy.csv:${place}`),
     )

@@ -7,6 +7,7 @@ import { expect } from 'chai'
 import { openCandidate } from '../../src/replay/candidate.ts'
 import type { Bench } from '../../src/replay/decide-again.ts'
 import { type ReplayReport, replay } from '../../src/replay/replay.ts'
+import { withRules } from '../policy-text.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { askEverything } from './requests.ts'
 
@@ -79,7 +80,7 @@ describe('the log of a server whose rules compare the callers', () => {
     const colleague = '    colleague: { field: department, equals: subject.department }\n'
     const files = {
       'policies/ownership.yaml': ownership + colleague,
-      'policies/policy.csv': `${rules}p, member, users, read, colleague, public, allow\n`,
+      'policies/policy.csv': withRules(rules ?? '', 'p, member, users, read, colleague, public, allow'),
     }
     server = await startTestServer({ demo: true, files })
   })

@@ -4,6 +4,7 @@ import { mkdir, open, readFile, rename, rm, symlink, unlink, writeFile } from 'n
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { block, unblock } from '../../src/release/blocks.ts'
+import { withRules } from '../policy-text.ts'
 import { type Answer, startTestServer, type TestServer } from '../server.ts'
 import { sleep } from './raw.ts'
 import { until } from './until.ts'
@@ -45,7 +46,7 @@ describe('a policy file that is being saved', () => {
       const answer = await bobsProfile()
       expect([answer.status, answer.headers.get('policy-revision')]).to.deep.equal([403, revision])
       await rm(file('policy.csv'), { recursive: true, force: true })
-      await writeFile(file('policy.csv'), text + MORE)
+      await writeFile(file('policy.csv'), withRules(text, MORE))
       await until(bobsProfile, ({ status }) => status === 200)
       expect((await readiness()).body.status).to.equal('ok')
     })
@@ -57,23 +58,24 @@ describe('a policy file that is being saved', () => {
       await writeFile(file('4913'), '')
       await unlink(file('4913'))
       await rename(file('policy.csv'), file('policy.csv~'))
-      await writeFile(file('policy.csv'), text + MORE)
+      await writeFile(file('policy.csv'), withRules(text, MORE))
       await unlink(file('policy.csv~'))
     },
     async 'emacs, with its lock and its copy'() {
       await symlink('somebody@host.1:1', file('.#policy.csv'))
       await writeFile(file('#policy.csv#'), 'p, half')
       await rename(file('policy.csv'), file('policy.csv~'))
-      await writeFile(file('policy.csv'), text + MORE)
+      await writeFile(file('policy.csv'), withRules(text, MORE))
       await unlink(file('#policy.csv#'))
     },
-    'sed -i': async () => execFileSync('sed', ['-i', `$a ${MORE.trim()}`, file('policy.csv')]),
+    'sed -i': async () => execFileSync('sed', ['-i', `/^# end of policy/i ${MORE.trim()}`, file('policy.csv')]),
     async 'nano, which empties the file and writes it'() {
       const handle = await open(file('policy.csv'), 'w')
       await sleep(120)
-      await handle.writeFile(text)
+      const whole = withRules(text, MORE)
+      await handle.writeFile(whole.slice(0, whole.indexOf(MORE)))
       await sleep(120)
-      await handle.writeFile(MORE)
+      await handle.writeFile(whole.slice(whole.indexOf(MORE)))
       await handle.close()
     },
   }
@@ -118,7 +120,7 @@ describe('a policy file that is being saved', () => {
     expect(server.log.filter(({ msg }) => msg === 'policy refused; the one before stays in force')).to.deep.equal([])
     writing = false
     await writer
-    await writeFile(file('policy.csv'), text + MORE)
+    await writeFile(file('policy.csv'), withRules(text, MORE))
     await until(bobsProfile, ({ status }) => status === 200)
   })
 

@@ -1,6 +1,7 @@
 /** A field that the caller can neither read nor write is refused whatever its value, so that no answer tells the value. */
 import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
+import { withRules } from '../policy-text.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 
 const SHIPPED = (name: string) => readFileSync(new URL(`../../policies/${name}`, import.meta.url), 'utf8')
@@ -8,11 +9,12 @@ const ID = '01890a5d-ac96-774b-bcce-b302099a8057'
 
 const FILES = {
   'policies/views.yaml': `${SHIPPED('views.yaml')}\nnotes:\n  brief: [id, title]\n  heading: [title]\n`,
-  'policies/policy.csv': `${SHIPPED('policy.csv')}
-p, user:eve, notes, read,           any, brief,   allow
+  'policies/policy.csv': withRules(
+    SHIPPED('policy.csv'),
+    `p, user:eve, notes, read,           any, brief,   allow
 p, user:eve, notes, update|replace, any, heading, allow
-p, user:mel, notes, update|replace, any, *,       allow
-`,
+p, user:mel, notes, update|replace, any, *,       allow`,
+  ),
 }
 
 describe('a field that is neither readable nor writable', () => {

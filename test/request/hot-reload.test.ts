@@ -2,6 +2,7 @@
 import { appendFile, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { addRules, withRules } from '../policy-text.ts'
 import { type Answer, startTestServer, type TestServer } from '../server.ts'
 import { sleep } from './raw.ts'
 import { until } from './until.ts'
@@ -19,7 +20,7 @@ describe('a policy that changes', () => {
   it('is in force within a second, and Policy-Revision changes with it', async () => {
     const before = await bobsProfile()
     expect(before.status).to.equal(403)
-    await appendFile(file('policy.csv'), 'p, member, users, read, any, public, allow\n')
+    await addRules(file('policy.csv'), 'p, member, users, read, any, public, allow\n')
     const after = await until(bobsProfile, ({ status }) => status === 200)
     expect(after.body).to.have.all.keys('id', 'displayName', 'bio')
     expect(after.headers.get('policy-revision')).not.to.equal(before.headers.get('policy-revision'))
@@ -29,7 +30,7 @@ describe('a policy that changes', () => {
   })
 
   it('is told with what it means: how much widens and narrows, and the first sentences', async () => {
-    await appendFile(file('policy.csv'), 'p, support, orders, delete, any, *, allow\n')
+    await addRules(file('policy.csv'), 'p, support, orders, delete, any, *, allow\n')
     const line = await untilLogged('policy activated')
     expect(line).to.include({ widening: 1, narrowing: 0, either: 0, neutral: 0, more: 0 })
     expect(line?.revision).to.equal(server.app.policy.active.revision)
@@ -55,7 +56,7 @@ describe('a policy that changes', () => {
   it('never is in force when it is broken: the last good one stays, and log, metric and readiness say so', async () => {
     const revision = (await notes()).headers.get('policy-revision')
     const text = await readFile(file('policy.csv'), 'utf8')
-    await writeFile(file('policy.csv'), `${text}p, member, notes, list, any, *, Deny\n`)
+    await writeFile(file('policy.csv'), withRules(text, 'p, member, notes, list, any, *, Deny'))
     const ready = await until(readiness, ({ body }) => body.status === 'degraded')
     expect(ready.status).to.equal(200)
     expect(ready.body.checks.policy.status).to.equal('degraded')
@@ -64,7 +65,7 @@ describe('a policy that changes', () => {
     expect([now.status, now.headers.get('policy-revision')]).to.deep.equal([200, revision])
     const [failure] = logged('policy refused; the one before stays in force')
     expect(failure?.level).to.equal(50)
-    const place = { file: file('policy.csv'), line: text.split('\n').length }
+    const place = { file: file('policy.csv'), line: text.split('\n').length - 1 }
     expect((failure as { faults: object[] }).faults[0]).to.include({ ...place, column: 33 })
     expect(ready.body.checks.policy.detail).to.contain(`policy.csv:${place.line}:33 [`).and.contain(revision)
     expect(await metric('policy_load_failures_total')).to.be.greaterThan(0)

@@ -1,6 +1,6 @@
 /** docs/http.md, "Conditional requests": no write over a state that the client hasn't seen. */
-import { appendFile } from 'node:fs/promises'
 import { expect } from 'chai'
+import { addRules } from '../policy-text.ts'
 import { type Answer, startTestServer, type TestServer } from '../server.ts'
 import { type Callers, tokensOf } from './callers.ts'
 import { startWithThings } from './things.ts'
@@ -181,7 +181,7 @@ describe('If-Match and what a caller may see', () => {
 
   it('a policy that shows other fields does not break it', async () => {
     const before = await server.ask('GET', '/api/users/sam', { token: callers.sam })
-    await appendFile(`${server.folder}/policies/policy.csv`, 'p, support, users, read, any, personal, deny\n')
+    await addRules(`${server.folder}/policies/policy.csv`, 'p, support, users, read, any, personal, deny\n')
     const after = await until(
       () => server.ask('GET', '/api/users/sam', { token: callers.sam }),
       ({ body }) => body.email === undefined,

@@ -1,6 +1,7 @@
 /** Promises of the HTTP contract that no other file is about (docs/http-contract.md). */
 import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
+import { withRules } from '../policy-text.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { type Callers, pathsOf, tokensOf } from './callers.ts'
 
@@ -36,7 +37,7 @@ describe('a POST that anonymous may send', () => {
   before(async () => {
     const shipped = readFileSync(new URL('../../policies/policy.csv', import.meta.url), 'utf8')
     server = await startTestServer({
-      files: { 'policies/policy.csv': `${shipped}\np, anonymous, notes, create, any, *, allow\n` },
+      files: { 'policies/policy.csv': withRules(shipped, 'p, anonymous, notes, create, any, *, allow') },
     })
   })
   after(() => server.stop())

@@ -1,7 +1,8 @@
 /** A policy directory that is swapped, by rename or by symlink, is taken whole and at once. */
-import { appendFile, cp, rename, rm, symlink } from 'node:fs/promises'
+import { cp, rename, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { addRules } from '../policy-text.ts'
 import { type Answer, startTestServer, type TestServer } from '../server.ts'
 import { until } from './until.ts'
 
@@ -13,7 +14,7 @@ describe('a policy directory that is swapped whole', () => {
     server = await startTestServer({ demo: true })
     token = await server.token('alice', 'member')
     await cp(path('policies'), path('policies-2'), { recursive: true })
-    await appendFile(path('policies-2/policy.csv'), 'p, member, users, read, any, public, allow\n')
+    await addRules(path('policies-2/policy.csv'), 'p, member, users, read, any, public, allow\n')
   })
   afterEach(() => server.stop())
 

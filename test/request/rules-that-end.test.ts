@@ -5,6 +5,7 @@ import { expect } from 'chai'
 import type { DecisionRecord } from '../../src/decision-log/decision-record.ts'
 import { openCandidate } from '../../src/replay/candidate.ts'
 import { decideAgain } from '../../src/replay/decide-again.ts'
+import { withRules } from '../policy-text.ts'
 import { type Answer, startTestServer, type TestServer } from '../server.ts'
 
 const END = Date.parse('2031-05-01T12:00:00Z')
@@ -19,7 +20,7 @@ function filesWith(end: string) {
     `p, user:alice, notes, *, any, *, deny${end}`,
   ]
   return {
-    'policies/policy.csv': `${policy}\n${rules.join('\n')}\n`,
+    'policies/policy.csv': withRules(policy, rules.join('\n')),
     'policies/blocked.txt': 'user:sam until=2031-05-01T14:00:00+02:00\n',
   }
 }
@@ -54,7 +55,8 @@ describe('a rule with an end', () => {
       expect(await everything()).to.deep.equal(AFTER)
     }
     expect(server.app.policy.active.revision).to.equal(revision)
-    const lines = policy.split('\n').length
+    // The line behind them, `# end of policy`, and nothing.
+    const lines = policy.split('\n').length - 2
     const told = server.log.filter(({ msg }) => msg === 'rules of policy.csv have ended')
     expect(told.map((record) => record.lines)).to.deep.equal([[lines + 1, lines + 2, lines + 3]])
   })

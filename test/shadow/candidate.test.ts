@@ -1,9 +1,10 @@
 /** A candidate policy beside the one in force, on a real server: what it would change is told, and nothing is changed. */
-import { appendFile, cp, readFile, rename, writeFile } from 'node:fs/promises'
+import { cp, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { readBlockedFile, readPolicyFiles, revisionOf } from '../../src/policy/policy-files.ts'
+import { addRules } from '../policy-text.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
@@ -61,7 +62,7 @@ describe('what a candidate policy (POLICY_CANDIDATE) would change', () => {
 
   it('is told of a wrong deny before it ruled anything: the request, both outcomes, both lines', async () => {
     await start()
-    await appendFile(join(candidateOf(server), 'policy.csv'), WRONG_DENY)
+    await addRules(join(candidateOf(server), 'policy.csv'), WRONG_DENY)
     await untilCompared(server)
     const answer = await server.ask('GET', order, { token: sam })
     expect(answer.status).to.equal(200)
@@ -92,7 +93,7 @@ describe('what a candidate policy (POLICY_CANDIDATE) would change', () => {
     })
     sam = await server.token('sam', 'support')
     const { body } = await server.ask('GET', '/api/orders', { token: sam })
-    await appendFile(join(candidateOf(server), 'policy.csv'), WRONG_DENY)
+    await addRules(join(candidateOf(server), 'policy.csv'), WRONG_DENY)
     await untilCompared(server)
     await server.ask('GET', `/api/orders/${body.items[0].id}`, { token: sam })
     await untilLogged('policy shadow difference')
@@ -103,7 +104,7 @@ describe('what a candidate policy (POLICY_CANDIDATE) would change', () => {
 
   it('is told of writes too, and writes nothing', async () => {
     await start()
-    await appendFile(join(candidateOf(server), 'policy.csv'), 'p, member, notes, create, any, *, deny\n')
+    await addRules(join(candidateOf(server), 'policy.csv'), 'p, member, notes, create, any, *, deny\n')
     await untilCompared(server)
     const token = await server.token('alice', 'member')
     const { status } = await server.ask('POST', '/api/v1/notes', { token, body: { title: 't' } })

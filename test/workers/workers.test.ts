@@ -169,6 +169,20 @@ describe('serve --workers 2', () => {
     expect(failure.match(/"draining"/g)).to.have.length(2)
   }).timeout(20_000)
 
+  it('starts none by the first part of a policy.csv that the others know to be incomplete', async () => {
+    const { url, child, log } = await start()
+    const [one = 0] = await childrenOf(child)
+    const file = join(folder, 'policies/policy.csv')
+    const text = await readFile(file, 'utf8')
+    await writeFile(file, text.slice(0, text.lastIndexOf('\np, ') + 1))
+    process.kill(one, 'SIGKILL')
+    await until(() => log().includes('"startsAgainInMs":400'), 15_000)
+    expect(log()).to.contain('the file is incomplete: its last line `# end of policy` is missing')
+    expect((await fetch(`${url}/livez`)).status).to.equal(200)
+    await writeFile(file, text)
+    await until(async () => (await fetch(`${url}/livez`)).ok && (await childrenOf(child)).length === 2, 15_000)
+  }).timeout(30_000)
+
   it('goes on with the others when one that was killed can not start again, and tries less and less often', async () => {
     const { url, child, log } = await start()
     const [one = 0, two = 0] = await childrenOf(child)

@@ -1,6 +1,6 @@
 /** One line of policy.csv at a time, written otherwise; all other lines stay where they are. */
 import type { PolicyFiles } from '../../policy/policy-files.ts'
-import { readRuleLines } from '../../policy/rule-lines.ts'
+import { placeForRules, readRuleLines } from '../../policy/rule-lines.ts'
 import type { Mutant, Operator } from './mutant.ts'
 
 /** The cells of a `p` or `g` line. */
@@ -35,12 +35,14 @@ export function withoutLine(files: PolicyFiles, operator: Operator, { line, cell
   return mutant(operator, { line, cells }, `${textOf(cells)} -> nothing`, withLine(files, line, ''))
 }
 
-/** A line more, at the end. */
+/** A line more, behind the others. */
 export function withLineMore(files: PolicyFiles, operator: Operator, cells: readonly string[]): Mutant {
   const { name, text } = files[FILE]
-  const ended = text === '' || text.endsWith('\n') ? text : `${text}\n`
+  const at = placeForRules(text)
+  const before = text.slice(0, at)
+  const ended = before === '' || before.endsWith('\n') ? before : `${before}\n`
   const line = ended.split('\n').length
-  const source = { name, text: `${ended}${textOf(cells)}\n` }
+  const source = { name, text: `${ended}${textOf(cells)}\n${text.slice(at)}` }
   return mutant(operator, { line, cells }, `nothing -> ${textOf(cells)}`, { ...files, [FILE]: source })
 }
 

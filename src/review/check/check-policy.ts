@@ -3,6 +3,7 @@ import { parseBlocked } from '../../policy/parse-blocked.ts'
 import { parsePolicy } from '../../policy/parse-policy.ts'
 import type { Policy } from '../../policy/policy.ts'
 import { type PolicyFiles, type PolicyReading, readInPlace, type SourceFile } from '../../policy/policy-files.ts'
+import { findCutOff } from '../../policy/rule-lines.ts'
 import { byPlace, type Diagnostic, FileError } from '../../problems/diagnostic.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { CODES, findInBlocked, findInPolicy } from './catalogue.ts'
@@ -17,6 +18,8 @@ export interface CheckOptions {
   readonly users: ReadonlySet<string> | undefined
   /** The time to check for: rules and blocks may have ended then. */
   readonly now: Date
+  /** The policy in force says its end, so that one which doesn't is cut off. */
+  readonly endKnown?: boolean
 }
 
 export interface CheckReport {
@@ -48,10 +51,12 @@ export async function checkPolicy(options: CheckOptions): Promise<CheckReport> {
   }
 }
 
-async function policyPart(reading: PolicyReading, { resources, users, now }: CheckOptions): Promise<Part> {
+async function policyPart(reading: PolicyReading, { resources, users, now, endKnown }: CheckOptions): Promise<Part> {
   const files = await attempt<PolicyFiles>(() => reading.files())
   if ('faults' in files) return { sources: [], findings: files.faults, lookedFor: new Set() }
   const sources = Object.values(files.value)
+  const cutOff = endKnown ? findCutOff(files.value['policy.csv']) : undefined
+  if (cutOff) return { sources, findings: [cutOff], lookedFor: new Set() }
   const policy = await attempt<Policy>(() => parsePolicy(files.value, resources))
   if ('faults' in policy) return { sources, findings: policy.faults, lookedFor: new Set() }
   const checked = checkedPolicy({

@@ -39,6 +39,16 @@ export const ERROR_CODES: readonly CodeEntry[] = [
     'The quotes of a line are not well-formed CSV',
     'Write `""` for a quote inside quotes, and close what is open',
   ),
+  entry(
+    'rule-behind-end',
+    'A rule is after `# end of policy`, which must be the last line',
+    'Move it before that line',
+  ),
+  entry(
+    'policy-incomplete',
+    'The last line `# end of policy` is missing, and the policy in force has it: the file may be cut off',
+    'Save the whole file, or write that line at its end; a server that restarts does without it',
+  ),
   entry('rule-lines', 'A quoted cell runs over several lines', 'One rule a line: close the quotes'),
   entry(
     'unknown-role',

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { FileError } from '../../../src/problems/diagnostic.ts'
 import { ReviewError } from '../../../src/review/load-policy.ts'
+import { addRules } from '../../policy-text.ts'
 import { policyDiff } from './command.ts'
 import { POLICIES } from './shipped.ts'
 
@@ -33,7 +34,7 @@ describe('a policy diff of git revisions', () => {
     git('add', '.')
     git('commit', '--quiet', '--message=first: the shipped policy')
     git('tag', 'v1')
-    await writeFile(join(policies, 'policy.csv'), `${await readFile(join(policies, 'policy.csv'), 'utf8')}${RULE}`)
+    await addRules(join(policies, 'policy.csv'), RULE)
     git('commit', '--quiet', '--all', '--message=second: support deletes orders')
     git('branch', 'same-name')
   })

@@ -10,8 +10,9 @@ import {
 import { loadResources } from '../../../src/resources/load-resources.ts'
 import { type Report, reportOn } from '../../../src/review/diff/report.ts'
 import type { ReviewedPolicy } from '../../../src/review/load-policy.ts'
+import { withRules } from '../../policy-text.ts'
 
-/** Text by file: `[found, put]`, found exactly once; an empty `found` adds at the end. */
+/** Text by file: `[found, put]`, found exactly once; an empty `found` adds lines at the end. */
 export type Edits = Readonly<Record<string, readonly (readonly [found: string, put: string])[]>>
 
 export const POLICIES = pathOf('policies')
@@ -28,7 +29,7 @@ export function reportOnEdits(edits: Edits, first: Edits = {}, now = 0): Report 
 /** Throws where an edit doesn't fit the shipped text. */
 export function applyEdits(text: string, edits: readonly (readonly [string, string])[]): string {
   return edits.reduce((before, [found, put]) => {
-    if (found === '') return `${before}${put}\n`
+    if (found === '') return withRules(before, put)
     if (before.split(found).length !== 2) throw new Error(`the text has not exactly one ${found}`)
     return before.replace(found, () => put)
   }, text)

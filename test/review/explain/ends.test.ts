@@ -1,10 +1,11 @@
 /** An explanation is about one time: it says until when rules and blocks are so, and what is answered then. */
-import { appendFile, cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import shape from '../../../docs/schemas/policy-explain.schema.json' with { type: 'json' }
+import { addRules } from '../../policy-text.ts'
 import { run, SHIPPED } from './program.ts'
 
 const RULES = [
@@ -21,8 +22,7 @@ describe('sallyport policy explain, where rules end', () => {
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'sallyport-explain-'))
     await cp(SHIPPED.policies, folder, { recursive: true })
-    // The shipped file ends with a line end.
-    await appendFile(join(folder, 'policy.csv'), `${RULES.join('\n')}\n`)
+    await addRules(join(folder, 'policy.csv'), `${RULES.join('\n')}\n`)
     await writeFile(join(folder, 'blocked.txt'), 'user:eve until=2031-01-01T00:00:00Z\n')
   })
   after(() => rm(folder, { recursive: true }))

@@ -6,6 +6,7 @@ import { explainRecord } from '../../../src/review/explain/explain-record.ts'
 import type { Explanation } from '../../../src/review/explain/explanation.ts'
 import { readRecord } from '../../../src/review/explain/read-record.ts'
 import { loadPolicy, type ReviewedPolicy } from '../../../src/review/load-policy.ts'
+import { withRules } from '../../policy-text.ts'
 import { startTestServer, type TestServer } from '../../server.ts'
 
 const POLICIES = new URL('../../../policies/', import.meta.url)
@@ -24,7 +25,7 @@ describe('a decision record under its own files', () => {
   before(async () => {
     const shipped = (name: string) => readFile(new URL(name, POLICIES), 'utf8')
     const ownership = (await shipped('ownership.yaml')).replace('notes:\n', 'notes:\n  conceal: true\n')
-    const rules = (await shipped('policy.csv')) + RULES
+    const rules = withRules(await shipped('policy.csv'), RULES)
     server = await startTestServer({
       demo: true,
       files: { 'policies/ownership.yaml': ownership, 'policies/policy.csv': rules },

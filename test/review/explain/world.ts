@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Document } from '../../../src/store/contract.ts'
+import { withRules } from '../../policy-text.ts'
 import { startTestServer, type TestServer } from '../../server.ts'
 
 const SHIPPED = (name: string) => readFileSync(new URL(`../../../policies/${name}`, import.meta.url), 'utf8')
@@ -46,7 +47,7 @@ p, user:carl, tasks, delete, any, *, allow
 
 const FILES = {
   'schemas/tasks.json': TASKS,
-  'policies/policy.csv': SHIPPED('policy.csv') + RULES,
+  'policies/policy.csv': withRules(SHIPPED('policy.csv'), RULES),
   'policies/views.yaml': `${SHIPPED('views.yaml')}
 tasks:
   summary: [id, text]
