@@ -3,8 +3,8 @@ import { stat } from 'node:fs/promises'
 import { Command } from 'commander'
 import type { Column } from '../matrix/expectation.ts'
 import { columnsFor, planMatrix, statedIn } from '../matrix/init/plan-matrix.ts'
-import { storeNew, storeOver } from '../matrix/init/store-matrix.ts'
-import { writeMatrix } from '../matrix/init/write-matrix.ts'
+import { storeNew, storeOver, textsIn } from '../matrix/init/store-matrix.ts'
+import { writeMatrix, writeMissing } from '../matrix/init/write-matrix.ts'
 import { parseColumn } from '../matrix/parse-words.ts'
 import { readBench } from '../matrix/predict/bench.ts'
 import { ReviewError } from '../review/load-policy.ts'
@@ -22,7 +22,8 @@ interface Flags {
 const HELP = `
 Writes one file a resource: every method, path and way to relate to the object, with the answer that the policy gives
 now. Review it like a spreadsheet; from then on \`sallyport matrix test\` tells what has become different.
-With --missing it writes only what no matrix of --out states, into files like orders.missing.csv.
+With --missing it writes only what no matrix of --out states, into new files like orders.missing.csv, or
+orders.missing-2.csv where that is there. Nothing is replaced.
 Exit code: 0, or 2 when it could not run; then nothing was written.`
 
 export function matrixInitCommand(folders: ReviewFolders): Command {
@@ -40,7 +41,10 @@ export function matrixInitCommand(folders: ReviewFolders): Command {
     .option('--force', 'replace files that are there', false)
     .addHelpText('after', HELP)
     .action(async (flags: Flags) => {
-      for (const path of await init({ ...folders(), ...flags })) process.stdout.write(`${path}\n`)
+      const written = await init({ ...folders(), ...flags })
+      for (const path of written) process.stdout.write(`${path}\n`)
+      if (written.length === 0)
+        process.stderr.write('nothing is missing: the matrices state every cell that can be asked\n')
     })
 }
 
@@ -53,7 +57,8 @@ async function init(
   const asked = flags.role.map((name) => columnOf(name, bench.grants.policy.roles))
   const columns = asked.length > 0 ? asked : columnsFor(bench)
   const plan = planMatrix(bench, columns, missing ? statedIn(bench) : () => false)
-  const files = writeMatrix(plan, missing ? '.missing' : '')
+  if (missing) return storeNew(out, writeMissing(plan, await textsIn(out)))
+  const files = writeMatrix(plan, '')
   return force ? storeOver(out, files) : storeNew(out, files)
 }
 

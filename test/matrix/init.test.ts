@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { type Coverage, measureCoverage, percentOf } from '../../src/matrix/coverage/coverage.ts'
 import { columnsFor, planMatrix, statedIn } from '../../src/matrix/init/plan-matrix.ts'
-import { storeNew, storeOver } from '../../src/matrix/init/store-matrix.ts'
-import { writeMatrix } from '../../src/matrix/init/write-matrix.ts'
+import { storeNew, storeOver, textsIn } from '../../src/matrix/init/store-matrix.ts'
+import { writeMatrix, writeMissing } from '../../src/matrix/init/write-matrix.ts'
 import type { Bench } from '../../src/matrix/predict/bench.ts'
 import { runCell } from '../../src/matrix/run/run-cell.ts'
 import { ReviewError } from '../../src/review/load-policy.ts'
@@ -120,6 +120,30 @@ describe('sallyport matrix init', () => {
     const [notes] = writeMatrix(plan, '.missing').filter(({ name }) => name === 'notes.missing.csv')
     expect(notes?.text).to.match(/^GET\|HEAD,\/api\/v1\/notes,none,200 \[own\]$/m)
     expect(notes?.text).to.not.match(/^POST/m)
+  })
+
+  it('adds what is missing as often as it is asked, into files of their own, and then nothing', async () => {
+    const folder = await newFolder()
+    const columns = [{ kind: 'roles', roles: ['member'] }] as const
+    const addMissing = async () => {
+      const bench = await benchOf(folder)
+      return storeNew(folder, writeMissing(planMatrix(bench, columns, statedIn(bench)), await textsIn(folder)))
+    }
+    const first = await addMissing()
+    expect(first).to.include.members(
+      ['orders.missing.csv', 'bodies/orders-progress.json'].map((name) => join(folder, name)),
+    )
+    expect(await addMissing()).to.deep.equal([])
+    const orders = join(folder, 'orders.missing.csv')
+    const kept = (await readFile(orders, 'utf8')).replace(/^PATCH.*\n/gm, '')
+    await writeFile(orders, kept)
+    await writeFile(join(folder, 'bodies/orders-progress.json'), '{"status":"cancelled"}\n')
+    expect(await addMissing()).to.have.members(
+      ['orders.missing-2.csv', 'bodies/orders-progress-2.json'].map((name) => join(folder, name)),
+    )
+    expect(await readFile(join(folder, 'orders.missing-2.csv'), 'utf8')).to.match(/^PATCH,.*orders-progress-2\.json/m)
+    expect(await readFile(orders, 'utf8')).to.equal(kept)
+    expect(await addMissing()).to.deep.equal([])
   })
 
   it('overwrites nothing unasked, and then writes nothing', async () => {

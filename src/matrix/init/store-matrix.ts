@@ -1,8 +1,8 @@
 /** Puts written matrices into a folder; what is there already stays unless it may be replaced. */
-import { access, mkdir, writeFile } from 'node:fs/promises'
+import { access, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { ReviewError } from '../../review/load-policy.ts'
-import type { MatrixText } from './write-matrix.ts'
+import { BODIES, type MatrixText } from './write-matrix.ts'
 
 /** The paths written. Throws ReviewError, and writes nothing, where a file is there already. */
 export async function storeNew(folder: string, files: readonly MatrixText[]): Promise<readonly string[]> {
@@ -21,6 +21,18 @@ export async function storeOver(folder: string, files: readonly MatrixText[]): P
   await Promise.all(files.map(({ name }) => mkdir(dirname(join(folder, name)), { recursive: true })))
   await Promise.all(files.map(({ name, text }) => writeFile(join(folder, name), text)))
   return files.map(({ name }) => join(folder, name))
+}
+
+/** The texts of a folder's matrices and bodies, by their names within it; none where there is no folder. */
+export async function textsIn(folder: string): Promise<ReadonlyMap<string, string>> {
+  const names = (await Promise.all(['', BODIES].map((inside) => filesIn(folder, inside)))).flat()
+  const texts = await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')))
+  return new Map(names.map((name, i) => [name, texts[i] ?? '']))
+}
+
+async function filesIn(folder: string, inside: string): Promise<readonly string[]> {
+  const found = await readdir(join(folder, inside), { withFileTypes: true }).catch(() => [])
+  return found.filter((one) => one.isFile() && /\.(?:csv|json)$/.test(one.name)).map(({ name }) => join(inside, name))
 }
 
 async function exists(path: string): Promise<boolean> {

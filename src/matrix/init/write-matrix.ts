@@ -3,6 +3,9 @@ import { columnText, expectedText, objectText } from '../expectation.ts'
 import { lineOf } from './matrix-line.ts'
 import type { Plan, PlannedRow } from './plan-matrix.ts'
 
+/** The folder of bodies within that of matrices. */
+export const BODIES = 'bodies'
+
 export interface MatrixText {
   /** Within the folder of matrices. */
   readonly name: string
@@ -19,9 +22,37 @@ export function writeMatrix({ columns, rows }: Plan, ending: string): readonly M
     const plain = about.every(({ body }) => body === undefined)
     return { name, text: (plain ? lines.map(withoutBody) : lines).map(lineOf).join('') }
   })
-  const bodies = new Map(rows.flatMap(({ body }) => (body ? [[`bodies/${body.file}`, body.content] as const] : [])))
-  const files = [...bodies].map(([name, content]) => ({ name, text: `${JSON.stringify(content)}\n` }))
+  const bodies = new Map(rows.flatMap(({ body }) => (body ? [[`${BODIES}/${body.file}`, body.content] as const] : [])))
+  const files = [...bodies].map(([name, content]) => ({ name, text: bodyText(content) }))
   return [...matrices, ...files].toSorted((a, b) => compare(a.name, b.name))
+}
+
+/**
+ * The same beside what a folder has, which stays: names that are taken get a number, and a body that is there with the same
+ * text is used again. `there`: the texts of the folder's files by their names within it.
+ */
+export function writeMissing(plan: Plan, there: ReadonlyMap<string, string>): readonly MatrixText[] {
+  const rows = plan.rows.map((row) => {
+    if (!row.body) return row
+    const text = bodyText(row.body.content)
+    const file = numbered(row.body.file, (name) => (there.get(`${BODIES}/${name}`) ?? text) === text)
+    return { ...row, body: { ...row.body, file } }
+  })
+  return writeMatrix({ ...plan, rows }, '.missing')
+    .filter(({ name, text }) => !name.startsWith(`${BODIES}/`) || there.get(name) !== text)
+    .map(({ name, text }) => ({ name: numbered(name, (free) => !there.has(free)), text }))
+}
+
+/** The name itself, or with the first number from 2 on that makes it acceptable: `orders.missing-2.csv`. */
+function numbered(name: string, isFree: (name: string) => boolean): string {
+  for (let i = 1; ; i++) {
+    const numberedName = i === 1 ? name : name.replace(/(?=\.[a-z]+$)/, `-${i}`)
+    if (isFree(numberedName)) return numberedName
+  }
+}
+
+function bodyText(content: unknown): string {
+  return `${JSON.stringify(content)}\n`
 }
 
 function cellsOf({ spot, methods, object, body, answers }: PlannedRow): readonly string[] {
