@@ -55,7 +55,10 @@ async function runWithProgress(
   flags: Flags & Whereabouts,
   startServer: StartTrialServer,
 ): Promise<Run> {
-  const bar = new SingleBar({ format: 'testing {bar} {value} of {total}, {red} not as expected', noTTYOutput: false })
+  const bar = new SingleBar({
+    format: 'testing {bar} {value} of {total}, {red} wrong or not tried',
+    noTTYOutput: false,
+  })
   let red = 0
   try {
     return await testMatrices(paths, {

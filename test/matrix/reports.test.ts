@@ -30,14 +30,38 @@ describe('the reports of a run', () => {
 notes.csv:4:9  cell 4
   can't be tried: no reason
 
-file       as expected  not  can't be tried
-notes.csv            1    1               1
+file       as expected  wrong  can't be tried
+notes.csv            1      1               1
 
 one remark
 
-1 of 3 cells are as expected, 1 not as expected, 1 can't be tried (1.5 s, in this process).
+1 of 3 cells are as expected, 1 wrong, 1 can't be tried (1.5 s, in this process).
 `)
     expect(toText(runOf([cell('passed', 2)]))).to.match(/The only cell is as expected \(/)
+  })
+
+  it('tell many cells of one cause together, by the line of the policy that is behind them', () => {
+    const because = (line: number, cause: string) => ({ ...cell('failed', line), cause })
+    const wide = [3, 4, 5].map((line) => because(line, 'policy.csv:29 allows it'))
+    const narrow = [6, 7].map((line) => because(line, 'policy.csv:8 denies it'))
+    const untried = [cell('impossible', 8), cell('impossible', 9)]
+    const text = toText(runOf([...untried, ...wide, ...narrow]))
+    expect(text.split('\n\n').slice(0, 3)).to.deep.equal([
+      `policy.csv:8 denies it: 2 wrong, expected 403, got 200
+  notes.csv:6:9  cell 6
+  notes.csv:7:9  cell 7
+  why: npm run -s sallyport -- policy explain GET /a`,
+      `policy.csv:29 allows it: 3 wrong, expected 403, got 200
+  notes.csv:3:9  cell 3
+  notes.csv:4:9  cell 4
+  notes.csv:5:9  cell 5
+  why: npm run -s sallyport -- policy explain GET /a`,
+      `2 can't be tried: no reason
+  notes.csv:8:9  cell 8
+  notes.csv:9:9  cell 9`,
+    ])
+    expect(text).to.include("0 of 7 cells are as expected, 5 wrong, 2 can't be tried")
+    expect(JSON.parse(toJson(runOf(wide))).results[0].cause).to.equal('policy.csv:29 allows it')
   })
 
   it('are green only when all cells passed: what could not be tried or had no turn is no pass', () => {
@@ -101,6 +125,23 @@ one remark
       expect(detail).to.contain('403 was expected, and the answer is 200').and.to.contain('authorization: Bearer ***')
       expect(detail).to.contain('"title": "x"')
       expect({ requests: requests.length, troubles }).to.deep.equal({ requests: 1, troubles: [] })
+      await close()
+    })
+
+    it('says first how many are wrong, and tells the cells of one line together', async () => {
+      const wrong = [3, 4].map((line) => ({
+        ...cell('failed', line),
+        cause: 'policy.csv:29 allows it',
+      }))
+      const { page, close } = await openPage(browser, toHtml(runOf([cell('passed', 2), ...wrong])))
+      expect(await page.locator('h1').innerText()).to.equal('2 wrong; 1 of 3 as expected')
+      const [cause, grid] = [page.locator('section.cause'), page.locator('table')]
+      expect(await cause.locator('h2').innerText()).to.equal('policy.csv:29 allows it: 2 wrong, expected 403, got 200')
+      const heights = await Promise.all([cause, grid].map(async (part) => (await part.boundingBox())?.y ?? 0))
+      expect(heights[0]).to.be.lessThan(heights[1] ?? 0)
+      expect(await page.locator('article:visible').count()).to.equal(0)
+      await page.locator('td.red a').last().click()
+      expect(await page.locator('article:target').innerText()).to.contain('403 was expected')
       await close()
     })
 

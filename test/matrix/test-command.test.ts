@@ -32,7 +32,7 @@ describe('sallyport matrix test', () => {
     ])
     const { code, stdout, stderr } = await sallyport('matrix', 'test', file, ...reports)
     expect({ code, stderr }).to.deep.equal({ code: 1, stderr: '' })
-    expect(stdout).to.match(/0 of 1 cells are as expected, 1 not as expected, 0 can't be tried/)
+    expect(stdout).to.match(/0 of 1 cells are as expected, 1 wrong, 0 can't be tried/)
     expect(await readFile(join(folder, 'text'), 'utf8')).to.equal(stdout)
     expect(await readFile(join(folder, 'junit'), 'utf8')).to.contain('failures="1"')
     expect(JSON.parse(await readFile(join(folder, 'json'), 'utf8')).counts.failed).to.equal(1)

@@ -1,12 +1,24 @@
 /** What was asked and answered for each result that isn't as expected. */
 import { escapeHtml } from '../../review/matrix/escape.ts'
 import type { Exchange, Result } from '../run/result.ts'
+import { type Cause, causesOf, sentenceOf } from './causes.ts'
 import { anchorOf } from './html-grid.ts'
 
 export function detailsHtml(results: readonly Result[]): string {
-  const told = results.filter(({ outcome }) => outcome === 'failed' || outcome === 'impossible')
-  if (told.length === 0) return ''
-  return `<section class="details"><h2>What is not as expected</h2>\n${told.map(detailHtml).join('\n')}</section>`
+  return causesOf(results).map(causeHtml).join('\n')
+}
+
+/** Of many cells the requests and answers are folded away; a link to one of them unfolds it. */
+function causeHtml(cause: Cause): string {
+  const { kind, results } = cause
+  const [first, ...more] = results
+  if (more.length === 0) return `<section class="cause ${kind}">${detailHtml(first)}</section>`
+  const cells = results.map((result) => `<details>${summaryHtml(result)}${detailHtml(result)}</details>`)
+  return `<section class="cause ${kind}"><h2>${escapeHtml(sentenceOf(cause))}</h2>\n${cells.join('\n')}</section>`
+}
+
+function summaryHtml({ title, place }: Result): string {
+  return `<summary>${escapeHtml(title)} <code class="quiet">${escapeHtml(`${place.file}:${place.line}:${place.column}`)}</code></summary>`
 }
 
 function detailHtml(result: Result): string {

@@ -23,7 +23,12 @@ td.object { text-align: left }
 td a, .cases a { color: inherit }
 td a { display: block; margin: -3px -8px; padding: 3px 8px; border-radius: 5px }
 .cases { margin: 0; padding: 0; list-style: none; line-height: 2 }
-article { margin: 0 0 18px; padding: 12px 16px; border: 1px solid var(--line); border-left: 4px solid var(--no-text); border-radius: 6px }
+h1.bad { color: var(--no-text) }
+.cause { margin: 14px 0; padding: 10px 16px; border: 1px solid var(--line); border-left: 4px solid var(--no-text); border-radius: 6px }
+.cause.untried { border-left-color: var(--some-text) }
+.cause h2 { margin: 2px 0 6px }
+summary { padding: 2px 0; cursor: pointer; overflow-wrap: anywhere }
+details article { padding: 4px 0 10px 16px }
 article:target { outline: 2px solid var(--focus) }
 h3 { margin: 0 0 2px; font-size: 14px; overflow-wrap: anywhere }
 h4 { margin: 10px 0 4px; font-size: 12px; color: var(--quiet) }

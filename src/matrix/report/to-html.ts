@@ -28,10 +28,10 @@ export function toHtml(run: Run): string {
 <body>
 ${headHtml(run)}
 <main>
-<label class="check"><input type="checkbox" id="red"> Only rows with red cells</label>
 ${run.remarks.map((remark) => `<p class="remark">${escapeHtml(remark)}</p>`).join('\n')}
-${gridHtml(run.results)}
 ${detailsHtml(run.results)}
+<label class="check"><input type="checkbox" id="red"> Only rows with red cells</label>
+${gridHtml(run.results)}
 </main>
 </body>
 </html>
@@ -43,18 +43,32 @@ function securityPolicy(): string {
   return `default-src 'none'; style-src ${style}; img-src data:; base-uri 'none'; form-action 'none'`
 }
 
-function headHtml({ url, startedAt, milliseconds, results }: Run): string {
+/** What is wrong comes first. */
+function headline({ results }: Run): string {
+  const { passed, failed, impossible, 'left-out': left } = countOf(results)
+  const bad = [
+    ...(failed > 0 ? [`${failed} wrong`] : []),
+    ...(impossible > 0 ? [`${impossible} can't be tried`] : []),
+    ...(left > 0 ? [`${left} left out`] : []),
+  ]
+  if (bad.length === 0)
+    return results.length === 1 ? 'The only cell is as expected' : `All ${passed} cells are as expected`
+  return `${bad.join(', ')}; ${passed} of ${results.length} as expected`
+}
+
+function headHtml(run: Run): string {
+  const { url, startedAt, milliseconds, results } = run
   const { passed, failed, impossible, 'left-out': left } = countOf(results)
   const where = url === undefined ? 'in one process' : `at ${escapeHtml(url)}`
   const seconds = (milliseconds / 1000).toFixed(1)
   return `<header>
 <div>
-<h1>${passed} of ${results.length} cells are as expected</h1>
+<h1${isGreen(run) ? '' : ' class="bad"'}>${headline(run)}</h1>
 <p>${escapeHtml(startedAt)}, ${seconds} s, ${where}</p>
 </div>
 <ul class="legend" aria-label="Legend">
 <li><span class="key green">200</span> as expected: ${passed}</li>
-<li><span class="key red">403 not 200</span> expected, and answered: ${failed}</li>
+<li><span class="key red">403 not 200</span> wrong: expected 403, got 200 (${failed})</li>
 <li><span class="key gray">200 ?</span> can't be tried: ${impossible}</li>
 ${left > 0 ? `<li><span class="key none">200 &hellip;</span> left out: ${left}</li>` : ''}
 </ul>

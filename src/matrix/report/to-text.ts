@@ -1,20 +1,28 @@
 /** A run for the terminal: what isn't as expected, a line a file, and one line for all. */
 import { printable } from '../../review/explain/quote.ts'
 import type { Outcome, Result } from '../run/result.ts'
+import { type Cause, causesOf, sentenceOf } from './causes.ts'
 import { type Counts, countOf, countsByFile, isGreen, type Run } from './summary.ts'
 
 const HEADS: Readonly<Record<Outcome, string>> = {
   passed: 'as expected',
-  failed: 'not',
+  failed: 'wrong',
   impossible: "can't be tried",
   'left-out': 'left out',
 }
 const OUTCOMES: readonly Outcome[] = ['passed', 'failed', 'impossible', 'left-out']
 
 export function toText(run: Run): string {
-  const told = run.results.filter(({ outcome }) => outcome === 'failed' || outcome === 'impossible')
-  const parts = [...told.map(resultText), table(run), ...run.remarks, conclusion(run)]
+  const parts = [...causesOf(run.results).map(causeText), table(run), ...run.remarks, conclusion(run)]
   return parts.map((part) => `${part}\n`).join('\n')
+}
+
+/** Many cells of one cause are told together, with one command that tells more. */
+function causeText(cause: Cause): string {
+  const [first, ...more] = cause.results
+  if (more.length === 0) return resultText(first)
+  const cells = cause.results.map(({ place, title }) => `  ${place.file}:${place.line}:${place.column}  ${title}`)
+  return [sentenceOf(cause), ...cells, ...(first.explain ? [`  why: ${first.explain}`] : [])].map(printable).join('\n')
 }
 
 function resultText({ place, title, why, explain }: Result): string {
@@ -45,6 +53,6 @@ function conclusion(run: Run): string {
   const where = run.url === undefined ? 'in this process' : `at ${run.url}`
   if (isGreen(run) && passed === 1) return `The only cell is as expected (${seconds} s, ${where}).`
   if (isGreen(run)) return `All ${passed} cells are as expected (${seconds} s, ${where}).`
-  const parts = [`${failed} not as expected`, `${impossible} can't be tried`, ...(left > 0 ? [`${left} left out`] : [])]
+  const parts = [`${failed} wrong`, `${impossible} can't be tried`, ...(left > 0 ? [`${left} left out`] : [])]
   return `${passed} of ${run.results.length} cells are as expected, ${parts.join(', ')} (${seconds} s, ${where}).`
 }

@@ -28,6 +28,8 @@ export interface Result {
   readonly outcome: Outcome
   /** One sentence, for all but passed ones. */
   readonly why?: string
+  /** The rules behind the answer, as in `policy.csv:29 allows it`; of failed ones, where the policy files tell. */
+  readonly cause?: string
   /** Where to look next, as a command; for failed ones. */
   readonly explain?: string
   /** Of failed ones; what was sent and answered, in order. */

@@ -14,7 +14,7 @@ import { rulesBehind } from './verdict.ts'
 /** Pages of a list that are read to the end; a longer one isn't of a test. */
 const MOST_PAGES = 500
 
-type Tried = Pick<Result, 'outcome' | 'why' | 'exchanges' | 'status'>
+type Tried = Pick<Result, 'outcome' | 'why' | 'cause' | 'exchanges' | 'status'>
 
 /** Never rejects but for a fault of the program: what can't be tried is a result. */
 export async function runCell(ground: Ground, stage: Stage, expectation: Expectation): Promise<Result> {
@@ -59,8 +59,8 @@ async function tryBound(ground: Ground, stage: Stage, bound: Bound): Promise<Tri
   const { status } = answer
   if (why === undefined) return { outcome: 'passed', exchanges: [], status }
   const rules = looksIntoList(bound) ? undefined : rulesBehind(ground, bound, scene, status)
-  const sentence = rules === undefined ? why : `${why}; ${rules}`
-  return { outcome: 'failed', why: sentence, exchanges: [exchangeOf(request, answer)], status }
+  const behind = rules === undefined ? { why } : { why: `${why}; ${rules}`, cause: rules }
+  return { outcome: 'failed', ...behind, exchanges: [exchangeOf(request, answer)], status }
 }
 
 async function requestOf(

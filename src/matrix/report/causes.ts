@@ -1,0 +1,53 @@
+/** What isn't as expected, by its cause: one line of the policy may be behind many cells. */
+import type { Result } from '../run/result.ts'
+
+/** `wrong`: answered otherwise; `untried`: no answer to compare. */
+export interface Cause {
+  readonly kind: 'wrong' | 'untried'
+  /** Tells causes apart, as in `policy.csv:29 allows it`; one sentence where no line is behind it. */
+  readonly name: string
+  /** In the order of the run; at least one. */
+  readonly results: readonly [Result, ...Result[]]
+}
+
+/** Wrong ones first, by the first line of the policy that they name; then those that could not be tried. */
+export function causesOf(results: readonly Result[]): readonly Cause[] {
+  const wrong = groups('wrong', results, 'failed', ({ cause, why = '' }) => cause ?? why)
+  const untried = groups('untried', results, 'impossible', ({ why = '' }) => why)
+  return [...wrong.toSorted((a, b) => lineOf(a) - lineOf(b)), ...untried]
+}
+
+/** One sentence about all of a cause, as in `policy.csv:29 allows it: 35 wrong, expected 403, got 200`. */
+export function sentenceOf({ kind, name, results }: Cause): string {
+  if (kind === 'untried') return `${results.length} ${name}`
+  const answers = Map.groupBy(results, answerOf)
+  const told = [...answers].map(([answer, some]) => (answers.size > 1 ? `${answer} (${some.length})` : answer))
+  const known = told.filter((answer) => answer !== '').join('; ')
+  const wrong = known === '' ? `${results.length} wrong` : `${results.length} wrong, ${known}`
+  return `${name}: ${wrong}`
+}
+
+function groups(
+  kind: Cause['kind'],
+  results: readonly Result[],
+  outcome: Result['outcome'],
+  nameOf: (result: Result) => string,
+): readonly Cause[] {
+  const found = Map.groupBy(
+    results.filter((result) => result.outcome === outcome),
+    nameOf,
+  )
+  return [...found].flatMap(([name, [first, ...more]]) => (first ? [{ kind, name, results: [first, ...more] }] : []))
+}
+
+/** Empty where the status isn't what differs, or the name says it. */
+function answerOf({ cause, expectation, status }: Result): string {
+  if (cause === undefined || !expectation || status === undefined || status === expectation.expected.status) return ''
+  return `expected ${expectation.expected.status}, got ${status}`
+}
+
+/** What no line is behind comes last. */
+function lineOf({ name, results: [{ cause }] }: Cause): number {
+  const line = cause === undefined ? undefined : /policy\.csv:(\d+)/.exec(name)?.[1]
+  return line === undefined ? Number.MAX_SAFE_INTEGER : Number(line)
+}
