@@ -1,6 +1,7 @@
 /** The bodies that matrices name, read once. */
 import { readFile } from 'node:fs/promises'
 import type { Json } from '../resources/resource.ts'
+import { isObject } from '../resources/subschemas.ts'
 
 export type Body = { readonly kind: 'json'; readonly json: Json } | { readonly kind: 'unusable'; readonly why: string }
 
@@ -21,4 +22,10 @@ async function readBody(file: string): Promise<Body> {
   } catch {
     return { kind: 'unusable', why: `the body file \`${file}\` is not JSON` }
   }
+}
+
+/** What a body file holds; undefined where there is none, or no object in it. */
+export function objectIn(bodies: Bodies, file: string): Readonly<Record<string, Json>> | undefined {
+  const body = bodies.get(file)
+  return body?.kind === 'json' && isObject(body.json) ? body.json : undefined
 }

@@ -1,13 +1,12 @@
 /** Everything that predictions about matrix files rest on, read from disk once. */
 
 import { loadSchemas } from '../../resources/load-resources.ts'
-import type { Json, Resources } from '../../resources/resource.ts'
-import { isObject } from '../../resources/subschemas.ts'
+import type { Resources } from '../../resources/resource.ts'
 import { loadPolicy, ReviewError, type ReviewedPolicy } from '../../review/load-policy.ts'
 import type { Case } from '../cases/case.ts'
 import { readCases } from '../cases/read-cases.ts'
 import type { Expectation } from '../expectation.ts'
-import { type Bodies, readBodies } from '../read-bodies.ts'
+import { objectIn, readBodies } from '../read-bodies.ts'
 import { findMatrixFiles, readMatrices } from '../read-matrices.ts'
 import { createArrange } from './arrange.ts'
 import { Grants } from './grants.ts'
@@ -52,9 +51,4 @@ function refuseValueless(samples: SamplesOf): void {
     if (field === undefined) continue
     throw new ReviewError(`no valid value was found for \`${field}\` of ${resource}; give its schema \`examples\``)
   }
-}
-
-function objectIn(bodies: Bodies, file: string): Readonly<Record<string, Json>> | undefined {
-  const body = bodies.get(file)
-  return body?.kind === 'json' && isObject(body.json) ? body.json : undefined
 }

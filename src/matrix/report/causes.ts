@@ -22,9 +22,7 @@ export function sentenceOf({ kind, name, results }: Cause): string {
   if (kind === 'untried') return `${results.length} ${name}`
   const answers = Map.groupBy(results, answerOf)
   const told = [...answers].map(([answer, some]) => (answers.size > 1 ? `${answer} (${some.length})` : answer))
-  const known = told.filter((answer) => answer !== '').join('; ')
-  const wrong = known === '' ? `${results.length} wrong` : `${results.length} wrong, ${known}`
-  return `${name}: ${wrong}`
+  return `${name}: ${[`${results.length} wrong`, ...told.filter((answer) => answer !== '').sort()].join(', ')}`
 }
 
 function groups(
@@ -40,9 +38,10 @@ function groups(
   return [...found].flatMap(([name, [first, ...more]]) => (first ? [{ kind, name, results: [first, ...more] }] : []))
 }
 
-/** Empty where the status isn't what differs, or the name says it. */
+/** Empty where the name of the cause says it. */
 function answerOf({ cause, expectation, status }: Result): string {
-  if (cause === undefined || !expectation || status === undefined || status === expectation.expected.status) return ''
+  if (cause === undefined || !expectation || status === undefined) return ''
+  if (status === expectation.expected.status) return 'other rows or fields than expected'
   return `expected ${expectation.expected.status}, got ${status}`
 }
 

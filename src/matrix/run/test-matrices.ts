@@ -7,6 +7,7 @@ import { findMatrixFiles, readMatrices } from '../read-matrices.ts'
 import type { Run } from '../report/summary.ts'
 import type { Arena } from './arena.ts'
 import { cellTrials, type Filter, matches } from './cell-trials.ts'
+import { withDecisiveRules } from './decisive-rule.ts'
 import { loadGround } from './load-ground.ts'
 import type { Result } from './result.ts'
 import { runAll, type Trial } from './run-all.ts'
@@ -39,7 +40,8 @@ export async function testMatrices(paths: readonly string[], options: TestOption
   const arena = await openArena(ground)
   const trials = [...cellTrials(ground, arena.lend, chosen), ...caseTrials(ground, arena.stage, kept)]
   const { results, remarks } = await tryIn(arena, options, trials)
-  return { url: arena.url, startedAt, milliseconds: performance.now() - from, results, remarks }
+  const milliseconds = performance.now() - from
+  return { url: arena.url, startedAt, milliseconds, results: withDecisiveRules(ground, results), remarks }
 }
 
 async function tryIn(

@@ -4,10 +4,10 @@ import { ownerFieldOf, relationsOf } from '../../policy/ownership.ts'
 import type { Representation } from '../../resources/resource.ts'
 import { isObject } from '../../resources/subschemas.ts'
 import { evaluate, type Verdict } from '../../review/evaluate.ts'
-import { type Column as Asker, columnOfRoles, relationSetsOf } from '../../review/space.ts'
+import { relationSetsOf } from '../../review/space.ts'
 import { proposeNew } from '../../routes/propose.ts'
 import type { Bound, Ground } from '../bind.ts'
-import type { Column } from '../expectation.ts'
+import { subjectsOf } from './decisive-rule.ts'
 import type { Scene } from './set-up.ts'
 
 /** Half a sentence, as in `policy.csv:19 allows it`; undefined where no rule says anything about it. */
@@ -16,7 +16,7 @@ export function rulesBehind(ground: Ground, bound: Bound, scene: Scene, status: 
   const action = endpoint && resource.actions.get(endpoint.action)
   // What the schema refuses isn't the policy's matter.
   if (!action || expectation.object.kind === 'missing' || status === 400) return undefined
-  const { subjects } = askerOf(ground, expectation.column)
+  const subjects = subjectsOf(ground.policy, expectation.column)
   const verdicts = relationsBehind(ground, bound, scene).map((relations) =>
     evaluate(ground.policy, { subjects, resource, action, relations }),
   )
@@ -61,10 +61,4 @@ function created({ policy }: Ground, { resource }: Bound, { caller, body = null 
   const owner = ownerFieldOf(resource, policy.ownership.get(resource.name))
   const server = { id: uuidv7(), owner, callerId: caller?.id, now: new Date().toISOString() }
   return isObject(body) ? proposeNew(resource, body, server).after : undefined
-}
-
-function askerOf({ policy }: Ground, column: Column): Pick<Asker, 'subjects'> {
-  if (column.kind === 'anonymous') return { subjects: new Set(['everyone', 'anonymous']) }
-  if (column.kind === 'user') return { subjects: new Set(['everyone', `user:${column.id}`]) }
-  return columnOfRoles(policy, column.roles)
 }
