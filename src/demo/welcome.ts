@@ -1,29 +1,26 @@
-/** What `npm start` prints: the address, the callers with a token each, how they sign in, and three requests to try. */
+/** What `npm start` prints: the address, the callers, one request to try, and how to get the token of any caller. */
 import { DEMO_CALLERS, DEMO_PASSWORD, demoEmail } from './demo-data.ts'
 
-/** `tokens` by caller id. */
-export function welcome(url: string, tokens: ReadonlyMap<string, string>): string {
-  const tokenOf = (id: string) => tokens.get(id) ?? ''
-  const callers = DEMO_CALLERS.map(({ id, roles }) => `${id} (${roles.join(', ')})\n${tokenOf(id)}\n`)
-  const signIn = JSON.stringify({ email: demoEmail('alice'), password: DEMO_PASSWORD })
+/** `program` is how a shell starts sallyport. */
+export function welcome(url: string, program: string): string {
+  const tokenOf = (id: string) => {
+    const roles = DEMO_CALLERS.find((caller) => caller.id === id)?.roles ?? []
+    return [program, 'token', '--subject', id, ...roles.flatMap((role) => ['--role', role])].join(' ')
+  }
+  const callers = DEMO_CALLERS.map(({ id, roles }) => `${id} (${roles.join(', ')})`)
+  const others = DEMO_CALLERS.map(({ id }) => id).filter((id) => id !== 'alice')
   return `Sallyport listens on ${url}
 
-Demo callers, each with a token for twelve hours:
+Demo callers: ${callers.join(', ')}
 
-${callers.join('\n')}
-Each of them signs in with the password ${DEMO_PASSWORD}:
+In a second terminal, in this folder: alice lists her notes, and nobody else's.
 
-curl -s ${url}/api/tokens -H 'Content-Type: application/json' -d '${signIn}'
+curl -s ${url}/api/v1/notes -H "Authorization: Bearer $(${tokenOf('alice')})"
 
-Try:
+Tokens of the others, for an hour each:
 
-# alice lists her notes, and nobody else's
-curl -s ${url}/api/v1/notes -H 'Authorization: Bearer ${tokenOf('alice')}'
+${others.map(tokenOf).join('\n')}
 
-# support moves any order on, but sees no notes of others
-curl -s ${url}/api/orders -H 'Authorization: Bearer ${tokenOf('sam')}'
-
-# an auditor changes nothing: 403
-curl -s -i -X POST ${url}/api/v1/notes -H 'Authorization: Bearer ${tokenOf('audrey')}' -H 'Content-Type: application/json' -d '{"title":"hello"}'
+Each caller also signs in (POST /api/tokens) as ${demoEmail('<name>')} with the password ${DEMO_PASSWORD}.
 `
 }

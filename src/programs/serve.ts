@@ -6,13 +6,10 @@ import { type Logger, pino } from 'pino'
 import { type App, startApp } from '../app.ts'
 import { serveCommand } from '../cli/serve-command.ts'
 import { type Config, type Flags, readConfig } from '../config.ts'
-import { DEMO_CALLERS } from '../demo/demo-data.ts'
 import { welcome } from '../demo/welcome.ts'
 import { createLog } from '../request/log.ts'
 import { loadBodyReader } from '../request/read-body.ts'
-import { sign } from './sign.ts'
-
-const DEMO_TOKEN_SECONDS = 12 * 60 * 60
+import { invocation } from './invocation.ts'
 
 const AFTER_START_MS = 1000
 
@@ -48,7 +45,7 @@ async function serve(flags: Flags): Promise<void> {
   if (worker) worker.tellListening(app.url, revision)
   else log.info({ url: app.url, admin: app.adminUrl, revision }, 'listening')
   if (worker && !worker.isFirstWorker()) return
-  process.stdout.write(config.demo ? await welcomeText(config, app.url) : await firstUserText(config, app))
+  process.stdout.write(config.demo ? welcomeText(config, app.url) : await firstUserText(config, app))
 }
 
 /** What the first answer doesn't need: reading bodies, metrics, and a faster next start. */
@@ -81,14 +78,10 @@ function drainOnSignal(drain: () => Promise<void>, tell: (message: string) => vo
   process.on('SIGINT', stop)
 }
 
-async function welcomeText(config: Config, url: string): Promise<string> {
-  if (config.tokens.keys.kind !== 'embedded')
-    return `Sallyport listens on ${url}; tokens come from the configured key\n`
-  const tokens = new Map<string, string>()
-  for (const { id, roles } of DEMO_CALLERS) {
-    tokens.set(id, await sign(config, { subject: id, roles, lifetimeSeconds: DEMO_TOKEN_SECONDS }))
-  }
-  return welcome(url, tokens)
+function welcomeText({ tokens }: Config, url: string): string {
+  return tokens.keys.kind === 'embedded'
+    ? welcome(url, invocation(process.env))
+    : `Sallyport listens on ${url}; tokens come from the configured key\n`
 }
 
 /** Empty but for the first start. */

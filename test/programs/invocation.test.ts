@@ -1,0 +1,23 @@
+/** Commands that the program prints name it in the way that works where they are typed. */
+import { expect } from 'chai'
+import { invocation } from '../../src/programs/invocation.ts'
+
+describe('a command that is printed', () => {
+  for (const [where, folder, root, expected] of [
+    ['in a checkout', '/home/me/sallyport', '/home/me/sallyport/', 'npm run -s sallyport --'],
+    ['beside the package', '/home/me/app', '/home/me/app/node_modules/sallyport/', 'npx sallyport'],
+    ['elsewhere', '/home/me', '/opt/my server/', "node '../../opt/my server/bin/sallyport.js'"],
+    ['below a checkout', '/srv/sallyport/docs', '/srv/sallyport/', 'node ../bin/sallyport.js'],
+  ] as const) {
+    it(`starts the program ${where}`, () => {
+      expect(invocation({}, folder, root)).to.equal(expected)
+    })
+  }
+
+  it('takes along what the keys and tokens depend on, and nothing else', () => {
+    const environment = { DATA_DIR: "it's mine", JWT_ISSUER: 'https://a.example', JWT_AUDIENCE: '', PORT: '1' }
+    expect(invocation(environment, '/a', '/a')).to.equal(
+      "DATA_DIR='it'\\''s mine' JWT_ISSUER=https://a.example npm run -s sallyport --",
+    )
+  })
+})
