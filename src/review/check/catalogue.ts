@@ -12,6 +12,7 @@ import { actionsWithoutRoute, relationsThatNeverHold, viewsWithoutFields } from 
 import { rulesWithoutEffect } from './rules/no-effect.ts'
 import { unknownUsersInBlocked, unknownUsersInRules } from './rules/people.ts'
 import { unreachedRoutes } from './rules/routes.ts'
+import { schemaTells } from './rules/schema-tells.ts'
 import { spacesInBlocked, spacesInPolicy } from './rules/spacing.ts'
 import { rolesWithoutGrant, unusedRelations, unusedViews } from './rules/unused.ts'
 import { writesBeyondReads } from './rules/write-beyond-read.ts'
@@ -32,6 +33,7 @@ const POLICY_CHECKS: readonly Check<CheckedPolicy>[] = [
   inheritedPrivileges,
   rolesHandedOut,
   writesBeyondReads,
+  schemaTells,
   unreachedRoutes,
   rolesWithoutGrant,
   unusedRelations,
