@@ -7,6 +7,7 @@ import { fieldSchemas } from './check-fields.ts'
 import { FORMATS } from './check-keywords.ts'
 import { fieldFaults } from './field-faults.ts'
 import { pointerOfPath } from './json-pointer.ts'
+import { multipleOf } from './multiple-of.ts'
 import type { Resource } from './resource.ts'
 import type { JsonObject, Path, SchemaFile } from './schema-file.ts'
 import { allSubschemas, isObject } from './subschemas.ts'
@@ -31,6 +32,7 @@ export function createSchemaCompiler(): SchemaCompiler {
     meta: false,
     formats: { ...Object.fromEntries(FORMATS.map((name) => [name, fullFormats[name]])), 'date-time': isDateTime },
   })
+  ajv.removeKeyword('multipleOf').addKeyword(multipleOf)
   ajv.addVocabulary(['x-resource', 'x-index', 'x-unique'])
   return {
     check: (file) => {

@@ -62,7 +62,7 @@ function strings(schema: JsonObject): readonly Json[] {
 function numbers({ minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf }: JsonObject): readonly Json[] {
   const ends = [minimum, maximum, multipleOf, next(exclusiveMinimum, 1), next(exclusiveMaximum, -1)]
   const [step, from] = [limitOf(multipleOf, 1), limitOf(minimum ?? exclusiveMinimum, 0)]
-  const multiples = [0, 1, 2].map((times) => (Math.ceil(from / step) + times) * step)
+  const multiples = [0, 1, 2].map((times) => Number(((Math.ceil(from / step) + times) * step).toPrecision(15)))
   const proposed = [0, 1, 2, ...ends.filter((end) => typeof end === 'number'), ...multiples]
   const [least, most] = [limitOf(minimum, Number.NEGATIVE_INFINITY), limitOf(maximum, Number.POSITIVE_INFINITY)]
   return proposed.filter((value) => value >= least && value <= most)

@@ -1,0 +1,40 @@
+/**
+ * `multipleOf`, by the decimals that schemas and clients write. Ajv's own divides in binary, where 19.99 is no multiple of 0.01;
+ * its `multipleOfPrecision` is one distance for all numbers, too small for large ones and too large for small steps.
+ */
+import { _, type FuncKeywordDefinition, str } from 'ajv/dist/2020.js'
+
+export const multipleOf: FuncKeywordDefinition = {
+  keyword: 'multipleOf',
+  type: 'number',
+  schemaType: 'number',
+  compile: (step: number) => (value: number) => isMultiple(value, step),
+  error: {
+    message: ({ schemaCode }) => str`must be multiple of ${schemaCode}`,
+    params: ({ schemaCode }) => _`{multipleOf: ${schemaCode}}`,
+  },
+}
+
+/** Exact: both numbers are what the shortest decimal says that means them. `step` is positive. */
+export function isMultiple(value: number, step: number): boolean {
+  if (Number.isInteger(value) && Number.isInteger(step)) return value % step === 0
+  const [a, b] = [decimalOf(value), decimalOf(step)]
+  const exponent = Math.min(a.exponent, b.exponent)
+  return scaled(a, exponent) % scaled(b, exponent) === 0n
+}
+
+interface Decimal {
+  readonly digits: bigint
+  /** Of ten. */
+  readonly exponent: number
+}
+
+function decimalOf(value: number): Decimal {
+  const [mantissa = '', exponent = '0'] = String(value).split('e')
+  const [whole, fraction = ''] = mantissa.split('.')
+  return { digits: BigInt(`${whole}${fraction}`), exponent: Number(exponent) - fraction.length }
+}
+
+function scaled({ digits, exponent }: Decimal, to: number): bigint {
+  return digits * 10n ** BigInt(exponent - to)
+}
