@@ -3,11 +3,15 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
+import type { Browser } from 'playwright-core'
 import { measureCoverage, percentOf } from '../../src/matrix/coverage/coverage.ts'
 import { formatJson } from '../../src/matrix/coverage/format-json.ts'
 import { formatText } from '../../src/matrix/coverage/format-text.ts'
 import { toPage } from '../../src/matrix/coverage/page.ts'
+import { startChromium } from '../chromium.ts'
 import { withRules } from '../policy-text.ts'
+import { INSTALL_MS } from '../programs.ts'
+import { openPage } from '../review/matrix/open-page.ts'
 import { benchOf, benchOfText, benchWith, ROOT } from './predict/benches.ts'
 
 const SCHEMA = JSON.parse(readFileSync(join(ROOT, 'docs/schemas/matrix-coverage.schema.json'), 'utf8'))
@@ -60,5 +64,36 @@ describe('sallyport matrix coverage', () => {
     expect(page).to.not.include('<img')
     expect(page).to.not.include('<script')
     expect(page).to.match(/Content-Security-Policy" content="default-src 'none'; style-src 'sha256-/)
+  })
+
+  describe('as a page', () => {
+    let browser: Browser
+    before(async () => {
+      browser = await startChromium()
+    }).timeout(INSTALL_MS)
+    after(() => browser.close())
+
+    it('shows open cells first, with what the policy answers, and can be narrowed', async () => {
+      const { page, troubles, close } = await openPage(browser, toPage(measureCoverage(await benchOfText(NOTES))))
+      const first = page.locator('.resource').first()
+      expect(await first.locator('h2').innerText()).to.match(/^users \d+ open$/)
+      const notes = page.locator('.resource', { hasText: 'GET /api/v1/notes/{id} (own)' })
+      const own = notes.locator('.row', { hasText: 'GET /api/v1/notes/{id} (own)' }).first()
+      expect(await own.locator('td').allInnerTexts()).to.deep.equal(['–', '200', '200 open', '200 open', '200 open'])
+      expect(await notes.locator('.row').last().innerText()).to.match(/^GET \/api\/v1\/notes\/\{id\} \(o/)
+
+      await page.locator('#resource').selectOption('notes')
+      expect(await page.locator('.resource:visible').count()).to.equal(1)
+      const rows = await page.locator('.row:visible').count()
+      await page.locator('#caller').selectOption('member')
+      expect(await own.locator('td:visible').allInnerTexts()).to.deep.equal(['200'])
+      await page.locator('#open').check()
+      expect(await own.isVisible()).to.equal(false)
+      expect(await page.locator('.row:visible').count()).to.equal(rows - 2)
+      await page.locator('#caller').selectOption('admin')
+      expect(await own.isVisible()).to.equal(true)
+      expect(troubles).to.deep.equal([])
+      await close()
+    })
   })
 })

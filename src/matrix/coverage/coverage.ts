@@ -3,9 +3,10 @@
  * depends on (without them every expectation would hold all the same).
  */
 import type { Policy, Rule } from '../../policy/policy.ts'
-import { columnText, objectText } from '../expectation.ts'
+import { columnText, expectedText, objectText } from '../expectation.ts'
 import { cellsOf, statedIn } from '../init/plan-matrix.ts'
 import type { Bench } from '../predict/bench.ts'
+import { describe } from '../predict/compare-answer.ts'
 import { Grants } from '../predict/grants.ts'
 import { predictCell } from '../predict/predict-cell.ts'
 import { rowsOf, usualColumns } from '../predict/universe.ts'
@@ -17,6 +18,8 @@ export interface CoverageCell {
   readonly path: string
   readonly object: string
   readonly column: string
+  /** What the policy answers now, as a matrix writes it. */
+  readonly answer: string
   readonly covered: boolean
 }
 
@@ -62,16 +65,14 @@ function cellsOfUniverse(bench: Bench): readonly CoverageCell[] {
   const isStated = statedIn(bench)
   return rowsOf([policy], bench.resources).flatMap((row) =>
     usualColumns(policy).flatMap((column) =>
-      cellsOf(row, column)
-        .filter((cell) => predictCell(bench.ground, bench.grants, cell).kind === 'answer')
-        .map((cell) => ({
-          resource: row.spot.resource.name,
-          method: cell.method,
-          path: cell.path,
-          object: objectText(cell.object),
-          column: columnText(column),
-          covered: isStated(cell),
-        })),
+      cellsOf(row, column).flatMap((cell) => {
+        const prediction = predictCell(bench.ground, bench.grants, cell)
+        if (prediction.kind !== 'answer') return []
+        const [words = { status: prediction.answer.status }] = describe(prediction)
+        const about = { resource: row.spot.resource.name, method: cell.method, path: cell.path }
+        const asked = { object: objectText(cell.object), column: columnText(column) }
+        return [{ ...about, ...asked, answer: expectedText(words), covered: isStated(cell) }]
+      }),
     ),
   )
 }
