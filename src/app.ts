@@ -62,6 +62,8 @@ export interface WorkerParts {
 export interface AppOptions {
   readonly config: Config
   readonly log: Logger
+  /** How many lines of the log could not be written. */
+  readonly linesLost?: () => number
   /** In place of the one that the configuration names. */
   readonly verifier?: TokenVerifier
   readonly now?: () => Date
@@ -96,6 +98,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     })
     metrics.policyActivated(policy.active.revision, Date.now())
     metrics.watchPolicy(() => policy.faults.length > 0)
+    metrics.watchLog(options.linesLost ?? (() => 0))
     closing.push(await watchPolicy(policy))
     const { store, seeding, outbox, directory, attempts } = await openStore(config, resources, policy, now)
     closing.push(() => store.close())

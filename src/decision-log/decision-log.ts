@@ -4,6 +4,7 @@ import type { DecisionRecord } from './decision-record.ts'
 import { lineOf } from './record-line.ts'
 import { type Shipper, startShipper } from './shipper.ts'
 import type { Sink } from './sink.ts'
+import { CutShort } from './whole-lines.ts'
 
 export type DecisionLogEvent =
   /** Records can't be written; those of writes wait in the store, the others are lost, or refuse their requests. */
@@ -110,10 +111,18 @@ export class Lines {
     this.#turn({ noteFails: false, shippingFails: this.#shippingFails })
   }
 
+  /** Of what was cut short, the first ones are there; one that is begun comes too late for whoever waits, and isn't lost. */
   #failed(pending: readonly Pending[], error: unknown): void {
-    this.#lost += pending.length
-    for (const { failed } of pending) failed?.(error)
-    for (const _ of pending) this.#tell({ kind: 'lost' })
+    const { whole, begun } = error instanceof CutShort ? error : { whole: 0, begun: 0 }
+    let lines = 0
+    for (const { line, done, failed } of pending) {
+      lines += line.split('\n').length
+      if (lines <= whole) done?.()
+      else failed?.(error)
+      if (lines <= begun) continue
+      this.#lost += 1
+      this.#tell({ kind: 'lost' })
+    }
     this.#turn({ noteFails: true, shippingFails: this.#shippingFails }, error)
   }
 

@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto'
 import type { Outbox, OutboxRecord } from '../store/contract.ts'
 import { withSequence } from './record-line.ts'
 import type { Sink } from './sink.ts'
+import { CutShort } from './whole-lines.ts'
 
 const BATCH = 500
 /** Also what another process left is shipped some time, and what could not be shipped is tried again. */
@@ -86,12 +87,22 @@ class Shipment {
   async #ship(waiting: readonly OutboxRecord[]): Promise<void> {
     const held = this.#recovered ? NONE : this.#heldAlready(waiting)
     const missing = waiting.filter((row) => row.sequence > this.#appended && !held.has(nameOf(row)))
-    this.#sink.append(missing.map(({ record, sequence }) => `${withSequence(record, sequence)}\n`).join(''))
+    this.#append(missing)
     this.#recovered = true
     this.#appended = waiting.at(-1)?.sequence ?? this.#appended
     // Only what is durable in the log may go from the store.
     await this.#holding(this.#sink.sync())
     await this.#outbox.shipped(this.#appended)
+  }
+
+  #append(records: readonly OutboxRecord[]): void {
+    try {
+      this.#sink.append(records.map(({ record, sequence }) => `${withSequence(record, sequence)}\n`).join(''))
+    } catch (error) {
+      // The log has these, or finishes them before it takes any other; until then they stay in the store.
+      if (error instanceof CutShort) this.#appended = records[error.begun - 1]?.sequence ?? this.#appended
+      throw error
+    }
   }
 
   /** However long the disk takes: else another process would ship to its own log what is in this one already. */

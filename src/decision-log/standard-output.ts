@@ -1,28 +1,34 @@
 /** The decision log on standard output, for a platform that gathers it; a crash may repeat the records of the last writes. */
-import { writeSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import type { Sink } from './sink.ts'
+import { WholeLines } from './whole-lines.ts'
 
 const STDOUT = 1
 
-export const standardOutput: Sink = {
-  append(lines) {
-    const bytes = Buffer.from(lines)
-    let written = 0
-    while (written < bytes.length) written += writeWaiting(bytes, written)
-  },
-  sync: async () => undefined,
-  reopen: () => undefined,
-  holds: () => new Set(),
-  close: () => undefined,
+export function createStandardOutput(): Sink {
+  const lines = new WholeLines(STDOUT, { rest: endsInLine(STDOUT) ? '\n' : '' })
+  return {
+    // A pipe whose reader is slow has no room at times; the decisions wait for it.
+    append: (text) => lines.write(text, Number.POSITIVE_INFINITY),
+    sync: async () => undefined,
+    reopen: () => undefined,
+    holds: () => new Set(),
+    close: () => undefined,
+  }
 }
 
-/** A pipe whose reader is slow has no room at times; the decisions wait for it. */
-function writeWaiting(bytes: Buffer, offset: number): number {
+/** A process before this one may have left a file with a line that a full disk had cut. */
+function endsInLine(descriptor: number): boolean {
   try {
-    return writeSync(STDOUT, bytes, offset)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1)
-    return 0
+    const found = fstatSync(descriptor)
+    if (!found.isFile() || found.size === 0) return false
+    const file = openSync(`/dev/fd/${descriptor}`, 'r')
+    const last = Buffer.alloc(1)
+    readSync(file, last, 0, 1, found.size - 1)
+    closeSync(file)
+    return last.toString() !== '\n'
+  } catch {
+    // Not everywhere can it be read again.
+    return false
   }
 }

@@ -4,7 +4,7 @@ import { type Config, ConfigError } from '../config.ts'
 import { type DecisionLog, type DecisionLogEvent, openDecisionLog } from '../decision-log/decision-log.ts'
 import { LogFile, type LogFileOptions, NotALog } from '../decision-log/log-file.ts'
 import { bestEffortRecorder, observedRecorder, type Recorder, requiredRecorder } from '../decision-log/recorder.ts'
-import { standardOutput } from '../decision-log/standard-output.ts'
+import { createStandardOutput } from '../decision-log/standard-output.ts'
 import type { LivePolicy } from '../policy/live-policy.ts'
 import type { Metrics } from '../request/metrics.ts'
 import type { Shadow } from '../shadow/shadow.ts'
@@ -19,7 +19,7 @@ export async function openLog(
   elsewhere?: (tell: (event: DecisionLogEvent) => void) => DecisionLog,
 ): Promise<DecisionLog> {
   if (elsewhere) return elsewhere(tell)
-  const sink = file === undefined ? standardOutput : openLogFile({ file, maxBytes, keep })
+  const sink = file === undefined ? createStandardOutput() : openLogFile({ file, maxBytes, keep })
   return openDecisionLog({ sink, outbox }, tell)
 }
 

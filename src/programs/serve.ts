@@ -2,12 +2,12 @@
 import cluster from 'node:cluster'
 import { flushCompileCache } from 'node:module'
 import type { Command } from 'commander'
-import { type Logger, pino } from 'pino'
+import type { Logger } from 'pino'
 import { type App, startApp } from '../app.ts'
 import { serveCommand } from '../cli/serve-command.ts'
 import { type Config, type Flags, readConfig } from '../config.ts'
 import { welcome } from '../demo/welcome.ts'
-import { createLog } from '../request/log.ts'
+import { openServerLog } from '../request/log.ts'
 import { loadBodyReader } from '../request/read-body.ts'
 import { invocation } from './invocation.ts'
 
@@ -20,7 +20,7 @@ export function program(): Command {
 async function serve(flags: Flags): Promise<void> {
   const config = readConfig(process.env, flags)
   // Logs go to stderr, so that stdout holds what a command was asked for.
-  const log = createLog(config.logLevel, pino.destination(2))
+  const { log, linesLost } = openServerLog(config.logLevel)
   if (config.workers > 1 && cluster.isPrimary) {
     const { servePrimary } = await import('../workers/primary.ts')
     await servePrimary(config, log)
@@ -28,7 +28,7 @@ async function serve(flags: Flags): Promise<void> {
   }
   // A server of one process loads nothing of workers.
   const worker = cluster.isWorker ? await import('../workers/worker.ts') : undefined
-  const starting = startApp({ config, log, ...(worker && { worker: worker.workerParts() }) })
+  const starting = startApp({ config, log, linesLost, ...(worker && { worker: worker.workerParts() }) })
   // logrotate and its like move the file away and say so, at any moment.
   process.on('SIGHUP', () =>
     starting.then(

@@ -18,6 +18,8 @@ export interface Counts {
   /** Asked at every scrape. */
   watchPolicy(isDegraded: () => boolean): void
   decisionLost(): void
+  /** Asked at every scrape: lines of the log that were lost since the start. */
+  watchLog(linesLost: () => number): void
   limiterState(state: 'ok' | 'degraded'): void
 }
 
@@ -61,6 +63,7 @@ export function createMetrics(): Metrics {
     policyFailed: () => tell((to) => to.policyFailed()),
     watchPolicy: (isDegraded) => tell((to) => to.watchPolicy(isDegraded)),
     decisionLost: () => tell((to) => to.decisionLost()),
+    watchLog: (linesLost) => tell((to) => to.watchLog(linesLost)),
     limiterState: (state) => tell((to) => to.limiterState(state)),
     text: async () => (await registry()).metrics(),
     contentType: 'text/plain; version=0.0.4; charset=utf-8',

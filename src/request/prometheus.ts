@@ -59,9 +59,22 @@ export function createPrometheus(): { readonly counts: Counts; readonly registry
     policyFailed: () => failures.inc(),
     watchPolicy: (isDegraded) => watchPolicy(registry, isDegraded),
     decisionLost: () => lost.inc(),
+    watchLog: (linesLost) => watchLog(registry, linesLost),
     limiterState: (state) => degraded.set(state === 'degraded' ? 1 : 0),
   }
   return { counts, registry }
+}
+
+function watchLog(registry: Registry, linesLost: () => number): void {
+  new Counter({
+    name: 'sallyport_log_lines_lost_total',
+    help: 'Lines of the log (standard error) that could not be written',
+    registers: [registry],
+    collect() {
+      this.reset()
+      this.inc(linesLost())
+    },
+  })
 }
 
 function watchPolicy(registry: Registry, isDegraded: () => boolean): void {

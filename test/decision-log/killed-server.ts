@@ -1,4 +1,4 @@
-// A server for test/decision-log/killed.test.ts: writes as anybody who sends the token `t`, on the data folder given,
+// A server for killed.test.ts and full-disk.test.ts: writes as anybody who sends the token `t`, on the data folder given,
 // until it is killed.
 import { flushCompileCache } from 'node:module'
 import { pino } from 'pino'
@@ -23,7 +23,9 @@ const FAULTS: Readonly<Record<string, () => void>> = {
 }
 if (fault !== undefined) FAULTS[fault]?.()
 
-const config = readConfig({ PORT: '0', ADMIN_PORT: '0', DATA_DIR: folder, POLICIES: `${folder}/policies` })
+const { DECISION_LOG_FILE } = process.env
+const paths = { DATA_DIR: folder, POLICIES: `${folder}/policies`, DECISION_LOG_FILE }
+const config = readConfig({ PORT: '0', ADMIN_PORT: '0', ...paths })
 const caller = { id: 'writer', roles: ['admin'], claims: {} }
 const app = await startApp({
   config,

@@ -1,0 +1,82 @@
+/**
+ * Whole lines for a descriptor that may run out of room: a full disk, a pipe that nobody reads. Where a line is cut, its rest comes
+ * before anything else, so that two lines never stand in one.
+ */
+import { writeSync } from 'node:fs'
+
+const END_OF_LINE = 0x0a
+
+/** So many of the lines are there whole. One more may be begun: it is finished with the next write. */
+export class CutShort extends Error {
+  readonly whole: number
+  readonly begun: number
+
+  constructor({ whole, begun }: { readonly whole: number; readonly begun: number }, cause: unknown) {
+    super('not all lines could be written', { cause })
+    this.name = 'CutShort'
+    this.whole = whole
+    this.begun = begun
+  }
+}
+
+/** As writeSync: how many bytes were taken. */
+type Write = (descriptor: number, bytes: Buffer, offset: number) => number
+
+interface Taken {
+  readonly bytes: number
+  /** Why not all. */
+  readonly error?: unknown
+}
+
+export class WholeLines {
+  readonly #descriptor: number
+  readonly #write: Write
+  /** Of a line that was cut. */
+  #rest: Buffer
+
+  /** `rest`: what the line lacks that somebody before has left at the end. */
+  constructor(
+    descriptor: number,
+    { rest = '', write = writeSync }: { readonly rest?: string; readonly write?: Write } = {},
+  ) {
+    this.#descriptor = descriptor
+    this.#write = write
+    this.#rest = Buffer.from(rest)
+  }
+
+  /** Each line has its end. A pipe without room is waited for, at most so many milliseconds. Throws CutShort. */
+  write(lines: string, longestWaitMs: number): void {
+    const giveUpAt = performance.now() + longestWaitMs
+    const before = this.#take(this.#rest, giveUpAt)
+    this.#rest = this.#rest.subarray(before.bytes)
+    if (this.#rest.length > 0) throw new CutShort({ whole: 0, begun: 0 }, before.error)
+    const bytes = Buffer.from(lines)
+    const taken = this.#take(bytes, giveUpAt)
+    if (taken.bytes === bytes.length) return
+    const atLine = taken.bytes === 0 || bytes[taken.bytes - 1] === END_OF_LINE
+    const end = atLine ? taken.bytes : bytes.indexOf(END_OF_LINE, taken.bytes) + 1
+    this.#rest = Buffer.from(bytes.subarray(taken.bytes, end))
+    throw new CutShort({ whole: linesIn(bytes, taken.bytes), begun: linesIn(bytes, end) }, taken.error)
+  }
+
+  #take(bytes: Buffer, giveUpAt: number): Taken {
+    let taken = 0
+    while (taken < bytes.length) {
+      try {
+        taken += this.#write(this.#descriptor, bytes, taken)
+      } catch (error) {
+        const mayPass = (error as NodeJS.ErrnoException).code === 'EAGAIN' && performance.now() < giveUpAt
+        if (!mayPass) return { bytes: taken, error }
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1)
+      }
+    }
+    return { bytes: taken }
+  }
+}
+
+/** How many end before this place. */
+function linesIn(bytes: Buffer, end: number): number {
+  let count = 0
+  for (let at = bytes.indexOf(END_OF_LINE); at >= 0 && at < end; at = bytes.indexOf(END_OF_LINE, at + 1)) count += 1
+  return count
+}
