@@ -9,7 +9,7 @@ import type { DecisionLog, DecisionLogEvent } from './decision-log/decision-log.
 import { claimForDemo, claimForProduction } from './demo/seed-demo.ts'
 import type { TokenVerifier } from './identity/caller.ts'
 import { createDescribe } from './openapi/describe.ts'
-import { createAdminServer } from './parts/admin-server.ts'
+import { createAdminServer, type Told } from './parts/admin-server.ts'
 import { checkParts } from './parts/check-parts.ts'
 import { after, closeServer, listen } from './parts/listen.ts'
 import { openLog, recorderOf, startCandidate, tellLog } from './parts/open-decision-log.ts'
@@ -32,6 +32,7 @@ import type { Resources } from './resources/resource.ts'
 import { Cursors } from './routes/cursor.ts'
 import { EntityTags } from './routes/entity-tag.ts'
 import { InFlight } from './routes/in-flight.ts'
+import type { Services } from './routes/services.ts'
 import type { Outbox, Seeding, Store } from './store/contract.ts'
 import type { Directory } from './store/directory.ts'
 
@@ -56,6 +57,7 @@ export interface WorkerParts {
   /** What all workers know of policy.csv. */
   readonly policyEnd: { readonly known: boolean; readonly tell: () => void }
   readonly decisionLog: (tell: (event: DecisionLogEvent) => void) => DecisionLog
+  readonly answerChecks: (checks: Services['checks']) => void
   readonly tellMetrics: (metrics: Metrics) => Promise<void>
 }
 
@@ -154,8 +156,9 @@ export async function startApp(options: AppOptions): Promise<App> {
       server.closeAllConnections()
     })
     const url = await listen(server, config.host, { name: 'PORT', port: config.port })
-    const adminUrl = worker ? undefined : await openAdmin(config, metrics, closing)
+    const adminUrl = worker ? undefined : await openAdmin(config, { ...metrics, checks }, closing)
     await worker?.tellMetrics(metrics)
+    worker?.answerChecks(checks)
 
     const drain = async () => {
       draining = true
@@ -171,10 +174,10 @@ export async function startApp(options: AppOptions): Promise<App> {
 
 async function openAdmin(
   { admin: { host, port, token } }: Config,
-  metrics: Metrics,
+  told: Told,
   closing: (() => unknown)[],
 ): Promise<string> {
-  const admin = createAdminServer(metrics, token)
+  const admin = createAdminServer(told, token)
   closing.push(() => admin.close())
   return listen(admin, host, { name: 'ADMIN_PORT', port })
 }

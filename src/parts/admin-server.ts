@@ -1,6 +1,6 @@
 /**
  * The operator's port. It stands outside the gate: no policy rules it, no rate limit counts it, and the decision log holds
- * none of its requests. ADMIN_HOST says who reaches it, and ADMIN_TOKEN, if set, is asked of all.
+ * none of its requests. ADMIN_HOST says who reaches it; ADMIN_TOKEN, if set, guards what it tells beyond a probe's `status`.
  */
 import { hash, randomUUID, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
@@ -11,20 +11,34 @@ import { createHttpServer } from '../request/http-server.ts'
 import type { Metrics } from '../request/metrics.ts'
 import { PROBLEM_TYPE, problemDocument, problemOf } from '../request/problem-boundary.ts'
 import { readTarget } from '../request/request-target.ts'
+import { readinessOf } from '../routes/report-health.ts'
+import type { Services } from '../routes/services.ts'
 
 interface Page {
   readonly contentType: string
   readonly text: string
 }
 
-/** What is shown of a path; throws Problem. */
-type Show = () => Promise<Page>
+interface Shown {
+  /** For whoever reaches the port: a kubelet's probe has no credentials. */
+  readonly open: boolean
+  /** Throws Problem. `trusted`: who asks sent the token, or none is set. */
+  readonly show: (trusted: boolean) => Promise<Page>
+}
+
+type Pages = ReadonlyMap<string, Shown>
+
+export type Told = Pick<Metrics, 'text' | 'contentType'> & Pick<Services, 'checks'>
 
 const ALLOW = 'GET, HEAD'
 
 /** `token`: undefined when whoever reaches the port may read. */
-export function createAdminServer(metrics: Pick<Metrics, 'text' | 'contentType'>, token?: string): Server {
-  const pages: ReadonlyMap<string, Show> = new Map([['/metrics', () => showMetrics(metrics)]])
+export function createAdminServer(told: Told, token?: string): Server {
+  const pages: Pages = new Map<string, Shown>([
+    ['/metrics', { open: false, show: () => showMetrics(told) }],
+    ['/livez', { open: true, show: async () => json({ status: 'ok' }) }],
+    ['/readyz', { open: true, show: (trusted) => showReadiness(told, trusted) }],
+  ])
   return createHttpServer((request, response) => void answer(pages, token, { request, response }))
 }
 
@@ -33,11 +47,12 @@ interface Exchange {
   readonly response: ServerResponse
 }
 
-async function answer(pages: ReadonlyMap<string, Show>, token: string | undefined, exchange: Exchange): Promise<void> {
+async function answer(pages: Pages, token: string | undefined, exchange: Exchange): Promise<void> {
   try {
-    const show = showOf(pages, exchange.request)
-    refuseStrangers(exchange.request, token)
-    const { contentType, text } = await show()
+    const { open, show } = shownBy(pages, exchange.request)
+    const refusal = refusalOf(exchange.request, token)
+    if (refusal && !open) throw refusal
+    const { contentType, text } = await show(refusal === undefined)
     send(exchange, { status: 200, headers: { 'Content-Type': contentType }, text })
   } catch (error) {
     const problem = problemOf(error, undefined)
@@ -47,26 +62,27 @@ async function answer(pages: ReadonlyMap<string, Show>, token: string | undefine
 }
 
 /** 400, 404 or 405, in the order in which the gate has them. */
-function showOf(pages: ReadonlyMap<string, Show>, request: IncomingMessage): Show {
+function shownBy(pages: Pages, request: IncomingMessage): Shown {
   const target = findMalformed(request) ?? readTarget(request.url ?? '')
   if (target instanceof Problem) throw target
-  const show = pages.get(target.path)
-  if (!show) throw new Problem('route-not-found', `The admin port has only ${[...pages.keys()].join(', ')}.`)
-  if (request.method === 'GET' || request.method === 'HEAD') return show
+  const shown = pages.get(target.path)
+  if (!shown) throw new Problem('route-not-found', `The admin port has only ${[...pages.keys()].join(', ')}.`)
+  if (request.method === 'GET' || request.method === 'HEAD') return shown
   throw new Problem('method-not-allowed', `This path accepts ${ALLOW}.`, { headers: { Allow: ALLOW } })
 }
 
-function refuseStrangers({ rawHeaders }: IncomingMessage, token: string | undefined): void {
-  if (token === undefined) return
+/** Undefined for who sent the token, or where none is set. */
+function refusalOf({ rawHeaders }: IncomingMessage, token: string | undefined): Problem | undefined {
+  if (token === undefined) return undefined
   const credentials = readCredentials(rawHeaders)
-  if (credentials.kind === 'bearer' && isSame(credentials.token, token)) return
+  if (credentials.kind === 'bearer' && isSame(credentials.token, token)) return undefined
   const challenge = 'Bearer realm="sallyport admin"'
   if (credentials.kind === 'none') {
     const headers = { 'WWW-Authenticate': challenge }
-    throw new Problem('credentials-missing', 'Send the value of `ADMIN_TOKEN` as a bearer token.', { headers })
+    return new Problem('credentials-missing', 'Send the value of `ADMIN_TOKEN` as a bearer token.', { headers })
   }
   const headers = { 'WWW-Authenticate': `${challenge}, error="invalid_token"` }
-  throw new Problem('token-invalid', 'The bearer token is not the value of `ADMIN_TOKEN`.', { headers })
+  return new Problem('token-invalid', 'The bearer token is not the value of `ADMIN_TOKEN`.', { headers })
 }
 
 /** Takes the same time wherever the two differ, and however long they are. */
@@ -74,7 +90,16 @@ function isSame(given: string, wanted: string): boolean {
   return timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', wanted, 'buffer'))
 }
 
-async function showMetrics({ text, contentType }: Pick<Metrics, 'text' | 'contentType'>): Promise<Page> {
+async function showReadiness({ checks }: Told, trusted: boolean): Promise<Page> {
+  const { status, ...details } = readinessOf(await checks())
+  return json(trusted ? { status, ...details } : { status })
+}
+
+function json(value: unknown): Page {
+  return { contentType: 'application/json', text: JSON.stringify(value) }
+}
+
+async function showMetrics({ text, contentType }: Told): Promise<Page> {
   try {
     return { contentType, text: await text() }
   } catch (cause) {

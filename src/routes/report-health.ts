@@ -2,7 +2,7 @@
 import { Problem } from '../problems/problem.ts'
 import type { Json } from '../resources/resource.ts'
 import type { Outcome } from './outcome.ts'
-import type { Services } from './services.ts'
+import type { Check, Services } from './services.ts'
 
 export const reportHealth = {
   async live(_services: Services, fields: ReadonlySet<string>): Promise<Outcome> {
@@ -10,15 +10,19 @@ export const reportHealth = {
   },
 
   async ready({ checks }: Services, fields: ReadonlySet<string>): Promise<Outcome> {
-    const found = await checks()
-    const unavailable = Object.entries(found).find(([, { status }]) => status === 'unavailable')
-    if (unavailable) {
-      throw new Problem('not-ready', `The ${unavailable[0]} is not available.`, { headers: { 'Retry-After': '5' } })
-    }
-    const degraded = Object.values(found).some(({ status }) => status === 'degraded')
-    const checked = Object.fromEntries(Object.entries(found).map(([name, check]) => [name, { ...check }]))
-    return healthy({ status: degraded ? 'degraded' : 'ok', checks: checked }, fields)
+    return healthy(readinessOf(await checks()), fields)
   },
+}
+
+/** Throws Problem when a part can't do its work. */
+export function readinessOf(found: Readonly<Record<string, Check>>): Readonly<Record<string, Json>> {
+  const unavailable = Object.entries(found).find(([, { status }]) => status === 'unavailable')
+  if (unavailable) {
+    throw new Problem('not-ready', `The ${unavailable[0]} is not available.`, { headers: { 'Retry-After': '5' } })
+  }
+  const degraded = Object.values(found).some(({ status }) => status === 'degraded')
+  const checks = Object.fromEntries(Object.entries(found).map(([name, check]) => [name, { ...check }]))
+  return { status: degraded ? 'degraded' : 'ok', checks }
 }
 
 /** Field level, as for any resource. */

@@ -1,4 +1,5 @@
 /** What the processes of one server tell each other. */
+import type { Check } from '../routes/services.ts'
 
 /** The variable by which a worker knows at its start that policy.csv has its last line. */
 export const POLICY_END = 'SALLYPORT_POLICY_END'
@@ -9,12 +10,16 @@ export type ToPrimary =
   | { readonly kind: 'append'; readonly id: number; readonly lines: string }
   /** policy.csv has its last line: a worker that starts later must not take a file without it. */
   | { readonly kind: 'policy-end' }
+  /** What the worker's parts can do; answers `check`. */
+  | { readonly kind: 'checked'; readonly id: number; readonly checks: Readonly<Record<string, Check>> }
   /** A write has committed with its record. */
   | { readonly kind: 'committed' }
 
-export type FromPrimary = {
-  readonly kind: 'appended'
-  readonly id: number
-  /** Why the lines can't be written. */
-  readonly error?: string
-}
+export type FromPrimary =
+  | {
+      readonly kind: 'appended'
+      readonly id: number
+      /** Why the lines can't be written. */
+      readonly error?: string
+    }
+  | { readonly kind: 'check'; readonly id: number }

@@ -12,6 +12,7 @@ import { createAdminServer } from '../parts/admin-server.ts'
 import { listen } from '../parts/listen.ts'
 import { openLog, tellLog } from '../parts/open-decision-log.ts'
 import { openOutbox } from '../parts/open-outbox.ts'
+import { checkWorkers } from './checks.ts'
 import { type FromPrimary, POLICY_END, type ToPrimary } from './messages.ts'
 
 type Append = Extract<ToPrimary, { kind: 'append' }>
@@ -83,7 +84,8 @@ class Primary {
     await Promise.all(Array.from({ length: workers - 1 }, () => this.#keep()))
     const metrics = new AggregatorRegistry()
     const text = () => metrics.clusterMetrics()
-    const admin = createAdminServer({ text, contentType: metrics.contentType }, settings.token)
+    const checks = () => checkWorkers(this.#listening, workers)
+    const admin = createAdminServer({ text, contentType: metrics.contentType, checks }, settings.token)
     this.#closing.push(() => admin.close())
     const adminUrl = await listen(admin, settings.host, { name: 'ADMIN_PORT', port: settings.port })
     this.#log.info({ url, revision, admin: adminUrl, workers }, 'listening')

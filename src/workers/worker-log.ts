@@ -21,7 +21,7 @@ export function createWorkerLog(tell: (event: DecisionLogEvent) => void): Decisi
       send({ kind: 'append', id: last, lines })
     })
   const lines = new Lines(append, tell)
-  const settle = ({ id, error }: FromPrimary) => {
+  const settle = ({ id, error }: Extract<FromPrimary, { kind: 'appended' }>) => {
     const one = waiting.get(id)
     waiting.delete(id)
     if (error === undefined) one?.done()

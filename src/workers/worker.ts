@@ -2,6 +2,7 @@
 import cluster from 'node:cluster'
 import { AggregatorRegistry } from 'prom-client'
 import type { WorkerParts } from '../app.ts'
+import { answerChecks } from './checks.ts'
 import { POLICY_END } from './messages.ts'
 import { createWorkerLog, send } from './worker-log.ts'
 
@@ -13,6 +14,7 @@ export function workerParts(): WorkerParts {
   return {
     policyEnd: { known: process.env[POLICY_END] === '1', tell: () => send({ kind: 'policy-end' }) },
     decisionLog: createWorkerLog,
+    answerChecks,
     tellMetrics: async ({ registry }) => AggregatorRegistry.setRegistries([await registry()]),
   }
 }

@@ -1,16 +1,21 @@
 /** The operator's port: who reaches it, what it answers, and that it outlives metrics that can't be told. */
+import { once } from 'node:events'
 import type { Server } from 'node:http'
+import { connect } from 'node:net'
 import { expect } from 'chai'
 import { createAdminServer } from '../../src/parts/admin-server.ts'
 import { listen } from '../../src/parts/listen.ts'
-import { converse, request } from '../request/raw.ts'
+import type { Check } from '../../src/routes/services.ts'
+import { converse, request, sleep } from '../request/raw.ts'
 import { startTestServer } from '../server.ts'
 
 const TOKEN = 'metrics-0123456789'
 
 describe('the admin port', () => {
   let admin: Server | undefined
+  let store: Check = { status: 'ok' }
   afterEach(() => {
+    store = { status: 'ok' }
     admin?.close()
   })
 
@@ -72,6 +77,46 @@ describe('the admin port', () => {
     expect([right.status, await right.text()]).to.deep.equal([200, 'up 1\n'])
   })
 
+  it('answers probes without credentials, and tells the details to who has the token', async () => {
+    const url = await start(async () => 'up 1\n', TOKEN)
+    store = { status: 'degraded', detail: 'slow' }
+    const ask = async (path: string, authorization?: string) => {
+      const response = await fetch(url + path, authorization ? { headers: { authorization } } : {})
+      expect(response.headers.get('content-type')).to.equal('application/json')
+      return [response.status, await response.json()]
+    }
+    expect(await ask('/livez')).to.deep.equal([200, { status: 'ok' }])
+    expect(await ask('/readyz')).to.deep.equal([200, { status: 'degraded' }])
+    expect(await ask('/readyz', 'Bearer wrong')).to.deep.equal([200, { status: 'degraded' }])
+    const details = { status: 'degraded', checks: { store } }
+    expect(await ask('/readyz', `Bearer ${TOKEN}`)).to.deep.equal([200, details])
+    store = { status: 'unavailable' }
+    const refused = await fetch(`${url}/readyz`)
+    expect([refused.status, await problemOf(refused)]).to.deep.equal([503, 'not-ready'])
+    expect(await ask('/livez')).to.deep.equal([200, { status: 'ok' }])
+    expect((await fetch(`${url}/livez`, { method: 'POST' })).headers.get('allow')).to.equal('GET, HEAD')
+  })
+
+  it('answers probes of a server whose policy refuses everybody, and tells when it drains', async () => {
+    const server = await startTestServer({ files: { 'policies/policy.csv': '' } })
+    try {
+      expect((await fetch(`${server.url}/livez`)).status).to.equal(401)
+      const { status, checks } = (await (await fetch(`${server.app.adminUrl}/readyz`)).json()) as Record<string, never>
+      expect(status).to.equal('ok')
+      expect(checks).to.include.keys('server', 'store', 'policy')
+      const slow = connect(Number(new URL(server.url).port), '127.0.0.1')
+      slow.write('POST /api/v1/notes HTTP/1.1\r\nHost: x\r\n')
+      await once(slow, 'ready')
+      await sleep(50)
+      const drained = server.app.drain()
+      expect((await fetch(`${server.app.adminUrl}/readyz`)).status).to.equal(503)
+      slow.destroy()
+      await drained
+    } finally {
+      await server.stop()
+    }
+  })
+
   it('is at 127.0.0.1, wherever the server is, unless ADMIN_HOST says otherwise; ADMIN_TOKEN guards it', async () => {
     const open = await startTestServer({ env: { HOST: '0.0.0.0' } })
     expect(open.url).to.contain('//0.0.0.0:')
@@ -89,7 +134,7 @@ describe('the admin port', () => {
   })
 
   async function start(text = async () => 'up 1\n', token?: string): Promise<string> {
-    admin = createAdminServer({ text, contentType: 'text/plain' }, token)
+    admin = createAdminServer({ text, contentType: 'text/plain', checks: async () => ({ store }) }, token)
     return listen(admin, '127.0.0.1', { name: 'ADMIN_PORT', port: 0 })
   }
 })

@@ -14,6 +14,11 @@ import { type RedisServer, startRedis } from '../redis.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 
+interface Readiness {
+  readonly status: string
+  readonly checks: Readonly<Record<string, unknown>>
+}
+
 interface Cluster {
   readonly url: string
   readonly adminUrl: string
@@ -168,6 +173,22 @@ describe('serve --workers 2', () => {
     expect(failure).to.match(/exit 2: .*ADMIN_PORT \d+ of 127\.0\.0\.1 can't be listened on/s)
     expect(failure.match(/"draining"/g)).to.have.length(2)
   }).timeout(20_000)
+
+  it('answers probes for all its processes on the admin port: degraded while one is missing', async () => {
+    const { adminUrl, child } = await start()
+    const ready = async () => (await (await fetch(`${adminUrl}/readyz`)).json()) as Readiness
+    expect(await ready()).to.deep.include({ status: 'ok' })
+    const [one = 0] = await childrenOf(child)
+    process.kill(one, 'SIGSTOP')
+    const { status, checks } = await ready()
+    expect([status, checks.workers]).to.deep.equal([
+      'degraded',
+      { status: 'degraded', detail: '1 of 2 workers answer' },
+    ])
+    expect((await fetch(`${adminUrl}/livez`)).status).to.equal(200)
+    process.kill(one, 'SIGCONT')
+    await until(async () => (await ready()).status === 'ok')
+  }).timeout(30_000)
 
   it('starts none by the first part of a policy.csv that the others know to be incomplete', async () => {
     const { url, child, log } = await start()
