@@ -2,6 +2,7 @@
 import type { Policy } from '../policy/policy.ts'
 import type { Endpoint, Json, Resource, Resources, Route } from '../resources/resource.ts'
 import { type Expectation, objectText } from './expectation.ts'
+import { isOfOwnId } from './predict/arrange-related.ts'
 import type { SamplesOf } from './predict/samples.ts'
 import type { Bodies, Body } from './read-bodies.ts'
 
@@ -43,7 +44,7 @@ export function bind(ground: Ground, expectation: Expectation): Binding {
   const body = bodyOf(ground, expectation)
   const why =
     unknownRole(ground, expectation) ??
-    unfitObject(route, expectation) ??
+    unfitObject(ground, route, expectation) ??
     unknownRelation(ground, resource, expectation) ??
     unfitAnswer(ground, route, expectation)
   if (why !== undefined) return unusable(why)
@@ -67,15 +68,16 @@ function unknownRole({ policy }: Ground, { column }: Expectation): string | unde
     : `roles.yaml declares no role \`${role}\`; it has ${listed(policy.roles.keys())}`
 }
 
-function unfitObject({ kind, path }: Route, { object }: Expectation): string | undefined {
+function unfitObject({ policy }: Ground, { kind, path, resource }: Route, { object }: Expectation): string | undefined {
   if (kind === 'collection' && object.kind !== 'none') {
     return `\`${path}\` names no object; write \`none\` in the column object`
   }
   if (kind !== 'collection' && object.kind === 'none') {
     return `\`${path}\` names an object; write how the caller relates to it, or \`missing\``
   }
-  if (kind === 'caller' && object.kind === 'other') return `\`${path}\` is about the caller's own record, never another`
-  return undefined
+  const relations = [...(policy.ownership.get(resource)?.relations.values() ?? [])]
+  const isOther = object.kind === 'other' && relations.some(isOfOwnId)
+  return kind === 'caller' && isOther ? `\`${path}\` is about the caller's own record, never another` : undefined
 }
 
 function unknownRelation({ policy }: Ground, { name }: Resource, { object }: Expectation): string | undefined {

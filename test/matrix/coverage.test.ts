@@ -8,6 +8,8 @@ import { measureCoverage, percentOf } from '../../src/matrix/coverage/coverage.t
 import { formatJson } from '../../src/matrix/coverage/format-json.ts'
 import { formatText } from '../../src/matrix/coverage/format-text.ts'
 import { toPage } from '../../src/matrix/coverage/page.ts'
+import { formatText as formatMutation } from '../../src/matrix/mutate/format-text.ts'
+import { mutate } from '../../src/matrix/mutate/mutate.ts'
 import { startChromium } from '../chromium.ts'
 import { withRules } from '../policy-text.ts'
 import { INSTALL_MS } from '../programs.ts'
@@ -18,6 +20,17 @@ const SCHEMA = JSON.parse(readFileSync(join(ROOT, 'docs/schemas/matrix-coverage.
 const validate = new Ajv2020({ strict: true, strictTypes: false, strictRequired: false, allErrors: true }).compile(
   SCHEMA,
 )
+
+const OWNERSHIP = readFileSync(join(ROOT, 'policies/ownership.yaml'), 'utf8')
+const RULES = readFileSync(join(ROOT, 'policies/policy.csv'), 'utf8')
+
+/** The shipped policy with a relation of orders more, which a rule about updates names. */
+function withRelation(text: string, name = 'shipped') {
+  return {
+    'ownership.yaml': OWNERSHIP.replace(/^( *)draft: .*$/m, `$&\n$1${text}`),
+    'policy.csv': withRules(RULES, `p, support, orders, update, ${name}, *, allow`),
+  }
+}
 
 const NOTES = 'method,path,object,member\nGET,/api/v1/notes/{id},own,200\nGET,/api/v1/notes/{id},other,403\n'
 
@@ -40,6 +53,41 @@ describe('sallyport matrix coverage', () => {
     const text = formatText(coverage)
     expect(text).to.match(/^ {2}policy\.csv:\d+ {2}p, auditor, \*, create\|replace\|update\|delete, any, \*, deny$/m)
     expect(text).to.match(/^ {2}GET \/api\/v1\/notes\/\{id\} \(own\): support, auditor, admin$/m)
+  })
+
+  it('knows each way in which two states of one field tell objects apart', async () => {
+    const { cells, unasked } = measureCoverage(
+      await benchWith(withRelation('shipped: { field: status, in: [shipped] }')),
+    )
+    const update = cells.filter(({ method, path }) => method === 'PATCH' && path === '/api/orders/{id}')
+    const objects = [...new Set(update.map(({ object }) => object))]
+    expect(objects).to.include.members(['own', 'other', 'shipped', 'owner+shipped', 'draft+owner'])
+    expect(objects.filter((object) => object.includes('draft') && object.includes('shipped'))).to.deep.equal([])
+    expect(unasked).to.deep.equal([])
+  })
+
+  it("lists what can't be asked, as neither stated nor missing", async () => {
+    const bench = await benchWith(
+      withRelation('lost: { field: note, equals: subject.nowhere }', 'lost'),
+      join(ROOT, 'test/matrix'),
+    )
+    const coverage = measureCoverage(bench)
+    const { object, column, why } = coverage.unasked[0] ?? {}
+    expect([object, column]).to.deep.equal(['lost', 'member'])
+    expect(why).to.include("callers can't be given the attribute `nowhere`: no schema `users` has it")
+    expect(coverage.cells.filter((cell) => cell.object.includes('lost'))).to.deep.equal([])
+    expect(formatText(coverage)).to.match(
+      /^ {2}PATCH \/api\/orders\/\{id\} \(lost\): member, support, auditor, admin$/m,
+    )
+    expect(formatText(coverage)).to.match(/^cells .*, and \d+ that can't be asked$/m)
+    expect(toPage(coverage)).to.match(/<h2>\d+ cells that can't be asked<\/h2>/)
+    const json = JSON.parse(formatJson(coverage))
+    expect(validate(json), JSON.stringify(validate.errors)).to.equal(true)
+    expect(validate({ ...json, unasked: [{ ...json.unasked[0], covered: true }] })).to.equal(false)
+    const mutation = mutate(bench, { only: new Set(['flip-conceal']), observe: () => undefined })
+    expect(formatMutation(mutation)).to.match(
+      /^\d+ cells can't be asked, so a mistake that shows only there goes unnoticed/m,
+    )
   })
 
   it('says how many expectations the policy does not meet', async () => {

@@ -4,7 +4,8 @@ import { type Spot, spotsOf } from '../../review/space.ts'
 import type { Ground } from '../bind.ts'
 import type { Column } from '../expectation.ts'
 import type { Grants } from '../predict/grants.ts'
-import { relationSetsThatCanHold } from '../predict/relation-sets.ts'
+import { relatability } from '../predict/relatability.ts'
+import { relationSets } from '../predict/relation-sets.ts'
 import type { Attack, Vector } from './attack.ts'
 
 type Victim = Attack['victim']
@@ -38,14 +39,20 @@ function attacksOn(ground: Ground, about: Omit<Attack, 'vector' | 'relations'>):
   )
 }
 
-/** The ways in which the victim is the owner of an object; without such a relation, none of the caller's holds. */
-function relationsOf({ policy }: Ground, { resource, route }: Spot): readonly (readonly string[])[] {
+/**
+ * The ways in which the victim is the owner of an object; without such a relation, none of the caller's holds. One for
+ * which no object was found is planned as well, so that the report says that it could not be tried.
+ */
+function relationsOf(ground: Ground, { resource, route }: Spot): readonly (readonly string[])[] {
+  const { policy } = ground
   if (route.kind === 'collection') return [[]]
   const declared = policy.ownership.get(resource.name)?.relations
-  const callers = [...(declared?.values() ?? [])].filter(({ kind, name }) => kind === 'caller' && name !== 'owner')
-  const sets = relationSetsThatCanHold(policy, resource).filter((set) => callers.every(({ name }) => !set.has(name)))
-  const owned = sets.filter((set) => !declared?.has('owner') || set.has('owner'))
-  return owned.map((set) => [...set].sort())
+  const relations = [...(declared?.values() ?? [])].filter(({ kind, name }) => kind === 'state' || name === 'owner')
+  const own = route.kind === 'caller'
+  return relationSets(relations, resource)
+    .filter((set) => !declared?.has('owner') || set.has('owner'))
+    .filter((set) => relatability(policy, ground, { resource, relations: set, own }) !== 'impossible')
+    .map((set) => [...set].sort())
 }
 
 function vectorsOf({ policy }: Ground, { spot, attacker }: Pick<Attack, 'spot' | 'attacker'>): readonly Vector[] {

@@ -5,11 +5,12 @@
 import type { Policy, Rule } from '../../policy/policy.ts'
 import { columnText, expectedText, objectText } from '../expectation.ts'
 import { cellsOf, statedIn } from '../init/plan-matrix.ts'
+import type { Cell } from '../predict/arrangement.ts'
 import type { Bench } from '../predict/bench.ts'
 import { describe } from '../predict/compare-answer.ts'
 import { Grants } from '../predict/grants.ts'
 import { predictCell } from '../predict/predict-cell.ts'
-import { rowsOf, usualColumns } from '../predict/universe.ts'
+import { type Row, rowsOf, usualColumns } from '../predict/universe.ts'
 import { type Stated, statementsOf } from '../stated.ts'
 
 export interface CoverageCell {
@@ -23,6 +24,11 @@ export interface CoverageCell {
   readonly covered: boolean
 }
 
+/** A cell that can be, and that nobody can ask about. */
+export interface UnaskedCell extends Omit<CoverageCell, 'covered' | 'answer'> {
+  readonly why: string
+}
+
 /** A rule, relation or view, and whether some expectation depends on it. */
 export interface CoveredPart {
   /** `policy.csv:14`, or the name in its file. */
@@ -33,6 +39,8 @@ export interface CoveredPart {
 
 export interface Coverage {
   readonly cells: readonly CoverageCell[]
+  /** Neither covered nor missing. */
+  readonly unasked: readonly UnaskedCell[]
   readonly rules: readonly CoveredPart[]
   readonly relations: readonly CoveredPart[]
   readonly views: readonly CoveredPart[]
@@ -46,7 +54,7 @@ export function measureCoverage(bench: Bench): Coverage {
   const { met, unmet, unpredictable } = statementsOf(bench)
   const depends = (change: (policy: Policy) => Policy) => isNoticed(bench, met, change)
   return {
-    cells: cellsOfUniverse(bench),
+    ...cellsOfUniverse(bench),
     rules: coverRules(bench, depends),
     relations: coverRelations(bench, depends),
     views: coverViews(bench, depends),
@@ -60,21 +68,30 @@ export function percentOf(parts: readonly { readonly covered: boolean }[]): numb
   return parts.length === 0 ? 100 : (100 * parts.filter(({ covered }) => covered).length) / parts.length
 }
 
-function cellsOfUniverse(bench: Bench): readonly CoverageCell[] {
+/** What no caller can be asked about, because no object was found that relates so; `cells` are all others that can be. */
+export function cellsOfUniverse(bench: Bench): Pick<Coverage, 'cells' | 'unasked'> {
   const { policy } = bench.grants
   const isStated = statedIn(bench)
-  return rowsOf([policy], bench.resources).flatMap((row) =>
-    usualColumns(policy).flatMap((column) =>
-      cellsOf(row, column).flatMap((cell) => {
+  const cells: CoverageCell[] = []
+  const unasked: UnaskedCell[] = []
+  for (const row of rowsOf([policy], bench)) {
+    for (const column of usualColumns(policy)) {
+      for (const cell of cellsOf(row, column)) {
+        const place = placeOf(row, cell)
         const prediction = predictCell(bench.ground, bench.grants, cell)
-        if (prediction.kind !== 'answer') return []
-        const [words = { status: prediction.answer.status }] = describe(prediction)
-        const about = { resource: row.spot.resource.name, method: cell.method, path: cell.path }
-        const asked = { object: objectText(cell.object), column: columnText(column) }
-        return [{ ...about, ...asked, answer: expectedText(words), covered: isStated(cell) }]
-      }),
-    ),
-  )
+        if (prediction.kind === 'answer') {
+          const [words = { status: prediction.answer.status }] = describe(prediction)
+          cells.push({ ...place, answer: expectedText(words), covered: isStated(cell) })
+        }
+        if (prediction.kind === 'unarranged') unasked.push({ ...place, why: prediction.why })
+      }
+    }
+  }
+  return { cells, unasked }
+}
+
+function placeOf({ spot }: Row, { method, path, object, column }: Cell): Omit<CoverageCell, 'covered' | 'answer'> {
+  return { resource: spot.resource.name, method, path, object: objectText(object), column: columnText(column) }
 }
 
 type Depends = (change: (policy: Policy) => Policy) => boolean

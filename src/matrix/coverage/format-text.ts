@@ -1,16 +1,17 @@
 /** Coverage for people: what nothing is said about, then the figures. */
 import { leftOutLines } from '../left-out.ts'
-import { type Coverage, type CoverageCell, type CoveredPart, percentOf } from './coverage.ts'
+import { type Coverage, type CoverageCell, type CoveredPart, percentOf, type UnaskedCell } from './coverage.ts'
 
 export function formatText(coverage: Coverage): string {
-  const { cells, rules, relations, views } = coverage
+  const { cells, unasked, rules, relations, views } = coverage
   return [
     ...cellLines(cells),
+    ...unaskedLines(unasked),
     ...partLines('Rules that no expectation depends on', rules),
     ...partLines('Relations that no expectation depends on', relations),
     ...partLines('Views that no expectation depends on', views),
-    ...leftOutLines(coverage),
-    figure('cells', cells),
+    ...leftOutLines({ ...coverage, unasked: 0 }),
+    `${figure('cells', cells)}${unasked.length > 0 ? `, and ${unasked.length} that can't be asked` : ''}`,
     figure('rules', rules),
     figure('relations', relations),
     figure('views', views),
@@ -20,10 +21,20 @@ export function formatText(coverage: Coverage): string {
 
 function cellLines(cells: readonly CoverageCell[]): readonly string[] {
   const missing = cells.filter(({ covered }) => !covered)
-  if (missing.length === 0) return []
-  const rows = Map.groupBy(missing, ({ method, path, object }) => `${method} ${path} (${object})`)
-  const lines = [...rows].map(([row, some]) => `  ${row}: ${some.map(({ column }) => column).join(', ')}`)
-  return ['Cells without an expectation', ...lines, '']
+  return missing.length === 0 ? [] : ['Cells without an expectation', ...rowLines(missing), '']
+}
+
+/** Once for each reason. */
+function unaskedLines(cells: readonly UnaskedCell[]): readonly string[] {
+  if (cells.length === 0) return []
+  const reasons = [...Map.groupBy(cells, ({ why }) => why)]
+  const lines = reasons.flatMap(([why, some]) => [...rowLines(some), `    ${why}`])
+  return ["Cells that can't be asked", ...lines, '']
+}
+
+function rowLines(cells: readonly Omit<CoverageCell, 'covered' | 'answer'>[]): readonly string[] {
+  const rows = Map.groupBy(cells, ({ method, path, object }) => `${method} ${path} (${object})`)
+  return [...rows].map(([row, some]) => `  ${row}: ${some.map(({ column }) => column).join(', ')}`)
 }
 
 function partLines(title: string, parts: readonly CoveredPart[]): readonly string[] {

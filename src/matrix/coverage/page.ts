@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import { escapeHtml } from '../../review/matrix/escape.ts'
 import { LAYOUT_STYLE } from '../../review/matrix/page-style-layout.ts'
-import { type Coverage, type CoverageCell, type CoveredPart, percentOf } from './coverage.ts'
+import { type Coverage, type CoverageCell, type CoveredPart, percentOf, type UnaskedCell } from './coverage.ts'
 
 const STYLE = `${LAYOUT_STYLE}
 html, body { height: auto }
@@ -32,7 +32,7 @@ interface Grid {
 }
 
 export function toPage(coverage: Coverage): string {
-  const { cells, rules, relations, views } = coverage
+  const { cells, unasked, rules, relations, views } = coverage
   const grid = gridOf(cells)
   const style = `${STYLE}${filterStyle(grid)}`
   return `<!doctype html>
@@ -56,6 +56,7 @@ export function toPage(coverage: Coverage): string {
 ${filtersHtml(grid)}
 <main>
 ${[partsHtml('Rules', rules), partsHtml('Relations', relations), partsHtml('Views', views)].join('\n')}
+${unaskedHtml(unasked)}
 ${gridsHtml(grid)}
 </main>
 </body>
@@ -82,6 +83,18 @@ function partsHtml(title: string, parts: readonly CoveredPart[]): string {
       `<tr><th scope="row"><code>${escapeHtml(place)}</code></th><th><code>${escapeHtml(text)}</code></th></tr>`,
   )
   return `<h2>${title} that no expectation depends on</h2><table><tbody>${rows.join('\n')}</tbody></table>`
+}
+
+/** A row for each request, with the callers. */
+function unaskedHtml(cells: readonly UnaskedCell[]): string {
+  if (cells.length === 0) return ''
+  const groups = Map.groupBy(cells, ({ method, path, object, why }) => `${method} ${path} (${object})\n${why}`)
+  const rows = [...groups].map(([key, some]) => {
+    const [request = '', why = ''] = key.split('\n')
+    const columns = some.map(({ column }) => column).join(', ')
+    return `<tr><th scope="row"><code>${escapeHtml(request)}</code></th><th>${escapeHtml(columns)}</th><th>${escapeHtml(why)}</th></tr>`
+  })
+  return `<h2>${cells.length} cells that can't be asked</h2><table><tbody>${rows.join('\n')}</tbody></table>`
 }
 
 function gridOf(cells: readonly CoverageCell[]): Grid {

@@ -46,7 +46,7 @@ function denyingPairs({ roles, rules }: Policy): readonly Column[] {
 
 /** Rows of which nothing is left to say are left out. */
 export function planMatrix(bench: Bench, columns: readonly Column[], leaveOut: (cell: Cell) => boolean): Plan {
-  const rows = rowsOf([bench.grants.policy], bench.resources)
+  const rows = rowsOf([bench.grants.policy], bench)
   const all = [
     ...rows.flatMap((row): readonly BodyRow[] => [row, ...bodyRows(bench, row)]),
     ...unconditionalRows(bench, rows, columns),

@@ -15,6 +15,7 @@ export function formatJson(mutation: Mutation): string {
     invalid: count('invalid'),
     unmet: mutation.unmet,
     unpredictable: mutation.unpredictable,
+    unasked: mutation.unasked,
     mutants: mutation.judged.map(mutantJson),
   }
   return `${JSON.stringify(json, undefined, 2)}\n`

@@ -1,4 +1,5 @@
 /** All mutants of a policy, judged one by one. */
+import { cellsOfUniverse } from '../coverage/coverage.ts'
 import type { Bench } from '../predict/bench.ts'
 import { statementsOf } from '../stated.ts'
 import { judgeMutant, type Verdict } from './judge-mutant.ts'
@@ -16,6 +17,8 @@ export interface Mutation {
   readonly unmet: number
   /** How many cases in steps can't be foretold; they notice nothing. */
   readonly unpredictable: number
+  /** How many cells can't be asked, so that nothing can notice a mistake there. */
+  readonly unasked: number
 }
 
 interface Options {
@@ -36,7 +39,7 @@ export function mutate(bench: Bench, { only, observe }: Options): Mutation {
     observe(i, mutants.length)
     return { mutant, verdict: judgeMutant({ ...bench, stated: met }, mutant) }
   })
-  return { judged, unmet, unpredictable }
+  return { judged, unmet, unpredictable, unasked: cellsOfUniverse(bench).unasked.length }
 }
 
 /** Killed ones among those that some request could notice, in percent. */

@@ -22,7 +22,7 @@ export function* probesOf(
   { resources, samples }: { readonly resources: Resources; readonly samples: SamplesOf },
   covers: (resource: string) => boolean,
 ): Generator<Cell> {
-  const rows = rowsOf(policies, resources).filter(({ spot }) => covers(spot.resource.name))
+  const rows = rowsOf(policies, { resources, samples }).filter(({ spot }) => covers(spot.resource.name))
   const [policy] = policies
   const columns = columnsOf(policies)
   for (const row of rows) yield* cellsOf(row, columns, [undefined])

@@ -49,7 +49,7 @@ function changedFields(before: Policy, after: Policy, resource: string): Readonl
 function witnessAmong(bench: Bench, pair: Pair, cell: Cell, fields: ReadonlySet<string>): Witness | undefined {
   const arranged = bench.ground.arrange(pair.before.policy, cell)
   const spot = bench.ground.spots.get(`${cell.method} ${cell.path}`)
-  if (arranged.kind === 'impossible' || !spot) return undefined
+  if (arranged.kind !== 'scene' || !spot) return undefined
   const { scene } = arranged
   for (const value of valuesFor(bench, spot.resource.name, scene, fields)) {
     const objects = withValue(scene, spot.resource.name, value)

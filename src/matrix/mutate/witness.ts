@@ -42,10 +42,10 @@ export function findWitness(ground: Ground, pair: Pair, probes: Iterable<Cell>):
 
 function witnessIn(ground: Ground, { before, after }: Pair, cell: Cell): Witness | undefined {
   const expected = predictCell(ground, before, cell)
-  if (expected.kind === 'impossible') return undefined
+  if (expected.kind !== 'answer') return undefined
   const mutated = predictCell(ground, after, cell)
   const [usual = { status: expected.answer.status }] = describe(expected)
-  if (mutated.kind === 'impossible') return { kind: 'cell', cell, expected: usual }
+  if (mutated.kind !== 'answer') return { kind: 'cell', cell, expected: usual }
   const telling = describe(expected).find((words) => !answers(mutated, words))
   if (telling) return { kind: 'cell', cell, expected: telling }
   // The same objects, whatever relations are called now.

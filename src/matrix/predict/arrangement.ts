@@ -29,7 +29,8 @@ export interface Scene {
 
 export type Arranged =
   | { readonly kind: 'scene'; readonly scene: Scene }
-  | { readonly kind: 'impossible'; readonly why: string }
+  /** Nothing can be so, or nothing was found that is. */
+  | { readonly kind: 'impossible' | 'unarranged'; readonly why: string }
 
 /** Sets up a cell as a policy's relations mean it. */
 export type Arrange = (policy: Pick<Policy, 'ownership'>, cell: Cell) => Arranged

@@ -19,14 +19,14 @@ export interface Ground {
 
 export type Prediction =
   | { readonly kind: 'answer'; readonly answer: Answer; readonly situation: Situation | undefined }
-  | { readonly kind: 'impossible'; readonly why: string }
+  | { readonly kind: 'impossible' | 'unarranged'; readonly why: string }
 
 export function groundOf(resources: Resources, arrange: Arrange, now: number): Ground {
   const spots = new Map(spotsOf(resources).map((spot) => [`${spot.method} ${spot.route.path}`, spot]))
   return { resources, spots, arrange, now }
 }
 
-/** Impossible where no route has the path, or no object can relate so. */
+/** Impossible where no route has the path, or no object can relate so; unarranged where none was found that does. */
 export function predictCell(ground: Ground, grants: Grants, cell: Cell): Prediction {
   const { resources, spots, now } = ground
   const route = resources.routes.find(({ path }) => path === cell.path)
@@ -34,7 +34,7 @@ export function predictCell(ground: Ground, grants: Grants, cell: Cell): Predict
   const stranger = cell.column.kind === 'roles' && cell.column.roles.find((role) => !grants.policy.roles.has(role))
   if (stranger) return { kind: 'impossible', why: `roles.yaml declares no role \`${stranger}\`` }
   const arranged = ground.arrange(grants.policy, cell)
-  if (arranged.kind === 'impossible') return arranged
+  if (arranged.kind !== 'scene') return arranged
   const spot = spots.get(`${cell.method} ${cell.path}`)
   if (!spot) return { kind: 'answer', answer: { status: 405 }, situation: undefined }
   const situation: Situation = { grants, spot, now, conditional: !cell.unconditional, ...arranged.scene }

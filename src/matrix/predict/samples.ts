@@ -7,6 +7,8 @@ import { unique, valuesOf } from './sample-values.ts'
 
 /** Who asks, unless a column names somebody; of the form that most schemas ask of an id. */
 export const CALLER = '01980000-0000-7000-8000-00000000000c'
+/** The object that a path names. */
+export const OBJECT = '01980000-0000-7000-8000-00000000000a'
 
 /** Values that stay where they are: smallest bodies and stored objects have them. */
 const FIRST = 3

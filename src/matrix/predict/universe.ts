@@ -1,11 +1,13 @@
 /** All that a matrix could ask about: every path and method, every way to relate to the object, every column. */
 import type { Policy } from '../../policy/policy.ts'
-import type { Method, Resources } from '../../resources/resource.ts'
+import type { Method } from '../../resources/resource.ts'
 import { namedRelations, type Spot, spotsOf } from '../../review/space.ts'
 import type { Column, ObjectState } from '../expectation.ts'
 import { columnText } from '../expectation.ts'
+import { isOfOwnId } from './arrange-related.ts'
 import type { Cell } from './arrangement.ts'
-import { relationSetsThatCanHold } from './relation-sets.ts'
+import { type Known, relatability } from './relatability.ts'
+import { relationSets } from './relation-sets.ts'
 
 /** A row of a matrix: methods that the same endpoint answers, and one way to relate to the object. */
 export interface Row {
@@ -14,28 +16,55 @@ export interface Row {
   readonly object: ObjectState
 }
 
+/** Sets that are tried to find an object to which the named relations relate, and others as they must. */
+const MOST_COMPLETIONS = 64
+
 /** As rules of any of these policies tell objects apart. `OPTIONS *` is no path that a matrix can write. */
-export function rowsOf(policies: readonly Policy[], resources: Resources): readonly Row[] {
-  const spots = spotsOf(resources).filter(({ route }) => route.path !== '*')
+export function rowsOf(policies: readonly Policy[], known: Known): readonly Row[] {
+  const spots = spotsOf(known.resources).filter(({ route }) => route.path !== '*')
   return [...Map.groupBy(spots, ({ route, endpoint }) => `${route.path} ${endpoint.operation}`).values()].flatMap(
     (group) => {
       const [spot] = group
       if (!spot) return []
       const methods = group.map(({ method }) => method)
-      return statesOf(policies, spot).map((object) => ({ spot, methods, object }))
+      return statesOf(policies, spot, known).map((object) => ({ spot, methods, object }))
     },
   )
 }
 
-/** Relations that no rule about the action names make no difference, so they don't hold. */
-function statesOf(policies: readonly Policy[], spot: Spot): readonly ObjectState[] {
+function statesOf(policies: readonly Policy[], spot: Spot, known: Known): readonly ObjectState[] {
   const [policy] = policies
   if (!policy || spot.route.kind === 'collection') return [{ kind: 'none' }]
   const named = new Set(policies.flatMap((one) => [...namedHere(one, spot)]))
-  const sets = relationSetsThatCanHold(policy, spot.resource)
-    .filter((set) => [...set].every((name) => named.has(name)))
-    .map(stateOf)
-  return [...sets, { kind: 'missing' }]
+  const relations = [...(policy.ownership.get(spot.resource.name)?.relations.values() ?? [])]
+  const sets = relationSets(
+    relations.filter(({ name }) => named.has(name)),
+    spot.resource,
+  )
+  const states = sets.flatMap((set) => completed(policy, spot, known, { set, named }) ?? []).map(stateOf)
+  return [...states, { kind: 'missing' }]
+}
+
+/**
+ * Relations that no rule about the action names make no difference, so they don't hold where they needn't. Undefined
+ * where no object can be so; the set itself where it could, and none was found.
+ */
+function completed(
+  policy: Policy,
+  { resource, route }: Spot,
+  known: Known,
+  { set, named }: { readonly set: ReadonlySet<string>; readonly named: ReadonlySet<string> },
+): ReadonlySet<string> | undefined {
+  const ownership = policy.ownership.get(resource.name)
+  const others = [...(ownership?.relations.values() ?? [])].filter(({ name }) => !named.has(name))
+  let open: ReadonlySet<string> | undefined
+  for (const more of relationSets(others, resource).slice(0, MOST_COMPLETIONS)) {
+    const relations = set.union(more)
+    const kind = relatability(policy, known, { resource, relations, own: route.kind === 'caller' })
+    if (kind === 'related') return relations
+    if (kind === 'unarranged') open ??= relations
+  }
+  return open
 }
 
 /** On the caller's own record the caller is its owner, whatever rules ask. OPTIONS concerns no object. */
@@ -54,9 +83,7 @@ function namedHere(policy: Policy, { endpoint, resource, action, route }: Spot):
 /** Those that hold for a record whose id is the caller's. */
 function selfRelations({ ownership }: Policy, resource: string): readonly string[] {
   const relations = [...(ownership.get(resource)?.relations.values() ?? [])]
-  return relations.flatMap((one) =>
-    one.kind === 'caller' && one.field === 'id' && one.attribute === 'id' ? [one.name] : [],
-  )
+  return relations.filter(isOfOwnId).map(({ name }) => name)
 }
 
 function stateOf(names: ReadonlySet<string>): ObjectState {

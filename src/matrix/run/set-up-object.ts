@@ -3,8 +3,7 @@ import { v7 as uuidv7 } from 'uuid'
 import { relationsOf } from '../../policy/ownership.ts'
 import type { Representation } from '../../resources/resource.ts'
 import type { Bound, Ground } from '../bind.ts'
-import { arrangeObject } from '../predict/arrange-object.ts'
-import { valueless } from '../predict/samples.ts'
+import { arrangeObject, type ObjectFound } from '../predict/arrange-object.ts'
 import type { Named } from './set-up-caller.ts'
 import { CannotSetUp, type Stage } from './stage.ts'
 import { withUniqueValues } from './unique.ts'
@@ -24,8 +23,12 @@ export async function makeObject(ground: Ground, stage: Stage, wanted: Wanted): 
   if (record && relatesSo(ground, wanted, record)) return record
   const reasons: string[] = []
   for (const stranger of stage.strangers(caller)) {
-    const object = arranged(ground, wanted, stranger)
-    if (!object) continue
+    const found = arranged(ground, wanted, stranger)
+    if (found?.kind !== 'object') {
+      if (found) reasons.push(found.why)
+      continue
+    }
+    const { object } = found
     const owner = relations.has('owner') ? caller?.id : stranger
     const placed = await stage.put({ resource: bound.resource.name, object }, owner).catch((error) => {
       if (!(error instanceof CannotSetUp)) throw error
@@ -34,7 +37,7 @@ export async function makeObject(ground: Ground, stage: Stage, wanted: Wanted): 
     })
     if (placed && relatesSo(ground, wanted, placed)) return placed
   }
-  throw new CannotSetUp(reasons[0] ?? withoutValue(ground, wanted) ?? impossible(wanted))
+  throw new CannotSetUp(reasons[0] ?? otherwise(wanted))
 }
 
 /** Whether the caller is its owner. */
@@ -43,16 +46,20 @@ export function isOwn(ground: Ground, { resource }: Bound, caller: Named | undef
   return relationsOf(ownership, (name) => caller?.attributes[name], object).includes('owner')
 }
 
-function arranged({ policy, samples }: Ground, wanted: Wanted, somebody: string): Representation | undefined {
+/** Undefined where only the caller's own record will do. */
+function arranged({ policy, samples }: Ground, wanted: Wanted, somebody: string): ObjectFound | undefined {
   const { bound, caller, relations } = wanted
   const { resource } = bound
   const known = samples.get(resource.name)
   const ownership = policy.ownership.get(resource.name)
-  const compared = [...(ownership?.relations.values() ?? [])]
-  if (!known || compared.some((one) => relations.has(one.name) && one.field === 'id')) return undefined
+  const held = [...(ownership?.relations.values() ?? [])].filter(({ name }) => relations.has(name))
+  if (!known || held.some(({ field, kind }) => field === 'id' && kind === 'caller')) return undefined
   const attributes = caller?.attributes ?? {}
-  const object = arrangeObject({ resource, samples: known, ownership, relations, attributes, id: uuidv7(), somebody })
-  return object && withUniqueValues(resource, object, new Set(compared.map(({ field }) => field)))
+  const common = { resource, samples: known, ownership, relations, attributes }
+  const found = arrangeObject({ ...common, id: uuidv7(), somebody })
+  if (found.kind !== 'object') return found
+  const kept = new Set(held.map(({ field }) => field))
+  return { kind: 'object', object: withUniqueValues(resource, found.object, kept) }
 }
 
 function relatesSo({ policy }: Ground, { bound, caller, relations }: Wanted, object: Representation): boolean {
@@ -61,14 +68,8 @@ function relatesSo({ policy }: Ground, { bound, caller, relations }: Wanted, obj
   return holding.length === relations.size && holding.every((name) => relations.has(name))
 }
 
-function withoutValue({ samples }: Ground, { bound: { resource } }: Wanted): string | undefined {
-  const known = samples.get(resource.name)
-  const field = known && valueless(known)
-  return field && `no valid value was found for \`${field}\` of ${resource.name}; give its schema \`examples\``
-}
-
-function impossible({ bound, relations }: Wanted): string {
+function otherwise({ bound, relations }: Wanted): string {
   const names = [...relations].map((name) => `\`${name}\``).join(' and ')
   const how = names === '' ? 'without any relation to' : `${names}, and nothing else, to`
-  return `no object of ${bound.resource.name} can be ${how} this caller`
+  return `no object of ${bound.resource.name} could be made ${how} this caller`
 }

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Json, Representation } from '../../resources/resource.ts'
 import type { Bound, Ground } from '../bind.ts'
-import { relationSetsThatCanHold } from '../predict/relation-sets.ts'
+import { planScene, type ScenePlan } from './plan-scene.ts'
 import { makeCaller, type Named } from './set-up-caller.ts'
 import { isOwn, makeObject } from './set-up-object.ts'
 import { CannotSetUp, type Stage } from './stage.ts'
@@ -25,19 +25,14 @@ export interface Scene {
   readonly placed: readonly Placed[]
 }
 
-/** More ways to relate than this are more than a list has to be told apart by. */
-const MOST_LISTED = 16
-
 /** Throws CannotSetUp. */
 export async function setUp(ground: Ground, stage: Stage, bound: Bound): Promise<Scene> {
-  const { caller, record } = await makeCaller(ground, stage, bound)
-  const { object } = bound.expectation
-  const names = object.kind === 'relations' ? object.names : []
-  const wantsObject = object.kind === 'other' || object.kind === 'relations'
-  const placed = wantsObject
-    ? [await makeObject(ground, stage, { bound, caller, record, relations: new Set(names) })]
-    : await makeListed(ground, stage, { bound, caller, record })
-  const id = encodeURIComponent(wantsObject ? String(placed[0]?.id) : randomUUID())
+  const plan = planScene(ground, bound)
+  const { caller, record } = await makeCaller(ground, stage, bound, plan)
+  const make = (relations: ReadonlySet<string>) => makeObject(ground, stage, { bound, caller, record, relations })
+  const placed =
+    bound.expectation.object.kind === 'none' ? await makeListed(plan, make) : await Promise.all(plan.ways.map(make))
+  const id = encodeURIComponent(String(placed[0]?.id ?? randomUUID()))
   return {
     caller,
     path: bound.route.path.replace('{id}', () => id),
@@ -47,21 +42,14 @@ export async function setUp(ground: Ground, stage: Stage, bound: Bound): Promise
   }
 }
 
-interface Listing {
-  readonly bound: Bound
-  readonly caller: Named | undefined
-  readonly record: Representation | undefined
-}
-
-/** One object for each way in which this caller can relate to one, where the cell looks into a list. */
-async function makeListed(ground: Ground, stage: Stage, listing: Listing): Promise<readonly Representation[]> {
-  const { expectation, endpoint, resource } = listing.bound
-  const { view, list } = expectation.expected
-  if (endpoint?.operation !== 'list' || (view === undefined && list === undefined)) return []
-  const sets = relationSetsThatCanHold(ground.policy, resource).slice(0, MOST_LISTED)
+/** A caller who was there before may have other attributes, and a deployment other ids: then fewer objects have to do. */
+async function makeListed(
+  { ways }: ScenePlan,
+  make: (relations: ReadonlySet<string>) => Promise<Representation>,
+): Promise<readonly Representation[]> {
   const made = await Promise.all(
-    sets.map((relations) =>
-      makeObject(ground, stage, { ...listing, relations }).catch((error) => {
+    ways.map((relations) =>
+      make(relations).catch((error) => {
         if (error instanceof CannotSetUp) return error
         throw error
       }),
@@ -69,7 +57,7 @@ async function makeListed(ground: Ground, stage: Stage, listing: Listing): Promi
   )
   const objects = new Map(made.flatMap((one) => (one instanceof CannotSetUp ? [] : [[one.id, one] as const])))
   const failed = made.find((one) => one instanceof CannotSetUp)
-  if (objects.size === 0) throw failed ?? new CannotSetUp(`no object of ${resource.name} can be made`)
+  if (objects.size === 0 && failed) throw failed
   return [...objects.values()]
 }
 

@@ -27,11 +27,15 @@ export async function openTrialArena(ground: Ground, folders: Folders, startServ
   }
 }
 
-/** A record or a session of `user:alice` can be there once, and is another one, or none, for each cell. */
-function needsOwnServer({ policy, resources }: Ground, { column, path }: Expectation): boolean {
-  if (column.kind !== 'user') return false
+/** A record or a session of `user:alice`, or an object that a relation names, can be there once, and is another for each cell. */
+function needsOwnServer({ policy, resources }: Ground, { column, path, object }: Expectation): boolean {
   const route = resources.routes.find((one) => one.path === path)
   const relations = [...(policy.ownership.get(route?.resource ?? '')?.relations.values() ?? [])]
+  const held = relations.filter(
+    ({ name }) => object.kind === 'none' || (object.kind === 'relations' && object.names.includes(name)),
+  )
+  if (held.some(({ kind, field }) => kind === 'state' && field === 'id')) return true
+  if (column.kind !== 'user') return false
   if (route?.kind === 'caller') return true
   return relations.some((one) => one.kind === 'caller' && (one.field === 'id' || one.attribute !== 'id'))
 }

@@ -1,0 +1,67 @@
+/** What a cell needs to be set up, told from the files alone: the caller's attributes, and how objects relate to them. */
+
+import type { Bound, Ground } from '../bind.ts'
+import { arrangeList } from '../predict/arrange-list.ts'
+import { type Attributes, arrangeRelated, isOwn, type Relating } from '../predict/arrange-related.ts'
+import { CALLER, OBJECT, valueless } from '../predict/samples.ts'
+import { CannotSetUp } from './stage.ts'
+
+export interface ScenePlan {
+  readonly attributes: Attributes
+  /** One object each. */
+  readonly ways: readonly ReadonlySet<string>[]
+  /** Of the ways the one whose object has the caller's id. */
+  readonly own: ReadonlySet<string> | undefined
+}
+
+type Common = Omit<Relating, 'relations' | 'own' | 'id'>
+
+const NOTHING: ScenePlan = { attributes: {}, ways: [], own: undefined }
+
+/** Throws CannotSetUp. */
+export function planScene(ground: Ground, bound: Bound): ScenePlan {
+  const { object, expected } = bound.expectation
+  const common = relatingOf(ground, bound)
+  if (object.kind === 'missing') return NOTHING
+  if (!common && object.kind !== 'none') throw new CannotSetUp(`${bound.resource.name} has no objects`)
+  if (!common) return NOTHING
+  if (object.kind !== 'none') return planObject(common, bound, object.kind === 'relations' ? object.names : [])
+  const looks = bound.endpoint?.operation === 'list' && (expected.list ?? expected.view) !== undefined
+  return looks ? planList(common) : NOTHING
+}
+
+/** What relates a caller to objects of the cell's resource; undefined for a resource without objects. */
+export function relatingOf({ resources, samples: samplesOf, policy }: Ground, bound: Bound): Common | undefined {
+  const { resource, expectation } = bound
+  const { column } = expectation
+  const samples = samplesOf.get(resource.name)
+  const ownership = policy.ownership.get(resource.name)
+  const callerId = column.kind === 'anonymous' ? undefined : column.kind === 'user' ? column.id : CALLER
+  return samples && { resources, samplesOf, samples, resource, ownership, callerId }
+}
+
+function planObject(common: Common, { route }: Bound, names: readonly string[]): ScenePlan {
+  const relating: Relating = { ...common, relations: new Set(names), own: route.kind === 'caller', id: OBJECT }
+  const ofCaller = names.some((name) => common.ownership?.relations.get(name)?.kind === 'caller')
+  if (common.callerId === undefined && (ofCaller || relating.own)) {
+    throw new CannotSetUp('a caller without credentials has no object of their own; write `-`')
+  }
+  const found = arrangeRelated(relating)
+  if (found.kind !== 'related') throw new CannotSetUp(withoutValue(common) ?? found.why)
+  const own = isOwn(relating) ? relating.relations : undefined
+  return { attributes: found.attributes, ways: [relating.relations], own }
+}
+
+function planList(common: Common): ScenePlan {
+  const { attributes, placed } = arrangeList(common, (nth) => `${OBJECT}-${nth}`)
+  const ways = placed.map(({ relations }) => relations)
+  if (ways.length === 0)
+    throw new CannotSetUp(withoutValue(common) ?? `no object of ${common.resource.name} can be made`)
+  return { attributes, ways, own: ways.find((relations) => isOwn({ ...common, relations, own: false })) }
+}
+
+/** What an author can mend is worth more than what follows from it. */
+function withoutValue({ resource, samples }: Common): string | undefined {
+  const field = valueless(samples)
+  return field && `no valid value was found for \`${field}\` of ${resource.name}; give its schema \`examples\``
+}
