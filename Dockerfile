@@ -15,6 +15,8 @@ RUN mkdir /data && chown node:node /data
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 COPY package.json LICENSE ./
+# In a checkout `npm start` is the demo; here it is what the image runs, on the same volume.
+RUN npm pkg set scripts.start="node bin/sallyport.js serve"
 COPY bin ./bin
 COPY policies ./policies
 COPY schemas ./schemas

@@ -1,0 +1,71 @@
+/**
+ * The configuration of the reverse proxy, as text: its own answers are problem documents like the server's. nginx itself
+ * was run by hand (docs/operating.md).
+ */
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { parse } from 'yaml'
+import { CATALOGUE } from '../../src/problems/catalogue.ts'
+
+const ROOT = new URL('../..', import.meta.url).pathname
+const read = (file: string) => readFileSync(join(ROOT, file), 'utf8')
+
+interface Service {
+  readonly volumes?: readonly string[]
+  readonly restart?: string
+}
+
+describe('the reverse proxy', () => {
+  const shared = read('deploy/sallyport.inc')
+  const answers = [...shared.matchAll(/location = (\S+) \{([^}]*?)\n {2}return (\d+) '(.*)';\n\}/g)].map(
+    ([, place, settings, status, text]) => ({ place, settings, status: Number(status), text: text ?? '' }),
+  )
+  const codeOf = (text: string) => JSON.parse(text).code as string
+
+  it('answers by itself with problem documents of the catalogue, or of its own that docs/problems.md tells of', () => {
+    const page = read('docs/problems.md')
+    for (const { status, text } of answers) {
+      const { instance, detail, ...problem } = JSON.parse(text)
+      const code = codeOf(text)
+      const known = CATALOGUE[code as keyof typeof CATALOGUE]
+      const title = known?.title ?? new RegExp(`^- \`${code}\` \\(${status}\\): (.+?)\\. `, 'm').exec(page)?.[1]
+      expect(problem).to.deep.equal({ type: `urn:sallyport:problem:${code}`, title, status, code })
+      if (known) expect(known.status).to.equal(status)
+      expect(instance).to.equal('$instance')
+      expect(detail).to.match(/^[A-Z].*\.$/)
+    }
+    const statuses = answers.map(({ status }) => status)
+    expect(statuses).to.deep.equal([400, 408, 413, 414, 431, 502, 504])
+  })
+
+  it('has a place for each of its faults, which nobody reaches from outside, and leaves 404 and 405 to the server', () => {
+    const named = [...shared.matchAll(/^error_page (.*) (\S+);$/gm)]
+    expect(named.map(([, , place]) => place)).to.deep.equal(['@server', ...answers.map(({ place }) => place)])
+    for (const { settings } of answers) expect(settings).to.contain('internal;').and.to.contain('no-store always;')
+    expect(named[0]?.[1]).to.equal('404 405 =')
+    expect(shared).to.contain('default_type application/problem+json;')
+    expect(shared).not.to.contain('proxy_intercept_errors on')
+  })
+
+  for (const [file, listen] of [
+    ['deploy/nginx.conf', 'listen 80;'],
+    ['deploy/nginx-tls.conf', 'listen 443 ssl;'],
+  ] as const) {
+    it(`${file} gives each answer an id and shares the rest`, () => {
+      const text = read(file)
+      expect(text).to.contain(listen).and.to.contain('include /etc/nginx/sallyport.inc;')
+      expect(text).to.contain('map $request_id $instance')
+    })
+  }
+
+  it('is mounted from files that are there, and every service starts again by itself', () => {
+    const { services } = parse(read('docker-compose.yml')) as { services: Record<string, Service> }
+    for (const [name, { restart }] of Object.entries(services)) expect(restart, name).to.equal('unless-stopped')
+    const tls = parse(read('docker-compose.tls.yml').replace('!override ', '')) as { services: Record<string, Service> }
+    const mounted = [...(services.proxy?.volumes ?? []), ...(tls.services.proxy?.volumes ?? [])]
+    const files = mounted.map((volume) => volume.split(':')[0] ?? '')
+    expect(files.filter((file) => file !== './tls' && !existsSync(join(ROOT, file)))).to.deep.equal([])
+    expect(files).to.include.members(['./deploy/nginx.conf', './deploy/nginx-tls.conf', './deploy/sallyport.inc'])
+  })
+})
