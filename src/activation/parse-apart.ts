@@ -52,6 +52,6 @@ async function parseApart(workerData: ParserData, program: URL): Promise<PackedP
   thread.on('error', () => resolve(undefined))
   thread.on('exit', () => resolve(undefined))
   const answer = await promise
-  if (answer?.kind === 'faulty') throw new FileError(answer.diagnostics)
+  if (answer?.kind === 'faulty') throw new FileError(answer.diagnostics, answer.more)
   return answer?.policy
 }

@@ -18,4 +18,4 @@ export type ToldResources = readonly Omit<Resource, 'validate'>[]
 
 export type FromParser =
   | { readonly kind: 'policy'; readonly policy: PackedPolicy }
-  | { readonly kind: 'faulty'; readonly diagnostics: readonly Diagnostic[] }
+  | { readonly kind: 'faulty'; readonly diagnostics: readonly Diagnostic[]; readonly more: number }

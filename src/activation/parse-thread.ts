@@ -23,7 +23,7 @@ function parse(): FromParser {
   try {
     return { kind: 'policy', policy: packPolicy(parsePolicy(files, toldResources(deserialize(resources), schemas))) }
   } catch (error) {
-    if (error instanceof FileError) return { kind: 'faulty', diagnostics: error.diagnostics }
+    if (error instanceof FileError) return { kind: 'faulty', diagnostics: error.diagnostics, more: error.more }
     throw error
   }
 }

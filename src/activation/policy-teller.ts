@@ -4,7 +4,7 @@
  */
 import type { Logger } from 'pino'
 import type { LivePolicy, PolicyEvent } from '../policy/live-policy.ts'
-import { FileError } from '../problems/diagnostic.ts'
+import { type Diagnostic, FileError } from '../problems/diagnostic.ts'
 import { Comparer, type ComparerOptions } from './comparer.ts'
 
 /** When more changes than this wait to be compared, those in between are told without their meaning. */
@@ -78,15 +78,21 @@ function faultFields(error: unknown): object {
     ...(hint === undefined ? {} : { hint }),
   }))
   const shown = faults.slice(0, MOST_FAULTS)
-  return { faults: shown, ...(faults.length > shown.length ? { more: faults.length - shown.length } : {}) }
+  const more = faults.length - shown.length + error.more
+  return { faults: shown, ...(more > 0 ? { more } : {}) }
 }
 
 /** For readiness: which revision rules, and where the files are wrong. Anybody may ask for it, so it tells no rule. */
 export function policyDetail({ active, faults }: LivePolicy): string {
-  const places = faults.flatMap((fault) => (fault instanceof FileError ? fault.diagnostics : []))
-  const [first, ...others] = places.map(({ file, line, column, code }) => `${nameOf(file)}:${line}:${column} [${code}]`)
-  const refused = first === undefined ? '' : `: ${first}${others.length > 0 ? ` and ${others.length} more` : ''}`
+  const errors = faults.filter((fault) => fault instanceof FileError)
+  const [first, ...others] = errors.flatMap(({ diagnostics }) => diagnostics)
+  const more = errors.reduce((sum, error) => sum + error.more, others.length)
+  const refused = first === undefined ? '' : `: ${placeText(first)}${more > 0 ? ` and ${more} more` : ''}`
   return `the files were refused${refused}; the policy before them is in force, revision ${active.revision}`
+}
+
+function placeText({ file, line, column, code }: Diagnostic): string {
+  return `${nameOf(file)}:${line}:${column} [${code}]`
 }
 
 function nameOf(file: string): string {

@@ -54,8 +54,8 @@ export function policyCheckCommand(folders: ReviewFolders, now: () => Date = () 
     })
 }
 
-function fails({ findings }: CheckReport, failOn: Options['failOn']): boolean {
-  return findings.some(({ severity }) => severity === 'error' || failOn === 'warning')
+function fails({ errors, warnings }: CheckReport, failOn: Options['failOn']): boolean {
+  return errors > 0 || (failOn === 'warning' && warnings > 0)
 }
 
 /** A folder that isn't there is no policy with seven files missing. */

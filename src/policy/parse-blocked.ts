@@ -2,8 +2,7 @@
  * blocked.txt -> who is refused before any rule. One `user:<id>` a line, optionally `until=<time>`; `#` comments. What a
  * line can't say plainly (a space, an invisible character) it says as a JSON string: `"user:first last"`.
  */
-import type { Diagnostic } from '../problems/diagnostic.ts'
-import { FileError } from '../problems/diagnostic.ts'
+import { Faults } from '../problems/diagnostic.ts'
 import type { Block } from './policy.ts'
 import type { SourceFile } from './policy-files.ts'
 import { reportInvisible } from './rule-lines.ts'
@@ -18,19 +17,19 @@ export type Blocked = ReadonlyMap<string, Block>
  */
 export function parseBlocked(source: SourceFile): Blocked {
   const { name, text } = source
-  const faults: Diagnostic[] = []
-  reportInvisible(source, (diagnostic) => faults.push(diagnostic))
+  const faults = new Faults()
+  reportInvisible(source, faults.report)
   const blocks = text.split(/\r?\n/).flatMap((line, index) => {
     const written = withoutComment(line).trimEnd()
     if (written.trim() === '') return []
     const fault = (code: string, message: string, hint: string) => {
       const column = line.search(/\S/) + 1
-      faults.push({ file: name, line: index + 1, column, code, severity: 'error', message, hint })
+      faults.report({ file: name, line: index + 1, column, code, severity: 'error', message, hint })
       return []
     }
     return parseLine(written, fault)
   })
-  if (faults.length > 0) throw new FileError(faults)
+  faults.throwAny()
   const longest = blocks.toSorted((a, b) => (a.until ?? Infinity) - (b.until ?? Infinity))
   return new Map(longest.map((block) => [block.id, block]))
 }

@@ -1,5 +1,5 @@
 /** The files of a policy directory -> a policy, strictly: everything that is wrong, at once, each with its place. */
-import { type Diagnostic, FileError } from '../problems/diagnostic.ts'
+import { Faults, type Report } from '../problems/diagnostic.ts'
 import type { Resources } from '../resources/resource.ts'
 import { MODEL } from './model.ts'
 import { parseLimits } from './parse-limits.ts'
@@ -11,8 +11,8 @@ import type { PolicyFiles, SourceFile } from './policy-files.ts'
 
 /** Throws FileError. */
 export function parsePolicy(files: PolicyFiles, resources: Resources): Policy {
-  const diagnostics: Diagnostic[] = []
-  const report = (diagnostic: Diagnostic) => diagnostics.push(diagnostic)
+  const faults = new Faults()
+  const report = withoutConsequences(files, faults.report)
   checkModel(files['model.conf'], report)
   const roles = parseRoles(files['roles.yaml'], report)
   const ownership = parseOwnership(files['ownership.yaml'], resources, report)
@@ -20,26 +20,31 @@ export function parsePolicy(files: PolicyFiles, resources: Resources): Policy {
   const limits = parseLimits(files['limits.yaml'], { roles, resources }, report)
   const masks = parseMasks(files['masks.yaml'], { resources, ownership }, report)
   const { rules, links } = parseRules(files['policy.csv'], { resources, roles, ownership, views }, report)
-  if (diagnostics.length > 0) throw new FileError(withoutConsequences(diagnostics, files))
+  faults.throwAny()
   return { roles, rules, links, ownership, views, limits, masks }
 }
 
-/** Where a file that declares names has a fault, other files' names may be known once it is mended. */
-function withoutConsequences(diagnostics: readonly Diagnostic[], files: PolicyFiles): readonly Diagnostic[] {
+/**
+ * Where a file that declares names has a fault, other files' names may be known once it is mended. It must be read before
+ * them.
+ */
+function withoutConsequences(files: PolicyFiles, report: Report): Report {
   const declaring: Readonly<Record<string, string>> = {
     'unknown-role': files['roles.yaml'].name,
     'unknown-relation': files['ownership.yaml'].name,
     'unknown-view': files['views.yaml'].name,
   }
-  const faulty = new Set(diagnostics.map(({ file }) => file))
-  return diagnostics.filter(({ code, file }) => {
-    const source = declaring[code]
-    return source === undefined || source === file || !faulty.has(source)
-  })
+  const faulty = new Set<string>()
+  return (fault) => {
+    const source = declaring[fault.code]
+    if (source !== undefined && source !== fault.file && faulty.has(source)) return
+    faulty.add(fault.file)
+    report(fault)
+  }
 }
 
 /** Comments and spacing are free; a model that says something else isn't: index, filters and cells rest on it. */
-function checkModel({ name, text }: SourceFile, report: (diagnostic: Diagnostic) => void): void {
+function checkModel({ name, text }: SourceFile, report: Report): void {
   const expected = statements(MODEL)
   const lines = text.split(/\r?\n/)
   const found = lines.flatMap((line, index) => statements(line).map((statement) => ({ statement, line: index + 1 })))

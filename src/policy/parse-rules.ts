@@ -1,27 +1,24 @@
 /** policy.csv -> rules and role links. What Casbin would take in silence is an error here, with its place. */
-import type { Diagnostic } from '../problems/diagnostic.ts'
+import type { Report } from '../problems/diagnostic.ts'
+import { didYouMean } from '../problems/did-you-mean.ts'
 import type { RoleLink, Rule } from './policy.ts'
 import type { SourceFile } from './policy-files.ts'
 import { EXAMPLE, type Fault, hasLinkColumns, hasRuleColumns, parseEnd } from './rule-columns.ts'
 import { type RuleLine, readRuleLines } from './rule-lines.ts'
-import { COLUMN, near, parseScope, type RuleScope, type Vocabulary } from './rule-scope.ts'
+import { COLUMN, parseScope, type RuleScope, type Vocabulary } from './rule-scope.ts'
 
 interface RuleSet {
   readonly rules: readonly Rule[]
   readonly links: readonly RoleLink[]
 }
 
-export function parseRules(
-  source: SourceFile,
-  vocabulary: Vocabulary,
-  report: (diagnostic: Diagnostic) => void,
-): RuleSet {
+export function parseRules(source: SourceFile, vocabulary: Vocabulary, report: Report): RuleSet {
   const rules: Rule[] = []
   const links: RoleLink[] = []
   const known = new Map<string, RuleScope>()
   for (const line of readRuleLines(source, report)) {
     const fault: Fault = (cell, code, message, hint) =>
-      report({ ...line.placeOf(cell), code, severity: 'error', message, ...(hint ? { hint } : {}) })
+      report({ ...line.placeOf(cell), code, severity: 'error', message, hint })
     const kind = line.cells[0] ?? ''
     if (kind === 'p') rules.push(...parseRule(line, { vocabulary, known }, fault))
     else if (kind === 'g') links.push(...parseLink(line, vocabulary, fault))
@@ -57,7 +54,8 @@ function parseLink({ line, cells }: RuleLine, { roles }: Vocabulary, fault: Faul
   for (const [cell, name] of [role, inherits].entries()) {
     if (roles.has(name)) continue
     sound = false
-    fault(cell + 1, 'unknown-role', `the role \`${name}\` is not declared in roles.yaml`, 'g links declared roles only')
+    const hint = () => `g links declared roles only${didYouMean(name, roles.keys())}`
+    fault(cell + 1, 'unknown-role', `the role \`${name}\` is not declared in roles.yaml`, hint)
   }
   return sound ? [{ line, role, inherits }] : []
 }
@@ -71,7 +69,10 @@ function soundSubject(subject: string, { roles }: Vocabulary, fault: Fault): boo
     fault(COLUMN.subject, 'user-id', message, 'write user:<id>')
     return false
   }
-  const hint = `declare it in roles.yaml, or write everyone, anonymous or user:<id>${near(subject, [...roles.keys(), 'everyone', 'anonymous'])}`
+  const hint = () => {
+    const meant = didYouMean(subject, [...roles.keys(), 'everyone', 'anonymous'])
+    return `declare it in roles.yaml, or write everyone, anonymous or user:<id>${meant}`
+  }
   fault(COLUMN.subject, 'unknown-role', `the role \`${subject}\` is not declared`, hint)
   return false
 }
@@ -84,11 +85,13 @@ function soundEffect(effect: string, fault: Fault): boolean {
 }
 
 /** Casbin follows a cycle without end, or stops at ten links. */
-function reportCycles(links: readonly RoleLink[], { name }: SourceFile, report: (d: Diagnostic) => void): void {
-  const parents = Map.groupBy(links, (link) => link.role)
+function reportCycles(links: readonly RoleLink[], { name }: SourceFile, report: Report): void {
+  const parents = new Map<string, Set<string>>()
+  for (const { role, inherits } of links) parents.set(role, (parents.get(role) ?? new Set()).add(inherits))
+  const closures = new Map<string, ReadonlySet<string>>()
   for (const { line, role, inherits } of links) {
-    const reached = new Set([inherits])
-    for (const next of reached) for (const link of parents.get(next) ?? []) reached.add(link.inherits)
+    const reached = closures.get(inherits) ?? closureOf(inherits, parents)
+    closures.set(inherits, reached)
     if (!reached.has(role)) continue
     const message = `the role \`${role}\` inherits itself through \`${inherits}\``
     report({
@@ -101,4 +104,11 @@ function reportCycles(links: readonly RoleLink[], { name }: SourceFile, report: 
       hint: 'remove one of the g lines',
     })
   }
+}
+
+function closureOf(role: string, parents: ReadonlyMap<string, ReadonlySet<string>>): ReadonlySet<string> {
+  const reached = new Set([role])
+  // A Set's iterator also visits what is added while it runs.
+  for (const next of reached) for (const parent of parents.get(next) ?? []) reached.add(parent)
+  return reached
 }

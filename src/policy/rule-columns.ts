@@ -3,7 +3,7 @@ import type { Rule } from './policy.ts'
 import { parseTime } from './time.ts'
 
 /** Reports what is wrong with a cell (counted from 0, the `p` or `g`). */
-export type Fault = (cell: number, code: string, message: string, hint?: string) => void
+export type Fault = (cell: number, code: string, message: string, hint?: string | (() => string)) => void
 
 type Cells = readonly string[]
 

@@ -1,7 +1,7 @@
 /** policy.csv as lines of cells with their places; what the cells mean is parse-rules.ts's matter. */
 import { createRequire } from 'node:module'
 import type { Info } from 'csv-parse/sync'
-import { type Diagnostic, type Place, placeAt } from '../problems/diagnostic.ts'
+import { type Diagnostic, type Place, placeAt, placesIn } from '../problems/diagnostic.ts'
 import type { SourceFile } from './policy-files.ts'
 
 // By require it is one file, by import nineteen.
@@ -106,10 +106,11 @@ function openingLine(texts: readonly string[]): number {
 
 /** Refuses what nobody can see, in comments too. */
 export function reportInvisible({ name, text }: SourceFile, report: (diagnostic: Diagnostic) => void): void {
+  const placeOf = placesIn(name, text)
   for (const { 0: character, index } of text.matchAll(INVISIBLE)) {
     const code = character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')
     const message = `the invisible character U+${code} stands here`
-    report(fault(placeAt(name, text, index), 'invisible-character', message, 'delete it, or write a plain space'))
+    report(fault(placeOf(index), 'invisible-character', message, 'delete it, or write a plain space'))
   }
 }
 

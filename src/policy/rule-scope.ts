@@ -1,4 +1,5 @@
 /** The cells of a rule that say what it is about: resource, actions, relations and views, each known to what it names. */
+import { didYouMean } from '../problems/did-you-mean.ts'
 import type { Resource, Resources } from '../resources/resource.ts'
 import type { Ownership, Role, Rule, Views } from './policy.ts'
 import type { Fault } from './rule-columns.ts'
@@ -48,7 +49,7 @@ function soundResource(
 ): boolean {
   if (covered.length > 0) return true
   const known = [...resources.byName.keys(), '*', 'system/*']
-  const hint = `one of ${known.join(', ')}${near(resource, known)}`
+  const hint = () => `one of ${known.join(', ')}${didYouMean(resource, known)}`
   fault(COLUMN.resource, 'unknown-resource', `no schema declares the resource \`${resource}\``, hint)
   return false
 }
@@ -60,7 +61,7 @@ function soundActions(actions: readonly string[], covered: readonly Resource[], 
     '*',
     (name) => {
       if (known.has(name)) return true
-      const hint = `one of ${[...known].join(', ')}, or * for all${near(name, [...known])}`
+      const hint = () => `one of ${[...known].join(', ')}, or * for all${didYouMean(name, known)}`
       fault(COLUMN.action, 'unknown-action', `the action \`${name}\` is not known here`, hint)
       return false
     },
@@ -80,7 +81,7 @@ function soundRelations(
     'any',
     (name) => {
       if (known.has(name)) return true
-      const hint = `declare it in ownership.yaml, or write any${near(name, [...known, 'any'])}`
+      const hint = () => `declare it in ownership.yaml, or write any${didYouMean(name, [...known, 'any'])}`
       fault(COLUMN.relation, 'unknown-relation', `the relation \`${name}\` is not declared for this resource`, hint)
       return false
     },
@@ -100,7 +101,7 @@ function soundViews(
     '*',
     (name) => {
       if (known.has(name)) return true
-      const hint = `declare it in views.yaml, or write * for all fields${near(name, [...known])}`
+      const hint = () => `declare it in views.yaml, or write * for all fields${didYouMean(name, known)}`
       fault(COLUMN.fields, 'unknown-view', `the view \`${name}\` is not declared for this resource`, hint)
       return false
     },
@@ -136,11 +137,4 @@ function coveredBy(resource: string, { byName }: Resources): readonly Resource[]
 
 function split(cell: string, separator: string): string[] {
   return cell.split(separator)
-}
-
-/** A suggestion for a name in wrong case or with a stray character at its ends. */
-export function near(name: string, known: readonly string[]): string {
-  const bare = (text: string) => text.toLowerCase().replace(/[^a-z0-9/*]/g, '')
-  const found = known.find((candidate) => bare(candidate) === bare(name))
-  return found === undefined ? '' : `; did you mean ${found}?`
 }

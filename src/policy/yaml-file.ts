@@ -1,7 +1,7 @@
 /** Strict YAML: one document, unique keys, no aliases or tags, checked by a JSON Schema, with the place of every node. */
 import type { ErrorObject, ValidateFunction } from 'ajv'
-import { isNode, isScalar, LineCounter, parseDocument, visit } from 'yaml'
-import { type Diagnostic, type Place, placeAt } from '../problems/diagnostic.ts'
+import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml'
+import { type Diagnostic, type Place, placesIn } from '../problems/diagnostic.ts'
 import type { SourceFile } from './policy-files.ts'
 
 type Path = readonly (string | number)[]
@@ -41,28 +41,25 @@ export function parseYaml<T>(
     message,
     ...(hint ? { hint } : {}),
   })
+  const at = placesIn(name, text)
   const problems = [...document.errors, ...document.warnings]
   for (const problem of problems) {
     const [line = '', ...rest] = problem.message.split('\n')
     const message = line.replace(/ at line \d+, column \d+:?$/, '')
-    report(
-      fault(
-        placeAt(name, text, problem.pos[0]),
-        'yaml-syntax',
-        message,
-        rest.length ? 'see the YAML syntax' : undefined,
-      ),
-    )
+    report(fault(at(problem.pos[0]), 'yaml-syntax', message, rest.length ? 'see the YAML syntax' : undefined))
   }
   const repeated = repeatedKeysOf(document)
-  for (const offset of repeated)
-    report(fault(placeAt(name, text, offset), 'yaml-syntax', 'Map keys must be unique', 'keep one of them'))
+  for (const offset of repeated) report(fault(at(offset), 'yaml-syntax', 'Map keys must be unique', 'keep one of them'))
   if (problems.length > 0 || repeated.length > 0) return undefined
-  const place = (path: Path): Place => placeOf(name, text, document, path)
+  const offsetOf = offsetsIn(document)
+  const place = (path: Path): Place => {
+    const offset = offsetOf(path)
+    return offset === undefined ? { file: name, line: 1, column: 1 } : at(offset)
+  }
   const aliases = aliasesOf(document)
   for (const offset of aliases) {
     const message = 'aliases (`*name`) are not accepted'
-    report(fault(placeAt(name, text, offset), 'yaml-alias', message, 'write the value out'))
+    report(fault(at(offset), 'yaml-alias', message, 'write the value out'))
   }
   if (aliases.length > 0) return undefined
   const checked = shape(document.toJS() ?? {})
@@ -100,25 +97,44 @@ function aliasesOf(document: ReturnType<typeof parseDocument>): readonly number[
   return offsets
 }
 
-/** The node at the path, or the nearest one around it that exists. */
-function placeOf(file: string, text: string, document: ReturnType<typeof parseDocument>, path: Path): Place {
-  for (let length = path.length; length > 0; length--) {
-    const parent = length === 1 ? document.contents : document.getIn(path.slice(0, length - 1), true)
-    const key = keyNode(parent, path[length - 1])
-    if (key !== undefined) return placeAt(file, text, key)
+/**
+ * Where the node at a path begins (a key of a mapping, an element of a sequence), or the nearest one around it that exists;
+ * undefined for none. What a mapping holds is looked through once, however many paths are asked about.
+ */
+function offsetsIn({ contents }: ReturnType<typeof parseDocument>): (path: Path) => number | undefined {
+  const known = new Map<unknown, ReadonlyMap<string, Step>>()
+  const stepFrom = (parent: unknown, key: string | number): Step | undefined => {
+    const steps = known.get(parent) ?? stepsFrom(parent)
+    known.set(parent, steps)
+    return steps.get(String(key))
   }
-  return { file, line: 1, column: 1 }
+  return (path) => {
+    let [at, offset]: readonly [unknown, number | undefined] = [contents, undefined]
+    for (const key of path) {
+      const step = stepFrom(at, key)
+      if (!step) return offset
+      at = step.to
+      offset = step.offset ?? offset
+    }
+    return offset
+  }
 }
 
-/** Where a key of a mapping, or an element of a sequence, begins. */
-function keyNode(parent: unknown, key: string | number | undefined): number | undefined {
-  const items = (parent as { items?: readonly unknown[] } | undefined)?.items
-  if (!items) return undefined
-  const found =
-    typeof key === 'number'
-      ? items[key]
-      : (items as { key: unknown }[]).find((pair) => String((pair.key as { value?: unknown })?.value) === key)?.key
-  return isNode(found) ? found.range?.[0] : undefined
+interface Step {
+  readonly offset: number | undefined
+  readonly to: unknown
+}
+
+function stepsFrom(parent: unknown): ReadonlyMap<string, Step> {
+  const offset = (node: unknown) => (isNode(node) ? node.range?.[0] : undefined)
+  if (isSeq(parent)) return new Map(parent.items.map((item, i) => [String(i), { offset: offset(item), to: item }]))
+  if (!isMap(parent)) return new Map()
+  return new Map(
+    parent.items.map(({ key, value }) => [
+      String(isScalar(key) ? key.value : undefined),
+      { offset: offset(key), to: value },
+    ]),
+  )
 }
 
 function pathOf({ instancePath, params, keyword, propertyName }: ErrorObject): Path {

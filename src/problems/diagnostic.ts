@@ -15,15 +15,52 @@ export interface Diagnostic extends Place {
   readonly hint?: string
 }
 
+/** As a fault is reported; a hint that takes time to make is made for what is kept alone. */
+interface Reported extends Omit<Diagnostic, 'hint'> {
+  readonly hint?: string | (() => string) | undefined
+}
+
+export type Report = (fault: Reported) => void
+
+/** How many faults of a reading are kept: a file of a million bad lines must hold up neither a command nor a server. */
+export const MOST_FAULTS = 1000
+/** How many lines a message has. */
+const MOST_LINES = 100
+
+/** Gathers what is wrong with some files; what is over MOST_FAULTS is counted. */
+export class Faults {
+  readonly #kept: Diagnostic[] = []
+  #more = 0
+
+  readonly report: Report = ({ hint, ...fault }) => {
+    if (this.#kept.length >= MOST_FAULTS) {
+      this.#more += 1
+      return
+    }
+    const text = typeof hint === 'function' ? hint() : hint
+    this.#kept.push({ ...fault, ...(text ? { hint: text } : {}) })
+  }
+
+  /** Throws FileError when there is any. */
+  throwAny(): void {
+    if (this.#kept.length > 0) throw new FileError(this.#kept, this.#more)
+  }
+}
+
 /** All that is wrong at once, sorted by place. Its message is one line a diagnostic, `file:line:column: message`. */
 export class FileError extends Error {
   readonly diagnostics: readonly Diagnostic[]
+  /** How many more faults there are. */
+  readonly more: number
 
-  constructor(diagnostics: readonly Diagnostic[]) {
+  constructor(diagnostics: readonly Diagnostic[], more = 0) {
     const sorted = diagnostics.toSorted(byPlace)
-    super(sorted.map(formatDiagnostic).join('\n'))
+    const lines = sorted.slice(0, MOST_LINES).map(formatDiagnostic)
+    const untold = sorted.length - lines.length + more
+    super([...lines, ...(untold > 0 ? [`and ${untold} more`] : [])].join('\n'))
     this.name = 'FileError'
     this.diagnostics = sorted
+    this.more = more
   }
 }
 
@@ -36,6 +73,21 @@ export function placeAt(file: string, text: string, offset: number): Place {
   const before = text.slice(0, offset)
   const lineStart = before.lastIndexOf('\n') + 1
   return { file, line: before.split('\n').length, column: offset - lineStart + 1 }
+}
+
+/** As placeAt, for many offsets of one text, which is walked through once. */
+export function placesIn(file: string, text: string): (offset: number) => Place {
+  let starts: readonly number[] | undefined
+  return (offset) => {
+    starts ??= [0, ...Array.from(text.matchAll(/\n/g), ({ index }) => index + 1)]
+    let [low, high] = [0, starts.length]
+    while (high - low > 1) {
+      const middle = (low + high) >> 1
+      if ((starts[middle] ?? 0) <= offset) low = middle
+      else high = middle
+    }
+    return { file, line: low + 1, column: offset - (starts[low] ?? 0) + 1 }
+  }
 }
 
 /** For sorting: by file, line, column, then code. */

@@ -34,7 +34,7 @@ export async function carryOut(plan: Plan, how: CarryOut): Promise<0 | 1> {
 async function decide(plan: Plan, how: CarryOut): Promise<Result> {
   const { check, sameRules, directory, content, blocks, over } = plan
   const not = (outcome: Result['outcome']): Result => ({ outcome, version: undefined })
-  if (check.findings.some(({ severity }) => severity === 'error')) return not('refused')
+  if (check.errors > 0) return not('refused')
   if (sameRules && blocks.length === 0) return not('unchanged')
   if (how.dryRun) return not('dry-run')
   if (!how.yes && !(await agrees())) return not('declined')
@@ -57,7 +57,7 @@ async function agrees(): Promise<boolean> {
 
 function describe({ check, diff, blocks, directory, sameRules }: Plan): string {
   const found = check.findings.length === 0 ? '' : `${formatCheck(check)}\n`
-  if (check.findings.some(({ severity }) => severity === 'error')) return found
+  if (check.errors > 0) return found
   const meaning = diff ? formatDiff(diff) : `The files of ${directory} have faults, so what changes can't be told.\n`
   const added =
     blocks.length === 0
@@ -87,6 +87,7 @@ function toJson({ check, diff, blocks }: Plan, { outcome, version }: Result): st
     outcome,
     version: version ? versionJson(version) : null,
     findings: check.findings,
+    more: check.more,
     diff: diff ? JSON.parse(formatDiffJson(diff)) : null,
     blocks,
   }

@@ -24,12 +24,15 @@ export class Group {
   #fields = 0n
   /** What at least two of them name. */
   #shared = 0n
+  /** Whether one was removed since both were joined. */
+  #stale = false
 
   constructor(relations: bigint) {
     this.relations = relations
   }
 
   get fields(): bigint {
+    this.#refresh()
     return this.#fields
   }
 
@@ -39,22 +42,32 @@ export class Group {
 
   /** What the rules name when one of them (which needn't be here) isn't counted. */
   fieldsWithout(rule: Rule): bigint {
+    this.#refresh()
     const mine = this.#reaches.get(rule) ?? 0n
     return (this.#fields & ~mine) | this.#shared
   }
 
   add({ rule, fields }: Reach): void {
     this.#reaches.set(rule, fields)
-    this.#shared |= this.#fields & fields
-    this.#fields |= fields
+    this.#join(fields)
   }
 
   remove(rule: Rule): void {
-    if (!this.#reaches.delete(rule)) return
-    const left = this.reaches
+    if (this.#reaches.delete(rule)) this.#stale = true
+  }
+
+  /** Once for all that were removed: one by one, ten thousand would take a minute. */
+  #refresh(): void {
+    if (!this.#stale) return
+    this.#stale = false
     this.#fields = 0n
     this.#shared = 0n
-    for (const reach of left) this.add(reach)
+    for (const fields of this.#reaches.values()) this.#join(fields)
+  }
+
+  #join(fields: bigint): void {
+    this.#shared |= this.#fields & fields
+    this.#fields |= fields
   }
 }
 

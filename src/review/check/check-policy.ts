@@ -4,7 +4,7 @@ import { parsePolicy } from '../../policy/parse-policy.ts'
 import type { Policy } from '../../policy/policy.ts'
 import { type PolicyFiles, type PolicyReading, readInPlace, type SourceFile } from '../../policy/policy-files.ts'
 import { findCutOff } from '../../policy/rule-lines.ts'
-import { byPlace, type Diagnostic, FileError } from '../../problems/diagnostic.ts'
+import { byPlace, type Diagnostic, FileError, MOST_FAULTS } from '../../problems/diagnostic.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { CODES, findInBlocked, findInPolicy } from './catalogue.ts'
 import { checkedBlocked, checkedPolicy } from './checked.ts'
@@ -23,8 +23,13 @@ export interface CheckOptions {
 }
 
 export interface CheckReport {
-  /** Sorted by file, line, column, code. */
+  /** Those that are shown, errors before warnings, at most MOST_FAULTS; sorted by file, line, column, code. */
   readonly findings: readonly Diagnostic[]
+  /** How many there are, shown or not. */
+  readonly errors: number
+  readonly warnings: number
+  /** How many are not shown. */
+  readonly more: number
   /** Warnings that comments took away. */
   readonly suppressed: number
   /** The text of every file that could be read, by the name that findings call it by. */
@@ -35,6 +40,8 @@ export interface CheckReport {
 interface Part {
   readonly sources: readonly SourceFile[]
   readonly findings: readonly Diagnostic[]
+  /** How many errors there are besides. */
+  readonly more: number
   /** Codes that were looked for, so that a suppression of them that took nothing away is needless. */
   readonly lookedFor: ReadonlySet<string>
 }
@@ -44,8 +51,16 @@ export async function checkPolicy(options: CheckOptions): Promise<CheckReport> {
   const reading = await readInPlace(options.policies)
   const parts = await Promise.all([policyPart(reading, options), blockedPart(reading, options)])
   const judged = parts.map(withoutSuppressed)
+  const findings = judged.flatMap((one) => one.findings)
+  const errors = findings.filter(({ severity }) => severity === 'error').toSorted(byPlace)
+  const warnings = findings.filter(({ severity }) => severity !== 'error').toSorted(byPlace)
+  const shown = [...errors, ...warnings].slice(0, MOST_FAULTS)
+  const more = parts.reduce((sum, part) => sum + part.more, 0)
   return {
-    findings: judged.flatMap(({ findings }) => findings).toSorted(byPlace),
+    findings: shown.toSorted(byPlace),
+    errors: errors.length + more,
+    warnings: warnings.length,
+    more: findings.length - shown.length + more,
     suppressed: judged.reduce((sum, { suppressed }) => sum + suppressed, 0),
     sources: new Map(parts.flatMap(({ sources }) => sources.map(({ name, text }) => [name, text]))),
   }
@@ -53,12 +68,12 @@ export async function checkPolicy(options: CheckOptions): Promise<CheckReport> {
 
 async function policyPart(reading: PolicyReading, { resources, users, now, endKnown }: CheckOptions): Promise<Part> {
   const files = await attempt<PolicyFiles>(() => reading.files())
-  if ('faults' in files) return { sources: [], findings: files.faults, lookedFor: new Set() }
+  if ('faults' in files) return faultyPart([], files)
   const sources = Object.values(files.value)
   const cutOff = endKnown ? findCutOff(files.value['policy.csv']) : undefined
-  if (cutOff) return { sources, findings: [cutOff], lookedFor: new Set() }
+  if (cutOff) return { sources, findings: [cutOff], more: 0, lookedFor: new Set() }
   const policy = await attempt<Policy>(() => parsePolicy(files.value, resources))
-  if ('faults' in policy) return { sources, findings: policy.faults, lookedFor: new Set() }
+  if ('faults' in policy) return faultyPart(sources, policy)
   const checked = checkedPolicy({
     written: policy.value,
     now: now.getTime(),
@@ -66,17 +81,17 @@ async function policyPart(reading: PolicyReading, { resources, users, now, endKn
     files: files.value,
     directory: users,
   })
-  return { sources, findings: findInPolicy(checked), lookedFor: codesLookedFor(users) }
+  return { sources, findings: findInPolicy(checked), more: 0, lookedFor: codesLookedFor(users) }
 }
 
 async function blockedPart(reading: PolicyReading, { users, now }: CheckOptions): Promise<Part> {
   const file = await attempt(() => reading.blocked())
-  if ('faults' in file) return { sources: [], findings: file.faults, lookedFor: new Set() }
+  if ('faults' in file) return faultyPart([], file)
   const sources = [file.value]
   const parsed = await attempt(() => parseBlocked(file.value))
-  if ('faults' in parsed) return { sources, findings: parsed.faults, lookedFor: new Set() }
+  if ('faults' in parsed) return faultyPart(sources, parsed)
   const checked = checkedBlocked(file.value, { directory: users, now: now.getTime() })
-  return { sources, findings: findInBlocked(checked), lookedFor: codesLookedFor(users) }
+  return { sources, findings: findInBlocked(checked), more: 0, lookedFor: codesLookedFor(users) }
 }
 
 function withoutSuppressed({ sources, findings, lookedFor }: Part): Pick<CheckReport, 'findings' | 'suppressed'> {
@@ -87,13 +102,22 @@ function withoutSuppressed({ sources, findings, lookedFor }: Part): Pick<CheckRe
   return { findings: [...kept, ...read.flatMap(({ faults }) => faults), ...needless], suppressed }
 }
 
-type Attempt<T> = { readonly value: T } | { readonly faults: readonly Diagnostic[] }
+/** What the server would refuse: nothing else is looked for in it. */
+function faultyPart(sources: readonly SourceFile[], { faults: { diagnostics, more } }: Faulty): Part {
+  return { sources, findings: diagnostics, more, lookedFor: new Set() }
+}
+
+interface Faulty {
+  readonly faults: FileError
+}
+
+type Attempt<T> = { readonly value: T } | Faulty
 
 async function attempt<T>(work: () => T | Promise<T>): Promise<Attempt<T>> {
   try {
     return { value: await work() }
   } catch (error) {
-    if (error instanceof FileError) return { faults: error.diagnostics }
+    if (error instanceof FileError) return { faults: error }
     throw error
   }
 }

@@ -1,8 +1,6 @@
 /** Findings for programs; docs/schemas/policy-check.schema.json is the shape. */
 import type { CheckReport } from './check-policy.ts'
 
-export function formatJson({ findings, suppressed }: CheckReport): string {
-  const errors = findings.filter(({ severity }) => severity === 'error').length
-  const report = { errors, warnings: findings.length - errors, suppressed, findings }
-  return `${JSON.stringify(report, null, 2)}\n`
+export function formatJson({ errors, warnings, suppressed, more, findings }: CheckReport): string {
+  return `${JSON.stringify({ errors, warnings, suppressed, more, findings }, null, 2)}\n`
 }

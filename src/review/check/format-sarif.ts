@@ -10,19 +10,24 @@ import type { CheckReport } from './check-policy.ts'
 
 const SCHEMA = 'https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json'
 
-export function formatSarif({ findings }: CheckReport): string {
+export function formatSarif({ findings, more }: CheckReport): string {
   const log = {
     $schema: SCHEMA,
     version: '2.1.0',
     runs: [
       {
         tool: { driver: { name: 'sallyport policy check', rules: [...CODES.values()].map(rule) } },
+        invocations: [{ executionSuccessful: true, toolExecutionNotifications: more > 0 ? [notShown(more)] : [] }],
         columnKind: 'utf16CodeUnits',
         results: findings.map(result),
       },
     ],
   }
   return `${JSON.stringify(log, null, 2)}\n`
+}
+
+function notShown(more: number): unknown {
+  return { level: 'warning', message: { text: `and ${more} more findings, which are not listed; mend these first` } }
 }
 
 function rule({ code, meaning, mend, severity }: CataloguedCode): unknown {

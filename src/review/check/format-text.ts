@@ -8,10 +8,11 @@ const SHOWN = 80
 /** Files may hold what a terminal would obey, or show from right to left. Each stays one character wide. */
 const CONTROL = /(?!\t)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
 
-export function formatText({ findings, suppressed, sources }: CheckReport): string {
+export function formatText(report: CheckReport): string {
+  const { findings, sources } = report
   const lines = new Map([...sources].map(([name, text]) => [name, text.split(/\r?\n/)]))
   const blocks = findings.map((finding) => block(finding, lines.get(finding.file)?.[finding.line - 1]))
-  return [...blocks, summary(findings, suppressed)].join('\n')
+  return [...blocks, summary(report)].join('\n')
 }
 
 function block(finding: Diagnostic, line: string | undefined): string {
@@ -30,11 +31,10 @@ function excerpt({ line: number, column }: Diagnostic, line: string | undefined)
   return [`${label} | ${shown}`, `${' '.repeat(label.length)} | ${indent}^`]
 }
 
-function summary(findings: readonly Diagnostic[], suppressed: number): string {
-  const errors = findings.filter(({ severity }) => severity === 'error').length
-  const warnings = findings.length - errors
+function summary({ findings, errors, warnings, more, suppressed }: CheckReport): string {
   const counts = findings.length === 0 ? 'nothing found' : `${count(errors, 'error')}, ${count(warnings, 'warning')}`
-  return `${counts}${suppressed > 0 ? ` (${suppressed} suppressed)` : ''}\n`
+  const unshown = more > 0 ? `and ${more} more; mend these first\n\n` : ''
+  return `${unshown}${counts}${suppressed > 0 ? ` (${suppressed} suppressed)` : ''}\n`
 }
 
 function count(number: number, noun: string): string {

@@ -123,7 +123,10 @@ function textOf(answer: Extract<GitAnswer, { kind: 'answer' }>): string {
 }
 
 /** The same faults, in files called as git calls them. */
-function calledBy({ diagnostics }: FileError, directory: string, place: string): FileError {
+function calledBy({ diagnostics, more }: FileError, directory: string, place: string): FileError {
   const rename = (text: string) => text.replaceAll(directory + sep, place.endsWith(':') ? place : `${place}/`)
-  return new FileError(diagnostics.map((one) => ({ ...one, file: rename(one.file), message: rename(one.message) })))
+  return new FileError(
+    diagnostics.map((one) => ({ ...one, file: rename(one.file), message: rename(one.message) })),
+    more,
+  )
 }

@@ -111,7 +111,7 @@ describe('sallyport policy check', () => {
 policies/policy.csv:10:4: error: the role \`Member\` is not declared [unknown-role]
    10 | p,\tMember, docs, read, owner, *, allow
       |   \t^
-  = declare it in roles.yaml, or write everyone, anonymous or user:<id>; did you mean member?
+  = declare it in roles.yaml, or write everyone, anonymous or user:<id>; did you mean \`member\`?
 
 1 error, 1 warning
 `)
@@ -134,7 +134,7 @@ policies/policy.csv:10:4: error: the role \`Member\` is not declared [unknown-ro
         expect(isShaped(JSON.parse(stdout)), JSON.stringify(isShaped.errors)).to.equal(true)
       }
       const { findings, ...counts } = JSON.parse(ended.stdout)
-      expect(counts).to.deep.equal({ errors: 1, warnings: 0, suppressed: 0 })
+      expect(counts).to.deep.equal({ errors: 1, warnings: 0, suppressed: 0, more: 0 })
       expect(findings[0]).to.include({ file: 'policies/policy.csv', line: 11, column: 4, code: 'unknown-role' })
       expect(isShaped({ ...counts, findings: [{ ...findings[0], line: 0 }] })).to.equal(false)
     })

@@ -27,12 +27,18 @@ const result = objectOf({
   locations: listOf(objectOf({ physicalLocation })),
 })
 
+const invocation = objectOf({
+  executionSuccessful: { type: 'boolean' },
+  toolExecutionNotifications: listOf(objectOf({ level, message })),
+})
+
 export const SARIF_SHAPE: AnySchemaObject = objectOf({
   $schema: { type: 'string', pattern: '^https://.*sarif-schema-2\\.1\\.0\\.json$' },
   version: { const: '2.1.0' },
   runs: listOf(
     objectOf({
       tool: objectOf({ driver: objectOf({ name: text, rules: listOf(rule) }) }),
+      invocations: listOf(invocation),
       columnKind: { enum: ['utf16CodeUnits', 'unicodeCodePoints'] },
       results: listOf(result),
     }),

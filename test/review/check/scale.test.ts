@@ -40,7 +40,7 @@ describe('10,000 rules', () => {
       ),
     )
     const report = await checkIn10Seconds({ roles: ['role0'], rules: rules.slice(0, 10_000) })
-    expect(report.findings.length).to.be.greaterThan(5000)
+    expect(report.warnings).to.be.greaterThan(5000)
   }).timeout(30_000)
 
   it('about everything, for as many users, are checked in under 10 seconds', async () => {

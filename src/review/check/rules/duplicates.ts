@@ -14,14 +14,13 @@ export const duplicateRules: Check<CheckedPolicy> = {
     },
   ],
   find: ({ policy, placeOfLine }) =>
-    [...duplicatesOf(policy.rules), ...twice(policy.links, ({ role, inherits }) => [role, inherits])].map(
-      ([{ line }, first]) =>
-        warning(
-          placeOfLine(line),
-          'duplicate-rule',
-          `this line says the same as line ${first.line}`,
-          'delete one of them',
-        ),
+    [...duplicatesOf(policy.rules), ...linksTwice(policy.links)].map(([{ line }, first]) =>
+      warning(
+        placeOfLine(line),
+        'duplicate-rule',
+        `this line says the same as line ${first.line}`,
+        'delete one of them',
+      ),
     ),
 }
 
@@ -41,10 +40,15 @@ export const impliedLinks: Check<CheckedPolicy> = {
     },
   ],
   find: ({ policy: { links }, map, placeOfLine }) => {
-    const roles = Map.groupBy(links, ({ role }) => role)
+    const repeated = linksTwice(links)
+    const roles = Map.groupBy(
+      links.filter((link) => !repeated.has(link)),
+      ({ role }) => role,
+    )
     return links.flatMap((link) => {
-      const others = (roles.get(link.role) ?? []).filter(({ inherits }) => inherits !== link.inherits)
-      const through = others.find(({ inherits }) => map.subjectsOf(inherits).has(link.inherits))
+      const through = (roles.get(link.role) ?? []).find(
+        ({ inherits }) => inherits !== link.inherits && map.subjectsOf(inherits).has(link.inherits),
+      )
       return through ? [impliedLink(link, through, placeOfLine(link.line, CELL.inherits))] : []
     })
   },
@@ -68,6 +72,10 @@ export const duplicateBlocks: Check<CheckedBlocked> = {
       const message = `\`user:${id}\` is blocked in line ${first.place.line} too; the line that blocks longest counts`
       return warning(place, 'duplicate-block', message, 'delete one of them')
     }),
+}
+
+function linksTwice(links: readonly RoleLink[]): ReadonlyMap<RoleLink, RoleLink> {
+  return twice(links, ({ role, inherits }) => [role, inherits])
 }
 
 /** Each item whose key an earlier item has, with the first of them. */

@@ -1,0 +1,37 @@
+/** What a name that nobody knows was probably meant to be: roles, resources, actions, relations, views, users, commands. */
+import { distance } from 'fastest-levenshtein'
+
+/** In characters that are put in, taken out or exchanged. */
+const FARTHEST = 3
+/** The part of the longer name that is the same: three wrong letters of four make another word. */
+const LEAST_ALIKE = 0.4
+
+/** `; did you mean \`member\`?`, for the end of a sentence; empty when no known name is near. */
+export function didYouMean(name: string, known: Iterable<string>): string {
+  const found = nearest(name, known)
+  return found === undefined ? '' : `; did you mean \`${found}\`?`
+}
+
+/** The first of the nearest names. Case, and stray characters at the ends, count as no difference at all. */
+function nearest(name: string, known: Iterable<string>): string | undefined {
+  let found: string | undefined
+  let least = FARTHEST + 1
+  for (const candidate of known) {
+    const far = farFrom(bare(name), bare(candidate))
+    if (far >= least) continue
+    least = far
+    found = candidate
+  }
+  return found
+}
+
+function farFrom(name: string, candidate: string): number {
+  const length = Math.max(name.length, candidate.length)
+  if (length - Math.min(name.length, candidate.length) > FARTHEST) return Number.POSITIVE_INFINITY
+  const far = distance(name, candidate)
+  return (length - far) / length > LEAST_ALIKE ? far : Number.POSITIVE_INFINITY
+}
+
+function bare(name: string): string {
+  return name.toLowerCase().replaceAll(/[^\p{L}\p{N}/*]/gu, '')
+}
