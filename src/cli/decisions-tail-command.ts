@@ -1,5 +1,5 @@
 /** sallyport decisions tail: the last records, and those that come. */
-import { stat } from 'node:fs/promises'
+import { open, stat } from 'node:fs/promises'
 import { Command, InvalidArgumentError } from 'commander'
 import type { DecisionRecord } from '../decision-log/decision-record.ts'
 import { followLines } from '../decision-log/follow.ts'
@@ -38,7 +38,7 @@ export function decisionsTailCommand(usual: DecisionLogFile): Command {
     if (files.length === 0 && !options.follow) throw new ReviewError(`there is no decision log ${file}`)
     // What comes after this moment is followed, so that nothing is told twice or left out.
     const end = (await stat(file).catch(() => undefined))?.size ?? 0
-    for (const record of lastOf(files, { file, end }, options)) printRecord(record, options)
+    for (const record of await lastOf(files, { file, end }, options)) printRecord(record, options)
     if (options.follow) await follow({ file, end }, options)
   })
 }
@@ -49,10 +49,15 @@ interface Growing {
   readonly end: number
 }
 
-function lastOf(files: readonly string[], growing: Growing, options: Options): readonly DecisionRecord[] {
+async function lastOf(
+  files: readonly string[],
+  growing: Growing,
+  options: Options,
+): Promise<readonly DecisionRecord[]> {
   const found: DecisionRecord[] = []
   for (const file of files.toReversed()) {
-    for (const line of readLinesBackwards(file, file === growing.file ? growing.end : undefined)) {
+    await using handle = await open(file)
+    for await (const line of readLinesBackwards(handle, file === growing.file ? growing.end : undefined)) {
       if (found.length >= options.lines) return found.toReversed()
       const record = parseRecord(line)
       if (record && fits(record, options)) found.push(record)

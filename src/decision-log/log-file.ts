@@ -12,10 +12,10 @@ import {
   readSync,
   renameSync,
   rmSync,
-  statSync,
   writeSync,
 } from 'node:fs'
 import { promisify } from 'node:util'
+import { openFilesOfLog } from './log-files.ts'
 import { readLinesBackwards } from './read-backwards.ts'
 import { RetiredFiles } from './retired-files.ts'
 import type { Sink } from './sink.ts'
@@ -86,23 +86,34 @@ export class LogFile implements Sink {
     this.#retired.add(before)
   }
 
-  holds(sequences: ReadonlySet<number>, since: number): ReadonlySet<string> {
+  async holds(sequences: ReadonlySet<number>, since: number): Promise<ReadonlySet<string>> {
     const found = new Set<string>()
     const lowest = Math.min(...sequences)
-    for (const file of this.#files()) {
-      if (statSync(file).mtimeMs < since) return found
-      for (const line of readLinesBackwards(file)) {
-        const { write, requestId } = parseWrite(line)
-        if (write !== undefined && sequences.has(write)) found.add(`${write} ${requestId}`)
-        // Numbers grow, so the rest is older; a log of gigabytes would hold up the first write.
-        if (found.size === sequences.size || (write !== undefined && write < lowest)) return found
-      }
+    for await (const line of this.#linesBackwards(since)) {
+      const { write, requestId } = parseWrite(line)
+      if (write !== undefined && sequences.has(write)) found.add(`${write} ${requestId}`)
+      // Numbers grow, and reads are written at once: the rest is older.
+      const isOlder = write === undefined ? timeOf(line) < since : write < lowest
+      if (found.size === sequences.size || isOlder) break
     }
     return found
   }
 
   close(): void {
     closeSync(this.#descriptor)
+  }
+
+  /** Newest first, of the files that were written since (milliseconds since the epoch). */
+  async *#linesBackwards(since: number): AsyncGenerator<string> {
+    const files = await openFilesOfLog(this.#options.file)
+    try {
+      for (const file of files.toReversed()) {
+        if ((await file.stat()).mtimeMs < since) return
+        yield* readLinesBackwards(file)
+      }
+    } finally {
+      await Promise.all(files.map((file) => file.close()))
+    }
   }
 
   #rotate(): void {
@@ -119,13 +130,6 @@ export class LogFile implements Sink {
     } catch {
       this.#torn = fstatSync(this.#descriptor).size > size
     }
-  }
-
-  /** Newest first; the one that grows may have been moved or deleted. */
-  #files(): readonly string[] {
-    const { file, keep } = this.#options
-    const names = [file, ...Array.from({ length: keep }, (_, i) => `${file}.${i + 1}`)]
-    return names.filter((name) => existsSync(name))
   }
 }
 
@@ -165,6 +169,11 @@ function mend(descriptor: number): void {
   const byte = Buffer.alloc(1)
   while (end > 0 && readSync(descriptor, byte, 0, 1, end - 1) === 1 && byte[0] !== 0x0a) end -= 1
   if (end < size) ftruncateSync(descriptor, end)
+}
+
+/** Milliseconds since the epoch; NaN where no record begins. */
+function timeOf(line: string): number {
+  return Date.parse(/^\{"record":"decision","time":"(?<time>[^"]*)"/.exec(line)?.groups?.time ?? '')
 }
 
 function parseWrite(line: string): { readonly write?: number; readonly requestId?: string } {

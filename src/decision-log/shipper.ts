@@ -25,7 +25,12 @@ export interface Shipper {
 
 /** `tell` is told each error, and undefined when shipping works (again). */
 export async function startShipper(outbox: Outbox, sink: Sink, tell: (error: unknown) => void): Promise<Shipper> {
-  const shipment = new Shipment(outbox, sink)
+  // What comes from now on has been in no process's hands before, so that the log needn't be asked for it.
+  const isNothingLeft = await outbox.waiting(1).then(
+    (left) => left.length === 0,
+    () => false,
+  )
+  const shipment = new Shipment(outbox, sink, isNothingLeft)
   let wanted = false
   let running: Promise<void> | undefined
 
@@ -62,11 +67,13 @@ class Shipment {
   readonly #holder = randomUUID()
   /** The last number that is in the log. */
   #appended = 0
-  #recovered = false
+  #recovered: boolean
 
-  constructor(outbox: Outbox, sink: Sink) {
+  /** `recovered`: nothing that waits has been shipped by another process. */
+  constructor(outbox: Outbox, sink: Sink, recovered: boolean) {
     this.#outbox = outbox
     this.#sink = sink
+    this.#recovered = recovered
   }
 
   async shipAll(): Promise<void> {
@@ -85,7 +92,7 @@ class Shipment {
   }
 
   async #ship(waiting: readonly OutboxRecord[]): Promise<void> {
-    const held = this.#recovered ? NONE : this.#heldAlready(waiting)
+    const held = this.#recovered ? NONE : await this.#holding(this.#heldAlready(waiting))
     const missing = waiting.filter((row) => row.sequence > this.#appended && !held.has(nameOf(row)))
     this.#append(missing)
     this.#recovered = true
@@ -106,13 +113,13 @@ class Shipment {
   }
 
   /** However long the disk takes: else another process would ship to its own log what is in this one already. */
-  async #holding(work: Promise<void>): Promise<void> {
+  async #holding<T>(work: Promise<T>): Promise<T> {
     const renewal = setInterval(() => this.#outbox.hold(this.#holder).catch(() => undefined), RENEW_EVERY_MS)
-    await work.finally(() => clearInterval(renewal))
+    return work.finally(() => clearInterval(renewal))
   }
 
   /** The process before this one may have ended between the log and the outbox. */
-  #heldAlready(waiting: readonly OutboxRecord[]): ReadonlySet<string> {
+  #heldAlready(waiting: readonly OutboxRecord[]): Promise<ReadonlySet<string>> {
     const sequences = waiting.map(({ sequence }) => sequence)
     const times = waiting.map(({ record }) => Date.parse(JSON.parse(record).time))
     return this.#sink.holds(new Set(sequences), Math.min(...times) - CLOCK_STEP_MS)

@@ -14,6 +14,6 @@ export interface Sink {
    * The records of writes that are in the log's end, as `sequence requestId`; those of `sequences` are looked for, in what was
    * written `since` (milliseconds since the epoch).
    */
-  holds(sequences: ReadonlySet<number>, since: number): ReadonlySet<string>
+  holds(sequences: ReadonlySet<number>, since: number): Promise<ReadonlySet<string>>
   close(): void
 }

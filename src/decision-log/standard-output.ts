@@ -12,7 +12,7 @@ export function createStandardOutput(): Sink {
     append: (text) => lines.write(text, Number.POSITIVE_INFINITY),
     sync: async () => undefined,
     reopen: () => undefined,
-    holds: () => new Set(),
+    holds: async () => new Set(),
     close: () => undefined,
   }
 }

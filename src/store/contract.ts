@@ -139,7 +139,7 @@ export interface Outbox {
   shipped(sequence: number): Promise<void>
   /**
    * Whether this holder, and no other one, ships for the next second: the first to ask, until it releases the outbox or hasn't
-   * asked for a second. A holder is named by a random UUID.
+   * asked for a second, whatever becomes of the clock meanwhile. A holder is named by a random UUID.
    */
   hold(holder: string): Promise<boolean>
   release(holder: string): Promise<void>

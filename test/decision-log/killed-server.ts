@@ -18,7 +18,7 @@ const FAULTS: Readonly<Record<string, () => void>> = {
     }
   },
   'no look at what the log holds': () => {
-    LogFile.prototype.holds = () => new Set()
+    LogFile.prototype.holds = async () => new Set()
   },
 }
 if (fault !== undefined) FAULTS[fault]?.()

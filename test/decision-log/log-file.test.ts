@@ -13,6 +13,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
+import { open as openHandle } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -160,7 +161,7 @@ describe('the file of the decision log', () => {
     expect(text()).to.equal('SQLite format 3\0 and more')
   })
 
-  it('finds the records of writes that it holds, in rotated files too', () => {
+  it('finds the records of writes that it holds, in rotated files too', async () => {
     const line = (write: number, requestId: string) => `${JSON.stringify({ record: 'decision', requestId, write })}\n`
     writeFileSync(`${file}.1`, `${line(1, 'a')}${line(2, 'b')}`)
     writeFileSync(
@@ -168,42 +169,67 @@ describe('the file of the decision log', () => {
       [line(3, 'c'), '{"record":"decision","requestId":"r"}\n', line(4, 'd'), 'not JSON "write":4\n'].join(''),
     )
     const log = open()
-    expect([...log.holds(new Set([2, 3, 4, 5]), 0)].toSorted()).to.deep.equal(['2 b', '3 c', '4 d'])
+    expect([...(await log.holds(new Set([2, 3, 4, 5]), 0))].toSorted()).to.deep.equal(['2 b', '3 c', '4 d'])
     log.close()
   })
 
-  it('looks for them no further back than they can be', () => {
+  it('looks for them no further back than they can be', async () => {
     const line = (write: number) => `${JSON.stringify({ requestId: 'r', write })}\n`
     const log = open()
     writeFileSync(`${file}.1`, line(5))
     log.append('{"requestId":"read"}\n')
-    const found = (since: number) => [...log.holds(new Set([5, 6]), since)]
+    const found = async (since: number) => [...(await log.holds(new Set([5, 6]), since))]
     // A full file that was last written before the records came.
     utimesSync(`${file}.1`, 1000, 1000)
-    expect([found(1_000_000), found(1_000_001)]).to.deep.equal([['5 r'], []])
+    expect([await found(1_000_000), await found(1_000_001)]).to.deep.equal([['5 r'], []])
     // Behind a write with a lower number.
     log.append(line(4))
-    expect(found(0)).to.deep.equal([])
+    expect(await found(0)).to.deep.equal([])
     log.append(line(6))
-    expect(found(0)).to.deep.equal(['6 r'])
+    expect(await found(0)).to.deep.equal(['6 r'])
     // Somebody deleted the file that grows.
     rmSync(file)
-    expect(found(0)).to.deep.equal(['5 r'])
+    expect(await found(0)).to.deep.equal(['5 r'])
     log.close()
   })
 
-  it('is read backwards line by line, whatever is in the lines', () => {
-    fc.assert(
-      fc.property(
+  it('looks for them no further back than reads that are older than they', async () => {
+    const log = open()
+    const read = (time: number) => `{"record":"decision","time":"${new Date(time).toISOString()}","requestId":"read"}\n`
+    log.append(
+      `{"record":"decision","time":"${new Date(3000).toISOString()}","requestId":"r","write":5}\n${read(2000)}`,
+    )
+    expect([...(await log.holds(new Set([5]), 2000))]).to.deep.equal(['5 r'])
+    expect([...(await log.holds(new Set([5]), 2001))]).to.deep.equal([])
+    log.close()
+  })
+
+  it('holds up nobody while it looks', async () => {
+    const log = open(1e9)
+    log.append('{"record":"decision","requestId":"read"}\n'.repeat(200_000))
+    let turns = 0
+    const count = setInterval(() => {
+      turns += 1
+    })
+    await log.holds(new Set([5]), 0)
+    clearInterval(count)
+    expect(turns).to.be.greaterThan(5)
+    log.close()
+  })
+
+  it('is read backwards line by line, whatever is in the lines', async () => {
+    await fc.assert(
+      fc.asyncProperty(
         fc.array(fc.string({ unit: 'grapheme', maxLength: 300 }), { maxLength: 600 }),
         fc.string(),
-        (all, last) => {
+        async (all, last) => {
           const lines = all.map((line) => line.replaceAll('\n', ' ')).filter((line) => line !== '')
           const rest = last.replaceAll('\n', ' ')
           writeFileSync(file, lines.map((line) => `${line}\n`).join(''))
           appendFileSync(file, rest)
           const expected = [...lines, ...(rest === '' ? [] : [rest])].toReversed()
-          expect([...readLinesBackwards(file)]).to.deep.equal(expected)
+          await using handle = await openHandle(file)
+          expect(await Array.fromAsync(readLinesBackwards(handle))).to.deep.equal(expected)
         },
       ),
       { numRuns: 60 },

@@ -11,6 +11,9 @@ import type { Outbox } from '../../src/store/contract.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import { creation, RESOURCES } from '../store/fixture.ts'
 
+const HOUR_MS = 3_600_000
+const hoursAhead = () => new Date(Date.now() + 3 * HOUR_MS)
+
 type Opened = Awaited<ReturnType<typeof openSqlite>>
 
 describe('shipping the records of writes', () => {
@@ -68,7 +71,7 @@ describe('shipping the records of writes', () => {
     const other = await openSqlite({ file: join(folder, 'test.db'), resources: RESOURCES, now: () => new Date() })
     const second: string[] = []
     const slow: Sink = { ...sinkOf(sink), sync: () => sleep(1800) }
-    const beside: Sink = { ...sinkOf(sink), append: (lines) => second.push(lines), holds: () => new Set() }
+    const beside: Sink = { ...sinkOf(sink), append: (lines) => second.push(lines), holds: async () => new Set() }
     await write(3)
     const shippers = [await start({ sink: slow }), await start({ outbox: other.outbox, sink: beside })]
     for (let i = 0; i < 16; i++) {
@@ -92,6 +95,48 @@ describe('shipping the records of writes', () => {
     time += 1001
     expect(await over).to.equal(false)
     await late.store.close()
+  })
+
+  it('ships soon what a process left whose clock was hours ahead', async () => {
+    await write(3)
+    const ahead = await openSqlite({ file: join(folder, 'test.db'), resources: RESOURCES, now: hoursAhead })
+    expect(await ahead.outbox.hold('a process that was killed')).to.equal(true)
+    await ahead.store.close()
+    const shipper = await start()
+    for (let i = 0; i < 400 && sequences().length < 3; i++) await sleep(25)
+    await shipper.close()
+    expect(sequences()).to.deep.equal(upTo(3))
+  }).timeout(15_000)
+
+  it('leaves the outbox to who is at work, also when the clock is put back by hours, or set right', async () => {
+    let ahead = 0
+    const now = () => new Date(Date.now() + ahead)
+    const [one, other] = await Promise.all(
+      ['one', 'other'].map(() => openSqlite({ file: join(folder, 'test.db'), resources: RESOURCES, now })),
+    )
+    if (!one || !other) throw new Error('not opened')
+    const held: (readonly [boolean, boolean])[] = []
+    for (const step of [0, -3 * HOUR_MS, 0.4 * 1000, -0.4 * 1000]) {
+      ahead += step
+      for (let i = 0; i < 30; i++) {
+        held.push([await one.outbox.hold('one'), await other.outbox.hold('other')])
+        await sleep(50)
+      }
+    }
+    expect(held.filter(([mine, others]) => !mine || others)).to.deep.equal([])
+    await Promise.all([one.store.close(), other.store.close()])
+  }).timeout(30_000)
+
+  it('asks the log for nothing at the first write of a start that nothing was left for', async () => {
+    let asked = 0
+    const counting: Sink = { ...sinkOf(sink), holds: async () => new Set([`${++asked}`]) }
+    const shipper = await start({ sink: counting })
+    await write(3)
+    await shipper.close()
+    expect([asked, sequences()]).to.deep.equal([0, upTo(3)])
+    await write(1)
+    await (await start({ sink: counting })).close()
+    expect(asked).to.equal(1)
   })
 
   it('loses nothing while the log can not be written, tells so, and goes on by itself', async () => {
@@ -178,7 +223,7 @@ describe('shipping the records of writes', () => {
       append: (lines) => sink.append(lines),
       sync: () => sleep(5),
       reopen: () => undefined,
-      holds: () => new Set(),
+      holds: async () => new Set(),
       close: () => undefined,
     }
     const shippers = [await start({ outbox: free, sink: slow }), await start({ outbox: free, sink: slow })]
