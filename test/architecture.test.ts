@@ -106,6 +106,7 @@ describe('architecture', () => {
       'policy/decision.ts',
       'policy/page.ts',
       'policy/permits.ts',
+      'policy/role-level.ts',
       'policy/row-writer.ts',
       'policy/snapshot.ts',
     ])

@@ -1,6 +1,7 @@
 /** What a document is about: the operations and fields of one set of subjects, or of anybody at all. */
 import type { Page } from '../policy/page.ts'
 import type { Limit } from '../policy/policy.ts'
+import type { RoleLevel } from '../policy/role-level.ts'
 import type { Snapshot, Subject } from '../policy/snapshot.ts'
 import type { Resource, Resources } from '../resources/resource.ts'
 import { concernsObject, type Spot } from '../review/space.ts'
@@ -32,8 +33,8 @@ interface Asked {
 export async function accessOf(snapshot: Snapshot, subject: Subject, resources: Resources): Promise<Access> {
   const asked = { pages: await pagesOf(snapshot, subject, resources), snapshot, subject }
   const granted = ({ name }: Resource, action: string) => {
-    const page = pageOf(asked, name, action)
-    return { some: page.grantable, every: page.shownInEveryRow }
+    const { grantable, shownInEveryRow } = roleLevelOf(asked, name, action)
+    return { some: grantable, every: shownInEveryRow }
   }
   return {
     snapshot,
@@ -47,10 +48,9 @@ export async function accessOf(snapshot: Snapshot, subject: Subject, resources: 
 export async function wholeAccess(snapshot: Snapshot, resources: Resources): Promise<Access> {
   const asked = { pages: await pagesOf(snapshot, snapshot.anybody, resources), snapshot, subject: snapshot.anybody }
   const granted = ({ name, fields }: Resource, action: string) => {
-    const page = pageOf(asked, name, action)
-    const { allowable } = page
+    const { allowable, shownInEveryRow } = pageOf(asked, name, action).roleLevel(() => true)
     return allowable.size > 0
-      ? { some: allowable, every: page.shownInEveryRow }
+      ? { some: allowable, every: shownInEveryRow }
       : { some: new Set(fields.keys()), every: new Set<string>() }
   }
   return {
@@ -86,8 +86,15 @@ function offers(asked: Asked, spot: Spot): boolean {
   if (endpoint.operation === 'options') return page.unrelated.size > 0
   if (route.kind === 'caller' && !asked.subject.caller) return false
   if (resource.builtIn) return page.unrelated.size > 0
-  if (!concernsObject(spot) || endpoint.operation !== 'read' || route.view === undefined) return page.reachable
-  return page.grantable.intersection(asked.snapshot.viewOf(resource.name, route.view)).size > 0
+  const { allowed, grantable } = roleLevelOf(asked, resource.name, endpoint.action)
+  if (!concernsObject(spot) || endpoint.operation !== 'read' || route.view === undefined) return allowed
+  return grantable.intersection(asked.snapshot.viewOf(resource.name, route.view)).size > 0
+}
+
+/** The document is the same for all callers with these subjects, whatever attributes they have. */
+function roleLevelOf(asked: Asked, resource: string, action: string): RoleLevel {
+  const { caller } = asked.subject
+  return pageOf(asked, resource, action).roleLevel(() => caller !== undefined)
 }
 
 function matches({ match }: Limit, { resource, endpoint }: Spot): boolean {

@@ -77,10 +77,14 @@ export interface DeleteDecision {
 
 export type Decision = RouteDecision | ListDecision | CreateDecision | ReadDecision | UpdateDecision | DeleteDecision
 
-/** Role level: refused unless some relation set would be allowed. Comes before any object or body is read. */
-export function decideRole(page: Page): RouteDecision {
-  const evidence = { relations: [], lines: page.lines, fieldsRefused: [], facts: {} }
-  if (!page.reachable) throw new Denied(evidence)
+/**
+ * Role level: refused unless some relation set that this caller could have would be allowed. Comes before any object or body
+ * is read.
+ */
+export function decideRole(ground: Ground): RouteDecision {
+  const { allowed, lines } = ground.roleLevel
+  const evidence = { relations: [], lines, fieldsRefused: [], facts: recordAttributes(ground) }
+  if (!allowed) throw new Denied(evidence)
   return { kind: 'route', evidence, fields: new Set() }
 }
 
@@ -92,13 +96,13 @@ export function decideRoute(page: Page): RouteDecision {
 }
 
 export function decideList(ground: Ground): ListDecision {
-  const { page, attributeOf } = ground
+  const { page, roleLevel, attributeOf } = ground
   const where = page.where(attributeOf)
-  const shown = visible(page.grantable, ground.view)
+  const shown = visible(roleLevel.grantable, ground.view)
   const facts = { ...recordAttributes(ground), where, shown: [...shown] }
   return {
     kind: 'list',
-    evidence: { relations: [], lines: page.lines, fieldsRefused: [], facts },
+    evidence: { relations: [], lines: roleLevel.lines, fieldsRefused: [], facts },
     where,
     shown,
     queryable: queryableFields(ground),
@@ -106,14 +110,14 @@ export function decideList(ground: Ground): ListDecision {
   }
 }
 
-function queryableFields({ page: { queryable }, view }: Ground): ReadonlyMap<string, Field> {
+function queryableFields({ roleLevel: { queryable }, view }: Ground): ReadonlyMap<string, Field> {
   return view ? new Map([...queryable].filter(([name]) => view.has(name))) : queryable
 }
 
 export function decideCreate(ground: Ground): CreateDecision {
   return {
     kind: 'create',
-    evidence: { relations: [], lines: ground.page.lines, fieldsRefused: [], facts: recordAttributes(ground) },
+    evidence: { relations: [], lines: ground.roleLevel.lines, fieldsRefused: [], facts: recordAttributes(ground) },
     permit: (proposal) => permitCreate(ground, proposal),
     show: (object) => present(ground, object),
     showAgain: (then, now) => presentAgain(ground, then, now),

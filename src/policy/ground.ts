@@ -4,6 +4,7 @@ import type { Evidence, Facts } from '../store/permit.ts'
 import type { AttributeOf } from './ownership.ts'
 import type { Grant, Page } from './page.ts'
 import type { Ownership } from './policy.ts'
+import type { RoleLevel } from './role-level.ts'
 
 /** The pages of one caller on one resource. */
 export interface Ground {
@@ -12,6 +13,8 @@ export interface Ground {
   readonly attributeOf: AttributeOf
   /** The page of the action asked for. */
   readonly page: Page
+  /** What that page tells before an object is known. */
+  readonly roleLevel: RoleLevel
   /** The page of `read`: what an answer to a write shows. */
   readonly readPage: Page
   /** The fields that the route shows; undefined for all. */

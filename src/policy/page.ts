@@ -2,13 +2,14 @@
  * All that the policy says to one set of subjects about one action on one resource. Its cells (what is granted when
  * exactly the relations S hold) are made by Casbin, on first use, and kept; a request costs a look-up.
  */
-import type { Action, Field, Resource } from '../resources/resource.ts'
+import type { Action, Resource } from '../resources/resource.ts'
 import type { Condition } from '../store/contract.ts'
 import { RecentlyUsed } from '../store/recently-used.ts'
 import type { Ask } from './casbin.ts'
-import { filterOf, names } from './list-filter.ts'
+import { filterOf } from './list-filter.ts'
 import type { AttributeOf } from './ownership.ts'
 import type { Ownership, Relation, Rule, Views } from './policy.ts'
+import { type Has, RoleLevel } from './role-level.ts'
 
 /** A cell of semantics.md: the granted fields (the pseudo-field `*` for an action without), and the rules that matched. */
 export interface Grant {
@@ -16,7 +17,7 @@ export interface Grant {
   readonly rules: readonly Rule[]
 }
 
-interface PageParts {
+export interface PageParts {
   readonly resource: Resource
   readonly action: Action
   /** The rules whose subject, resource and action fit, and whose relations the resource has. */
@@ -50,15 +51,14 @@ export class Page {
   readonly #cells = new Map<string | number, Cell>()
   /** A bit for each relation: together they tell sets of relations apart. */
   readonly #bits: ReadonlyMap<string, number>
-  /** The lines of policy.csv that are on this page, whatever the relations. */
-  readonly lines: readonly number[]
   /** The relations that rules of this page name, as ownership.yaml declares them. */
   readonly compared: readonly Relation[]
   /** Attributes of the caller, besides the id, that the rules of this page compare. */
   readonly attributes: readonly string[]
-  #grantable: ReadonlySet<string> | undefined
-  #everywhere: ReadonlySet<string> | undefined
-  #queryable: ReadonlyMap<string, Field> | undefined
+  /** What relations compare of the caller: `id`, and attributes. */
+  readonly #asked: readonly string[]
+  /** By what the caller lacks of that. */
+  readonly #roleLevels = new Map<string, RoleLevel>()
   /** By the caller's values that relations compare. */
   readonly #wheres = new RecentlyUsed<Condition>(CALLERS)
 
@@ -67,19 +67,9 @@ export class Page {
     this.#classes = classesOf(parts)
     this.#relations = [...new Set(parts.rules.flatMap((rule) => rule.relations))].sort()
     this.#bits = new Map(this.#relations.map((name, i) => [name, 1 << i]))
-    this.lines = parts.rules.map((rule) => rule.line)
     this.compared = this.#relations.flatMap((name) => parts.ownership?.relations.get(name) ?? [])
-    this.attributes = this.compared.flatMap((one) =>
-      one.kind === 'caller' && one.attribute !== 'id' ? [one.attribute] : [],
-    )
-  }
-
-  /**
-   * Role level: whether some relation set would be allowed. It is enough to ask for the set of each allow rule: with
-   * more relations the rule grants no more, and only denies can join.
-   */
-  get reachable(): boolean {
-    return this.grantable.size > 0
+    this.#asked = [...new Set(this.compared.flatMap((one) => (one.kind === 'caller' ? [one.attribute] : [])))]
+    this.attributes = this.#asked.filter((attribute) => attribute !== 'id')
   }
 
   /** What is granted where no object is concerned, so that no relation can hold. */
@@ -87,50 +77,23 @@ export class Page {
     return this.grant([]).fields
   }
 
-  /** The fields that some allow rule names, whatever denies take away. */
-  get allowable(): ReadonlySet<string> {
-    const allows = this.#parts.rules.filter(({ effect }) => effect === 'allow')
-    return new Set(
-      this.#classes.filter(([field = '*']) => allows.some((rule) => names(this.#parts, rule, field))).flat(),
-    )
-  }
-
-  /** The fields that are granted for some relation set; as with `reachable`, the sets of the allow rules are enough. */
-  get grantable(): ReadonlySet<string> {
-    this.#grantable ??= new Set(
-      this.#parts.rules
-        .filter(({ effect }) => effect === 'allow')
-        .flatMap((rule) => [...this.grant(rule.relations).fields]),
-    )
-    return this.#grantable
-  }
-
   /**
-   * The fields that every row shows, as far as rules tell: each allow rule names them, and a deny that names one of them
-   * names every field, so that its rows are no rows of the list (semantics.md, "list").
+   * What is told to a caller with these attributes before an object is known (`id`: with credentials). The same for
+   * callers who lack the same.
    */
-  get shownInEveryRow(): ReadonlySet<string> {
-    this.#everywhere ??= new Set(this.#classes.filter(([field = '*']) => this.#isEverywhere(field)).flat())
-    return this.#everywhere
-  }
-
-  /** The fields that each row shows, where no two rows differ; else undefined. */
-  get shownAlike(): ReadonlySet<string> | undefined {
-    // What is in every row is in some row.
-    return this.shownInEveryRow.size === this.grantable.size ? this.grantable : undefined
-  }
-
-  /**
-   * The fields, by name, that a list may be filtered and sorted by. The id is the table's key, so it needs no index of
-   * its own.
-   */
-  get queryable(): ReadonlyMap<string, Field> {
-    this.#queryable ??= new Map(
-      [...this.#parts.resource.fields].filter(([name, { indexed }]) => {
-        return this.shownInEveryRow.has(name) && (indexed || name === 'id')
-      }),
-    )
-    return this.#queryable
+  roleLevel(has: Has): RoleLevel {
+    const lacking = this.#asked.filter((attribute) => !has(attribute))
+    const key = lacking.length === 0 ? '' : JSON.stringify(lacking)
+    const known = this.#roleLevels.get(key)
+    if (known) return known
+    const page = {
+      parts: this.#parts,
+      classes: this.#classes,
+      grant: (relations: readonly string[]) => this.grant(relations),
+    }
+    const made = new RoleLevel(page, (attribute) => !lacking.includes(attribute))
+    this.#roleLevels.set(key, made)
+    return made
   }
 
   /** What is granted when exactly these relations hold. */
@@ -170,14 +133,6 @@ export class Page {
     )
     const matching = rules.filter((rule) => rule.relations.every((name) => relations.includes(name)))
     return Object.freeze({ fields: new Set(granted.flat()), rules: matching })
-  }
-
-  #isEverywhere(field: string): boolean {
-    return this.#parts.rules.every((rule) =>
-      rule.effect === 'allow'
-        ? names(this.#parts, rule, field)
-        : !names(this.#parts, rule, field) || this.#classes.every(([other = '*']) => names(this.#parts, rule, other)),
-    )
   }
 }
 

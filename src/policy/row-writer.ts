@@ -8,10 +8,10 @@ type Fields = ReadonlySet<string>
 
 /** For rows that the page's filter finds. `asked`: no other fields are shown; undefined for all that are granted. */
 export function rowWriter(ground: Ground, asked: Fields | undefined): (row: ListedObject) => string {
-  const { page, view, ownership, attributeOf } = ground
+  const { page, roleLevel, view, ownership, attributeOf } = ground
   const shown = (granted: Fields) =>
     [view, asked].reduce((rest: Fields, only) => (only ? rest.intersection(only) : rest), granted)
-  const alike = page.shownAlike
+  const alike = roleLevel.shownAlike
   if (alike) {
     const fields = shown(alike)
     return (row) => writeListed(row, fields)

@@ -28,11 +28,16 @@ async function comparedFor(
   { match: { route, endpoint }, caller }: Asked,
   { problem, facts }: DecisionRecord,
 ): Promise<readonly Relation[]> {
-  if (endpoint.operation === 'options' || route.redirect) return []
+  if (endpoint.operation === 'options') return []
   const subject = snapshot.subjectOf(caller)
   const page = await snapshot.page(subject, route.resource, endpoint.action)
-  // Refused by the roles alone, or for want of an object, before caller and object are compared.
-  if (!page.reachable || (problem === 'object-not-found' && !facts?.object)) return []
+  // Refused whatever attributes the caller has.
+  if (!page.roleLevel(() => caller !== undefined).allowed) return []
+  if (route.redirect || (problem === 'object-not-found' && !facts?.object)) {
+    // Answered before caller and object are compared: only the role level may ask for attributes.
+    const passes = page.roleLevel((attribute) => caller !== undefined && attribute === 'id').allowed
+    return passes ? [] : page.compared
+  }
   const { compared } = await snapshot.page(subject, route.resource, 'read')
   return [...page.compared, ...compared]
 }

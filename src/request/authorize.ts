@@ -82,18 +82,20 @@ async function decide(gate: Gate, { snapshot }: ActivePolicy, { match, caller }:
   const subject = snapshot.subjectOf(caller)
   const page = await snapshot.page(subject, resource.name, endpoint.action)
   if (endpoint.operation === 'options' || resource.builtIn) return decideRoute(page)
-  const role = decideRole(page)
-  if (route.redirect) return role
   const readPage = endpoint.action === 'read' ? page : await snapshot.page(subject, resource.name, 'read')
+  const attributeOf = await attributesOf(gate, caller, [page, readPage])
   const ground: Ground = {
     resource,
     ownership: snapshot.ownershipOf(resource.name),
-    attributeOf: await attributesOf(gate, caller, [page, readPage]),
+    attributeOf,
     page,
+    roleLevel: page.roleLevel((attribute) => attributeOf(attribute) !== undefined),
     readPage,
     view: route.view === undefined ? undefined : snapshot.viewOf(resource.name, route.view),
     recorded: snapshot.recordedFieldsOf(resource.name),
   }
+  const role = decideRole(ground)
+  if (route.redirect) return role
   if (endpoint.operation === 'list') return decideList(ground)
   if (endpoint.operation === 'create') return decideCreate(ground)
   const object = await load(gate.store, resource, route.kind === 'caller' ? caller?.id : match.id)

@@ -3,6 +3,7 @@
  * tests hold it equal to Casbin and to the oracle (test/review/evaluate.test.ts). The server never uses it.
  */
 import type { Policy, Rule } from '../policy/policy.ts'
+import { couldHold, type Has } from '../policy/role-level.ts'
 import type { Action, Resource } from '../resources/resource.ts'
 
 /** Everything that a decision depends on; `subjects` include `everyone` and what roles inherit (space.ts). */
@@ -39,6 +40,19 @@ export function rulesFor(
   { subjects, resource, action }: Omit<Situation, 'relations'>,
 ): readonly Rule[] {
   return rules.filter((rule) => subjects.has(rule.subject) && isAbout(rule, { resource, action }))
+}
+
+/**
+ * Of those the rules that count before an object is known: their relations could hold for a caller with these attributes,
+ * and they name something of the resource.
+ */
+export function roleLevelRules(policy: Policy, about: Omit<Situation, 'relations'>, has: Has): readonly Rule[] {
+  const { resource } = about
+  const ownership = policy.ownership.get(resource.name)
+  const fields = fieldsOf(about)
+  return rulesFor(policy, about).filter(
+    (rule) => couldHold(ownership, rule, has) && fields.some((field) => ruleNames(policy, rule, resource, field)),
+  )
 }
 
 export function isAbout(rule: Rule, { resource, action }: Pick<Situation, 'resource' | 'action'>): boolean {

@@ -4,16 +4,13 @@ import type { Resource } from '../resources/resource.ts'
 import { ruleNames } from './evaluate.ts'
 
 /**
- * `rules`: those about the caller and the list. The fields stand in the schema's order, and mean something only where the
+ * `rules`: those that count for the caller and the list before an object is known. The fields stand in the schema's order, and mean something only where the
  * caller may list at all. test/review/diff/queries.test.ts holds them to the server's.
  */
 export function queryableFields(policy: Policy, resource: Resource, rules: readonly Rule[]): readonly string[] {
-  const declared = policy.ownership.get(resource.name)?.relations
-  // A rule for `*` may name a relation that this resource doesn't have: here it can never match.
-  const matching = rules.filter(({ relations }) => relations.every((name) => declared?.has(name)))
   return [...resource.fields.values()]
     .filter(({ name, indexed }) => indexed || name === 'id')
-    .filter(({ name }) => matching.every((rule) => isInEveryRow(policy, rule, resource, name)))
+    .filter(({ name }) => rules.every((rule) => isInEveryRow(policy, rule, resource, name)))
     .map(({ name }) => name)
 }
 

@@ -92,11 +92,11 @@ describe('an empty policy', () => {
     const ask = await createEnforcer([], [], new Map())
     expect(ask({ subject: '', resource: '', action: '', relations: [], field: '' })).to.equal(false)
     const page = await pageOf(snapshotOf(filesOf({})), { roles: [], claims: {} }, DOCS, 'read')
-    expect([page.reachable, page.grant([]).fields.size, page.where(() => undefined).kind]).to.deep.equal([
-      false,
-      0,
-      'never',
-    ])
+    expect([
+      page.roleLevel(() => true).allowed,
+      page.grant([]).fields.size,
+      page.where(() => undefined).kind,
+    ]).to.deep.equal([false, 0, 'never'])
   })
 })
 

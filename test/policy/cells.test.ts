@@ -8,7 +8,7 @@ import { randomPolicy, type WrittenPolicy } from './arbitrary-policy.ts'
 import { DOCS, HEALTH, JOBS } from './fixture.ts'
 import { fullCasbin } from './full-casbin.ts'
 import { granted, roleLevel, subjects, subsets } from './oracle.ts'
-import { pageOf, snapshotOf, worldOf } from './product.ts'
+import { pageOf, roleLevelOf, snapshotOf, worldOf } from './product.ts'
 import type { OracleCaller, World } from './world.ts'
 
 interface Question {
@@ -28,7 +28,7 @@ type Answerer = (question: Question, world: World) => Answer | Promise<Answer>
 
 const product: Answerer = async ({ policy, caller, resource, action }) => {
   const page = await pageOf(snapshotOf(policy.files), caller, resource, action)
-  return { reachable: page.reachable, grant: (relations) => page.grant([...relations]).fields }
+  return { reachable: roleLevelOf(page, caller).allowed, grant: (relations) => page.grant([...relations]).fields }
 }
 
 const casbin: Answerer = async ({ action }, world) => {
@@ -92,6 +92,14 @@ describe('what a cell grants', () => {
       reachable: roleLevel(withoutDenies(world), action),
       grant: (relations) => granted(world, action, relations),
     }),
+    'relates callers without credentials': ({ action }, world) => ({
+      reachable: someSetAllowed(world, action, ({ caller }) => caller.id === undefined),
+      grant: (relations) => granted(world, action, relations),
+    }),
+    'relates callers by attributes that they lack': ({ action }, world) => ({
+      reachable: someSetAllowed(world, action, ({ caller }) => caller.id !== undefined),
+      grant: (relations) => granted(world, action, relations),
+    }),
   }
 
   for (const [fault, answerer] of Object.entries(wrong)) {
@@ -101,6 +109,13 @@ describe('what a cell grants', () => {
     })
   }
 })
+
+/** The role level, but for `these` callers any relation could hold. */
+function someSetAllowed(world: World, action: string, these: (world: World) => boolean): boolean {
+  if (!these(world)) return roleLevel(world, action)
+  const names = [...(world.policy.relations.get(world.resource.name)?.keys() ?? [])]
+  return subsets(names).some((relations) => granted(world, action, relations).size > 0)
+}
 
 function onlyFor(subject: string, world: World): World {
   const { policy } = world

@@ -13,7 +13,7 @@ import { ENDS, endingPolicy, randomTime, type WrittenPolicy } from './arbitrary-
 import { DOCS, JOBS, RESOURCES } from './fixture.ts'
 import { fullCasbin } from './full-casbin.ts'
 import { granted, list, roleLevel, subsets } from './oracle.ts'
-import { attributeOf, pageOf, worldOf } from './product.ts'
+import { attributeOf, pageOf, roleLevelOf, worldOf } from './product.ts'
 import { filesOf } from './render.ts'
 import type { OracleCaller, World } from './world.ts'
 
@@ -47,7 +47,7 @@ function livesLikeTheOracle(
       for (const relations of subsets([...(policy.data.relations.get(resource.name)?.keys() ?? [])])) {
         expect(page.grant([...relations]).fields).to.deep.equal(granted(world, action, relations))
       }
-      expect(page.reachable, 'role level').to.equal(roleLevel(world, action))
+      expect(roleLevelOf(page, caller).allowed, 'role level').to.equal(roleLevel(world, action))
       await checkWorld(world, action)
     }
   })

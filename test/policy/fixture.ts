@@ -60,5 +60,6 @@ export const RESOURCES: Resources = {
 export function asOracle({ name, builtIn, fields, actions }: Resource): OracleResource {
   const withoutFields = [...actions.values()].filter(({ hasFields }) => !hasFields).map((action) => action.name)
   const readOnly = [...fields.values()].filter((one) => one.readOnly).map((one) => one.name)
-  return { name, builtIn, fields: [...fields.keys()], readOnly, withoutFields }
+  const indexed = [...fields.values()].filter((one) => one.indexed || one.name === 'id').map((one) => one.name)
+  return { name, builtIn, fields: [...fields.keys()], readOnly, indexed, withoutFields }
 }

@@ -37,7 +37,7 @@ export function relationsOf(world: World, callerSide: Plain, stateSide: Plain = 
 
 /** Equal scalars of one type, or a list that has the scalar. Absent and null equal nothing. */
 function same(value: Json | undefined, wanted: Json | undefined): boolean {
-  if (!['string', 'number', 'boolean'].includes(typeof wanted)) return false
+  if (!isScalar(wanted)) return false
   return Array.isArray(value) ? value.includes(wanted) : value === wanted
 }
 
@@ -81,10 +81,16 @@ function names({ policy, resource }: World, rule: OracleRule, field: string): bo
 
 // ---- The actions ----------------------------------------------------------------------------------------------------
 
-/** Before any object is known: would some set of relations be allowed? */
+/** Before any object is known: would some set of relations that this caller could have be allowed? */
 export function roleLevel(world: World, action: string): boolean {
-  const names = [...(world.policy.relations.get(world.resource.name)?.keys() ?? [])]
-  return subsets(names).some((relations) => granted(world, action, relations).size > 0)
+  const relations = [...(world.policy.relations.get(world.resource.name) ?? [])]
+  const names = relations.filter(([, relation]) => couldHold(world, relation)).map(([name]) => name)
+  return subsets(names).some((set) => granted(world, action, set).size > 0)
+}
+
+/** With some object, as far as the caller goes: absent equals nothing. */
+function couldHold({ caller }: World, relation: OracleRelation): boolean {
+  return 'in' in relation || isScalar(attribute(caller, relation.equals))
 }
 
 /** read, list, delete, options and a schema's own action: the fields granted on the object; none is a refusal. */
@@ -159,6 +165,26 @@ function verdict(allowed: boolean, refused: readonly string[]): Verdict {
   return allowed ? { allowed: refused.length === 0, refused: refused.toSorted() } : { allowed, refused: [] }
 }
 
+/** The fields that a list may be filtered and sorted by: every rule that lets this caller list shows them. */
+export function queryable(world: World): ReadonlySet<string> {
+  const { policy, resource } = world
+  const relations = policy.relations.get(resource.name)
+  const could = (name: string) => {
+    const relation = relations?.get(name)
+    return relation !== undefined && couldHold(world, relation)
+  }
+  const about = policy.rules.filter((rule) => matches(world, { ...rule, relations: [] }, 'list', new Set()))
+  const ways = about.filter((rule) => rule.relations.every(could))
+  const named = (rule: OracleRule) => resource.fields.filter((field) => names(world, rule, field))
+  const everywhere = (field: string) =>
+    ways.every((rule) => {
+      const some = named(rule)
+      if (rule.effect === 'allow') return some.length === 0 || some.includes(field)
+      return !some.includes(field) || some.length === resource.fields.length
+    })
+  return new Set(resource.fields.filter((field) => resource.indexed.includes(field) && everywhere(field)))
+}
+
 // ---- Plain data -----------------------------------------------------------------------------------------------------
 
 export function subsets(names: readonly string[]): readonly ReadonlySet<string>[] {
@@ -169,6 +195,10 @@ export function subsets(names: readonly string[]): readonly ReadonlySet<string>[
 
 function own(object: Plain, field: string): Json | undefined {
   return Object.hasOwn(object, field) ? object[field] : undefined
+}
+
+function isScalar(value: Json | undefined): boolean {
+  return ['string', 'number', 'boolean'].includes(typeof value)
 }
 
 function sameJson(a: Json | undefined, b: Json | undefined): boolean {

@@ -5,6 +5,7 @@ import type { AttributeOf } from '../../src/policy/ownership.ts'
 import type { Page } from '../../src/policy/page.ts'
 import { parsePolicy } from '../../src/policy/parse-policy.ts'
 import type { PolicyFiles } from '../../src/policy/policy-files.ts'
+import type { RoleLevel } from '../../src/policy/role-level.ts'
 import { packPolicy } from '../../src/policy/rule-table.ts'
 import { Snapshot } from '../../src/policy/snapshot.ts'
 import type { Resource } from '../../src/resources/resource.ts'
@@ -41,6 +42,12 @@ export async function pageOf(
   return snapshot.page(snapshot.subjectOf(callerOf(caller)), resource.name, action)
 }
 
+/** What a page tells the caller before an object is known. */
+export function roleLevelOf(page: Page, caller: OracleCaller): RoleLevel {
+  const attribute = attributeOf(caller)
+  return page.roleLevel((name) => attribute(name) !== undefined)
+}
+
 /** What a decision about one action of one caller is made from. */
 export async function groundOf(
   snapshot: Snapshot,
@@ -48,11 +55,13 @@ export async function groundOf(
   resource: Resource,
   action: string,
 ): Promise<Ground> {
+  const page = await pageOf(snapshot, caller, resource, action)
   return {
     resource,
     ownership: snapshot.ownershipOf(resource.name),
     attributeOf: attributeOf(caller),
-    page: await pageOf(snapshot, caller, resource, action),
+    page,
+    roleLevel: roleLevelOf(page, caller),
     readPage: await pageOf(snapshot, caller, resource, 'read'),
     view: undefined,
     recorded: snapshot.recordedFieldsOf(resource.name),

@@ -6,8 +6,9 @@ import { runs } from '../runs.ts'
 import { randomCaller, randomObject } from './arbitrary.ts'
 import { generousPolicy } from './arbitrary-policy.ts'
 import { DOCS } from './fixture.ts'
-import { onObject } from './oracle.ts'
+import { onObject, queryable, roleLevel } from './oracle.ts'
 import { groundOf, snapshotOf, worldOf } from './product.ts'
+import { filesOf } from './render.ts'
 
 type Queryable = (decision: ListDecision) => Iterable<string>
 
@@ -25,9 +26,46 @@ describe('the fields that a list may be queried by', () => {
 
   it('are shown in every row that the caller lists, for random policies, callers and objects', () =>
     fc.assert(
-      areInEveryRow(({ queryable }) => queryable.keys()),
+      areInEveryRow((decision) => decision.queryable.keys()),
       { numRuns: runs(1500) },
     ))
+
+  function areWhatTheOracleSays(groundFor: typeof groundOf) {
+    return fc.asyncProperty(generousPolicy, randomCaller, async (policy, caller) => {
+      const found = decideList(await groundFor(snapshotOf(policy.files), caller, DOCS, 'list')).queryable
+      const world = worldOf(policy.data, DOCS, caller)
+      if (roleLevel(world, 'list')) expect(new Set(found.keys())).to.deep.equal(queryable(world))
+    })
+  }
+
+  it('are all that the rules by which the caller lists have in common', () =>
+    fc.assert(areWhatTheOracleSays(groundOf), { numRuns: runs(1500) }))
+
+  it('would be found out if rules counted that can never match for the caller', async () => {
+    const forAnybody: typeof groundOf = async (...asked) => {
+      const ground = await groundOf(...asked)
+      return { ...ground, roleLevel: ground.page.roleLevel(() => true) }
+    }
+    const outcome = await fc.check(areWhatTheOracleSays(forAnybody), { numRuns: 20_000, seed: 1, endOnFailure: true })
+    expect(outcome.errorInstance).to.be.instanceOf(AssertionError)
+  })
+
+  it('are not fewer for a rule about every resource whose view or relation this one lacks', async () => {
+    const named = async (...lines: readonly string[]) => {
+      const files = filesOf({
+        'policy.csv': ['p, everyone, docs, list, any, *, allow', ...lines].join('\n'),
+        'views.yaml': 'docs: { one: [id, status] }\njobs: { four: [id] }\n',
+        'ownership.yaml': 'docs: { relations: { owner: ownerId } }\njobs: { relations: { mine: by } }\n',
+      })
+      const ground = await groundOf(snapshotOf(files), { id: 'u1', roles: [], claims: {} }, DOCS, 'list')
+      return [...decideList(ground).queryable.keys()]
+    }
+    const all = await named()
+    expect(all).to.include.members(['id', 'ownerId', 'status'])
+    expect(await named('p, everyone, *, list, any, four, allow')).to.deep.equal(all)
+    expect(await named('p, everyone, *, list, mine, four, allow')).to.deep.equal(all)
+    expect(await named('p, everyone, *, list, any, one|four, allow')).to.deep.equal(['id', 'status'])
+  })
 
   it('would be found out if they were those that some row shows', async () => {
     const outcome = await fc.check(

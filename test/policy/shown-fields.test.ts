@@ -57,7 +57,7 @@ const product: Shower = async ({ policy, caller, action, object, view, asked }) 
   const stored = storedOf(object)
   const rows = decideList(ground)
   return {
-    role: unlessDenied(() => decideRole(ground.page).kind),
+    role: unlessDenied(() => decideRole(ground).kind),
     route: unlessDenied(() => [...decideRoute(ground.page).fields].sort()),
     read: unlessDenied(() => decideRead(ground, stored).representation),
     row: meets(rows.where, object) ? rows.rowWriter(asked)(listedOf(stored)) : 'not listed',

@@ -109,7 +109,7 @@ boss: { description: A boss., claims: [eng] }
       for (const action of actions.keys()) {
         for (const who of [undefined, caller('x'), caller('x', 'member', 'boss')]) {
           const page = await policy.page(policy.subjectOf(who), name, action)
-          expect(page.reachable).to.equal(false)
+          expect(page.roleLevel(() => true).allowed).to.equal(false)
           expect(page.where(() => 'x')).to.deep.equal({ kind: 'never' })
           for (const set of subsets(['owner', 'draft'])) expect(page.grant([...set]).fields.size).to.equal(0)
         }
@@ -214,11 +214,11 @@ describe('a Casbin that throws', () => {
     })
     for (let attempt = 0; attempt < 2; attempt++) {
       expect(() => page.grant([])).to.throw('broken')
-      expect(() => page.reachable).to.throw('broken')
+      expect(() => page.roleLevel(() => true).allowed).to.throw('broken')
     }
     expect(page.cellsInUse).to.deep.equal([])
     broken = false
-    expect([page.reachable, [...page.grant([]).fields]]).to.deep.equal([true, ['id']])
+    expect([page.roleLevel(() => true).allowed, [...page.grant([]).fields]]).to.deep.equal([true, ['id']])
   })
 })
 

@@ -39,6 +39,8 @@ export interface OracleResource {
   readonly fields: readonly string[]
   /** Fields that are the server's. */
   readonly readOnly: readonly string[]
+  /** Fields that a list could be filtered and sorted by; the id is one. */
+  readonly indexed: readonly string[]
   /** Actions about no field: delete, options. */
   readonly withoutFields: readonly string[]
 }

@@ -7,7 +7,7 @@ import type { Representation } from '../../resources/resource.ts'
 import { answerCreation } from './answer-creation.ts'
 import { answerOnItem } from './answer-on-item.ts'
 import { answerWrite } from './answer-write.ts'
-import { type Answer, lacksPrecondition, refused, relate, type Situation, show } from './situation.ts'
+import { type Answer, attributesOf, lacksPrecondition, refused, relate, type Situation, show } from './situation.ts'
 
 /** The checks in the order of semantics.md ("Refusals"), from 401 on. Method and path are known to be accepted. */
 export function predict(situation: Situation): Answer {
@@ -17,7 +17,8 @@ export function predict(situation: Situation): Answer {
   if (sunsetAt !== undefined && now >= sunsetAt) return { status: 410 }
   if (route.kind === 'caller' && endpoint.operation !== 'options' && !asker) return refused(situation)
   if (endpoint.operation === 'options' || resource.builtIn) return answerRoute(situation)
-  if (!grants.reachable({ asker, resource, action })) return refused(situation)
+  if (!grants.reachable({ asker, resource, action }, (attribute) => attributesOf(situation)(attribute) !== undefined))
+    return refused(situation)
   if (route.redirect) return { status: redirectStatus(situation) }
   return answerData(situation)
 }

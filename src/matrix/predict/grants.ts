@@ -1,8 +1,9 @@
 /** What one policy grants, remembered: a prediction asks the same few questions for thousands of cells. */
 import { lives } from '../../policy/ends.ts'
-import type { Policy, Rule } from '../../policy/policy.ts'
+import type { Policy } from '../../policy/policy.ts'
+import type { Has } from '../../policy/role-level.ts'
 import type { Action, Json, Resource } from '../../resources/resource.ts'
-import { evaluate, rulesFor } from '../../review/evaluate.ts'
+import { evaluate, roleLevelRules, rulesFor } from '../../review/evaluate.ts'
 import { columnOfRoles } from '../../review/space.ts'
 
 /** Who asks: the id, roles and further claims of a token; undefined without credentials. */
@@ -50,10 +51,15 @@ export class Grants {
     return fields
   }
 
-  /** Role level: some relation set would be allowed. With more relations than an allow asks for, only denies can join. */
-  reachable(question: Question): boolean {
-    const { rules } = this.#about(question).about
-    return rules.some(({ effect, relations }) => effect === 'allow' && this.fields(question, relations).size > 0)
+  /**
+   * Role level: some relation set that the caller could have would be allowed. With more relations than an allow asks for,
+   * only denies can join.
+   */
+  reachable(question: Question, has: Has): boolean {
+    const { about, subjects } = this.#about(question)
+    return roleLevelRules(about, { ...question, subjects }, has).some(
+      ({ effect, relations }) => effect === 'allow' && this.fields(question, relations).size > 0,
+    )
   }
 
   #about(question: Question): Known {
@@ -63,7 +69,7 @@ export class Grants {
     const found = this.#known.get(key)
     if (found) return found
     const subjects = this.#subjectsOf(asker)
-    const rules = rulesFor(this.policy, { subjects, resource, action }).filter((rule) => this.#canHold(rule, resource))
+    const rules = rulesFor(this.policy, { subjects, resource, action })
     const known: Known = { subjects, about: { ...this.policy, rules }, granted: new Map() }
     this.#known.set(key, known)
     return known
@@ -72,11 +78,5 @@ export class Grants {
   #subjectsOf(asker: Asker): ReadonlySet<string> {
     if (!asker) return new Set(['everyone', 'anonymous'])
     return columnOfRoles(this.policy, asker.roles).subjects.union(new Set([`user:${asker.id}`]))
-  }
-
-  /** A rule for `*` may name a relation that this resource doesn't have: here it can never match. */
-  #canHold({ relations }: Rule, { name }: Resource): boolean {
-    const declared = this.policy.ownership.get(name)?.relations
-    return relations.every((relation) => declared?.has(relation))
   }
 }

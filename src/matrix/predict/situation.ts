@@ -98,7 +98,7 @@ export function ownerField(situation: Situation): { readonly name: string; reado
 }
 
 /** Of the caller's users record alone where there is one, else of the claims (semantics.md, "Caller"). */
-function attributesOf({ asker, objects }: Situation): (name: string) => Scalar | undefined {
+export function attributesOf({ asker, objects }: Situation): (name: string) => Scalar | undefined {
   if (!asker) return () => undefined
   const known = objects.get('users')?.get(asker.id) ?? asker.claims
   return (name) => {

@@ -7,7 +7,7 @@
  * subject of the set denied it before, and the two differ together. (The same, with before and after swapped, for a loss.)
  */
 import { compareGrants, type Finding } from './compare-grants.ts'
-import { type Region, type RelationSpace, type Sides, sidesOf } from './relation-space.ts'
+import { type Region, type RelationSpace, type Side, type Sides, sidesOf } from './relation-space.ts'
 import { grantedBy, type Said, type Topic, together } from './spoken.ts'
 
 /** A subject alone, with the subjects whose rules it is under. */
@@ -27,12 +27,16 @@ interface Spoken {
 export function compareSingles(topic: Topic, columns: readonly Column[]): readonly Finding[] {
   return columns.flatMap((column) => {
     const { granted, grantedByName } = speak(topic, column)
-    const possible = possibleFor(topic.space, column)
+    const could = sidesOf((side) => setsByName(topic, column, side))
     return compareGrants(topic, [column.name], {
       granted,
       alone: [],
-      possible,
-      byName: { granted: grantedByName, alone: [] },
+      possible: possibleFor(topic.space, column),
+      byName: {
+        granted: sidesOf((side) => grantedByName[side].map((region) => region & could[side])),
+        alone: [],
+        possible: could.before | could.after,
+      },
     })
   })
 }
@@ -65,7 +69,11 @@ function comparePair(topic: Topic, pair: readonly [Spoken, Spoken]): readonly Fi
     granted: grantedTo('said'),
     alone: pair.map(({ granted }) => granted),
     possible: topic.space.possible,
-    byName: { granted: grantedTo('saidByName'), alone: pair.map(({ grantedByName }) => grantedByName) },
+    byName: {
+      granted: grantedTo('saidByName'),
+      alone: pair.map(({ grantedByName }) => grantedByName),
+      possible: topic.byName.space.all,
+    },
   })
 }
 
@@ -93,6 +101,11 @@ function speak(topic: Topic, column: Column): Spoken {
 
 function possibleFor({ possible, possibleAnonymous }: RelationSpace, { name }: Column): Region {
   return name === 'anonymous' ? possibleAnonymous : possible
+}
+
+/** The sets of names that the caller could have, whatever the object: without credentials no relation to a caller can hold. */
+export function setsByName({ byName: { space } }: Topic, { name }: Column, side: Side): Region {
+  return name === 'anonymous' ? space.unrelated[side] : space.all
 }
 
 function differ(before: readonly Region[], after: readonly Region[]): boolean {

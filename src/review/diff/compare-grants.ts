@@ -21,8 +21,8 @@ interface Grants {
 
 export interface Comparison extends Grants {
   readonly possible: Region
-  /** In the topic's space of names. */
-  readonly byName: Grants
+  /** In the topic's space of names, with the sets that the caller could have. */
+  readonly byName: Grants & { readonly possible: Region }
 }
 
 /** Nothing to find where both sides grant the same. */
@@ -115,11 +115,15 @@ function sameScope(topic: Topic, changes: readonly { fields: readonly string[]; 
  * before any object is looked for, of relations by their names: a list is then empty rather than refused, a missing object
  * 404 rather than 403.
  */
-function compareRoleLevel(topic: Topic, caller: readonly string[], { granted, alone }: Grants): readonly Finding[] {
+function compareRoleLevel(
+  topic: Topic,
+  caller: readonly string[],
+  { granted, alone, possible }: Comparison['byName'],
+): readonly Finding[] {
   const effect = roleLevelEffect(granted)
   if (effect === undefined || alone.some((one) => roleLevelEffect(one) === effect)) return []
   const changed = anyOf(granted[effect === 'gains' ? 'after' : 'before'])
-  const scope = describeScope(topic.byName.space, { changed, kept: 0n, possible: topic.byName.space.all })
+  const scope = describeScope(topic.byName.space, { changed, kept: 0n, possible })
   return [{ caller, effect, part: 'role level', fields: undefined, scope }]
 }
 

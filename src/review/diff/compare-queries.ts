@@ -1,9 +1,10 @@
 /** By which fields a list may be filtered and sorted, of those that it shows before and after: grants don't tell. */
 import type { Policy } from '../../policy/policy.ts'
-import { isAbout } from '../evaluate.ts'
+import type { Has } from '../../policy/role-level.ts'
+import { roleLevelRules } from '../evaluate.ts'
 import { queryableFields } from '../queryable.ts'
 import type { Scope } from './change.ts'
-import type { Column } from './compare-callers.ts'
+import { type Column, setsByName } from './compare-callers.ts'
 import type { Finding } from './compare-grants.ts'
 import { type Side, type Sides, sidesOf } from './relation-space.ts'
 import { grantedBy, type Topic, together } from './spoken.ts'
@@ -14,9 +15,13 @@ const ALWAYS: Scope = { when: [{ with: [], without: [] }], besides: [] }
 
 /** Each subject alone is enough: several may query by what each of them may. `topic`: an action that lists. */
 export function compareQueries(policies: Sides<Policy>, topic: Topic, columns: readonly Column[]): readonly Finding[] {
-  const allowed = sidesOf((side) => queryableBySubject(policies[side], topic))
+  const allowed = sidesOf((side) => ({
+    anonymous: queryableBySubject(policies[side], topic, () => false),
+    known: queryableBySubject(policies[side], topic, () => true),
+  }))
   return columns.flatMap((column) => {
-    const { before, after } = sidesOf((side) => queryableOf(column.subjects[side], allowed[side], topic))
+    const who = column.name === 'anonymous' ? 'anonymous' : 'known'
+    const { before, after } = sidesOf((side) => queryableOf(column.subjects[side], allowed[side][who], topic))
     const found = [
       { effect: 'gains' as const, changed: after.difference(before) },
       { effect: 'loses' as const, changed: before.difference(after) },
@@ -28,8 +33,9 @@ export function compareQueries(policies: Sides<Policy>, topic: Topic, columns: r
   })
 }
 
-function queryableBySubject(policy: Policy, { resource, action }: Topic): BySubject {
-  const about = policy.rules.filter((rule) => isAbout(rule, { resource, action }))
+function queryableBySubject(policy: Policy, { resource, action }: Topic, has: Has): BySubject {
+  const subjects = new Set(policy.rules.map(({ subject }) => subject))
+  const about = roleLevelRules(policy, { subjects, resource, action }, has)
   const bySubject = Map.groupBy(about, ({ subject }) => subject)
   return new Map([...bySubject].map(([subject, rules]) => [subject, new Set(queryableFields(policy, resource, rules))]))
 }
@@ -41,10 +47,13 @@ function queryableOf(subjects: ReadonlySet<string>, allowed: BySubject, { resour
 }
 
 /** In some row of the list, on both sides; else the grants tell it. */
-function isShown({ byName, classes }: Topic, { subjects }: Column, field: string): boolean {
+function isShown(topic: Topic, column: Column, field: string): boolean {
+  const { byName, classes } = topic
   const shownOn = (side: Side) => {
-    const said = [...subjects[side]].map((subject) => byName.said[side].get(subject))
-    return grantedBy(together(said, classes.length)).some((region, i) => region !== 0n && classes[i]?.includes(field))
+    const said = [...column.subjects[side]].map((subject) => byName.said[side].get(subject))
+    const could = setsByName(topic, column, side)
+    const granted = grantedBy(together(said, classes.length))
+    return granted.some((region, i) => (region & could) !== 0n && classes[i]?.includes(field))
   }
   return shownOn('before') && shownOn('after')
 }

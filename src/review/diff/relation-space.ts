@@ -19,6 +19,8 @@ export interface RelationSpace {
   /** The sets that an object can have to a caller with credentials, and to one without. */
   readonly possible: Region
   readonly possibleAnonymous: Region
+  /** The sets without relations that compare the object with a caller, as each policy understands them. */
+  readonly unrelated: Sides<Region>
   /** Where a rule's relations all hold. */
   fits(side: Side, rule: Rule): Region
 }
@@ -90,15 +92,19 @@ function possibilities(
   atoms: readonly Atom[],
   resource: Resource,
   sets: Pick<RelationSpace, 'all' | 'holds'>,
-): Pick<RelationSpace, 'possible' | 'possibleAnonymous'> {
+): Pick<RelationSpace, 'possible' | 'possibleAnonymous' | 'unrelated'> {
   const on = (side: Side) => {
     const relations = atoms.map(({ meaning }) => meaning[side])
     const ofCaller = sets.holds.filter((_, i) => relations[i]?.kind === 'caller')
     const possible = possibleSets(relations, resource, sets)
-    return { possible, anonymous: ofCaller.reduce((left, region) => left & ~region, possible) }
+    return { possible, unrelated: ofCaller.reduce((left, region) => left & ~region, sets.all) }
   }
   const { before, after } = sidesOf(on)
-  return { possible: before.possible | after.possible, possibleAnonymous: before.anonymous | after.anonymous }
+  return {
+    possible: before.possible | after.possible,
+    possibleAnonymous: (before.possible & before.unrelated) | (after.possible & after.unrelated),
+    unrelated: { before: before.unrelated, after: after.unrelated },
+  }
 }
 
 type Keys = (policies: Sides<Policy>, resource: string, side: Side) => ReadonlyMap<string, string>

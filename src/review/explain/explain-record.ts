@@ -32,7 +32,8 @@ export function explainRecord(
   const asked = askedOf(record, resources)
   const about = asked.kind === 'route' ? aboutOf(record, asked) : ({ kind: 'any', id: record.objectId } as const)
   const path = record.route ?? '(not in the record)'
-  const explained = explain({ reviewed, resources, asker: askerOf(record), path, asked, about, now })
+  const { attributes } = record
+  const explained = explain({ reviewed, resources, asker: askerOf(record), path, asked, about, attributes, now })
   const explanation = asRecorded(record, explained)
   const notes = [...explanation.notes, ...goneRelations(record, reviewed, asked)]
   return { ...explanation, notes, record: compareRecord(record, explanation) }

@@ -9,6 +9,7 @@ import { timeText } from '../../policy/time.ts'
 import { explainRoles } from './asker.ts'
 import { blockPlace } from './block-place.ts'
 import type { Explanation } from './explanation.ts'
+import { hasOf } from './facts.ts'
 import { type Finding, refused } from './finding.ts'
 import { concernsObjects, type Ground, groundOf, isReachable, needsCaller } from './ground.ts'
 import { notPermitted, problem } from './judge.ts'
@@ -53,7 +54,12 @@ function find(question: Question): Finding {
   const { asked, reviewed, resources, asker, about, now } = question
   if (asked.kind === 'refused') return refused('request', asked.reason, asked.answer)
   const object = about.kind === 'object' ? about.object : undefined
-  const ground = groundOf(livingAt(reviewed.policy, now), resources, { ...asked, asker, object })
+  const ground = groundOf(livingAt(reviewed.policy, now), resources, {
+    ...asked,
+    asker,
+    object,
+    has: hasOf(question),
+  })
   const found = findBlock(question, ground) ?? decide(ground, about)
   return { ...found, notes: [...found.notes, ...undeclared(question)] }
 }

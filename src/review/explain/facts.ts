@@ -1,12 +1,13 @@
 /** How the caller relates to the object: for each relation of ownership.yaml whether it holds, as far as is known, and why. */
 import { type AttributeOf, conditionOf } from '../../policy/ownership.ts'
 import type { Ownership, Relation } from '../../policy/policy.ts'
+import type { Has } from '../../policy/role-level.ts'
 import type { Json, Representation } from '../../resources/resource.ts'
 import { meets } from '../../store/condition.ts'
 import type { Scalar } from '../../store/contract.ts'
 import type { Asker } from './asker.ts'
 import type { RelationFact } from './explanation.ts'
-import type { About } from './question.ts'
+import type { About, Question } from './question.ts'
 import { quote } from './quote.ts'
 
 /** What relations are told from. */
@@ -85,6 +86,20 @@ function attributeOf({ asker, record }: Known, attribute: string): Side {
   }
   const value = record && fieldOf(record, attribute)
   return { value: isScalar(value) ? value : undefined, isKnown: record !== undefined }
+}
+
+/**
+ * Whether the caller has an attribute: no caller without credentials has any. One with credentials may have whatever isn't
+ * known.
+ */
+export function hasOf({ asker, about, attributes }: Pick<Question, 'asker' | 'about' | 'attributes'>): Has {
+  if (asker.kind === 'anonymous') return () => false
+  const record = about.kind === 'object' ? about.record : undefined
+  return (name) => {
+    if (name === 'id') return true
+    if (record) return isScalar(fieldOf(record, name))
+    return attributes === undefined || !Object.hasOwn(attributes, name) || isScalar(attributes[name])
+  }
 }
 
 function compared(

@@ -1,8 +1,7 @@
 /** Field level: which fields an answer shows, and which a body may write. */
-import { rulesFor } from '../evaluate.ts'
 import { queryableFields } from '../queryable.ts'
 import type { FieldReport } from './explanation.ts'
-import type { Ground } from './ground.ts'
+import { type Ground, pageRules } from './ground.ts'
 
 /** `granted` is what the action grants, `readable` what `read` grants: answers to writes show the latter. */
 export function reportFields(ground: Ground, granted: ReadonlySet<string>, readable: ReadonlySet<string>): FieldReport {
@@ -26,7 +25,7 @@ export function reportFields(ground: Ground, granted: ReadonlySet<string>, reada
 
 function queryable(ground: Ground): readonly string[] {
   const { policy, resource } = ground
-  return shownFields(ground, new Set(queryableFields(policy, resource, rulesFor(policy, ground))))
+  return shownFields(ground, new Set(queryableFields(policy, resource, pageRules(ground, ground.action))))
 }
 
 /** Cut to the view of the path, in the schema's order. */

@@ -1,7 +1,8 @@
 /** What every part of an explanation is made from: one caller, one method of one route, under one policy. */
 import type { Policy, Rule } from '../../policy/policy.ts'
+import type { Has } from '../../policy/role-level.ts'
 import type { Action, Endpoint, Method, Representation, Resource, Resources, Route } from '../../resources/resource.ts'
-import { evaluate, rulesFor, type Verdict } from '../evaluate.ts'
+import { evaluate, roleLevelRules, type Verdict } from '../evaluate.ts'
 import { type Asker, subjectsOf } from './asker.ts'
 
 /** A method of a route, as the server's own router matched it. */
@@ -17,6 +18,8 @@ export interface Ground extends AskedRoute {
   readonly action: Action
   readonly asker: Asker
   readonly subjects: ReadonlySet<string>
+  /** Whether the caller has an attribute, or may have it. */
+  readonly has: Has
   /** The object, where it was read. */
   readonly object: Representation | undefined
 }
@@ -24,7 +27,7 @@ export interface Ground extends AskedRoute {
 export function groundOf(
   policy: Policy,
   resources: Resources,
-  asked: AskedRoute & { readonly asker: Asker; readonly object: Representation | undefined },
+  asked: AskedRoute & Pick<Ground, 'asker' | 'object' | 'has'>,
 ): Ground {
   const resource = resources.byName.get(asked.route.resource)
   const action = resource?.actions.get(asked.endpoint.action)
@@ -32,13 +35,9 @@ export function groundOf(
   return { ...asked, policy, resource, action, subjects: subjectsOf(policy, asked.asker) }
 }
 
-/** The rules about the caller, the resource and the action, whatever the relations; in the order of their lines. */
-export function pageRules({ policy, subjects, resource }: Ground, action: Action): readonly Rule[] {
-  const declared = policy.ownership.get(resource.name)?.relations
-  return rulesFor(policy, { subjects, resource, action }).filter((rule) =>
-    // A rule for `*` may name a relation that this resource doesn't have: here it can never match.
-    rule.relations.every((name) => declared?.has(name)),
-  )
+/** The rules about the caller, the resource and the action that count before an object is known, by line. */
+export function pageRules({ policy, subjects, resource, has }: Ground, action: Action): readonly Rule[] {
+  return roleLevelRules(policy, { subjects, resource, action }, has)
 }
 
 export function verdictOf(
@@ -54,7 +53,7 @@ export function readAction({ resource, action }: Ground): Action {
   return resource.actions.get('read') ?? action
 }
 
-/** Role level: whether some set of relations would be allowed. It is enough to look at the set of each allow rule. */
+/** Role level: whether some set of relations that the caller could have would be allowed. It is enough to look at the set of each allow rule. */
 export function isReachable(ground: Ground): boolean {
   return pageRules(ground, ground.action).some(
     ({ effect, relations }) =>

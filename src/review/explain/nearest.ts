@@ -74,7 +74,7 @@ function asUser(ground: Ground, user: string): Other {
 function become(ground: Ground, subjects: ReadonlySet<string>): Ground {
   const rules = ground.policy.rules.filter(({ subject }) => subjects.has(subject))
   const policy = { ...ground.policy, rules }
-  return { ...ground, policy, subjects, asker: { kind: 'caller', subject: undefined, roles: [] } }
+  return { ...ground, policy, subjects, has: () => true, asker: { kind: 'caller', subject: undefined, roles: [] } }
 }
 
 function candidatesOf(other: Other, relations: ReadonlySet<string>): readonly Candidate[] {

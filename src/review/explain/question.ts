@@ -36,6 +36,8 @@ export interface Question {
   readonly path: string
   readonly asked: Asked
   readonly about: About
+  /** Attributes of the caller that a record tells; null for one that the caller didn't have. */
+  readonly attributes?: Representation | undefined
   /** The time that it is about, in milliseconds since the epoch: rules and blocks may end. */
   readonly now: number
 }

@@ -1,4 +1,5 @@
 /** A decision record of the server's log (one JSON object a line), as far as explain needs it. */
+import type { Representation } from '../../resources/resource.ts'
 import { ReviewError } from '../load-policy.ts'
 
 export interface DecisionRecord {
@@ -22,6 +23,8 @@ export interface DecisionRecord {
   readonly fieldsRefused: readonly string[]
   /** Fields that a list was filtered and sorted by. */
   readonly queried: readonly string[]
+  /** Attributes of the caller that were looked at; undefined where none were. */
+  readonly attributes: Representation | undefined
   /** Whether the object was looked at as it would become. */
   readonly proposed: boolean
 }
@@ -67,6 +70,7 @@ function recordOf(fields: Fields): DecisionRecord {
     rules: texts(fields, 'rules'),
     fieldsRefused: texts(fields, 'fieldsRefused') ?? [],
     queried: texts(facts, 'queried') ?? [],
+    attributes: facts.attributes as Representation | undefined,
     proposed: facts.proposed !== undefined,
   }
 }

@@ -1,5 +1,6 @@
 /** One cell of a matrix: whether one caller may do what a row says, with which fields, and which rules decide that. */
 import type { Policy, Rule } from '../../policy/policy.ts'
+import { couldHold } from '../../policy/role-level.ts'
 import { evaluate, ruleNames, type Verdict } from '../evaluate.ts'
 import { type Column, relationSetsOf } from '../space.ts'
 import type { RowPlan } from './rows.ts'
@@ -77,11 +78,12 @@ function aboutOf({ fields }: RowPlan): readonly string[] {
   return fields.length > 0 ? fields : ['*']
 }
 
-/** A redirect asks the role level alone: allowed if some relation set would be. */
+/** A redirect asks the role level alone: allowed if some relation set that the caller could have would be. */
 function decideRedirect(policy: Policy, row: RowPlan, subjects: ReadonlySet<string>): Cell {
-  const verdicts = relationSetsOf(policy, row.resource, row.action).map((relations) =>
-    evaluate(policy, { ...row, subjects, relations }),
-  )
+  const ownership = policy.ownership.get(row.resource.name)
+  const verdicts = relationSetsOf(policy, row.resource, row.action)
+    .filter((relations) => couldHold(ownership, { relations: [...relations] }, () => !subjects.has('anonymous')))
+    .map((relations) => evaluate(policy, { ...row, subjects, relations }))
   const granting = verdicts.flatMap(({ fields, allows }) => allows.filter((rule) => names(policy, row, rule, fields)))
   if (granting.length > 0) return { ...whole, rules: byLine(granting) }
   const denies = verdicts.flatMap((verdict) => verdict.denies)

@@ -216,9 +216,21 @@ export const CASES: Readonly<Record<string, Case>> = {
       '+ member (also: support) gains list and read on notes (any, had owner)',
     ],
   },
-  'who has no credentials gains something that no object can meet': {
+  'who has no credentials is granted what only a relation to a caller would give': {
     edits: line('p, anonymous, notes, list, owner, *, allow'),
-    says: ['+ anonymous gains list on notes (owner), which no object can meet'],
+    says: [],
+  },
+  'somebody gains something that no object can meet': {
+    edits: {
+      'ownership.yaml': [
+        [
+          '  relations:\n    owner: customerId',
+          '  relations:\n    sent: { field: status, in: [shipped] }\n    owner: customerId',
+        ],
+      ],
+      'policy.csv': [['', 'p, anonymous, orders, read, draft+sent, *, allow']],
+    },
+    says: ['+ anonymous gains read on orders (sent+draft), which no object can meet'],
   },
   'a deny that only matters to two roles together': {
     edits: {

@@ -6,7 +6,7 @@ import type { Policy } from '../../../src/policy/policy.ts'
 import { packPolicy } from '../../../src/policy/rule-table.ts'
 import { Snapshot } from '../../../src/policy/snapshot.ts'
 import type { Change } from '../../../src/review/diff/change.ts'
-import { rulesFor } from '../../../src/review/evaluate.ts'
+import { roleLevelRules } from '../../../src/review/evaluate.ts'
 import { queryableFields } from '../../../src/review/queryable.ts'
 import { columnOfRoles } from '../../../src/review/space.ts'
 import { ROLES } from '../../policy/arbitrary.ts'
@@ -67,13 +67,19 @@ function parsed(data: OraclePolicy): Policy {
 async function onServer(data: OraclePolicy, roles: Roles): Promise<Queries> {
   const snapshot = new Snapshot(packPolicy(parsed(data)), RESOURCES)
   const page = await snapshot.page(snapshot.subjectOf({ id: 'nobody', roles, claims: {} }), DOCS.name, 'list')
-  return { by: new Set(page.queryable.keys()), shown: page.grantable }
+  const { queryable, grantable } = page.roleLevel(() => true)
+  return { by: new Set(queryable.keys()), shown: grantable }
 }
 
 function inReview(policy: Policy, roles: Roles): readonly string[] {
   const action = DOCS.actions.get('list')
   if (!action) throw new Error('documents are listed')
-  return queryableFields(policy, DOCS, rulesFor(policy, { ...columnOfRoles(policy, roles), resource: DOCS, action }))
+  const about = { ...columnOfRoles(policy, roles), resource: DOCS, action }
+  return queryableFields(
+    policy,
+    DOCS,
+    roleLevelRules(policy, about, () => true),
+  )
 }
 
 function fieldsIn(changes: readonly Change[], role: string, effect: 'gains' | 'loses'): ReadonlySet<string> {

@@ -7,7 +7,7 @@ import { randomCaller, randomObject } from '../../policy/arbitrary.ts'
 import { endingPolicy, randomPolicy, randomTime, type WrittenPolicy } from '../../policy/arbitrary-policy.ts'
 import { DOCS } from '../../policy/fixture.ts'
 import { granted, relationsOf, roleLevel, subsets } from '../../policy/oracle.ts'
-import { worldOf } from '../../policy/product.ts'
+import { attributeOf, worldOf } from '../../policy/product.ts'
 import type { OracleCaller, Plain, World } from '../../policy/world.ts'
 import { runs } from '../../runs.ts'
 import { ask, type Spot, spotsOfDocs } from './asking.ts'
@@ -35,7 +35,7 @@ describe('explain', () => {
     fc.assert(
       fc.property(question, ({ policy, caller, spot, pickSet }) => {
         const world = worldOf(policy.data, DOCS, caller)
-        const relations = pickFrom(subsets(relationNames(policy)), pickSet)
+        const relations = pickFrom(subsets(possibleNames(policy, caller)), pickSet)
         const found = ask(policy.files, spot, caller, {
           kind: 'relations',
           from: '--relation',
@@ -52,7 +52,7 @@ describe('explain', () => {
     fc.assert(
       fc.property(question, endingPolicy, randomTime, ({ caller, pick, pickSet }, policy, now) => {
         const spot = spotOf(policy, pick)
-        const holding = pickFrom(subsets(relationNames(policy)), pickSet)
+        const holding = pickFrom(subsets(possibleNames(policy, caller)), pickSet)
         const about = { kind: 'relations', from: '--relation', id: undefined, holding } as const
         const world = { ...worldOf(policy.data, DOCS, caller), now }
         expect(said(ask(policy.files, spot, caller, about, now))).to.deep.equal(expected(world, spot, holding))
@@ -81,7 +81,7 @@ describe('explain', () => {
     const found = fc.check(
       fc.property(question, ({ policy, caller, spot, pickSet }) => {
         const data = { ...policy.data, rules: policy.data.rules.slice(1) }
-        const relations = pickFrom(subsets(relationNames(policy)), pickSet)
+        const relations = pickFrom(subsets(possibleNames(policy, caller)), pickSet)
         const explained = ask(policy.files, spot, caller, {
           kind: 'relations',
           from: '--relation',
@@ -153,14 +153,13 @@ function largestWithin(cases: readonly Case[], set: ReadonlySet<string>): readon
   return within.filter((one) => !within.some((other) => isLess(one, other)))
 }
 
-function relationNames({ data }: WrittenPolicy): readonly string[] {
-  return [...(data.relations.get('docs')?.keys() ?? [])]
-}
-
-/** Without credentials nobody is anybody's owner. */
-function possibleNames({ data }: WrittenPolicy, { id }: OracleCaller): readonly string[] {
+/** Without credentials nobody is anybody's owner, and nobody has what they lack in common with an object. */
+function possibleNames({ data }: WrittenPolicy, caller: OracleCaller): readonly string[] {
+  const attribute = attributeOf(caller)
   const relations = [...(data.relations.get('docs') ?? [])]
-  return relations.filter(([, relation]) => id !== undefined || 'in' in relation).map(([name]) => name)
+  return relations
+    .filter(([, relation]) => 'in' in relation || attribute(relation.equals) !== undefined)
+    .map(([name]) => name)
 }
 
 function spotOf({ data }: WrittenPolicy, pick: number): Spot {

@@ -13,7 +13,7 @@ import { type DecisionRecord, readRecord } from '../../../src/review/explain/rea
 import { loadPolicy, type ReviewedPolicy } from '../../../src/review/load-policy.ts'
 import { openSqliteReader } from '../../../src/store/sqlite-reader.ts'
 import type { Answer, TestServer } from '../../server.ts'
-import { BODIES, PEOPLE, type Person, putObjects, startWorld } from './world.ts'
+import { BODIES, DORA, PEOPLE, type Person, putObjects, startWorld } from './world.ts'
 
 interface Request {
   readonly person: Person
@@ -45,6 +45,18 @@ describe('explain, beside a running server', () => {
       for (const request of requests) await holdTo(request)
     }).timeout(60_000)
   }
+
+  it('tells that a caller who lacks an attribute is refused whether the object exists or not', async () => {
+    const route = resources.routes.find(({ path }) => path === '/tasks/{id}')
+    if (!route) throw new Error('tasks have no route')
+    const requests = await requestsFor(DORA, route, 'PUT')
+    for (const request of requests) {
+      await holdTo(request)
+      const { stage, answer } = explainRequest(request, reviewed)
+      expect([stage, answer?.status, answer?.code]).to.deep.equal(['role', 403, 'forbidden'])
+    }
+    expect(requests.length).to.be.greaterThan(2)
+  })
 
   it('tells what is answered where no route takes the request', async () => {
     const person = PEOPLE[1]

@@ -43,6 +43,8 @@ p, support, tasks, update, any, summary, allow
 p, everyone, tasks, update|delete, finished, *, deny
 p, everyone, tasks, list|read|create|update, any, hidden, deny
 p, user:carl, tasks, delete, any, *, allow
+p, everyone, notes, list|read, owner, *, allow
+p, member, tasks, replace, teammate, *, allow
 `
 
 const FILES = {
@@ -78,6 +80,9 @@ export const PEOPLE: readonly Person[] = [
   { id: 'mallory', roles: ['admin'] },
 ]
 
+/** Has no department, so that no relation that compares it could hold. */
+export const DORA: Person = { id: 'dora', roles: ['member'] }
+
 const ITEMS = [{ sku: 'A1', quantity: 1, unitPrice: 100 }]
 
 /** Objects of alice's, one of each state that a rule names. */
@@ -106,11 +111,18 @@ export const BODIES: Readonly<Record<string, Readonly<Record<string, () => Docum
     update: () => ({ displayName: 'N' }),
   },
   'system/tokens': { create: () => ({ email: 'alice@example.com', password: 'sallyport-demo' }) },
-  tasks: { create: () => ({ text: 't' }), replace: () => ({ text: 'u' }), update: () => ({ text: 'u' }) },
+  tasks: {
+    create: () => ({ text: 't' }),
+    replace: () => ({ text: 'u', team: 'engineering' }),
+    update: () => ({ text: 'u' }),
+  },
 }
 
-export function startWorld(): Promise<TestServer> {
-  return startTestServer({ demo: true, files: FILES })
+export async function startWorld(): Promise<TestServer> {
+  const server = await startTestServer({ demo: true, files: FILES })
+  const document = { email: 'dora@example.com', displayName: 'Dora', roles: [] }
+  await server.app.seeding.insert('users', [{ id: 'dora', document }])
+  return server
 }
 
 /** Stores alice's objects, of one resource or of all; their ids by resource, and an id that nothing has. */

@@ -1,0 +1,113 @@
+/**
+ * What the rules of a page let a caller do on some object: all that is known of a request before an object is. Only the
+ * caller counts: whether objects are as the state relations want them is asked later.
+ */
+import type { Field } from '../resources/resource.ts'
+import { names } from './list-filter.ts'
+import type { Grant, PageParts } from './page.ts'
+import type { Ownership, Rule } from './policy.ts'
+
+/** Whether the caller has an attribute; `id` is what a caller with credentials has. */
+export type Has = (attribute: string) => boolean
+
+interface Page {
+  readonly parts: PageParts
+  /** Fields that no view tells apart. */
+  readonly classes: readonly (readonly string[])[]
+  readonly grant: (relations: readonly string[]) => Grant
+}
+
+export class RoleLevel {
+  readonly #page: Page
+  /** Those that could match, and that name something of this resource. */
+  readonly #rules: readonly Rule[]
+  /** The lines of policy.csv that they are. */
+  readonly lines: readonly number[]
+  #grantable: ReadonlySet<string> | undefined
+  #everywhere: ReadonlySet<string> | undefined
+  #queryable: ReadonlyMap<string, Field> | undefined
+
+  constructor(page: Page, has: Has) {
+    const { parts, classes } = page
+    this.#page = page
+    this.#rules = parts.rules.filter(
+      (rule) => couldHold(parts.ownership, rule, has) && classes.some(([field = '*']) => names(parts, rule, field)),
+    )
+    this.lines = this.#rules.map(({ line }) => line)
+  }
+
+  /** Whether some relation set that the caller could have would be allowed. */
+  get allowed(): boolean {
+    return this.grantable.size > 0
+  }
+
+  /**
+   * The fields that are granted for some relation set that the caller could have. It is enough to ask for the set of each
+   * allow rule: with more relations the rule grants no more, and only denies can join.
+   */
+  get grantable(): ReadonlySet<string> {
+    this.#grantable ??= new Set(this.#allows.flatMap((rule) => [...this.#page.grant(rule.relations).fields]))
+    return this.#grantable
+  }
+
+  /** The fields that some allow rule names, whatever denies take away. */
+  get allowable(): ReadonlySet<string> {
+    const allowed = this.#page.classes.filter(([field = '*']) => this.#allows.some((rule) => this.#names(rule, field)))
+    return new Set(allowed.flat())
+  }
+
+  /**
+   * The fields that every row shows, as far as rules tell: each allow rule names them, and a deny that names one of them
+   * names every field, so that its rows are no rows of the list (semantics.md, "list").
+   */
+  get shownInEveryRow(): ReadonlySet<string> {
+    this.#everywhere ??= new Set(this.#page.classes.filter(([field = '*']) => this.#isEverywhere(field)).flat())
+    return this.#everywhere
+  }
+
+  /** The fields that each row shows, where no two rows differ; else undefined. */
+  get shownAlike(): ReadonlySet<string> | undefined {
+    // What is in every row is in some row.
+    return this.shownInEveryRow.size === this.grantable.size ? this.grantable : undefined
+  }
+
+  /**
+   * The fields, by name, that a list may be filtered and sorted by. The id is the table's key, so it needs no index of
+   * its own.
+   */
+  get queryable(): ReadonlyMap<string, Field> {
+    this.#queryable ??= new Map(
+      [...this.#page.parts.resource.fields].filter(([name, { indexed }]) => {
+        return this.shownInEveryRow.has(name) && (indexed || name === 'id')
+      }),
+    )
+    return this.#queryable
+  }
+
+  get #allows(): readonly Rule[] {
+    return this.#rules.filter(({ effect }) => effect === 'allow')
+  }
+
+  #names(rule: Rule, field: string): boolean {
+    return names(this.#page.parts, rule, field)
+  }
+
+  #isEverywhere(field: string): boolean {
+    return this.#rules.every((rule) =>
+      rule.effect === 'allow'
+        ? this.#names(rule, field)
+        : !this.#names(rule, field) || this.#page.classes.every(([other = '*']) => this.#names(rule, other)),
+    )
+  }
+}
+
+/**
+ * Whether all relations of a rule are declared here, and could hold for a caller with these attributes: absent equals
+ * nothing, and a rule for `*` may name a relation that this resource doesn't have.
+ */
+export function couldHold(ownership: Ownership | undefined, { relations }: Pick<Rule, 'relations'>, has: Has): boolean {
+  return relations.every((name) => {
+    const relation = ownership?.relations.get(name)
+    return relation !== undefined && (relation.kind === 'state' || has(relation.attribute))
+  })
+}
