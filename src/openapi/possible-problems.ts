@@ -29,6 +29,7 @@ const WITH_BODY: readonly ProblemCode[] = [
   'invalid-json',
   'invalid-body',
   'body-too-large',
+  'object-too-large',
   'unsupported-media-type',
   'field-forbidden',
 ]

@@ -21,6 +21,8 @@ export interface Ground {
   readonly view: ReadonlySet<string> | undefined
   /** The fields of an object that a decision record keeps. */
   readonly recorded: readonly string[]
+  /** The largest document that a write may leave. */
+  readonly objectBytes: number
 }
 
 /** Not permitted. `fieldsRefused` is empty when the action or the object is refused as a whole. */

@@ -1,4 +1,4 @@
-/** limits.yaml -> body size, page sizes and rate limits. */
+/** limits.yaml -> sizes of bodies, objects and pages, and rate limits. */
 import bytes from 'bytes'
 import ms, { type StringValue } from 'ms'
 import type { Diagnostic } from '../problems/diagnostic.ts'
@@ -10,6 +10,8 @@ import { parseYaml, shapeBy, type YamlFile } from './yaml-file.ts'
 
 interface LimitsFile {
   readonly body: string
+  readonly object?: string
+  readonly answer?: string
   readonly page: { readonly default: number; readonly max: number }
   readonly limits: Readonly<
     Record<string, { match?: LimitMatch; per: 'subject' | 'address'; allow: number; window: string }>
@@ -18,8 +20,12 @@ interface LimitsFile {
 
 const shape = shapeBy<LimitsFile>(limits)
 
+/** Where a file doesn't say. */
+const OBJECT = '1mb'
+const ANSWER = '10mb'
+
 /** In force only together with diagnostics that stop the policy. */
-const NOTHING: Limits = { bodyBytes: 0, page: { default: 1, max: 1 }, limits: [] }
+const NOTHING: Limits = { bodyBytes: 0, objectBytes: 0, answerBytes: 0, page: { default: 1, max: 1 }, limits: [] }
 
 export function parseLimits(
   source: SourceFile,
@@ -28,7 +34,7 @@ export function parseLimits(
 ): Limits {
   const file = parseYaml(source, shape, report)
   if (!file) return NOTHING
-  const { body, page, limits } = file.value
+  const { body, object, answer = ANSWER, page, limits } = file.value
   if (page.default > page.max) {
     report(
       file.fault(['page', 'default'], 'page-size', 'the default page is larger than the largest', 'lower `default`'),
@@ -42,7 +48,14 @@ export function parseLimits(
     }
     return { name, match, per, allow, windowMs: ms(window as StringValue) }
   })
-  return { bodyBytes: bytes(body) ?? 0, page, limits: parsed }
+  const bodyBytes = sizeOf(body)
+  // Without a line about objects, one body may make one, as ever.
+  const objectBytes = object === undefined ? Math.max(sizeOf(OBJECT), bodyBytes) : sizeOf(object)
+  return { bodyBytes, objectBytes, answerBytes: sizeOf(answer), page, limits: parsed }
+}
+
+function sizeOf(text: string): number {
+  return bytes(text) ?? 0
 }
 
 function reportUnknown(

@@ -4,9 +4,10 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Field, Representation, Resource } from '../resources/resource.ts'
-import { type Document, represent, type StoredObject } from '../store/contract.ts'
+import { documentOf, represent, type StoredObject } from '../store/contract.ts'
 import { type Evidence, issuePermit, type Permit } from '../store/permit.ts'
 import { Denied, DeniedReading, evidenceOf, type Ground, recordAttributes, recordObject } from './ground.ts'
+import { refuseTooLarge } from './object-size.ts'
 import { relationsOf, relationsOfProposal } from './ownership.ts'
 import type { Grant } from './page.ts'
 
@@ -27,7 +28,7 @@ export interface Proposal {
 /** In characters of JSON. Relations compare no longer values, and what was refused wasn't held against the schema. */
 const LONGEST_RECORDED = 1000
 
-/** Throws Denied: the action isn't allowed on the object as it would be, or a named field isn't granted; and `refuseUnfit`. */
+/** Throws Denied: the action isn't allowed on the object as it would be, or a named field isn't granted; what `refuseUnfit` throws, and Problem object-too-large. */
 export function permitCreate(ground: Ground, { after, named, refuseUnfit }: Proposal): Permit<'create'> {
   const relations = relationsOf(ground.ownership, ground.attributeOf, after)
   const grant = ground.page.grant(relations)
@@ -42,6 +43,7 @@ export function permitCreate(ground: Ground, { after, named, refuseUnfit }: Prop
   if (fieldsRefused.length > 0) throw refusedProposal({ ...evidence, fieldsRefused })
   refuseUnfit()
   const document = documentOf(after)
+  refuseTooLarge(ground.objectBytes, document)
   return issuePermit({
     kind: 'create',
     resource: ground.resource.name,
@@ -76,7 +78,7 @@ export function refuseUnreadable({ resource, readPage }: Ground, evidence: Evide
 
 /**
  * Allowed on the stored object, and again on the proposed one; every field that changes must be granted both times. Throws
- * Denied, and what `refuseUnfit` throws.
+ * Denied, what `refuseUnfit` throws, and Problem object-too-large.
  */
 export function permitUpdate(ground: Ground, object: StoredObject, proposal: Proposal): Permit<'update'> {
   const { after, named, read, refuseUnfit } = proposal
@@ -109,13 +111,15 @@ export function permitUpdate(ground: Ground, object: StoredObject, proposal: Pro
   const evidence = evidenceOf(relations, granted, facts)
   if (fieldsRefused.length > 0) throw refusedProposal({ ...evidence, fieldsRefused })
   refuseUnfit()
+  const document = documentOf(after)
+  refuseTooLarge(ground.objectBytes, document, object.document)
   const { id, version } = object
   return issuePermit({
     kind: 'update',
     resource: ground.resource.name,
     id,
     version,
-    document: documentOf(after),
+    document,
     evidence,
   })
 }
@@ -151,8 +155,4 @@ function refusedProposal(evidence: Evidence): Denied {
 function changes(before: Representation, after: Representation, field: string): boolean {
   const had = Object.hasOwn(before, field)
   return had !== Object.hasOwn(after, field) || (had && !isDeepStrictEqual(before[field], after[field]))
-}
-
-function documentOf({ id, createdAt, updatedAt, ...document }: Representation): Document {
-  return document
 }

@@ -66,6 +66,10 @@ export interface Limit {
 
 export interface Limits {
   readonly bodyBytes: number
+  /** The largest document that a write may leave, as JSON. */
+  readonly objectBytes: number
+  /** The most that the objects of one page of a list may take, but for the first one. */
+  readonly answerBytes: number
   readonly page: { readonly default: number; readonly max: number }
   readonly limits: readonly Limit[]
 }

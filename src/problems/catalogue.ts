@@ -35,6 +35,7 @@ export const CATALOGUE = {
   gone: { status: 410, title: 'This path has ended' },
   'precondition-failed': { status: 412, title: 'The precondition does not hold' },
   'body-too-large': { status: 413, title: 'The body is too large' },
+  'object-too-large': { status: 413, title: 'The object would be too large' },
   'url-too-long': { status: 414, title: 'The URL is too long' },
   'unsupported-media-type': { status: 415, title: 'The media type is not supported' },
   'expectation-failed': { status: 417, title: 'The expectation cannot be met' },

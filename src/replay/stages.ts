@@ -37,6 +37,7 @@ const STAGES: Readonly<Record<ProblemCode, Stage>> = {
   'patch-test-failed': 'after',
   'content-range': 'after',
   'body-too-large': 'after',
+  'object-too-large': 'after',
   'unsupported-media-type': 'after',
   'invalid-precondition': 'after',
   'invalid-idempotency-key': 'after',

@@ -93,6 +93,7 @@ async function decide(gate: Gate, { snapshot }: ActivePolicy, { match, caller }:
     readPage,
     view: route.view === undefined ? undefined : snapshot.viewOf(resource.name, route.view),
     recorded: snapshot.recordedFieldsOf(resource.name),
+    objectBytes: snapshot.limits.objectBytes,
   }
   const role = decideRole(ground)
   if (route.redirect) return role

@@ -2,7 +2,7 @@
 import type { ListDecision } from '../policy/decision.ts'
 import type { Representation } from '../resources/resource.ts'
 import { type ListedObject, represent, type SortValue } from '../store/contract.ts'
-import { readListed } from '../store/listed.ts'
+import { readListed, sizeOfListed } from '../store/listed.ts'
 import type { Evidence } from '../store/permit.ts'
 import { sortValue } from '../store/sort-value.ts'
 import { lostPlace } from './cursor.ts'
@@ -28,11 +28,12 @@ export async function listObjects(
   const { limit, order, filter } = query
   const selection = { where: decision.where, filter }
   const after = query.cursor === undefined ? undefined : await placeOf(services, asking, query, query.cursor)
+  const bytes = asking.snapshot.limits.answerBytes
   // One more than asked for tells whether there is a next page.
-  const found = await store.list(name, { ...selection, order, limit: limit + 1, ...(after && { after }) })
-  const items = found.slice(0, limit)
+  const found = await store.list(name, { ...selection, order, limit: limit + 1, bytes, ...(after && { after }) })
+  const items = found.slice(0, fittingOf(found, limit, bytes))
   const last = items.at(-1)
-  const next = found.length > limit && last ? nextCursor(services, asking, query, last) : null
+  const next = found.length > items.length && last ? nextCursor(services, asking, query, last) : null
   const total = query.counted ? `,"total":${await store.count(name, selection)}` : ''
   const written = items.map(decision.rowWriter(query.fields))
   return {
@@ -41,6 +42,17 @@ export async function listObjects(
     body: new WrittenJson(`{"items":[${written.join()}],"next":${JSON.stringify(next)}${total}}`),
     evidence: evidenceOf(decision, query),
   }
+}
+
+/** How many of the first objects make a page: at most `limit`, and no more bytes than `bytes`, but always one. */
+function fittingOf(found: readonly ListedObject[], limit: number, bytes: number): number {
+  const most = Math.min(found.length, limit)
+  let size = 0
+  for (let at = 0; at < most; at++) {
+    size += sizeOfListed(found[at] as ListedObject)
+    if (size > bytes && at > 0) return at
+  }
+  return most
 }
 
 /** The values after which the page begins. */

@@ -69,6 +69,8 @@ export interface ListQuery {
   readonly filter?: readonly Comparison[]
   /** At most so many objects. */
   readonly limit: number
+  /** Ends with the object by which all together take more bytes (`sizeOfListed`), but not with the first one. */
+  readonly bytes?: number
   /** By the first key, then the next; the last one is the id. By the id alone when not given. */
   readonly order?: readonly SortKey[]
   /** Only objects that come after this place of the order: a value for each key. */
@@ -198,6 +200,11 @@ export class StoreUnavailable extends Error {
     super('the store is not available', { cause })
     this.name = 'StoreUnavailable'
   }
+}
+
+/** What of a representation is stored as its document. */
+export function documentOf({ id, createdAt, updatedAt, ...document }: Representation): Document {
+  return document
 }
 
 export function represent(object: Omit<StoredObject, 'version'>): Representation {

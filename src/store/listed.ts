@@ -12,6 +12,14 @@ export function writeListed({ id, text, createdAt, updatedAt }: ListedObject, fi
   return `{${written}}`
 }
 
+/** Bytes that the object takes in an answer that shows all of it, or a few more. */
+export function sizeOfListed({ id, text }: ListedObject): number {
+  return Buffer.byteLength(text) + Buffer.byteLength(id) + SERVER_FIELDS_BYTES
+}
+
+/** Their names, the two times, and what is between them. */
+const SERVER_FIELDS_BYTES = 100
+
 /** Throws StoreUnavailable for a document that isn't a JSON object. */
 export function readListed(object: ListedObject, fields: ReadonlySet<string>): Representation {
   return JSON.parse(writeListed(object, fields))

@@ -2,6 +2,7 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { simplify } from './condition.ts'
 import type { Comparison, Condition, ListedObject, ListQuery } from './contract.ts'
+import { sizeOfListed } from './listed.ts'
 import { RecentlyUsed } from './recently-used.ts'
 import { boundValues, conditionSql, shapeOf } from './sqlite-condition.ts'
 import { filterShape, filterSql, filterValues } from './sqlite-filter.ts'
@@ -20,12 +21,20 @@ import { quoteName } from './sqlite-text.ts'
 /** Shapes come from policies and filters: a caller can ask for many, and each statement holds memory. */
 const STATEMENTS = 128
 
-const LISTED_COLUMNS = ['id', 'created_at', 'updated_at', 'document'] as const
+const DOCUMENT = 'document'
 
-/** In the order of LISTED_COLUMNS. */
-type ListedRow = readonly [string, string, string, string]
+/** Null for a larger one than the first parameter says. The length is in the head of the row: nothing of the text is read. */
+const SMALL_DOCUMENT = 'case when octet_length(document) <= ? then document end'
+
+/** The id, the times of creation and of the last write, and the document. */
+type ListedRow = readonly [string, string, string, string | null]
 
 type Selection = Pick<ListQuery, 'where' | 'filter'>
+
+interface Listing extends Required<Pick<ListQuery, 'order' | 'limit' | 'bytes'>> {
+  readonly selected: Selected
+  readonly segments: readonly Segment[]
+}
 
 interface Selected {
   readonly condition: Condition
@@ -49,13 +58,14 @@ export class ObjectLists {
     this.#columns = columns
   }
 
-  list({ where, filter, order = BY_ID, after, limit }: ListQuery): readonly ListedObject[] {
+  /** In most cases no object takes more than its share of the bytes: then it is read at once, which is fastest. */
+  list({ where, filter, order = BY_ID, after, limit, bytes = Number.MAX_SAFE_INTEGER }: ListQuery) {
     const selected = this.#select({ where, ...(filter && { filter }) })
     const segments = segmentsAfter(order, after)
+    const listing: Listing = { selected, order, segments, limit, bytes }
     // Of one state of the database, so that an object that another process moves on stands in one segment alone.
-    return segments.length === 1
-      ? this.#segment(selected, order, segments[0] ?? [], limit)
-      : this.#reading(() => this.#inTurn(selected, order, segments, limit))
+    const reading = <T>(work: () => T) => (segments.length === 1 ? work() : this.#reading(work))
+    return reading(() => this.#atOnce(listing)) ?? reading(() => this.#oneByOne(listing))
   }
 
   count(selection: Selection): number {
@@ -68,27 +78,50 @@ export class ObjectLists {
     return filter.length > 0 ? select(where, filter) : this.#wholes.getOrInsertComputed(where, () => select(where, []))
   }
 
-  #inTurn(selected: Selected, order: readonly ListKey[], segments: readonly Segment[], limit: number) {
+  /** Undefined where an object takes more than its share; what that holds isn't read then. */
+  #atOnce({ selected, order, segments, limit, bytes }: Listing): readonly ListedObject[] | undefined {
+    const share = Math.floor(bytes / limit)
     const found: ListedObject[] = []
     for (const segment of segments) {
-      if (found.length < limit) found.push(...this.#segment(selected, order, segment, limit - found.length))
+      if (found.length === limit) break
+      const statement = this.#prepared(selected, order, segment, SMALL_DOCUMENT)
+      const rows = statement.all(share, ...selected.values, ...segmentValues(segment), limit - found.length)
+      for (const row of rows as unknown as readonly ListedRow[]) {
+        if (row[3] === null) return undefined
+        found.push(listed(row))
+      }
     }
     return found
   }
 
-  #segment(selected: Selected, order: readonly ListKey[], segment: Segment, limit: number): readonly ListedObject[] {
-    const key = `list${selected.shape}${orderShape(order, segment)}`
-    const statement = this.#statements.get(key, () => this.#prepareList(selected, order, segment))
-    const rows = statement.all(...selected.values, ...segmentValues(segment), limit)
-    return (rows as unknown as readonly ListedRow[]).map(listed)
+  #oneByOne({ selected, order, segments, limit, bytes }: Listing): readonly ListedObject[] {
+    const found: ListedObject[] = []
+    let read = 0
+    for (const segment of segments) {
+      if (found.length === limit) break
+      const statement = this.#prepared(selected, order, segment, DOCUMENT)
+      const rows = statement.iterate(...selected.values, ...segmentValues(segment), limit - found.length)
+      for (const row of rows as unknown as Iterable<ListedRow>) {
+        const object = listed(row)
+        found.push(object)
+        read += sizeOfListed(object)
+        if (read > bytes && found.length > 1) return found
+      }
+    }
+    return found
   }
 
-  #prepareList(selected: Selected, order: readonly ListKey[], segment: Segment): StatementSync {
+  #prepared(selected: Selected, order: readonly ListKey[], segment: Segment, document: string): StatementSync {
+    const key = `list${document}${selected.shape}${orderShape(order, segment)}`
+    return this.#statements.get(key, () => this.#prepareList(selected, order, segment, document))
+  }
+
+  #prepareList(selected: Selected, order: readonly ListKey[], segment: Segment, document: string): StatementSync {
     const following = segment.length === 0 ? '' : ` and ${segmentSql(segment, this.#columns)}`
     const where = `${this.#selectedSql(selected)}${following}`
     const by = order.map((key) => `${orderedBy(key, this.#columns)} ${key.descending ? 'desc' : 'asc'}`).join()
     // Were the limit a bare parameter, SQLite would plan the statement anew for each number that is bound to it.
-    const rows = `select ${LISTED_COLUMNS.join()} from ${this.#table} where ${where} order by ${by} limit ? + 0`
+    const rows = `select id, created_at, updated_at, ${document} from ${this.#table} where ${where} order by ${by} limit ? + 0`
     const statement = this.#database.prepare(rows)
     statement.setReturnArrays(true)
     return statement
@@ -115,7 +148,7 @@ export class ObjectLists {
 }
 
 function listed([id, createdAt, updatedAt, text]: ListedRow): ListedObject {
-  return { id, createdAt, updatedAt, text }
+  return { id, createdAt, updatedAt, text: text ?? '' }
 }
 
 type ListKey = NonNullable<ListQuery['order']>[number]

@@ -64,6 +64,7 @@ export async function groundOf(
     roleLevel: roleLevelOf(page, caller),
     readPage: await pageOf(snapshot, caller, resource, 'read'),
     view: undefined,
+    objectBytes: 1_000_000,
     recorded: snapshot.recordedFieldsOf(resource.name),
   }
 }

@@ -40,6 +40,31 @@ export function describeLists(open: Open): void {
     expect(await page({ limit: 0 })).to.equal('')
   })
 
+  it('ends with the object by which all together take more bytes, but not with the first, and reads no further', async () => {
+    const { store, seeding } = await open()
+    const sized = (id: string, size: number) => ({ id, document: { title: 'x'.repeat(size) } })
+    await seeding.insert('things', [
+      sized('a', 5000),
+      ...['b', 'c', 'd', 'e'].map((id) => sized(id, 1000)),
+      sized('f', 1),
+    ])
+    const page = async (query: Partial<ListQuery>) =>
+      (await store.list('things', { ...ALL, ...query })).map((object) => object.id).join('')
+    expect(await page({ bytes: 100 })).to.equal('ab')
+    expect(await page({ bytes: 100, limit: 1 })).to.equal('a')
+    expect(await page({ bytes: 100, after: ['a'] })).to.equal('bc')
+    expect(await page({ bytes: 3000, after: ['a'] })).to.equal('bcd')
+    expect(await page({ bytes: 3000, after: ['a'], limit: 2 })).to.equal('bc')
+    expect(await page({ bytes: 6500 })).to.equal('abc')
+    expect(await page({ bytes: 20_000 })).to.equal('abcdef')
+    // In an order of several segments, too.
+    const order = [
+      { field: 'price', by: 'value', descending: false },
+      { field: 'id', by: 'value', descending: false },
+    ] as const
+    expect(await page({ bytes: 3000, order, after: [null, 'a'] })).to.equal('bcd')
+  })
+
   it('neither repeats nor skips an object over pages while others are written and deleted', async () => {
     const { store, seeding } = await open()
     const ids = Array.from({ length: 40 }, (_, index) => `k${String(index).padStart(2, '0')}`)

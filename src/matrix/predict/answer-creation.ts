@@ -1,7 +1,7 @@
 /** POST: allowed on the object as it would be stored, with every field that the body names. */
 import { v7 as uuidv7 } from 'uuid'
 import { proposeNew } from '../../routes/propose.ts'
-import { isFit } from './proposal.ts'
+import { unfit } from './proposal.ts'
 import { type Answer, granted, isTaken, ownerField, refused, relate, type Situation, showWritten } from './situation.ts'
 
 export function answerCreation(situation: Situation): Answer {
@@ -15,7 +15,8 @@ export function answerCreation(situation: Situation): Answer {
   const fields = granted(situation, spot.action.name, relate(situation, after))
   const mayWrite = (name: string) => fields.has(name) || (spot.resource.fields.get(name)?.readOnly ?? true)
   if (fields.size === 0 || ![...named].every(mayWrite)) return refused(situation)
-  if (!isFit(proposal)) return { status: 400 }
+  const refusal = unfit(situation, proposal)
+  if (refusal) return refusal
   if (isTaken(situation, spot.resource, after)) return { status: 409 }
   return {
     status: 201,

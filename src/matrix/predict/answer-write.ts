@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Proposal } from '../../policy/permits.ts'
 import type { Json, Representation } from '../../resources/resource.ts'
 import { proposeReplacement, proposeUpdate } from '../../routes/propose.ts'
-import { isFit } from './proposal.ts'
+import { unfit } from './proposal.ts'
 import {
   type Answer,
   granted,
@@ -32,7 +32,8 @@ export function answerWrite(situation: Situation, object: Representation): Answe
   const before: Before = { object, writable, readable: granted(situation, 'read', relations) }
   const proposal = propose(situation, before, body)
   if (!isPermitted(situation, before, proposal)) return refused(situation)
-  if (!isFit(proposal)) return { status: 400 }
+  const refusal = unfit(situation, proposal, object)
+  if (refusal) return refusal
   if (lacksPrecondition(situation)) return { status: 428 }
   if (isTaken(situation, spot.resource, proposal.after)) return { status: 409 }
   return written(situation, object, proposal.after)

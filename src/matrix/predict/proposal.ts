@@ -1,13 +1,19 @@
-/** Whether the schema takes what an object would become. */
+/** Whether the schema and the largest size take what an object would become. */
+import { refuseTooLarge } from '../../policy/object-size.ts'
 import type { Proposal } from '../../policy/permits.ts'
 import { Problem } from '../../problems/problem.ts'
+import type { Representation } from '../../resources/resource.ts'
+import { documentOf } from '../../store/contract.ts'
+import type { Answer, Situation } from './situation.ts'
 
-export function isFit({ refuseUnfit }: Proposal): boolean {
+/** Undefined when they do. `before`: the object as it is stored, of a change. */
+export function unfit({ grants }: Situation, proposal: Proposal, before?: Representation): Answer | undefined {
   try {
-    refuseUnfit()
-    return true
+    proposal.refuseUnfit()
+    refuseTooLarge(grants.policy.limits.objectBytes, documentOf(proposal.after), before && documentOf(before))
+    return undefined
   } catch (error) {
-    if (error instanceof Problem) return false
+    if (error instanceof Problem) return { status: error.status }
     throw error
   }
 }

@@ -62,6 +62,8 @@ export interface SettingChange {
     | 'limit'
     | 'limit-role'
     | 'body-size'
+    | 'object-size'
+    | 'answer-size'
     | 'page-size'
     | 'blocked'
     | 'mask'

@@ -1,4 +1,4 @@
-/** limits.yaml, the sizes: of a request body, and of the pages of a list. */
+/** limits.yaml, the sizes: of a request body, of an object, of an answer, and of the pages of a list. */
 import type { Limits, Policy } from '../../policy/policy.ts'
 import type { SettingChange } from './change.ts'
 import { sizeText } from './measure.ts'
@@ -7,14 +7,20 @@ import type { Sides } from './relation-space.ts'
 
 export function compareSizes(policies: Sides<Policy>): readonly SettingChange[] {
   const [before, after] = [policies.before.limits, policies.after.limits]
-  return [...compareBody(before, after), ...compareMax(before, after), ...compareDefault(before, after)]
+  return [
+    ...compareBytes('body', before.bodyBytes, after.bodyBytes),
+    ...compareBytes('object', before.objectBytes, after.objectBytes),
+    ...compareBytes('answer', before.answerBytes, after.answerBytes),
+    ...compareMax(before, after),
+    ...compareDefault(before, after),
+  ]
 }
 
-function compareBody({ bodyBytes: old }: Limits, { bodyBytes: now }: Limits): readonly SettingChange[] {
+function compareBytes(name: 'body' | 'object' | 'answer', old: number, now: number): readonly SettingChange[] {
   if (old === now) return []
   const [before, after] = [sizeText(old), sizeText(now)]
-  const sentence = say`largest body ${before} -> ${after}`
-  return [{ kind: 'body-size', direction: growth(old, now), name: 'body', before, after, sentence }]
+  const sentence = say`largest ${name} ${before} -> ${after}`
+  return [{ kind: `${name}-size`, direction: growth(old, now), name, before, after, sentence }]
 }
 
 function compareMax({ page: old }: Limits, { page: now }: Limits): readonly SettingChange[] {

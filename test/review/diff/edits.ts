@@ -252,6 +252,8 @@ export const CASES: Readonly<Record<string, Case>> = {
     edits: {
       'limits.yaml': [
         ['body: 100kb', 'body: 1mb'],
+        ['object: 1mb', 'object: 2mb'],
+        ['answer: 10mb', 'answer: 5mb'],
         ['default: 50, max: 200', 'default: 20, max: 100'],
         ['allow: 300', 'allow: 100'],
         ['{ per: address, allow: 12000, window: 60s }', '{ per: address, allow: 1200, window: 6s }'],
@@ -262,9 +264,11 @@ export const CASES: Readonly<Record<string, Case>> = {
     says: [
       '+ rate limit of member counts role member -> action list and role member',
       '+ largest body 100kb -> 1mb',
+      '+ largest object 1mb -> 2mb',
       '? rate limit of address 12000 -> 1200, window 1m -> 6s',
       '- rate limit of bad-credentials 300 -> 100',
       '- rate limit writes is new: 60 in 1m per subject, counts action create and resource orders',
+      '- largest answer 10mb -> 5mb',
       '- largest page 200 -> 100',
       '= default page 50 -> 20',
     ],
