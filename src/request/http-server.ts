@@ -3,6 +3,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { Problem } from '../problems/problem.ts'
+import { connectionOf, openConnection } from './connection.ts'
 import { interrupt } from './interruption.ts'
 import { http } from './node-http.ts'
 import { hasBody } from './read-body.ts'
@@ -14,14 +15,13 @@ export interface ServerTimeouts {
   readonly requestMs: number
   /** Milliseconds that an idle connection stays open. */
   readonly keepAliveMs: number
+  /** Milliseconds that a client may take none of an answer: more than `requestMs`, because silence ends a request likewise. */
+  readonly answerMs: number
 }
 
-const TIMEOUTS: ServerTimeouts = { headersMs: 10_000, requestMs: 30_000, keepAliveMs: 5_000 }
+const TIMEOUTS: ServerTimeouts = { headersMs: 10_000, requestMs: 30_000, keepAliveMs: 5_000, answerMs: 60_000 }
 
 const MAX_HEADER_BYTES = 16_384
-
-/** Milliseconds of silence after which a connection that was closed on one side is closed on the other. */
-const LINGER_MS = 1000
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void
 
@@ -40,10 +40,11 @@ export function createHttpServer(handler: Handler, timeouts: ServerTimeouts = TI
   })
   // Node passes over headers beyond this count in silence; 0 lets find-malformed.ts count them.
   server.maxHeadersCount = 0
-  const inFlight = new WeakMap<Duplex, ServerResponse>()
-  const serve = oneAfterAnother(handler, inFlight)
-  const serveLast = oneAfterAnother(closingAfter(handler), inFlight)
-  server.on('connection', closeInTwoSteps)
+  // Else who asks and never reads would keep what waits behind for ever.
+  server.timeout = timeouts.answerMs
+  const serve = oneAfterAnother(handler)
+  const serveLast = oneAfterAnother(closingAfter(handler))
+  server.on('connection', openConnection)
   server.on('request', serve)
   // Without a listener Node asks for the body at once, before anybody is authorized (RFC 9110 section 10.1.1).
   server.on('checkContinue', serve)
@@ -54,8 +55,7 @@ export function createHttpServer(handler: Handler, timeouts: ServerTimeouts = TI
     serveLast(request, new http.ServerResponse(request))
   })
   server.on('clientError', (error: ClientError, socket) => {
-    const last = inFlight.get(socket)
-    const response = last?.closed ? undefined : last
+    const response = connectionOf(socket).inFlight
     if (error.code === 'ECONNRESET' || !socket.writable || saidNothing(socket)) socket.destroy()
     else if (response) interruptBehind(response, problemOf(error, socket))
     else refuse(serveLast, problemOf(error, socket), socket as Socket)
@@ -63,20 +63,21 @@ export function createHttpServer(handler: Handler, timeouts: ServerTimeouts = TI
   return server
 }
 
-/** RFC 9112 section 9.3.2: only safe requests of one connection may overlap; none do. After `Connection: close` comes none. */
-function oneAfterAnother(handler: Handler, inFlight: WeakMap<Duplex, ServerResponse>): Handler {
+function oneAfterAnother(handler: Handler): Handler {
   return (request, response) => {
-    const { socket } = request
-    const before = inFlight.get(socket)
-    inFlight.set(socket, response)
     // Its answer may be given without its body.
     if (hasBody(request)) response.once('close', () => request.resume())
-    const start = () => {
-      if (socket.writable) handler(request, response)
-    }
-    if (before && !before.closed) before.once('close', start)
-    else start()
+    if (asksForUpgrade(request)) response.shouldKeepAlive = false
+    connectionOf(request.socket).take(response, () => handler(request, response))
   }
+}
+
+/**
+ * No upgrade is offered, so the request is answered as if it asked for none (RFC 9110 section 7.8). Node's parser drops what
+ * came behind it in the same packet, so nothing behind it can be told apart any more.
+ */
+function asksForUpgrade({ headers }: IncomingMessage): boolean {
+  return headers.upgrade !== undefined
 }
 
 /** The answer to a request that has arrived is the handler's; what came broken behind it can't be answered any more. */
@@ -103,17 +104,6 @@ function closingAfter(handler: Handler): Handler {
       socket.destroySoon()
     })
     handler(request, response)
-  }
-}
-
-/**
- * RFC 9112 section 9.6: closing both ways at once resets the connection of a client that is still sending, and the answer
- * is lost with it. So what it sends is read, unheeded, until it is done; the request time-out bounds it.
- */
-function closeInTwoSteps(socket: Socket): void {
-  socket.destroySoon = () => {
-    socket.end()
-    socket.setTimeout(LINGER_MS, () => socket.destroy())
   }
 }
 

@@ -13,7 +13,7 @@ describe('any bytes', () => {
   let server: TestServer
 
   before(async () => {
-    const timeouts = { headersMs: 150, requestMs: 200, keepAliveMs: 50 }
+    const timeouts = { headersMs: 150, requestMs: 200, keepAliveMs: 50, answerMs: 20_000 }
     // Any token is alice's, so that a counterexample is short.
     const caller = { id: 'alice', roles: ['member'], claims: {} }
     const verifier: TokenVerifier = { verify: async () => ({ kind: 'caller', caller }) }
@@ -31,6 +31,7 @@ describe('any bytes', () => {
       request('CONNECT example.com:443', KEPT),
       request('TRACE /livez', KEPT),
       request('GET /livez', [...KEPT, 'Upgrade: websocket']),
+      request('GET /livez', ['Connection: Upgrade', 'Upgrade: h2c']),
       request('POST /api/v1/notes', [...KEPT, ...json, 'Content-Length: 13'], '{"title":"t"}'),
       request('POST /api/v1/notes', [...KEPT, ...json, 'Content-Length: 13', 'Expect: 100-continue'], '{"title":"t"}'),
       request(

@@ -57,6 +57,36 @@ describe('a connection with several requests', () => {
     expect(await server.app.seeding.count('notes')).to.equal(before)
   })
 
+  for (const [what, line, headers, body, status] of [
+    ['GET with Upgrade: websocket', 'GET /livez', ['Upgrade: websocket'], '', 200],
+    ['GET with Upgrade: h2c', 'GET /livez', ['Upgrade: h2c', 'HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA'], '', 200],
+    ['POST with Upgrade', 'POST /api/tokens', ['Upgrade: h2c', 'Content-Length: 2'], '{}', 415],
+    ['chunked POST with Upgrade', 'POST /api/tokens', ['Upgrade: x', 'Transfer-Encoding: chunked'], '0\r\n\r\n', 415],
+    ['DELETE of nothing with Upgrade', 'DELETE /nowhere', ['Upgrade: x'], '', 404],
+    ['CONNECT', 'CONNECT localhost:80', [], '', 400],
+    ['CONNECT with Content-Length', 'CONNECT localhost:80', ['Content-Length: 2'], '{}', 400],
+    ['CONNECT with Upgrade', 'CONNECT localhost:80', ['Upgrade: x'], '', 400],
+  ] as const) {
+    it(`behind ${what} the connection ends: a body that follows is not taken for a request`, async () => {
+      const before = await server.app.seeding.count('notes')
+      const smuggled = note('POST /api/v1/notes', '{"title":"smuggled"}')
+      const asking = request(line, ['Connection: Upgrade', ...headers], body)
+      const behind = note('POST /api/v1/notes', smuggled).slice(0, -smuggled.length)
+      for (const parts of [[asking + behind, 30, smuggled], [asking + smuggled], [asking, 30, smuggled]]) {
+        const { answers, closed } = await converse(server.url, parts)
+        expect([answers.map((answer) => answer.status), closed]).to.deep.equal([[status], true])
+        expect(answers[0]?.headers.connection).to.equal('close')
+      }
+      expect(await server.app.seeding.count('notes')).to.equal(before)
+    })
+  }
+
+  it('answers what stands before a request for an upgrade', async () => {
+    const asking = request('GET /nowhere', ['Connection: Upgrade', 'Upgrade: websocket'])
+    const { answers, closed } = await converse(server.url, [note('GET /livez').repeat(3) + asking + note('GET /livez')])
+    expect([answers.map(({ status }) => status), closed]).to.deep.equal([[200, 200, 200, 404], true])
+  })
+
   it('a request that was not asked for its body never takes the next one for it', async () => {
     const { body } = await server.ask('POST', '/api/v1/notes', { token: await alice(), body: { title: 't' } })
     const headers = ['Expect: 100-continue', 'Content-Length: 100']

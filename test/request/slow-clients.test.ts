@@ -5,7 +5,7 @@ import { startTestServer, type TestServer } from '../server.ts'
 import { tokensOf } from './callers.ts'
 import { converse, open, request, sleep } from './raw.ts'
 
-const TIMEOUTS = { headersMs: 250, requestMs: 400, keepAliveMs: 300 }
+const TIMEOUTS = { headersMs: 250, requestMs: 400, keepAliveMs: 300, answerMs: 20_000 }
 
 describe('a slow client', () => {
   let server: TestServer
@@ -66,6 +66,21 @@ describe('a slow client', () => {
   it('that keeps a connection without using it loses it', async () => {
     const { answers, closed } = await converse(server.url, [request('GET /livez', ['Connection: keep-alive'])])
     expect([answers.map(({ status }) => status), closed]).to.deep.equal([[200], true])
+  })
+
+  it('that takes no answer is cut off', async () => {
+    const impatient = await startTestServer({ timeouts: { ...TIMEOUTS, answerMs: 1000 } })
+    const socket = open(impatient.url)
+    const closed = new Promise((resolve) => socket.once('close', resolve))
+    const openapi = request('GET /openapi.json', ['Connection: keep-alive']).repeat(1000)
+    const send = () => {
+      while (!socket.destroyed && socket.write(openapi));
+    }
+    socket.on('drain', send)
+    send()
+    await closed
+    expect((await impatient.ask('GET', '/livez')).status).to.equal(200)
+    await impatient.stop()
   })
 
   it('that never closes its side is closed on both sides', async () => {
