@@ -1,6 +1,7 @@
 /** What is wrong with a request as HTTP, when Node's parser let it through: found before anything else reads the request. */
 import type { IncomingMessage } from 'node:http'
 import { Problem } from '../problems/problem.ts'
+import { isAuthority } from './authority.ts'
 import { interruptionOf } from './interruption.ts'
 
 /** Far more than any client sends; 2,000 small headers fit under the parser's limit of bytes. */
@@ -16,7 +17,11 @@ export function findMalformed(request: IncomingMessage): Problem | undefined {
     return new Problem('headers-too-large', `A request has at most ${MAX_HEADERS} headers.`)
   }
   const fault =
-    interruptionOf(request) ?? faultOfVersion(request) ?? faultOfNames(rawHeaders) ?? faultOfFraming(request)
+    interruptionOf(request) ??
+    faultOfVersion(request) ??
+    faultOfNames(rawHeaders) ??
+    faultOfHost(request) ??
+    faultOfFraming(request)
   if (fault) return fault
   const { expect } = request.headers
   if (expect === undefined || expect.toLowerCase() === '100-continue') return undefined
@@ -41,9 +46,13 @@ function faultOfNames(rawHeaders: readonly string[]): Problem | undefined {
   return undefined
 }
 
+/** RFC 9112 section 3.2: a request without Host is 400, and so is one whose Host is none. */
+function faultOfHost({ headers: { host }, httpVersion }: IncomingMessage): Problem | undefined {
+  if (host === undefined) return httpVersion === '1.1' ? malformed('The header host is missing.') : undefined
+  return isAuthority(host) ? undefined : malformed('The header host is not a host with an optional port.')
+}
+
 function faultOfFraming({ headers, httpVersion }: IncomingMessage): Problem | undefined {
-  // RFC 9112 section 3.2: a request without Host is 400.
-  if (httpVersion === '1.1' && headers.host === undefined) return malformed('The header host is missing.')
   const coding = headers['transfer-encoding']
   if (coding === undefined) return undefined
   // RFC 9112 section 6.1: HTTP/1.0 has no transfer codings, so whoever passed this on may have framed it otherwise.

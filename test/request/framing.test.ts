@@ -33,6 +33,35 @@ describe('framing', () => {
     }
   })
 
+  it('any host is one that this server is for, also by address, with a port or without', async () => {
+    const hosts = [
+      'localhost',
+      'a.example:80',
+      '127.0.0.1:3000',
+      '[::1]',
+      '[2001:db8::1]:443',
+      '[v1.a:b]',
+      'a_b',
+      'a%20b',
+      'a,b',
+      'a.',
+      'a:',
+      '',
+    ]
+    for (const host of hosts) {
+      const { answers } = await converse(server.url, [NEXT.replace('localhost', host)], { answers: 1 })
+      expect(
+        answers.map(({ status }) => status),
+        host,
+      ).to.deep.equal([200])
+    }
+  })
+
+  it('several spaces in the request line count as one: the parser of Node tells no difference', async () => {
+    const { answers } = await converse(server.url, [NEXT.replace('GET ', 'GET   ')], { answers: 1 })
+    expect(answers.map(({ status }) => status)).to.deep.equal([200])
+  })
+
   for (const [what, faulty] of [
     [
       'Content-Length before Transfer-Encoding',
@@ -88,6 +117,32 @@ describe('framing', () => {
     ['a header without a colon', () => `${post}Content-Length\r\n\r\n${NOTE}`],
     ['a header without a name', () => `${post}: x\r\nContent-Length: 20\r\n\r\n${NOTE}`],
     ['no Host', () => `POST /api/v1/notes HTTP/1.1\r\n${json}Content-Length: 20\r\n\r\n${NOTE}`],
+    ...[
+      'a b',
+      'a/b?c#d',
+      'user@a',
+      'a, b',
+      'a:b',
+      'a:80:80',
+      'http://a',
+      '[::1',
+      '::1',
+      '[a]',
+      '[::1]x',
+      '[fe80::1%25lo]',
+      'a%zz',
+      'ä',
+      'a\\b',
+      '"a"',
+      '<a>',
+      'a:-1',
+    ].map(
+      (host) =>
+        [
+          `Host: ${host}`,
+          () => `${post.replace('Host: localhost', `Host: ${host}`)}Content-Length: 20\r\n\r\n${NOTE}`,
+        ] as const,
+    ),
     ['two Hosts', () => `${post}Host: localhost\r\nContent-Length: 20\r\n\r\n${NOTE}`],
     ['two Content-Types', () => `${post}Content-Type: text/plain\r\nContent-Length: 20\r\n\r\n${NOTE}`],
     ['HTTP/2.0', () => `${post}Content-Length: 20\r\n\r\n${NOTE}`.replace('HTTP/1.1', 'HTTP/2.0')],
