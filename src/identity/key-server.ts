@@ -16,8 +16,6 @@ const TIMEOUT_MS = 3_000
 const PAUSE_MS = 10_000
 /** How long a key counts after the server took it away. */
 const MAX_AGE_MS = 600_000
-/** Keys this old are asked for again while they still count, so that a passing fault is met by nobody. */
-const OLD_AFTER_MS = 540_000
 
 interface KeyServer {
   readonly find: JWTVerifyGetKey
@@ -44,7 +42,7 @@ export function createProviderKeys(issuer: string): KeyServer {
 
 function keep(address: URL, ask: FetchImplementation): KeyServer {
   const asked = countChanges(pauseAfterFault(ask))
-  const set = createRemoteJWKSet(address, {
+  const find = createRemoteJWKSet(address, {
     timeoutDuration: TIMEOUT_MS,
     cooldownDuration: PAUSE_MS,
     cacheMaxAge: MAX_AGE_MS,
@@ -53,9 +51,7 @@ function keep(address: URL, ask: FetchImplementation): KeyServer {
   return {
     generation: asked.generation,
     find: async (header, token) => {
-      // Whoever needs a key that isn't there meets the fault of it.
-      if (set.fresh && asked.isOld()) set.reload().catch(() => {})
-      const key = await set(header, token).catch(rethrow)
+      const key = await find(header, token).catch(rethrow)
       if (!isWeakRsa(key.algorithm as KeyDetails)) return key
       throw new KeyServerFault('key-server-invalid', new Error('the key is weak'))
     },
@@ -64,7 +60,6 @@ function keep(address: URL, ask: FetchImplementation): KeyServer {
 
 interface Counted {
   readonly fetch: FetchImplementation
-  readonly isOld: () => boolean
   readonly generation: () => number | undefined
 }
 
@@ -75,7 +70,6 @@ function countChanges(ask: FetchImplementation): Counted {
   let freshUntil = 0
   return {
     generation: () => (Date.now() < freshUntil ? changes : undefined),
-    isOld: () => Date.now() >= freshUntil - MAX_AGE_MS + OLD_AFTER_MS,
     fetch: async (...request) => {
       const text = await (await ask(...request)).text()
       if (text !== last) changes += 1
