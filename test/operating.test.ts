@@ -7,6 +7,7 @@ import { cp, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { type Block, blocksOf, missingFrom } from './documented.ts'
 import { INSTALL_MS, program } from './programs.ts'
@@ -14,7 +15,7 @@ import { freePort } from './redis.ts'
 
 const ROOT = new URL('..', import.meta.url).pathname
 const SERVE = 'POLICY_CANDIDATE=policies-next npm start 2> server.log'
-const CLEAN_UP = 'rm -rf policies policies-next server.log && git checkout policies'
+const CLEAN_UP = 'rm -rf policies-next server.log data/policy-versions && git checkout policies'
 
 type Line = Readonly<Record<string, unknown>>
 
@@ -31,6 +32,8 @@ describe('docs/operating.md', () => {
     for (const name of ['policies', 'schemas', 'package.json']) {
       await cp(join(ROOT, name), join(folder, name), { recursive: true })
     }
+    // A checkout, as the reader has it.
+    await promisify(execFile)('git', ['init', '-q'], { cwd: folder })
     for (const name of ['bin', 'src', 'node_modules']) await symlink(join(ROOT, name), join(folder, name))
     env = { ...process.env, PORT: String(await freePort()), ADMIN_PORT: String(await freePort()) }
     blocks = blocksOf(await readFile(join(ROOT, 'docs/operating.md'), 'utf8'))

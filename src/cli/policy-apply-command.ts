@@ -2,7 +2,7 @@
 import { Command } from 'commander'
 import { carryOut } from '../release/carry-out.ts'
 import { planApply } from '../release/plan.ts'
-import type { ReviewFolders } from './policy-command.ts'
+import type { ReleaseFolders } from './policy-command.ts'
 import { type ReleaseOptions, readRelease, withReleaseOptions } from './release-options.ts'
 
 const HELP = `
@@ -13,7 +13,7 @@ when the files have errors or you say no, or 2 when it could not run.
   sallyport policy apply policies-new --reason "accountants see accounts"
 `
 
-export function policyApplyCommand(folders: ReviewFolders): Command {
+export function policyApplyCommand(folders: ReleaseFolders): Command {
   const command = new Command('apply')
     .description('check another directory of policy files, show what it changes, and put it in force')
     .argument('<dir>', 'policy files')

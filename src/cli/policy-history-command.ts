@@ -1,7 +1,8 @@
 /** sallyport policy history: which versions were in force, since when, by whom and why. */
 import { Command, Option } from 'commander'
+import { homeOf } from '../release/home.ts'
 import { readHistory, type Version, versionJson } from '../release/version.ts'
-import type { ReviewFolders } from './policy-command.ts'
+import type { ReleaseFolders } from './policy-command.ts'
 
 interface Options {
   readonly policies?: string
@@ -10,14 +11,14 @@ interface Options {
 
 const KINDS = { applied: 'applied', 'rolled-back': 'rolled back', kept: 'kept (files that were there)' } as const
 
-export function policyHistoryCommand(folders: ReviewFolders): Command {
+export function policyHistoryCommand(folders: ReleaseFolders): Command {
   return new Command('history')
     .description('the versions that were in force, the last one first')
     .option('--policies <dir>', 'the policy files in force (POLICIES, policies)')
     .addOption(new Option('--format <format>', 'how to tell it').choices(['text', 'json']).default('text'))
     .action(async (options: Options) => {
-      const { policies } = { ...folders(), ...options }
-      const history = (await readHistory(policies)).toReversed()
+      const { policies, dataDirectory } = { ...folders(), ...options }
+      const history = (await readHistory(await homeOf(policies, dataDirectory))).toReversed()
       process.stdout.write(options.format === 'json' ? toJson(history) : toText(history, policies))
     })
 }

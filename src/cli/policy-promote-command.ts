@@ -3,7 +3,7 @@ import { Command } from 'commander'
 import { carryOut } from '../release/carry-out.ts'
 import { planApply } from '../release/plan.ts'
 import { ReviewError } from '../review/load-policy.ts'
-import type { ReviewFolders } from './policy-command.ts'
+import type { ReleaseFolders } from './policy-command.ts'
 import { type ReleaseOptions, readRelease, withReleaseOptions } from './release-options.ts'
 
 interface Options extends ReleaseOptions {
@@ -11,7 +11,7 @@ interface Options extends ReleaseOptions {
 }
 
 /** `candidateOf` names the directory of POLICY_CANDIDATE. */
-export function policyPromoteCommand(folders: ReviewFolders, candidateOf: () => string | undefined): Command {
+export function policyPromoteCommand(folders: ReleaseFolders, candidateOf: () => string | undefined): Command {
   const command = new Command('promote')
     .description('as apply, for the candidate that the server compares with (POLICY_CANDIDATE)')
     .option('--candidate <dir>', 'policy files (POLICY_CANDIDATE)')

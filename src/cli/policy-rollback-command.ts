@@ -6,7 +6,7 @@ import { planReturn } from '../release/plan.ts'
 import { returnTarget } from '../release/return-target.ts'
 import { isIntact, readHistory, readVersion } from '../release/version.ts'
 import { ReviewError } from '../review/load-policy.ts'
-import type { ReviewFolders } from './policy-command.ts'
+import type { ReleaseFolders } from './policy-command.ts'
 import { type ReleaseOptions, readRelease, withReleaseOptions } from './release-options.ts'
 
 interface Options extends ReleaseOptions {
@@ -17,21 +17,21 @@ const HELP = `
 Without --to it goes to the version before; once more goes further back. blocked.txt stays as it is. Exit code: as apply.
 `
 
-export function policyRollbackCommand(folders: ReviewFolders): Command {
+export function policyRollbackCommand(folders: ReleaseFolders): Command {
   const command = new Command('rollback')
     .description('put an earlier version in force again')
     .option('--to <version>', 'its number or revision, as policy history tells them')
     .addHelpText('after', HELP)
   return withReleaseOptions(command).action(async (options: Options) => {
     const { over, how } = await readRelease(folders, options)
-    const { directory } = over
-    const present = digestOf(await readContent(directory))
-    const version = returnTarget(await readHistory(directory), present, options.to)
-    if (!(await isIntact(directory, version))) {
+    const { home } = over
+    const present = digestOf(await readContent(home.directory))
+    const version = returnTarget(await readHistory(home), present, options.to)
+    if (!(await isIntact(home, version))) {
       const which = `the files of version ${version.number}`
       throw new ReviewError(`${which} were edited since; choose another one of policy history`)
     }
-    const plan = await planReturn(version, await readVersion(directory, version), over)
+    const plan = await planReturn(version, await readVersion(home, version), over)
     process.exitCode = await carryOut(plan, { ...how, kind: 'rolled-back', of: version.number })
   })
 }

@@ -1,9 +1,10 @@
 /** The options of the commands that put a policy in force, and what they say together. */
 import { type Command, Option } from 'commander'
 import type { CarryOut } from '../release/carry-out.ts'
+import { homeOf } from '../release/home.ts'
 import type { PlanOptions } from '../release/plan.ts'
 import { loadResources } from '../resources/load-resources.ts'
-import type { ReviewFolders } from './policy-command.ts'
+import type { ReleaseFolders } from './policy-command.ts'
 
 export interface ReleaseOptions {
   readonly policies?: string
@@ -26,14 +27,14 @@ export function withReleaseOptions(command: Command): Command {
 
 /** What is planned over, and how it is carried out. Throws ConfigError and FileError. */
 export async function readRelease(
-  folders: ReviewFolders,
+  folders: ReleaseFolders,
   options: ReleaseOptions,
 ): Promise<{ readonly over: PlanOptions; readonly how: Omit<CarryOut, 'kind' | 'of'> }> {
-  const { policies, schemas } = { ...folders(), ...options }
+  const { policies, schemas, dataDirectory: data } = { ...folders(), ...options }
   const { reason, yes = false, dryRun = false, format } = options
   const now = new Date()
   return {
-    over: { directory: policies, resources: await loadResources(schemas), now },
+    over: { home: await homeOf(policies, data), resources: await loadResources(schemas), now },
     how: { reason, now, yes, dryRun, format },
   }
 }

@@ -177,6 +177,8 @@ export class LivePolicy {
   }
 
   async #rulesOf(reading: PolicyReading): Promise<ReadRules> {
+    // What is in force may be newer than what was before them, and stays.
+    if (reading.unfinished) throw new FileError([reading.unfinished])
     const files = reading.files()
     this.#refuseCutOff(files)
     // Touched only, or as they were when the policy was opened.

@@ -9,6 +9,12 @@ import { basename, dirname, join, resolve } from 'node:path'
 /** The link to the version in force. */
 export const CURRENT = '.current'
 
+/** While `policy apply` writes plain files one by one, this folder holds those of before, and they are in force. */
+export const BEFORE = '.before'
+
+/** By itself, whatever happens to the others. */
+export const BLOCKED_FILE = 'blocked.txt'
+
 interface Link {
   /** As the link says it. */
   readonly target: string
@@ -21,7 +27,9 @@ export interface Place {
   readonly directory: string
   /** The directory without links in its path, and which directory it is: another one may take over the path. */
   readonly real: string
-  readonly identity: string
+  readonly identity: string | undefined
+  /** Which folder `.before` is; undefined when there is none, as nearly always. */
+  readonly held: string | undefined
   /** By the names of the files that are links. */
   readonly links: Readonly<Record<string, Link>>
 }
@@ -29,8 +37,9 @@ export interface Place {
 /** Of these files. Never rejects: what is missing is told as such. */
 export async function placeOf(directory: string, files: readonly string[]): Promise<Place> {
   const real = await realpath(directory).catch(() => directory)
-  const [identity, targets] = await Promise.all([
+  const [identity, held, targets] = await Promise.all([
     identityOf(real),
+    identityOf(join(real, BEFORE)),
     Promise.all(files.map(async (file) => [file, await readlink(join(real, file)).catch(() => undefined)] as const)),
   ])
   const found = targets.flatMap(([file, target]) => (target === undefined ? [] : [[file, target] as const]))
@@ -38,7 +47,7 @@ export async function placeOf(directory: string, files: readonly string[]): Prom
   const links = found.map(([file, target]) => {
     return [file, { target, path: join(folders.get(dirname(target)) ?? real, basename(target)) }] as const
   })
-  return { directory, real, identity, links: Object.fromEntries(links) }
+  return { directory, real, identity, held, links: Object.fromEntries(links) }
 }
 
 async function followed(real: string, folders: ReadonlySet<string>): Promise<ReadonlyMap<string, string>> {
@@ -55,13 +64,14 @@ export function textOf(place: Place): string {
 }
 
 /** The path to read a file by. */
-export function pathOf({ real, links }: Place, file: string): string {
+export function pathOf({ real, links, held }: Place, file: string): string {
+  if (held !== undefined && file !== BLOCKED_FILE) return join(real, BEFORE, file)
   return links[file]?.path ?? join(real, file)
 }
 
 /** Whether a file is of the version in force: it stays what it is when another version takes over. */
-export function isVersioned({ links }: Place, file: string): boolean {
-  return links[file]?.target === linkTo(file)
+export function isVersioned({ links, held }: Place, file: string): boolean {
+  return held === undefined && links[file]?.target === linkTo(file)
 }
 
 /** What the link of a versioned file says. */
@@ -69,7 +79,7 @@ export function linkTo(file: string): string {
   return `${CURRENT}/${file}`
 }
 
-async function identityOf(path: string): Promise<string> {
+async function identityOf(path: string): Promise<string | undefined> {
   const found = await stat(path, { bigint: true }).catch(() => undefined)
-  return found ? `${found.dev} ${found.ino}` : 'missing'
+  return found && `${found.dev} ${found.ino}`
 }

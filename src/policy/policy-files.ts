@@ -2,21 +2,23 @@
 import { createHash } from 'node:crypto'
 import { lstat, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Diagnostic, FileError } from '../problems/diagnostic.ts'
-import { isVersioned, type Place, pathOf, placeOf, textOf } from './place.ts'
+import { BEFORE, BLOCKED_FILE, isVersioned, type Place, pathOf, placeOf, textOf } from './place.ts'
 
 const NAMES = ['model.conf', 'policy.csv', 'roles.yaml', 'ownership.yaml', 'views.yaml', 'limits.yaml'] as const
 /** May be absent. */
 const MASKS = 'masks.yaml'
-const BLOCKED = 'blocked.txt'
 
 /** Those that every policy has. */
 export type RequiredFileName = (typeof NAMES)[number]
 export type PolicyFileName = RequiredFileName | typeof MASKS
 /** Those that a revision of the rules is made of: all but blocked.txt. */
 export const RULE_FILES: readonly PolicyFileName[] = [...NAMES, MASKS]
-export const BLOCKED_FILE = BLOCKED
-export const POLICY_FILES: readonly string[] = [...RULE_FILES, BLOCKED]
+export const POLICY_FILES: readonly string[] = [...RULE_FILES, BLOCKED_FILE]
+
+/** A `policy apply` at work is waited for, so long before each reading. */
+const HELD_MS = 15
 
 /** How often a directory may move under its reader before the reading fails. */
 const MOST_READINGS = 20
@@ -40,6 +42,8 @@ export interface PolicyReading {
   blocked(): SourceFile
   /** Where all of it was. */
   readonly place: Place
+  /** Others are being written, or were left by a command that was killed: what was read is what was before them. */
+  readonly unfinished: Diagnostic | undefined
 }
 
 /**
@@ -49,14 +53,24 @@ export interface PolicyReading {
 export async function readInPlace(directory: string): Promise<PolicyReading> {
   for (let reading = 1; ; reading++) {
     const place = await placeOf(directory, POLICY_FILES)
+    if (place.held && reading < MOST_READINGS) {
+      await sleep(HELD_MS)
+      continue
+    }
     const before = await lookAt(place)
     const [rules, blocked] = await Promise.all([
       Promise.all(RULE_FILES.map((name) => readRuleFile(place, name))),
-      readOne(place, BLOCKED),
+      readOne(place, BLOCKED_FILE),
     ])
     const whole = before === (await lookAt(place)) && (await isStillInForce(place))
     if (!whole && reading < MOST_READINGS) continue
-    return { files: () => (whole ? filesOf(rules) : moving(directory)), blocked: () => succeeded(blocked), place }
+    const files = () => (whole ? filesOf(rules) : moving(directory))
+    return {
+      files,
+      blocked: () => succeeded(blocked),
+      place,
+      unfinished: place.held ? unfinished(directory) : undefined,
+    }
   }
 }
 
@@ -75,7 +89,7 @@ export async function readPolicyFiles(directory: string): Promise<PolicyFiles> {
 
 /** By itself. Throws FileError. */
 export async function readBlockedFile(directory: string): Promise<SourceFile> {
-  return succeeded(await readOne(await placeOf(directory, [BLOCKED]), BLOCKED))
+  return succeeded(await readOne(await placeOf(directory, [BLOCKED_FILE]), BLOCKED_FILE))
 }
 
 /** How a file looks from outside; another text means that it was written or exchanged. */
@@ -114,7 +128,7 @@ async function readOne(place: Place, file: string): Promise<PromiseSettledResult
 
 /** A link that leads nowhere is somebody's file, and so is one that can't be looked at: neither may count as none. */
 async function isAbsent(place: Place, file: string): Promise<boolean> {
-  if (place.links[file] && !isVersioned(place, file)) return false
+  if (place.links[file] && !place.held && !isVersioned(place, file)) return false
   const found = await lstat(pathOf(place, file)).catch((error: NodeJS.ErrnoException) => error)
   return found instanceof Error && found.code === 'ENOENT'
 }
@@ -131,6 +145,20 @@ function filesOf(read: readonly Reading[]): PolicyFiles {
 function succeeded<T>(result: PromiseSettledResult<T>): T {
   if (result.status === 'rejected') throw result.reason
   return result.value
+}
+
+function unfinished(directory: string): Diagnostic {
+  const message = 'a `policy apply` did not end, and the files of before it are in force'
+  const hint = 'wait for it, or run `sallyport policy apply` or `sallyport policy rollback` again'
+  return {
+    file: join(directory, BEFORE),
+    line: 1,
+    column: 1,
+    code: 'apply-unfinished',
+    severity: 'error',
+    message,
+    hint,
+  }
 }
 
 function moving(directory: string): never {

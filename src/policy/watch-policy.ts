@@ -5,8 +5,8 @@
  * system, which change notifications don't: ten `stat` calls cost less than a tenth of a millisecond.
  */
 import type { LivePolicy } from './live-policy.ts'
-import { type Place, pathOf, placeOf, textOf } from './place.ts'
-import { BLOCKED_FILE, metadataOf, POLICY_FILES, RULE_FILES } from './policy-files.ts'
+import { BLOCKED_FILE, type Place, pathOf, placeOf, textOf } from './place.ts'
+import { metadataOf, POLICY_FILES, RULE_FILES } from './policy-files.ts'
 import { Settling } from './settling.ts'
 
 const POLL_MS = 100
@@ -22,6 +22,8 @@ const ELSEWHERE = ''
 interface Look {
   /** Which directory it is, and where its links lead. */
   readonly directory: string
+  /** Files are being written one by one: those of before rule. */
+  readonly held: boolean
   readonly rules: string
   readonly blocked: string
 }
@@ -36,17 +38,28 @@ export async function watchPolicy(policy: LivePolicy): Promise<() => void> {
   /** Rules that were edited in place are being loaded, which takes long where there are very many. */
   let loading = false
 
+  /**
+   * Whether another directory is there, or other links. While `policy apply` writes files one by one there is none, and it
+   * ends with another one; where it doesn't end, its files are found as an edit.
+   */
+  const notice = (now: Look): boolean => {
+    const moved = !now.held && now.directory !== directory
+    // What is loading now may be of the directory before: it is another one until that is done.
+    if (now.held) directory = ELSEWHERE
+    else if (!loading) directory = now.directory
+    return moved
+  }
+
   const tick = async () => {
     const now = await look(policy.directory)
     const at = performance.now()
-    const moved = now.directory !== directory
+    const moved = notice(now)
     blocked.see(now.blocked, at)
     if (loading) {
       // Of a directory that was exchanged meanwhile nothing is taken by itself.
       if (!moved && blocked.isDue(at)) await takeBlocked()
       return
     }
-    directory = now.directory
     rules.see(now.rules, at)
     const due = { rules: moved || rules.isDue(at), blocked: moved || blocked.isDue(at) }
     if (due.rules && due.blocked) await takeAll()
@@ -94,5 +107,5 @@ async function look(directory: string): Promise<Look> {
     Promise.all(RULE_FILES.map((file) => metadataOf(pathOf(place, file)))),
     metadataOf(pathOf(place, BLOCKED_FILE)),
   ])
-  return { directory: textOf(place), rules: rules.join('\n'), blocked }
+  return { directory: textOf(place), held: place.held !== undefined, rules: rules.join('\n'), blocked }
 }

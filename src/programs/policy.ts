@@ -1,10 +1,10 @@
 /** sallyport policy … */
 import type { Command } from 'commander'
-import { policyCommand, type ReviewFolders } from '../cli/policy-command.ts'
+import { policyCommand, type ReleaseFolders } from '../cli/policy-command.ts'
 import { readConfig } from '../config.ts'
 import { oneOrAll } from './one-or-all.ts'
 
-const folders: ReviewFolders = () => readConfig(process.env)
+const folders: ReleaseFolders = () => readConfig(process.env)
 
 const COMMANDS = {
   check: async () => (await import('../cli/policy-check-command.ts')).policyCheckCommand(folders),

@@ -32,7 +32,7 @@ export async function carryOut(plan: Plan, how: CarryOut): Promise<0 | 1> {
 }
 
 async function decide(plan: Plan, how: CarryOut): Promise<Result> {
-  const { check, sameRules, directory, content, blocks, over } = plan
+  const { check, sameRules, home, directory, content, blocks, over } = plan
   const not = (outcome: Result['outcome']): Result => ({ outcome, version: undefined })
   if (check.errors > 0) return not('refused')
   if (sameRules && blocks.length === 0) return not('unchanged')
@@ -40,7 +40,7 @@ async function decide(plan: Plan, how: CarryOut): Promise<Result> {
   if (!how.yes && !(await agrees())) return not('declined')
   await addBlocks(directory, blocks)
   if (sameRules) return not('applied')
-  return { outcome: 'applied', version: await putInForce(directory, { ...how, content, over }) }
+  return { outcome: 'applied', version: await putInForce(home, { ...how, content, over }) }
 }
 
 async function agrees(): Promise<boolean> {

@@ -1,16 +1,18 @@
 /** The versioned files of a policy directory as bytes: what a version keeps, whether or not a server would take them. */
 import { createHash } from 'node:crypto'
 import { readFile, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { pathOf, placeOf } from '../policy/place.ts'
 import { ReviewError } from '../review/load-policy.ts'
 import { VERSIONED_FILES } from './layout.ts'
 
 /** By file name; a file that isn't there isn't in it. */
 export type PolicyContent = ReadonlyMap<string, Uint8Array>
 
+/** Of the files that rule, also while others are being written. */
 export async function readContent(directory: string): Promise<PolicyContent> {
+  const place = await placeOf(directory, VERSIONED_FILES)
   const files = await Promise.all(
-    VERSIONED_FILES.map(async (name) => [name, await readIfThere(join(directory, name))] as const),
+    VERSIONED_FILES.map(async (name) => [name, await readIfThere(pathOf(place, name))] as const),
   )
   return new Map(files.flatMap(([name, bytes]) => (bytes === undefined ? [] : [[name, bytes] as const])))
 }

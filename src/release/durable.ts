@@ -1,7 +1,7 @@
 /** File operations that survive a loss of power once they have returned. */
 
 import { randomUUID } from 'node:crypto'
-import { open, rename, rm, symlink } from 'node:fs/promises'
+import { chmod, open, rename, rm, symlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
 /** Begins the names of what a crash may leave behind, and the next command sweeps away. */
@@ -28,8 +28,12 @@ export async function syncDirectory(directory: string): Promise<void> {
 }
 
 /** A file of this text in the place of what was there, at one moment. */
-export async function replaceFile(file: string, text: string): Promise<void> {
-  await finish(file, (unfinished) => writeDurably(unfinished, text))
+export async function replaceFile(file: string, text: string | Uint8Array, mode?: number): Promise<void> {
+  await finish(file, async (unfinished) => {
+    await writeDurably(unfinished, text, mode)
+    // What the process' umask took away.
+    if (mode !== undefined) await chmod(unfinished, mode)
+  })
 }
 
 /** A symbolic link in the place of what was there, at one moment. */

@@ -12,12 +12,14 @@ import { type Report, reportOn } from '../review/diff/report.ts'
 import { loadPolicy, ReviewError } from '../review/load-policy.ts'
 import { withBlocks } from './blocks.ts'
 import { digestOf, type PolicyContent, readContent } from './content.ts'
-import { nameOf, versionsOf } from './layout.ts'
+import { isHeld } from './exchange.ts'
+import { type Home, nameOf } from './layout.ts'
 import type { Version } from './version.ts'
 
 const RULES = 'policy.csv'
 
 export interface Plan {
+  readonly home: Home
   /** The policy directory that the server reads. */
   readonly directory: string
   readonly content: PolicyContent
@@ -34,14 +36,14 @@ export interface Plan {
 }
 
 export interface PlanOptions {
-  readonly directory: string
+  readonly home: Home
   readonly resources: Resources
   readonly now: Date
 }
 
 /** Of applying another directory. Throws ReviewError. */
 export async function planApply(candidate: string, options: PlanOptions): Promise<Plan> {
-  const { directory } = options
+  const { directory } = options.home
   await refuseNoDirectory(candidate)
   await refuseNoDirectory(directory)
   if ((await realpath(candidate)) === (await realpath(directory))) {
@@ -53,13 +55,13 @@ export async function planApply(candidate: string, options: PlanOptions): Promis
 /** Of going back to the files of a version, whose blocked.txt is the one of now. */
 export async function planReturn(version: Version, content: PolicyContent, options: PlanOptions): Promise<Plan> {
   const folder = await mkdtemp(join(tmpdir(), 'sallyport-release-'))
-  const whole = saysEnd(await readContent(options.directory)) ? withEnd(content) : content
+  const whole = saysEnd(await readContent(options.home.directory)) ? withEnd(content) : content
   try {
     for (const [file, bytes] of whole) await writeFile(join(folder, file), bytes)
     // No way back rests on blocked.txt, which may be what is broken.
     await writeFile(join(folder, 'blocked.txt'), '')
     const plan = await planFrom(folder, `version ${version.number}`, options)
-    return { ...plan, check: relocated(plan.check, folder, join(versionsOf(options.directory), nameOf(version))) }
+    return { ...plan, check: relocated(plan.check, folder, join(options.home.versions, nameOf(version))) }
   } finally {
     await rm(folder, { recursive: true })
   }
@@ -83,7 +85,8 @@ function relocated(check: CheckReport, from: string, to: string): CheckReport {
   return { ...check, findings, sources: new Map([...check.sources].map(([file, text]) => [place(file), text])) }
 }
 
-async function planFrom(source: string, name: string, { directory, resources, now }: PlanOptions): Promise<Plan> {
+async function planFrom(source: string, name: string, { home, resources, now }: PlanOptions): Promise<Plan> {
+  const { directory } = home
   const content = await readContent(source)
   const present = await readContent(directory)
   const over = digestOf(present)
@@ -94,7 +97,8 @@ async function planFrom(source: string, name: string, { directory, resources, no
   if (digestOf(await readContent(source)) !== digestOf(content)) {
     throw new ReviewError(`the files of ${name} changed while they were checked; try again`)
   }
-  return { directory, content, check, diff, blocks, over, sameRules: digestOf(content) === over }
+  const sameRules = digestOf(content) === over && !(await isHeld(directory))
+  return { home, directory, content, check, diff, blocks, over, sameRules }
 }
 
 interface Compared {

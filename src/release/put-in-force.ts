@@ -1,5 +1,5 @@
 /** Changes which policy files are in force: whole, at one moment, and so that there is a way back. */
-import { lstat, mkdir, readdir, readlink, rm } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { linkTo as linkThrough } from '../policy/place.ts'
@@ -7,7 +7,9 @@ import { readBlockedFile, revisionOfContent } from '../policy/policy-files.ts'
 import { ReviewError } from '../review/load-policy.ts'
 import { digestOf, type PolicyContent, readContent } from './content.ts'
 import { replaceLink, UNFINISHED } from './durable.ts'
-import { currentOf, linkTo, nameOf, VERSIONED_FILES, versionsOf } from './layout.ts'
+import { exchangeFiles, isLink, restore } from './exchange.ts'
+import { removeFormer, settle } from './home.ts'
+import { type Home, linkTo, nameOf, VERSIONED_FILES } from './layout.ts'
 import { withLock } from './lock.ts'
 import { readHistory, sweepUnused, type Version, writeVersion } from './version.ts'
 
@@ -23,19 +25,27 @@ export interface Change {
 }
 
 /** The version that is in force now. A command that ends anywhere in here leaves the files of before, or the new ones. */
-export async function putInForce(directory: string, change: Change): Promise<Version> {
+export async function putInForce(given: Home, change: Change): Promise<Version> {
+  const { directory, plainVersions } = given
   return withLock(directory, async () => {
     await refuseChanged(directory, change.over)
-    await mkdir(versionsOf(directory), { recursive: true })
-    await sweep(directory)
-    const kept = await keepPresent(directory, change.now)
-    await linkFiles(directory, change.content)
+    const home = await settle(given)
+    await sweep(home)
+    if (plainVersions !== undefined) await restore(home)
+    const kept = await keepPresent(home, change.now)
+    if (plainVersions === undefined) await linkFiles(directory, change.content)
     const version = await nextVersion(directory, change, kept.number + 1)
-    await writeVersion(directory, version, change.content)
+    await writeVersion(home, version, change.content)
     // Somebody may have saved a file since it was kept.
     await refuseChanged(directory, kept.digest)
-    await replaceLink(currentOf(directory), linkTo(nameOf(version)))
-    await unlinkOthers(directory, change.content)
+    const target = linkTo(home, nameOf(version))
+    if (plainVersions === undefined) {
+      await replaceLink(home.current, target)
+      await unlinkOthers(directory, change.content)
+    } else {
+      await exchangeFiles(home, change.content, target)
+      await removeFormer(directory)
+    }
     return version
   })
 }
@@ -45,24 +55,23 @@ async function refuseChanged(directory: string, over: string): Promise<void> {
   throw new ReviewError(`the files of ${directory} have changed meanwhile; nothing was done, look again`)
 }
 
-async function sweep(directory: string): Promise<void> {
-  for (const folder of [directory, versionsOf(directory)]) {
+async function sweep(home: Home): Promise<void> {
+  for (const folder of [home.directory, home.versions]) {
     const unfinished = (await readdir(folder)).filter((name) => name.startsWith(UNFINISHED))
     for (const name of unfinished) await rm(join(folder, name), { recursive: true, force: true })
   }
-  await sweepUnused(directory)
+  await sweepUnused(home)
 }
 
 /**
  * The version in force; before the first one, or when somebody edited the files since, what is there becomes a version of its
  * own. Its content doesn't change while links take the place of files.
  */
-async function keepPresent(directory: string, now: Date): Promise<Version> {
-  const last = (await readHistory(directory)).at(-1)
-  const present = await readContent(directory)
-  const version =
-    last?.digest === digestOf(present) ? last : await keepAs(directory, present, (last?.number ?? 0) + 1, now)
-  await linkFiles(directory, present)
+async function keepPresent(home: Home, now: Date): Promise<Version> {
+  const last = (await readHistory(home)).at(-1)
+  const present = await readContent(home.directory)
+  const version = last?.digest === digestOf(present) ? last : await keepAs(home, present, (last?.number ?? 0) + 1, now)
+  if (home.plainVersions === undefined) await linkFiles(home.directory, present)
   return version
 }
 
@@ -79,11 +88,11 @@ async function unlinkOthers(directory: string, content: PolicyContent): Promise<
   }
 }
 
-async function keepAs(directory: string, content: PolicyContent, number: number, now: Date): Promise<Version> {
+async function keepAs(home: Home, content: PolicyContent, number: number, now: Date): Promise<Version> {
   const change = { content, kind: 'kept', reason: undefined, of: undefined, now } as const
-  const version = await nextVersion(directory, change, number)
-  await writeVersion(directory, version, content)
-  await replaceLink(currentOf(directory), linkTo(nameOf(version)))
+  const version = await nextVersion(home.directory, change, number)
+  await writeVersion(home, version, content)
+  await replaceLink(home.current, linkTo(home, nameOf(version)))
   return version
 }
 
@@ -103,10 +112,4 @@ async function nextVersion(
     of,
     digest: digestOf(content),
   }
-}
-
-async function isLink(directory: string, name: string): Promise<boolean> {
-  const file = join(directory, name)
-  const found = await lstat(file).catch(() => undefined)
-  return found?.isSymbolicLink() === true && (await readlink(file)) === linkThrough(name)
 }

@@ -1,20 +1,14 @@
 /** sallyport policy apply, rollback, history, promote, block and unblock, as their users run them. */
-import { execFile } from 'node:child_process'
 import { appendFile, chmod, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import { END } from '../../src/policy/rule-lines.ts'
+import { type Ended, policy } from './command.ts'
 import { digestIn, Folders, revisionIn } from './fixture.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 const DENY = 'p, support, orders, read, any, *, deny'
-
-interface Ended {
-  readonly code: number
-  readonly stdout: string
-  readonly stderr: string
-}
 
 describe('the commands that change a policy', () => {
   let folders: Folders
@@ -234,16 +228,3 @@ describe('the commands that change a policy', () => {
     expect((await run(['block', 'user:eve'])).code).to.equal(0)
   })
 }).timeout(60_000)
-
-function policy(args: readonly string[], env: Record<string, string>): Promise<Ended> {
-  return new Promise((resolve) => {
-    const options = { cwd: ROOT, env: { ...process.env, ...env } }
-    const child = execFile(
-      process.execPath,
-      ['bin/sallyport.js', 'policy', ...args],
-      options,
-      (error, stdout, stderr) => resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr }),
-    )
-    child.stdin?.end()
-  })
-}

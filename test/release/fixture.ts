@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readBlockedFile, readPolicyFiles, revisionOf } from '../../src/policy/policy-files.ts'
 import { digestOf, type PolicyContent, readContent } from '../../src/release/content.ts'
+import { homeOf } from '../../src/release/home.ts'
+import { type Home, linkedHome } from '../../src/release/layout.ts'
 import { putInForce } from '../../src/release/put-in-force.ts'
 import type { Version } from '../../src/release/version.ts'
 import { addRules } from '../policy-text.ts'
@@ -24,6 +26,10 @@ export class Folders {
 
   get live(): string {
     return join(this.root, 'policies')
+  }
+
+  get home(): Home {
+    return linkedHome(this.live)
   }
 
   /** A copy of the shipped policy with a line more at the end of policy.csv. */
@@ -50,5 +56,12 @@ export async function digestIn(directory: string): Promise<string> {
 
 export async function apply(directory: string, content: PolicyContent): Promise<Version> {
   const over = await digestIn(directory)
-  return putInForce(directory, { content, over, kind: 'applied', reason: undefined, of: undefined, now: new Date() })
+  return putInForce(await homeOf(directory, join(directory, '../data')), {
+    content,
+    over,
+    kind: 'applied',
+    reason: undefined,
+    of: undefined,
+    now: new Date(),
+  })
 }

@@ -1,12 +1,13 @@
 /** A command that is killed at any moment leaves the old policy in force or the new one, and the next command goes on. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { appendFile, cp, rm } from 'node:fs/promises'
+import { appendFile, cp, mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { readPolicyFiles } from '../../src/policy/policy-files.ts'
 import { readContent } from '../../src/release/content.ts'
+import { homeOf } from '../../src/release/home.ts'
 import { readHistory } from '../../src/release/version.ts'
 import { apply, digestIn, Folders } from './fixture.ts'
 
@@ -23,35 +24,47 @@ async function killedAfter(milliseconds: number, args: readonly string[]): Promi
 
 describe('policy apply, killed', () => {
   let folders: Folders
-  before(async () => {
+  beforeEach(async () => {
     folders = await Folders.make()
   })
-  after(() => folders.remove())
+  afterEach(() => folders.remove())
 
-  it('leaves the old files in force or the new ones, a true history, and a way on', async () => {
+  it('leaves the old files in force or the new ones, a true history, and a way on', () => killAgainAndAgain()).timeout(
+    60_000,
+  )
+
+  it('leaves all that in a git work tree too, where files stay files', async () => {
+    await mkdir(join(folders.root, '.git'))
+    await killAgainAndAgain()
+  }).timeout(60_000)
+
+  async function killAgainAndAgain(): Promise<void> {
     const candidates = [await folders.candidate('a', '# a'), await folders.candidate('b', '# b')]
     const digests = await Promise.all([folders.live, ...candidates].map(digestIn))
     const plain = join(folders.root, 'plain')
     await cp(folders.live, plain, { recursive: true })
     const found = new Set<string>()
     for (let i = 0; i < KILLS; i++) {
-      // Half of them begin with a plain directory, whose files are about to become links.
-      if (i % 2 === 0) {
-        await rm(folders.live, { recursive: true })
-        await cp(plain, folders.live, { recursive: true })
-      }
+      // Half of them begin with a plain directory without a history.
+      if (i % 2 === 0) await beginWith(plain)
       await killedAfter(i % 2 === 0 ? (i * 7) % 23 : (i * 5) % 37, [folders.live, ...candidates])
       const digest = await digestIn(folders.live)
       expect(digests).to.include(digest)
       found.add(digest)
       await readPolicyFiles(folders.live)
-      const history = await readHistory(folders.live)
+      const history = await readHistory(await homeOf(folders.live, join(folders.root, 'data')))
       if (history.length > 0) expect(history.at(-1)?.digest).to.equal(digest)
       await apply(folders.live, await readContent(candidates[0] ?? ''))
       expect(await digestIn(folders.live)).to.equal(digests[1])
     }
     expect(found.size, 'the kills came at different moments').to.be.greaterThan(1)
-  }).timeout(60_000)
+  }
+
+  async function beginWith(plain: string): Promise<void> {
+    await rm(folders.live, { recursive: true })
+    await rm(join(folders.root, 'data'), { recursive: true, force: true })
+    await cp(plain, folders.live, { recursive: true })
+  }
 
   it('would be found out if it wrote one file after the other', async () => {
     const [old, candidate] = [await folders.candidate('c', '# c'), await folders.candidate('d', '# d')]

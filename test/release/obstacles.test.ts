@@ -77,11 +77,11 @@ describe('a change of the policy that can not be made', () => {
       await appendFile(join(folders.live, 'policy.csv'), '# meanwhile\n')
     })()
     const change = { content, over, kind: 'applied', reason: undefined, of: undefined, now: new Date() } as const
-    const refused = await putInForce(folders.live, change).catch((error) => error.message)
+    const refused = await putInForce(folders.home, change).catch((error) => error.message)
     await edit
     expect(refused).to.contain('have changed meanwhile; nothing was done')
     expect(await readFile(join(folders.live, 'policy.csv'), 'utf8')).to.contain('# meanwhile\n')
-    expect((await readHistory(folders.live)).filter(({ kind }) => kind === 'applied')).to.deep.equal([])
+    expect((await readHistory(folders.home)).filter(({ kind }) => kind === 'applied')).to.deep.equal([])
   })
 
   it('back to a version that the schemas do not fit any more is refused, and the places are in that version', async () => {

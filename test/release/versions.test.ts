@@ -6,6 +6,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { readPolicyFiles } from '../../src/policy/policy-files.ts'
 import { type PolicyContent, readContent } from '../../src/release/content.ts'
+import { linkedHome } from '../../src/release/layout.ts'
 import { putInForce } from '../../src/release/put-in-force.ts'
 import { returnTarget } from '../../src/release/return-target.ts'
 import { isIntact, readHistory, readVersion } from '../../src/release/version.ts'
@@ -19,14 +20,14 @@ describe('a policy directory with versions', () => {
   })
   afterEach(() => folders.remove())
 
-  const told = async () => (await readHistory(folders.live)).map(({ number, kind }) => `${number} ${kind}`)
+  const told = async () => (await readHistory(folders.home)).map(({ number, kind }) => `${number} ${kind}`)
 
   it('begins as a plain one, whose files become the first version', async () => {
     const before = await digestIn(folders.live)
     const candidate = await folders.candidate('a', '# a')
     await apply(folders.live, await readContent(candidate))
     expect(await told()).to.deep.equal(['1 kept', '2 applied'])
-    const [first] = await readHistory(folders.live)
+    const [first] = await readHistory(folders.home)
     expect(first?.digest).to.equal(before)
     expect(await digestIn(folders.live)).to.equal(await digestIn(candidate))
   })
@@ -63,7 +64,7 @@ describe('a policy directory with versions', () => {
   it('names the revision that a server says', async () => {
     const version = await apply(folders.live, await readContent(await folders.candidate('a', '# a')))
     expect(version.revision).to.equal(await revisionIn(folders.live))
-    expect((await readHistory(folders.live))[0]?.revision).to.have.length(16)
+    expect((await readHistory(folders.home))[0]?.revision).to.have.length(16)
   })
 
   it('keeps what somebody edited by hand, through a link or in its place, as a version of its own', async () => {
@@ -79,11 +80,11 @@ describe('a policy directory with versions', () => {
     const replaced = await digestIn(folders.live)
     await apply(folders.live, await readContent(await folders.candidate('c', '# c')))
     expect(await told()).to.deep.equal(['1 kept', '2 applied', '3 kept', '4 applied', '5 kept', '6 applied'])
-    const history = await readHistory(folders.live)
+    const history = await readHistory(folders.home)
     expect([history[2]?.digest, history[4]?.digest]).to.deep.equal([edited, replaced])
     expect((await lstat(views)).isSymbolicLink()).to.equal(true)
     // What was edited through the link is a copy: the second version is what it was.
-    const intact = await Promise.all(history.map((version) => isIntact(folders.live, version)))
+    const intact = await Promise.all(history.map((version) => isIntact(folders.home, version)))
     expect(intact).to.deep.equal([true, true, true, true, true, true])
   })
 
@@ -112,7 +113,7 @@ describe('a policy directory with versions', () => {
       const name = (await readdir(versions)).find((one) => one.startsWith(number)) ?? ''
       await rm(join(versions, name), { recursive: true })
     }
-    const target = async () => returnTarget(await readHistory(folders.live), await digestIn(folders.live), undefined)
+    const target = async () => returnTarget(await readHistory(folders.home), await digestIn(folders.live), undefined)
     await remove('0002')
     expect((await target()).number).to.equal(1)
     await remove('0001')
@@ -131,7 +132,7 @@ describe('a policy directory with versions', () => {
     for (const wrong of ['.versions/nowhere/live', '.versions/0009-0123456789abcdef/live', undefined]) {
       await rm(link)
       if (wrong) await symlink(wrong, link)
-      for (const attempt of [apply(folders.live, content), readHistory(folders.live)]) {
+      for (const attempt of [apply(folders.live, content), readHistory(folders.home)]) {
         expect(await attempt.catch(String), wrong).to.contain(`as in: ln -sfn ${right} ${link}`)
       }
       expect(await readdir(join(folders.live, '.versions'))).to.have.members(versions)
@@ -148,10 +149,10 @@ describe('a policy directory with versions', () => {
       digests.push(await digestIn(folders.live))
     }
     const back = async () => {
-      const target = returnTarget(await readHistory(folders.live), await digestIn(folders.live), undefined)
-      const content = await readVersion(folders.live, target)
+      const target = returnTarget(await readHistory(folders.home), await digestIn(folders.live), undefined)
+      const content = await readVersion(folders.home, target)
       const over = await digestIn(folders.live)
-      await putInForce(folders.live, {
+      await putInForce(folders.home, {
         content,
         over,
         kind: 'rolled-back',
@@ -162,7 +163,7 @@ describe('a policy directory with versions', () => {
       return digests.indexOf(await digestIn(folders.live))
     }
     expect([await back(), await back(), await back()]).to.deep.equal([2, 1, 0])
-    const history = await readHistory(folders.live)
+    const history = await readHistory(folders.home)
     const present = await digestIn(folders.live)
     expect(() => returnTarget(history, present, undefined)).to.throw('there is no version before this one')
     expect(() => returnTarget(history, present, '99')).to.throw('no version is `99`')
@@ -174,10 +175,10 @@ describe('a policy directory with versions', () => {
     await apply(folders.live, await readContent(await folders.candidate('a', '# a')))
     await appendFile(join(folders.live, 'policy.csv'), '# by hand\n')
     const edited = await digestIn(folders.live)
-    const target = returnTarget(await readHistory(folders.live), edited, undefined)
+    const target = returnTarget(await readHistory(folders.home), edited, undefined)
     expect(target.number).to.equal(2)
-    await apply(folders.live, await readVersion(folders.live, target))
-    expect((await readHistory(folders.live)).map(({ digest }) => digest)).to.include(edited)
+    await apply(folders.live, await readVersion(folders.home, target))
+    expect((await readHistory(folders.home)).map(({ digest }) => digest)).to.include(edited)
   })
 
   it('is not changed over files that came after it was looked at', async () => {
@@ -185,9 +186,9 @@ describe('a policy directory with versions', () => {
     const over = await digestIn(folders.live)
     await appendFile(join(folders.live, 'policy.csv'), '# meanwhile\n')
     const change = { content, over, kind: 'applied', reason: undefined, of: undefined, now: new Date() } as const
-    const refused = await putInForce(folders.live, change).catch((error) => error.message)
+    const refused = await putInForce(folders.home, change).catch((error) => error.message)
     expect(refused).to.contain('have changed meanwhile; nothing was done')
-    expect(await readHistory(folders.live)).to.deep.equal([])
+    expect(await readHistory(folders.home)).to.deep.equal([])
   })
 
   it('with a pipe among its files is refused, and nothing waits for it', async () => {
@@ -208,7 +209,7 @@ describe('a policy directory with versions', () => {
     expect((await apply(folders.live, content)).number).to.equal(2)
     const racing = await Promise.allSettled([apply(folders.live, content), apply(folders.live, content)])
     expect(racing.map(({ status }) => status)).to.include('fulfilled')
-    expect((await readHistory(folders.live)).at(-1)?.digest).to.equal(await digestIn(folders.live))
+    expect((await readHistory(folders.home)).at(-1)?.digest).to.equal(await digestIn(folders.live))
   })
 
   it('tells the truth after any sequence of changes by commands and by hand', async () => {
@@ -228,9 +229,9 @@ describe('a policy directory with versions', () => {
         if (kind === 'apply' || kind === 'back') seen.add(await digestIn(folders.live))
         await STEPS[kind](folders.live, { text, shipped })
       }
-      const before = await readHistory(folders.live)
+      const before = await readHistory(folders.home)
       await apply(folders.live, shipped)
-      const history = await readHistory(folders.live)
+      const history = await readHistory(folders.home)
       expect(history.map(({ number }) => number)).to.deep.equal(history.map((_, i) => i + 1))
       expect(history.slice(0, before.length)).to.deep.equal(before)
       expect(history.at(-1)?.digest).to.equal(await digestIn(folders.live))
@@ -257,13 +258,20 @@ const STEPS: Readonly<Record<'apply' | 'edit' | 'replace' | 'back', Step>> = {
     await writeFile(policy, `${before}${text}\n`)
   },
   async back(live) {
-    const [first, ...later] = await readHistory(live)
-    if (!first || later.length === 0 || !(await isIntact(live, first))) {
+    const [first, ...later] = await readHistory(linkedHome(live))
+    if (!first || later.length === 0 || !(await isIntact(linkedHome(live), first))) {
       await apply(live, await readContent(live))
       return
     }
-    const content = await readVersion(live, first)
+    const content = await readVersion(linkedHome(live), first)
     const over = await digestIn(live)
-    await putInForce(live, { content, over, kind: 'rolled-back', reason: undefined, of: first.number, now: new Date() })
+    await putInForce(linkedHome(live), {
+      content,
+      over,
+      kind: 'rolled-back',
+      reason: undefined,
+      of: first.number,
+      now: new Date(),
+    })
   },
 }

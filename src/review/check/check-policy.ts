@@ -81,7 +81,9 @@ async function policyPart(reading: PolicyReading, { resources, users, now, endKn
     files: files.value,
     directory: users,
   })
-  return { sources, findings: findInPolicy(checked), more: 0, lookedFor: codesLookedFor(users) }
+  const unfinished = reading.unfinished ? [reading.unfinished] : []
+  const findings = [...unfinished, ...findInPolicy(checked)]
+  return { sources, findings, more: 0, lookedFor: codesLookedFor(users) }
 }
 
 async function blockedPart(reading: PolicyReading, { users, now }: CheckOptions): Promise<Part> {

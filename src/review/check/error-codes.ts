@@ -7,6 +7,11 @@ export const ERROR_CODES: readonly CodeEntry[] = [
     'A file of the policy is missing, or is not readable',
     'Restore it: a policy is seven files',
   ),
+  entry(
+    'apply-unfinished',
+    'A `policy apply` is writing the files, or was killed while it did; the files of before it are in force',
+    'Wait for it, or run `sallyport policy apply` or `sallyport policy rollback` again',
+  ),
   entry('not-utf8', 'The file is not UTF-8', 'Save it as UTF-8 without a byte order mark'),
   entry(
     'invisible-character',
