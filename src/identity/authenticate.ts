@@ -1,4 +1,5 @@
-/** Finds out who asks; a later stage answers. */
+/** Finds out who asks; a later stage answers, once the rate limits have counted the request. */
+import { StoreUnavailable } from '../store/contract.ts'
 import type { Authentication, TokenVerifier } from './caller.ts'
 import type { Credentials } from './read-credentials.ts'
 
@@ -12,6 +13,20 @@ export function authenticate(
     case 'rejected':
       return { kind: 'rejected', code: 'token-invalid', reason: credentials.reason }
     case 'bearer':
-      return verifier.verify(credentials.token)
+      return verify(verifier, credentials.token)
   }
+}
+
+function verify(verifier: TokenVerifier, token: string): Authentication | Promise<Authentication> {
+  try {
+    const found = verifier.verify(token)
+    return found instanceof Promise ? found.catch(failed) : found
+  } catch (error) {
+    return failed(error)
+  }
+}
+
+function failed(error: unknown): Authentication {
+  if (error instanceof StoreUnavailable) return { kind: 'failed', code: 'store-unavailable', cause: error }
+  throw error
 }

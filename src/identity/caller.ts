@@ -37,7 +37,7 @@ export type Authentication =
     }
   | {
       readonly kind: 'failed'
-      readonly code: 'key-server-unavailable' | 'key-server-invalid'
+      readonly code: 'key-server-unavailable' | 'key-server-invalid' | 'store-unavailable'
       readonly cause: unknown
     }
 

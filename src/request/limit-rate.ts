@@ -113,9 +113,10 @@ function counts({ match, per }: Limit, policy: ActivePolicy, request: LimitedReq
   return (match.resource ?? route.resource) === route.resource && (match.action ?? endpoint.action) === endpoint.action
 }
 
-/** Also when the key server is at fault: a token with an invented key makes it be asked. */
-function isUnverified({ kind }: Authentication): boolean {
-  return kind === 'rejected' || kind === 'failed'
+/** Also when a key server is at fault: a token with an invented key makes it be asked. */
+function isUnverified(authentication: Authentication): boolean {
+  if (authentication.kind === 'failed') return authentication.code !== 'store-unavailable'
+  return authentication.kind === 'rejected'
 }
 
 function holdsRole(role: string, { snapshot }: ActivePolicy, authentication: Authentication): boolean {

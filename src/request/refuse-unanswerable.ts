@@ -43,6 +43,7 @@ function callerOf(authentication: Authentication): Caller | undefined {
         { headers: { 'WWW-Authenticate': `Bearer realm="sallyport", error="invalid_token"` } },
       )
     case 'failed':
+      if (authentication.code === 'store-unavailable') throw authentication.cause
       throw new Problem(authentication.code, 'The server that holds the signing keys gave no usable answer.', {
         cause: authentication.cause,
         headers: authentication.code === 'key-server-unavailable' ? { 'Retry-After': '10' } : {},

@@ -160,6 +160,14 @@ describe('rate limits', () => {
     expect((await server.ask('GET', '/livez')).status).to.equal(200)
   })
 
+  it('a request whose token can not be verified, because the store is down, counts, and not as a bad one', async () => {
+    server = await limited(ADDRESS + BAD.replace('allow: 3', 'allow: 1'))
+    const token = await server.token('alice', 'member')
+    await server.app.store.close()
+    for (let i = 0; i < 3; i++) expect((await server.ask('GET', '/profile', { token })).status).to.equal(503)
+    expectOver(await server.ask('GET', '/profile', { token }), ['address'])
+  })
+
   it('good tokens never count as bad ones', async () => {
     const spy = countingVerifier()
     server = await limited(BAD, { verifier: spy.verifier })
