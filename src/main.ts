@@ -23,6 +23,7 @@ const PROGRAMS: Readonly<Record<string, () => Promise<{ program(word?: string): 
 /** Errors whose message was written for whoever starts the program, by name: most of their classes aren't loaded. */
 const FOR_PEOPLE: ReadonlySet<string> = new Set([
   'ConfigError',
+  'DamagedObject',
   'DemoRefused',
   'DirectoryError',
   'FileError',

@@ -121,7 +121,7 @@ class Shipment {
   /** The process before this one may have ended between the log and the outbox. */
   #heldAlready(waiting: readonly OutboxRecord[]): Promise<ReadonlySet<string>> {
     const sequences = waiting.map(({ sequence }) => sequence)
-    const times = waiting.map(({ record }) => Date.parse(JSON.parse(record).time))
+    const times = waiting.map((one) => Date.parse(partsOf(one).time ?? ''))
     return this.#sink.holds(new Set(sequences), Math.min(...times) - CLOCK_STEP_MS)
   }
 }
@@ -129,6 +129,15 @@ class Shipment {
 const NONE: ReadonlySet<string> = new Set()
 
 /** As a Sink names the records of writes that it holds. */
-function nameOf({ sequence, record }: OutboxRecord): string {
-  return `${sequence} ${JSON.parse(record).requestId}`
+function nameOf(one: OutboxRecord): string {
+  return `${one.sequence} ${partsOf(one).requestId}`
+}
+
+/** One that is damaged must not keep those behind it from the log. */
+function partsOf({ record }: OutboxRecord): { readonly time?: string; readonly requestId?: string } {
+  try {
+    return JSON.parse(record) ?? {}
+  } catch {
+    return {}
+  }
 }

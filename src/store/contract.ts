@@ -194,6 +194,17 @@ export class UnfitDatabase extends Error {
   }
 }
 
+/**
+ * What is stored isn't what this program writes: a fault that no other try mends. `what` names it, with its id; a cause isn't told,
+ * because a parser's message shows a part of the document.
+ */
+export class DamagedObject extends Error {
+  constructor(what: string) {
+    super(`${what} is damaged: mend or delete its row in the database`)
+    this.name = 'DamagedObject'
+  }
+}
+
 /** The engine can't answer: closed, locked, full, unreachable. */
 export class StoreUnavailable extends Error {
   constructor(cause: unknown) {

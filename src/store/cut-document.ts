@@ -1,23 +1,13 @@
 /** Cuts a document in its text: what is only passed on needn't be parsed and written again. */
-import { StoreUnavailable } from './contract.ts'
-
 /**
  * The members of a document that `fields` names, as they stand in its text, with commas between. The document is as
  * JSON.stringify writes it, and no name in `fields` needs an escape; any other text is first brought into that form. Throws
- * StoreUnavailable for a text that isn't a JSON object.
+ * SyntaxError for a text that isn't a JSON object.
  */
 export function cutDocument(text: string, fields: ReadonlySet<string>): string {
-  const cut = cutWritten(text, fields) ?? cutWritten(asWritten(text), fields)
-  if (cut === undefined) throw new StoreUnavailable(new Error('a stored document is not a JSON object'))
+  const cut = cutWritten(text, fields) ?? cutWritten(JSON.stringify(JSON.parse(text)), fields)
+  if (cut === undefined) throw new SyntaxError('not a JSON object')
   return cut
-}
-
-function asWritten(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text))
-  } catch (cause) {
-    throw new StoreUnavailable(cause)
-  }
 }
 
 const NOWHERE = -1

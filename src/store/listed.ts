@@ -1,11 +1,12 @@
 /** What is passed on of an object that a list found: some of its fields, as text, or as values where a few are looked at. */
 import type { Representation } from '../resources/resource.ts'
-import type { ListedObject } from './contract.ts'
+import { DamagedObject, type ListedObject } from './contract.ts'
 import { cutDocument } from './cut-document.ts'
+import { documentNamed } from './parse-stored.ts'
 
-/** JSON, its fields in the order of `represent`. Throws StoreUnavailable for a document that isn't a JSON object. */
+/** JSON, its fields in the order of `represent`. Throws DamagedObject for a document that isn't a JSON object. */
 export function writeListed({ id, text, createdAt, updatedAt }: ListedObject, fields: ReadonlySet<string>): string {
-  let written = cutDocument(text, fields)
+  let written = cut(id, text, fields)
   if (fields.has('id')) written = `"id":${JSON.stringify(id)}${written && `,${written}`}`
   if (fields.has('createdAt')) written += `${written && ','}"createdAt":"${createdAt}"`
   if (fields.has('updatedAt')) written += `${written && ','}"updatedAt":"${updatedAt}"`
@@ -20,7 +21,15 @@ export function sizeOfListed({ id, text }: ListedObject): number {
 /** Their names, the two times, and what is between them. */
 const SERVER_FIELDS_BYTES = 100
 
-/** Throws StoreUnavailable for a document that isn't a JSON object. */
+function cut(id: string, text: string, fields: ReadonlySet<string>): string {
+  try {
+    return cutDocument(text, fields)
+  } catch {
+    throw new DamagedObject(documentNamed(id))
+  }
+}
+
+/** Throws DamagedObject for a document that isn't a JSON object. */
 export function readListed(object: ListedObject, fields: ReadonlySet<string>): Representation {
   return JSON.parse(writeListed(object, fields))
 }

@@ -1,12 +1,12 @@
 /** The people of the directory: users records, each with its account. */
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
 import type { Account, NewPassword, Person } from './directory.ts'
-import { rolesOf } from './sqlite-standings.ts'
+import { ROLES, rolesOf } from './sqlite-standings.ts'
 import type { ObjectTable } from './sqlite-table.ts'
 
 /** A person may not have come to be by way of a schema that wants these. */
-const PERSON = `select u.id, u.document ->> '$.email' as email, u.document ->> '$.displayName' as name,
-  u.document -> '$.roles' as roles, a.password_hash, a.one_time, a.disabled, a.changed_at`
+const PERSON = `select u.id, ${ROLES}, ${textOf('email')} as email, ${textOf('displayName')} as name,
+  a.password_hash, a.one_time, a.disabled, a.changed_at`
 
 export class SqliteAccounts {
   readonly #users: ObjectTable | undefined
@@ -76,12 +76,12 @@ export class SqliteAccounts {
 }
 
 function personOf(row: Record<string, SQLOutputValue>): Person {
-  const { id, email, name, roles } = row
+  const { id, email, name } = row
   return {
     id: String(id),
     email: String(email ?? ''),
     name: String(name ?? ''),
-    roles: rolesOf(roles),
+    roles: rolesOf(String(id), row),
     account: accountOf(row),
   }
 }
@@ -100,4 +100,8 @@ function accountOf(row: Record<string, SQLOutputValue>): Account | undefined {
 function wellFormed(subject: string): string {
   if (!subject.isWellFormed()) throw new Error('a subject must be well-formed Unicode')
   return subject
+}
+
+function textOf(field: string): string {
+  return `case when json_valid(u.document) then u.document ->> '$.${field}' end`
 }

@@ -1,5 +1,6 @@
 /** The API keys: what is kept of them, never the secret. */
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
+import { DamagedObject } from './contract.ts'
 import type { ApiKey, NewApiKey } from './directory.ts'
 
 export class SqliteApiKeys {
@@ -36,12 +37,25 @@ export class SqliteApiKeys {
   }
 }
 
+function rolesOfKey({ id, roles }: Record<string, SQLOutputValue>): readonly string[] {
+  const what = `the API key \`${id}\``
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(String(roles))
+  } catch {
+    throw new DamagedObject(what)
+  }
+  if (Array.isArray(parsed) && parsed.every((role) => typeof role === 'string')) return parsed
+  throw new DamagedObject(what)
+}
+
+/** Throws DamagedObject. */
 export function apiKeyOf(row: Record<string, SQLOutputValue>): ApiKey {
   return {
     id: String(row.id),
     secretHash: String(row.secret_hash),
     subject: String(row.subject),
-    roles: JSON.parse(String(row.roles)) as readonly string[],
+    roles: rolesOfKey(row),
     name: String(row.name),
     createdAt: Number(row.created_at),
     expiresAt: Number(row.expires_at),

@@ -1,5 +1,5 @@
 /** Which errors of the engine mean what: a constraint that a write would break, or a store that can't answer. */
-import { ReplayTaken, StaleObject, StoreUnavailable, UniqueTaken } from './contract.ts'
+import { DamagedObject, ReplayTaken, StaleObject, StoreUnavailable, UniqueTaken } from './contract.ts'
 
 /** https://sqlite.org/rescode.html */
 const SQLITE_CONSTRAINT_PRIMARYKEY = 1555
@@ -10,9 +10,14 @@ export function answering<T>(work: () => T): T {
   try {
     return work()
   } catch (error) {
-    const told = [UniqueTaken, StaleObject, ReplayTaken].some((kind) => error instanceof kind)
+    const told = [UniqueTaken, StaleObject, ReplayTaken, DamagedObject].some((kind) => error instanceof kind)
     throw told ? error : new StoreUnavailable(error)
   }
+}
+
+/** A document in the way of a statement that looks into documents. */
+export function isMalformedJson(error: unknown): boolean {
+  return error instanceof Error && error.message === 'malformed JSON'
 }
 
 /** What the engine names as broken, e.g. `UNIQUE constraint failed: table.column`; undefined for any other error. */

@@ -1,10 +1,12 @@
 /** The lists of one resource's table: filtered, sorted, page by page. Statements are compiled once a shape. */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { simplify } from './condition.ts'
-import type { Comparison, Condition, ListedObject, ListQuery } from './contract.ts'
+import { type Comparison, type Condition, DamagedObject, type ListedObject, type ListQuery } from './contract.ts'
 import { sizeOfListed } from './listed.ts'
+import { documentNamed } from './parse-stored.ts'
 import { RecentlyUsed } from './recently-used.ts'
 import { boundValues, conditionSql, shapeOf } from './sqlite-condition.ts'
+import { isMalformedJson } from './sqlite-errors.ts'
 import { filterShape, filterSql, filterValues } from './sqlite-filter.ts'
 import {
   BY_ID,
@@ -48,6 +50,8 @@ export class ObjectLists {
   /** Quoted. */
   readonly #table: string
   readonly #columns: TableColumns
+  /** The id of an object whose document isn't JSON, where one was met. */
+  #damaged = ''
   readonly #statements = new RecentlyUsed<StatementSync>(STATEMENTS)
   /** Without a client's filter, by the policy's condition: the next list of the same caller has the very same one. */
   readonly #wholes = new WeakMap<Condition, Selected>()
@@ -64,14 +68,32 @@ export class ObjectLists {
     const segments = segmentsAfter(order, after)
     const listing: Listing = { selected, order, segments, limit, bytes }
     // Of one state of the database, so that an object that another process moves on stands in one segment alone.
-    const reading = <T>(work: () => T) => (segments.length === 1 ? work() : this.#reading(work))
+    const reading = <T>(work: () => T) => this.#naming(() => (segments.length === 1 ? work() : this.#reading(work)))
     return reading(() => this.#atOnce(listing)) ?? reading(() => this.#oneByOne(listing))
   }
 
   count(selection: Selection): number {
     const selected = this.#select(selection)
     const statement = this.#statements.get(`count${selected.shape}`, () => this.#prepareCount(selected))
-    return Number(statement.get(...selected.values)?.count)
+    return Number(this.#naming(() => statement.get(...selected.values))?.count)
+  }
+
+  /** The engine looks into documents where no index answers, and doesn't say which one it can't read. */
+  #naming<T>(read: () => T): T {
+    try {
+      return read()
+    } catch (error) {
+      throw isMalformedJson(error) ? new DamagedObject(documentNamed(this.#findDamaged())) : error
+    }
+  }
+
+  /** The one that was found last is tried first: to search for one reads the whole table. */
+  #findDamaged(): string {
+    const search = `select id from ${this.#table} where not json_valid(document)`
+    const again = this.#database.prepare(`${search} and id = ?`).get(this.#damaged)
+    const found = again ?? this.#database.prepare(`${search} limit 1`).get()
+    this.#damaged = String(found?.id ?? '')
+    return this.#damaged
   }
 
   #select({ where, filter = [] }: Selection): Selected {

@@ -1,6 +1,8 @@
 /** Idempotency keys and what was created under them, for a day. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { type Kept, type Replay, type ReplayKey, ReplayTaken, type StoredObject } from './contract.ts'
+import type { Json } from '../resources/resource.ts'
+import { DamagedObject, type Kept, type Replay, type ReplayKey, ReplayTaken, type StoredObject } from './contract.ts'
+import { isObject, parseStored } from './parse-stored.ts'
 
 const KEPT_MS = 24 * 60 * 60 * 1000
 
@@ -31,7 +33,11 @@ export class SqliteReplays {
 
   find({ subject, route, key }: ReplayKey): Kept | undefined {
     const row = this.#find.get(subject, route, key, this.#forgottenBefore())
-    return row && { fingerprint: String(row.fingerprint), object: JSON.parse(String(row.object)) as StoredObject }
+    if (!row) return undefined
+    const what = () => `what is kept under an idempotency key of \`${subject}\``
+    const object = parseStored(String(row.object), what)
+    if (!isObject(object.document as Json | undefined)) throw new DamagedObject(what())
+    return { fingerprint: String(row.fingerprint), object: object as unknown as StoredObject }
   }
 
   /** Belongs into the transaction of the write. Throws ReplayTaken when the key is there already, and isn't forgotten. */

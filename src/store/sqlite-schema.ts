@@ -3,6 +3,7 @@ import type { SQLOutputValue } from 'node:sqlite'
 import type { Field, Resource } from '../resources/resource.ts'
 import { SERVER_FIELDS } from './condition.ts'
 import type { StoredObject } from './contract.ts'
+import { documentNamed, parseStored } from './parse-stored.ts'
 import { quoteText } from './sqlite-text.ts'
 
 /** `document` is JSON, as JSON.stringify writes it: no name twice. */
@@ -151,8 +152,11 @@ export function comparable(type: string, value: string): string {
   end`
 }
 
-/** A row as an array, in the order of OBJECT_COLUMNS: SQLite's driver makes one in less time than a row by names. */
+/**
+ * A row as an array, in the order of OBJECT_COLUMNS: SQLite's driver makes one in less time than a row by names. Throws
+ * DamagedObject.
+ */
 export function stored(row: readonly SQLOutputValue[]): StoredObject {
   const [id, version, createdAt, updatedAt, document] = row as readonly [string, number, string, string, string]
-  return { id, version, createdAt, updatedAt, document: JSON.parse(document) }
+  return { id, version, createdAt, updatedAt, document: parseStored(document, () => documentNamed(id)) }
 }

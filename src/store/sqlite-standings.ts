@@ -3,7 +3,9 @@
  * nothing in the database has changed; that is asked of the database each time, so nothing kept is out of date.
  */
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
+import { DamagedObject } from './contract.ts'
 import type { KeyStanding, SessionStanding, Standing } from './directory.ts'
+import { documentNamed } from './parse-stored.ts'
 import { apiKeyOf } from './sqlite-api-keys.ts'
 import { SqliteChanges } from './sqlite-changes.ts'
 import type { ObjectTable } from './sqlite-table.ts'
@@ -73,7 +75,7 @@ function keep<T>(kept: Map<string, T>, name: string, found: T): void {
 }
 
 function queriesOf(users: Pick<ObjectTable, 'name'> | undefined) {
-  const record = users ? "u.id as record, u.document -> '$.roles' as user_roles" : 'null as record, null as user_roles'
+  const record = users ? `u.id as record, ${ROLES}` : 'null as record'
   const facts = `a.disabled, a.deleted, ${record}`
   const joined = (subject: string) => {
     const record = users ? `left join "${users.name}" u on u.id = ${subject}` : ''
@@ -93,15 +95,23 @@ type Row = Record<string, SQLOutputValue>
 function standingOf(row: Row | undefined): Standing {
   if (!row) throw new Error('the look-up of a standing gave no row')
   return {
-    roles: row.record === null ? undefined : rolesOf(row.user_roles),
+    roles: row.record === null ? undefined : rolesOf(String(row.record), row),
     disabled: row.disabled === 1,
     deleted: row.deleted === 1,
   }
 }
 
-/** `json`: what the field `roles` of a users record holds, whichever schema it was written by. */
-export function rolesOf(json: SQLOutputValue | undefined): readonly string[] {
-  const roles: unknown = typeof json === 'string' ? JSON.parse(json) : []
+/**
+ * The field `roles` of the users record `u`; null where that isn't an object. Text that isn't JSON must not be looked into: that
+ * would be an error of the whole statement.
+ */
+export const ROLES = `case when json_valid(u.document) then
+  case json_type(u.document) when 'object' then coalesce(u.document -> '$.roles', '[]') end end as user_roles`
+
+/** From a row with ROLES, of the record of this id, whichever schema it was written by. Throws DamagedObject. */
+export function rolesOf(id: string, { user_roles: json }: Row): readonly string[] {
+  if (typeof json !== 'string') throw new DamagedObject(documentNamed(id))
+  const roles: unknown = JSON.parse(json)
   return Array.isArray(roles) ? roles.filter((role) => typeof role === 'string') : []
 }
 

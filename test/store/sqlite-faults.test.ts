@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises'
 import { expect } from 'chai'
-import { StoreUnavailable } from '../../src/store/contract.ts'
+import { DamagedObject, StoreUnavailable } from '../../src/store/contract.ts'
 import { change, creation, failure, removal } from './fixture.ts'
 import { Folder } from './folder.ts'
 
@@ -68,11 +68,27 @@ describe('an engine that fails', () => {
     expect((error as StoreUnavailable).cause).to.have.property('errcode', SQLITE_CORRUPT)
   })
 
-  it('is unavailable when a document is not JSON', async () => {
+  it('tells a document that is not JSON from an engine that is unavailable', async () => {
     const { store } = await folder.open()
     await store.create(creation('a', {}, 'Things'))
     folder.raw().exec(`update "objects_^Things" set document = '{"ownerId":'`)
-    expect(await failure(store.get('Things', 'a'))).to.be.instanceOf(StoreUnavailable)
+    expect(await failure(store.get('Things', 'a'))).to.be.instanceOf(DamagedObject)
+  })
+
+  it('names the object whose document keeps a list from being looked through', async () => {
+    const { store } = await folder.open()
+    for (const id of ['a', 'b', 'c']) await store.create(creation(id, { ownerId: 'o' }, 'Things'))
+    const where = { kind: 'holds', field: 'ownerId', values: ['o'] } as const
+    for (const id of ['b', 'c']) {
+      folder.raw().exec(`update "objects_^Things" set document = '{"ownerId":' where id = '${id}'`)
+      for (const look of [() => store.list('Things', { where, limit: 9 }), () => store.count('Things', { where })]) {
+        const error = await failure(look())
+        expect(error).to.be.instanceOf(DamagedObject)
+        expect(String(error)).to.contain(`\`${id}\``)
+      }
+      folder.raw().exec(`update "objects_^Things" set document = '{"ownerId":"o"}' where id = '${id}'`)
+    }
+    expect(await store.list('Things', { where, limit: 9 })).to.have.length(3)
   })
 })
 

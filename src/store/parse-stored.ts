@@ -1,0 +1,24 @@
+/** JSON that the store holds, as far as its form goes: what isn't of it was not written by this program. */
+import type { Json } from '../resources/resource.ts'
+import { DamagedObject, type Document } from './contract.ts'
+
+/** Throws DamagedObject, which calls it `what`. */
+export function parseStored(text: string, what: () => string): Document {
+  let parsed: Json
+  try {
+    parsed = JSON.parse(text)
+  } catch {
+    throw new DamagedObject(what())
+  }
+  if (isObject(parsed)) return parsed
+  throw new DamagedObject(what())
+}
+
+export function isObject(value: Json | undefined): value is Document {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** How an object is called that isn't what it should be. */
+export function documentNamed(id: string): string {
+  return `the stored document of \`${id}\``
+}
