@@ -2,12 +2,12 @@
 
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { cellsOfUniverse } from '../../src/matrix/coverage/coverage.ts'
 import { columnsFor, planMatrix } from '../../src/matrix/init/plan-matrix.ts'
 import { writeMatrix } from '../../src/matrix/init/write-matrix.ts'
 import { parseMatrix } from '../../src/matrix/parse-matrix.ts'
 import { readBench } from '../../src/matrix/predict/bench.ts'
 import { runCell } from '../../src/matrix/run/run-cell.ts'
-import { ReviewError } from '../../src/review/load-policy.ts'
 import { type MatrixServer, startMatrixServer } from './matrix-server.ts'
 
 function schemaOf(name: string, properties: object): string {
@@ -150,16 +150,31 @@ describe('a matrix of odd resources', () => {
     expect(results.map(({ outcome, why }) => why ?? outcome)).to.deep.equal(['passed', 'passed'])
   })
 
-  it('foretells nothing of a resource that no object can be made of', async () => {
+  it('asks nothing of a resource that no object can be made of, says so, and goes on with the others', async () => {
     const without = {
       ...FILES,
       'schemas/parts.json': FILES['schemas/parts.json'].replace('"examples":["ABC-01"],', '"minLength":9,'),
     }
     const other = await startMatrixServer([], { files: without })
-    const error = await readBench(foldersOf(other), Date.now()).catch((fault: unknown) => fault)
+    const bench = await readBench(foldersOf(other), Date.now())
+    const rows = 'method,path,object,member\nPOST,/parts,none,403\nGET,/parts/{id},red,200\nGET,/bins,none,200 light'
+    const cells = parseMatrix({ name: 'm.csv', text: rows }, ({ message }) => expect.fail(message))
+    const tried = await Promise.all(cells.map((cell) => runCell(other.ground, other.stage, cell)))
     await other.stop()
-    expect(error).to.be.instanceOf(ReviewError)
-    expect(String(error)).to.include('no valid value was found for `code` of parts; give its schema `examples`')
+    const why = 'no valid value was found for `code` of parts; give its schema `examples`'
+    const impossible = `can't be tried: ${why}`
+    expect(tried.map((result) => result.why ?? result.outcome)).to.deep.equal([impossible, impossible, 'passed'])
+    const { unasked, cells: known } = cellsOfUniverse(bench)
+    expect(new Set(unasked.map((cell) => [cell.resource, cell.why].join(': ')))).to.deep.equal(
+      new Set([`parts: ${why}`]),
+    )
+    expect(unasked.map(({ method, path }) => `${method} ${path}`)).to.include.members(['POST /parts', 'GET /parts'])
+    expect(known.some(({ resource }) => resource === 'bins')).to.equal(true)
+    const plan = planMatrix(bench, columnsFor(bench), () => false).rows.filter(({ spot, body }) => {
+      return spot.resource.name === 'parts' && body === undefined
+    })
+    expect(new Set(plan.flatMap(({ methods }) => methods))).to.deep.equal(new Set(['GET', 'HEAD', 'OPTIONS']))
+    expect(new Set(plan.map(({ object }) => object.kind))).to.not.include('relations')
   })
 
   it('names the rules behind a list, an object that was made, or not, and fields that are denied', async () => {

@@ -6,7 +6,7 @@ import type { NotFound } from './arrange-object.ts'
 import { type Attributes, arrangeRelated } from './arrange-related.ts'
 import type { Arrange, Arranged, Cell } from './arrangement.ts'
 import type { Asker } from './grants.ts'
-import { CALLER, OBJECT, type SamplesOf } from './samples.ts'
+import { CALLER, lackingValue, OBJECT, type SamplesOf } from './samples.ts'
 
 export interface Parts {
   readonly resources: Resources
@@ -15,6 +15,7 @@ export interface Parts {
   readonly bodyOf: (file: string) => Readonly<Record<string, Json>> | undefined
 }
 
+const WITH_BODY: readonly string[] = ['POST', 'PUT', 'PATCH']
 const MISSING = '01980000-0000-7000-8000-00000000000b'
 
 /** What it has set up once for the same relations is found again. */
@@ -60,6 +61,8 @@ interface About {
 
 function arrangeOn(parts: Remembering, about: About): Arranged {
   const { cell, route } = about
+  const lacking = lackOf(parts, about)
+  if (lacking !== undefined) return { kind: 'unarranged', why: lacking }
   const body = bodyFor(parts, about)
   if (body === undefined && cell.body !== undefined) return impossible(`there is no body file \`${cell.body}\``)
   if (route.kind === 'collection') {
@@ -76,6 +79,15 @@ function arrangeOn(parts: Remembering, about: About): Arranged {
   const objects = storeOf(about, object ? [object] : [])
   const asker = askerOf(about, attributes)
   return { kind: 'scene', scene: { asker, id: route.kind === 'item' ? id : undefined, body, objects } }
+}
+
+/** Undefined for a request that needs no values: nothing is made for it, and it sends no body of the schema's. */
+function lackOf({ samples }: Parts, about: About): string | undefined {
+  const { cell, resource } = about
+  const known = samples.get(resource.name)
+  const sends = WITH_BODY.includes(cell.method) && cell.content === undefined && cell.body === undefined
+  const needsObject = cell.object.kind === 'other' || cell.object.kind === 'relations' || hasList(about)
+  return known && (sends || needsObject) ? lackingValue(resource.name, known) : undefined
 }
 
 interface Stored {
@@ -136,7 +148,7 @@ function bodyFor(
   { samples, bodyOf }: Parts,
   { cell, policy, resource }: About,
 ): Readonly<Record<string, Json>> | undefined {
-  if (!['POST', 'PUT', 'PATCH'].includes(cell.method)) return undefined
+  if (!WITH_BODY.includes(cell.method)) return undefined
   if (cell.content !== undefined) return cell.content
   if (cell.body !== undefined) return bodyOf(cell.body)
   const smallest = samples.get(resource.name)?.smallest ?? {}

@@ -2,7 +2,7 @@
 
 import { loadSchemas } from '../../resources/load-resources.ts'
 import type { Resources } from '../../resources/resource.ts'
-import { loadPolicy, ReviewError, type ReviewedPolicy } from '../../review/load-policy.ts'
+import { loadPolicy, type ReviewedPolicy } from '../../review/load-policy.ts'
 import type { Case } from '../cases/case.ts'
 import { readCases } from '../cases/read-cases.ts'
 import type { Expectation } from '../expectation.ts'
@@ -11,7 +11,7 @@ import { findMatrixFiles, readMatrices } from '../read-matrices.ts'
 import { createArrange } from './arrange.ts'
 import { Grants } from './grants.ts'
 import { type Ground, groundOf } from './predict-cell.ts'
-import { type SamplesOf, sampleResources, valueless, withCompared } from './samples.ts'
+import { type SamplesOf, sampleResources, withCompared } from './samples.ts'
 
 export interface Bench {
   readonly reviewed: ReviewedPolicy
@@ -38,17 +38,7 @@ export async function readBench({ policies, schemas, matrices }: Folders, now: n
   const [expectations, cases] = await Promise.all([readMatrices(files.matrices), readCases(files.cases)])
   const bodies = await readBodies(expectations)
   const samples = withCompared(sampleResources(sources, resources), resources, reviewed.policy)
-  refuseValueless(samples)
   const arrange = createArrange({ resources, samples, bodyOf: (file) => objectIn(bodies, file) })
   const ground = groundOf(resources, arrange, now)
   return { reviewed, resources, samples, ground, grants: new Grants(reviewed.policy, now), expectations, cases }
-}
-
-/** Of a resource that no object can be made of, nothing is foretold: whatever is said of it would look complete. */
-function refuseValueless(samples: SamplesOf): void {
-  for (const [resource, known] of samples) {
-    const field = valueless(known)
-    if (field === undefined) continue
-    throw new ReviewError(`no valid value was found for \`${field}\` of ${resource}; give its schema \`examples\``)
-  }
 }

@@ -35,9 +35,10 @@ export function sampleResources(sources: readonly SourceText[], { byName }: Reso
   )
 }
 
-/** A required field for which no valid value was found. */
-export function valueless({ smallest, values }: Samples): string | undefined {
-  return Object.keys(smallest).find((name) => (values.get(name)?.length ?? 0) === 0)
+/** What to mend where a required field has no valid value that was found: no object can be made, and no body. */
+export function lackingValue(resource: string, { smallest, values }: Samples): string | undefined {
+  const field = Object.keys(smallest).find((name) => (values.get(name)?.length ?? 0) === 0)
+  return field && `no valid value was found for \`${field}\` of ${resource}; give its schema \`examples\``
 }
 
 /** With what the policy compares: a value among a thousand that means something to a rule has to be tried as well. */

@@ -3,7 +3,7 @@
 import type { Bound, Ground } from '../bind.ts'
 import { arrangeList } from '../predict/arrange-list.ts'
 import { type Attributes, arrangeRelated, isOwn, type Relating } from '../predict/arrange-related.ts'
-import { CALLER, OBJECT, valueless } from '../predict/samples.ts'
+import { CALLER, lackingValue, OBJECT } from '../predict/samples.ts'
 import { CannotSetUp } from './stage.ts'
 
 export interface ScenePlan {
@@ -47,7 +47,7 @@ function planObject(common: Common, { route }: Bound, names: readonly string[]):
     throw new CannotSetUp('a caller without credentials has no object of their own; write `-`')
   }
   const found = arrangeRelated(relating)
-  if (found.kind !== 'related') throw new CannotSetUp(withoutValue(common) ?? found.why)
+  if (found.kind !== 'related') throw new CannotSetUp(lackOf(common) ?? found.why)
   const own = isOwn(relating) ? relating.relations : undefined
   return { attributes: found.attributes, ways: [relating.relations], own }
 }
@@ -55,13 +55,11 @@ function planObject(common: Common, { route }: Bound, names: readonly string[]):
 function planList(common: Common): ScenePlan {
   const { attributes, placed } = arrangeList(common, (nth) => `${OBJECT}-${nth}`)
   const ways = placed.map(({ relations }) => relations)
-  if (ways.length === 0)
-    throw new CannotSetUp(withoutValue(common) ?? `no object of ${common.resource.name} can be made`)
+  if (ways.length === 0) throw new CannotSetUp(lackOf(common) ?? `no object of ${common.resource.name} can be made`)
   return { attributes, ways, own: ways.find((relations) => isOwn({ ...common, relations, own: false })) }
 }
 
 /** What an author can mend is worth more than what follows from it. */
-function withoutValue({ resource, samples }: Common): string | undefined {
-  const field = valueless(samples)
-  return field && `no valid value was found for \`${field}\` of ${resource.name}; give its schema \`examples\``
+function lackOf({ resource, samples }: Common): string | undefined {
+  return lackingValue(resource.name, samples)
 }

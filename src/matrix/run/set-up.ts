@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Json, Representation } from '../../resources/resource.ts'
 import type { Bound, Ground } from '../bind.ts'
+import { lackingValue } from '../predict/samples.ts'
 import { planScene, type ScenePlan } from './plan-scene.ts'
 import { makeCaller, type Named } from './set-up-caller.ts'
 import { isOwn, makeObject } from './set-up-object.ts'
@@ -61,11 +62,14 @@ async function makeListed(
   return [...objects.values()]
 }
 
-/** The smallest valid body leaves out the owner, whom the server fills in. */
+/** The smallest valid body leaves out the owner, whom the server fills in. Throws CannotSetUp where there is none. */
 function bodyOf({ policy, samples }: Ground, { expectation, resource, body }: Bound): Json | undefined {
   if (!['POST', 'PUT', 'PATCH'].includes(expectation.method)) return undefined
   if (body !== undefined) return body
+  const known = samples.get(resource.name)
+  const lacking = known && lackingValue(resource.name, known)
+  if (lacking !== undefined) throw new CannotSetUp(lacking)
   const owner = policy.ownership.get(resource.name)?.relations.get('owner')
-  const smallest = Object.entries(samples.get(resource.name)?.smallest ?? {}).filter(([name]) => name !== owner?.field)
+  const smallest = Object.entries(known?.smallest ?? {}).filter(([name]) => name !== owner?.field)
   return withUniqueValues(resource, Object.fromEntries(smallest), new Set())
 }
