@@ -114,8 +114,8 @@ describe('a matrix of odd resources', () => {
     expect(await tried('GET,/desks/{id},mate,403,403')).to.deep.equal([])
   })
 
-  it('writes no `[own]` for a caller who can own nothing', async () => {
-    expect(await written('desks.csv')).to.match(/^GET\|HEAD,\/desks,none,200,200 \[own\],200 \[own\]/m)
+  it('refuses a caller who can own nothing, and writes `[own]` for those who can', async () => {
+    expect(await written('desks.csv')).to.match(/^GET\|HEAD,\/desks,none,401,200 \[own\],200 \[own\]/m)
   })
 
   it('makes as many codes of a pattern as a list needs, from one example', async () => {
