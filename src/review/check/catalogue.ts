@@ -14,6 +14,7 @@ import { unknownUsersInBlocked, unknownUsersInRules } from './rules/people.ts'
 import { unreachedRoutes } from './rules/routes.ts'
 import { schemaTells } from './rules/schema-tells.ts'
 import { spacesInBlocked, spacesInPolicy } from './rules/spacing.ts'
+import { unboundedObjects } from './rules/unbounded.ts'
 import { rolesWithoutGrant, unusedRelations, unusedViews } from './rules/unused.ts'
 import { writesBeyondReads } from './rules/write-beyond-read.ts'
 import { inheritedPrivileges, publicWrites, unprivilegedWrites } from './rules/writes.ts'
@@ -38,6 +39,7 @@ const POLICY_CHECKS: readonly Check<CheckedPolicy>[] = [
   rolesWithoutGrant,
   unusedRelations,
   unusedViews,
+  unboundedObjects,
   limitsThatNeverMatch,
   shadowedLimits,
   expiredRules,

@@ -15,8 +15,8 @@ interface Writer {
   readonly subject: string
   /** The rules that grant the write. */
   readonly group: Group
-  /** Sets of relations, the smallest first, for which they do, and no deny takes all of it. */
-  readonly relations: readonly bigint[]
+  /** Sets of relations, the smallest first, for which they do, and no deny takes all of it. It is long work. */
+  readonly relations: () => readonly bigint[]
 }
 
 /** Combinations of relations that are tried for one rule grow as 2 to this number of different reasons not to read. */
@@ -47,7 +47,7 @@ export function* writersOf(
   )
   for (const [subject, name] of [...granting.map((own) => [own, own] as const), ...heirs]) {
     for (const group of pair.write.groups('allow', name)) {
-      yield { subject, group, relations: relationsOf(pair, group, map.subjectsOf(subject)) }
+      yield { subject, group, relations: () => relationsOf(pair, group, map.subjectsOf(subject)) }
     }
   }
 }

@@ -49,7 +49,7 @@ function toldTo({ write, read, path }: Pair, { fields }: Comparison, checked: Ch
   )
   return [...writersOf({ write, read, path }, checked)].flatMap(({ subject, group, relations }) => {
     const subjects = checked.map.subjectsOf(subject)
-    return relations.flatMap((set) => {
+    return relations().flatMap((set) => {
       const [writable, readable] = [write.granted(subjects, set), read.granted(subjects, set)]
       const mine = writable & group.fields
       const writes = compared.filter(({ mask, readOnly }) => !readOnly && (mine & mask) !== 0n).map(({ name }) => name)

@@ -53,7 +53,7 @@ interface Beyond {
 function beyond(pair: Pair, { policy, map }: CheckedPolicy): readonly Beyond[] {
   const known = new Set<Group>()
   return [...writersOf(pair, { policy, map })].flatMap(({ subject, group, relations: sets }) => {
-    const relations = known.has(group) ? undefined : unreadable(pair, sets, map.subjectsOf(subject))
+    const relations = known.has(group) ? undefined : unreadable(pair, sets(), map.subjectsOf(subject))
     if (relations === undefined) return []
     known.add(group)
     const line = Math.min(...group.reaches.map(({ rule }) => rule.line))
