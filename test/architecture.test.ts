@@ -96,6 +96,16 @@ describe('architecture', () => {
     expect(whoImports("'casbin'")).to.deep.equal(['policy/casbin.ts'])
   })
 
+  it('commands print by one file, which escapes what a terminal would obey', () => {
+    const writes = /process\.std(?:out|err)\.write/
+    const prints = (file: string) => writes.test(readFileSync(join(SOURCE, file), 'utf8'))
+    // That one asks a question, without foreign text.
+    expect(sources().filter((file) => /^(cli|release)\//.test(file) && prints(file))).to.deep.equal([
+      'cli/read-password.ts',
+    ])
+    expect(prints('problems/print.ts')).to.equal(true)
+  })
+
   it('permits are issued by one file', () => {
     expect(whoImports('issuePermit')).to.deep.equal(['policy/permits.ts', 'store/permit.ts'])
   })

@@ -10,6 +10,7 @@ import {
 } from '../identity/directory-access.ts'
 import { DURATION_FORM, readDuration } from '../identity/duration.ts'
 import { isSubject } from '../identity/subject.ts'
+import { print, tell } from '../problems/print.ts'
 import { quote } from '../review/explain/quote.ts'
 import type { NewApiKey } from '../store/directory.ts'
 
@@ -40,8 +41,8 @@ export function keyAddCommand(open: OpenDirectory): Command {
     .action((options: Options) =>
       withDirectory(open, async (access) => {
         const { key, text } = await add(options, access)
-        process.stderr.write(`${describe(key)}${await warn(key, access)}`)
-        process.stdout.write(`${text}\n`)
+        tell(`${describe(key)}${await warn(key, access)}`)
+        print(`${text}\n`)
       }),
     )
 }

@@ -1,6 +1,7 @@
 /** sallyport key list: which API keys there are, and what became of them. */
 import { Command, Option } from 'commander'
 import { type OpenDirectory, withDirectory } from '../identity/directory-access.ts'
+import { print } from '../problems/print.ts'
 import { printable } from '../review/explain/quote.ts'
 import type { ApiKey } from '../store/directory.ts'
 
@@ -17,7 +18,7 @@ export function keyListCommand(open: OpenDirectory): Command {
     .action(({ format }: Options) =>
       withDirectory(open, async ({ directory }) => {
         const keys = await directory.keys()
-        process.stdout.write(format === 'json' ? toJson(keys) : toText(keys))
+        print(format === 'json' ? toJson(keys) : toText(keys))
       }),
     )
 }

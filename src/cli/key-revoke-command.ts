@@ -1,6 +1,7 @@
 /** sallyport key revoke: an API key that counts no more, from the next request on. */
 import { Command } from 'commander'
 import { DirectoryError, type OpenDirectory, withDirectory } from '../identity/directory-access.ts'
+import { print } from '../problems/print.ts'
 import { quote } from '../review/explain/quote.ts'
 
 export function keyRevokeCommand(open: OpenDirectory): Command {
@@ -11,7 +12,7 @@ export function keyRevokeCommand(open: OpenDirectory): Command {
       withDirectory(open, async ({ directory }) => {
         const revoked = await directory.revokeKey(id)
         if (!revoked) throw new DirectoryError(`there is no API key ${quote(id)}; see sallyport key list`)
-        process.stdout.write(`The API key ${id} is revoked.\n`)
+        print(`The API key ${id} is revoked.\n`)
       }),
     )
 }

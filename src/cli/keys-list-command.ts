@@ -1,6 +1,7 @@
 /** sallyport keys list: which embedded keys there are, and until when they verify. */
 import { Command, Option } from 'commander'
 import { findKeyFolder, readKeys, tidy } from '../identity/key-folder.ts'
+import { print } from '../problems/print.ts'
 
 interface Options {
   readonly format: 'text' | 'json'
@@ -23,7 +24,7 @@ export function keysListCommand(dataDirectory: () => string): Command {
       const folder = await findKeyFolder(dataDirectory())
       await tidy(folder, Date.now())
       const keys = await listed(folder)
-      process.stdout.write(format === 'json' ? `${JSON.stringify({ keys }, undefined, 2)}\n` : toText(keys))
+      print(format === 'json' ? `${JSON.stringify({ keys }, undefined, 2)}\n` : toText(keys))
     })
 }
 

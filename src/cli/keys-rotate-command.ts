@@ -1,6 +1,7 @@
 /** sallyport keys rotate: a new key signs from now on; the older ones verify until the tokens that they signed have ended. */
 import { Command } from 'commander'
 import { findKeyFolder, type RetiredKey, readKeys, removeRetired, succeed, tidy } from '../identity/key-folder.ts'
+import { print } from '../problems/print.ts'
 
 interface Options {
   readonly atOnce: boolean
@@ -23,10 +24,8 @@ export function keysRotateCommand(dataDirectory: () => string): Command {
       const before = (await readKeys(folder)).current
       const made = await succeed(folder, before.number)
       const { kid } = (await readKeys(folder)).current.key
-      process.stdout.write(
-        made ? `The key ${kid} signs from now on.\n` : `Another command has just made the key ${kid}.\n`,
-      )
-      process.stdout.write(tell(atOnce ? await removeRetired(folder) : await tidy(folder, Date.now()), atOnce))
+      print(made ? `The key ${kid} signs from now on.\n` : `Another command has just made the key ${kid}.\n`)
+      print(tell(atOnce ? await removeRetired(folder) : await tidy(folder, Date.now()), atOnce))
     })
 }
 

@@ -5,6 +5,7 @@ import { attackAll } from '../matrix/attack/attack-all.ts'
 import { type AttackRun, isHeld, toJson, toText } from '../matrix/attack/attack-report.ts'
 import { chooseArena, type Whereabouts } from '../matrix/run/choose-arena.ts'
 import type { StartTrialServer } from '../matrix/run/trial-stage.ts'
+import { print } from '../problems/print.ts'
 import { type ArenaFlags, interrupted, type MatrixSettings, newArenaCommand } from './matrix-command.ts'
 
 interface Flags extends ArenaFlags {
@@ -27,7 +28,7 @@ export function matrixAttackCommand(settings: MatrixSettings, startServer: Start
     .addHelpText('after', HELP)
     .action(async (flags: Flags) => {
       const run = await attackWithProgress({ ...settings(), ...flags }, startServer)
-      process.stdout.write(FORMATS[flags.format](run))
+      print(FORMATS[flags.format](run))
       if (!isHeld(run) || run.remarks.some((remark) => remark.startsWith('The run ended early'))) process.exitCode = 1
     })
 }

@@ -1,5 +1,6 @@
 /** sallyport matrix …: what testers say that a server must answer, proven and completed. */
 import { Command } from 'commander'
+import { tell } from '../problems/print.ts'
 
 /** What the environment says; read when a command runs, because it can throw ConfigError. */
 export type MatrixSettings = () => {
@@ -62,10 +63,10 @@ export function interrupted(): AbortSignal {
   const abort = new AbortController()
   const end = () => {
     if (abort.signal.aborted) {
-      process.stderr.write('\nsallyport: ended before all that the run had made was removed\n')
+      tell('\nsallyport: ended before all that the run had made was removed\n')
       process.exit(2)
     }
-    process.stderr.write('\nsallyport: ending; what the run made is being removed (once more leaves it there)\n')
+    tell('\nsallyport: ending; what the run made is being removed (once more leaves it there)\n')
     abort.abort()
   }
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, end)

@@ -5,6 +5,7 @@ import { formatJson } from '../matrix/coverage/format-json.ts'
 import { formatText } from '../matrix/coverage/format-text.ts'
 import { toPage } from '../matrix/coverage/page.ts'
 import { readBench } from '../matrix/predict/bench.ts'
+import { print } from '../problems/print.ts'
 import type { ReviewFolders } from './policy-command.ts'
 
 interface Flags {
@@ -40,7 +41,7 @@ export function matrixCoverageCommand(folders: ReviewFolders): Command {
     .action(async (paths: readonly string[], flags: Flags) => {
       const bench = await readBench({ ...folders(), ...flags, matrices: paths }, Date.now())
       const coverage = measureCoverage(bench)
-      process.stdout.write(FORMATS[flags.format](coverage))
+      print(FORMATS[flags.format](coverage))
       if (!isEnough(coverage, flags)) process.exitCode = 1
     })
 }

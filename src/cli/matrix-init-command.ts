@@ -7,6 +7,7 @@ import { storeNew, storeOver, textsIn } from '../matrix/init/store-matrix.ts'
 import { writeMatrix, writeMissing } from '../matrix/init/write-matrix.ts'
 import { parseColumn } from '../matrix/parse-words.ts'
 import { readBench } from '../matrix/predict/bench.ts'
+import { print, tell } from '../problems/print.ts'
 import { ReviewError } from '../review/load-policy.ts'
 import type { ReviewFolders } from './policy-command.ts'
 
@@ -42,9 +43,8 @@ export function matrixInitCommand(folders: ReviewFolders): Command {
     .addHelpText('after', HELP)
     .action(async (flags: Flags) => {
       const written = await init({ ...folders(), ...flags })
-      for (const path of written) process.stdout.write(`${path}\n`)
-      if (written.length === 0)
-        process.stderr.write('nothing is missing: the matrices state every cell that can be asked\n')
+      for (const path of written) print(`${path}\n`)
+      if (written.length === 0) tell('nothing is missing: the matrices state every cell that can be asked\n')
     })
 }
 

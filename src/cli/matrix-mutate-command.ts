@@ -6,6 +6,7 @@ import { formatText } from '../matrix/mutate/format-text.ts'
 import { OPERATORS, type Operator } from '../matrix/mutate/mutant.ts'
 import { type Mutation, mutate, scoreOf } from '../matrix/mutate/mutate.ts'
 import { readBench } from '../matrix/predict/bench.ts'
+import { print } from '../problems/print.ts'
 import type { ReviewFolders } from './policy-command.ts'
 
 interface Flags {
@@ -45,7 +46,7 @@ export function matrixMutateCommand(folders: ReviewFolders): Command {
     .addHelpText('after', HELP)
     .action(async (paths: readonly string[], flags: Flags) => {
       const mutation = await mutateWithProgress({ ...folders(), ...flags, matrices: paths })
-      process.stdout.write(FORMATS[flags.format](mutation))
+      print(FORMATS[flags.format](mutation))
       if (scoreOf(mutation) < flags.min) process.exitCode = 1
     })
 }

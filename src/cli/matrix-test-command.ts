@@ -6,6 +6,7 @@ import { isGreen, type Run } from '../matrix/report/summary.ts'
 import { chooseArena, type Whereabouts } from '../matrix/run/choose-arena.ts'
 import { testMatrices } from '../matrix/run/test-matrices.ts'
 import type { StartTrialServer } from '../matrix/run/trial-stage.ts'
+import { print } from '../problems/print.ts'
 import { type ArenaFlags, interrupted, type MatrixSettings, newArenaCommand } from './matrix-command.ts'
 
 interface Flags extends ArenaFlags {
@@ -44,7 +45,7 @@ export function matrixTestCommand(settings: MatrixSettings, startServer: StartTr
     .action(async (paths: readonly string[], flags: Flags) => {
       const run = await runWithProgress(paths, { ...settings(), ...flags }, startServer)
       // First, so that a report which can't be written doesn't take the result along.
-      process.stdout.write(REPORTS[flags.format]?.(run) ?? '')
+      print(REPORTS[flags.format]?.(run) ?? '')
       await writeReports(flags.report, run)
       if (!isGreen(run)) process.exitCode = 1
     })

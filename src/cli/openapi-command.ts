@@ -5,6 +5,7 @@ import { makeDocument } from '../openapi/document.ts'
 import { packPolicy } from '../policy/rule-table.ts'
 import type { Snapshot, Subject } from '../policy/snapshot.ts'
 import { Snapshots } from '../policy/snapshots.ts'
+import { print } from '../problems/print.ts'
 import { loadResources } from '../resources/load-resources.ts'
 import { loadPolicy, ReviewError } from '../review/load-policy.ts'
 import type { ReviewFolders } from './policy-command.ts'
@@ -22,7 +23,7 @@ export function openapiCommand(folders: ReviewFolders): Command {
     .option('--schemas <directory>', 'schema files (SCHEMAS, schemas)')
     .option('--role <name...>', 'only what a caller with this role has, or anonymous; repeat for more roles', [])
     .action(async (flags: Flags) => {
-      process.stdout.write(`${JSON.stringify(await documentOf(folders, flags), null, 2)}\n`)
+      print(`${JSON.stringify(await documentOf(folders, flags), null, 2)}\n`)
     })
 }
 

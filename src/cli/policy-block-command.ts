@@ -1,7 +1,11 @@
 /** sallyport policy block: refuses a user at once, whatever the rules say. */
 import { Command, InvalidArgumentError } from 'commander'
 import ms, { type StringValue } from 'ms'
+import { DirectoryError, type OpenDirectory } from '../identity/directory-access.ts'
+import { doubtAbout, idOfEmail, soundSubject } from '../identity/who-is-meant.ts'
+import { print, tell } from '../problems/print.ts'
 import { block } from '../release/blocks.ts'
+import { printable } from '../review/explain/quote.ts'
 import type { ReviewFolders } from './policy-command.ts'
 
 interface Options {
@@ -11,35 +15,36 @@ interface Options {
 }
 
 const HELP = `
-A running server refuses the user within a second, also while other policy files have faults.
+A running server refuses the user within a second, also while other policy files have faults. An id that no user of this
+server has is blocked too, and you are told.
 
   sallyport policy block user:mallory --until 2h --reason "stolen laptop"
 `
 
-export function policyBlockCommand(folders: ReviewFolders): Command {
+export function policyBlockCommand(folders: ReviewFolders, open: OpenDirectory): Command {
   return new Command('block')
     .description('refuse a user at once, in blocked.txt')
-    .argument('<user>', 'user:<id>', readUser)
+    .argument('<user>', 'user:<id>, or the e-mail address of a user of this server')
     .option('--until <time>', 'when it ends: 2027-01-31T18:00:00Z, or after 2h, 30d', readEnd)
     .option('--reason <text>', 'why, as a comment in the file')
     .option('--policies <dir>', 'the policy files in force (POLICIES, policies)')
     .addHelpText('after', HELP)
-    .action(async (id: string, options: Options) => {
+    .action(async (named: string, options: Options) => {
       const { policies, until, reason } = { ...folders(), ...options }
+      const id = await idOf(named, open)
       const outcome = await block(policies, { id, until, reason }, new Date())
       const end = until === undefined ? '' : ` until ${until}`
-      process.stdout.write(
-        outcome === 'blocked'
-          ? `user:${id} is blocked${end}.\n`
-          : `user:${id} was blocked already, as long or longer.\n`,
-      )
+      const who = printable(`user:${id}`)
+      print(outcome === 'blocked' ? `${who} is blocked${end}.\n` : `${who} was blocked already, as long or longer.\n`)
+      const doubt = await doubtAbout(open, id)
+      if (doubt) tell(`sallyport: ${printable(doubt)}\n`)
     })
 }
 
-function readUser(text: string): string {
-  if (!text.startsWith('user:') || text.length === 'user:'.length)
-    throw new InvalidArgumentError('It must be user:<id>.')
-  return text.slice('user:'.length)
+async function idOf(named: string, open: OpenDirectory): Promise<string> {
+  if (named.startsWith('user:')) return soundSubject(named.slice('user:'.length))
+  if (named.includes('@')) return soundSubject(await idOfEmail(open, named))
+  throw new DirectoryError(`\`${named}\` names nobody; write user:<id>, or an e-mail address`)
 }
 
 function readEnd(text: string): string {

@@ -1,6 +1,7 @@
 /** sallyport policy check */
 import { stat } from 'node:fs/promises'
 import { Command, Option } from 'commander'
+import { print } from '../problems/print.ts'
 import { loadResources } from '../resources/load-resources.ts'
 import { AT, timeOf } from '../review/at.ts'
 import { type CheckReport, checkPolicy } from '../review/check/check-policy.ts'
@@ -49,7 +50,7 @@ export function policyCheckCommand(folders: ReviewFolders, now: () => Date = () 
       const users = options.directory === undefined ? undefined : await readDirectory(options.directory, resources)
       const time = new Date(timeOf(options.at, now().getTime()))
       const report = await checkPolicy({ policies, resources, users, now: time })
-      process.stdout.write(FORMATS[options.format](report))
+      print(FORMATS[options.format](report))
       if (fails(report, options.failOn)) process.exitCode = 1
     })
 }

@@ -1,5 +1,6 @@
 /** sallyport policy diff: what two versions of the policy mean differently. */
 import { Command, Option } from 'commander'
+import { print } from '../problems/print.ts'
 import { loadResources } from '../resources/load-resources.ts'
 import { AT, timeOf } from '../review/at.ts'
 import { formatJson } from '../review/diff/format-json.ts'
@@ -42,7 +43,7 @@ export function policyDiffCommand(folders: ReviewFolders): Command {
     .addHelpText('after', HELP)
     .action(async (before: string, after: string, options: Options) => {
       const report = await compare({ before, after }, { ...folders(), ...options })
-      process.stdout.write(FORMATS[options.format](report))
+      print(FORMATS[options.format](report))
       if (options.failOn && fails(report, options.failOn)) process.exitCode = 1
     })
 }

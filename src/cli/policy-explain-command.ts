@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { Command, Option } from 'commander'
 import { isSubject } from '../identity/subject.ts'
+import { print } from '../problems/print.ts'
 import { createRouteMatcher } from '../request/match-route.ts'
 import { readTarget } from '../request/request-target.ts'
 import { loadResources } from '../resources/load-resources.ts'
@@ -76,7 +77,7 @@ export function policyExplainCommand(folders: ReviewFolders, databaseFile: () =>
               ...files,
               now: flags.at === undefined ? undefined : timeOf(flags.at, 0),
             })
-      process.stdout.write(FORMATS[flags.format](explanation))
+      print(FORMATS[flags.format](explanation))
     })
 }
 

@@ -1,7 +1,9 @@
 /** sallyport policy history: which versions were in force, since when, by whom and why. */
 import { Command, Option } from 'commander'
+import { print } from '../problems/print.ts'
 import { homeOf } from '../release/home.ts'
 import { readHistory, type Version, versionJson } from '../release/version.ts'
+import { printable } from '../review/explain/quote.ts'
 import type { ReleaseFolders } from './policy-command.ts'
 
 interface Options {
@@ -19,7 +21,7 @@ export function policyHistoryCommand(folders: ReleaseFolders): Command {
     .action(async (options: Options) => {
       const { policies, dataDirectory } = { ...folders(), ...options }
       const history = (await readHistory(await homeOf(policies, dataDirectory))).toReversed()
-      process.stdout.write(options.format === 'json' ? toJson(history) : toText(history, policies))
+      print(options.format === 'json' ? toJson(history) : toText(history, policies))
     })
 }
 
@@ -35,5 +37,6 @@ function toText(history: readonly Version[], policies: string): string {
 function lineOf({ number, revision, time, user, kind, of, reason }: Version, inForce: boolean): string {
   const what = of === undefined ? KINDS[kind] : `${KINDS[kind]} to ${of}`
   const why = reason === undefined ? '' : `: ${reason}`
-  return `${inForce ? '*' : ' '} ${String(number).padStart(4)}  ${revision}  ${time}  ${user}  ${what}${why}\n`
+  const who = printable(`${user}  ${what}${why}`)
+  return `${inForce ? '*' : ' '} ${String(number).padStart(4)}  ${revision}  ${time}  ${who}\n`
 }

@@ -1,6 +1,7 @@
 /** sallyport policy matrix */
 import { Command, Option } from 'commander'
 import { livingAt } from '../policy/ends.ts'
+import { print } from '../problems/print.ts'
 import { loadResources } from '../resources/load-resources.ts'
 import type { Resources } from '../resources/resource.ts'
 import { AT, timeOf } from '../review/at.ts'
@@ -46,7 +47,7 @@ export function policyMatrixCommand(folders: ReviewFolders): Command {
     .option(...AT)
     .addOption(new Option('--format <format>', 'how to print it').choices(Object.keys(FORMATS)).default('table'))
     .action(async (flags: Flags) => {
-      process.stdout.write(FORMATS[flags.format](await matrixOf(folders, flags)))
+      print(FORMATS[flags.format](await matrixOf(folders, flags)))
     })
 }
 

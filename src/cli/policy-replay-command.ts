@@ -1,6 +1,7 @@
 /** sallyport policy replay: logged requests, decided again under a candidate. */
 import { SingleBar } from 'cli-progress'
 import { Command, InvalidArgumentError, Option } from 'commander'
+import { print } from '../problems/print.ts'
 import { openCandidate } from '../replay/candidate.ts'
 import { formatJson } from '../replay/format-json.ts'
 import { formatText } from '../replay/format-text.ts'
@@ -45,7 +46,7 @@ export function policyReplayCommand(folders: ReviewFolders): Command {
     .addHelpText('after', HELP)
     .action(async (files: readonly string[], options: Options) => {
       const report = await run(files, { ...folders(), ...options })
-      process.stdout.write(FORMATS[options.format](report))
+      print(FORMATS[options.format](report))
       if (report.groups.length > 0) process.exitCode = 1
       refuseNothingDecided(report)
     })

@@ -1,6 +1,8 @@
 /** sallyport policy unblock: takes a user out of blocked.txt. */
 import { Command, InvalidArgumentError } from 'commander'
+import { print } from '../problems/print.ts'
 import { unblock } from '../release/blocks.ts'
+import { printable } from '../review/explain/quote.ts'
 import type { ReviewFolders } from './policy-command.ts'
 
 export function policyUnblockCommand(folders: ReviewFolders): Command {
@@ -11,7 +13,8 @@ export function policyUnblockCommand(folders: ReviewFolders): Command {
     .action(async (id: string, options: { readonly policies?: string }) => {
       const { policies } = { ...folders(), ...options }
       const removed = await unblock(policies, id)
-      process.stdout.write(removed > 0 ? `user:${id} is not blocked any more.\n` : `user:${id} was not blocked.\n`)
+      const who = printable(`user:${id}`)
+      print(removed > 0 ? `${who} is not blocked any more.\n` : `${who} was not blocked.\n`)
     })
 }
 

@@ -3,6 +3,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { DecisionRecord } from '../decision-log/decision-record.ts'
 import type { RecordFilter } from '../decision-log/record-filter.ts'
 import { textOf } from '../decision-log/record-text.ts'
+import { print, tell } from '../problems/print.ts'
 
 export interface RecordOptions extends RecordFilter {
   readonly format: 'text' | 'json'
@@ -32,12 +33,12 @@ export function withRecordOptions(command: Command): Command {
 }
 
 export function printRecord(record: DecisionRecord, { format }: RecordOptions): void {
-  process.stdout.write(`${format === 'json' ? JSON.stringify(record) : textOf(record)}\n`)
+  print(`${format === 'json' ? JSON.stringify(record) : textOf(record)}\n`)
 }
 
 /** Not on stdout, which holds records only. */
 export function tellOtherLines(count: number): void {
-  if (count > 0) process.stderr.write(`sallyport: ${count} lines are no decision records\n`)
+  if (count > 0) tell(`sallyport: ${count} lines are no decision records\n`)
 }
 
 function gather(value: string, others: readonly string[] = []): readonly string[] {

@@ -1,6 +1,7 @@
 /** sallyport token */
 import { Command, InvalidArgumentError } from 'commander'
 import { DURATION_FORM, readDuration } from '../identity/duration.ts'
+import { print } from '../problems/print.ts'
 
 export interface TokenRequest {
   readonly subject: string
@@ -16,7 +17,7 @@ export function tokenCommand(issue: (request: TokenRequest) => Promise<string>):
     .option('--role <role...>', 'a role that the token claims; repeat for more', [])
     .option('--expires <duration>', 'how long it is valid: 10m, 12h, 30d', lifetime, 3600)
     .action(async ({ subject, role, expires }: { subject: string; role: string[]; expires: number }) => {
-      process.stdout.write(`${await issue({ subject, roles: role, lifetimeSeconds: expires })}\n`)
+      print(`${await issue({ subject, roles: role, lifetimeSeconds: expires })}\n`)
     })
 }
 

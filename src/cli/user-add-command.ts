@@ -2,6 +2,7 @@
 import { Command } from 'commander'
 import { type OpenDirectory, withDirectory } from '../identity/directory-access.ts'
 import { addUser } from '../identity/users.ts'
+import { print, tell } from '../problems/print.ts'
 
 interface Options {
   readonly email: string
@@ -27,8 +28,8 @@ export function userAddCommand(open: OpenDirectory): Command {
     .addHelpText('after', HELP)
     .action(({ email, name, id, role }: Options) =>
       withDirectory(open, async (access) => {
-        process.stdout.write(`${await addUser(access, { email, name, id, roles: role })}\n`)
-        process.stderr.write(`Set a password with: sallyport user password ${email}\n`)
+        print(`${await addUser(access, { email, name, id, roles: role })}\n`)
+        tell(`Set a password with: sallyport user password ${email}\n`)
       }),
     )
 }

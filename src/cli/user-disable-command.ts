@@ -1,12 +1,8 @@
 /** sallyport user disable and sallyport user enable */
 import { Command } from 'commander'
-import {
-  type DirectoryAccess,
-  DirectoryError,
-  type OpenDirectory,
-  withDirectory,
-} from '../identity/directory-access.ts'
-import { isSubject } from '../identity/subject.ts'
+import { type DirectoryAccess, type OpenDirectory, withDirectory } from '../identity/directory-access.ts'
+import { soundSubject } from '../identity/who-is-meant.ts'
+import { print } from '../problems/print.ts'
 import { quote } from '../review/explain/quote.ts'
 
 const DISABLE_HELP = `
@@ -22,7 +18,7 @@ export function userDisableCommand(open: OpenDirectory): Command {
       withDirectory(open, async (access) => {
         const { subject, note } = await findSubject(access, named)
         await access.directory.disable(subject)
-        process.stdout.write(`${quote(subject)} is disabled${note}.\n`)
+        print(`${quote(subject)} is disabled${note}.\n`)
       }),
     )
 }
@@ -35,7 +31,7 @@ export function userEnableCommand(open: OpenDirectory): Command {
       withDirectory(open, async (access) => {
         const { subject, note } = await findSubject(access, named)
         await access.directory.enable(subject)
-        process.stdout.write(`${quote(subject)} is enabled${note}.\n`)
+        print(`${quote(subject)} is enabled${note}.\n`)
       }),
     )
 }
@@ -50,6 +46,5 @@ interface Found {
 async function findSubject({ directory }: DirectoryAccess, named: string): Promise<Found> {
   const person = (await directory.person(named)) ?? (await directory.personByEmail(named))
   if (person) return { subject: person.id, note: '' }
-  if (isSubject(named)) return { subject: named, note: '; no user here has this id or e-mail address' }
-  throw new DirectoryError('an id has 1 to 128 characters, no control characters, and does not start with `user:`')
+  return { subject: soundSubject(named), note: '; no user here has this id or e-mail address' }
 }

@@ -1,6 +1,7 @@
 /** sallyport user list: who may sign in, with which roles. */
 import { Command, Option } from 'commander'
 import { type OpenDirectory, withDirectory } from '../identity/directory-access.ts'
+import { print } from '../problems/print.ts'
 import { printable } from '../review/explain/quote.ts'
 import type { Person } from '../store/directory.ts'
 
@@ -15,7 +16,7 @@ export function userListCommand(open: OpenDirectory): Command {
     .action(({ format }: { readonly format: 'text' | 'json' }) =>
       withDirectory(open, async ({ directory }) => {
         const people = await directory.people()
-        process.stdout.write(format === 'json' ? toJson(people) : toText(people))
+        print(format === 'json' ? toJson(people) : toText(people))
       }),
     )
 }

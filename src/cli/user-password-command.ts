@@ -3,6 +3,7 @@ import { Command } from 'commander'
 import { DirectoryError, type OpenDirectory, withDirectory } from '../identity/directory-access.ts'
 import { createPasswords, generatePassword } from '../identity/password.ts'
 import { findUser } from '../identity/users.ts'
+import { print, tell } from '../problems/print.ts'
 import { readPassword } from './read-password.ts'
 
 interface Options {
@@ -32,8 +33,8 @@ export function userPasswordCommand(open: OpenDirectory): Command {
         const hash = await createPasswords().hash(password)
         if (!(await access.directory.setPassword(id, { hash, oneTime })))
           throw new DirectoryError(`the user \`${id}\` is gone`)
-        process.stderr.write(`${id} has a new password; the sessions from before have ended.\n`)
-        if (generate) process.stdout.write(`${password}\n`)
+        tell(`${id} has a new password; the sessions from before have ended.\n`)
+        if (generate) print(`${password}\n`)
       }),
     )
 }

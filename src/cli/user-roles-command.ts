@@ -2,6 +2,7 @@
 import { Command } from 'commander'
 import { DirectoryError, type OpenDirectory, withDirectory } from '../identity/directory-access.ts'
 import { findUser, replaceRoles } from '../identity/users.ts'
+import { print } from '../problems/print.ts'
 import { printable } from '../review/explain/quote.ts'
 
 interface Options {
@@ -28,7 +29,7 @@ export function userRolesCommand(open: OpenDirectory): Command {
       return withDirectory(open, async (access) => {
         const { id, roles } = await findUser(access, named)
         await replaceRoles(access, id, role)
-        process.stdout.write(`${printable(`${id}: ${told(roles)} -> ${told(role)}`)}\n`)
+        print(`${printable(`${id}: ${told(roles)} -> ${told(role)}`)}\n`)
       })
     })
 }

@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { policyCommand, type ReleaseFolders } from '../cli/policy-command.ts'
 import { readConfig } from '../config.ts'
 import { oneOrAll } from './one-or-all.ts'
+import { openDirectory } from './open-directory.ts'
 
 const folders: ReleaseFolders = () => readConfig(process.env)
 
@@ -22,7 +23,7 @@ const COMMANDS = {
     return policyPromoteCommand(folders, () => readConfig(process.env).policyCandidate)
   },
   history: async () => (await import('../cli/policy-history-command.ts')).policyHistoryCommand(folders),
-  block: async () => (await import('../cli/policy-block-command.ts')).policyBlockCommand(folders),
+  block: async () => (await import('../cli/policy-block-command.ts')).policyBlockCommand(folders, openDirectory),
   unblock: async () => (await import('../cli/policy-unblock-command.ts')).policyUnblockCommand(folders),
 }
 

@@ -2,6 +2,7 @@
 import type { Command } from 'commander'
 import { type TokenRequest, tokenCommand } from '../cli/token-command.ts'
 import { ConfigError, readConfig } from '../config.ts'
+import { tell } from '../problems/print.ts'
 import { printable } from '../review/explain/quote.ts'
 import { undeclaredRoles } from '../review/undeclared-roles.ts'
 import { sign } from './sign.ts'
@@ -19,7 +20,7 @@ async function printToken(request: TokenRequest): Promise<string> {
   }
   for (const role of await undeclaredRoles(config.policies, request.roles)) {
     const told = `roles.yaml of ${config.policies} declares no role \`${role}\`, so it grants nothing`
-    process.stderr.write(`sallyport: ${printable(told)}\n`)
+    tell(`sallyport: ${printable(told)}\n`)
   }
   return sign(config, request)
 }

@@ -1,5 +1,6 @@
 /** From a plan to a policy in force: tells what it means, asks, and does it. */
 import { createInterface } from 'node:readline/promises'
+import { print } from '../problems/print.ts'
 import { formatText as formatCheck } from '../review/check/format-text.ts'
 import { formatJson as formatDiffJson } from '../review/diff/format-json.ts'
 import { formatText as formatDiff } from '../review/diff/format-text.ts'
@@ -23,10 +24,10 @@ interface Result {
 
 /** The exit code: 1 when the files have errors, or somebody said no. Throws ReviewError when there is nobody to ask. */
 export async function carryOut(plan: Plan, how: CarryOut): Promise<0 | 1> {
-  const tell = how.format === 'text' ? (text: string) => process.stdout.write(text) : () => true
+  const tell = how.format === 'text' ? (text: string) => print(text) : () => true
   tell(describe(plan))
   const result = await decide(plan, how)
-  if (how.format === 'json') process.stdout.write(toJson(plan, result))
+  if (how.format === 'json') print(toJson(plan, result))
   else tell(`${conclusion(plan, result)}\n`)
   return result.outcome === 'refused' || result.outcome === 'declined' ? 1 : 0
 }

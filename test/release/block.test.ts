@@ -1,0 +1,75 @@
+/** policy block says when nobody here has the id, takes an e-mail address, and prints nothing that a terminal obeys. */
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { startTestServer, type TestServer } from '../server.ts'
+import { policy } from './command.ts'
+
+describe('policy block', () => {
+  let server: TestServer
+  before(async () => {
+    server = await startTestServer({ demo: true })
+  })
+  after(() => server.stop())
+  beforeEach(() => writeFile(file(), ''))
+
+  const file = () => join(server.folder, 'policies/blocked.txt')
+  const run = (...args: readonly string[]) =>
+    policy(args, {
+      POLICIES: join(server.folder, 'policies'),
+      SCHEMAS: join(server.folder, 'schemas'),
+      DATA_DIR: join(server.folder, 'data'),
+    })
+  const blocked = async () => (await readFile(file(), 'utf8')).split('\n').filter((line) => /^[^#]/.test(line))
+
+  it('says when no user has the id, and which one is near; the block holds', async () => {
+    const { code, stdout, stderr } = await run('block', 'user:alise')
+    expect([code, stdout]).to.deep.equal([0, 'user:alise is blocked.\n'])
+    expect(stderr).to.equal('sallyport: no user here has the id `alise`; did you mean `alice`?\n')
+    expect(await blocked()).to.deep.equal(['user:alise'])
+    expect((await run('block', 'user:alice')).stderr).to.equal('')
+    expect((await run('block', 'user:somebody-else')).stderr).to.equal(
+      'sallyport: no user here has the id `somebody-else`\n',
+    )
+  })
+
+  it('takes an e-mail address, and tells an id that is one', async () => {
+    expect((await run('block', 'alice@example.com')).stdout).to.equal('user:alice is blocked.\n')
+    expect(await blocked()).to.deep.equal(['user:alice'])
+    const { stdout, stderr } = await run('block', 'user:bob@example.com')
+    expect(stdout).to.equal('user:bob@example.com is blocked.\n')
+    expect(stderr).to.contain('it is the e-mail address of `user:bob`')
+    const unknown = await run('block', 'alise@example.com')
+    expect([unknown.code, unknown.stdout]).to.deep.equal([2, ''])
+    expect(unknown.stderr).to.equal(
+      'sallyport: no user has the e-mail address `alise@example.com`; write user:<id>; did you mean `alice@example.com`?\n',
+    )
+  })
+
+  it('refuses control characters, and prints none', async () => {
+    for (const id of ['x\u001b[31m', 'a\nuser:b', 'c\u009b2J', 'd\u007f']) {
+      const { code, stdout, stderr } = await run('block', `user:${id}`)
+      expect([code, stdout, stderr]).to.deep.equal([
+        2,
+        '',
+        'sallyport: an id has 1 to 128 characters, no control characters, and does not start with `user:`\n',
+      ])
+      for (const text of Object.values(await run('unblock', `user:${id}`)).map(String)) {
+        expect(text).not.to.match(/(?!\n)\p{Cc}/u)
+        expect(text.split('\n').length).to.be.lessThan(3)
+      }
+    }
+    const misled = await run('block', '\u001b[31mx')
+    expect(misled.stderr).to.contain('\\u{1b}[31mx').and.not.to.contain('\u001b')
+    expect(await blocked()).to.deep.equal([])
+  })
+
+  it('works where there is no database, or no readable one', async () => {
+    const env = { POLICIES: join(server.folder, 'policies'), DATA_DIR: join(server.folder, 'nowhere') }
+    const { code, stdout, stderr } = await policy(['block', 'user:alise'], env)
+    expect([code, stdout, stderr]).to.deep.equal([0, 'user:alise is blocked.\n', ''])
+    const broken = { ...env, DATABASE_URL: `sqlite:${join(server.folder, 'policies/policy.csv')}` }
+    expect((await policy(['block', 'user:alice'], broken)).code).to.equal(0)
+    expect((await policy(['block', 'alice@example.com'], env)).stderr).to.contain('there is no database')
+  })
+}).timeout(30_000)
