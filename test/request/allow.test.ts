@@ -11,6 +11,7 @@ const ALLOW: Readonly<Record<string, string>> = {
   '/api/users': 'GET, HEAD, POST, OPTIONS',
   '/api/orders': 'GET, HEAD, POST, OPTIONS',
   '/api/v1/notes': 'GET, HEAD, POST, OPTIONS',
+  '/notes': 'GET, HEAD, POST, OPTIONS',
   '/users/{id}': 'GET, HEAD, PUT, PATCH, DELETE, OPTIONS',
   '/api/users/{id}': 'GET, HEAD, PUT, PATCH, DELETE, OPTIONS',
   '/api/orders/{id}': 'GET, HEAD, PUT, PATCH, DELETE, OPTIONS',

@@ -1,6 +1,6 @@
 /** Redirects that a schema declares: permanent or for now, keeping method, id and query, under the same authorization. */
 import { expect } from 'chai'
-import type { TestServer } from '../server.ts'
+import { startTestServer, type TestServer } from '../server.ts'
 import { converse, request } from './raw.ts'
 import { startWithThings } from './things.ts'
 
@@ -117,5 +117,34 @@ describe('a redirect', () => {
     const headers = [`Authorization: Bearer ${admin}`, 'Content-Length: 1000', 'Expect: 100-continue']
     const { answers, closed } = await converse(server.url, [request('POST /old/things', headers)])
     expect([answers.map(({ status }) => status), closed]).to.deep.equal([[308], true])
+  })
+})
+
+describe('the shipped path that moved', () => {
+  let server: TestServer
+
+  before(async () => {
+    server = await startTestServer({ demo: true })
+  })
+  after(() => server.stop())
+
+  it('leads who may list and write notes to where they are now, and nobody else', async () => {
+    const [alice, audrey] = [await server.token('alice', 'member'), await server.token('audrey', 'auditor')]
+    for (const [method, token, status] of [
+      ['GET', alice, 301],
+      ['HEAD', alice, 301],
+      ['POST', alice, 308],
+      ['GET', audrey, 301],
+      ['POST', audrey, 403],
+      ['GET', undefined, 401],
+      ['POST', undefined, 401],
+    ] as const) {
+      const { headers, ...answer } = await server.ask(method, '/notes?limit=1', token ? { token } : {})
+      const location = status < 400 ? '/api/v1/notes?limit=1' : null
+      expect([answer.status, headers.get('location')], `${method} ${token}`).to.deep.equal([status, location])
+    }
+    const headers = { authorization: `Bearer ${alice}`, 'content-type': 'application/json' }
+    const made = await fetch(`${server.url}/notes`, { method: 'POST', headers, body: '{"title":"t"}' })
+    expect([made.status, made.headers.get('location')?.replace(/[^/]+$/, '')]).to.deep.equal([201, '/api/v1/notes/'])
   })
 })

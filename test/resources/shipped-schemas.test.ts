@@ -30,6 +30,7 @@ const ROUTES = [
   ['/api/accounts/{id}/balance', 'accounts', 'item', READ],
   ['/api/v1/notes', 'notes', 'collection', COLLECTION],
   ['/api/v1/notes/{id}', 'notes', 'item', ITEM],
+  ['/notes', 'notes', 'collection', COLLECTION],
   ['/api/orders', 'orders', 'collection', COLLECTION],
   ['/api/orders/{id}', 'orders', 'item', ITEM],
   ['/api/users', 'users', 'collection', COLLECTION],
