@@ -69,6 +69,11 @@ describe('HEAD and OPTIONS', () => {
     expect([found.status, headersOf(found)]).to.deep.equal([missing.status, headersOf(missing)])
   })
 
+  it("OPTIONS of the caller's own record is 204 without credentials: it concerns no record", async () => {
+    expect((await server.ask('OPTIONS', '/profile')).status).to.equal(204)
+    expect((await server.ask('GET', '/profile')).status).to.equal(401)
+  })
+
   it('OPTIONS is an action like any other: what the policy does not grant is refused', async () => {
     const policy = 'p, member, notes, options, any, *, allow\n'
     const guarded = await startTestServer({ files: { 'policies/policy.csv': policy } })
