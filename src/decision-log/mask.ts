@@ -114,8 +114,10 @@ function hide(value: Json): Json {
   return value === null ? null : MASKED
 }
 
+/** A refused body may have anything in the place of a field. */
 function tells(value: Json, hidden: Hidden): boolean {
-  return hidden.has(value) || (Array.isArray(value) && value.some((one) => hidden.has(one)))
+  if (typeof value !== 'object' || value === null) return hidden.has(value)
+  return Object.entries(value).some(([name, one]) => hidden.has(name) || tells(one, hidden))
 }
 
 function maskCondition(condition: Condition, isMasked: IsMasked, hidden: Hidden): Condition {

@@ -27,7 +27,9 @@ function areFacts(facts: unknown): boolean {
   if (!isObject(facts)) return false
   return (
     ['attributes', 'object', 'proposed'].every((name) => facts[name] === undefined || isObject(facts[name])) &&
-    ['changed', 'named', 'read', 'queried', 'shown'].every((name) => areTexts(facts[name])) &&
+    ['changed', 'named', 'read', 'removed', 'queried', 'selected', 'everywhere', 'shown'].every((name) =>
+      areTexts(facts[name]),
+    ) &&
     (facts.where === undefined || isCondition(facts.where))
   )
 }

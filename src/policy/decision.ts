@@ -8,7 +8,15 @@ import type { Evidence, Permit } from '../store/permit.ts'
 import { Denied, evidenceOf, type Ground, recordAttributes, recordObject } from './ground.ts'
 import { relationsOf } from './ownership.ts'
 import type { Grant, Page } from './page.ts'
-import { type Proposal, permitCreate, permitDelete, permitUpdate, refuseHidden, refuseUnreadable } from './permits.ts'
+import {
+  type Passed,
+  type Proposal,
+  permitCreate,
+  permitDelete,
+  permitUpdate,
+  refuseHidden,
+  refuseUnreadable,
+} from './permits.ts'
 import { rowWriter } from './row-writer.ts'
 
 /** The action is allowed and no object is concerned: OPTIONS, a redirect, a built-in route. */
@@ -27,8 +35,20 @@ export interface ListDecision {
   readonly shown: ReadonlySet<string>
   /** The fields that the list may be filtered and sorted by: indexed, and shown in every row; by name. */
   readonly queryable: ReadonlyMap<string, Field>
+  /** What a list of this resource can be asked under the most generous policy. */
+  readonly widest: Pick<ListDecision, 'queryable' | 'shown'>
+  /** Puts what the query asks for into the evidence, and, where only the policy refuses it, the fields at fault. */
+  tellQuery(asked: QueriedFields, refused?: 'by the policy'): void
   /** Shows rows: as JSON text, the fields that are granted by the row's own relations, of those asked for (undefined: all). */
   rowWriter(asked?: ReadonlySet<string>): (row: ListedObject) => string
+}
+
+/** Names that a query has for fields, declared or not. */
+export interface QueriedFields {
+  /** Of filters and sort keys. */
+  readonly queried: readonly string[]
+  /** That the rows are cut to; undefined for all. */
+  readonly selected: readonly string[] | undefined
 }
 
 export interface CreateDecision {
@@ -99,15 +119,51 @@ export function decideList(ground: Ground): ListDecision {
   const { page, roleLevel, attributeOf } = ground
   const where = page.where(attributeOf)
   const shown = visible(roleLevel.grantable, ground.view)
-  const facts = { ...recordAttributes(ground), where, shown: [...shown] }
+  const everywhere = visible(roleLevel.shownInEveryRow, ground.view)
+  const facts = { ...recordAttributes(ground), where, shown: [...shown], everywhere: [...everywhere] }
+  const about: Told = { evidence: { relations: [], lines: roleLevel.lines, fieldsRefused: [], facts } }
+  const queryable = queryableFields(ground)
   return {
     kind: 'list',
-    evidence: { relations: [], lines: roleLevel.lines, fieldsRefused: [], facts },
+    get evidence() {
+      return about.evidence
+    },
     where,
     shown,
-    queryable: queryableFields(ground),
+    queryable,
+    get widest() {
+      return widestQuery(ground)
+    },
+    tellQuery(asked, refused) {
+      const { queried, selected } = declaredIn(ground, asked)
+      const unasked = [
+        ...queried.filter((name) => !queryable.has(name)),
+        ...selected.filter((name) => !shown.has(name)),
+      ]
+      tell(about)({
+        ...about.evidence,
+        fieldsRefused: refused ? [...new Set(unasked)] : [],
+        facts: { ...facts, queried, ...(asked.selected ? { selected } : {}) },
+      })
+    },
     rowWriter: (asked) => rowWriter(ground, asked),
   }
+}
+
+/** A record holds no name that a client made up. */
+function declaredIn(
+  { resource }: Ground,
+  { queried, selected = [] }: QueriedFields,
+): Required<QueriedFields> & {
+  readonly selected: readonly string[]
+} {
+  const declared = (names: readonly string[]) => [...new Set(names)].filter((name) => resource.fields.has(name))
+  return { queried: declared(queried), selected: declared(selected) }
+}
+
+function widestQuery({ resource: { fields } }: Ground): ListDecision['widest'] {
+  const queryable = new Map([...fields].filter(([name, { indexed }]) => indexed || name === 'id'))
+  return { queryable, shown: new Set(fields.keys()) }
 }
 
 function queryableFields({ roleLevel: { queryable }, view }: Ground): ReadonlyMap<string, Field> {
@@ -115,10 +171,15 @@ function queryableFields({ roleLevel: { queryable }, view }: Ground): ReadonlyMa
 }
 
 export function decideCreate(ground: Ground): CreateDecision {
+  const about: Told = {
+    evidence: { relations: [], lines: ground.roleLevel.lines, fieldsRefused: [], facts: recordAttributes(ground) },
+  }
   return {
     kind: 'create',
-    evidence: { relations: [], lines: ground.roleLevel.lines, fieldsRefused: [], facts: recordAttributes(ground) },
-    permit: (proposal) => permitCreate(ground, proposal),
+    get evidence() {
+      return about.evidence
+    },
+    permit: (proposal) => permitCreate(ground, proposal, tell(about)),
     show: (object) => present(ground, object),
     showAgain: (then, now) => presentAgain(ground, then, now),
   }
@@ -133,16 +194,30 @@ export function decideRead(ground: Ground, object: StoredObject): ReadDecision {
 
 export function decideUpdate(ground: Ground, object: StoredObject): UpdateDecision {
   const { evidence, grant } = allowOn(ground, object)
+  const about: Told = { evidence }
   return {
     kind: 'update',
-    evidence,
+    get evidence() {
+      return about.evidence
+    },
     object,
     writable: grant.fields,
     readable: ground.readPage.grant(evidence.relations).fields,
-    refuseHidden: (named) => refuseHidden(ground, evidence, grant, named),
-    refuseUnreadable: (read) => refuseUnreadable(ground, evidence, read),
-    permit: (proposal) => permitUpdate(ground, object, proposal),
+    refuseHidden: (named) => tell(about)(refuseHidden(ground, about.evidence, grant, named)),
+    refuseUnreadable: (read) => tell(about)(refuseUnreadable(ground, about.evidence, read)),
+    permit: (proposal) => permitUpdate(ground, object, proposal, tell(about)),
     show: (shown) => present(ground, shown),
+  }
+}
+
+/** What a record tells of a write that the policy let pass so far: the preconditions, say, may still refuse it. */
+interface Told {
+  evidence: Evidence
+}
+
+function tell(about: Told): Passed {
+  return (evidence) => {
+    about.evidence = evidence
   }
 }
 

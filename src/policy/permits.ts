@@ -18,6 +18,8 @@ export interface Proposal {
   readonly named: ReadonlySet<string>
   /** The fields that a patch reads. */
   readonly read?: ReadonlySet<string>
+  /** The fields that a PUT removes where they are stored. */
+  readonly removed?: ReadonlySet<string>
   /**
    * Throws what the client is told where the schema refuses the proposal. It is asked last: a fault may rest on any stored
    * value, and would tell it to somebody whose fields are refused.
@@ -28,8 +30,18 @@ export interface Proposal {
 /** In characters of JSON. Relations compare no longer values, and what was refused wasn't held against the schema. */
 const LONGEST_RECORDED = 1000
 
-/** Throws Denied: the action isn't allowed on the object as it would be, or a named field isn't granted; what `refuseUnfit` throws, and Problem object-too-large. */
-export function permitCreate(ground: Ground, { after, named, refuseUnfit }: Proposal): Permit<'create'> {
+/** Is told what the policy looked at when it had no objection: the request may still be refused by others. */
+export type Passed = (evidence: Evidence) => void
+
+/**
+ * Throws Denied: the action isn't allowed on the object as it would be, or a named field isn't granted; what `refuseUnfit`
+ * throws, and Problem object-too-large.
+ */
+export function permitCreate(
+  ground: Ground,
+  { after, named, refuseUnfit }: Proposal,
+  passed: Passed,
+): Permit<'create'> {
   const relations = relationsOf(ground.ownership, ground.attributeOf, after)
   const grant = ground.page.grant(relations)
   const evidence = evidenceOf(relations, grant, {
@@ -37,10 +49,11 @@ export function permitCreate(ground: Ground, { after, named, refuseUnfit }: Prop
     proposed: recordObject(ground, after),
     named: namesOf(ground.resource, named),
   })
-  if (grant.fields.size === 0) throw refusedProposal(evidence)
+  if (grant.fields.size === 0) throw new Denied(short(evidence))
   const refused = ({ name, readOnly }: Field) => !readOnly && !grant.fields.has(name)
   const fieldsRefused = namesOf(ground.resource, named, refused)
-  if (fieldsRefused.length > 0) throw refusedProposal({ ...evidence, fieldsRefused })
+  if (fieldsRefused.length > 0) throw new Denied({ ...short(evidence), fieldsRefused })
+  passed(short(evidence))
   refuseUnfit()
   const document = documentOf(after)
   refuseTooLarge(ground.objectBytes, document)
@@ -54,34 +67,41 @@ export function permitCreate(ground: Ground, { after, named, refuseUnfit }: Prop
   })
 }
 
-/** Throws Denied for a field that may be neither read nor written, whatever its value. */
+/** `evidence` with the fields. Throws Denied for a field that may be neither read nor written, whatever its value. */
 export function refuseHidden(
   { resource, readPage }: Ground,
   evidence: Evidence,
   { fields }: Grant,
   named: Iterable<string>,
-): void {
+): Evidence {
   const readable = readPage.grant(evidence.relations).fields
   const hidden = ({ name, readOnly }: Field) => !readable.has(name) && (readOnly || !fields.has(name))
+  const asked = { ...evidence, facts: { ...evidence.facts, named: namesOf(resource, named) } }
   const fieldsRefused = namesOf(resource, named, hidden)
-  if (fieldsRefused.length === 0) return
-  throw new Denied({ ...evidence, fieldsRefused, facts: { ...evidence.facts, named: namesOf(resource, named) } })
+  if (fieldsRefused.length === 0) return asked
+  throw new Denied({ ...asked, fieldsRefused })
 }
 
-/** Throws DeniedReading for a field that may not be read, whatever its value. */
-export function refuseUnreadable({ resource, readPage }: Ground, evidence: Evidence, read: Iterable<string>): void {
+/** `evidence` with the fields. Throws DeniedReading for a field that may not be read, whatever its value. */
+export function refuseUnreadable({ resource, readPage }: Ground, evidence: Evidence, read: Iterable<string>): Evidence {
   const readable = readPage.grant(evidence.relations).fields
   const fieldsRefused = namesOf(resource, read, ({ name }) => !readable.has(name))
-  if (fieldsRefused.length === 0) return
-  throw new DeniedReading({ ...evidence, fieldsRefused, facts: { ...evidence.facts, read: namesOf(resource, read) } })
+  const asked = { ...evidence, facts: { ...evidence.facts, read: namesOf(resource, read) } }
+  if (fieldsRefused.length === 0) return asked
+  throw new DeniedReading({ ...asked, fieldsRefused })
 }
 
 /**
  * Allowed on the stored object, and again on the proposed one; every field that changes must be granted both times. Throws
  * Denied, what `refuseUnfit` throws, and Problem object-too-large.
  */
-export function permitUpdate(ground: Ground, object: StoredObject, proposal: Proposal): Permit<'update'> {
-  const { after, named, read, refuseUnfit } = proposal
+export function permitUpdate(
+  ground: Ground,
+  object: StoredObject,
+  proposal: Proposal,
+  passed: Passed,
+): Permit<'update'> {
+  const { after, named, read, removed, refuseUnfit } = proposal
   const before = represent(object)
   const relations = relationsOf(ground.ownership, ground.attributeOf, before)
   const granted = ground.page.grant(relations)
@@ -98,9 +118,10 @@ export function permitUpdate(ground: Ground, object: StoredObject, proposal: Pro
     changed: [...changed],
     named: namesOf(ground.resource, named),
     ...(read ? { read: namesOf(ground.resource, read) } : {}),
+    ...(removed ? { removed: [...removed] } : {}),
   }
   for (const grant of [granted, grantedAfter]) {
-    if (grant.fields.size === 0) throw refusedProposal(evidenceOf(relationsAfter, grant, facts))
+    if (grant.fields.size === 0) throw new Denied(short(evidenceOf(relationsAfter, grant, facts)))
   }
   const writable = (field: string) => granted.fields.has(field) && grantedAfter.fields.has(field)
   // Also where it stays the same: an answer that depends on that would tell a value that may not be read.
@@ -109,7 +130,8 @@ export function permitUpdate(ground: Ground, object: StoredObject, proposal: Pro
     hidden(name) ? readOnly || !writable(name) : changed.has(name) && !writable(name)
   const fieldsRefused = namesOf(ground.resource, all, refused)
   const evidence = evidenceOf(relations, granted, facts)
-  if (fieldsRefused.length > 0) throw refusedProposal({ ...evidence, fieldsRefused })
+  if (fieldsRefused.length > 0) throw new Denied({ ...short(evidence), fieldsRefused })
+  passed(short(evidence))
   refuseUnfit()
   const document = documentOf(after)
   refuseTooLarge(ground.objectBytes, document, object.document)
@@ -145,11 +167,11 @@ function namesOf(
   })
 }
 
-/** The record lacks what is too long to be compared with anything: else a refused request could fill the log. */
-function refusedProposal(evidence: Evidence): Denied {
+/** Without what is too long to be compared with anything: else a refused request could fill the log. */
+function short(evidence: Evidence): Evidence {
   const { proposed = {} } = evidence.facts
   const kept = Object.entries(proposed).filter(([, value]) => JSON.stringify(value).length <= LONGEST_RECORDED)
-  return new Denied({ ...evidence, facts: { ...evidence.facts, proposed: Object.fromEntries(kept) } })
+  return { ...evidence, facts: { ...evidence.facts, proposed: Object.fromEntries(kept) } }
 }
 
 function changes(before: Representation, after: Representation, field: string): boolean {

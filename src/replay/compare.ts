@@ -1,8 +1,9 @@
 /** A record beside the decision that another policy makes: whether its request would have been answered otherwise. */
 import { isDeepStrictEqual } from 'node:util'
 import type { DecisionRecord } from '../decision-log/decision-record.ts'
+import { stageOf } from '../problems/stages.ts'
 import type { Allowed, Decided, Refusal } from './decide-again.ts'
-import { stageOf } from './stages.ts'
+import { shownFields } from './shown.ts'
 
 /**
  * `refused-now`: allowed then. `allowed-now`: refused then. `perhaps-allowed-now`: refused then, and what the new policy would
@@ -33,7 +34,7 @@ export interface Difference {
 
 /** Undefined when the policy would answer the same. `again` is neither `unconcerned` nor `undecidable`. */
 export function compare(record: DecisionRecord, again: Decided): Difference | undefined {
-  const refusedThen = record.problem !== undefined && stageOf(record.problem) === 'policy'
+  const refusedThen = wasRefusedByPolicy(record)
   const was = record.problem === undefined ? String(record.status) : `${record.status} ${record.problem}`
   switch (again.kind) {
     case 'further':
@@ -44,10 +45,17 @@ export function compare(record: DecisionRecord, again: Decided): Difference | un
     }
     case 'refused': {
       const becomes = `${again.status} ${again.problem}`
-      if (!refusedThen) return { change: 'refused-now', was, becomes, lines: again.lines, ...atFault(again) }
+      if (record.problem === undefined)
+        return { change: 'refused-now', was, becomes, lines: again.lines, ...atFault(again) }
       return compareRefusals(record, again, { was, becomes })
     }
   }
+}
+
+/** A query that names fields is refused by the policy where no more is at fault than the fields. */
+function wasRefusedByPolicy({ problem, fieldsRefused }: DecisionRecord): boolean {
+  if (problem === 'invalid-query') return fieldsRefused !== undefined
+  return problem !== undefined && stageOf(problem) === 'policy'
 }
 
 function atFault({ fieldsRefused }: Refusal): Pick<Difference, 'fields'> {
@@ -68,9 +76,9 @@ function compareShown({ problem, facts }: DecisionRecord, { decision }: Allowed,
   if (decision.kind === 'list' && facts?.where && !isDeepStrictEqual(facts.where, decision.where)) {
     return { change: 'other-objects', ...told }
   }
-  const shown = [...decision.shown].toSorted()
-  if (!facts?.shown || isDeepStrictEqual(facts.shown.toSorted(), shown)) return undefined
-  return { change: 'other-fields', ...told, fields: { was: facts.shown.toSorted(), becomes: shown } }
+  if (!facts?.shown) return undefined
+  const fields = { was: shownFields(facts, facts), becomes: shownFields(decision.evidence.facts, facts) }
+  return isDeepStrictEqual(fields.was, fields.becomes) ? undefined : { change: 'other-fields', ...told, fields }
 }
 
 interface Told {

@@ -2,20 +2,25 @@
  * A recorded request, decided again under another policy, by the very code that decides live requests: `authorize` and the
  * permits of its decisions. The record's facts stand in for the store, and its time for the clock.
  */
+import { isDeepStrictEqual } from 'node:util'
 import { type DecisionRecord, MASKED } from '../decision-log/decision-record.ts'
-import type { Decision } from '../policy/decision.ts'
+import type { Decision, ListDecision } from '../policy/decision.ts'
 import { Denied } from '../policy/ground.ts'
 import type { ActivePolicy } from '../policy/live-policy.ts'
+import { ownerFieldOf } from '../policy/ownership.ts'
 import { CATALOGUE, type ProblemCode } from '../problems/catalogue.ts'
 import { Problem } from '../problems/problem.ts'
+import { stageOf } from '../problems/stages.ts'
 import { authorize, type Gate } from '../request/authorize.ts'
 import type { RouteMatch } from '../request/match-route.ts'
 import { problemOf } from '../request/problem-boundary.ts'
 import type { Asked } from '../request/refuse-unanswerable.ts'
-import type { Method, Resources } from '../resources/resource.ts'
-import { permitAgain } from './permit-again.ts'
+import type { Method, Representation, Resource, Resources } from '../resources/resource.ts'
+import { ownedBy, replacedBy } from '../routes/propose.ts'
+import type { Facts } from '../store/permit.ts'
+import { permitAgain, type Unasked } from './permit-again.ts'
 import { FactsMissing, recordedStore } from './recorded-store.ts'
-import { stageOf } from './stages.ts'
+import { differsByRow, shownFields } from './shown.ts'
 import { unknownFact } from './unknown-fact.ts'
 
 /** The policy would let it pass, as far as the request came then. */
@@ -82,9 +87,9 @@ async function authorizeAgain(
   const gate: Gate = { resources, store: recordedStore(record, targetOf(asked)), now: () => Date.parse(record.time) }
   try {
     const decision = await authorize(gate, policy, asked)
-    const unqueryable = unqueryableFields(decision, record)
-    if (unqueryable.length > 0) return refusedQuery(unqueryable, decision)
-    return permitAgain(decision, record) === 'whole' ? { kind: 'allowed', decision } : beyond(record, decision, stage)
+    if (decision.kind === 'list') return queryAgain(decision, record, policy)
+    const permitted = permitAgain(decision, record, unaskedUnder(resources, policy, asked))
+    return permitted === 'whole' ? { kind: 'allowed', decision } : beyond(record, decision, stage)
   } catch (error) {
     if (error instanceof Problem || error instanceof Denied) return refused(problemOf(error, asked.caller))
     if (!(error instanceof FactsMissing)) throw error
@@ -92,15 +97,50 @@ async function authorizeAgain(
   }
 }
 
-/** Fields by which a list was filtered or sorted, and may not be. */
-function unqueryableFields(decision: Decision, { facts }: DecisionRecord): readonly string[] {
-  if (decision.kind !== 'list') return []
-  return (facts?.queried ?? []).filter((field) => !decision.queryable.has(field))
+function unaskedUnder({ byName }: Resources, { snapshot }: ActivePolicy, { match, caller }: Asked): Unasked {
+  const resource = byName.get(match.route.resource)
+  if (!resource) throw new Error(`no schema declares ${match.route.resource}`)
+  const owner = ownerFieldOf(resource, snapshot.ownershipOf(resource.name))
+  return {
+    replacedBy: ({ writable }) => replacedBy(resource, writable, owner),
+    given: { ...defaultsOf(resource), ...ownedBy(caller?.id, owner) },
+  }
+}
+
+/** Null for none, as in records. */
+function defaultsOf({ fields }: Resource): Representation {
+  const writable = [...fields.values()].filter(({ readOnly }) => !readOnly)
+  return Object.fromEntries(writable.map(({ name, default: value }) => [name, value ?? null]))
+}
+
+/** Whether the list may be asked as it was, and what is known of its rows. */
+function queryAgain(decision: ListDecision, record: DecisionRecord, { revision }: ActivePolicy): Again {
+  const { problem, fieldsRefused, facts } = record
+  const { queried, selected = [] } = facts ?? {}
+  if (problem !== undefined && problem !== 'invalid-query') return { kind: 'allowed', decision }
+  if (!queried) return undecidable("the record doesn't hold what the query asked for")
+  // What refuses a query in itself refuses it under every policy.
+  if (problem !== undefined && !fieldsRefused) return refusedQuery([], decision)
+  const unasked = [
+    ...queried.filter((field) => !decision.queryable.has(field)),
+    ...selected.filter((field) => !decision.shown.has(field)),
+  ]
+  if (unasked.length > 0) return refusedQuery([...new Set(unasked)], decision)
+  const rowsUnknown = problem === undefined && record.revision !== revision && mayDifferByRow(decision, facts ?? {})
+  return rowsUnknown
+    ? undecidable("the record doesn't hold which fields each row showed")
+    : { kind: 'allowed', decision }
 }
 
 function refusedQuery(fieldsRefused: readonly string[], { evidence }: Decision): Refusal {
   const problem = 'invalid-query'
   return { kind: 'refused', problem, status: CATALOGUE[problem].status, fieldsRefused, lines: evidence.lines }
+}
+
+/** The same objects, and the same fields in some row; but not in every row, then or now. */
+function mayDifferByRow({ where, evidence: { facts: now } }: ListDecision, then: Facts): boolean {
+  const alike = isDeepStrictEqual([then.where, shownFields(then, then)], [where, shownFields(now, then)])
+  return alike && (differsByRow(then, then) || differsByRow(now, then))
 }
 
 /** The policy lets the request come as far as its body, of which the record doesn't tell enough. */

@@ -1,5 +1,5 @@
 /** The query of a list (docs/lists.md): which objects, in which order, which of their fields, how many, from where on. */
-import type { ListDecision } from '../policy/decision.ts'
+import type { ListDecision, QueriedFields } from '../policy/decision.ts'
 import type { Limits } from '../policy/policy.ts'
 import { Problem } from '../problems/problem.ts'
 import type { Field } from '../resources/resource.ts'
@@ -12,16 +12,42 @@ import { unknownParameter } from './read-query.ts'
 const RESERVED: ReadonlySet<string> = new Set(['limit', 'sort', 'fields', 'count', 'cursor'])
 
 type Asked = Pick<ListDecision, 'queryable' | 'shown'>
+type Parameters = ReadonlyMap<string, string>
 
 /**
  * Throws Problem invalid-query. What the caller may not query gets the answer of what doesn't exist; that answer names
- * only what this caller may query.
+ * only what this caller may query. The decision's evidence tells afterwards what was asked for.
  */
-export function readListQuery(
-  parameters: ReadonlyMap<string, string>,
-  { page }: Pick<Limits, 'page'>,
-  { queryable, shown }: Asked,
-): ListQuery {
+export function readListQuery(parameters: Parameters, limits: Pick<Limits, 'page'>, decision: ListDecision): ListQuery {
+  const named = namesIn(parameters)
+  try {
+    const query = read(parameters, limits, decision)
+    decision.tellQuery(named)
+    return query
+  } catch (error) {
+    decision.tellQuery(named, isSound(parameters, limits, decision.widest) ? 'by the policy' : undefined)
+    throw error
+  }
+}
+
+function namesIn(parameters: Parameters): QueriedFields {
+  const filters = [...parameters.keys()].filter((name) => !RESERVED.has(name)).map(withoutOperator)
+  const sorted = parameters.get('sort')?.split(',') ?? []
+  const queried = [...filters, ...sorted.map((key) => key.replace(/^-/, ''))]
+  return { queried, selected: parameters.get('fields')?.split(',') }
+}
+
+/** Whether nothing but the policy can be what refuses it. */
+function isSound(parameters: Parameters, limits: Pick<Limits, 'page'>, widest: Asked): boolean {
+  try {
+    read(parameters, limits, widest)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function read(parameters: Parameters, { page }: Pick<Limits, 'page'>, { queryable, shown }: Asked): ListQuery {
   const filters = [...parameters].filter(([name]) => !RESERVED.has(name))
   const cursor = parameters.get('cursor')
   return {
@@ -35,9 +61,13 @@ export function readListQuery(
   }
 }
 
+function withoutOperator(parameter: string): string {
+  return parameter.replace(/\[[^[\]]*\]$/, '')
+}
+
 /** `field` or `field[operator]`. */
 function fieldOf(parameter: string, queryable: Asked['queryable']): Field {
-  const field = queryable.get(parameter.replace(/\[[^[\]]*\]$/, ''))
+  const field = queryable.get(withoutOperator(parameter))
   if (!field) throw unknownParameter(parameter, [...RESERVED, ...queryable.keys()])
   return field
 }

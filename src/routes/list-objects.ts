@@ -3,7 +3,6 @@ import type { ListDecision } from '../policy/decision.ts'
 import type { Representation } from '../resources/resource.ts'
 import { type ListedObject, represent, type SortValue } from '../store/contract.ts'
 import { readListed, sizeOfListed } from '../store/listed.ts'
-import type { Evidence } from '../store/permit.ts'
 import { sortValue } from '../store/sort-value.ts'
 import { lostPlace } from './cursor.ts'
 import type { ListQuery } from './list-query.ts'
@@ -40,7 +39,6 @@ export async function listObjects(
     status: 200,
     headers: next === null ? {} : { Link: `<${nextTarget(asking, query, next)}>; rel="next"` },
     body: new WrittenJson(`{"items":[${written.join()}],"next":${JSON.stringify(next)}${total}}`),
-    evidence: evidenceOf(decision, query),
   }
 }
 
@@ -93,12 +91,4 @@ function nextTarget({ path }: Asking, { parameters }: ListQuery, next: string): 
   const repeated = [...parameters].filter(([name]) => name !== 'cursor')
   const pairs = [...repeated, ['cursor', next]] as const
   return `${path}?${pairs.map((pair) => pair.map(encodeURIComponent).join('=')).join('&')}`
-}
-
-/** The id breaks ties in every order; that it was asked by, only `sort` says. */
-function evidenceOf({ evidence }: ListDecision, { filter, order, parameters }: ListQuery): Evidence {
-  const named = parameters.get('sort')?.replaceAll('-', '').split(',') ?? []
-  const sorted = order.filter(({ field }) => named.includes(field))
-  const queried = [...new Set([...filter, ...sorted].map(({ field }) => field))]
-  return { ...evidence, facts: { ...evidence.facts, queried } }
 }

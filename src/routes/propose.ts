@@ -27,8 +27,13 @@ export function proposeNew(
   }: { id: string; owner: OwnerField | undefined; callerId: string | undefined; now: string },
 ): Proposal {
   const server = { id, createdAt: now, updatedAt: now }
-  const owned = owner && callerId !== undefined ? { [owner.name]: owner.list ? [callerId] : callerId } : {}
-  return proposal(resource, { before: server, asked: { ...server, ...owned, ...body }, named: Object.keys(body) })
+  const asked = { ...server, ...ownedBy(callerId, owner), ...body }
+  return proposal(resource, { before: server, asked, named: Object.keys(body) })
+}
+
+/** What a new object has of its creator. */
+export function ownedBy(callerId: string | undefined, owner: OwnerField | undefined): Representation {
+  return owner && callerId !== undefined ? { [owner.name]: owner.list ? [callerId] : callerId } : {}
 }
 
 /**
@@ -40,15 +45,26 @@ export function proposeReplacement(
   body: Body,
   { before, writable, readable, owner }: { before: Representation; owner: OwnerField | undefined } & Granted,
 ): Proposal {
-  const replaced = [...resource.fields.values()].flatMap(({ name, readOnly }) =>
-    writable.has(name) && !readOnly && name !== owner?.name ? [name] : [],
-  )
+  const replaced = replacedBy(resource, writable, owner)
   const kept = Object.entries(before).filter(([name]) => !replaced.includes(name))
   const times = SERVER_TIMES.flatMap((name) => (Object.hasOwn(before, name) ? [[name, before[name] as Json]] : []))
   const asked = { ...Object.fromEntries(kept), ...body, ...Object.fromEntries(times) }
   // Whether there is a value to remove isn't told to somebody who can't read it.
-  const removed = replaced.filter((name) => !readable.has(name))
-  return proposal(resource, { before, asked, named: [...Object.keys(body), ...removed] })
+  const unread = replaced.filter((name) => !readable.has(name))
+  const named = [...Object.keys(body), ...unread]
+  const removed = new Set(replaced.filter((name) => !Object.hasOwn(body, name)))
+  return { ...proposal(resource, { before, asked, named }), removed }
+}
+
+/** The fields that a PUT sets to what its body has of them, or removes. */
+export function replacedBy(
+  { fields }: Resource,
+  writable: ReadonlySet<string>,
+  owner: Pick<OwnerField, 'name'> | undefined,
+): readonly string[] {
+  return [...fields.values()].flatMap(({ name, readOnly }) =>
+    writable.has(name) && !readOnly && name !== owner?.name ? [name] : [],
+  )
 }
 
 /** The fields that the caller may write and read on the object as it is stored. */
@@ -60,7 +76,11 @@ interface Granted {
 const SERVER_TIMES = ['createdAt', 'updatedAt']
 
 /** PATCH: RFC 7396 applied to the whole object. */
-export function proposeUpdate(resource: Resource, body: Body, before: Representation): Required<Proposal> {
+export function proposeUpdate(
+  resource: Resource,
+  body: Body,
+  before: Representation,
+): Proposal & { readonly read: ReadonlySet<string> } {
   const asked = mergePatch(before, body) as Representation
   return { ...proposal(resource, { before, asked, named: Object.keys(body) }), read: fieldsReadBy(body) }
 }

@@ -21,8 +21,14 @@ export interface Facts {
   readonly named?: readonly string[]
   /** Fields that a patch reads. */
   readonly read?: readonly string[]
+  /** Fields that a PUT would remove where they are stored: those that it doesn't name, and that the caller may write. */
+  readonly removed?: readonly string[]
   /** Fields that a list is filtered and sorted by. */
   readonly queried?: readonly string[]
+  /** Fields that the rows of a list are cut to. */
+  readonly selected?: readonly string[]
+  /** Fields that every row of a list shows. */
+  readonly everywhere?: readonly string[]
   /** Which objects a list may hold. */
   readonly where?: Condition
   /** Fields that a read shows; of a list, those that some row may show. */

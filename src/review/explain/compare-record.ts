@@ -1,17 +1,9 @@
 /** Whether what was recorded would be so again. What the policy doesn't decide (limits, bodies, tokens) it can't tell. */
+import { stageOf } from '../../problems/stages.ts'
+import { isByPolicy } from './as-recorded.ts'
 import type { Answer, Explanation, RecordComparison } from './explanation.ts'
 import { quote } from './quote.ts'
 import type { DecisionRecord } from './read-record.ts'
-
-/** The problems that policy and routes decide; undefined for a request that was allowed. */
-const DECIDED: ReadonlySet<string | undefined> = new Set([
-  undefined,
-  'forbidden',
-  'credentials-missing',
-  'field-forbidden',
-  'blocked',
-  'object-not-found',
-])
 
 interface Verdict {
   readonly sameOutcome: boolean | null
@@ -35,10 +27,12 @@ export function compareRecord(record: DecisionRecord, now: Explanation): RecordC
 
 function verdictOf(record: DecisionRecord, now: Explanation): Verdict {
   if (now.stage === 'request' && now.request.route === null && record.route === undefined) return untold(record)
-  if (!DECIDED.has(record.problem) || record.authentication === 'rejected') return untold(record)
+  if (record.authentication === 'rejected') return untold(record)
+  if (!isByPolicy(record)) return refusedBefore(record, now) ?? untold(record)
   if (now.answer === null)
     return { sameOutcome: null, verdict: 'whether it would be the same by these files depends on the object' }
-  if (record.fieldsRefused.length > 0 && now.outcome === 'allow') return writableNow(record, now)
+  const fields = record.problem === 'invalid-query' ? [] : record.fieldsRefused
+  if (fields.length > 0 && now.outcome === 'allow') return writableNow(record, now)
   if (differsByBody(record, now.answer)) return withOrWithoutBody(record, now)
   if (now.answer.status !== record.status || now.answer.code !== (record.problem ?? null)) {
     return different(record, now.answer)
@@ -51,11 +45,14 @@ function verdictOf(record: DecisionRecord, now: Explanation): Verdict {
   )
 }
 
+/** What refused the request then comes after the policy, which would refuse it now. */
+function refusedBefore(record: DecisionRecord, { outcome, answer }: Explanation): Verdict | undefined {
+  const isLater = record.problem !== undefined && stageOf(record.problem) === 'after'
+  return isLater && outcome === 'deny' && answer ? different(record, answer) : undefined
+}
+
 function untold({ problem, status }: DecisionRecord): Verdict {
   const what = quote(problem ?? status)
-  if (problem === 'invalid-query') {
-    return { sameOutcome: null, verdict: `the record does not hold the query that was refused (${what})` }
-  }
   return { sameOutcome: null, verdict: `it was not the policy that answered (${what}), so the files don't tell` }
 }
 

@@ -25,6 +25,8 @@ export interface DecisionRecord {
   readonly queried: readonly string[]
   /** Attributes of the caller that were looked at; undefined where none were. */
   readonly attributes: Representation | undefined
+  /** Fields that its rows were cut to; empty where they weren't. */
+  readonly selected: readonly string[]
   /** Whether the object was looked at as it would become. */
   readonly proposed: boolean
 }
@@ -71,6 +73,7 @@ function recordOf(fields: Fields): DecisionRecord {
     fieldsRefused: texts(fields, 'fieldsRefused') ?? [],
     queried: texts(facts, 'queried') ?? [],
     attributes: facts.attributes as Representation | undefined,
+    selected: texts(facts, 'selected') ?? [],
     proposed: facts.proposed !== undefined,
   }
 }

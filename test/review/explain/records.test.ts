@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import type { Rule } from '../../../src/policy/policy.ts'
 import { explainRecord } from '../../../src/review/explain/explain-record.ts'
 import type { Explanation } from '../../../src/review/explain/explanation.ts'
 import { readRecord } from '../../../src/review/explain/read-record.ts'
@@ -10,6 +11,8 @@ import { withRules } from '../../policy-text.ts'
 import { startTestServer, type TestServer } from '../../server.ts'
 
 const POLICIES = new URL('../../../policies/', import.meta.url)
+
+const isReading = ({ actions }: Rule) => actions.includes('list') || actions.includes('read')
 
 const RULES = `
 p, anonymous, orders, update, any, progress, allow
@@ -68,6 +71,40 @@ describe('a decision record under its own files', () => {
     expect(record?.verdict).to.equal(
       'it would be another one by these files: 403 forbidden instead of 403 field-forbidden',
     )
+  })
+
+  it('tells the answer of the record where something other than the policy refused the request', async () => {
+    const { body } = await as('alice', 'member', 'GET', '/api/v1/notes?limit=1')
+    const path = `/api/v1/notes/${body.items[0].id}`
+    const token = await server.token('alice', 'member')
+    const rules = reviewed.policy.rules.filter(({ actions }) => !actions.includes('update'))
+    const readOnly = { ...reviewed, policy: { ...reviewed.policy, rules } }
+    for (const [status, sent] of [
+      [412, { body: { title: 'new' }, headers: { 'if-match': '"other"' } }],
+      [400, { body: { title: '' } }],
+    ] as const) {
+      expect((await server.ask('PATCH', path, { token, ...sent })).status).to.equal(status)
+      const { outcome, answer, reason, record } = await explained()
+      expect([outcome, answer?.status, record?.sameOutcome]).to.deep.equal(['allow', status, null])
+      expect(reason).to.contain('the policy lets it pass')
+      expect((await explained(readOnly)).record?.verdict).to.equal(
+        `it would be another one by these files: 403 instead of ${status}`,
+      )
+    }
+  })
+
+  it('tells a query that the policy refused, and whether these files would', async () => {
+    await as('sam', 'support', 'GET', '/api/users?department=x')
+    const { answer, record } = await explained()
+    expect([answer?.status, record?.sameOutcome]).to.deep.equal([400, true])
+    const open = reviewed.policy.rules.map((rule) => (isReading(rule) ? { ...rule, views: ['*'] } : rule))
+    const opened = await explained({ ...reviewed, policy: { ...reviewed.policy, rules: open } })
+    expect(opened.record).to.include({
+      sameOutcome: false,
+      verdict: 'it would be another one by these files: 200 instead of 400',
+    })
+    await as('sam', 'support', 'GET', '/api/users?nothing=x')
+    expect((await explained()).record?.sameOutcome, 'at fault in itself').to.equal(null)
   })
 
   async function as(subject: string, role: string, method: string, path: string, body?: unknown) {

@@ -92,7 +92,7 @@ describe('explain, beside a running server', () => {
     expect((await server.ask('GET', `/api/users?sort=${told}`, support)).status).to.equal(200)
     expect((await server.ask('GET', '/api/users?sort=displayName', support)).status).to.equal(400)
     expect(explainRecord(await lastRecord(), { reviewed, resources, now: Date.now() }).record?.verdict).to.equal(
-      'the record does not hold the query that was refused (invalid-query)',
+      "it was not the policy that answered (invalid-query), so the files don't tell",
     )
   })
 

@@ -1,5 +1,5 @@
 /** Where a request that ended with a problem had come to: whether a policy had been asked by then. */
-import type { ProblemCode } from '../problems/catalogue.ts'
+import type { ProblemCode } from './catalogue.ts'
 
 /** `before`: no policy was asked. `policy`: the policy's own answer. `after`: the policy had let it pass. */
 type Stage = 'before' | 'policy' | 'after' | 'fault'
