@@ -60,7 +60,9 @@ export async function writeProposal(
     const headers = { ETag: services.tags.of({ resource, object }, shown), 'Content-Location': asking.path }
     return { status: 200, headers, body: shown, evidence }
   }
-  if (sameJson(permit.document, decision.object.document)) return outcomeOf(decision.object)
+  // Else the tag would tell whether a field that the caller can't read had the value already.
+  const isBlind = [...proposal.named].some((name) => !decision.readable.has(name))
+  if (!isBlind && sameJson(permit.document, decision.object.document)) return outcomeOf(decision.object)
   return asking.writes.update(permit, outcomeOf)
 }
 

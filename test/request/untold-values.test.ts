@@ -130,6 +130,34 @@ describe('what a caller can not read', () => {
     expect(answers).to.deep.equal(BOXES.map(() => [403, 'field-forbidden', ['/box forbidden']]))
   })
 
+  it('is not told by the tag, which stays where nothing changes: a field that is written unread counts as changed', async () => {
+    for (const [method, box] of [
+      ['PATCH', 'json-patch'],
+      ['PATCH', null],
+      ['PUT', { a: 1 }],
+      ['PUT', undefined],
+    ] as const) {
+      for (const stored of BOXES) {
+        const path = await create({ ownerId: 'alice', title: 'title', box: stored })
+        const before = await server.ask('GET', path, { token: member })
+        const asked =
+          box === 'json-patch'
+            ? {
+                body: JSON.stringify([{ op: 'add', path: '/box', value: { a: 1 } }]),
+                headers: { 'content-type': 'application/json-patch+json' },
+              }
+            : { body: { title: 'title', ...(box === undefined ? {} : { box }) } }
+        const after = await server.ask(method, path, { token: member, ...asked })
+        expect(after.status, `${method} ${JSON.stringify(box)}`).to.equal(200)
+        expect(after.headers.get('etag')).not.to.equal(before.headers.get('etag'))
+      }
+    }
+    const path = await create({ ownerId: 'alice', title: 'title' })
+    const before = await server.ask('GET', path, { token: member })
+    const same = await server.ask('PATCH', path, { token: member, body: { title: 'title' } })
+    expect(same.headers.get('etag'), 'nothing unread (negative control)').to.equal(before.headers.get('etag'))
+  })
+
   it("is not guessed by way of the server's fields, though the policy grants the caller to write everything", async () => {
     const blind = await server.token('eve', 'member')
     const path = await create({ title: 'title', ownerId: 'eve' })
