@@ -2,6 +2,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { withRules } from '../policy-text.ts'
 import { type Answer, startTestServer, type TestServer } from '../server.ts'
 import { type Callers, tokensOf } from './callers.ts'
 
@@ -283,7 +284,7 @@ describe('a replay under another policy', () => {
   })
 
   it('shows nothing of an object that has become another owner’s', async () => {
-    await setPolicy((text) => `${text}p, admin, notes, update, any, *, allow\n`)
+    await setPolicy((text) => withRules(text, 'p, admin, notes, update, any, *, allow'))
     const first = await post(callers.alice)
     const given = await server.ask('PATCH', first.headers.get('location') ?? '', {
       token: callers.ada,
