@@ -102,7 +102,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     metrics.watchPolicy(() => policy.faults.length > 0)
     metrics.watchLog(options.linesLost ?? (() => 0))
     closing.push(await watchPolicy(policy))
-    const { store, seeding, outbox, directory, attempts } = await openStore(config, resources, policy, now)
+    const { store, seeding, outbox, directory, attempts } = await openStore(config, resources, policy, now, log)
     closing.push(() => store.close())
     await (config.demo ? claimForDemo(seeding, directory, resources) : claimForProduction(seeding))
     const identity = await openIdentity({ config, directory, now, log, tokens: verifier })
@@ -120,7 +120,9 @@ export async function startApp(options: AppOptions): Promise<App> {
     const tags = new EntityTags(await store.secret('tag'))
     const { keys } = identity
     const signIn = keys && (await openSignIn(config, { keys, store, directory, attempts, now }))
-    const checks = () => checkParts({ store, policy, limiter, decisionLog, shadow, draining: () => draining })
+    const noteStore = (err: unknown) => faults.note({ err }, 'the store is not available')
+    const checks = () =>
+      checkParts({ store, policy, limiter, decisionLog, shadow, draining: () => draining, note: noteStore })
     const koa = new Koa()
     koa.on('error', (error) => faults.note({ err: error }, 'response failed'))
     koa.use(

@@ -14,6 +14,8 @@ interface Checked {
   readonly decisionLog: DecisionLog
   readonly shadow: Shadow | undefined
   readonly draining: () => boolean
+  /** Why the store can't do its work: for operators alone. */
+  readonly note: (error: unknown) => void
 }
 
 export async function checkParts({
@@ -23,10 +25,14 @@ export async function checkParts({
   decisionLog,
   shadow,
   draining,
+  note,
 }: Checked): Promise<Record<string, Check>> {
   const answers = await store.ping().then(
     () => true,
-    () => false,
+    (error) => {
+      note(error)
+      return false
+    },
   )
   return {
     server: draining() ? { status: 'unavailable', detail: 'shutting down' } : { status: 'ok' },

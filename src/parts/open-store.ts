@@ -1,4 +1,7 @@
 /** Opens the store that the configuration names, with indexes for what the policy's relations compare. */
+import { existsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Logger } from 'pino'
 import { type Config, ConfigError } from '../config.ts'
 import type { LivePolicy } from '../policy/live-policy.ts'
 import type { Resources } from '../resources/resource.ts'
@@ -12,6 +15,7 @@ export async function openStore(
   resources: Resources,
   policy: LivePolicy,
   now: () => Date,
+  log: Pick<Logger, 'warn'>,
 ): ReturnType<typeof openSqlite> {
   const { dataDirectory, databaseFile } = config
   await makeFolder(dataDirectory).catch(({ code }: NodeJS.ErrnoException) => {
@@ -19,6 +23,7 @@ export async function openStore(
       `DATA_DIR is \`${dataDirectory}\`, which can't be used (${code}); it must be a folder to write in`,
     )
   })
+  warnOfLoss(config, log)
   try {
     return await openSqlite({ file: databaseFile, resources, now, indexFields: comparedFields(resources, policy) })
   } catch (error) {
@@ -26,6 +31,18 @@ export async function openStore(
     const why = error.cause instanceof Error ? error.cause.message : String(error.cause)
     throw new ConfigError(`the database ${databaseFile} can't be opened (${why}); see DATA_DIR and DATABASE_URL`)
   }
+}
+
+/** A first start leaves a database, then keys, then a log: where the first is missing, it was lost, or taken away on purpose. */
+function warnOfLoss({ databaseFile, dataDirectory, decisionLog }: Config, log: Pick<Logger, 'warn'>): void {
+  if (existsSync(databaseFile)) return
+  // Keys alone can be of commands before the first start.
+  const trace = decisionLog.file ?? join(dataDirectory, 'keys')
+  if ((statSync(trace, { throwIfNoEntry: false })?.size ?? 0) === 0) return
+  log.warn(
+    { database: databaseFile, trace },
+    `the database ${databaseFile} is missing, but ${trace} is of an earlier start: the server starts without any data; if this is a loss, stop it and put the database back`,
+  )
 }
 
 /** The fields that relations compare with the caller: lists look objects up by them. */

@@ -121,7 +121,7 @@ export interface Store {
   delete(permit: Permit<'delete'>, alongside?: CommitWith<undefined>): Promise<void>
   /** 32 random bytes, made on first use, the same for every instance that shares the database. */
   secret(name: string): Promise<Uint8Array>
-  /** Throws when the store can't answer. */
+  /** Rejects when the store can't answer, takes no writes, or is no longer where it was. May write, at most once a second. */
   ping(): Promise<void>
   close(): Promise<void>
 }

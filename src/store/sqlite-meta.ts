@@ -1,6 +1,9 @@
 /** Values kept by name, next to the objects: secrets that instances share, and marks that say what the data is. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 
+/** The mark of the last write that readiness asked for. */
+export const PROBED = 'probed'
+
 export class NamedValues {
   readonly #secret: StatementSync
   readonly #keepSecret: StatementSync

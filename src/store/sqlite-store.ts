@@ -15,8 +15,9 @@ import { renewStatistics } from './node-sqlite.ts'
 import type { Permit } from './permit.ts'
 import type { GroupCommits } from './sqlite-commits.ts'
 import { answering } from './sqlite-errors.ts'
-import type { NamedValues } from './sqlite-meta.ts'
+import { type NamedValues, PROBED } from './sqlite-meta.ts'
 import type { SqliteOutbox } from './sqlite-outbox.ts'
+import type { SqliteProbe } from './sqlite-probe.ts'
 import type { SqliteReplays } from './sqlite-replays.ts'
 import type { ObjectTable } from './sqlite-table.ts'
 
@@ -29,6 +30,7 @@ export interface Engine {
   readonly commits: GroupCommits
   readonly outbox: SqliteOutbox
   readonly replays: SqliteReplays
+  readonly probe: SqliteProbe
   readonly now: () => Date
 }
 
@@ -100,7 +102,9 @@ export class SqliteStore implements Store {
   }
 
   async ping(): Promise<void> {
-    answering(() => this.#engine.values.mark(''))
+    const { values, probe } = this.#engine
+    answering(() => values.mark(PROBED))
+    await probe.ask()
   }
 
   async close(): Promise<void> {

@@ -10,9 +10,10 @@ import { GroupCommits } from './sqlite-commits.ts'
 import { SqliteDirectory } from './sqlite-directory.ts'
 import { answering } from './sqlite-errors.ts'
 import { refuseOtherLayout } from './sqlite-layout.ts'
-import { NamedValues } from './sqlite-meta.ts'
+import { NamedValues, PROBED } from './sqlite-meta.ts'
 import { answeringColumns, migrate } from './sqlite-migrate.ts'
 import { SqliteOutbox } from './sqlite-outbox.ts'
+import { SqliteProbe } from './sqlite-probe.ts'
 import { SqliteReplays } from './sqlite-replays.ts'
 import { planTable, type TablePlan } from './sqlite-schema.ts'
 import { SqliteSeeding } from './sqlite-seeding.ts'
@@ -77,7 +78,10 @@ async function open(options: SqliteOptions, prepare: Prepare): Promise<Opened> {
     const outbox = new SqliteOutbox(database, commits, options.now)
     const replays = new SqliteReplays(database, options.now)
     const values = new NamedValues(database)
-    const engine: Engine = { database, tables, values, commits, outbox, replays, now: options.now }
+    const probe = new SqliteProbe(options.file, () =>
+      commits.write(() => values.setMark(PROBED, options.now().toISOString())),
+    )
+    const engine: Engine = { database, tables, values, commits, outbox, replays, probe, now: options.now }
     const attempts = new SqliteAttempts(database, options.now)
     const directory = new SqliteDirectory(engine)
     return { store: new SqliteStore(engine), seeding: new SqliteSeeding(engine), outbox, directory, attempts }

@@ -1,6 +1,12 @@
 /** /livez says that the process answers, /readyz that it can do its work; both under the policy, like any resource. */
+import { copyFile, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'chai'
+import { SqliteProbe } from '../../src/store/sqlite-probe.ts'
 import { startTestServer, type TestServer } from '../server.ts'
+import { sleep } from './raw.ts'
 
 describe('health', () => {
   let server: TestServer
@@ -31,6 +37,70 @@ describe('health', () => {
       '5',
     ])
   })
+
+  it('is not ready while no write is possible, and is again once one is', async () => {
+    server = await startTestServer()
+    expect((await server.ask('GET', '/readyz')).status).to.equal(200)
+    const other = new DatabaseSync(join(server.folder, 'data/sallyport.db'))
+    other.exec('begin immediate')
+    const token = await server.token('alice', 'member')
+    const write = () => server.ask('POST', '/api/v1/notes', { token, body: { title: 't' } })
+    expect((await write()).status).to.equal(503)
+    expect((await server.ask('GET', '/api/v1/notes', { token })).status).to.equal(200)
+    await untilReady(503)
+    expect(server.log.filter(({ msg }) => msg === 'the store is not available')).to.have.length(1)
+    other.exec('rollback')
+    other.close()
+    expect((await write()).status).to.equal(201)
+    await untilReady(200)
+  }).timeout(20_000)
+
+  it('is not ready while the database is not where it was, or is another one', async () => {
+    server = await startTestServer()
+    const file = join(server.folder, 'data/sallyport.db')
+    await rename(file, `${file}.away`)
+    expect((await server.ask('GET', '/readyz')).status).to.equal(503)
+    await copyFile(`${file}.away`, file)
+    expect((await server.ask('GET', '/readyz')).status).to.equal(503)
+    const [told] = server.log.filter(({ msg }) => msg === 'the store is not available')
+    expect(JSON.stringify(told)).to.contain(`the database ${file} was moved away, deleted or replaced`)
+    await rename(`${file}.away`, file)
+    expect((await server.ask('GET', '/readyz')).status).to.equal(200)
+  })
+
+  it('costs at most one write a second, however often it is asked', async () => {
+    let writes = 0
+    const probe = new SqliteProbe(':memory:', async () => {
+      writes += 1
+    })
+    const began = performance.now()
+    for (let i = 0; i < 1000; i++) await probe.ask()
+    expect(writes).to.be.within(1, 1 + Math.ceil((performance.now() - began) / 1000))
+    server = await startTestServer()
+  })
+
+  it('a start without the database of the log beside it says so, and no other start does', async () => {
+    const warned = () => server.log.filter(({ level }) => level === 40).map(({ msg }) => String(msg))
+    server = await startTestServer()
+    expect(warned()).to.deep.equal([])
+    await server.stop()
+    const elsewhere = await mkdtemp(join(tmpdir(), 'sallyport-log-'))
+    const file = join(elsewhere, 'decisions.log')
+    await writeFile(file, '{}\n')
+    server = await startTestServer({ env: { DECISION_LOG_FILE: file } })
+    await rm(elsewhere, { recursive: true })
+    expect(warned()).to.have.length(1)
+    expect(warned()[0]).to.match(
+      /^the database .*sallyport\.db is missing, but .*decisions\.log is of an earlier start: /,
+    )
+  })
+
+  async function untilReady(status: number): Promise<void> {
+    for (const end = Date.now() + 10_000; Date.now() < end; await sleep(100)) {
+      if ((await server.ask('GET', '/readyz')).status === status) return
+    }
+    expect.fail(`readiness is never ${status}`)
+  }
 
   it('is what the policy grants: the fields of a view, or nothing at all', async () => {
     const policy = 'p, member, system/health, read, any, *, allow\n'
