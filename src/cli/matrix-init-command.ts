@@ -2,7 +2,7 @@
 import { stat } from 'node:fs/promises'
 import { Command } from 'commander'
 import type { Column } from '../matrix/expectation.ts'
-import { columnsFor, planMatrix, statedIn } from '../matrix/init/plan-matrix.ts'
+import { columnsFor, everywhere, planMatrix, statedIn } from '../matrix/init/plan-matrix.ts'
 import { storeNew, storeOver, textsIn } from '../matrix/init/store-matrix.ts'
 import { writeMatrix, writeMissing } from '../matrix/init/write-matrix.ts'
 import { parseColumn } from '../matrix/parse-words.ts'
@@ -55,7 +55,7 @@ async function init(
   const matrices = (await isFolder(out)) ? [out] : []
   const bench = await readBench({ ...flags, matrices }, Date.now())
   const asked = flags.role.map((name) => columnOf(name, bench.grants.policy.roles))
-  const columns = asked.length > 0 ? asked : columnsFor(bench)
+  const columns = asked.length > 0 ? asked.flatMap(everywhere) : columnsFor(bench)
   const plan = planMatrix(bench, columns, missing ? statedIn(bench) : () => false)
   if (missing) return storeNew(out, writeMissing(plan, await textsIn(out)))
   const files = writeMatrix(plan, '')

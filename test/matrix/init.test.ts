@@ -4,7 +4,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { type Coverage, measureCoverage, percentOf } from '../../src/matrix/coverage/coverage.ts'
-import { columnsFor, planMatrix, statedIn } from '../../src/matrix/init/plan-matrix.ts'
+import { columnsFor, everywhere, planMatrix, statedIn } from '../../src/matrix/init/plan-matrix.ts'
 import { storeNew, storeOver, textsIn } from '../../src/matrix/init/store-matrix.ts'
 import { writeMatrix, writeMissing } from '../../src/matrix/init/write-matrix.ts'
 import type { Bench } from '../../src/matrix/predict/bench.ts'
@@ -109,14 +109,16 @@ describe('sallyport matrix init', () => {
   it('takes the columns of the matrices that are there', async () => {
     const bench = await benchOf(join(ROOT, 'test/matrix'))
     const [head] = (written(bench)[0]?.text ?? '').split('\n')
-    expect(head).to.equal('method,path,object,anonymous,member,support,auditor,admin,auditor+member,everyone')
+    expect(head).to.equal(
+      'method,path,object,anonymous,member,support,auditor,admin,auditor+member,admin+auditor,everyone',
+    )
   })
 
   it('writes only what is missing when asked', async () => {
     const bench = await benchOfText(
       'method,path,object,member\nGET|HEAD|OPTIONS,/api/v1/notes,none,-\nPOST,/api/v1/notes,none,201\n',
     )
-    const plan = planMatrix(bench, [{ kind: 'roles', roles: ['member'] }], statedIn(bench))
+    const plan = planMatrix(bench, everywhere({ kind: 'roles', roles: ['member'] }), statedIn(bench))
     const [notes] = writeMatrix(plan, '.missing').filter(({ name }) => name === 'notes.missing.csv')
     expect(notes?.text).to.match(/^GET\|HEAD,\/api\/v1\/notes,none,200 \[own\]$/m)
     expect(notes?.text).to.not.match(/^POST,\/api\/v1/m)
@@ -124,7 +126,7 @@ describe('sallyport matrix init', () => {
 
   it('adds what is missing as often as it is asked, into files of their own, and then nothing', async () => {
     const folder = await newFolder()
-    const columns = [{ kind: 'roles', roles: ['member'] }] as const
+    const columns = everywhere({ kind: 'roles', roles: ['member'] })
     const addMissing = async () => {
       const bench = await benchOf(folder)
       return storeNew(folder, writeMissing(planMatrix(bench, columns, statedIn(bench)), await textsIn(folder)))

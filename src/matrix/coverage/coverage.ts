@@ -2,16 +2,18 @@
  * What the matrices say nothing about: cells without an expectation, and rules, relations and views that no expectation
  * depends on (without them every expectation would hold all the same).
  */
-import type { Policy, Rule } from '../../policy/policy.ts'
+import type { Policy } from '../../policy/policy.ts'
 import { columnText, expectedText, objectText } from '../expectation.ts'
 import { cellsOf, statedIn } from '../init/plan-matrix.ts'
 import type { Cell } from '../predict/arrangement.ts'
 import type { Bench } from '../predict/bench.ts'
+import { columnsOf } from '../predict/columns.ts'
 import { describe } from '../predict/compare-answer.ts'
 import { Grants } from '../predict/grants.ts'
 import { predictCell } from '../predict/predict-cell.ts'
-import { type Row, rowsOf, usualColumns } from '../predict/universe.ts'
+import { type Row, rowsOf } from '../predict/universe.ts'
 import { type Stated, statementsOf } from '../stated.ts'
+import { unseenMistakes } from './mistakes.ts'
 
 export interface CoverageCell {
   readonly resource: string
@@ -37,6 +39,11 @@ export interface CoveredPart {
   readonly covered: boolean
 }
 
+export interface UnseenMistakes extends Omit<CoveredPart, 'covered'> {
+  /** As `matrix mutate --only` names them. */
+  readonly operators: readonly string[]
+}
+
 export interface Coverage {
   readonly cells: readonly CoverageCell[]
   /** Neither covered nor missing. */
@@ -44,6 +51,8 @@ export interface Coverage {
   readonly rules: readonly CoveredPart[]
   readonly relations: readonly CoveredPart[]
   readonly views: readonly CoveredPart[]
+  /** Covered rules in which a mistake changes a decision and goes unnoticed. */
+  readonly mistakes: readonly UnseenMistakes[]
   /** How many expectations the policy as it is doesn't answer so; they cover no rule. */
   readonly unmet: number
   /** How many cases in steps can't be foretold; they cover no rule. */
@@ -53,11 +62,13 @@ export interface Coverage {
 export function measureCoverage(bench: Bench): Coverage {
   const { met, unmet, unpredictable } = statementsOf(bench)
   const depends = (change: (policy: Policy) => Policy) => isNoticed(bench, met, change)
+  const rules = coverRules(bench, depends)
   return {
     ...cellsOfUniverse(bench),
-    rules: coverRules(bench, depends),
+    rules,
     relations: coverRelations(bench, depends),
     views: coverViews(bench, depends),
+    mistakes: mistakesOf(bench, met, rules),
     unmet,
     unpredictable,
   }
@@ -72,10 +83,11 @@ export function percentOf(parts: readonly { readonly covered: boolean }[]): numb
 export function cellsOfUniverse(bench: Bench): Pick<Coverage, 'cells' | 'unasked'> {
   const { policy } = bench.grants
   const isStated = statedIn(bench)
+  const columns = columnsOf(policy, bench.resources)
   const cells: CoverageCell[] = []
   const unasked: UnaskedCell[] = []
   for (const row of rowsOf([policy], bench)) {
-    for (const column of usualColumns(policy)) {
+    for (const { column } of columns.filter(({ concerns }) => concerns(row.spot))) {
       for (const cell of cellsOf(row, column)) {
         const place = placeOf(row, cell)
         const prediction = predictCell(bench.ground, bench.grants, cell)
@@ -101,14 +113,24 @@ function isNoticed(bench: Bench, stated: readonly Stated[], change: (policy: Pol
   return stated.some((one) => !one.holds(grants))
 }
 
-function coverRules({ grants, reviewed }: Bench, depends: Depends): readonly CoveredPart[] {
-  const lines = reviewed.files['policy.csv'].text.split('\n')
-  const text = (rule: Rule) => (lines[rule.line - 1] ?? '').trim().replaceAll(/\s+/g, ' ')
-  return grants.policy.rules.map((rule) => ({
-    place: `policy.csv:${rule.line}`,
-    text: text(rule),
+function coverRules(bench: Bench, depends: Depends): readonly CoveredPart[] {
+  return bench.grants.policy.rules.map((rule) => ({
+    ...rulePart(bench, rule.line),
     covered: depends((policy) => ({ ...policy, rules: policy.rules.filter(({ line }) => line !== rule.line) })),
   }))
+}
+
+/** In a rule that nobody depends on, every mistake goes unnoticed. */
+function mistakesOf(bench: Bench, met: readonly Stated[], rules: readonly CoveredPart[]): readonly UnseenMistakes[] {
+  const covered = new Set(rules.filter((rule) => rule.covered).map(({ place }) => place))
+  const lines = bench.grants.policy.rules.map(({ line }) => line)
+  const asked = new Set(lines.filter((line) => covered.has(rulePart(bench, line).place)))
+  return unseenMistakes(bench, met, asked).map(({ line, operators }) => ({ ...rulePart(bench, line), operators }))
+}
+
+function rulePart({ reviewed }: Bench, line: number): Omit<CoveredPart, 'covered'> {
+  const text = reviewed.files['policy.csv'].text.split('\n')[line - 1] ?? ''
+  return { place: `policy.csv:${line}`, text: text.trim().replaceAll(/\s+/g, ' ') }
 }
 
 /** Without it no object would relate so. */

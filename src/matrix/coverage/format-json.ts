@@ -1,13 +1,23 @@
 /** Coverage for programs; docs/schemas/matrix-coverage.schema.json is its shape. */
 import { type Coverage, percentOf } from './coverage.ts'
 
-export function formatJson({ cells, unasked, rules, relations, views, unmet, unpredictable }: Coverage): string {
+export function formatJson({
+  cells,
+  unasked,
+  rules,
+  relations,
+  views,
+  mistakes,
+  unmet,
+  unpredictable,
+}: Coverage): string {
   const json = {
     cells: measured(cells),
     unasked,
     rules: measured(rules),
     relations: measured(relations),
     views: measured(views),
+    mistakes,
     unmet,
     unpredictable,
   }

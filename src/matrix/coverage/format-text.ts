@@ -1,6 +1,13 @@
 /** Coverage for people: what nothing is said about, then the figures. */
 import { leftOutLines } from '../left-out.ts'
-import { type Coverage, type CoverageCell, type CoveredPart, percentOf, type UnaskedCell } from './coverage.ts'
+import {
+  type Coverage,
+  type CoverageCell,
+  type CoveredPart,
+  percentOf,
+  type UnaskedCell,
+  type UnseenMistakes,
+} from './coverage.ts'
 
 export function formatText(coverage: Coverage): string {
   const { cells, unasked, rules, relations, views } = coverage
@@ -10,6 +17,7 @@ export function formatText(coverage: Coverage): string {
     ...partLines('Rules that no expectation depends on', rules),
     ...partLines('Relations that no expectation depends on', relations),
     ...partLines('Views that no expectation depends on', views),
+    ...mistakeLines(coverage.mistakes),
     ...leftOutLines({ ...coverage, unasked: 0 }),
     `${figure('cells', cells)}${unasked.length > 0 ? `, and ${unasked.length} that can't be asked` : ''}`,
     figure('rules', rules),
@@ -41,6 +49,12 @@ function partLines(title: string, parts: readonly CoveredPart[]): readonly strin
   const missing = parts.filter(({ covered }) => !covered)
   if (missing.length === 0) return []
   return [title, ...missing.map(({ place, text }) => `  ${place}  ${text}`), '']
+}
+
+function mistakeLines(mistakes: readonly UnseenMistakes[]): readonly string[] {
+  if (mistakes.length === 0) return []
+  const title = 'Rules in which a mistake changes a decision, and no expectation notices it'
+  return [title, ...mistakes.map(({ place, text, operators }) => `  ${place}  ${text}: ${operators.join(', ')}`), '']
 }
 
 function figure(name: string, parts: readonly { readonly covered: boolean }[]): string {

@@ -5,7 +5,14 @@
 import { createHash } from 'node:crypto'
 import { escapeHtml } from '../../review/matrix/escape.ts'
 import { LAYOUT_STYLE } from '../../review/matrix/page-style-layout.ts'
-import { type Coverage, type CoverageCell, type CoveredPart, percentOf, type UnaskedCell } from './coverage.ts'
+import {
+  type Coverage,
+  type CoverageCell,
+  type CoveredPart,
+  percentOf,
+  type UnaskedCell,
+  type UnseenMistakes,
+} from './coverage.ts'
 
 const STYLE = `${LAYOUT_STYLE}
 html, body { height: auto }
@@ -56,6 +63,7 @@ export function toPage(coverage: Coverage): string {
 ${filtersHtml(grid)}
 <main>
 ${[partsHtml('Rules', rules), partsHtml('Relations', relations), partsHtml('Views', views)].join('\n')}
+${mistakesHtml(coverage.mistakes)}
 ${unaskedHtml(unasked)}
 ${gridsHtml(grid)}
 </main>
@@ -83,6 +91,15 @@ function partsHtml(title: string, parts: readonly CoveredPart[]): string {
       `<tr><th scope="row"><code>${escapeHtml(place)}</code></th><th><code>${escapeHtml(text)}</code></th></tr>`,
   )
   return `<h2>${title} that no expectation depends on</h2><table><tbody>${rows.join('\n')}</tbody></table>`
+}
+
+function mistakesHtml(mistakes: readonly UnseenMistakes[]): string {
+  if (mistakes.length === 0) return ''
+  const rows = mistakes.map(({ place, text, operators }) => {
+    const code = (one: string) => `<code>${escapeHtml(one)}</code>`
+    return `<tr><th scope="row">${code(place)}</th><th>${code(text)}</th><th>${escapeHtml(operators.join(', '))}</th></tr>`
+  })
+  return `<h2>Rules in which a mistake changes a decision, and no expectation notices it</h2><table><tbody>${rows.join('\n')}</tbody></table>`
 }
 
 /** A row for each request, with the callers. */

@@ -4,6 +4,7 @@ import type { Json } from '../../resources/resource.ts'
 import { coversResource } from '../../review/evaluate.ts'
 import type { Spot } from '../../review/space.ts'
 import type { Bench } from '../predict/bench.ts'
+import { namesCaller } from '../predict/samples.ts'
 import type { Row } from '../predict/universe.ts'
 
 export interface BodyRow extends Row {
@@ -25,7 +26,8 @@ export function bodyRows({ grants, samples }: Bench, row: Row): readonly BodyRow
     )
     const given = written.flatMap((name) => {
       // What is stored has the second value, or one that a relation wants.
-      const value = values?.get(name)?.[2] ?? values?.get(name)?.[0]
+      const known = values?.get(name)?.filter((one) => !namesCaller(one))
+      const value = known?.[2] ?? known?.[0]
       return value === undefined ? [] : [[name, value] as const]
     })
     const file = `${resource.name}-${view}.json`

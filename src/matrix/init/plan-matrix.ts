@@ -1,11 +1,11 @@
 /** The matrix of a policy as it is: every row and column, with the answer that the policy gives. */
-import type { Policy } from '../../policy/policy.ts'
 import { type Column, columnText, type Expected, expectedText, isUnconditional } from '../expectation.ts'
 import type { Cell } from '../predict/arrangement.ts'
 import type { Bench } from '../predict/bench.ts'
+import { type AskedColumn, columnsOf } from '../predict/columns.ts'
 import { answers, describe } from '../predict/compare-answer.ts'
 import { type Prediction, predictCell } from '../predict/predict-cell.ts'
-import { cellKey, type Row, rowsOf, usualColumns } from '../predict/universe.ts'
+import { cellKey, type Row, rowsOf } from '../predict/universe.ts'
 import { type BodyRow, bodyRows } from './body-rows.ts'
 
 export interface PlannedRow extends BodyRow {
@@ -18,59 +18,53 @@ export interface Plan {
   readonly rows: readonly PlannedRow[]
 }
 
-/**
- * anonymous, each declared role, and what else the matrices have columns for. A deny shows only beside what another role
- * allows, so there is a column for both together.
- */
-export function columnsFor({ reviewed: { policy }, expectations }: Bench): readonly Column[] {
-  const usual = [...usualColumns(policy), ...denyingPairs(policy)]
-  const known = new Set(usual.map(columnText))
+/** Those by which the policy's answers differ (predict/columns.ts), and what else the matrices have columns for. */
+export function columnsFor({ grants: { policy }, resources, expectations }: Bench): readonly AskedColumn[] {
+  const usual = columnsOf(policy, resources)
+  const known = new Set(usual.map(({ column }) => columnText(column)))
   const further = new Map(expectations.map(({ column }) => [columnText(column), column]))
   const added = [...further.keys()].filter((name) => !known.has(name)).sort()
-  return [...usual, ...added.flatMap((name) => further.get(name) ?? [])]
+  return [...usual, ...added.flatMap((name) => everywhere(further.get(name)))]
 }
 
-/** Each role that a rule denies something, with the first other role. */
-function denyingPairs({ roles, rules }: Policy): readonly Column[] {
-  const denied = new Set(rules.filter(({ effect }) => effect === 'deny').map(({ subject }) => subject))
-  return [...roles.keys()]
-    .filter((role) => denied.has(role))
-    .flatMap((role) =>
-      [...roles.keys()]
-        .filter((other) => other !== role)
-        .slice(0, 1)
-        .map((other) => [role, other].sort()),
-    )
-    .map((pair) => ({ kind: 'roles', roles: pair }))
+/** A column that somebody asks for. */
+export function everywhere(column: Column | undefined): readonly AskedColumn[] {
+  return column ? [{ column, concerns: () => true }] : []
 }
 
 /** Rows of which nothing is left to say are left out. */
-export function planMatrix(bench: Bench, columns: readonly Column[], leaveOut: (cell: Cell) => boolean): Plan {
+export function planMatrix(bench: Bench, columns: readonly AskedColumn[], leaveOut: (cell: Cell) => boolean): Plan {
   const rows = rowsOf([bench.grants.policy], bench)
   const all = [
     ...rows.flatMap((row): readonly BodyRow[] => [row, ...bodyRows(bench, row)]),
     ...unconditionalRows(bench, rows, columns),
   ].map((row) => ({
     ...row,
-    answers: columns.map((column) => {
+    answers: columns.map(({ column, concerns }) => {
+      if (!concerns(row.spot)) return undefined
       const cells = cellsOf(row, column)
       const answer = cells.every(leaveOut) ? undefined : answerTo(bench, cells)
       return row.unconditional && answer?.status !== PRECONDITION_REQUIRED ? undefined : answer
     }),
   }))
-  return { columns, rows: all.filter((row) => row.answers.some((answer) => answer !== undefined)) }
+  return {
+    columns: columns.map(({ column }) => column),
+    rows: all.filter((row) => row.answers.some((answer) => answer !== undefined)),
+  }
 }
 
 const PRECONDITION_REQUIRED = 428
 
 /** For each endpoint that requires `If-Match` one request without it, about the first object that somebody may write. */
-function unconditionalRows(bench: Bench, rows: readonly Row[], columns: readonly Column[]): readonly BodyRow[] {
+function unconditionalRows(bench: Bench, rows: readonly Row[], columns: readonly AskedColumn[]): readonly BodyRow[] {
   const asked = rows
     .filter(({ spot: { route, endpoint } }) => {
       return route.precondition === 'required' && ['replace', 'update', 'delete'].includes(endpoint.operation)
     })
     .map((row): BodyRow => ({ ...row, unconditional: true }))
-    .filter((row) => columns.some((column) => answerTo(bench, cellsOf(row, column))?.status === PRECONDITION_REQUIRED))
+    .filter((row) =>
+      columns.some(({ column }) => answerTo(bench, cellsOf(row, column))?.status === PRECONDITION_REQUIRED),
+    )
   return [...Map.groupBy(asked, ({ spot }) => spot.endpoint).values()].flatMap((some) => some.slice(0, 1))
 }
 

@@ -26,16 +26,31 @@ export interface Court extends Pick<Bench, 'ground' | 'samples' | 'resources' | 
   readonly stated: readonly Stated[]
 }
 
-export function judgeMutant(court: Court, mutant: Mutant): Verdict {
+/** A mutant's policy, and the first expectation that notices it. */
+export interface Tried {
+  readonly grants: Grants
+  readonly noticed: Place | undefined
+}
+
+/** Or what the parser says of it. */
+export function tryMutant(court: Court, mutant: Mutant): Tried | string {
   const parsed = parseMutant(court, mutant)
-  if (typeof parsed === 'string') return { kind: 'invalid', why: parsed }
+  if (typeof parsed === 'string') return parsed
   const grants = new Grants(parsed, court.ground.now)
   const covers = coverageOf(court.resources, mutant)
   const noticing = court.stated.find(({ resources, holds }) => [...resources].some(covers) && !holds(grants))
-  if (noticing) return { kind: 'killed', by: noticing.place }
-  if (isSame(court, parsed)) return { kind: 'equivalent', proof: 'diff' }
+  return { grants, noticed: noticing?.place }
+}
+
+export function judgeMutant(court: Court, mutant: Mutant): Verdict {
+  const tried = tryMutant(court, mutant)
+  if (typeof tried === 'string') return { kind: 'invalid', why: tried }
+  const { grants, noticed } = tried
+  if (noticed) return { kind: 'killed', by: noticed }
+  if (isSame(court, grants.policy)) return { kind: 'equivalent', proof: 'diff' }
   const pair = { before: court.grants, after: grants }
-  const probes = () => probesOf([court.grants.policy, parsed], court, covers)
+  const covers = coverageOf(court.resources, mutant)
+  const probes = () => probesOf([court.grants.policy, grants.policy], court, covers)
   const witness = findWitness(court.ground, pair, probes()) ?? findByValues(court, pair, probes())
   return witness ? { kind: 'survived', witness } : { kind: 'equivalent', proof: 'probes' }
 }

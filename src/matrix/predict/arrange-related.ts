@@ -98,7 +98,8 @@ function isContradictory(relating: Relating): boolean {
   const meanings = Map.groupBy(compared, (one) => JSON.stringify([one.field, one.kind === 'caller' && one.attribute]))
   if ([...meanings.values()].some((same) => new Set(same.map(({ name }) => relations.has(name))).size > 1)) return true
   const fields = new Set(relationsOf(relating).map(({ field }) => field))
-  const asked = { ...relating, attributes: { id: callerId } }
+  const fixed = new Map(isOwn(relating) ? [['id', callerId]] : [])
+  const asked = { ...relating, attributes: { id: callerId }, fixed }
   return [...fields].some((name) => {
     const field = resource.fields.get(name)
     const held = wantedOf(relating).some((one) => one.field === name && isOfAttribute(one))

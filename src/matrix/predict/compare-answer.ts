@@ -40,6 +40,8 @@ function isShowing({ spot }: Situation): boolean {
 function lists({ answer, situation }: Given, list: 'own' | 'all'): boolean {
   if (!answer.items || !situation) return false
   const stored = [...(situation.objects.get(situation.spot.resource.name)?.values() ?? [])]
+  // A row without its id could be that of any object.
+  if (answer.items.some(({ shown }) => !Object.hasOwn(shown, 'id'))) return false
   const wanted = list === 'all' ? stored : stored.filter((object) => relate(situation, object).includes('owner'))
   const listed = new Set(answer.items.map(({ object }) => object.id))
   return wanted.length > 0 && wanted.length === listed.size && wanted.every(({ id }) => listed.has(id))

@@ -10,6 +10,11 @@ export const CALLER = '01980000-0000-7000-8000-00000000000c'
 /** The object that a path names. */
 export const OBJECT = '01980000-0000-7000-8000-00000000000a'
 
+/** Whether a value is of use only here: who asks a server has another id. */
+export function namesCaller(value: Json): boolean {
+  return JSON.stringify(value).includes(CALLER)
+}
+
 /** Values that stay where they are: smallest bodies and stored objects have them. */
 const FIRST = 3
 

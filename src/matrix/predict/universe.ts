@@ -2,7 +2,7 @@
 import type { Policy } from '../../policy/policy.ts'
 import type { Method } from '../../resources/resource.ts'
 import { namedRelations, type Spot, spotsOf } from '../../review/space.ts'
-import type { Column, ObjectState } from '../expectation.ts'
+import type { ObjectState } from '../expectation.ts'
 import { columnText } from '../expectation.ts'
 import { isOfOwnId } from './arrange-related.ts'
 import type { Cell } from './arrangement.ts'
@@ -88,11 +88,6 @@ function selfRelations({ ownership }: Policy, resource: string): readonly string
 
 function stateOf(names: ReadonlySet<string>): ObjectState {
   return names.size === 0 ? { kind: 'other' } : { kind: 'relations', names: [...names].sort() }
-}
-
-/** anonymous, and each declared role. */
-export function usualColumns({ roles }: Policy): readonly Column[] {
-  return [{ kind: 'anonymous' }, ...[...roles.keys()].map((role): Column => ({ kind: 'roles', roles: [role] }))]
 }
 
 /** The same for cells that no rule tells apart, whatever body they send. */

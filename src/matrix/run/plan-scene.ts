@@ -26,8 +26,10 @@ export function planScene(ground: Ground, bound: Bound): ScenePlan {
   if (!common && object.kind !== 'none') throw new CannotSetUp(`${bound.resource.name} has no objects`)
   if (!common) return NOTHING
   if (object.kind !== 'none') return planObject(common, bound, object.kind === 'relations' ? object.names : [])
-  const looks = bound.endpoint?.operation === 'list' && (expected.list ?? expected.view) !== undefined
-  return looks ? planList(common) : NOTHING
+  if (bound.endpoint?.operation !== 'list') return NOTHING
+  if ((expected.list ?? expected.view) !== undefined) return planList(common)
+  // Whoever lacks an attribute may not list at all.
+  return { ...NOTHING, attributes: listOf(common).attributes }
 }
 
 /** What relates a caller to objects of the cell's resource; undefined for a resource without objects. */
@@ -53,10 +55,14 @@ function planObject(common: Common, { route }: Bound, names: readonly string[]):
 }
 
 function planList(common: Common): ScenePlan {
-  const { attributes, placed } = arrangeList(common, (nth) => `${OBJECT}-${nth}`)
+  const { attributes, placed } = listOf(common)
   const ways = placed.map(({ relations }) => relations)
   if (ways.length === 0) throw new CannotSetUp(lackOf(common) ?? `no object of ${common.resource.name} can be made`)
   return { attributes, ways, own: ways.find((relations) => isOwn({ ...common, relations, own: false })) }
+}
+
+function listOf(common: Common) {
+  return arrangeList(common, (nth) => `${OBJECT}-${nth}`)
 }
 
 /** What an author can mend is worth more than what follows from it. */

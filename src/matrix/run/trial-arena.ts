@@ -28,7 +28,8 @@ export async function openTrialArena(ground: Ground, folders: Folders, startServ
 }
 
 /** A record or a session of `user:alice`, or an object that a relation names, can be there once, and is another for each cell. */
-function needsOwnServer({ policy, resources }: Ground, { column, path, object }: Expectation): boolean {
+function needsOwnServer({ policy, resources }: Ground, expectation: Expectation): boolean {
+  const { column, path, object } = expectation
   const route = resources.routes.find((one) => one.path === path)
   const relations = [...(policy.ownership.get(route?.resource ?? '')?.relations.values() ?? [])]
   const held = relations.filter(
@@ -37,5 +38,5 @@ function needsOwnServer({ policy, resources }: Ground, { column, path, object }:
   if (held.some(({ kind, field }) => kind === 'state' && field === 'id')) return true
   if (column.kind !== 'user') return false
   if (route?.kind === 'caller') return true
-  return relations.some((one) => one.kind === 'caller' && (one.field === 'id' || one.attribute !== 'id'))
+  return held.some((one) => one.kind === 'caller' && (one.field === 'id' || one.attribute !== 'id'))
 }

@@ -68,7 +68,7 @@ type RelationText =
 export type RelationTexts = Readonly<Record<string, RelationText>>
 
 /** What relations of the two can be. */
-export const RELATIONS: Readonly<Record<'things' | 'users', RelationTexts>> = {
+export const RELATIONS: Readonly<Record<Kind, RelationTexts>> = {
   things: {
     owner: 'ownerId',
     mine: 'ownerId',
@@ -105,7 +105,9 @@ export const RELATIONS: Readonly<Record<'things' | 'users', RelationTexts>> = {
   },
 }
 
-const SOURCES = [
+export type Kind = 'things' | 'users'
+
+export const SOURCES = [
   { name: 'schemas/things.json', text: JSON.stringify(THINGS) },
   { name: 'schemas/users.json', text: JSON.stringify(USERS) },
 ]

@@ -4,9 +4,10 @@ import { expect } from 'chai'
 import type { Column } from '../../../src/matrix/expectation.ts'
 import { probesOf } from '../../../src/matrix/mutate/probes.ts'
 import type { Cell, Scene } from '../../../src/matrix/predict/arrangement.ts'
+import { columnsOf } from '../../../src/matrix/predict/columns.ts'
 import { predictCell } from '../../../src/matrix/predict/predict-cell.ts'
 import type { Answer } from '../../../src/matrix/predict/situation.ts'
-import { rowsOf, usualColumns } from '../../../src/matrix/predict/universe.ts'
+import { rowsOf } from '../../../src/matrix/predict/universe.ts'
 import type { Json, Representation } from '../../../src/resources/resource.ts'
 import { startTestServer, type TestServer } from '../../server.ts'
 import { shipped } from './shipped.ts'
@@ -24,7 +25,7 @@ describe('the predictor, of the shipped policy', () => {
   it('says what the server answers in every cell', async () => {
     const { policy } = known
     const columns: readonly Column[] = [
-      ...usualColumns(policy),
+      ...columnsOf(policy, known.resources).map(({ column }) => column),
       { kind: 'roles', roles: [] },
       { kind: 'roles', roles: ['auditor', 'member'] },
     ]

@@ -1,0 +1,189 @@
+/** Of any policy a matrix is written that is green at once, and what it doesn't notice is named. */
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { measureCoverage, percentOf } from '../../src/matrix/coverage/coverage.ts'
+import { columnsFor, planMatrix } from '../../src/matrix/init/plan-matrix.ts'
+import { storeNew } from '../../src/matrix/init/store-matrix.ts'
+import { writeMatrix } from '../../src/matrix/init/write-matrix.ts'
+import { tryMutant } from '../../src/matrix/mutate/judge-mutant.ts'
+import { mutateRules } from '../../src/matrix/mutate/mutate-rules.ts'
+import { vocabularyOf } from '../../src/matrix/mutate/vocabulary.ts'
+import { type Bench, readBench } from '../../src/matrix/predict/bench.ts'
+import { CALLER } from '../../src/matrix/predict/samples.ts'
+import { testMatrices } from '../../src/matrix/run/test-matrices.ts'
+import { openTrialArena } from '../../src/matrix/run/trial-arena.ts'
+import { statementsOf } from '../../src/matrix/stated.ts'
+import { compareDecisions } from '../../src/review/diff/compare-decisions.ts'
+import { startTrialServer } from '../../src/trial-server.ts'
+import { filesOf } from '../policy/render.ts'
+import { runs } from '../runs.ts'
+import { newFolder } from './predict/benches.ts'
+import { SOURCES } from './predict/kinds.ts'
+import { randomPolicyFiles } from './predict/random-policies.ts'
+
+type Files = Readonly<Record<string, string>>
+
+/** All that a matrix of it could get wrong at once. */
+const AWKWARD: Files = {
+  'roles.yaml': 'clerk: { description: c }\nagent: { description: a }\n',
+  'ownership.yaml': `
+things:
+  relations:
+    owner: members
+    mine: members
+    team: { field: team, equals: subject.team }
+    lit: { field: open, equals: subject.lit }
+    draft: { field: status, in: [draft] }
+    shipped: { field: status, in: [shipped] }
+    round: { field: shape, in: [round] }
+    square: { field: shape, in: [square] }
+users:
+  relations:
+    owner: id
+    mate: { field: team, equals: subject.team }
+    peer: { field: level, equals: subject.level }
+`,
+  'views.yaml': 'things: { bare: [status, title], brief: [members, title, status] }\nusers: { card: [team] }\n',
+  'policy.csv': `p, clerk, things, list, any, bare, allow
+p, clerk, things, read|create|replace|update, owner, brief, allow
+p, clerk, things, read, team, *, allow
+p, agent, things, read|update|delete, shipped, *, allow
+p, clerk, things, delete, any, *, deny
+p, agent, things, update, owner, *, deny
+p, user:zoe, things, list|read, owner, *, allow
+p, clerk, users, list|read, mate, *, allow
+p, agent, users, read|update, owner, card, allow
+p, everyone, users, read, owner, card, allow
+`,
+}
+
+/** A bench of these files, with the matrices of the folder `matrices` beside them. */
+async function benchOfFiles(files: Files): Promise<{ readonly folder: string; bench(): Promise<Bench> }> {
+  const folder = await newFolder()
+  const [policies, schemas, matrices] = ['policies', 'schemas', 'matrices'].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ]
+  for (const path of [policies, schemas, matrices]) await mkdir(path)
+  for (const { name, text } of Object.values(filesOf(files))) await writeFile(join(policies, name), text)
+  await writeFile(join(policies, 'blocked.txt'), '')
+  for (const { name, text } of SOURCES) await writeFile(join(folder, name), text)
+  return { folder, bench: () => readBench({ policies, schemas, matrices: [matrices] }, Date.now()) }
+}
+
+/** Writes the matrix of a policy beside it, and asks a server: what isn't green. */
+async function initAndTest(files: Files) {
+  const { folder, bench } = await benchOfFiles(files)
+  const before = await bench()
+  const matrices = join(folder, 'matrices')
+  const texts = writeMatrix(
+    planMatrix(before, columnsFor(before), () => false),
+    '',
+  )
+  await storeNew(matrices, texts)
+  const folders = { policies: join(folder, 'policies'), schemas: join(folder, 'schemas') }
+  const run = await testMatrices([matrices], {
+    ...folders,
+    filter: { roles: [], resources: [] },
+    bail: false,
+    openArena: (ground) => openTrialArena(ground, folders, startTrialServer),
+    started: () => undefined,
+    observe: () => undefined,
+  })
+  const red = run.results.filter(({ outcome }) => outcome !== 'passed').map(({ title, why }) => `${title}: ${why}`)
+  return { red, asked: run.results.length, texts, bench: await bench(), folder }
+}
+
+/** Mistakes in rules that change what a route decides: how many a cell notices, and those that nothing tells of. */
+function tryMistakes(bench: Bench) {
+  const { reviewed, resources, grants, ground } = bench
+  const coverage = measureCoverage(bench)
+  const stated = statementsOf(bench).met
+  const named = new Set(coverage.mistakes.flatMap(({ place, operators }) => operators.map((one) => `${place} ${one}`)))
+  const unneeded = new Set(coverage.rules.filter(({ covered }) => !covered).map(({ place }) => place))
+  const untold: string[] = []
+  let noticed = 0
+  for (const mutant of mutateRules({ files: reviewed.files, resources }, vocabularyOf(grants.policy))) {
+    const tried = tryMutant({ ...bench, stated }, mutant)
+    if (typeof tried === 'string') continue
+    const policies = { before: grants.policy, after: tried.grants.policy }
+    const changes = compareDecisions(policies, { resources, now: ground.now }).filter(({ part }) => part !== 'query')
+    const served = changes.some((change) =>
+      resources.routes.some(({ resource, endpoints }) => {
+        const actions = [...endpoints.values()].map(({ action }) => action)
+        return change.resources.includes(resource) && actions.some((action) => change.actions.includes(action))
+      }),
+    )
+    if (!served) continue
+    const place = `policy.csv:${mutant.line}`
+    const isGone = mutant.operator === 'drop-rule' || mutant.operator === 'drop-deny'
+    if (tried.noticed) noticed++
+    else if (!unneeded.has(place) && (isGone || !named.has(`${place} ${mutant.operator}`))) {
+      untold.push(`${mutant.operator} ${mutant.change}`)
+    }
+  }
+  return { coverage, noticed, named: named.size, untold }
+}
+
+describe('the matrix of any policy', () => {
+  it('is green at once, with callers and objects of every kind', async () => {
+    const { red, texts, bench, folder } = await initAndTest(AWKWARD)
+    expect(red).to.deep.equal([])
+    const [things = '', users = ''] = ['things.csv', 'users.csv'].map(
+      (one) => texts.find(({ name }) => name === one)?.text,
+    )
+    expect(things.split('\n')[0]).to.equal(
+      'method,path,object,body,anonymous,clerk,agent,everyone,user:zoe,agent+clerk',
+    )
+    // An owner that is another relation too, and shapes that leave no object without one.
+    expect(things).to.match(/^GET\|HEAD,\/things\/\{id\},mine\+owner\+round,/m)
+    expect(users).to.match(/^GET\|HEAD,\/users\/\{id\},mate\+owner\+peer,/m)
+    for (const { name, text } of texts) if (name.startsWith('bodies/')) expect(text).to.not.include(CALLER)
+    const { coverage, untold, noticed } = tryMistakes(bench)
+    expect(percentOf(coverage.cells)).to.equal(100)
+    expect(coverage.unasked).to.deep.equal([])
+    expect(untold).to.deep.equal([])
+    expect(noticed).to.be.greaterThan(60)
+    await rm(folder, { recursive: true })
+  }).timeout(60_000)
+
+  it('is green at once, and names what it does not notice, of random policies', async () => {
+    let [noticed, named] = [0, 0]
+    await fc.assert(
+      fc.asyncProperty(randomPolicyFiles, async (files) => {
+        const { red, asked, bench, folder } = await initAndTest(files)
+        expect(red).to.deep.equal([])
+        expect(asked).to.be.greaterThan(50)
+        const tried = tryMistakes(bench)
+        expect(percentOf(tried.coverage.cells)).to.equal(100)
+        expect(tried.untold).to.deep.equal([])
+        noticed += tried.noticed
+        named += tried.named
+        await rm(folder, { recursive: true })
+      }),
+      { numRuns: runs(15) },
+    )
+    expect(noticed).to.be.greaterThan(named)
+  }).timeout(300_000)
+
+  it('turns red when one rule is another', async () => {
+    const { bench, folder } = await initAndTest(AWKWARD)
+    const policy = join(folder, 'policies/policy.csv')
+    await writeFile(policy, (await readFile(policy, 'utf8')).replace('shipped, *, allow', 'any, *, allow'))
+    const folders = { policies: join(folder, 'policies'), schemas: join(folder, 'schemas') }
+    const run = await testMatrices([join(folder, 'matrices')], {
+      ...folders,
+      filter: { roles: [], resources: ['things'] },
+      bail: false,
+      openArena: (ground) => openTrialArena(ground, folders, startTrialServer),
+      started: () => undefined,
+      observe: () => undefined,
+    })
+    expect(run.results.filter(({ outcome }) => outcome === 'failed')).to.not.be.empty
+    expect(bench.expectations.length).to.be.greaterThan(100)
+    await rm(folder, { recursive: true })
+  }).timeout(60_000)
+})
