@@ -2,6 +2,7 @@
 import { Command } from 'commander'
 import { carryOut } from '../release/carry-out.ts'
 import { digestOf, readContent } from '../release/content.ts'
+import { isHeld } from '../release/exchange.ts'
 import { planReturn } from '../release/plan.ts'
 import { returnTarget } from '../release/return-target.ts'
 import { isIntact, readHistory, readVersion } from '../release/version.ts'
@@ -25,7 +26,8 @@ export function policyRollbackCommand(folders: ReleaseFolders): Command {
   return withReleaseOptions(command).action(async (options: Options) => {
     const { over, how } = await readRelease(folders, options)
     const { home } = over
-    const present = digestOf(await readContent(home.directory))
+    // What an `apply` began that did not end is what to go back from; the version before it rules already.
+    const present = (await isHeld(home.directory)) ? undefined : digestOf(await readContent(home.directory))
     const version = returnTarget(await readHistory(home), present, options.to)
     if (!(await isIntact(home, version))) {
       const which = `the files of version ${version.number}`

@@ -19,12 +19,18 @@ export async function exchangeFiles(home: Home, content: PolicyContent, target: 
     await writeFiles(folder, before)
     await symlink(await readlink(current), join(folder, CURRENT))
   })
-  await writeAll(directory, content)
-  await replaceLink(current, target)
+  try {
+    await writeAll(directory, content)
+    await replaceLink(current, target)
+  } catch (error) {
+    // Where that fails too, the files of before rule until the next command.
+    await restore(home).catch(() => undefined)
+    throw error
+  }
   await letGo(directory)
 }
 
-/** Takes back what a killed command began. */
+/** Takes back what a command began that was killed, or failed. */
 export async function restore({ directory, current }: Home): Promise<void> {
   if (!(await isHeld(directory))) return
   await writeAll(directory, await readContent(directory))

@@ -1,4 +1,5 @@
 /** What the system says when a folder can't be written, as a sentence for whoever can do something about it. */
+import { dirname } from 'node:path'
 import { ReviewError } from '../review/load-policy.ts'
 
 const WRITABLE = 'run this as a user who may write there'
@@ -12,9 +13,10 @@ const ADVICE: ReadonlyMap<string | undefined, string> = new Map([
   ['EDQUOT', ROOM],
 ])
 
-/** A ReviewError for what the system refused; any other error as it is. */
+/** A ReviewError for what the system refused, in the folder that the error names or else in `directory`; any other error as it is. */
 export function obstacle(directory: string, error: unknown): unknown {
-  const { code } = error as NodeJS.ErrnoException
+  const { code, path } = error as NodeJS.ErrnoException
   const advice = ADVICE.get(code)
-  return advice === undefined ? error : new ReviewError(`${directory} can't be written (${code}); ${advice}`)
+  const folder = path === undefined ? directory : dirname(path)
+  return advice === undefined ? error : new ReviewError(`${folder} can't be written (${code}); ${advice}`)
 }

@@ -4,9 +4,13 @@ import type { Version } from './version.ts'
 
 /**
  * `named`: a number or a revision; else the version before, which is the last one where its files were edited since
- * (`present` is the digest of what is there). Throws ReviewError where there is none.
+ * (`present` is the digest of what is there, undefined for files that no version has). Throws ReviewError where there is none.
  */
-export function returnTarget(history: readonly Version[], present: string, named: string | undefined): Version {
+export function returnTarget(
+  history: readonly Version[],
+  present: string | undefined,
+  named: string | undefined,
+): Version {
   const found =
     named === undefined
       ? before(history, present)
@@ -19,7 +23,7 @@ export function returnTarget(history: readonly Version[], present: string, named
 }
 
 /** Before a version that was brought again stands what had stood before it; of those that are still there, the last. */
-function before(history: readonly Version[], present: string): Version | undefined {
+function before(history: readonly Version[], present: string | undefined): Version | undefined {
   const current = history.at(-1)
   if (current && current.digest !== present) return current
   return history.findLast(({ number }) => number < (current?.of ?? current?.number ?? 0))

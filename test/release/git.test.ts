@@ -117,6 +117,48 @@ describe('a policy directory in a git work tree', () => {
     expect(await digestIn(folders.live)).to.equal(before)
   }).timeout(20_000)
 
+  it('takes back what it began where a file can not be written', async () => {
+    // A path has room for the file, and none for the longer name of a draft beside it.
+    const folder = await folderOfLength(join(folders.root, 'shared'), 4060)
+    await cp(join(folders.live, 'limits.yaml'), join(folder, 'limits.yaml'))
+    await rm(join(folders.live, 'limits.yaml'))
+    await symlink(join(folder, 'limits.yaml'), join(folders.live, 'limits.yaml'))
+    const candidate = await folders.candidate('candidate', DENY)
+    await appendFile(join(candidate, 'limits.yaml'), '# more\n')
+    const [before, bytes] = [await digestIn(folders.live), await readFile(join(folders.live, 'policy.csv'))]
+    const failed = await apply(folders.live, await readContent(candidate)).catch((error) => error.code)
+    expect(failed).to.equal('ENAMETOOLONG')
+    expect(await names()).not.to.include('.before')
+    expect(await digestIn(folders.live)).to.equal(before)
+    expect(await readFile(join(folders.live, 'policy.csv'))).to.deep.equal(bytes)
+    expect(await told()).to.deep.equal(['1 kept'])
+  })
+
+  it('that a killed command left is put in order by rollback: the version in force stays', async () => {
+    await apply(folders.live, await readContent(await folders.candidate('candidate', DENY)))
+    const inForce = await readContent(folders.live)
+    const before = await digestIn(folders.live)
+    await halfWay(folders.live, inForce)
+    const { code, stdout } = await run('rollback', '--yes')
+    expect([code, stdout.includes('Version 3, revision ')]).to.deep.equal([0, true])
+    expect(await names()).not.to.include('.before')
+    expect(await digestIn(folders.live)).to.equal(before)
+    expect(await told()).to.deep.equal(['1 kept', '2 applied', '3 rolled-back'])
+  }).timeout(20_000)
+
+  it('has one history, however long the way to it, and whether or not DATA_DIR was there before', async () => {
+    const deep = join(folders.root, ...Array.from({ length: 6 }, () => 'Документы отдела'))
+    await cp(folders.live, join(deep, 'policies'), { recursive: true })
+    await mkdir(join(folders.root, 'a/b/c'), { recursive: true })
+    await symlink('a/b/c', join(folders.root, 'link'))
+    const env = { POLICIES: join(deep, 'policies'), DATA_DIR: join(folders.root, 'link/data') }
+    const candidate = await folders.candidate('candidate', DENY)
+    expect((await policy(['apply', candidate, '--yes'], env)).stdout).to.contain('Version 2, revision ')
+    const { versions } = JSON.parse((await policy(['history', '--format', 'json'], env)).stdout)
+    expect(versions.length).to.equal(2)
+    expect((await readdir(join(folders.root, 'link/data/policy-versions'))).length).to.equal(1)
+  }).timeout(20_000)
+
   it('is watched by a server that never sees a half, and says that a command did not end', async () => {
     const server = await startTestServer({ demo: true })
     try {
@@ -158,6 +200,14 @@ describe('a policy directory in a git work tree', () => {
       await server.stop()
     }
   }).timeout(30_000)
+
+  /** A new folder whose path has so many characters. */
+  async function folderOfLength(path: string, length: number): Promise<string> {
+    const missing = length - path.length
+    if (missing > 0) return folderOfLength(join(path, 'x'.repeat(missing < 202 ? missing - 1 : 100)), length)
+    await mkdir(path, { recursive: true })
+    return path
+  }
 
   /** As a command leaves it that is killed while it exchanges the files. */
   async function halfWay(live: string, content: PolicyContent): Promise<void> {

@@ -34,6 +34,8 @@ describe('a change of the policy that can not be made', () => {
       "policies can't be written (EROFS); its file system is mounted read-only",
       "policies can't be written (ENOSPC); make room and run this again",
     ])
+    const elsewhere = Object.assign(system('EROFS'), { path: '/shared/.unfinished-1' })
+    expect((obstacle('policies', elsewhere) as Error).message).to.contain('/shared can')
     expect(obstacle('policies', system('EACCES'))).to.be.instanceOf(ReviewError)
     const other = system('EIO')
     expect(obstacle('policies', other)).to.equal(other)
