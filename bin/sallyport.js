@@ -11,6 +11,9 @@ if (Number(process.versions.node.split('.')[0]) < OLDEST) {
   process.exit(2)
 }
 
+// A SIGHUP asks a server for a new decision log. Until it has opened one, there is nothing to do.
+if (process.argv[2] === 'serve') process.on('SIGHUP', () => undefined)
+
 // What was compiled is kept, so that the next start takes a third less time; where nothing can be written, nothing is kept.
 const cache = fileURLToPath(new URL('../node_modules/.cache/sallyport', import.meta.url))
 module.enableCompileCache?.(cache)

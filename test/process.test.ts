@@ -261,6 +261,18 @@ describe('the program', () => {
     expect(routes(await readFile(log, 'utf8'))).to.deep.equal(['/openapi.json'])
   })
 
+  it('is not ended by a SIGHUP, whichever of its modules is being loaded when it comes', async () => {
+    const hook = join(ROOT, 'test/programs/hang-up.ts')
+    const child = spawn(process.execPath, ['--import', hook, LAUNCHER, 'serve'], { cwd: ROOT, env })
+    children.push(child)
+    let told = ''
+    for await (const text of child.stderr) {
+      told += text
+      if (told.includes('"msg":"listening"')) return
+    }
+    throw new Error(`ended by ${child.signalCode}: ${told}`)
+  })
+
   it('is not ended by a SIGHUP that comes while it starts', async () => {
     const child = spawn(process.execPath, [LAUNCHER, 'serve'], { cwd: ROOT, env })
     children.push(child)

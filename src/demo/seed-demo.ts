@@ -1,4 +1,5 @@
 /** Puts the demo's data into an empty store, and keeps demo data and real data apart. */
+import { v7 as uuidv7 } from 'uuid'
 import type { Resources } from '../resources/resource.ts'
 import type { Seeding } from '../store/contract.ts'
 import type { Directory } from '../store/directory.ts'
@@ -41,8 +42,6 @@ export async function claimForDemo(seeding: Seeding, directory: Directory, resou
 }
 
 async function seed(seeding: Seeding, resources: Resources): Promise<void> {
-  // Only a first start needs it.
-  const { v7: uuidv7 } = await import('uuid')
   for (const [name, objects] of Object.entries(demoDocuments())) {
     if (resources.byName.has(name) && (await seeding.count(name)) === 0) {
       await seeding.insert(

@@ -1,7 +1,8 @@
 /** Signing in to the embedded directory, and out of it. Every outcome is a value. */
 import type { CommitWith } from '../store/contract.ts'
 import type { SessionChange, SignedIn, SignInParts } from './session-tokens.ts'
-import type { PasswordSignIn } from './sign-in-by-password.ts'
+import { type PasswordSignIn, signInWithPassword } from './sign-in-by-password.ts'
+import { refreshSession } from './sign-in-by-refresh.ts'
 
 /** `alongside` is called in the transaction of what changes the store; of what changes nothing, not at all. */
 export interface SignIn {
@@ -11,13 +12,10 @@ export interface SignIn {
   end(session: string, alongside: CommitWith<undefined>): Promise<boolean>
 }
 
-/** What signs in is loaded with the first who does. */
 export function createSignIn(parts: SignInParts): SignIn {
   return {
-    withPassword: async (request, alongside) =>
-      (await import('./sign-in-by-password.ts')).signInWithPassword(parts, request, alongside),
-    withRefreshToken: async (token, alongside) =>
-      (await import('./sign-in-by-refresh.ts')).refreshSession(parts, token, alongside),
+    withPassword: (request, alongside) => signInWithPassword(parts, request, alongside),
+    withRefreshToken: (token, alongside) => refreshSession(parts, token, alongside),
     end: (session, alongside) => parts.directory.endSession(session, alongside),
   }
 }

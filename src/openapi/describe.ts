@@ -2,6 +2,8 @@
 import type { Caller } from '../identity/caller.ts'
 import type { Snapshot, Subject } from '../policy/snapshot.ts'
 import type { Resources } from '../resources/resource.ts'
+import { accessOf } from './access.ts'
+import { makeDocument } from './document.ts'
 
 /** The document of what a caller has, as JSON text. */
 export type Describe = (snapshot: Snapshot, caller: Caller | undefined) => Promise<string>
@@ -30,8 +32,6 @@ function keyOf({ caller, names, roles }: Subject): string {
   return JSON.stringify([caller !== undefined, names, [...roles].sort()])
 }
 
-/** Many a server is never asked for one, so what makes it is loaded with the first. */
 async function textOf(snapshot: Snapshot, subject: Subject, resources: Resources): Promise<string> {
-  const [{ accessOf }, { makeDocument }] = await Promise.all([import('./access.ts'), import('./document.ts')])
   return JSON.stringify(await makeDocument(await accessOf(snapshot, subject, resources), resources))
 }

@@ -52,7 +52,7 @@ export async function startCandidate(
   const { startShadow } = await import('../shadow/shadow.ts')
   const { createTeller } = await import('../shadow/tell.ts')
   const masks = () => policy.active.snapshot.masks
-  return startShadow({ directory: policyCandidate, schemas }, createTeller(log, await metrics.registry(), masks))
+  return startShadow({ directory: policyCandidate, schemas }, createTeller(log, metrics.registry, masks))
 }
 
 export function recorderOf(config: Config, decisionLog: DecisionLog, shadow: Shadow | undefined): Recorder {

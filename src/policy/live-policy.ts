@@ -136,6 +136,11 @@ export class LivePolicy {
     return [...this.#faults.blocked, ...this.#faults.rules]
   }
 
+  /** What could not be read, and may be readable later: without another change of the files. */
+  get unread(): Parts<boolean> {
+    return { rules: this.#faults.rules.some(isPassing), blocked: this.#faults.blocked.some(isPassing) }
+  }
+
   /**
    * Takes what is on disk, all of it or the parts that are asked for, as far as it is sound. Tells where rules were read: the
    * path may have led elsewhere before and after. Never rejects.
@@ -202,11 +207,20 @@ export class LivePolicy {
       this.#faults = { ...this.#faults, [part]: [] }
       return result
     } catch (error) {
+      const [before] = this.#faults[part]
       this.#faults = { ...this.#faults, [part]: [error] }
-      this.#observe({ kind: 'failed', error })
+      // It is tried again and again, and told once.
+      if (!isPassing(error) || String(error) !== String(before)) this.#observe({ kind: 'failed', error })
       return undefined
     }
   }
+}
+
+/** Of the moment, as when no descriptor is left; what stands in the files is faulty until they change. */
+function isPassing(error: unknown): boolean {
+  if (error instanceof FileError) return error.diagnostics.some(({ code }) => code === 'file-unreadable')
+  // The system's, and of a thread that could not be started.
+  return (error as { readonly code?: unknown }).code !== undefined
 }
 
 function isSame(files: PolicyFiles, others: PolicyFiles): boolean {

@@ -31,6 +31,13 @@ export class Settling {
     return at - this.#seenAt >= this.#patience.quietMs || at - this.#changedAt >= this.#patience.longestMs
   }
 
+  /** What was seen last could not be taken: it is due again as if it had changed now. */
+  putOff(at: number): void {
+    this.#taken = undefined
+    this.#seenAt = at
+    this.#changedAt = at
+  }
+
   /** What was seen last is taken; a change since then is seen at the next look. */
   take(): void {
     this.#taken = this.#seen

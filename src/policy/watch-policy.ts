@@ -74,20 +74,27 @@ export async function watchPolicy(policy: LivePolicy): Promise<() => void> {
 
   const takeAll = async () => {
     followTo(await policy.reload())
-    rules.take()
-    blocked.take()
+    settle({ rules: true, blocked: true })
   }
 
   const takeRules = async () => {
     loading = true
     followTo(await policy.reload({ rules: true, blocked: false }))
-    rules.take()
+    settle({ rules: true, blocked: false })
     loading = false
   }
 
   const takeBlocked = async () => {
     await policy.reload({ rules: false, blocked: true })
-    blocked.take()
+    settle({ rules: false, blocked: true })
+  }
+
+  /** What could not be read is tried again. */
+  const settle = (tried: { readonly rules: boolean; readonly blocked: boolean }) => {
+    const at = performance.now()
+    const { unread } = policy
+    if (tried.rules) unread.rules ? rules.putOff(at) : rules.take()
+    if (tried.blocked) unread.blocked ? blocked.putOff(at) : blocked.take()
   }
 
   const timer = setInterval(() => {

@@ -7,8 +7,8 @@ import { type App, startApp } from '../app.ts'
 import { serveCommand } from '../cli/serve-command.ts'
 import { type Config, type Flags, readConfig } from '../config.ts'
 import { welcome } from '../demo/welcome.ts'
+import { makeFirstAdmin, tellFirstAdmin } from '../parts/first-admin.ts'
 import { openServerLog } from '../request/log.ts'
-import { loadBodyReader } from '../request/read-body.ts'
 import { invocation } from './invocation.ts'
 
 const AFTER_START_MS = 1000
@@ -40,19 +40,13 @@ async function serve(flags: Flags): Promise<void> {
   starting.catch(() => cluster.worker?.disconnect())
   const app = await starting
   drainOnSignal(app.drain, log.info.bind(log))
-  setTimeout(() => afterStart(app), AFTER_START_MS).unref()
+  // So that the next start is faster.
+  setTimeout(flushCompileCache, AFTER_START_MS).unref()
   const { revision } = app.policy.active
   if (worker) worker.tellListening(app.url, revision)
   else log.info({ url: app.url, admin: app.adminUrl, revision }, 'listening')
   if (worker && !worker.isFirstWorker()) return
   process.stdout.write(config.demo ? welcomeText(config, app.url) : await firstUserText(config, app))
-}
-
-/** What the first answer doesn't need: reading bodies, metrics, and a faster next start. */
-async function afterStart({ metrics }: App): Promise<void> {
-  await loadBodyReader()
-  await metrics.registry()
-  flushCompileCache()
 }
 
 function reopen({ decisionLog }: App, log: Logger): void {
@@ -87,7 +81,6 @@ function welcomeText({ tokens }: Config, url: string): string {
 /** Empty but for the first start. */
 async function firstUserText({ tokens }: Config, app: App): Promise<string> {
   if (tokens.keys.kind !== 'embedded') return ''
-  const { makeFirstAdmin, tellFirstAdmin } = await import('../parts/first-admin.ts')
   const admin = await makeFirstAdmin(app)
   return admin ? tellFirstAdmin(app.url, admin) : ''
 }

@@ -1,5 +1,5 @@
-/** What the program counts, for whoever scrapes it. */
-import type { Registry } from 'prom-client'
+/** What the program counts, by name, for whoever scrapes it: Prometheus. */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
 interface RequestObservation {
   readonly method: string
@@ -10,7 +10,7 @@ interface RequestObservation {
 }
 
 /** What the parts tell. */
-export interface Counts {
+interface Counts {
   observeRequest(observation: RequestObservation): void
   /** `time` in milliseconds since the epoch. */
   policyActivated(revision: string, time: number): void
@@ -28,45 +28,94 @@ export interface Metrics extends Counts {
   text(): Promise<string>
   readonly contentType: string
   /** For parts that count things of their own. */
-  registry(): Promise<Registry>
+  readonly registry: Registry
 }
 
-/** More than this aren't kept waiting for the library: it is loaded. */
-const MOST_WAITING = 1000
-
-/**
- * Prometheus' library is a tenth of what a server loads, and the first answer doesn't need it: it is loaded when the registry
- * is asked for, or much has been counted, and is told then what was counted meanwhile.
- */
 export function createMetrics(): Metrics {
-  const meanwhile: ((counts: Counts) => void)[] = []
-  let counts: Counts | undefined
-  let loading: Promise<Registry> | undefined
-  const tell = (one: (counts: Counts) => void) => {
-    if (counts) one(counts)
-    else if (meanwhile.push(one) === MOST_WAITING) void registry()
-  }
-  const load = async () => {
-    const { createPrometheus } = await import('./prometheus.ts')
-    const prometheus = createPrometheus()
-    counts = prometheus.counts
-    for (const one of meanwhile.splice(0)) one(counts)
-    return prometheus.registry
-  }
-  const registry = () => {
-    loading ??= load()
-    return loading
-  }
+  const registers = [new Registry()] as const
+  const [registry] = registers
+  collectDefaultMetrics({ register: registry, prefix: 'sallyport_' })
+  const duration = new Histogram({
+    name: 'sallyport_request_duration_seconds',
+    help: 'Time from the request to the end of its handling',
+    labelNames: ['method', 'route', 'status'],
+    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
+    registers: [...registers],
+  })
+  // Looking a series up by its labels takes longer than all else about it.
+  const series = new Map<string, ReturnType<typeof duration.labels>>()
+  const revision = new Gauge({
+    name: 'sallyport_policy_info',
+    aggregator: 'max',
+    help: 'The policy revision in force, as a label',
+    labelNames: ['revision'],
+    registers: [...registers],
+  })
+  const activated = new Gauge({
+    name: 'sallyport_policy_activated_timestamp_seconds',
+    aggregator: 'max',
+    help: 'When the policy in force took over',
+    registers: [...registers],
+  })
+  const failures = new Counter({
+    name: 'sallyport_policy_load_failures_total',
+    help: 'Policy files that were refused; the policy before them stayed in force',
+    registers: [...registers],
+  })
+  const lost = new Counter({
+    name: 'sallyport_decisions_lost_total',
+    help: 'Decision records of reads and refusals that could not be written',
+    registers: [...registers],
+  })
+  const degraded = new Gauge({
+    name: 'sallyport_limiter_degraded',
+    aggregator: 'max',
+    help: '1 while Redis is lost and each instance counts its share for itself',
+    registers: [...registers],
+  })
   return {
-    observeRequest: (observation) => tell((to) => to.observeRequest(observation)),
-    policyActivated: (revision, time) => tell((to) => to.policyActivated(revision, time)),
-    policyFailed: () => tell((to) => to.policyFailed()),
-    watchPolicy: (isDegraded) => tell((to) => to.watchPolicy(isDegraded)),
-    decisionLost: () => tell((to) => to.decisionLost()),
-    watchLog: (linesLost) => tell((to) => to.watchLog(linesLost)),
-    limiterState: (state) => tell((to) => to.limiterState(state)),
-    text: async () => (await registry()).metrics(),
-    contentType: 'text/plain; version=0.0.4; charset=utf-8',
+    observeRequest: ({ method, route, status, seconds }) => {
+      const key = `${method} ${status} ${route}`
+      const known = series.get(key) ?? duration.labels({ method, route, status: String(status) })
+      series.set(key, known)
+      known.observe(seconds)
+    },
+    policyActivated: (name, time) => {
+      revision.reset()
+      revision.set({ revision: name }, 1)
+      activated.set(time / 1000)
+    },
+    policyFailed: () => failures.inc(),
+    watchPolicy: (isDegraded) => watchPolicy(registry, isDegraded),
+    decisionLost: () => lost.inc(),
+    watchLog: (linesLost) => watchLog(registry, linesLost),
+    limiterState: (state) => degraded.set(state === 'degraded' ? 1 : 0),
+    text: () => registry.metrics(),
+    contentType: registry.contentType,
     registry,
   }
+}
+
+function watchLog(registry: Registry, linesLost: () => number): void {
+  new Counter({
+    name: 'sallyport_log_lines_lost_total',
+    help: 'Lines of the log (standard error) that could not be written',
+    registers: [registry],
+    collect() {
+      this.reset()
+      this.inc(linesLost())
+    },
+  })
+}
+
+function watchPolicy(registry: Registry, isDegraded: () => boolean): void {
+  new Gauge({
+    name: 'sallyport_policy_degraded',
+    aggregator: 'max',
+    help: '1 while files of the policy are refused and what was before them is in force',
+    registers: [registry],
+    collect() {
+      this.set(isDegraded() ? 1 : 0)
+    },
+  })
 }

@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http'
 import type { Context, Middleware } from 'koa'
+import { koaBody } from 'koa-body'
 import { Problem } from '../problems/problem.ts'
 import type { Json, Operation } from '../resources/resource.ts'
 import { ACCEPT_PATCH } from '../routes/show-options.ts'
@@ -76,41 +77,30 @@ function hasType(ctx: Context, accepted: readonly string[]): boolean {
   return ctx.request.type === '' || accepted.includes(ctx.request.type.toLowerCase())
 }
 
-/**
- * koa-body reads it as Latin-1, one character a byte, so that the bytes come back as they were: its own decoding would
- * turn what isn't UTF-8 into replacement characters, in silence.
- */
+/** The bytes as they came: decoding them, koa-body would turn what isn't UTF-8 into replacement characters, in silence. */
 async function readBytes(ctx: Context, limitBytes: number): Promise<Buffer> {
   if (Number(ctx.req.headers['content-length'] ?? 0) > limitBytes) throw tooLarge(limitBytes)
   expectContinue(ctx)
   try {
-    const read = readers.get(limitBytes) ?? (await makeReader(limitBytes))
+    const read = readers.get(limitBytes) ?? makeReader(limitBytes)
     await Promise.race([read(ctx, async () => undefined), untilInterrupted(ctx.req)])
   } catch (error) {
     throw bodyProblem(error, limitBytes)
   }
-  return Buffer.from(String(ctx.request.body ?? ''), 'latin1')
+  return (ctx.request.body as Buffer | undefined) ?? Buffer.alloc(0)
 }
 
 const readers = new Map<number, Middleware>()
 
-/**
- * It brings along a fifth of all that a server loads, which the first answer needn't wait for; the server loads it soon
- * after.
- */
-export async function loadBodyReader(): Promise<typeof import('koa-body')> {
-  return import('koa-body')
-}
-
-async function makeReader(limitBytes: number): Promise<Middleware> {
-  const { koaBody } = await loadBodyReader()
+function makeReader(limitBytes: number): Middleware {
   const reader = koaBody({
     json: false,
     urlencoded: false,
     multipart: false,
     textTypes: PATCH_TYPES,
     textLimit: limitBytes,
-    encoding: 'latin1',
+    // None: a buffer.
+    encoding: '',
   })
   readers.set(limitBytes, reader)
   return reader

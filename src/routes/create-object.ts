@@ -1,10 +1,10 @@
 /** POST to a collection. */
+import { v7 as uuidv7 } from 'uuid'
 import type { CreateDecision } from '../policy/decision.ts'
 import type { Json, Representation } from '../resources/resource.ts'
 import type { Kept, StoredObject } from '../store/contract.ts'
 import type { Evidence } from '../store/permit.ts'
 import { claimOf, once } from './idempotency.ts'
-import { newId } from './new-id.ts'
 import type { Outcome } from './outcome.ts'
 import { refuseUnmet } from './preconditions.ts'
 import { proposeNew } from './propose.ts'
@@ -19,7 +19,8 @@ export async function createObject(
 ): Promise<Outcome> {
   const { resource, owner, caller, writes } = asking
   const claim = claimOf(asking, body)
-  const id = await newId()
+  // RFC 9562 section 5.7: in the order of their making.
+  const id = uuidv7()
   const now = services.now().toISOString()
   const proposal = proposeNew(resource, body, { id, owner, callerId: caller?.id, now })
   const permit = decision.permit(proposal)

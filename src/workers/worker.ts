@@ -15,7 +15,7 @@ export function workerParts(): WorkerParts {
     policyEnd: { known: process.env[POLICY_END] === '1', tell: () => send({ kind: 'policy-end' }) },
     decisionLog: createWorkerLog,
     answerChecks,
-    tellMetrics: async ({ registry }) => AggregatorRegistry.setRegistries([await registry()]),
+    tellMetrics: async ({ registry }) => AggregatorRegistry.setRegistries([registry]),
   }
 }
 

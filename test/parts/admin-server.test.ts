@@ -133,6 +133,12 @@ describe('the admin port', () => {
     await other.stop()
   })
 
+  it('goes on when a connection can not be taken in', async () => {
+    const url = await start()
+    admin?.emit('error', Object.assign(new Error('accept EMFILE'), { code: 'EMFILE' }))
+    expect((await fetch(`${url}/metrics`)).status).to.equal(200)
+  })
+
   async function start(text = async () => 'up 1\n', token?: string): Promise<string> {
     admin = createAdminServer({ text, contentType: 'text/plain', checks: async () => ({ store }) }, token)
     return listen(admin, '127.0.0.1', { name: 'ADMIN_PORT', port: 0 })

@@ -28,6 +28,19 @@ describe('what is looked at again and again', () => {
     expect(one.isDue(1000)).to.equal(true)
   })
 
+  it('that could not be taken is due again after the same while, also when it is as it was before', () => {
+    const one = settling()
+    one.see('a', 0)
+    one.take()
+    one.see('b', 1000)
+    one.putOff(1300)
+    one.see('a', 1400)
+    expect(one.isDue(1600)).to.equal(false)
+    expect(one.isDue(1700)).to.equal(true)
+    one.take()
+    expect(one.isDue(10_000)).to.equal(false)
+  })
+
   it('is not due when it is again what was taken', () => {
     const one = settling()
     one.see('a', 0)

@@ -20,7 +20,6 @@ describe('metrics', () => {
       'text/plain; version=0.0.4; charset=utf-8',
     ])
     expect((await server.ask('GET', '/metrics')).status).to.equal(404)
-    expect((await fetch(`${server.app.adminUrl}/livez`)).status).to.equal(404)
     expect((await fetch(`${server.app.adminUrl}/api/v1/notes`)).status).to.equal(404)
   })
 
