@@ -10,15 +10,16 @@ export const reportHealth = {
   },
 
   async ready({ checks }: Services, fields: ReadonlySet<string>): Promise<Outcome> {
-    return healthy(readinessOf(await checks()), fields)
+    return healthy(readinessOf(await checks(), fields.has('checks')), fields)
   },
 }
 
-/** Throws Problem when a part can't do its work. */
-export function readinessOf(found: Readonly<Record<string, Check>>): Readonly<Record<string, Json>> {
+/** Throws Problem when a part can't do its work; `detailed`: its name is for who may see the checks. */
+export function readinessOf(found: Readonly<Record<string, Check>>, detailed: boolean): Readonly<Record<string, Json>> {
   const unavailable = Object.entries(found).find(([, { status }]) => status === 'unavailable')
   if (unavailable) {
-    throw new Problem('not-ready', `The ${unavailable[0]} is not available.`, { headers: { 'Retry-After': '5' } })
+    const part = detailed ? `The ${unavailable[0]}` : 'A part of the server'
+    throw new Problem('not-ready', `${part} is not available.`, { headers: { 'Retry-After': '5' } })
   }
   const degraded = Object.values(found).some(({ status }) => status === 'degraded')
   const checks = Object.fromEntries(Object.entries(found).map(([name, check]) => [name, { ...check }]))

@@ -41,7 +41,7 @@ describe('sallyport matrix coverage', () => {
     expect(open).to.deep.equal([])
     expect(unmet).to.equal(0)
     expect(cells.length).to.be.greaterThan(600)
-    expect(rules.length).to.equal(25)
+    expect(rules.length).to.equal(27)
   })
 
   it('tells cells without an expectation, and rules that none depends on', async () => {

@@ -64,7 +64,7 @@ const TABLE: readonly Row[] = [
   { on: 'users', actions: 'update', everyone: refused, member: ownPersonal, support: ownPersonal, auditor: refused, admin: any },
   { on: 'users', actions: 'create replace delete', everyone: refused, member: refused, support: refused, auditor: refused, admin: any },
   { on: 'users', actions: 'profile', ...everybody(fields('id', 'displayName', 'bio')) },
-  { on: 'system/health', actions: 'read', ...everybody(any) },
+  { on: 'system/health', actions: 'read', ...everybody(fields('status')), auditor: any, admin: any },
   { on: 'system/openapi', actions: 'read', ...everybody(any) },
   { on: 'system/tokens', actions: 'create delete', ...everybody(any) },
   { on: 'system/keys', actions: 'read', ...everybody(any) },

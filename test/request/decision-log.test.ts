@@ -1,6 +1,7 @@
 /** What becomes of requests when the decision log can't be written. /dev/full is a disk without space. */
 import { expect } from 'chai'
 import { startTestServer, type TestServer } from '../server.ts'
+import { readinessOf } from './readiness.ts'
 
 describe('a decision log that can not be written', () => {
   let server: TestServer
@@ -46,7 +47,7 @@ describe('a decision log that can not be written', () => {
     expect(await lost()).to.equal(3)
     const told = server.log.filter(({ msg }) => msg === 'the decision log can not be written')
     expect(told).to.have.length(1)
-    const ready = await server.ask('GET', '/readyz')
+    const ready = await readinessOf(server)
     expect(ready.body.checks.decisions.status).to.equal('degraded')
   })
 

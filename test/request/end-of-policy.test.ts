@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { END } from '../../src/policy/rule-lines.ts'
 import { type Answer, startTestServer, type TestServer } from '../server.ts'
+import { readinessOf } from './readiness.ts'
 import { until } from './until.ts'
 
 const GRANT = 'p, member, users, read, any, public, allow\n'
@@ -28,7 +29,7 @@ describe('a policy.csv that is written in two parts', () => {
   const bobsProfile = (): Promise<Answer> => server.ask('GET', '/api/users/bob', { token })
   const degraded = () =>
     until(
-      () => server.ask('GET', '/readyz'),
+      () => readinessOf(server),
       ({ body }) => body.status === 'degraded',
     )
 
@@ -50,7 +51,7 @@ describe('a policy.csv that is written in two parts', () => {
     })
     await writeFile(file, `${first}${DENY}${END}\n`)
     await until(
-      () => server.ask('GET', '/readyz'),
+      () => readinessOf(server),
       ({ body }) => body.status === 'ok',
     )
     expect(server.app.policy.active.revision).not.to.equal(revision)

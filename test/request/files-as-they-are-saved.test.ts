@@ -7,6 +7,7 @@ import { block, unblock } from '../../src/release/blocks.ts'
 import { withRules } from '../policy-text.ts'
 import { type Answer, startTestServer, type TestServer } from '../server.ts'
 import { sleep } from './raw.ts'
+import { readinessOf } from './readiness.ts'
 import { until } from './until.ts'
 
 const MORE = 'p, member, users, read, any, public, allow\n'
@@ -144,6 +145,6 @@ describe('a policy file that is being saved', () => {
   }
 
   function readiness(): Promise<Answer> {
-    return server.ask('GET', '/readyz')
+    return readinessOf(server)
   }
 }).timeout(20_000)

@@ -1,5 +1,5 @@
 /** /livez says that the process answers, /readyz that it can do its work; both under the policy, like any resource. */
-import { copyFile, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -7,19 +7,48 @@ import { expect } from 'chai'
 import { SqliteProbe } from '../../src/store/sqlite-probe.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { sleep } from './raw.ts'
+import { until } from './until.ts'
 
 describe('health', () => {
   let server: TestServer
   afterEach(() => server.stop())
 
-  it('of a server that can do its work is ok, part by part, for anybody', async () => {
+  it('of a server that can do its work is ok, part by part, for auditors and admins', async () => {
     server = await startTestServer()
     const live = await server.ask('GET', '/livez')
     expect([live.status, live.body]).to.deep.equal([200, { status: 'ok' }])
-    const { status, body } = await server.ask('GET', '/readyz')
-    expect([status, body.status]).to.deep.equal([200, 'ok'])
-    for (const part of ['server', 'store', 'policy', 'limiter'])
-      expect(body.checks[part]).to.deep.equal({ status: 'ok' })
+    for (const role of ['auditor', 'admin']) {
+      const { status, body } = await server.ask('GET', '/readyz', { token: await server.token('x', role) })
+      expect([status, body.status]).to.deep.equal([200, 'ok'])
+      for (const part of ['server', 'store', 'policy', 'limiter'])
+        expect(body.checks[part]).to.deep.equal({ status: 'ok' })
+    }
+  })
+
+  it('is told everybody else by its status alone, also when something is wrong', async () => {
+    server = await startTestServer()
+    const file = join(server.folder, 'policies/policy.csv')
+    await writeFile(file, (await readFile(file, 'utf8')).replace('p, ', 'p, nobody, '))
+    await until(
+      () => server.ask('GET', '/readyz'),
+      ({ body }) => body.status === 'degraded',
+    )
+    const { revision } = server.app.policy.active
+    for (const token of [undefined, await server.token('alice', 'member'), await server.token('sam', 'support')]) {
+      const { status, body, text } = await server.ask('GET', '/readyz', { token })
+      expect([status, body]).to.deep.equal([200, { status: 'degraded' }])
+      expect(text).to.not.contain('policy').and.not.contain(revision)
+    }
+    const token = await server.token('ada', 'admin')
+    const { text } = await server.ask('GET', '/readyz', { token })
+    expect(text).to.contain('policy.csv:').and.contain(revision)
+    await server.app.store.close()
+    const [told, hidden] = await Promise.all([server.ask('GET', '/readyz', { token }), server.ask('GET', '/readyz')])
+    expect([told.status, hidden.status, hidden.body.detail]).to.deep.equal([
+      503,
+      503,
+      'A part of the server is not available.',
+    ])
   })
 
   it('without its store is alive and not ready: 503 with Retry-After, and no word of the cause', async () => {
@@ -27,7 +56,7 @@ describe('health', () => {
     await server.app.store.close()
     const { status, headers, body } = await server.ask('GET', '/readyz')
     expect([status, body.code, headers.get('retry-after')]).to.deep.equal([503, 'not-ready', '5'])
-    expect(body.detail).to.equal('The store is not available.')
+    expect(body.detail).to.equal('A part of the server is not available.')
     expect((await server.ask('GET', '/livez')).status).to.equal(200)
     const token = await server.token('alice', 'member')
     const notes = await server.ask('GET', '/api/v1/notes', { token })

@@ -5,6 +5,7 @@ import { expect } from 'chai'
 import { addRules, withRules } from '../policy-text.ts'
 import { type Answer, startTestServer, type TestServer } from '../server.ts'
 import { sleep } from './raw.ts'
+import { readinessOf } from './readiness.ts'
 import { until } from './until.ts'
 
 describe('a policy that changes', () => {
@@ -146,7 +147,7 @@ describe('a policy that changes', () => {
   }
 
   function readiness(): Promise<Answer> {
-    return server.ask('GET', '/readyz')
+    return readinessOf(server)
   }
 
   function logged(message: string): readonly Record<string, unknown>[] {

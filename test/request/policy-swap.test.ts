@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { addRules } from '../policy-text.ts'
 import { type Answer, startTestServer, type TestServer } from '../server.ts'
+import { readinessOf } from './readiness.ts'
 import { until } from './until.ts'
 
 describe('a policy directory that is swapped whole', () => {
@@ -40,7 +41,7 @@ describe('a policy directory that is swapped whole', () => {
   it('that is missing for a while keeps the last good policy', async () => {
     await rm(path('policies'), { recursive: true })
     await until(
-      () => server.ask('GET', '/readyz'),
+      () => readinessOf(server),
       ({ body }) => body.status === 'degraded',
     )
     expect((await server.ask('GET', '/api/v1/notes', { token })).status).to.equal(200)

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { readBlockedFile, readPolicyFiles, revisionOf } from '../../src/policy/policy-files.ts'
 import { addRules } from '../policy-text.ts'
+import { readinessOf } from '../request/readiness.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
@@ -144,12 +145,12 @@ describe('what a candidate policy (POLICY_CANDIDATE) would change', () => {
     await start({ 'policy.csv': 'p, member, notes\n' })
     await untilLogged('policy candidate refused; requests are decided as before')
     expect((await server.ask('GET', order, { token: sam })).status).to.equal(200)
-    const ready = await server.ask('GET', '/readyz')
+    const ready = await readinessOf(server)
     expect([ready.status, ready.body.checks.candidate.status]).to.deep.equal([200, 'degraded'])
     await untilMetric('sallyport_shadow_uncompared_total{reason="unready"}', 1)
     await cp(join(ROOT, 'policies/policy.csv'), join(candidateOf(server), 'policy.csv'))
     await untilLogged('policy candidate is compared with')
-    expect((await server.ask('GET', '/readyz')).body.checks.candidate.status).to.equal('ok')
+    expect((await readinessOf(server)).body.checks.candidate.status).to.equal('ok')
   })
 
   it('whose files vanish is said; what it was before is compared with', async () => {
