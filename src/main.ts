@@ -41,13 +41,15 @@ async function run(): Promise<void> {
   process.stdout.on('error', failToWrite)
   try {
     const sallyport = new Command('sallyport').description(description).version(version)
-    const [, , word, ...words] = process.argv
+    // `help policy check` is `policy check --help`; commander's own would look no further than one word.
+    const [, , first, ...rest] = process.argv
+    const [word, ...words] = first === 'help' && rest.length > 1 ? [...rest, '--help'] : [first, ...rest]
     const programs = word === '--version' || word === '-V' ? [] : await oneOrAll(PROGRAMS, word)
     // A word behind that of another program, or behind `help`, is none of its own.
     const own = programs.length === 1 ? words[0] : undefined
     for (const { program } of programs) sallyport.addCommand(await program(own))
     exitByException(sallyport)
-    await sallyport.parseAsync()
+    await sallyport.parseAsync(word === undefined ? [] : [word, ...words], { from: 'user' })
   } catch (error) {
     if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : 2
     else fail(error)

@@ -10,6 +10,7 @@ import {
   type DecisionLogFile,
   printRecord,
   type RecordOptions,
+  tellNone,
   tellOtherLines,
   withRecordOptions,
 } from './record-options.ts'
@@ -28,14 +29,24 @@ export function decisionsQueryCommand(usual: DecisionLogFile): Command {
   return withRecordOptions(command).action(async (log: string | undefined, options: RecordOptions) => {
     const files = await openFilesOfLog(namedLog(log ?? usual()))
     if (files.length === 0) throw new ReviewError(`there is no decision log ${log ?? usual()}`)
+    let found = 0
     let others = 0
-    for (const file of files) others += await queryFile(file, options)
+    for (const file of files) {
+      const counted = await queryFile(file, options)
+      found += counted.found
+      others += counted.others
+    }
+    if (found === 0) tellNone(options)
     tellOtherLines(others)
   })
 }
 
-/** How many lines are no records. */
-async function queryFile(file: FileHandle, options: RecordOptions): Promise<number> {
+/** How many records fit, and how many lines are none. */
+async function queryFile(
+  file: FileHandle,
+  options: RecordOptions,
+): Promise<{ readonly found: number; readonly others: number }> {
+  let found = 0
   let others = 0
   const lines = createInterface({
     input: file.createReadStream({ encoding: 'utf8' }),
@@ -43,10 +54,13 @@ async function queryFile(file: FileHandle, options: RecordOptions): Promise<numb
   })
   for await (const line of lines) {
     const record = line === '' ? undefined : parseRecord(line)
-    if (record && fits(record, options)) printRecord(record, options)
+    if (record && fits(record, options)) {
+      printRecord(record, options)
+      found += 1
+    }
     if (!record && line !== '') others += 1
   }
-  return others
+  return { found, others }
 }
 
 function namedLog(file: string | undefined): string {

@@ -12,6 +12,7 @@ import {
   type DecisionLogFile,
   printRecord,
   type RecordOptions,
+  tellNone,
   tellOtherLines,
   withRecordOptions,
 } from './record-options.ts'
@@ -38,7 +39,9 @@ export function decisionsTailCommand(usual: DecisionLogFile): Command {
     if (files.length === 0 && !options.follow) throw new ReviewError(`there is no decision log ${file}`)
     // What comes after this moment is followed, so that nothing is told twice or left out.
     const end = (await stat(file).catch(() => undefined))?.size ?? 0
-    for (const record of await lastOf(files, { file, end }, options)) printRecord(record, options)
+    const last = await lastOf(files, { file, end }, options)
+    for (const record of last) printRecord(record, options)
+    if (last.length === 0 && !options.follow) tellNone(options)
     if (options.follow) await follow({ file, end }, options)
   })
 }

@@ -5,6 +5,7 @@ import { makeDocument } from '../openapi/document.ts'
 import { packPolicy } from '../policy/rule-table.ts'
 import type { Snapshot, Subject } from '../policy/snapshot.ts'
 import { Snapshots } from '../policy/snapshots.ts'
+import { didYouMean } from '../problems/did-you-mean.ts'
 import { print } from '../problems/print.ts'
 import { loadResources } from '../resources/load-resources.ts'
 import { loadPolicy, ReviewError } from '../review/load-policy.ts'
@@ -48,5 +49,7 @@ function refuseUnknown(asked: readonly string[], declared: readonly string[]): v
   }
   const unknown = asked.find((role) => role !== 'anonymous' && !declared.includes(role))
   if (unknown === undefined) return
-  throw new ReviewError(`\`${unknown}\` is not a role of roles.yaml; --role takes anonymous, ${declared.join(', ')}`)
+  throw new ReviewError(
+    `\`${unknown}\` is not a role of roles.yaml; --role takes anonymous, ${declared.join(', ')}${didYouMean(unknown, [...declared, 'anonymous'])}`,
+  )
 }

@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { Command, Option } from 'commander'
 import { isSubject } from '../identity/subject.ts'
+import { didYouMean } from '../problems/did-you-mean.ts'
 import { print } from '../problems/print.ts'
 import { createRouteMatcher } from '../request/match-route.ts'
 import { readTarget } from '../request/request-target.ts'
@@ -15,6 +16,7 @@ import type { Asker } from '../review/explain/asker.ts'
 import { explain } from '../review/explain/explain.ts'
 import { explainRecord } from '../review/explain/explain-record.ts'
 import type { Explanation } from '../review/explain/explanation.ts'
+import { quote } from '../review/explain/quote.ts'
 import { type DecisionRecord, readRecord } from '../review/explain/read-record.ts'
 import { toText } from '../review/explain/text.ts'
 import { loadPolicy, ReviewError, type ReviewedPolicy } from '../review/load-policy.ts'
@@ -30,6 +32,7 @@ interface Flags {
   readonly relation?: string
   readonly record?: string
   readonly at?: string
+  readonly exitCode?: boolean
   readonly format: keyof typeof FORMATS
 }
 
@@ -65,6 +68,7 @@ export function policyExplainCommand(folders: ReviewFolders, databaseFile: () =>
     .option('--object <id>', 'the stored object that it is about; read from the database, which is not changed')
     .option('--relation <names>', 'exactly these relations hold: owner+draft, or none')
     .option('--record <file>', "explain a decision record of the server's log; - reads from standard input")
+    .option('--exit-code', 'exit with 0 when it is allowed, 1 when it is refused or depends on the object')
     .option(AT[0], `${AT[1]}, but for a record the time when it was made`)
     .addOption(new Option('--format <format>', 'how to print it').choices(Object.keys(FORMATS)).default('text'))
     .addHelpText('after', EXAMPLES)
@@ -78,6 +82,7 @@ export function policyExplainCommand(folders: ReviewFolders, databaseFile: () =>
               now: flags.at === undefined ? undefined : timeOf(flags.at, 0),
             })
       print(FORMATS[flags.format](explanation))
+      if (flags.exitCode && (explanation.answer?.status ?? 400) >= 400) process.exitCode = 1
     })
 }
 
@@ -119,9 +124,10 @@ function explainRequest(
 ): Explanation {
   if (written.includes('?'))
     throw new ReviewError(
-      'leave ? and what follows it away: by which fields a list may be filtered and sorted is told without',
+      'omit the query string: explain tells without it by which fields a list may be filtered and sorted',
     )
   const asker = askerOf(flags)
+  refuseUndeclared(flags.role, reviewed)
   // The server's own router, so that the path explained is the path that runs.
   const target = readTarget(written)
   const match = createRouteMatcher(resources.routes)(method, target)
@@ -129,6 +135,16 @@ function explainRequest(
   const matched = askedOf({ method, path, match }, resources)
   const about = aboutOf(flags, { matched, asker, reviewed, resources, openReader })
   return explain({ reviewed, resources, asker, path, asked: matched.asked, about, now: timeOf(flags.at, Date.now()) })
+}
+
+/** A token may claim any role; who asks here means one that grants something. */
+function refuseUndeclared(roles: readonly string[], { policy }: ReviewedPolicy): void {
+  const unknown = roles.find((role) => !policy.roles.has(role))
+  if (unknown === undefined) return
+  const declared = [...policy.roles.keys()]
+  throw new ReviewError(
+    `roles.yaml declares no role ${quote(unknown)}; it declares ${declared.join(', ')}${didYouMean(unknown, declared)}`,
+  )
 }
 
 function askerOf({ role, subject }: Flags): Asker {

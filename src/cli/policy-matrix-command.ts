@@ -1,6 +1,7 @@
 /** sallyport policy matrix */
 import { Command, Option } from 'commander'
 import { livingAt } from '../policy/ends.ts'
+import { didYouMean } from '../problems/did-you-mean.ts'
 import { print } from '../problems/print.ts'
 import { loadResources } from '../resources/load-resources.ts'
 import type { Resources } from '../resources/resource.ts'
@@ -68,7 +69,7 @@ function chosenResources({ byName }: Resources, asked: readonly string[]): Reado
   const unknown = asked.find((name) => !byName.has(name))
   if (unknown !== undefined) {
     throw new ReviewError(
-      `no schema declares the resource \`${unknown}\`; --resource takes ${[...byName.keys()].join(', ')}`,
+      `no schema declares the resource \`${unknown}\`; --resource takes ${[...byName.keys()].join(', ')}${didYouMean(unknown, byName.keys())}`,
     )
   }
   return asked.length > 0 ? new Set(asked) : undefined

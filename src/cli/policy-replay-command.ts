@@ -10,6 +10,7 @@ import { type ReplayReport, replay } from '../replay/replay.ts'
 import { loadResources } from '../resources/load-resources.ts'
 import { ReviewError } from '../review/load-policy.ts'
 import type { ReviewFolders } from './policy-command.ts'
+import { readMoment, SINCE, UNTIL } from './record-options.ts'
 
 const FORMATS = { text: formatText, json: formatJson } as const
 
@@ -39,8 +40,8 @@ export function policyReplayCommand(folders: ReviewFolders): Command {
     .option('--candidate <dir>', 'policy files to decide by')
     .option('--policies <dir>', 'policy files when there is no candidate (POLICIES, policies)')
     .option('--schemas <dir>', 'schema files (SCHEMAS, schemas)')
-    .option('--since <time>', 'only requests of this time or later (RFC 3339)', readTime)
-    .option('--until <time>', 'only requests before this time (RFC 3339)', readTime)
+    .option(...SINCE, readMoment)
+    .option(...UNTIL, readMoment)
     .option('--examples <number>', 'request ids shown of each difference', readCount, 3)
     .addOption(new Option('--format <format>', 'how to tell it').choices(Object.keys(FORMATS)).default('text'))
     .addHelpText('after', HELP)
@@ -85,12 +86,6 @@ function refuseOtherFiles(files: readonly string[], report: ReplayReport): void 
   const { decided, unconcerned, undecidable, leftOut, otherLines } = report
   if (otherLines === 0 || decided + unconcerned + leftOut + undecidable.size > 0) return
   throw new ReviewError(`${files.join(', ')} holds no decision record; name decision logs`)
-}
-
-function readTime(text: string): number {
-  const time = /^\d{4}-\d{2}-\d{2}T.*(Z|[+-]\d{2}:\d{2})$/.test(text) ? Date.parse(text) : Number.NaN
-  if (Number.isNaN(time)) throw new InvalidArgumentError('It must be a time with an offset, like 2026-12-04T18:00:00Z.')
-  return time
 }
 
 function readCount(text: string): number {

@@ -3,6 +3,8 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { DecisionRecord } from '../decision-log/decision-record.ts'
 import type { RecordFilter } from '../decision-log/record-filter.ts'
 import { textOf } from '../decision-log/record-text.ts'
+import { readDuration } from '../identity/duration.ts'
+import { parseTime } from '../policy/time.ts'
 import { print, tell } from '../problems/print.ts'
 
 export interface RecordOptions extends RecordFilter {
@@ -22,9 +24,9 @@ export function withRecordOptions(command: Command): Command {
     .addOption(new Option('--outcome <outcome>', 'with this outcome: allowed, refused, failed').argParser(readOutcome))
     .option('--status <code>', 'answered so', readStatus)
     .option('--route <path>', 'of this route, as the schema writes it: /api/orders/{id}', gather)
-    .option('--request-id <id>', 'of this request', gather)
-    .option('--since <time>', 'of this time or later (RFC 3339)', readTime)
-    .option('--until <time>', 'before this time (RFC 3339)', readTime)
+    .option('--request-id <id>', 'of this request: the instance of a problem, with or without urn:uuid:', gatherId)
+    .option(...SINCE, readMoment)
+    .option(...UNTIL, readMoment)
     .addOption(
       new Option('--format <format>', 'json: the records as they are, a line each')
         .choices(['text', 'json'])
@@ -39,6 +41,20 @@ export function printRecord(record: DecisionRecord, { format }: RecordOptions): 
 /** Not on stdout, which holds records only. */
 export function tellOtherLines(count: number): void {
   if (count > 0) tell(`sallyport: ${count} lines are no decision records\n`)
+}
+
+export const SINCE = ['--since <time>', 'of this time or later: 2026-12-04T18:00:00Z, or 1h for an hour ago'] as const
+export const UNTIL = ['--until <time>', 'before this time, said as that of --since'] as const
+
+/** As records have it. */
+function gatherId(value: string, others: readonly string[] = []): readonly string[] {
+  return [...others, value.toLowerCase().replace(/^urn:uuid:/, '')]
+}
+
+/** Not on stdout, which holds records only; JSON says it as an empty list. */
+export function tellNone({ format }: RecordOptions): void {
+  tell('sallyport: no records match\n')
+  if (format === 'json') print('[]\n')
 }
 
 function gather(value: string, others: readonly string[] = []): readonly string[] {
@@ -57,8 +73,11 @@ function readStatus(value: string, others: readonly number[] = []): readonly num
   return [...others, Number(value)]
 }
 
-function readTime(text: string): number {
-  const time = /^\d{4}-\d{2}-\d{2}T.*(Z|[+-]\d{2}:\d{2})$/.test(text) ? Date.parse(text) : Number.NaN
-  if (Number.isNaN(time)) throw new InvalidArgumentError('It must be a time with an offset, like 2026-12-04T18:00:00Z.')
-  return time
+/** Milliseconds since the epoch: a moment, or how long ago it was. */
+export function readMoment(text: string): number {
+  const ago = readDuration(text)
+  if (ago !== undefined) return Date.now() - ago
+  const time = parseTime(text)
+  if (time !== undefined) return time
+  throw new InvalidArgumentError('It must be a time with an offset, like 2026-12-04T18:00:00Z, or a duration, like 1h.')
 }

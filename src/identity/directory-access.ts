@@ -1,4 +1,5 @@
 /** What commands work with: the directory of a server that may be running, and the roles that its policy declares. */
+import { didYouMean } from '../problems/did-you-mean.ts'
 import type { Resources } from '../resources/resource.ts'
 import { type Seeding, type Store, StoreUnavailable } from '../store/contract.ts'
 import type { Directory } from '../store/directory.ts'
@@ -48,5 +49,7 @@ export async function refuseUndeclared(
   const declared = await declaredRoles()
   const unknown = roles.find((role) => !declared.includes(role))
   if (unknown === undefined) return
-  throw new DirectoryError(`the role \`${unknown}\` is not declared in roles.yaml; it has ${declared.join(', ')}`)
+  throw new DirectoryError(
+    `the role \`${unknown}\` is not declared in roles.yaml; it has ${declared.join(', ')}${didYouMean(unknown, declared)}`,
+  )
 }

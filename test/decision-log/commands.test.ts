@@ -50,7 +50,8 @@ describe('sallyport decisions', () => {
     output
       .trim()
       .split('\n')
-      .filter(Boolean)
+      // No record at all is told as an empty list.
+      .filter((line) => line !== '' && line !== '[]')
       .map((line) => JSON.parse(line).requestId)
   const idsOf = (...indexes: readonly number[]) => indexes.map((i) => JSON.parse(lines[i] ?? '').requestId)
 
@@ -107,7 +108,24 @@ describe('sallyport decisions', () => {
 
   it('query --request-id gives one', async () => {
     const [id = ''] = idsOf(2)
-    expect(ids((await run('query', '--format', 'json', '--request-id', id)).stdout)).to.deep.equal([id])
+    for (const form of [id, `urn:uuid:${id}`, `URN:UUID:${id.toUpperCase()}`]) {
+      expect(ids(await queryHere(log, ['--request-id', form])), form).to.deep.equal([id])
+    }
+  })
+
+  it('says so where no record matches', async () => {
+    const nothing = ['--request-id', '00000000-0000-4000-8000-000000000000']
+    for (const command of [['query'], ['tail', '-n', '3']]) {
+      const text = await run(...command, ...nothing)
+      expect(text).to.deep.equal({ code: 0, stdout: '', stderr: 'sallyport: no records match\n' })
+      const json = await run(...command, ...nothing, '--format', 'json')
+      expect(json).to.deep.equal({ code: 0, stdout: '[]\n', stderr: 'sallyport: no records match\n' })
+    }
+  })
+
+  it('query --since and --until take how long ago it was', async () => {
+    expect(ids(await queryHere(log, ['--since', '1h']))).to.have.length.greaterThan(0)
+    expect(await queryHere(log, ['--until', '1h'])).to.equal('[]\n')
   })
 
   it('prints a line a record for people, whatever is in it', async () => {

@@ -1,4 +1,5 @@
 /** What is known of the object: from --relation, from --object, or from the path. */
+import { didYouMean } from '../../problems/did-you-mean.ts'
 import type { Resource, Resources, Route } from '../../resources/resource.ts'
 import { represent, type StoredObject, StoreUnavailable } from '../../store/contract.ts'
 import type { ObjectReader } from '../../store/sqlite-reader.ts'
@@ -50,7 +51,7 @@ function relationsOf(text: string, asked: AskedRoute, context: Context): About {
   if (unknown !== undefined) {
     const known = declared.length === 0 ? 'it declares none' : `it declares ${declared.join(', ')}`
     throw new ReviewError(
-      `ownership.yaml declares no relation ${quote(unknown)} for ${resource.name}; ${known} (${NONE}: no relation holds)`,
+      `ownership.yaml declares no relation ${quote(unknown)} for ${resource.name}; ${known} (${NONE}: no relation holds)${didYouMean(unknown, declared)}`,
     )
   }
   refuseImpossible(names, resource, context)

@@ -1,5 +1,6 @@
 /** Which callers a matrix is about: all that rules can tell apart, or those that were asked for. */
 import type { Policy } from '../../policy/policy.ts'
+import { didYouMean } from '../../problems/did-you-mean.ts'
 import { ReviewError } from '../load-policy.ts'
 import { type Column, columnOfRoles, columnsOf } from '../space.ts'
 
@@ -42,7 +43,9 @@ function column(policy: Policy, name: string): Column {
 function requireRole({ roles }: Policy, role: string): void {
   if (roles.has(role)) return
   const known = ['anonymous', 'everyone', ...roles.keys(), 'user:<id>'].join(', ')
-  throw new ReviewError(`\`${role}\` is not a role of roles.yaml; --role takes ${known}, or roles joined with +`)
+  throw new ReviewError(
+    `\`${role}\` is not a role of roles.yaml; --role takes ${known}, or roles joined with +${didYouMean(role, ['anonymous', 'everyone', ...roles.keys()])}`,
+  )
 }
 
 /** As policy.csv takes them. */

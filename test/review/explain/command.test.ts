@@ -55,7 +55,7 @@ const QUESTIONS: readonly (readonly string[])[] = [
   ['GET', '/nothing'],
   ['--role', 'member', 'GET', '/api/orders'],
   ['--role', 'auditor', '--role', 'member', 'DELETE', '/api/v1/notes/{id}'],
-  ['--role', 'ghost', '--subject', 'zed', 'PATCH', '/profile'],
+  ['--subject', 'zed', 'PATCH', '/profile'],
   ['--role', 'admin', 'POST', '/api/users'],
 ]
 
@@ -95,6 +95,19 @@ describe('sallyport policy explain', () => {
     })
   })
 
+  it('exits with 0 for what is allowed and 1 for anything else, where --exit-code asks for it', async () => {
+    const codeOf = async (...question: readonly string[]) => {
+      await run(SHIPPED, question)
+      const { exitCode } = process
+      process.exitCode = 0
+      return exitCode ?? 0
+    }
+    expect(await codeOf('--exit-code', '--role', 'member', 'GET', '/api/orders')).to.equal(0)
+    expect(await codeOf('--exit-code', '--role', 'member', 'DELETE', '/api/users/bob')).to.equal(1)
+    expect(await codeOf('--exit-code', '--role', 'member', 'GET', '/api/orders/{id}'), 'it depends').to.equal(1)
+    expect(await codeOf('--role', 'member', 'DELETE', '/api/users/bob')).to.equal(0)
+  })
+
   it('says in one sentence what it cannot explain', async () => {
     const refused = async (...args: readonly string[]) => {
       const { failed, stdout, stderr } = await run(SHIPPED, args)
@@ -107,7 +120,7 @@ describe('sallyport policy explain', () => {
       'ReviewError: say what to explain: METHOD and PATH, as in GET /api/orders/{id}, or --record FILE',
     )
     expect(await refused(...order, '--relation', 'ownr')).to.equal(
-      'ReviewError: ownership.yaml declares no relation ownr for orders; it declares owner, draft (none: no relation holds)',
+      'ReviewError: ownership.yaml declares no relation ownr for orders; it declares owner, draft (none: no relation holds); did you mean `owner`?',
     )
     expect(await refused('GET', '/api/orders/{id}', '--relation', 'owner')).to.include("can't be owner")
     expect(await refused(...order, '--relation', 'owner', '--object', '1')).to.include('not both')
@@ -115,7 +128,10 @@ describe('sallyport policy explain', () => {
     expect(await refused('--role', 'member', 'GET', '/api/orders/2', '--object', '1')).to.include('--object names 1')
     expect(await refused('--role', 'member', 'POST', '/api/orders', '--object', '1')).to.include('--relation')
     expect(await refused('OPTIONS', '/api/orders', '--relation', 'draft')).to.include('leave --relation away')
-    expect(await refused('GET', '/api/orders?limit=1')).to.include('leave ? and what follows it away')
+    expect(await refused('GET', '/api/orders?limit=1')).to.include('omit the query string')
+    expect(await refused('--role', 'membr', 'GET', '/profile')).to.equal(
+      'ReviewError: roles.yaml declares no role membr; it declares member, support, auditor, admin; did you mean `member`?',
+    )
     expect(await refused('--subject', 'user:alice', 'GET', '/profile')).to.include('--subject is the id of a caller')
     expect(await refused('--record', '-', 'GET', '/profile')).to.include('leave everything but --record away')
     expect(await refused('--record', '/nowhere/log')).to.include('ENOENT')

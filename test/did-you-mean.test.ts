@@ -1,0 +1,59 @@
+/** A name that nobody knows gets the known one that it probably means, wherever it is written. */
+import { execFile } from 'node:child_process'
+import { expect } from 'chai'
+import { didYouMean } from '../src/problems/did-you-mean.ts'
+
+const ROOT = new URL('..', import.meta.url).pathname
+const ROLES = ['member', 'support', 'auditor', 'admin']
+
+describe('a name that is not known', () => {
+  it('gets the nearest one, whatever its case and the signs around it', () => {
+    const meant = { membr: 'member', Admin: 'admin', ' auditor;': 'auditor', suport: 'support', adnim: 'admin' }
+    for (const [name, role] of Object.entries(meant)) {
+      expect(didYouMean(name, ROLES), name).to.equal(`; did you mean \`${role}\`?`)
+    }
+  })
+
+  it('gets none where none is near', () => {
+    for (const name of ['', 'x', 'nobody', 'm'.repeat(100_000)]) expect(didYouMean(name, ROLES)).to.equal('')
+  })
+
+  const commands: readonly (readonly [sentence: string, ...args: string[]])[] = [
+    ['Did you mean policy?', 'polcy'],
+    ['Did you mean check?', 'policy', 'chek'],
+    ['Did you mean --format?', 'policy', 'check', '--fromat', 'json'],
+    ['did you mean `admin`?', 'openapi', '--role', 'adnim'],
+    ['did you mean `support`?', 'policy', 'matrix', '--role', 'suport'],
+    ['did you mean `orders`?', 'policy', 'matrix', '--resource', 'oders'],
+    ['did you mean `member`?', 'policy', 'explain', '--role', 'membr', 'GET', '/api/orders'],
+  ]
+  for (const [sentence, ...args] of commands) {
+    it(`is refused with a suggestion: sallyport ${args.join(' ')}`, async () => {
+      const { code, stderr } = await run(args)
+      expect([code, stderr]).to.satisfy(([, text]: [number, string]) => text.includes(sentence), stderr)
+      expect(code).to.equal(2)
+    })
+  }
+})
+
+describe('help', () => {
+  it('of a command within another is its own', async () => {
+    const [long, short] = await Promise.all([run(['help', 'policy', 'check']), run(['policy', 'check', '--help'])])
+    expect(long.stdout).to.equal(short.stdout).and.to.contain('Usage: sallyport policy check')
+    expect(long.code).to.equal(0)
+  })
+})
+
+interface Ended {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+function run(args: readonly string[]): Promise<Ended> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, ['bin/sallyport.js', ...args], { cwd: ROOT }, (error, stdout, stderr) =>
+      resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr }),
+    )
+  })
+}
