@@ -2,9 +2,12 @@
 import { createReadStream } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { Command, Option } from 'commander'
+import { filesOfLog } from '../decision-log/log-files.ts'
+import { parseRecord } from '../decision-log/parse-record.ts'
 import { isSubject } from '../identity/subject.ts'
 import { didYouMean } from '../problems/did-you-mean.ts'
 import { print } from '../problems/print.ts'
+import { policyOfRevision } from '../release/policy-of-revision.ts'
 import { createRouteMatcher } from '../request/match-route.ts'
 import { readTarget } from '../request/request-target.ts'
 import { loadResources } from '../resources/load-resources.ts'
@@ -31,6 +34,7 @@ interface Flags {
   readonly object?: string
   readonly relation?: string
   readonly record?: string
+  readonly requestId?: string
   readonly at?: string
   readonly exitCode?: boolean
   readonly format: keyof typeof FORMATS
@@ -55,8 +59,15 @@ Examples:
   sallyport policy explain --role support --subject sam PATCH /api/orders/{id} --object 0190b2c4-…
   sallyport policy explain --record - < decision.json`
 
-/** `databaseFile` names the SQLite file that --object reads; it can throw ConfigError. */
-export function policyExplainCommand(folders: ReviewFolders, databaseFile: () => string): Command {
+/** Of a server; reading it can throw ConfigError. */
+interface Server {
+  /** The SQLite file that --object reads. */
+  readonly databaseFile: () => string
+  /** Where --request-id finds the record (undefined: standard output) and the versions of the policy. */
+  readonly past: () => { readonly log: string | undefined; readonly dataDirectory: string }
+}
+
+export function policyExplainCommand(folders: ReviewFolders, { databaseFile, past }: Server): Command {
   return new Command('explain')
     .description('is this request allowed, by which lines, and what is missing if not')
     .argument('[method]', 'GET, POST, …')
@@ -68,22 +79,70 @@ export function policyExplainCommand(folders: ReviewFolders, databaseFile: () =>
     .option('--object <id>', 'the stored object that it is about; read from the database, which is not changed')
     .option('--relation <names>', 'exactly these relations hold: owner+draft, or none')
     .option('--record <file>', "explain a decision record of the server's log; - reads from standard input")
+    .option('--request-id <id>', 'explain the record of this request, in the log of the server, by the policy of then')
     .option('--exit-code', 'exit with 0 when it is allowed, 1 when it is refused or depends on the object')
     .option(AT[0], `${AT[1]}, but for a record the time when it was made`)
     .addOption(new Option('--format <format>', 'how to print it').choices(Object.keys(FORMATS)).default('text'))
     .addHelpText('after', EXAMPLES)
     .action(async (method: string | undefined, path: string | undefined, flags: Flags) => {
-      const files = await readFiles({ ...folders(), ...flags })
+      const directories = { ...folders(), ...flags }
       const explanation =
-        flags.record === undefined
-          ? explainRequest(requested(method, path), flags, files, await readerOf(flags, databaseFile))
-          : explainRecord(await recordIn(flags.record, [method, ...conflicting(flags)]), {
-              ...files,
-              now: flags.at === undefined ? undefined : timeOf(flags.at, 0),
-            })
+        flags.requestId === undefined
+          ? await explainAsked({ method, path, flags }, await readFiles(directories), databaseFile)
+          : await explainPast(flags.requestId, { ...directories, ...past() }, [
+              method,
+              flags.record,
+              ...conflicting(flags),
+            ])
       print(FORMATS[flags.format](explanation))
       if (flags.exitCode && (explanation.answer?.status ?? 400) >= 400) process.exitCode = 1
     })
+}
+
+interface Question {
+  readonly method: string | undefined
+  readonly path: string | undefined
+  readonly flags: Flags
+}
+
+async function explainAsked(
+  { method, path, flags }: Question,
+  files: Files,
+  databaseFile: () => string,
+): Promise<Explanation> {
+  if (flags.record === undefined) {
+    return explainRequest(requested(method, path), flags, files, await readerOf(flags, databaseFile))
+  }
+  const now = flags.at === undefined ? undefined : timeOf(flags.at, 0)
+  return explainRecord(await recordIn(flags.record, [method, ...conflicting(flags)]), { ...files, now })
+}
+
+interface Past extends ReturnType<ReviewFolders> {
+  readonly log: string | undefined
+  readonly dataDirectory: string
+}
+
+/** The record of a request under the policy that decided it. */
+async function explainPast(
+  asked: string,
+  { log, policies, schemas, dataDirectory }: Past,
+  others: readonly (string | undefined)[],
+): Promise<Explanation> {
+  refuseOthers(others, '--request-id')
+  const id = asked.toLowerCase().replace(/^urn:uuid:/, '')
+  if (log === undefined) {
+    throw new ReviewError('the decision log goes to standard output (DECISION_LOG_FILE is -); explain with --record')
+  }
+  const record = await readRecord(linesAbout(id, log), `${log}, for the request ${quote(id)},`)
+  const resources = await loadResources(schemas)
+  const reviewed = await policyOfRevision(record.revision, { directory: policies, dataDirectory, resources })
+  return explainRecord(record, { reviewed, resources, now: undefined })
+}
+
+async function* linesAbout(id: string, log: string): AsyncGenerator<string> {
+  for (const file of await filesOfLog(log)) {
+    for await (const line of linesOf(createReadStream(file))) if (parseRecord(line)?.requestId === id) yield line
+  }
 }
 
 function repeated(value: string, before: readonly string[]): readonly string[] {
@@ -157,11 +216,14 @@ function askerOf({ role, subject }: Flags): Asker {
 }
 
 async function recordIn(file: string, others: readonly (string | undefined)[]): Promise<DecisionRecord> {
-  if (others.some((given) => given !== undefined)) {
-    throw new ReviewError('a record says what was asked and who asked it: leave everything but --record away')
-  }
+  refuseOthers(others, '--record')
   const [stream, name] = file === '-' ? [process.stdin, 'standard input'] : [createReadStream(file), file]
   return readRecord(linesOf(stream), name)
+}
+
+function refuseOthers(others: readonly (string | undefined)[], flag: string): void {
+  if (others.every((given) => given === undefined)) return
+  throw new ReviewError(`a record says what was asked and who asked it: leave everything but ${flag} away`)
 }
 
 /** What says who asks, or about what. */

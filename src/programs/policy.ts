@@ -11,7 +11,13 @@ const COMMANDS = {
   check: async () => (await import('../cli/policy-check-command.ts')).policyCheckCommand(folders),
   explain: async () => {
     const { policyExplainCommand } = await import('../cli/policy-explain-command.ts')
-    return policyExplainCommand(folders, () => readConfig(process.env).databaseFile)
+    return policyExplainCommand(folders, {
+      databaseFile: () => readConfig(process.env).databaseFile,
+      past: () => {
+        const { decisionLog, dataDirectory } = readConfig(process.env)
+        return { log: decisionLog.file, dataDirectory }
+      },
+    })
   },
   matrix: async () => (await import('../cli/policy-matrix-command.ts')).policyMatrixCommand(folders),
   diff: async () => (await import('../cli/policy-diff-command.ts')).policyDiffCommand(folders),

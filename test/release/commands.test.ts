@@ -147,6 +147,31 @@ describe('the commands that change a policy', () => {
     expect((await run(['apply', candidate, '--yes'])).stdout).not.to.contain('incomplete')
   })
 
+  it('explain --request-id explains a record by the version that was in force then', async () => {
+    const then = await revisionIn(folders.live)
+    await run(['apply', await folders.candidate('new', DENY), '--yes'])
+    const log = join(folders.root, 'decisions.log')
+    const requestId = '0190b2c4-0000-4000-8000-000000000001'
+    const record = { record: 'decision', time: '2026-12-04T18:00:00.000Z', requestId, revision: then, microseconds: 1 }
+    const asked = {
+      method: 'GET',
+      route: '/api/orders/{id}',
+      authentication: 'caller',
+      subject: 'sam',
+      roles: ['support'],
+    }
+    const answered = { outcome: 'allowed', status: 200, relations: [] }
+    await writeFile(log, `${JSON.stringify({ ...record, ...asked, ...answered })}\n`)
+    const env = { DECISION_LOG_FILE: log, DATA_DIR: join(folders.root, 'data') }
+    const explained = (id: string) => run(['explain', '--request-id', id, '--format', 'json'], env)
+    const { stdout } = await explained(`urn:uuid:${requestId}`)
+    expect(JSON.parse(stdout).record).to.include({ sameRevision: true, sameOutcome: true })
+    expect((await explained('0190b2c4-0000-4000-8000-000000000002')).stderr).to.contain('holds no decision record')
+    await writeFile(log, `${JSON.stringify({ ...record, ...asked, ...answered, revision: '0'.repeat(16) })}\n`)
+    expect(await explained(requestId)).to.deep.include({ code: 2, stdout: '' })
+    expect((await explained(requestId)).stderr).to.contain(`the policy of revision ${'0'.repeat(16)} is not kept in`)
+  })
+
   it('rollback refuses a version whose files were edited since', async () => {
     await run(['apply', await folders.candidate('new', DENY), '--yes'])
     const [first] = (await readdir(join(folders.live, '.versions'))).toSorted()

@@ -23,10 +23,10 @@ export const SHIPPED: Folders = {
 
 /** In this process, one at a time: a process of its own takes far longer than the explanation. */
 export async function run({ policies, schemas, database }: Folders, args: readonly string[]): Promise<Ended> {
-  const command = policyExplainCommand(
-    () => ({ policies, schemas }),
-    () => database,
-  ).exitOverride()
+  const command = policyExplainCommand(() => ({ policies, schemas }), {
+    databaseFile: () => database,
+    past: () => ({ log: undefined, dataDirectory: '/nowhere' }),
+  }).exitOverride()
   const { write } = process.stdout
   const printed: string[] = []
   process.stdout.write = (text: string | Uint8Array) => printed.push(String(text)) > 0
