@@ -3,7 +3,8 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { measureCoverage, percentOf } from '../../src/matrix/coverage/coverage.ts'
+import { stringify } from 'yaml'
+import { cellsOfUniverse, measureCoverage, percentOf } from '../../src/matrix/coverage/coverage.ts'
 import { columnsFor, planMatrix } from '../../src/matrix/init/plan-matrix.ts'
 import { storeNew } from '../../src/matrix/init/store-matrix.ts'
 import { writeMatrix } from '../../src/matrix/init/write-matrix.ts'
@@ -20,7 +21,7 @@ import { startTrialServer } from '../../src/trial-server.ts'
 import { filesOf } from '../policy/render.ts'
 import { runs } from '../runs.ts'
 import { newFolder } from './predict/benches.ts'
-import { SOURCES } from './predict/kinds.ts'
+import { RELATIONS, SOURCES } from './predict/kinds.ts'
 import { randomPolicyFiles } from './predict/random-policies.ts'
 
 type Files = Readonly<Record<string, string>>
@@ -168,6 +169,39 @@ describe('the matrix of any policy', () => {
     )
     expect(noticed).to.be.greaterThan(named)
   }).timeout(300_000)
+
+  it('lists that there are more ways to relate than it has rows for', async () => {
+    const names = [
+      'owner',
+      'member',
+      'guest',
+      'red',
+      'draft',
+      'shipped',
+      'round',
+      'low',
+      'shut',
+      'fresh',
+      'named',
+      'second',
+    ]
+    const relations = Object.fromEntries(names.map((name) => [name, RELATIONS.things[name]]))
+    const files = (some: readonly string[]) => ({
+      'roles.yaml': 'clerk: { description: c }\n',
+      'ownership.yaml': stringify({ things: { relations } }),
+      'policy.csv': some.map((name) => `p, clerk, things, delete, ${name}, *, allow\n`).join(''),
+    })
+    const further = async (some: readonly string[]) => {
+      const { folder, bench } = await benchOfFiles(files(some))
+      const { unasked } = cellsOfUniverse(await bench())
+      await rm(folder, { recursive: true })
+      return unasked.map(({ method, object, why }) => `${method} ${object}: ${why}`)
+    }
+    expect(await further(names.slice(0, 4))).to.deep.equal([])
+    expect(await further(names)).to.deep.equal([
+      'DELETE further ways: rules name more relations than the 1024 ways to relate that are told apart',
+    ])
+  }).timeout(60_000)
 
   it('turns red when one rule is another', async () => {
     const { bench, folder } = await initAndTest(AWKWARD)

@@ -11,6 +11,7 @@ import { columnsOf } from '../predict/columns.ts'
 import { describe } from '../predict/compare-answer.ts'
 import { Grants } from '../predict/grants.ts'
 import { predictCell } from '../predict/predict-cell.ts'
+import { MOST_SETS } from '../predict/relation-sets.ts'
 import { type Row, rowsOf } from '../predict/universe.ts'
 import { type Stated, statementsOf } from '../stated.ts'
 import { unseenMistakes } from './mistakes.ts'
@@ -86,7 +87,8 @@ export function cellsOfUniverse(bench: Bench): Pick<Coverage, 'cells' | 'unasked
   const columns = columnsOf(policy, bench.resources)
   const cells: CoverageCell[] = []
   const unasked: UnaskedCell[] = []
-  for (const row of rowsOf([policy], bench)) {
+  const rows = rowsOf([policy], bench)
+  for (const row of rows) {
     for (const { column } of columns.filter(({ concerns }) => concerns(row.spot))) {
       for (const cell of cellsOf(row, column)) {
         const place = placeOf(row, cell)
@@ -99,7 +101,19 @@ export function cellsOfUniverse(bench: Bench): Pick<Coverage, 'cells' | 'unasked
       }
     }
   }
-  return { cells, unasked }
+  return { cells, unasked: [...unasked, ...furtherWays(rows)] }
+}
+
+/** Where rules name so many relations that not every way to relate has a row. */
+function furtherWays(rows: readonly Row[]): readonly UnaskedCell[] {
+  const groups = Map.groupBy(rows, ({ spot }) => spot.endpoint)
+  const cut = [...groups.values()].filter((some) => some.length > MOST_SETS)
+  return cut.flatMap(([row]) => {
+    if (!row) return []
+    const { resource, route, method } = row.spot
+    const why = `rules name more relations than the ${MOST_SETS} ways to relate that are told apart`
+    return [{ resource: resource.name, method, path: route.path, object: 'further ways', column: 'every caller', why }]
+  })
 }
 
 function placeOf({ spot }: Row, { method, path, object, column }: Cell): Omit<CoverageCell, 'covered' | 'answer'> {

@@ -4,7 +4,7 @@ import type { Resource } from '../../resources/resource.ts'
 import { has } from '../../store/condition.ts'
 
 /** More rows than this for one path nobody reads. */
-const MOST_SETS = 1024
+export const MOST_SETS = 1024
 
 /**
  * Sets of these relations, smallest first; without those that can't hold together because one field has one value.
