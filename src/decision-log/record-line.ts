@@ -9,8 +9,11 @@ export function lineOf(record: DecisionRecord): string {
   return quiet(`{"record":"decision",${JSON.stringify(record).slice(1)}`)
 }
 
-/** The record of a write with its number in the outbox; `line` is a line of lineOf. */
+const RECORD = /^\{"record":"decision",.*\}$/
+
+/** The record of a write with its number in the outbox; `line` is a line of lineOf, or what a damaged disk made of one. */
 export function withSequence(line: string, sequence: number): string {
+  if (!RECORD.test(line)) return quiet(`{"damaged":${JSON.stringify(line)},"write":${sequence}}`)
   return `${line.slice(0, -1)},"write":${sequence}}`
 }
 

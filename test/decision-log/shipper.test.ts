@@ -2,6 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { LogFile } from '../../src/decision-log/log-file.ts'
@@ -55,6 +56,22 @@ describe('shipping the records of writes', () => {
       .map((line) => JSON.parse(line))
   const sequences = () => logged().map(({ write }) => write)
   const upTo = (last: number) => Array.from({ length: last }, (_, i) => i + 1)
+
+  it('writes a damaged record as one line that says so, and the log stays one that a server opens', async () => {
+    await write(6)
+    const database = new DatabaseSync(join(folder, 'test.db'))
+    const damaged = ['null', 'not json', '{"a":1}\n{"b":2}', '', '{"record":"decision"']
+    damaged.forEach((text, i) => {
+      database.prepare('update outbox set record = ? where sequence = ?').run(text, i + 1)
+    })
+    database.close()
+    const shipper = await start()
+    await shipper.close()
+    expect(sequences()).to.deep.equal(upTo(6))
+    expect(logged().map((line) => line.damaged)).to.deep.equal([...damaged, undefined])
+    sink.reopen()
+    expect(errors).to.deep.equal([])
+  })
 
   it('writes what waits at the start, and what comes, in the order of the commits', async () => {
     await write(3)
