@@ -76,7 +76,9 @@ function exitByException(command: Command): void {
 /** A sentence for whoever can do something about it; a fault of the program keeps its stack. */
 function fail(error: unknown): void {
   const known = FOR_PEOPLE.has((error as Error)?.name) || (error as NodeJS.ErrnoException)?.syscall
-  const { message, stack } = error instanceof Error ? error : new Error(String(error))
-  tell(known ? `sallyport: ${message}\n` : `sallyport: ${stack}\n`)
+  const { name, message, stack } = error instanceof Error ? error : new Error(String(error))
+  // Faults of files have a line each; else a line end is of a value, and could look like another message.
+  const sentence = name === 'FileError' ? message : printable(message)
+  tell(known ? `sallyport: ${sentence}\n` : `sallyport: ${stack}\n`)
   process.exitCode = 2
 }

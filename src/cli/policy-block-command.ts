@@ -1,8 +1,8 @@
 /** sallyport policy block: refuses a user at once, whatever the rules say. */
 import { Command, InvalidArgumentError } from 'commander'
 import ms, { type StringValue } from 'ms'
-import { DirectoryError, type OpenDirectory } from '../identity/directory-access.ts'
-import { doubtAbout, idOfEmail, soundSubject } from '../identity/who-is-meant.ts'
+import type { OpenDirectory } from '../identity/directory-access.ts'
+import { doubtAbout, idOf, soundSubject } from '../identity/who-is-meant.ts'
 import { print, tell } from '../problems/print.ts'
 import { block } from '../release/blocks.ts'
 import { printable } from '../review/explain/quote.ts'
@@ -31,7 +31,7 @@ export function policyBlockCommand(folders: ReviewFolders, open: OpenDirectory):
     .addHelpText('after', HELP)
     .action(async (named: string, options: Options) => {
       const { policies, until, reason } = { ...folders(), ...options }
-      const id = await idOf(named, open)
+      const id = soundSubject(await idOf(open, named))
       const outcome = await block(policies, { id, until, reason }, new Date())
       const end = until === undefined ? '' : ` until ${until}`
       const who = printable(`user:${id}`)
@@ -39,12 +39,6 @@ export function policyBlockCommand(folders: ReviewFolders, open: OpenDirectory):
       const doubt = await doubtAbout(open, id)
       if (doubt) tell(`sallyport: ${printable(doubt)}\n`)
     })
-}
-
-async function idOf(named: string, open: OpenDirectory): Promise<string> {
-  if (named.startsWith('user:')) return soundSubject(named.slice('user:'.length))
-  if (named.includes('@')) return soundSubject(await idOfEmail(open, named))
-  throw new DirectoryError(`\`${named}\` names nobody; write user:<id>, or an e-mail address`)
 }
 
 function readEnd(text: string): string {

@@ -4,8 +4,14 @@ import type { Directory } from '../store/directory.ts'
 import { DirectoryError, type OpenDirectory, withDirectory } from './directory-access.ts'
 import { isSubject } from './subject.ts'
 
-/** Throws DirectoryError where nobody has the address, or there is no database to tell. */
-export function idOfEmail(open: OpenDirectory, email: string): Promise<string> {
+/** Of `user:<id>`, or of an e-mail address. Throws DirectoryError where nobody has the address, or no database can tell. */
+export async function idOf(open: OpenDirectory, named: string): Promise<string> {
+  if (named.startsWith('user:')) return named.slice('user:'.length)
+  if (named.includes('@')) return idOfEmail(open, named)
+  throw new DirectoryError(`\`${named}\` names nobody; write user:<id>, or an e-mail address`)
+}
+
+function idOfEmail(open: OpenDirectory, email: string): Promise<string> {
   return withDirectory(open, async ({ directory }) => {
     const person = await directory.personByEmail(email)
     if (person) return person.id

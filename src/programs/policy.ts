@@ -30,7 +30,7 @@ const COMMANDS = {
   },
   history: async () => (await import('../cli/policy-history-command.ts')).policyHistoryCommand(folders),
   block: async () => (await import('../cli/policy-block-command.ts')).policyBlockCommand(folders, openDirectory),
-  unblock: async () => (await import('../cli/policy-unblock-command.ts')).policyUnblockCommand(folders),
+  unblock: async () => (await import('../cli/policy-unblock-command.ts')).policyUnblockCommand(folders, openDirectory),
 }
 
 export async function program(word?: string): Promise<Command> {

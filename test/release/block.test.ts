@@ -46,6 +46,19 @@ describe('policy block', () => {
     )
   })
 
+  it('is taken back by the e-mail address too, and by an id that no caller can have', async () => {
+    await run('block', 'user:alice')
+    expect((await run('unblock', 'alice@example.com')).stdout).to.equal('user:alice is not blocked any more.\n')
+    await writeFile(file(), '"user:user:eve"\n')
+    expect((await run('unblock', 'user:user:eve')).stdout).to.equal('user:user:eve is not blocked any more.\n')
+    expect(await blocked()).to.deep.equal([])
+    const { code, stderr } = await run('unblock', 'alice')
+    expect([code, stderr]).to.deep.equal([
+      2,
+      'sallyport: `alice` names nobody; write user:<id>, or an e-mail address\n',
+    ])
+  })
+
   it('refuses control characters, and prints none', async () => {
     for (const id of ['x\u001b[31m', 'a\nuser:b', 'c\u009b2J', 'd\u007f']) {
       const { code, stdout, stderr } = await run('block', `user:${id}`)
@@ -59,6 +72,8 @@ describe('policy block', () => {
         expect(text.split('\n').length).to.be.lessThan(3)
       }
     }
+    const lines = await run('block', 'a@example.com\nsallyport: user:alice is blocked.')
+    expect([lines.code, lines.stderr.split('\n').length]).to.deep.equal([2, 2])
     const misled = await run('block', '\u001b[31mx')
     expect(misled.stderr).to.contain('\\u{1b}[31mx').and.not.to.contain('\u001b')
     expect(await blocked()).to.deep.equal([])
