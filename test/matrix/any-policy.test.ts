@@ -149,7 +149,7 @@ describe('the matrix of any policy', () => {
     expect(untold).to.deep.equal([])
     expect(noticed).to.be.greaterThan(60)
     await rm(folder, { recursive: true })
-  }).timeout(60_000)
+  }).timeout(180_000)
 
   it('is green at once, and names what it does not notice, of random policies', async () => {
     let [noticed, named] = [0, 0]
@@ -201,7 +201,7 @@ describe('the matrix of any policy', () => {
     expect(await further(names)).to.deep.equal([
       'DELETE further ways: rules name more relations than the 1024 ways to relate that are told apart',
     ])
-  }).timeout(60_000)
+  }).timeout(180_000)
 
   it('turns red when one rule is another', async () => {
     const { bench, folder } = await initAndTest(AWKWARD)
@@ -219,5 +219,5 @@ describe('the matrix of any policy', () => {
     expect(run.results.filter(({ outcome }) => outcome === 'failed')).to.not.be.empty
     expect(bench.expectations.length).to.be.greaterThan(100)
     await rm(folder, { recursive: true })
-  }).timeout(60_000)
+  }).timeout(180_000)
 })
