@@ -1,5 +1,8 @@
 /** A name that nobody knows gets the known one that it probably means, wherever it is written. */
 import { execFile } from 'node:child_process'
+import { appendFile, cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import { didYouMean } from '../src/problems/did-you-mean.ts'
 
@@ -25,6 +28,7 @@ describe('a name that is not known', () => {
     ['did you mean `admin`?', 'openapi', '--role', 'adnim'],
     ['did you mean `support`?', 'policy', 'matrix', '--role', 'suport'],
     ['did you mean `orders`?', 'policy', 'matrix', '--resource', 'oders'],
+    ['did you mean `member`?', 'matrix', 'init', '--role', 'membr', '--out', '/tmp/never'],
     ['did you mean `member`?', 'policy', 'explain', '--role', 'membr', 'GET', '/api/orders'],
   ]
   for (const [sentence, ...args] of commands) {
@@ -34,6 +38,36 @@ describe('a name that is not known', () => {
       expect(code).to.equal(2)
     })
   }
+})
+
+describe('a name in a file', () => {
+  it('gets the one that was probably meant, whichever file it is in', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'sallyport-'))
+    await cp(join(ROOT, 'policies'), folder, { recursive: true })
+    const limits = 'body: 100kb\npage: { default: 50, max: 200 }\nlimits:\n'
+    await writeFile(
+      join(folder, 'limits.yaml'),
+      `${limits}  a: { per: address, allow: 5, window: 60s, match: { role: membr, resource: notse, action: raed } }\n`,
+    )
+    await writeFile(join(folder, 'masks.yaml'), 'facts: { orders: [nota], oders: [note] }\n')
+    await appendFile(join(folder, 'ownership.yaml'), '\nacounts: { relations: { owner: userId } }\n')
+    await appendFile(join(folder, 'views.yaml'), '\nnotes: { short: [titel] }\n')
+    const { stdout } = await run(['policy', 'check', folder])
+    await rm(folder, { recursive: true })
+    for (const meant of ['member', 'notes', 'note', 'orders', 'accounts', 'title']) {
+      expect(stdout).to.include(`did you mean \`${meant}\`?`)
+    }
+  })
+
+  it('of a role that a token is to have gets it too, and a role in a matrix', async () => {
+    const data = await mkdtemp(join(tmpdir(), 'sallyport-'))
+    const { stderr } = await run(['token', '--subject', 'alice', '--role', 'membr'], { DATA_DIR: data })
+    expect(stderr).to.include('so it grants nothing; did you mean `member`?')
+    await writeFile(join(data, 'm.csv'), 'method,path,object,membr\nGET,/api/orders,none,200\n')
+    const { stdout } = await run(['matrix', 'test', join(data, 'm.csv')])
+    await rm(data, { recursive: true })
+    expect(stdout).to.include('did you mean `member`?')
+  })
 })
 
 describe('help', () => {
@@ -50,10 +84,13 @@ interface Ended {
   readonly stderr: string
 }
 
-function run(args: readonly string[]): Promise<Ended> {
+function run(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Ended> {
   return new Promise((resolve) => {
-    execFile(process.execPath, ['bin/sallyport.js', ...args], { cwd: ROOT }, (error, stdout, stderr) =>
-      resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr }),
+    execFile(
+      process.execPath,
+      ['bin/sallyport.js', ...args],
+      { cwd: ROOT, env: { ...process.env, ...env } },
+      (error, stdout, stderr) => resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr }),
     )
   })
 }

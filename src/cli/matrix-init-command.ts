@@ -7,6 +7,7 @@ import { storeNew, storeOver, textsIn } from '../matrix/init/store-matrix.ts'
 import { writeMatrix, writeMissing } from '../matrix/init/write-matrix.ts'
 import { parseColumn } from '../matrix/parse-words.ts'
 import { readBench } from '../matrix/predict/bench.ts'
+import { didYouMean } from '../problems/did-you-mean.ts'
 import { print, tell } from '../problems/print.ts'
 import { ReviewError } from '../review/load-policy.ts'
 import type { ReviewFolders } from './policy-command.ts'
@@ -69,7 +70,7 @@ function columnOf(name: string, roles: ReadonlyMap<string, unknown>): Column {
   const unknown = column.kind === 'roles' ? column.roles.find((role) => !roles.has(role)) : undefined
   if (unknown === undefined) return column
   throw new ReviewError(
-    `\`${unknown}\` is not a role of roles.yaml; --role takes anonymous, ${[...roles.keys()].join(', ')}`,
+    `\`${unknown}\` is not a role of roles.yaml; --role takes anonymous, ${[...roles.keys()].join(', ')}${didYouMean(unknown, roles.keys())}`,
   )
 }
 

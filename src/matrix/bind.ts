@@ -1,5 +1,6 @@
 /** An expectation's words, looked up in the policy and the schemas: what names nothing there can't be tried. */
 import type { Policy } from '../policy/policy.ts'
+import { didYouMean } from '../problems/did-you-mean.ts'
 import type { Endpoint, Json, Resource, Resources, Route } from '../resources/resource.ts'
 import { type Expectation, objectText } from './expectation.ts'
 import { isOfOwnId } from './predict/arrange-related.ts'
@@ -62,10 +63,7 @@ function bodyOf({ bodies }: Ground, { body }: Expectation): Body | undefined {
 function unknownRole({ policy }: Ground, { column }: Expectation): string | undefined {
   const role = column.kind === 'roles' ? column.roles.find((name) => !policy.roles.has(name)) : undefined
   if (role === undefined) return undefined
-  const near = [...policy.roles.keys()].find((name) => name.toLowerCase() === role.toLowerCase())
-  return near
-    ? `roles.yaml declares no role \`${role}\`, but \`${near}\``
-    : `roles.yaml declares no role \`${role}\`; it has ${listed(policy.roles.keys())}`
+  return `roles.yaml declares no role \`${role}\`; ${itHas(role, policy.roles.keys())}`
 }
 
 function unfitObject({ policy }: Ground, { kind, path, resource }: Route, { object }: Expectation): string | undefined {
@@ -85,7 +83,7 @@ function unknownRelation({ policy }: Ground, { name }: Resource, { object }: Exp
   const declared = policy.ownership.get(name)?.relations ?? new Map()
   const unknown = object.names.find((relation) => !declared.has(relation))
   if (unknown === undefined) return undefined
-  return `ownership.yaml names no relation \`${unknown}\` of ${name}; it has ${listed(declared.keys())}`
+  return `ownership.yaml names no relation \`${unknown}\` of ${name}; ${itHas(unknown, declared.keys())}`
 }
 
 function unfitAnswer({ policy }: Ground, route: Route, { expected, method, object }: Expectation): string | undefined {
@@ -94,15 +92,17 @@ function unfitAnswer({ policy }: Ground, route: Route, { expected, method, objec
     return `\`[${list}]\` is about a list, and ${method} \`${route.path}\` (${objectText(object)}) answers with none`
   }
   if (view === undefined || policy.views.get(route.resource)?.has(view)) return undefined
-  return `views.yaml has no view \`${view}\` of ${route.resource}; it has ${listed(policy.views.get(route.resource)?.keys() ?? [])}`
+  const known = policy.views.get(route.resource)?.keys() ?? []
+  return `views.yaml has no view \`${view}\` of ${route.resource}; ${itHas(view, known)}`
 }
 
 function viewOf({ policy }: Ground, { name }: Resource, { expected }: Expectation): ReadonlySet<string> | undefined {
   return expected.view === undefined ? undefined : policy.views.get(name)?.get(expected.view)
 }
 
-function listed(names: Iterable<string>): string {
-  return [...names].map((name) => `\`${name}\``).join(', ') || 'none'
+function itHas(name: string, known: Iterable<string>): string {
+  const names = [...known]
+  return `it has ${names.map((one) => `\`${one}\``).join(', ') || 'none'}${didYouMean(name, names)}`
 }
 
 function unusable(why: string): Binding {

@@ -2,6 +2,7 @@
 import bytes from 'bytes'
 import ms, { type StringValue } from 'ms'
 import type { Diagnostic } from '../problems/diagnostic.ts'
+import { oneOf } from '../problems/did-you-mean.ts'
 import type { Resources } from '../resources/resource.ts'
 import { limits } from './compiled-schemas.ts'
 import type { Limit, LimitMatch, Limits, Role } from './policy.ts'
@@ -65,16 +66,18 @@ function reportUnknown(
   report: (diagnostic: Diagnostic) => void,
 ): void {
   const { byName } = known.resources
-  const unknown = (key: string, message: string) =>
-    report(known.file.fault(['limits', name, 'match', key], `unknown-${key}`, message))
-  if (role !== undefined && !['everyone', 'anonymous'].includes(role) && !known.roles.has(role)) {
-    unknown('role', `the role \`${role}\` is not declared in roles.yaml`)
+  const unknown = (key: string, message: string, hint: string) =>
+    report(known.file.fault(['limits', name, 'match', key], `unknown-${key}`, message, hint))
+  const roles = [...known.roles.keys(), 'everyone', 'anonymous']
+  if (role !== undefined && !roles.includes(role)) {
+    unknown('role', `the role \`${role}\` is not declared in roles.yaml`, oneOf(role, roles))
   }
   if (resource !== undefined && !byName.has(resource)) {
-    unknown('resource', `no schema declares the resource \`${resource}\``)
+    unknown('resource', `no schema declares the resource \`${resource}\``, oneOf(resource, byName.keys()))
   }
   const within = resource === undefined ? [...byName.values()] : [byName.get(resource)]
-  if (action !== undefined && !within.some((candidate) => candidate?.actions.has(action))) {
-    unknown('action', `the action \`${action}\` is not known here`)
+  const actions = new Set(within.flatMap((candidate) => [...(candidate?.actions.keys() ?? [])]))
+  if (action !== undefined && !actions.has(action)) {
+    unknown('action', `the action \`${action}\` is not known here`, oneOf(action, actions))
   }
 }

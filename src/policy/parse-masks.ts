@@ -1,6 +1,7 @@
 /** masks.yaml -> what decision records don't hold. The file may be absent: then they hold everything. */
 import { type MaskedField, type Masks, NO_MASKS, USERS } from '../decision-log/mask.ts'
 import type { Diagnostic } from '../problems/diagnostic.ts'
+import { oneOf } from '../problems/did-you-mean.ts'
 import type { Resources } from '../resources/resource.ts'
 import { masks } from './compiled-schemas.ts'
 import type { Ownership } from './policy.ts'
@@ -46,13 +47,14 @@ interface Named {
 function reportUnknown({ file, resource, names, known }: Named, report: (diagnostic: Diagnostic) => void): void {
   const fields = fieldsOf(resource, known)
   if (!fields) {
-    report(file.fault(['facts', resource], 'unknown-resource', `no schema declares the resource \`${resource}\``))
+    const hint = oneOf(resource, known.resources.byName.keys())
+    report(file.fault(['facts', resource], 'unknown-resource', `no schema declares the resource \`${resource}\``, hint))
     return
   }
   for (const [i, name] of names.entries()) {
     if (name === '*' || fields.has(name)) continue
     const message = `\`${resource}\` has no field \`${name}\``
-    report(file.fault(['facts', resource, i], 'unknown-field', message, `one of ${[...fields].join(', ')}`))
+    report(file.fault(['facts', resource, i], 'unknown-field', message, oneOf(name, fields)))
   }
 }
 

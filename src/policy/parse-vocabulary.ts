@@ -1,5 +1,6 @@
 /** roles.yaml, ownership.yaml and views.yaml -> the names that rules may use. */
 import type { Diagnostic } from '../problems/diagnostic.ts'
+import { oneOf } from '../problems/did-you-mean.ts'
 import type { Field, FieldType, Resource, Resources } from '../resources/resource.ts'
 import type { Scalar } from '../store/contract.ts'
 import { ownership, roles, views } from './compiled-schemas.ts'
@@ -66,7 +67,14 @@ export function parseViews(source: SourceFile, resources: Resources, report: Rep
     for (const [view, fields] of Object.entries(views)) {
       for (const [i, field] of fields.entries()) {
         if (resource.fields.has(field)) continue
-        report(file.fault([name, view, i], 'unknown-field', `\`${name}\` has no field \`${field}\``, oneOf(resource)))
+        report(
+          file.fault(
+            [name, view, i],
+            'unknown-field',
+            `\`${name}\` has no field \`${field}\``,
+            oneOf(field, resource.fields.keys()),
+          ),
+        )
       }
     }
     parsed.set(name, new Map(Object.entries(views).map(([view, fields]) => [view, new Set(fields)])))
@@ -93,8 +101,8 @@ function reportMissingRouteViews(
 function declared<T>(name: string, { byName }: Resources, file: YamlFile<T>, report: Report): Resource | undefined {
   const resource = byName.get(name)
   if (resource) return resource
-  const hint = `one of ${[...byName.keys()].join(', ')}`
-  report(file.fault([name], 'unknown-resource', `no schema declares the resource \`${name}\``, hint))
+  const message = `no schema declares the resource \`${name}\``
+  report(file.fault([name], 'unknown-resource', message, oneOf(name, byName.keys())))
   return undefined
 }
 
@@ -104,7 +112,12 @@ function parseRelation(name: string, text: RelationText, resource: Resource, fau
   const fieldName = typeof text === 'string' ? text : text.field
   const field = resource.fields.get(fieldName)
   if (!field) {
-    fault([], 'unknown-field', `\`${resource.name}\` has no field \`${fieldName}\``, oneOf(resource))
+    fault(
+      [],
+      'unknown-field',
+      `\`${resource.name}\` has no field \`${fieldName}\``,
+      oneOf(fieldName, resource.fields.keys()),
+    )
     return []
   }
   if (field.type === 'other') {
@@ -149,8 +162,4 @@ function fitsType(value: Scalar, { type }: Field): boolean {
     other: false,
   }
   return accepts[type]
-}
-
-function oneOf({ fields }: Resource): string {
-  return `one of ${[...fields.keys()].join(', ')}`
 }

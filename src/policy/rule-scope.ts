@@ -1,5 +1,5 @@
 /** The cells of a rule that say what it is about: resource, actions, relations and views, each known to what it names. */
-import { didYouMean } from '../problems/did-you-mean.ts'
+import { didYouMean, oneOf } from '../problems/did-you-mean.ts'
 import type { Resource, Resources } from '../resources/resource.ts'
 import type { Ownership, Role, Rule, Views } from './policy.ts'
 import type { Fault } from './rule-columns.ts'
@@ -49,7 +49,7 @@ function soundResource(
 ): boolean {
   if (covered.length > 0) return true
   const known = [...resources.byName.keys(), '*', 'system/*']
-  const hint = () => `one of ${known.join(', ')}${didYouMean(resource, known)}`
+  const hint = () => oneOf(resource, known)
   fault(COLUMN.resource, 'unknown-resource', `no schema declares the resource \`${resource}\``, hint)
   return false
 }

@@ -12,6 +12,12 @@ export function didYouMean(name: string, known: Iterable<string>): string {
   return found === undefined ? '' : `; did you mean \`${found}\`?`
 }
 
+/** As a hint: all known names, then the nearest. */
+export function oneOf(name: string, known: Iterable<string>): string {
+  const names = [...known]
+  return `one of ${names.join(', ')}${didYouMean(name, names)}`
+}
+
 /** The first of the nearest names. Case, and stray characters at the ends, count as no difference at all. */
 function nearest(name: string, known: Iterable<string>): string | undefined {
   let found: string | undefined

@@ -18,8 +18,8 @@ async function printToken(request: TokenRequest): Promise<string> {
       'tokens come from the key of JWT_JWKS_URL or JWT_PUBLIC_KEY; unset it to use the embedded key',
     )
   }
-  for (const role of await undeclaredRoles(config.policies, request.roles)) {
-    const told = `roles.yaml of ${config.policies} declares no role \`${role}\`, so it grants nothing`
+  for (const { role, meant } of await undeclaredRoles(config.policies, request.roles)) {
+    const told = `roles.yaml of ${config.policies} declares no role \`${role}\`, so it grants nothing${meant}`
     tell(`sallyport: ${printable(told)}\n`)
   }
   return sign(config, request)

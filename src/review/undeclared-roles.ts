@@ -2,15 +2,23 @@
 import { parseRoles } from '../policy/parse-vocabulary.ts'
 import { readPolicyFiles } from '../policy/policy-files.ts'
 import { FileError } from '../problems/diagnostic.ts'
+import { didYouMean } from '../problems/did-you-mean.ts'
 
-/** Those of `roles` that the policy files don't declare; none where there are no sound files to tell by. */
-export async function undeclaredRoles(directory: string, roles: readonly string[]): Promise<readonly string[]> {
+/** A role that the policy files don't declare, and what was probably meant (did-you-mean.ts). */
+interface Undeclared {
+  readonly role: string
+  readonly meant: string
+}
+
+/** None where there are no sound files to tell by. */
+export async function undeclaredRoles(directory: string, roles: readonly string[]): Promise<readonly Undeclared[]> {
   try {
     const files = await readPolicyFiles(directory)
     const declared = parseRoles(files['roles.yaml'], (diagnostic) => {
       throw new FileError([diagnostic])
     })
-    return roles.filter((role) => !declared.has(role))
+    const undeclared = roles.filter((role) => !declared.has(role))
+    return undeclared.map((role) => ({ role, meant: didYouMean(role, declared.keys()) }))
   } catch (error) {
     if (error instanceof FileError || (error as NodeJS.ErrnoException).syscall) return []
     throw error

@@ -134,7 +134,7 @@ describe('trying a cell', () => {
       "can't be tried: a caller without credentials has no object of their own; write `-`",
       "can't be tried: views.yaml has no view `wide` of papers; it has `short`, `long`",
       "can't be tried: roles.yaml declares no role `ghost`; it has `member`, `keeper`, `picker`",
-      "can't be tried: roles.yaml declares no role `Member`, but `member`",
+      "can't be tried: roles.yaml declares no role `Member`; it has `member`, `keeper`, `picker`; did you mean `member`?",
       "can't be tried: `[own]` is about a list, and GET `/papers/{id}` (draft+owner) answers with none",
       "can't be tried: there is no body file `bodies/none-such.json`",
       "can't be tried: no object of papers can be `owner`, and nothing else, to this caller",

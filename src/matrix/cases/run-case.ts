@@ -1,4 +1,5 @@
 /** Carries the steps of a case out on a stage, up to the first that isn't answered as expected. */
+import { didYouMean } from '../../problems/did-you-mean.ts'
 import { createRouteMatcher } from '../../request/match-route.ts'
 import { readTarget } from '../../request/request-target.ts'
 import type { Json, Resource } from '../../resources/resource.ts'
@@ -49,7 +50,10 @@ async function callersOf(ground: Ground, stage: Stage, { callers }: Case): Promi
   const made = new Map<string, Caller>()
   for (const [name, column] of callers) {
     const unknown = column.kind === 'roles' ? column.roles.find((role) => !ground.policy.roles.has(role)) : undefined
-    if (unknown !== undefined) throw new CannotSetUp(`roles.yaml declares no role \`${unknown}\``)
+    if (unknown !== undefined)
+      throw new CannotSetUp(
+        `roles.yaml declares no role \`${unknown}\`${didYouMean(unknown, ground.policy.roles.keys())}`,
+      )
     const caller = await stage.caller(column)
     const same = [...made].find(([, { id }]) => id === caller.id)
     if (same)
