@@ -48,12 +48,14 @@ function askOne(worker: Worker): Promise<Checks | undefined> {
   const hear = (message: ToPrimary) => {
     if (message.kind === 'checked' && message.id === id) resolve((message as Checked).checks)
   }
-  const impatience = setTimeout(() => resolve(undefined), PATIENCE_MS)
+  const giveUp = () => resolve(undefined)
+  const impatience = setTimeout(giveUp, PATIENCE_MS)
   worker.on('message', hear)
-  worker.once('exit', () => resolve(undefined))
+  worker.once('exit', giveUp)
   if (worker.isConnected()) worker.send({ kind: 'check', id } satisfies FromPrimary)
   return promise.finally(() => {
     clearTimeout(impatience)
     worker.off('message', hear)
+    worker.off('exit', giveUp)
   })
 }

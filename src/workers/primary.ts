@@ -84,7 +84,7 @@ class Primary {
     await Promise.all(Array.from({ length: workers - 1 }, () => this.#keep()))
     const metrics = new AggregatorRegistry()
     const text = () => metrics.clusterMetrics()
-    const checks = () => checkWorkers(this.#listening, workers)
+    const checks = together(() => checkWorkers(this.#listening, workers))
     const admin = createAdminServer({ text, contentType: metrics.contentType, checks }, settings.token)
     this.#closing.push(() => admin.close())
     const adminUrl = await listen(admin, settings.host, { name: 'ADMIN_PORT', port: settings.port })
@@ -190,6 +190,17 @@ function holdConnection({ process: child }: Worker): () => void {
     return send(...sent)
   }
   return () => handed?.close?.()
+}
+
+/** Who asks while others wait gets their answer. */
+function together<T>(ask: () => Promise<T>): () => Promise<T> {
+  let asking: Promise<T> | undefined
+  return () => {
+    asking ??= ask().finally(() => {
+      asking = undefined
+    })
+    return asking
+  }
 }
 
 function nothing(): void {}

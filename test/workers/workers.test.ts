@@ -190,6 +190,14 @@ describe('serve --workers 2', () => {
     await until(async () => (await ready()).status === 'ok')
   }).timeout(30_000)
 
+  it('keeps nothing of probes that were answered, one by one or many at once', async () => {
+    const { adminUrl, log } = await start()
+    const probe = async () => (await fetch(`${adminUrl}/readyz`)).text()
+    for (let i = 0; i < 15; i++) await probe()
+    await Promise.all(Array.from({ length: 30 }, probe))
+    expect(log()).not.to.contain('MaxListenersExceededWarning')
+  }).timeout(30_000)
+
   it('starts none by the first part of a policy.csv that the others know to be incomplete', async () => {
     const { url, child, log } = await start()
     const [one = 0] = await childrenOf(child)
