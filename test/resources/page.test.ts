@@ -1,6 +1,7 @@
 /** docs/schemas.md names all that a schema file may say, and nothing that it may not; its examples are sound. */
 import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
+import { unboundedFields } from '../../src/resources/bounds.ts'
 import { FORMATS, KEYWORDS } from '../../src/resources/check-keywords.ts'
 import { parseResources } from '../../src/resources/load-resources.ts'
 import { SCHEMA_CODES } from '../../src/resources/schema-codes.ts'
@@ -70,5 +71,13 @@ describe('docs/schemas.md', () => {
     const { byName } = parseResources(sources)
     expect([...byName.keys()]).to.include.members(['tickets', 'invoices'])
     expect(byName.get('invoices')?.actions.has('archive')).to.equal(true)
+  })
+
+  it('shows schema files that bound every field', () => {
+    const examples = [...PAGE.matchAll(/```json\n([^`]*)```/g)].map(([, text = '']) => text)
+    const { byName } = parseResources(examples.map((text, i) => ({ name: `example-${i}.json`, text })))
+    const own = [...byName.values()].filter(({ builtIn }) => !builtIn)
+    expect(own).to.have.length(examples.length)
+    for (const resource of own) expect(unboundedFields(resource), resource.name).to.deep.equal([])
   })
 })
