@@ -2,7 +2,7 @@
 import type { ListDecision } from '../policy/decision.ts'
 import type { Representation } from '../resources/resource.ts'
 import { type ListedObject, represent, type SortValue } from '../store/contract.ts'
-import { readListed, sizeOfListed } from '../store/listed.ts'
+import { mostOfListed, readListed, sizeOfListed } from '../store/listed.ts'
 import { sortValue } from '../store/sort-value.ts'
 import { lostPlace } from './cursor.ts'
 import type { ListQuery } from './list-query.ts'
@@ -45,6 +45,7 @@ export async function listObjects(
 /** How many of the first objects make a page: at most `limit`, and no more bytes than `bytes`, but always one. */
 function fittingOf(found: readonly ListedObject[], limit: number, bytes: number): number {
   const most = Math.min(found.length, limit)
+  if (found.reduce((sum, object) => sum + mostOfListed(object), 0) <= bytes) return most
   let size = 0
   for (let at = 0; at < most; at++) {
     size += sizeOfListed(found[at] as ListedObject)

@@ -18,6 +18,11 @@ export function sizeOfListed({ id, text }: ListedObject): number {
   return Buffer.byteLength(text) + Buffer.byteLength(id) + SERVER_FIELDS_BYTES
 }
 
+/** Never fewer, and told without a look at the text: a UTF-16 unit takes at most three bytes of UTF-8. */
+export function mostOfListed({ id, text }: ListedObject): number {
+  return 3 * (text.length + id.length) + SERVER_FIELDS_BYTES
+}
+
 /** Their names, the two times, and what is between them. */
 const SERVER_FIELDS_BYTES = 100
 
