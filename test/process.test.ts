@@ -261,6 +261,20 @@ describe('the program', () => {
     expect(routes(await readFile(log, 'utf8'))).to.deep.equal(['/openapi.json'])
   })
 
+  it('is not ended by a standard output that takes nothing, and says which password is lost', async () => {
+    const serve = `exec ${process.execPath} ${LAUNCHER} serve > /dev/full`
+    const child = spawn('sh', ['-c', serve], { cwd: ROOT, env })
+    children.push(child)
+    let told = ''
+    for await (const text of child.stderr) {
+      told += text
+      if (told.includes('standard output can not be written')) break
+    }
+    expect(told).to.contain('ENOSPC').and.to.contain('There was no user yet, so Sallyport made one')
+    expect(told).not.to.match(/\w{5}-\w{5}-\w{5}-\w{5}/)
+    expect((await fetch(`http://127.0.0.1:${env.PORT}/livez`)).status).to.equal(200)
+  })
+
   it('is not ended by a SIGHUP, whichever of its modules is being loaded when it comes', async () => {
     const hook = join(ROOT, 'test/programs/hang-up.ts')
     const child = spawn(process.execPath, ['--import', hook, LAUNCHER, 'serve'], { cwd: ROOT, env })

@@ -46,7 +46,21 @@ async function serve(flags: Flags): Promise<void> {
   if (worker) worker.tellListening(app.url, revision)
   else log.info({ url: app.url, admin: app.adminUrl, revision }, 'listening')
   if (worker && !worker.isFirstWorker()) return
-  process.stdout.write(config.demo ? welcomeText(config, app.url) : await firstUserText(config, app))
+  print(config.demo ? welcomeText(config, app.url) : await firstUserText(config, app), log)
+}
+
+/** A disk that is full, or a reader that has left, ends a command, but no server. */
+function print(text: string, log: Logger): void {
+  if (text === '') return
+  process.stdout.removeAllListeners('error').on('error', (error) => {
+    log.warn({ err: error }, `standard output can not be written, so that this is lost: ${firstLineOf(text)}`)
+  })
+  process.stdout.write(text)
+}
+
+/** No password is in it. */
+function firstLineOf(text: string): string {
+  return text.slice(0, text.indexOf('\n'))
 }
 
 function reopen({ decisionLog }: App, log: Logger): void {
