@@ -97,7 +97,8 @@ describe('the program', () => {
   it('says beside the token that a role is not declared, and would grant nothing', async () => {
     const { code, stdout, stderr } = await run(['token', '--subject', 'carol', '--role', 'member', 'Admin'])
     expect([code, stdout.split('.').length]).to.deep.equal([0, 3])
-    expect(stderr).to.equal('sallyport: roles.yaml of policies declares no role `Admin`, so it grants nothing\n')
+    const undeclared = 'sallyport: roles.yaml of policies declares no role `Admin`, so it grants nothing'
+    expect(stderr).to.equal(`${undeclared}; did you mean \`admin\`?\n`)
     expect((await run(['token', '--subject', 'carol', '--role', 'member'])).stderr).to.equal('')
     env.POLICIES = join(folder, 'absent')
     expect((await run(['token', '--subject', 'carol', '--role', 'member'])).stderr).to.equal('')
