@@ -91,13 +91,14 @@ interface Verdict {
   readonly user: string
 }
 
-function admit(counters: Counters, keys: Keys, now: number): Judged<Verdict> {
+function admit(found: Counters, keys: Keys, now: number): Judged<Verdict> {
+  const { counters, redated } = datedUntil(now, found)
   const known = counters.get(keys.known)
   const user = known ? keys.known : keys.user
   // Others who fail at this address hold up only those who have never signed in from it.
   const ofAddress = known ? 0 : waitOf(counters.get(keys.address), PER_ADDRESS, now)
   const wait = Math.max(0, waitOf(counters.get(user), PER_USER, now), ofAddress)
-  if (wait > 0) return { verdict: { wait, user } }
+  if (wait > 0) return { verdict: { wait, user }, ...(redated.size > 0 && { changes: redated }) }
   const more = (key: string, expiresAt: number): [string, Counter] => {
     return [key, { failures: failuresOf(counters.get(key), now) + 1, at: now, expiresAt }]
   }
@@ -109,17 +110,25 @@ function admit(counters: Counters, keys: Keys, now: number): Judged<Verdict> {
   return { verdict: { wait: 0, user }, changes: new Map(changes) }
 }
 
+/** After the clock was set back, failures of its future count as of now, so that who has to wait can wait it out. */
+function datedUntil(
+  now: number,
+  found: Counters,
+): { readonly counters: Counters; readonly redated: ReadonlyMap<string, Counter> } {
+  const redated = new Map([...found].filter(([, { at }]) => at > now).map(([key, one]) => [key, { ...one, at: now }]))
+  return { counters: redated.size > 0 ? new Map([...found, ...redated]) : found, redated }
+}
+
 /** A counter can be there for longer than its failures count. */
 function failuresOf(counter: Counter | undefined, now: number): number {
   return counter && now - counter.at < FORGOTTEN_AFTER_MS ? counter.failures : 0
 }
 
-/** A clock that was set back makes nobody wait for longer than they would have. */
 function waitOf(counter: Counter | undefined, { free, longestMs }: Slowness, now: number): number {
   const failures = failuresOf(counter, now)
   if (!counter || failures < free) return 0
   const wait = Math.min(longestMs, FIRST_WAIT_MS * 2 ** (failures - free))
-  return Math.min(counter.at, now) + wait - now
+  return counter.at + wait - now
 }
 
 /**
