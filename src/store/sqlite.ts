@@ -78,8 +78,13 @@ async function open(options: SqliteOptions, prepare: Prepare): Promise<Opened> {
     const outbox = new SqliteOutbox(database, commits, options.now)
     const replays = new SqliteReplays(database, options.now)
     const values = new NamedValues(database)
+    values.setMark(PROBED, 'answered')
     const probe = new SqliteProbe(options.file, () =>
-      commits.write(() => values.setMark(PROBED, options.now().toISOString())),
+      commits.write(() => {
+        // Two values: SQLite writes no page whose content stays the same. In the end nothing has changed.
+        values.setMark(PROBED, 'asked')
+        values.setMark(PROBED, 'answered')
+      }),
     )
     const engine: Engine = { database, tables, values, commits, outbox, replays, probe, now: options.now }
     const attempts = new SqliteAttempts(database, options.now)

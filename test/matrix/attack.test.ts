@@ -51,7 +51,7 @@ describe('sallyport matrix attack', () => {
 
   it('a server that shows a field too many is found out', async () => {
     const wide =
-      'users:\n  public: [id, displayName, bio]\n  contact: [id, displayName, email, department]\n  personal: [displayName, email, bio]\norders:\n  progress: [status]\naccounts:\n  balance: [id, currency, balance]\n'
+      'users:\n  public: [id, displayName, bio]\n  contact: [id, displayName, email, department]\n  personal: [displayName, email, bio]\norders:\n  progress: [status]\naccounts:\n  balance: [id, currency, balance]\nsystem/health:\n  brief: [status]\n'
     const run = await attackOn(await startTestServer({ files: { 'policies/views.yaml': wide } }), ['users'])
     expect(toText(run)).to.contain('the answer shows `department`, which the policy does not')
   }).timeout(30_000)

@@ -32,7 +32,9 @@ const ALLOW: Readonly<Record<string, string>> = {
 /** fetch refuses TRACE and what it doesn't know; node:http sends every method that its parser accepts. */
 function ask(url: string, method: string): Promise<{ status: number; headers: IncomingHttpHeaders }> {
   return new Promise((resolve, reject) => {
-    const asked = send(url, { method, agent: false }, (response) => {
+    // Of CONNECT it would name the target as the host, which no server may take.
+    const headers = { host: new URL(url).host }
+    const asked = send(url, { method, headers, agent: false }, (response) => {
       response.resume()
       response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers }))
     })

@@ -17,8 +17,11 @@ describe('a query', () => {
 
   it('names of Object in a query are parameters that no route knows', async () => {
     const paths = await pathsOf(server, callers.ada)
-    const accepts = new Map(server.app.resources.routes.map(({ path, endpoints }) => [path, endpoints]))
+    // A redirect passes its query on, whatever it is.
+    const served = server.app.resources.routes.filter(({ redirect }) => !redirect)
+    const accepts = new Map(served.map(({ path, endpoints }) => [path, endpoints]))
     for (const [path, sent] of paths) {
+      if (!accepts.has(path)) continue
       const method = ['GET', 'POST', 'DELETE'].find((one) => accepts.get(path)?.has(one as 'GET')) ?? ''
       for (const name of ['__proto__', 'constructor', 'toString', '__proto__[polluted]', 'constructor[prototype][x]']) {
         const { status, body } = await server.ask(method, `${sent}?${encodeURIComponent(name)}=1`, {

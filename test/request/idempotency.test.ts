@@ -257,7 +257,7 @@ describe('a replay under another policy', () => {
   it('shows no more than the caller may read now', async () => {
     await writeFile(
       join(server.folder, 'policies/views.yaml'),
-      'notes: { short: [id, title] }\nusers: { public: [id], contact: [id], personal: [bio] }\norders: { progress: [status] }\naccounts: { balance: [balance] }\n',
+      'notes: { short: [id, title] }\nusers: { public: [id], contact: [id], personal: [bio] }\norders: { progress: [status] }\naccounts: { balance: [balance] }\nsystem/health: { brief: [status] }\n',
     )
     const first = await post(callers.alice)
     expect(first.body).to.include({ title: 'secret', body: 'text' })
