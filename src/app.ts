@@ -16,7 +16,7 @@ import { openLog, recorderOf, startCandidate, tellLog } from './parts/open-decis
 import { openIdentity } from './parts/open-identity.ts'
 import { openLimiter } from './parts/open-limiter.ts'
 import { openSignIn } from './parts/open-sign-in.ts'
-import { openStore } from './parts/open-store.ts'
+import { findLoss, openStore } from './parts/open-store.ts'
 import { LivePolicy, type PolicyEvent } from './policy/live-policy.ts'
 import { watchPolicy } from './policy/watch-policy.ts'
 import { createClientAddress } from './request/client-address.ts'
@@ -102,13 +102,15 @@ export async function startApp(options: AppOptions): Promise<App> {
     metrics.watchPolicy(() => policy.faults.length > 0)
     metrics.watchLog(options.linesLost ?? (() => 0))
     closing.push(await watchPolicy(policy))
-    const { store, seeding, outbox, directory, attempts } = await openStore(config, resources, policy, now, log)
+    const warnOfLoss = findLoss(config)
+    const { store, seeding, outbox, directory, attempts } = await openStore(config, resources, policy, now)
     closing.push(() => store.close())
     await (config.demo ? claimForDemo(seeding, directory, resources) : claimForProduction(seeding))
     const identity = await openIdentity({ config, directory, now, log, tokens: verifier })
     closing.push(() => identity.close())
     const decisionLog = await openLog(config, outbox, tellLog(log, metrics), worker?.decisionLog)
     closing.push(() => decisionLog.close())
+    warnOfLoss(log)
     const shadow = await startCandidate(config, policy, log, metrics)
     closing.push(() => shadow?.close())
     const limiter = await openLimiter(config, log, metrics)

@@ -15,7 +15,6 @@ export async function openStore(
   resources: Resources,
   policy: LivePolicy,
   now: () => Date,
-  log: Pick<Logger, 'warn'>,
 ): ReturnType<typeof openSqlite> {
   const { dataDirectory, databaseFile } = config
   await makeFolder(dataDirectory).catch(({ code }: NodeJS.ErrnoException) => {
@@ -23,7 +22,6 @@ export async function openStore(
       `DATA_DIR is \`${dataDirectory}\`, which can't be used (${code}); it must be a folder to write in`,
     )
   })
-  warnOfLoss(config, log)
   try {
     return await openSqlite({ file: databaseFile, resources, now, indexFields: comparedFields(resources, policy) })
   } catch (error) {
@@ -33,16 +31,17 @@ export async function openStore(
   }
 }
 
-/** A first start leaves a database, then keys, then a log: where the first is missing, it was lost, or taken away on purpose. */
-function warnOfLoss({ databaseFile, dataDirectory, decisionLog }: Config, log: Pick<Logger, 'warn'>): void {
-  if (existsSync(databaseFile)) return
+/**
+ * A first start leaves a database, then keys, then a log: where the first is missing, it was lost, or taken away on purpose. To be
+ * called before the store is opened; what it returns warns, once the decision log is known to be one.
+ */
+export function findLoss({ databaseFile, dataDirectory, decisionLog }: Config): (log: Pick<Logger, 'warn'>) => void {
   // Keys alone can be of commands before the first start.
   const trace = decisionLog.file ?? join(dataDirectory, 'keys')
-  if ((statSync(trace, { throwIfNoEntry: false })?.size ?? 0) === 0) return
-  log.warn(
-    { database: databaseFile, trace },
-    `the database ${databaseFile} is missing, but ${trace} is of an earlier start: the server starts without any data; if this is a loss, stop it and put the database back`,
-  )
+  const isThere = (statSync(trace, { throwIfNoEntry: false })?.size ?? 0) > 0
+  if (existsSync(databaseFile) || !isThere) return () => {}
+  const message = `the database ${databaseFile} is missing, but ${trace} is of an earlier start: the server starts without any data; if this is a loss, stop it and put the database back`
+  return (log) => log.warn({ database: databaseFile, trace }, message)
 }
 
 /** The fields that relations compare with the caller: lists look objects up by them. */

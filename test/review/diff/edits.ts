@@ -166,6 +166,7 @@ export const CASES: Readonly<Record<string, Case>> = {
         ['p, auditor, accounts, list|read,                    any, *, allow\n', ''],
         ['p, auditor, users,    list|read,                    any, *, allow\n', ''],
         ['p, auditor, *,        create|replace|update|delete, any, *, deny\n', ''],
+        ['p, auditor, system/health, read, any, *, allow\n', ''],
       ],
     },
     says: [
@@ -175,6 +176,7 @@ export const CASES: Readonly<Record<string, Case>> = {
       '+ auditor together with admin gains create, replace and delete on users (any)',
       '+ auditor together with member (also: support, admin) gains update on users (as far as the other grants it)',
       '- auditor loses list and read on accounts, notes, orders and users (any)',
+      '- auditor loses field checks on system/health (read, any)',
       '= role auditor is no longer declared',
     ],
   },
