@@ -82,9 +82,10 @@ function decide(ground: Ground, about: About): Finding {
     const reason = "the path shows the caller's own record, so it needs credentials"
     return { ...refused('own-record', reason, notPermitted(ground)), misses: nearestMisses(ground, new Set()) }
   }
-  if (!concernsObjects(ground) && !ground.route.redirect) return decideRoute(ground)
+  const redirects = ground.route.redirect !== undefined && ground.endpoint.operation !== 'options'
+  if (!concernsObjects(ground) && !redirects) return decideRoute(ground)
   if (!isReachable(ground)) return refuseRole(ground, about)
-  return concernsObjects(ground) ? decideObjects(ground, about) : decideRedirect(ground)
+  return redirects ? decideRedirect(ground) : decideObjects(ground, about)
 }
 
 /** A token may claim any role; only declared ones count. */

@@ -96,6 +96,19 @@ describe('explain, beside a running server', () => {
     )
   })
 
+  it('tells of OPTIONS of a redirect what it tells of OPTIONS elsewhere: no relation counts', () => {
+    const rules = reviewed.policy.rules.map((rule) =>
+      rule.actions.includes('options') ? { ...rule, relations: ['owner'] } : rule,
+    )
+    const another = { ...reviewed, policy: { ...reviewed.policy, rules } }
+    for (const path of ['/tasks/{id}', '/jobs/{id}', '/jobs']) {
+      const route = resources.routes.find((one) => one.path === path)
+      const request = { person: PEOPLE[1], method: 'OPTIONS', path, route, objectId: undefined }
+      expect(explainRequest(request, reviewed).answer?.status, path).to.equal(204)
+      expect(explainRequest(request, another).answer?.status, path).to.equal(403)
+    }
+  })
+
   it('has met every kind of answer', () => {
     const statuses = [200, 201, 204, 301, 302, 307, 308, 400, 401, 403, 404, 405]
     expect([...met].toSorted((a, b) => a - b)).to.deep.equal(statuses)
