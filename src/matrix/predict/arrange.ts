@@ -7,6 +7,7 @@ import { type Attributes, arrangeRelated } from './arrange-related.ts'
 import type { Arrange, Arranged, Cell } from './arrangement.ts'
 import type { Asker } from './grants.ts'
 import { CALLER, lackingValue, OBJECT, type SamplesOf } from './samples.ts'
+import { withUniqueValues } from './unique-values.ts'
 
 export interface Parts {
   readonly resources: Resources
@@ -22,14 +23,15 @@ const MISSING = '01980000-0000-7000-8000-00000000000b'
 export function createArrange(files: Parts): Arrange {
   const known = new WeakMap<Policy['ownership'], Found>()
   return (policy, cell) => {
-    const found = known.get(policy.ownership) ?? { stored: new Map(), listed: new Map() }
+    const found = known.get(policy.ownership) ?? { bodies: new Map(), stored: new Map(), listed: new Map() }
     known.set(policy.ownership, found)
     return arrangeCell({ ...files, found }, policy, cell)
   }
 }
 
-/** The objects of cells, by all that they depend on. */
+/** The smallest bodies, by resource, and the objects of cells, by all that they depend on. */
 interface Found {
+  readonly bodies: Map<string, Representation>
   readonly stored: Map<string, Stored | NotFound>
   readonly listed: Map<string, Listed>
 }
@@ -144,17 +146,20 @@ function storeOf({ resource }: About, objects: readonly Representation[]) {
   return new Map([[resource.name, new Map(objects.map((object) => [String(object.id), object]))]])
 }
 
-function bodyFor(
-  { samples, bodyOf }: Parts,
-  { cell, policy, resource }: About,
-): Readonly<Record<string, Json>> | undefined {
+function bodyFor(parts: Remembering, about: About): Readonly<Record<string, Json>> | undefined {
+  const { cell, resource } = about
   if (!WITH_BODY.includes(cell.method)) return undefined
   if (cell.content !== undefined) return cell.content
-  if (cell.body !== undefined) return bodyOf(cell.body)
+  if (cell.body !== undefined) return parts.bodyOf(cell.body)
+  return remembered(parts.found.bodies, [resource.name], () => smallestBody(parts, about))
+}
+
+/** Without the owner, whom the server fills in. Its unique values are new ones, as the runner makes them. */
+function smallestBody({ samples }: Parts, { policy, resource }: About): Representation {
   const smallest = samples.get(resource.name)?.smallest ?? {}
   const owner = policy.ownership.get(resource.name)?.relations.get('owner')
-  // The server fills it in.
-  return Object.fromEntries(Object.entries(smallest).filter(([name]) => name !== owner?.field))
+  const named = Object.entries(smallest).filter(([name]) => name !== owner?.field)
+  return withUniqueValues(resource, Object.fromEntries(named), new Set())
 }
 
 function askerOf({ cell: { column } }: About, claims: Attributes): Asker {

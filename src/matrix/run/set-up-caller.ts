@@ -4,9 +4,9 @@ import type { Scalar } from '../../store/contract.ts'
 import type { Bound, Ground } from '../bind.ts'
 import { arrangeObject } from '../predict/arrange-object.ts'
 import { type Attributes, arrangeWith, DIRECTORY } from '../predict/arrange-related.ts'
+import { withUniqueValues } from '../predict/unique-values.ts'
 import { relatingOf, type ScenePlan } from './plan-scene.ts'
 import { type Caller, CannotSetUp, type Stage } from './stage.ts'
-import { withUniqueValues } from './unique.ts'
 
 export interface Named extends Caller {
   /** With the id. */

@@ -4,9 +4,9 @@ import { relationsOf } from '../../policy/ownership.ts'
 import type { Representation } from '../../resources/resource.ts'
 import type { Bound, Ground } from '../bind.ts'
 import { arrangeObject, type ObjectFound } from '../predict/arrange-object.ts'
+import { withUniqueValues } from '../predict/unique-values.ts'
 import type { Named } from './set-up-caller.ts'
 import { CannotSetUp, type Stage } from './stage.ts'
-import { withUniqueValues } from './unique.ts'
 
 interface Wanted {
   readonly bound: Bound
