@@ -163,6 +163,19 @@ describe('the matrix of any policy', () => {
     expect(texts.find(({ name }) => name === 'users.csv')?.text).to.match(/^PATCH,\/users\/{id},\S+,,401,403/m)
   })
 
+  it('is green at once where rules name objects by a unique value, which one of them can have at a time', async () => {
+    const { red, asked, bench } = await initAndTest({
+      ...AWKWARD,
+      'ownership.yaml': 'users: { relations: { known: { field: email, in: [b@example.com, c@example.com] } } }\n',
+      'views.yaml': 'users: { rank: [level] }\n',
+      'policy.csv':
+        'p, clerk, users, list|read|update|delete, known, *, allow\np, agent, users, read, any, *, allow\np, agent, users, read, known, rank, deny\n',
+    })
+    expect(red).to.deep.equal([])
+    expect(asked).to.be.greaterThan(30)
+    expect(cellsOfUniverse(bench).unasked).to.deep.equal([])
+  }).timeout(60_000)
+
   it('is green at once, and names what it does not notice, of random policies', async () => {
     let [noticed, named] = [0, 0]
     await fc.assert(

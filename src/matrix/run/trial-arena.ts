@@ -27,7 +27,10 @@ export async function openTrialArena(ground: Ground, folders: Folders, startServ
   }
 }
 
-/** A record or a session of `user:alice`, or an object that a relation names, can be there once, and is another for each cell. */
+/**
+ * A record or a session of `user:alice`, or an object that a relation names by its id or a unique value, can be there once, and
+ * is another for each cell.
+ */
 function needsOwnServer({ policy, resources }: Ground, expectation: Expectation): boolean {
   const { column, path, object } = expectation
   const route = resources.routes.find((one) => one.path === path)
@@ -35,7 +38,9 @@ function needsOwnServer({ policy, resources }: Ground, expectation: Expectation)
   const held = relations.filter(
     ({ name }) => object.kind === 'none' || (object.kind === 'relations' && object.names.includes(name)),
   )
-  if (held.some(({ kind, field }) => kind === 'state' && field === 'id')) return true
+  const fields = resources.byName.get(route?.resource ?? '')?.fields
+  const isOnce = (name: string) => name === 'id' || fields?.get(name)?.unique
+  if (held.some(({ kind, field }) => kind === 'state' && isOnce(field))) return true
   if (column.kind !== 'user') return false
   if (route?.kind === 'caller') return true
   return held.some((one) => one.kind === 'caller' && (one.field === 'id' || one.attribute !== 'id'))
