@@ -1,11 +1,11 @@
-/** The pages refer to files that are there, and a decision's number means one decision. */
+/** The pages refer to files that are there, an index lists the decisions, and a decision's number means one decision. */
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-const DECISIONS = readdirSync(join(ROOT, 'docs/decisions'))
+const DECISIONS = readdirSync(join(ROOT, 'docs/decisions')).filter((name) => name !== 'README.md')
 const PAGES = ['README.md', ...globSync('docs/**/*.md', { cwd: ROOT })]
 
 /** Those names that share their four digits with an earlier one. */
@@ -13,11 +13,32 @@ function reused(names: readonly string[]): readonly string[] {
   return [...Map.groupBy(names, (name) => name.slice(0, 4)).values()].flatMap(([, ...others]) => others)
 }
 
+/** What a page links to, but for code blocks and places in itself. */
+function linksOf(text: string): readonly string[] {
+  const prose = text.replaceAll(/^```.*?^```/gms, '')
+  return [...prose.matchAll(/\]\(([^)\s#]+)[^)\s]*\)/g)].map(([, target = '']) => target)
+}
+
 /** Links of a page to files of the project that aren't there. */
 function deadLinks(page: string, text: string): readonly string[] {
-  const prose = text.replaceAll(/^```.*?^```/gms, '')
-  const targets = [...prose.matchAll(/\]\(([^)\s#]+)[^)\s]*\)/g)].map(([, target = '']) => target)
-  return targets.filter((target) => !target.includes('://') && !existsSync(join(ROOT, dirname(page), target)))
+  return linksOf(text).filter((target) => !target.includes('://') && !existsSync(join(ROOT, dirname(page), target)))
+}
+
+/** Those names that an index has no link to. */
+function unlisted(names: readonly string[], index: string): readonly string[] {
+  const links = new Set(linksOf(index))
+  return names.filter((name) => !links.has(name))
+}
+
+/** The decisions that an index of decisions calls superseded, each with the one that holds instead. */
+function superseded(index: string): readonly (readonly [decision: string, by: string])[] {
+  return [...index.matchAll(/^\| \[\d+\]\((\S+)\) .*superseded by \[\d+\]\((\S+)\)/gm)].map(
+    ([, decision = '', by = '']) => [decision, by],
+  )
+}
+
+function read(page: string): string {
+  return readFileSync(join(ROOT, page), 'utf8')
 }
 
 describe('the pages', () => {
@@ -26,14 +47,29 @@ describe('the pages', () => {
     expect(DECISIONS).to.have.length.greaterThan(30)
     expect(reused(DECISIONS)).to.deep.equal([])
     for (const name of DECISIONS) {
-      expect(readFileSync(join(ROOT, 'docs/decisions', name), 'utf8'), name).to.match(
-        new RegExp(`^# ${name.slice(0, 4)} `),
-      )
+      expect(read(`docs/decisions/${name}`), name).to.match(new RegExp(`^# ${name.slice(0, 4)} `))
     }
   })
 
   it('link to files that are there', () => {
     expect(deadLinks('docs/a.md', '[a](http.md#pages) [b](no-such.md)')).to.deep.equal(['no-such.md'])
-    for (const page of PAGES) expect(deadLinks(page, readFileSync(join(ROOT, page), 'utf8')), page).to.deep.equal([])
+    for (const page of PAGES) expect(deadLinks(page, read(page)), page).to.deep.equal([])
+  })
+
+  it('are in the index of decisions, to which README.md leads', () => {
+    expect(unlisted(['0001-a.md', '0002-b.md'], '[0001](0001-a.md) 0002-b.md')).to.deep.equal(['0002-b.md'])
+    expect(unlisted(DECISIONS, read('docs/decisions/README.md'))).to.deep.equal([])
+    expect(unlisted(['docs/decisions/'], read('README.md'))).to.deep.equal([])
+  })
+
+  it('name at their top the decision that holds instead, where the index says that there is one', () => {
+    const topOf = (decision: string) => read(`docs/decisions/${decision}`).split('\n').slice(0, 5).join('\n')
+    const silent = (rows: ReturnType<typeof superseded>) =>
+      rows.filter(([decision, by]) => unlisted([by], topOf(decision)).length > 0)
+    const [first = ''] = DECISIONS
+    expect(silent([[first, 'no-such.md']])).to.deep.equal([[first, 'no-such.md']])
+    const rows = superseded(read('docs/decisions/README.md'))
+    expect(rows).to.have.length.greaterThan(1)
+    expect(silent(rows)).to.deep.equal([])
   })
 })
