@@ -1,4 +1,4 @@
-/** The pages refer to files that are there, an index lists the decisions, and a decision's number means one decision. */
+/** The pages refer to files that are there, the indexes list every page, and a decision's number means one decision. */
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -54,6 +54,14 @@ describe('the pages', () => {
   it('link to files that are there', () => {
     expect(deadLinks('docs/a.md', '[a](http.md#pages) [b](no-such.md)')).to.deep.equal(['no-such.md'])
     for (const page of PAGES) expect(deadLinks(page, read(page)), page).to.deep.equal([])
+  })
+
+  it('are in the index of all pages, to which README.md leads', () => {
+    expect(unlisted(['a.md', 'b.md'], 'a.md [b](b.md#pages)')).to.deep.equal(['a.md'])
+    const pages = globSync('*.md', { cwd: join(ROOT, 'docs') }).filter((name) => name !== 'README.md')
+    expect(pages).to.have.length.greaterThan(15)
+    expect(unlisted([...pages, '../SECURITY.md', 'decisions/README.md'], read('docs/README.md'))).to.deep.equal([])
+    expect(unlisted(['docs/README.md', 'SECURITY.md'], read('README.md'))).to.deep.equal([])
   })
 
   it('are in the index of decisions, to which README.md leads', () => {
