@@ -6,6 +6,7 @@ import type { Columns } from './sqlite-condition.ts'
 import { createDirectory } from './sqlite-directory-tables.ts'
 import { migrateIndexes } from './sqlite-indexes.ts'
 import { columnsOf, takeLayout } from './sqlite-layout.ts'
+import { PROBED } from './sqlite-meta.ts'
 import { comparableField, LIST_MARK, SERVER_COLUMNS, type TablePlan } from './sqlite-schema.ts'
 import { quoteName } from './sqlite-text.ts'
 
@@ -36,6 +37,8 @@ export function migrate(database: DatabaseSync, plans: readonly TablePlan[]): vo
   inTransaction(database, () => {
     takeLayout(database)
     database.exec(TABLES)
+    // Readiness writes this mark, and leaves the store as it was.
+    database.prepare(`insert into marks (name, value) values (?, 'answered') on conflict do nothing`).run(PROBED)
     for (const plan of plans) migrateTable(database, plan)
     const users = plans.find(({ resource }) => resource === USERS)
     createDirectory(database, users)

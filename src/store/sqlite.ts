@@ -78,7 +78,6 @@ async function open(options: SqliteOptions, prepare: Prepare): Promise<Opened> {
     const outbox = new SqliteOutbox(database, commits, options.now)
     const replays = new SqliteReplays(database, options.now)
     const values = new NamedValues(database)
-    values.setMark(PROBED, 'answered')
     const probe = new SqliteProbe(options.file, () =>
       commits.write(() => {
         // Two values: SQLite writes no page whose content stays the same. In the end nothing has changed.
