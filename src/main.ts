@@ -45,7 +45,7 @@ async function run(): Promise<void> {
     const [, , first, ...rest] = process.argv
     const [word, ...words] = first === 'help' && rest.length > 1 ? [...rest, '--help'] : [first, ...rest]
     const programs = word === '--version' || word === '-V' ? [] : await oneOrAll(PROGRAMS, word)
-    // A word behind that of another program, or behind `help`, is none of its own.
+    // A word behind another program's word, or behind `help`, names no program.
     const own = programs.length === 1 ? words[0] : undefined
     for (const { program } of programs) sallyport.addCommand(await program(own))
     exitByException(sallyport)

@@ -182,9 +182,7 @@ function explainRequest(
   openReader: () => ObjectReader,
 ): Explanation {
   if (written.includes('?'))
-    throw new ReviewError(
-      'omit the query string: explain tells without it by which fields a list may be filtered and sorted',
-    )
+    throw new ReviewError('omit the query string: explain names the fields that a list may be filtered and sorted by')
   const asker = askerOf(flags)
   refuseUndeclared(flags.role, reviewed)
   // The server's own router, so that the path explained is the path that runs.

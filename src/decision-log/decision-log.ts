@@ -111,7 +111,7 @@ export class Lines {
     this.#turn({ noteFails: false, shippingFails: this.#shippingFails })
   }
 
-  /** Of what was cut short, the first ones are there; one that is begun comes too late for whoever waits, and isn't lost. */
+  /** A cut write has its first records. A record that is only begun isn't lost, but comes too late for its request. */
   #failed(pending: readonly Pending[], error: unknown): void {
     const { whole, begun } = error instanceof CutShort ? error : { whole: 0, begun: 0 }
     let lines = 0

@@ -4,7 +4,7 @@ import type { SessionChange, SignedIn, SignInParts } from './session-tokens.ts'
 import { type PasswordSignIn, signInWithPassword } from './sign-in-by-password.ts'
 import { refreshSession } from './sign-in-by-refresh.ts'
 
-/** `alongside` is called in the transaction of what changes the store; of what changes nothing, not at all. */
+/** `alongside` is called in the transaction that changes the store. Where nothing changes, it isn't called. */
 export interface SignIn {
   withPassword(request: PasswordSignIn, alongside: CommitWith<SessionChange>): Promise<SignedIn>
   withRefreshToken(token: string, alongside: CommitWith<SessionChange>): Promise<SignedIn>

@@ -1,4 +1,4 @@
-/** Whom a command means: by id, also somebody whom nobody has seen here, or by e-mail address. */
+/** The user that a command names: by an id, which the directory need not have, or by an e-mail address. */
 import { didYouMean } from '../problems/did-you-mean.ts'
 import type { Directory } from '../store/directory.ts'
 import { DirectoryError, type OpenDirectory, withDirectory } from './directory-access.ts'

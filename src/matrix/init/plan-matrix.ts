@@ -18,7 +18,7 @@ export interface Plan {
   readonly rows: readonly PlannedRow[]
 }
 
-/** Those by which the policy's answers differ (predict/columns.ts), and what else the matrices have columns for. */
+/** The columns that the policy's answers depend on (predict/columns.ts), and all that the matrices have besides. */
 export function columnsFor({ grants: { policy }, resources, expectations }: Bench): readonly AskedColumn[] {
   const usual = columnsOf(policy, resources)
   const known = new Set(usual.map(({ column }) => columnText(column)))

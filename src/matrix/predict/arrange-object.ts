@@ -1,6 +1,6 @@
 /**
  * An object that relates to a caller in just the ways that are asked for: the relations are solved together, field by
- * field, because several may compare one field. Where there is none, the answer tells whether that is proven.
+ * field, because several may compare one field. Where no object is found, the result says whether that is proven.
  */
 import { relationsOf } from '../../policy/ownership.ts'
 import type { Ownership, Relation } from '../../policy/policy.ts'

@@ -154,7 +154,7 @@ function bodyFor(parts: Remembering, about: About): Readonly<Record<string, Json
   return remembered(parts.found.bodies, [resource.name], () => smallestBody(parts, about))
 }
 
-/** Without the owner, whom the server fills in. Its unique values are new ones, as the runner makes them. */
+/** It lacks the owner, which the server fills in. Its unique values are new ones, as the runner makes them. */
 function smallestBody({ samples }: Parts, { policy, resource }: About): Representation {
   const smallest = samples.get(resource.name)?.smallest ?? {}
   const owner = policy.ownership.get(resource.name)?.relations.get('owner')

@@ -1,6 +1,6 @@
 /**
- * The callers by which a matrix tells what a policy says: anonymous, each role, each user that a rule names, and where
- * these don't show it, a caller without a role, and two roles of which one is denied what the other is allowed.
+ * The columns of a matrix: anonymous, each role, and each user that a rule names. Where these can't show a rule: a caller
+ * without a role, and pairs of roles where a deny of one takes what the other allows.
  */
 import type { Policy, Rule } from '../../policy/policy.ts'
 import type { Resources } from '../../resources/resource.ts'

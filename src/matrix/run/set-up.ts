@@ -62,7 +62,7 @@ async function makeListed(
   return [...objects.values()]
 }
 
-/** The smallest valid body leaves out the owner, whom the server fills in. Throws CannotSetUp where there is none. */
+/** The smallest valid body leaves out the owner, which the server fills in. Throws CannotSetUp where there is none. */
 function bodyOf({ policy, samples }: Ground, { expectation, resource, body }: Bound): Json | undefined {
   if (!['POST', 'PUT', 'PATCH'].includes(expectation.method)) return undefined
   if (body !== undefined) return body

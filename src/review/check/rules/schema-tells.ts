@@ -14,7 +14,7 @@ export const schemaTells: Check<CheckedPolicy> = {
       code: 'schema-tells',
       meaning:
         'A rule at the root of the schema (`if`, `dependentRequired`, `oneOf`, `maxProperties` and their like) is about several fields, and somebody may write one of them without reading another one: whether the write is 400 tells what that one holds',
-      mend: 'Let who writes the one field read the others, or take the rule out of the schema',
+      mend: 'Let those who write the one field read the others, or take the rule out of the schema',
     },
   ],
   find: (checked) =>
