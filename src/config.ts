@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import bytes from 'bytes'
 import ipaddr from 'ipaddr.js'
-import { isSafeForKeys } from './identity/key-url.ts'
-import { type OpenIdSettings, readOpenIdSettings } from './identity/openid-settings.ts'
+import { isSafeForKeys } from './identity/keys/key-url.ts'
+import { type OpenIdSettings, readOpenIdSettings } from './identity/tokens/openid-settings.ts'
 
 type KeySource =
   | { readonly kind: 'embedded' }

@@ -1,23 +1,23 @@
 /** Process entry: command line in, exit code out. 0 is fine, 1 findings, 2 could not run. */
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
-import { oneOrAll } from './programs/one-or-all.ts'
-import { printable } from './review/explain/quote.ts'
+import { oneOrAll } from './cli/programs/one-or-all.ts'
+import { printable } from './present/quote.ts'
 
 /**
  * What the program can do, by the word that comes first. Only what is asked for is loaded: a server starts sooner so,
  * and a command.
  */
 const PROGRAMS: Readonly<Record<string, () => Promise<{ program(word?: string): Command | Promise<Command> }>>> = {
-  serve: () => import('./programs/serve.ts'),
-  token: () => import('./programs/token.ts'),
-  key: () => import('./programs/key.ts'),
-  keys: () => import('./programs/keys.ts'),
-  user: () => import('./programs/user.ts'),
-  openapi: () => import('./programs/openapi.ts'),
-  decisions: () => import('./programs/decisions.ts'),
-  policy: () => import('./programs/policy.ts'),
-  matrix: () => import('./programs/matrix.ts'),
+  serve: () => import('./cli/programs/serve.ts'),
+  token: () => import('./cli/programs/token.ts'),
+  key: () => import('./cli/programs/key.ts'),
+  keys: () => import('./cli/programs/keys.ts'),
+  user: () => import('./cli/programs/user.ts'),
+  openapi: () => import('./cli/programs/openapi.ts'),
+  decisions: () => import('./cli/programs/decisions.ts'),
+  policy: () => import('./cli/programs/policy.ts'),
+  matrix: () => import('./cli/programs/matrix.ts'),
 }
 
 /** Errors whose message was written for whoever starts the program, by name: most of their classes aren't loaded. */

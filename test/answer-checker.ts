@@ -6,14 +6,14 @@
 import { createHash } from 'node:crypto'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { fullFormats } from 'ajv-formats/dist/formats.js'
-import { wholeAccess } from '../src/openapi/access.ts'
-import { makeDocument } from '../src/openapi/document.ts'
-import { PROBLEMS_OF_ANY_PATH } from '../src/openapi/possible-problems.ts'
+import { packPolicy } from '../src/decide/rule-table.ts'
+import { Snapshot } from '../src/decide/snapshot.ts'
 import { revisionOf } from '../src/policy/policy-files.ts'
-import { packPolicy } from '../src/policy/rule-table.ts'
-import { Snapshot } from '../src/policy/snapshot.ts'
 import type { Resources } from '../src/resources/resource.ts'
-import { loadPolicy } from '../src/review/load-policy.ts'
+import { wholeAccess } from '../src/server/openapi/access.ts'
+import { makeDocument } from '../src/server/openapi/document.ts'
+import { PROBLEMS_OF_ANY_PATH } from '../src/server/openapi/possible-problems.ts'
+import { loadPolicy } from '../src/tools/load-policy.ts'
 
 export interface CheckedAnswer {
   readonly method: string

@@ -23,8 +23,8 @@ export interface Compiled {
 export function compiledSchemas(): readonly Compiled[] {
   return [
     { file: new URL('policy/compiled-schemas.ts', SOURCE), code: policyFiles() },
-    { file: new URL('resources/compiled-x-resource.ts', SOURCE), code: xResource() },
-    { file: new URL('resources/compiled-meta-schema.ts', SOURCE), code: metaSchema() },
+    { file: new URL('resources/check/compiled-x-resource.ts', SOURCE), code: xResource() },
+    { file: new URL('resources/check/compiled-meta-schema.ts', SOURCE), code: metaSchema() },
   ]
 }
 

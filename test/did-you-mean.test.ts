@@ -4,7 +4,7 @@ import { appendFile, cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { didYouMean } from '../src/problems/did-you-mean.ts'
+import { didYouMean } from '../src/base/did-you-mean.ts'
 
 const ROOT = new URL('..', import.meta.url).pathname
 const ROLES = ['member', 'support', 'auditor', 'admin']

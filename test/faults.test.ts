@@ -2,9 +2,9 @@
 
 import { Enforcer } from 'casbin'
 import { expect } from 'chai'
+import { Page } from '../src/decide/page.ts'
+import { Snapshot } from '../src/decide/snapshot.ts'
 import type { TokenVerifier } from '../src/identity/caller.ts'
-import { Page } from '../src/policy/page.ts'
-import { Snapshot } from '../src/policy/snapshot.ts'
 import { StoreUnavailable } from '../src/store/contract.ts'
 import { startTestServer, type TestServer, type TestServerOptions } from './server.ts'
 

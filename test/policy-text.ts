@@ -1,6 +1,6 @@
 /** More lines for a policy.csv: before its last line `# end of policy`, after which no rule may stand. */
 import { readFile, writeFile } from 'node:fs/promises'
-import { placeForRules } from '../src/policy/rule-lines.ts'
+import { placeForRules } from '../src/policy/parse/rule-lines.ts'
 
 /** `lines`: one or more, with or without a line break at the end. */
 export function withRules(text: string, lines: string): string {

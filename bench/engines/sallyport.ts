@@ -2,15 +2,15 @@
  * The server's own decision, alone: who the caller is to the policy, what the page says, how the caller relates to the
  * object. The same module serves the peers' `engines.mjs --extra`.
  */
-import { onceKnown } from '../../src/identity/once-known.ts'
-import { MODEL } from '../../src/policy/model.ts'
-import { relationsOf } from '../../src/policy/ownership.ts'
-import type { Page } from '../../src/policy/page.ts'
-import { parsePolicy } from '../../src/policy/parse-policy.ts'
+import { onceKnown } from '../../src/base/once-known.ts'
+import { MODEL } from '../../src/decide/model.ts'
+import { relationsOf } from '../../src/decide/ownership.ts'
+import type { Page } from '../../src/decide/page.ts'
+import { packPolicy } from '../../src/decide/rule-table.ts'
+import { Snapshots } from '../../src/decide/snapshots.ts'
+import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import type { PolicyFiles } from '../../src/policy/policy-files.ts'
-import { packPolicy } from '../../src/policy/rule-table.ts'
-import { Snapshots } from '../../src/policy/snapshots.ts'
-import { parseResources } from '../../src/resources/load-resources.ts'
+import { parseResources } from '../../src/resources/load/load-resources.ts'
 import type { Resource, Resources } from '../../src/resources/resource.ts'
 import { schemaOf } from '../fixture/policy-files.ts'
 import type { Engine, EngineRule, Question } from './questions.ts'

@@ -2,7 +2,7 @@
  * Loaded before a server (`node --import`), it lets each write wait until the one before is durable, so that every write
  * has a commit and an fsync of its own. All else is the same program: what group commit brings is the difference.
  */
-import { SqliteStore } from '../../src/store/sqlite-store.ts'
+import { SqliteStore } from '../../src/store/sqlite/store.ts'
 
 type Write = (...given: unknown[]) => Promise<unknown>
 

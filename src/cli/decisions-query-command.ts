@@ -5,7 +5,7 @@ import { Command } from 'commander'
 import { openFilesOfLog } from '../decision-log/log-files.ts'
 import { parseRecord } from '../decision-log/parse-record.ts'
 import { fits } from '../decision-log/record-filter.ts'
-import { ReviewError } from '../review/load-policy.ts'
+import { ReviewError } from '../tools/load-policy.ts'
 import {
   type DecisionLogFile,
   printRecord,

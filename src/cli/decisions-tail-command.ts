@@ -7,7 +7,7 @@ import { filesOfLog } from '../decision-log/log-files.ts'
 import { parseRecord } from '../decision-log/parse-record.ts'
 import { readLinesBackwards } from '../decision-log/read-backwards.ts'
 import { fits } from '../decision-log/record-filter.ts'
-import { ReviewError } from '../review/load-policy.ts'
+import { ReviewError } from '../tools/load-policy.ts'
 import {
   type DecisionLogFile,
   printRecord,

@@ -1,17 +1,17 @@
 /** sallyport key add: makes an API key and prints it, the only time that it is seen. */
 import { Command, InvalidArgumentError } from 'commander'
-import { createApiKey, hashOfSecret } from '../identity/api-key.ts'
+import { DURATION_FORM, readDuration } from '../base/duration.ts'
+import { createApiKey, hashOfSecret } from '../identity/directory/api-key.ts'
 import {
   type DirectoryAccess,
   DirectoryError,
   type OpenDirectory,
   refuseUndeclared,
   withDirectory,
-} from '../identity/directory-access.ts'
-import { DURATION_FORM, readDuration } from '../identity/duration.ts'
+} from '../identity/directory/directory-access.ts'
 import { isSubject } from '../identity/subject.ts'
-import { print, tell } from '../problems/print.ts'
-import { quote } from '../review/explain/quote.ts'
+import { print, tell } from '../present/print.ts'
+import { quote } from '../present/quote.ts'
 import type { NewApiKey } from '../store/directory.ts'
 
 interface Options {

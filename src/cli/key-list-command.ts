@@ -1,8 +1,8 @@
 /** sallyport key list: which API keys there are, and what became of them. */
 import { Command, Option } from 'commander'
-import { type OpenDirectory, withDirectory } from '../identity/directory-access.ts'
-import { print } from '../problems/print.ts'
-import { printable } from '../review/explain/quote.ts'
+import { type OpenDirectory, withDirectory } from '../identity/directory/directory-access.ts'
+import { print } from '../present/print.ts'
+import { printable } from '../present/quote.ts'
 import type { ApiKey } from '../store/directory.ts'
 
 interface Options {

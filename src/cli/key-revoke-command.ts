@@ -1,8 +1,8 @@
 /** sallyport key revoke: an API key that counts no more, from the next request on. */
 import { Command } from 'commander'
-import { DirectoryError, type OpenDirectory, withDirectory } from '../identity/directory-access.ts'
-import { print } from '../problems/print.ts'
-import { quote } from '../review/explain/quote.ts'
+import { DirectoryError, type OpenDirectory, withDirectory } from '../identity/directory/directory-access.ts'
+import { print } from '../present/print.ts'
+import { quote } from '../present/quote.ts'
 
 export function keyRevokeCommand(open: OpenDirectory): Command {
   return new Command('revoke')

@@ -1,7 +1,7 @@
 /** sallyport keys list: which embedded keys there are, and until when they verify. */
 import { Command, Option } from 'commander'
-import { findKeyFolder, readKeys, tidy } from '../identity/key-folder.ts'
-import { print } from '../problems/print.ts'
+import { findKeyFolder, readKeys, tidy } from '../identity/keys/key-folder.ts'
+import { print } from '../present/print.ts'
 
 interface Options {
   readonly format: 'text' | 'json'

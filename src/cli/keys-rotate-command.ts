@@ -1,7 +1,7 @@
 /** sallyport keys rotate: a new key signs from now on; the older ones verify until the tokens that they signed have ended. */
 import { Command } from 'commander'
-import { findKeyFolder, type RetiredKey, readKeys, removeRetired, succeed, tidy } from '../identity/key-folder.ts'
-import { print } from '../problems/print.ts'
+import { findKeyFolder, type RetiredKey, readKeys, removeRetired, succeed, tidy } from '../identity/keys/key-folder.ts'
+import { print } from '../present/print.ts'
 
 interface Options {
   readonly atOnce: boolean

@@ -1,11 +1,11 @@
 /** sallyport matrix attack */
 import { SingleBar } from 'cli-progress'
 import { type Command, Option } from 'commander'
-import { attackAll } from '../matrix/attack/attack-all.ts'
-import { type AttackRun, isHeld, toJson, toText } from '../matrix/attack/attack-report.ts'
-import { chooseArena, type Whereabouts } from '../matrix/run/choose-arena.ts'
-import type { StartTrialServer } from '../matrix/run/trial-stage.ts'
-import { print } from '../problems/print.ts'
+import { print } from '../present/print.ts'
+import { attackAll } from '../tools/matrix/attack/attack-all.ts'
+import { type AttackRun, isHeld, toJson, toText } from '../tools/matrix/attack/attack-report.ts'
+import { chooseArena, type Whereabouts } from '../tools/matrix/run/choose-arena.ts'
+import type { StartTrialServer } from '../tools/matrix/run/trial-stage.ts'
 import { type ArenaFlags, interrupted, type MatrixSettings, newArenaCommand } from './matrix-command.ts'
 
 interface Flags extends ArenaFlags {

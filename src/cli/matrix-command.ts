@@ -1,6 +1,6 @@
 /** sallyport matrix …: what testers say that a server must answer, proven and completed. */
 import { Command } from 'commander'
-import { tell } from '../problems/print.ts'
+import { tell } from '../present/print.ts'
 
 /** What the environment says; read when a command runs, because it can throw ConfigError. */
 export type MatrixSettings = () => {

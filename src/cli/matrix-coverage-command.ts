@@ -1,11 +1,11 @@
 /** sallyport matrix coverage */
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { type Coverage, measureCoverage, percentOf } from '../matrix/coverage/coverage.ts'
-import { formatJson } from '../matrix/coverage/format-json.ts'
-import { formatText } from '../matrix/coverage/format-text.ts'
-import { toPage } from '../matrix/coverage/page.ts'
-import { readBench } from '../matrix/predict/bench.ts'
-import { print } from '../problems/print.ts'
+import { print } from '../present/print.ts'
+import { type Coverage, measureCoverage, percentOf } from '../tools/matrix/coverage/coverage.ts'
+import { formatJson } from '../tools/matrix/coverage/format-json.ts'
+import { formatText } from '../tools/matrix/coverage/format-text.ts'
+import { toPage } from '../tools/matrix/coverage/page.ts'
+import { readBench } from '../tools/matrix/predict/bench.ts'
 import type { ReviewFolders } from './policy-command.ts'
 
 interface Flags {

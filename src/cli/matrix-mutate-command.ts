@@ -1,12 +1,12 @@
 /** sallyport matrix mutate */
 import { SingleBar } from 'cli-progress'
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { formatJson } from '../matrix/mutate/format-json.ts'
-import { formatText } from '../matrix/mutate/format-text.ts'
-import { OPERATORS, type Operator } from '../matrix/mutate/mutant.ts'
-import { type Mutation, mutate, scoreOf } from '../matrix/mutate/mutate.ts'
-import { readBench } from '../matrix/predict/bench.ts'
-import { print } from '../problems/print.ts'
+import { print } from '../present/print.ts'
+import { formatJson } from '../tools/matrix/mutate/format-json.ts'
+import { formatText } from '../tools/matrix/mutate/format-text.ts'
+import { OPERATORS, type Operator } from '../tools/matrix/mutate/mutant.ts'
+import { type Mutation, mutate, scoreOf } from '../tools/matrix/mutate/mutate.ts'
+import { readBench } from '../tools/matrix/predict/bench.ts'
 import type { ReviewFolders } from './policy-command.ts'
 
 interface Flags {

@@ -1,12 +1,12 @@
 /** sallyport matrix test */
 import { SingleBar } from 'cli-progress'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { parseReport, REPORTS, type ReportRequest, writeReports } from '../matrix/report/reports.ts'
-import { isGreen, type Run } from '../matrix/report/summary.ts'
-import { chooseArena, type Whereabouts } from '../matrix/run/choose-arena.ts'
-import { testMatrices } from '../matrix/run/test-matrices.ts'
-import type { StartTrialServer } from '../matrix/run/trial-stage.ts'
-import { print } from '../problems/print.ts'
+import { print } from '../present/print.ts'
+import { parseReport, REPORTS, type ReportRequest, writeReports } from '../tools/matrix/report/reports.ts'
+import { isGreen, type Run } from '../tools/matrix/report/summary.ts'
+import { chooseArena, type Whereabouts } from '../tools/matrix/run/choose-arena.ts'
+import { testMatrices } from '../tools/matrix/run/test-matrices.ts'
+import type { StartTrialServer } from '../tools/matrix/run/trial-stage.ts'
 import { type ArenaFlags, interrupted, type MatrixSettings, newArenaCommand } from './matrix-command.ts'
 
 interface Flags extends ArenaFlags {

@@ -1,14 +1,14 @@
 /** sallyport openapi */
 import { Command } from 'commander'
-import { accessOf, wholeAccess } from '../openapi/access.ts'
-import { makeDocument } from '../openapi/document.ts'
-import { packPolicy } from '../policy/rule-table.ts'
-import type { Snapshot, Subject } from '../policy/snapshot.ts'
-import { Snapshots } from '../policy/snapshots.ts'
-import { didYouMean } from '../problems/did-you-mean.ts'
-import { print } from '../problems/print.ts'
-import { loadResources } from '../resources/load-resources.ts'
-import { loadPolicy, ReviewError } from '../review/load-policy.ts'
+import { didYouMean } from '../base/did-you-mean.ts'
+import { packPolicy } from '../decide/rule-table.ts'
+import type { Snapshot, Subject } from '../decide/snapshot.ts'
+import { Snapshots } from '../decide/snapshots.ts'
+import { print } from '../present/print.ts'
+import { loadResources } from '../resources/load/load-resources.ts'
+import { accessOf, wholeAccess } from '../server/openapi/access.ts'
+import { makeDocument } from '../server/openapi/document.ts'
+import { loadPolicy, ReviewError } from '../tools/load-policy.ts'
 import type { ReviewFolders } from './policy-command.ts'
 
 interface Flags {

@@ -1,7 +1,7 @@
 /** sallyport policy apply: puts another directory's policy in force. */
 import { Command } from 'commander'
-import { carryOut } from '../release/carry-out.ts'
-import { planApply } from '../release/plan.ts'
+import { carryOut } from '../tools/release/carry-out.ts'
+import { planApply } from '../tools/release/plan.ts'
 import type { ReleaseFolders } from './policy-command.ts'
 import { type ReleaseOptions, readRelease, withReleaseOptions } from './release-options.ts'
 

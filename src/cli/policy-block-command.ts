@@ -1,11 +1,11 @@
 /** sallyport policy block: refuses a user at once, whatever the rules say. */
 import { Command, InvalidArgumentError } from 'commander'
 import ms, { type StringValue } from 'ms'
-import type { OpenDirectory } from '../identity/directory-access.ts'
-import { doubtAbout, idOf, soundSubject } from '../identity/who-is-meant.ts'
-import { print, tell } from '../problems/print.ts'
-import { block } from '../release/blocks.ts'
-import { printable } from '../review/explain/quote.ts'
+import type { OpenDirectory } from '../identity/directory/directory-access.ts'
+import { doubtAbout, idOf, soundSubject } from '../identity/directory/who-is-meant.ts'
+import { print, tell } from '../present/print.ts'
+import { printable } from '../present/quote.ts'
+import { block } from '../tools/release/blocks.ts'
 import type { ReviewFolders } from './policy-command.ts'
 
 interface Options {

@@ -1,13 +1,13 @@
 /** sallyport policy diff: what two versions of the policy mean differently. */
 import { Command, Option } from 'commander'
-import { print } from '../problems/print.ts'
-import { loadResources } from '../resources/load-resources.ts'
-import { AT, timeOf } from '../review/at.ts'
-import { formatJson } from '../review/diff/format-json.ts'
-import { formatMarkdown } from '../review/diff/format-markdown.ts'
-import { formatText } from '../review/diff/format-text.ts'
-import { readSide } from '../review/diff/read-side.ts'
-import { FAIL_ON, fails, type Report, reportOn } from '../review/diff/report.ts'
+import { print } from '../present/print.ts'
+import { loadResources } from '../resources/load/load-resources.ts'
+import { AT, timeOf } from '../tools/at.ts'
+import { formatJson } from '../tools/diff/format-json.ts'
+import { formatMarkdown } from '../tools/diff/format-markdown.ts'
+import { formatText } from '../tools/diff/format-text.ts'
+import { readSide } from '../tools/diff/read-side.ts'
+import { FAIL_ON, fails, type Report, reportOn } from '../tools/diff/report.ts'
 import type { ReviewFolders } from './policy-command.ts'
 
 const FORMATS = { text: formatText, json: formatJson, markdown: formatMarkdown } as const

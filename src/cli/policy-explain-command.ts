@@ -2,28 +2,28 @@
 import { createReadStream } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { Command, Option } from 'commander'
+import { didYouMean } from '../base/did-you-mean.ts'
 import { filesOfLog } from '../decision-log/log-files.ts'
 import { parseRecord } from '../decision-log/parse-record.ts'
 import { isSubject } from '../identity/subject.ts'
-import { didYouMean } from '../problems/did-you-mean.ts'
-import { print } from '../problems/print.ts'
-import { policyOfRevision } from '../release/policy-of-revision.ts'
-import { createRouteMatcher } from '../request/match-route.ts'
-import { readTarget } from '../request/request-target.ts'
-import { loadResources } from '../resources/load-resources.ts'
+import { print } from '../present/print.ts'
+import { quote } from '../present/quote.ts'
+import { loadResources } from '../resources/load/load-resources.ts'
 import type { Resources } from '../resources/resource.ts'
-import { AT, timeOf } from '../review/at.ts'
-import { aboutOf } from '../review/explain/about.ts'
-import { askedOf } from '../review/explain/asked.ts'
-import type { Asker } from '../review/explain/asker.ts'
-import { explain } from '../review/explain/explain.ts'
-import { explainRecord } from '../review/explain/explain-record.ts'
-import type { Explanation } from '../review/explain/explanation.ts'
-import { quote } from '../review/explain/quote.ts'
-import { type DecisionRecord, readRecord } from '../review/explain/read-record.ts'
-import { toText } from '../review/explain/text.ts'
-import { loadPolicy, ReviewError, type ReviewedPolicy } from '../review/load-policy.ts'
-import type { ObjectReader } from '../store/sqlite-reader.ts'
+import { createRouteMatcher } from '../resources/routing/match-route.ts'
+import { readTarget } from '../resources/routing/request-target.ts'
+import type { ObjectReader } from '../store/sqlite/reader.ts'
+import { AT, timeOf } from '../tools/at.ts'
+import { aboutOf } from '../tools/explain/about.ts'
+import { askedOf } from '../tools/explain/asked.ts'
+import type { Asker } from '../tools/explain/asker.ts'
+import { explain } from '../tools/explain/explain.ts'
+import { explainRecord } from '../tools/explain/explain-record.ts'
+import type { Explanation } from '../tools/explain/explanation.ts'
+import { type DecisionRecord, readRecord } from '../tools/explain/read-record.ts'
+import { toText } from '../tools/explain/text.ts'
+import { loadPolicy, ReviewError, type ReviewedPolicy } from '../tools/load-policy.ts'
+import { policyOfRevision } from '../tools/release/policy-of-revision.ts'
 import type { ReviewFolders } from './policy-command.ts'
 
 interface Flags {
@@ -162,7 +162,7 @@ interface Requested {
 /** Opens the database for `--object` alone, which also is why its engine is loaded here. */
 async function readerOf({ object }: Flags, databaseFile: () => string): Promise<() => ObjectReader> {
   if (object === undefined) return () => fail('no object was asked for')
-  const { openSqliteReader } = await import('../store/sqlite-reader.ts')
+  const { openSqliteReader } = await import('../store/sqlite/reader.ts')
   return () => openSqliteReader(databaseFile())
 }
 

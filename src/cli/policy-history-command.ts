@@ -1,9 +1,9 @@
 /** sallyport policy history: which versions were in force, since when, by whom and why. */
 import { Command, Option } from 'commander'
-import { print } from '../problems/print.ts'
-import { homeOf } from '../release/home.ts'
-import { readHistory, type Version, versionJson } from '../release/version.ts'
-import { printable } from '../review/explain/quote.ts'
+import { print } from '../present/print.ts'
+import { printable } from '../present/quote.ts'
+import { homeOf } from '../tools/release/home.ts'
+import { readHistory, type Version, versionJson } from '../tools/release/version.ts'
 import type { ReleaseFolders } from './policy-command.ts'
 
 interface Options {

@@ -1,8 +1,8 @@
 /** sallyport policy promote: puts the candidate in force that a server compares its requests with. */
 import { Command } from 'commander'
-import { carryOut } from '../release/carry-out.ts'
-import { planApply } from '../release/plan.ts'
-import { ReviewError } from '../review/load-policy.ts'
+import { ReviewError } from '../tools/load-policy.ts'
+import { carryOut } from '../tools/release/carry-out.ts'
+import { planApply } from '../tools/release/plan.ts'
 import type { ReleaseFolders } from './policy-command.ts'
 import { type ReleaseOptions, readRelease, withReleaseOptions } from './release-options.ts'
 

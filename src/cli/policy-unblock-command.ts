@@ -1,10 +1,10 @@
 /** sallyport policy unblock: takes a user out of blocked.txt. */
 import { Command } from 'commander'
-import type { OpenDirectory } from '../identity/directory-access.ts'
-import { idOf } from '../identity/who-is-meant.ts'
-import { print } from '../problems/print.ts'
-import { unblock } from '../release/blocks.ts'
-import { printable } from '../review/explain/quote.ts'
+import type { OpenDirectory } from '../identity/directory/directory-access.ts'
+import { idOf } from '../identity/directory/who-is-meant.ts'
+import { print } from '../present/print.ts'
+import { printable } from '../present/quote.ts'
+import { unblock } from '../tools/release/blocks.ts'
 import type { ReviewFolders } from './policy-command.ts'
 
 export function policyUnblockCommand(folders: ReviewFolders, open: OpenDirectory): Command {

@@ -5,8 +5,8 @@
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { DirectoryError } from '../identity/directory-access.ts'
-import { passwordFault } from '../identity/password.ts'
+import { DirectoryError } from '../identity/directory/directory-access.ts'
+import { passwordFault } from '../identity/sign-in/password.ts'
 
 /** Never an argument: those stand in the shell's history, and every user of the machine can list them. Throws DirectoryError. */
 export async function readPassword(): Promise<string> {

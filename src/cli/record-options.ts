@@ -1,11 +1,11 @@
 /** The options by which `decisions tail` and `decisions query` choose records, and how they print them. */
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import { readDuration } from '../base/duration.ts'
+import { parseTime } from '../base/time.ts'
 import type { DecisionRecord } from '../decision-log/decision-record.ts'
 import type { RecordFilter } from '../decision-log/record-filter.ts'
 import { textOf } from '../decision-log/record-text.ts'
-import { readDuration } from '../identity/duration.ts'
-import { parseTime } from '../policy/time.ts'
-import { print, tell } from '../problems/print.ts'
+import { print, tell } from '../present/print.ts'
 
 export interface RecordOptions extends RecordFilter {
   readonly format: 'text' | 'json'

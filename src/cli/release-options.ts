@@ -1,9 +1,9 @@
 /** The options of the commands that put a policy in force, and what they say together. */
 import { type Command, Option } from 'commander'
-import type { CarryOut } from '../release/carry-out.ts'
-import { homeOf } from '../release/home.ts'
-import type { PlanOptions } from '../release/plan.ts'
-import { loadResources } from '../resources/load-resources.ts'
+import { loadResources } from '../resources/load/load-resources.ts'
+import type { CarryOut } from '../tools/release/carry-out.ts'
+import { homeOf } from '../tools/release/home.ts'
+import type { PlanOptions } from '../tools/release/plan.ts'
 import type { ReleaseFolders } from './policy-command.ts'
 
 export interface ReleaseOptions {

@@ -1,7 +1,7 @@
 /** sallyport token */
 import { Command, InvalidArgumentError } from 'commander'
-import { DURATION_FORM, readDuration } from '../identity/duration.ts'
-import { print } from '../problems/print.ts'
+import { DURATION_FORM, readDuration } from '../base/duration.ts'
+import { print } from '../present/print.ts'
 
 export interface TokenRequest {
   readonly subject: string

@@ -1,8 +1,8 @@
 /** sallyport user add */
 import { Command } from 'commander'
-import { type OpenDirectory, withDirectory } from '../identity/directory-access.ts'
-import { addUser } from '../identity/users.ts'
-import { print, tell } from '../problems/print.ts'
+import { type OpenDirectory, withDirectory } from '../identity/directory/directory-access.ts'
+import { addUser } from '../identity/directory/users.ts'
+import { print, tell } from '../present/print.ts'
 
 interface Options {
   readonly email: string

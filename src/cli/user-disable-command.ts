@@ -1,9 +1,9 @@
 /** sallyport user disable and sallyport user enable */
 import { Command } from 'commander'
-import { type DirectoryAccess, type OpenDirectory, withDirectory } from '../identity/directory-access.ts'
-import { soundSubject } from '../identity/who-is-meant.ts'
-import { print } from '../problems/print.ts'
-import { quote } from '../review/explain/quote.ts'
+import { type DirectoryAccess, type OpenDirectory, withDirectory } from '../identity/directory/directory-access.ts'
+import { soundSubject } from '../identity/directory/who-is-meant.ts'
+import { print } from '../present/print.ts'
+import { quote } from '../present/quote.ts'
 
 const DISABLE_HELP = `
 Who signs in elsewhere, or calls with a key or a token, is named by the id (the subject).

@@ -1,8 +1,8 @@
 /** sallyport user list: who may sign in, with which roles. */
 import { Command, Option } from 'commander'
-import { type OpenDirectory, withDirectory } from '../identity/directory-access.ts'
-import { print } from '../problems/print.ts'
-import { printable } from '../review/explain/quote.ts'
+import { type OpenDirectory, withDirectory } from '../identity/directory/directory-access.ts'
+import { print } from '../present/print.ts'
+import { printable } from '../present/quote.ts'
 import type { Person } from '../store/directory.ts'
 
 const HEAD = ['ID', 'E-MAIL', 'NAME', 'ROLES', 'STATE']

@@ -1,9 +1,9 @@
 /** sallyport user password */
 import { Command } from 'commander'
-import { DirectoryError, type OpenDirectory, withDirectory } from '../identity/directory-access.ts'
-import { createPasswords, generatePassword } from '../identity/password.ts'
-import { findUser } from '../identity/users.ts'
-import { print, tell } from '../problems/print.ts'
+import { DirectoryError, type OpenDirectory, withDirectory } from '../identity/directory/directory-access.ts'
+import { findUser } from '../identity/directory/users.ts'
+import { createPasswords, generatePassword } from '../identity/sign-in/password.ts'
+import { print, tell } from '../present/print.ts'
 import { readPassword } from './read-password.ts'
 
 interface Options {

@@ -1,9 +1,9 @@
 /** sallyport user roles */
 import { Command } from 'commander'
-import { DirectoryError, type OpenDirectory, withDirectory } from '../identity/directory-access.ts'
-import { findUser, replaceRoles } from '../identity/users.ts'
-import { print } from '../problems/print.ts'
-import { printable } from '../review/explain/quote.ts'
+import { DirectoryError, type OpenDirectory, withDirectory } from '../identity/directory/directory-access.ts'
+import { findUser, replaceRoles } from '../identity/directory/users.ts'
+import { print } from '../present/print.ts'
+import { printable } from '../present/quote.ts'
 
 interface Options {
   readonly role: readonly string[]

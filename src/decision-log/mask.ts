@@ -1,23 +1,10 @@
 /** What decision records don't hold: the values that policies/masks.yaml names give way to `***`. */
+
+import type { Condition } from '../decide/condition.ts'
+import type { Facts } from '../decide/permit.ts'
+import { MASKABLE, type Masks, USERS } from '../decide/policy.ts'
 import type { Json } from '../resources/resource.ts'
-import type { Condition } from '../store/contract.ts'
-import type { Facts } from '../store/permit.ts'
 import { type DecisionRecord, MASKED } from './decision-record.ts'
-
-export interface Masks {
-  /** Fields of every record. */
-  readonly fields: ReadonlySet<MaskedField>
-  /** By resource: fields of its objects, or `*` for all of them. */
-  readonly facts: ReadonlyMap<string, ReadonlySet<string>>
-}
-
-export const MASKABLE = ['address', 'subject', 'roles', 'objectId', 'reason'] as const
-export type MaskedField = (typeof MASKABLE)[number]
-
-export const NO_MASKS: Masks = { fields: new Set(), facts: new Map() }
-
-/** The resource whose fields are the attributes of callers, and whose ids are subjects. */
-export const USERS = 'users'
 
 type Values = Readonly<Record<string, Json>>
 

@@ -1,7 +1,9 @@
 /** How the records of requests come into the decision log: required, or as well as it goes (DECISION_LOG). */
+
+import type { Masks } from '../decide/policy.ts'
 import type { DecisionLog } from './decision-log.ts'
 import type { DecisionRecord } from './decision-record.ts'
-import { type Masks, mask } from './mask.ts'
+import { mask } from './mask.ts'
 
 export interface Recorder {
   /**

@@ -2,10 +2,15 @@
  * The policy in force, and its life: files -> parse -> snapshot -> swap one reference. Whatever fails, what was in force
  * stays in force, and the failure is told to the observer. blocked.txt is taken on its own, even while others are broken.
  */
-import { FileError } from '../problems/diagnostic.ts'
+import { FileError } from '../base/diagnostic.ts'
+import type { SourceFile } from '../base/source-file.ts'
+import { type PackedPolicy, packPolicy } from '../decide/rule-table.ts'
+import type { Snapshot } from '../decide/snapshot.ts'
+import { Snapshots, type Warm } from '../decide/snapshots.ts'
 import type { Resources } from '../resources/resource.ts'
-import { type Blocked, parseBlocked } from './parse-blocked.ts'
-import { parsePolicy } from './parse-policy.ts'
+import { type Blocked, parseBlocked } from './parse/parse-blocked.ts'
+import { parsePolicy } from './parse/parse-policy.ts'
+import { findCutOff, saysItsEnd } from './parse/rule-lines.ts'
 import type { Place } from './place.ts'
 import {
   type PolicyFiles,
@@ -16,12 +21,7 @@ import {
   readInPlace,
   readPolicy,
   revisionOf,
-  type SourceFile,
 } from './policy-files.ts'
-import { findCutOff, saysItsEnd } from './rule-lines.ts'
-import { type PackedPolicy, packPolicy } from './rule-table.ts'
-import type { Snapshot } from './snapshot.ts'
-import { Snapshots, type Warm } from './snapshots.ts'
 
 /** What a request is decided by; never changes, a change makes another. */
 export interface ActivePolicy {

@@ -1,9 +1,11 @@
 /** The files of a policy directory: which there are, reading them, and the revision that their content has. */
+
 import { createHash } from 'node:crypto'
 import { lstat, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Diagnostic, FileError } from '../problems/diagnostic.ts'
+import { type Diagnostic, FileError } from '../base/diagnostic.ts'
+import type { SourceFile } from '../base/source-file.ts'
 import { BEFORE, BLOCKED_FILE, isVersioned, type Place, pathOf, placeOf, textOf } from './place.ts'
 
 const NAMES = ['model.conf', 'policy.csv', 'roles.yaml', 'ownership.yaml', 'views.yaml', 'limits.yaml'] as const
@@ -22,12 +24,6 @@ const HELD_MS = 15
 
 /** How often a directory may move under its reader before the reading fails. */
 const MOST_READINGS = 20
-
-/** A text file and the name that diagnostics call it by. */
-export interface SourceFile {
-  readonly name: string
-  readonly text: string
-}
 
 export type PolicyFiles = Readonly<Record<RequiredFileName, SourceFile> & Partial<Record<typeof MASKS, SourceFile>>>
 

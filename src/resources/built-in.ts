@@ -2,9 +2,9 @@
  * The resources that the program serves itself (health, the OpenAPI document, tokens and keys), under the same policy
  * as data.
  */
-import { makeEndpoints } from './make-routes.ts'
+import { makeEndpoints } from './load/make-routes.ts'
 import type { Action, Field, Method, Operation, Resource, Route } from './resource.ts'
-import type { JsonObject } from './schema-file.ts'
+import type { JsonObject } from './schema/schema-file.ts'
 import { TOKEN_REQUEST, validateTokenRequest } from './token-request.ts'
 
 const HEALTH = 'system/health'

@@ -1,5 +1,5 @@
 /** What a schema file declares: a resource, its fields and its routes. Types only; load-resources.ts makes them. */
-import type { FieldFault } from '../problems/problem.ts'
+import type { FieldFault } from '../base/problems/problem.ts'
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 

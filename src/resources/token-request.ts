@@ -1,9 +1,9 @@
 /** What POST /api/tokens takes: an e-mail address with a password, or a refresh token. */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
-import { fieldFaults } from './field-faults.ts'
 import type { Resource } from './resource.ts'
-import type { JsonObject } from './schema-file.ts'
-import { isObject } from './subschemas.ts'
+import type { JsonObject } from './schema/schema-file.ts'
+import { isObject } from './schema/subschemas.ts'
+import { fieldFaults } from './validate/field-faults.ts'
 
 /** In characters. NIST SP 800-63B-4 section 3.1.1.2 asks for 15 where nothing else is asked of the user, and 8 at the least. */
 export const PASSWORD_LENGTH = { min: 12, max: 1024 } as const
@@ -14,7 +14,7 @@ const BY_PASSWORD: JsonObject = {
   properties: {
     email: { description: 'As the users record has it.', type: 'string', minLength: 1, maxLength: 254 },
     password: { type: 'string', minLength: 1, maxLength: PASSWORD_LENGTH.max },
-    // What is set is measured once more after normalization (src/identity/password.ts).
+    // What is set is measured once more after normalization (src/identity/sign-in/password.ts).
     newPassword: {
       description: 'Takes the place of the password; every other session of the user ends.',
       type: 'string',

@@ -2,41 +2,17 @@
  * What a store promises, whichever engine keeps the objects. test/store/contract.ts is the same in tests: every engine
  * passes it. Writes take a permit, and a permit holds what was checked, so nothing else can be written.
  */
+
+import type { Condition } from '../decide/condition.ts'
+import type { Permit } from '../decide/permit.ts'
+import type { Document, Scalar, StoredObject } from '../resources/object.ts'
 import type { Json, Representation } from '../resources/resource.ts'
-import type { Permit } from './permit.ts'
-
-/** The fields that clients and defaults gave; without `id`, `createdAt` and `updatedAt`. */
-export type Document = Readonly<Record<string, Json>>
-
-export interface StoredObject {
-  readonly id: string
-  /** Counts from 1; every update adds 1. */
-  readonly version: number
-  /** RFC 3339, UTC, milliseconds. */
-  readonly createdAt: string
-  readonly updatedAt: string
-  readonly document: Document
-}
 
 /** An object as a list finds it: most of what is found is only passed on, so nobody has parsed the document yet. */
 export interface ListedObject extends Omit<StoredObject, 'version' | 'document'> {
   /** The document as JSON.stringify writes it. */
   readonly text: string
 }
-
-export type Scalar = string | number | boolean
-
-/**
- * A predicate over an object. `holds`: the field's value is one of `values`, or is a list that has one of them; a
- * missing or null field holds nothing, so `not` of it is true (SQL: `IS NOT TRUE`).
- */
-export type Condition =
-  | { readonly kind: 'always' }
-  | { readonly kind: 'never' }
-  | { readonly kind: 'holds'; readonly field: string; readonly values: readonly Scalar[] }
-  | { readonly kind: 'all'; readonly of: readonly Condition[] }
-  | { readonly kind: 'some'; readonly of: readonly Condition[] }
-  | { readonly kind: 'not'; readonly of: Condition }
 
 /** `time`: a text that RFC 3339 calls a date-time, compared as the instant that it means, to the millisecond. */
 type ComparedBy = 'value' | 'time'
@@ -211,13 +187,4 @@ export class StoreUnavailable extends Error {
     super('the store is not available', { cause })
     this.name = 'StoreUnavailable'
   }
-}
-
-/** What of a representation is stored as its document. */
-export function documentOf({ id, createdAt, updatedAt, ...document }: Representation): Document {
-  return document
-}
-
-export function represent(object: Omit<StoredObject, 'version'>): Representation {
-  return { id: object.id, ...object.document, createdAt: object.createdAt, updatedAt: object.updatedAt }
 }

@@ -4,7 +4,8 @@
  * as hashes. Times are milliseconds since the epoch.
  */
 
-import type { CommitWith, Document } from './contract.ts'
+import type { Document } from '../resources/object.ts'
+import type { CommitWith } from './contract.ts'
 
 /** The resource whose records are people. A schema folder may lack it: then nobody is a person. */
 export const USERS = 'users'

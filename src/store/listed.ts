@@ -1,16 +1,23 @@
 /** What is passed on of an object that a list found: some of its fields, as text, or as values where a few are looked at. */
+import type { RowFields } from '../decide/row-fields.ts'
 import type { Representation } from '../resources/resource.ts'
 import { DamagedObject, type ListedObject } from './contract.ts'
 import { cutDocument } from './cut-document.ts'
 import { documentNamed } from './parse-stored.ts'
 
 /** JSON, its fields in the order of `represent`. Throws DamagedObject for a document that isn't a JSON object. */
-export function writeListed({ id, text, createdAt, updatedAt }: ListedObject, fields: ReadonlySet<string>): string {
+function writeListed({ id, text, createdAt, updatedAt }: ListedObject, fields: ReadonlySet<string>): string {
   let written = cut(id, text, fields)
   if (fields.has('id')) written = `"id":${JSON.stringify(id)}${written && `,${written}`}`
   if (fields.has('createdAt')) written += `${written && ','}"createdAt":"${createdAt}"`
   if (fields.has('updatedAt')) written += `${written && ','}"updatedAt":"${updatedAt}"`
   return `{${written}}`
+}
+
+/** The rows of a list as JSON text: of each the fields that it shows. */
+export function rowWriter(shown: RowFields): (row: ListedObject) => string {
+  if (shown.kind === 'alike') return (row) => writeListed(row, shown.fields)
+  return (row) => writeListed(row, shown.of(readListed(row, shown.compared)))
 }
 
 /** Bytes that the object takes in an answer that shows all of it, or a few more. */

@@ -1,6 +1,8 @@
 /** JSON that the store holds, as far as its form goes: what isn't of it was not written by this program. */
+
+import type { Document } from '../resources/object.ts'
 import type { Json } from '../resources/resource.ts'
-import { DamagedObject, type Document } from './contract.ts'
+import { DamagedObject } from './contract.ts'
 
 /** Throws DamagedObject, which calls it `what`. */
 export function parseStored(text: string, what: () => string): Document {

@@ -1,7 +1,9 @@
 /** The order of values in lists and comparisons, in plain code; sqlite-order.ts and sqlite-filter.ts say the same in SQL. */
+
+import { meets } from '../decide/condition.ts'
+import type { Scalar } from '../resources/object.ts'
 import type { Json, Representation } from '../resources/resource.ts'
-import { meets } from './condition.ts'
-import type { Comparison, Scalar, SortKey, SortValue } from './contract.ts'
+import type { Comparison, SortKey, SortValue } from './contract.ts'
 
 /** What the object is sorted by under the key. */
 export function sortValue({ field, by }: Pick<SortKey, 'field' | 'by'>, object: Representation): SortValue {

@@ -1,7 +1,7 @@
 /** Cells are made before a policy takes over, between requests, and a policy never waits long for them. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { warmInSlices } from '../../src/activation/warm-in-slices.ts'
+import { warmInSlices } from '../../src/server/policy-changes/warm-in-slices.ts'
 
 describe('the cells of a policy that takes over', () => {
   it('are made before it does, with turns of the event loop in between', async () => {

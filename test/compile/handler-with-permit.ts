@@ -1,6 +1,6 @@
 // Not part of the program: test/permit-types.test.ts compiles it and expects no error.
-import type { CreateDecision } from '../../src/policy/decision.ts'
-import type { Proposal } from '../../src/policy/permits.ts'
+import type { CreateDecision } from '../../src/decide/decision.ts'
+import type { Proposal } from '../../src/decide/permits.ts'
 import type { Store } from '../../src/store/contract.ts'
 
 export async function writeAfterAsking(store: Store, decision: CreateDecision, proposal: Proposal): Promise<void> {

@@ -1,7 +1,7 @@
 // Not part of the program: test/permit-types.test.ts compiles it and expects the errors that it names.
-import type { DeleteDecision } from '../../src/policy/decision.ts'
-import type { Outcome } from '../../src/routes/outcome.ts'
-import type { Asking, Services } from '../../src/routes/services.ts'
+import type { DeleteDecision } from '../../src/decide/decision.ts'
+import type { Outcome } from '../../src/server/routes/outcome.ts'
+import type { Asking, Services } from '../../src/server/routes/services.ts'
 
 export async function writeBeside({ store }: Services, decision: DeleteDecision): Promise<void> {
   await store.delete(decision.permit()) // error: handlers have no write methods of the store

@@ -2,10 +2,10 @@
 // until it is killed.
 import { flushCompileCache } from 'node:module'
 import { pino } from 'pino'
-import { startApp } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
 import { LogFile } from '../../src/decision-log/log-file.ts'
-import { SqliteOutbox } from '../../src/store/sqlite-outbox.ts'
+import { startApp } from '../../src/server/app.ts'
+import { SqliteOutbox } from '../../src/store/sqlite/outbox.ts'
 
 const [folder = '', fault] = process.argv.slice(2)
 

@@ -7,10 +7,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { type App, startApp } from '../../src/app.ts'
 import { readConfig } from '../../src/config.ts'
 import type { DecisionRecord } from '../../src/decision-log/decision-record.ts'
-import { createLog } from '../../src/request/log.ts'
+import { type App, startApp } from '../../src/server/app.ts'
+import { createLog } from '../../src/server/observe/log.ts'
 
 const LANES = 2
 /** Even; CI kills a hundred servers. A start takes the better part of a second. */

@@ -9,7 +9,7 @@ import { LogFile } from '../../src/decision-log/log-file.ts'
 import { startShipper } from '../../src/decision-log/shipper.ts'
 import type { Sink } from '../../src/decision-log/sink.ts'
 import type { Outbox } from '../../src/store/contract.ts'
-import { openSqlite } from '../../src/store/sqlite.ts'
+import { openSqlite } from '../../src/store/sqlite/open.ts'
 import { creation, RESOURCES } from '../store/fixture.ts'
 
 const HOUR_MS = 3_600_000

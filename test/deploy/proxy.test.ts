@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { parse } from 'yaml'
-import { CATALOGUE } from '../../src/problems/catalogue.ts'
+import { CATALOGUE } from '../../src/base/problems/catalogue.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8')

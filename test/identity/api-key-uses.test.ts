@@ -1,8 +1,8 @@
 import { mock } from 'node:test'
 import { expect } from 'chai'
-import { createApiKey, hashOfSecret } from '../../src/identity/api-key.ts'
-import { createApiKeyUses, WRITE_EVERY_MS } from '../../src/identity/api-key-uses.ts'
-import { openSqlite } from '../../src/store/sqlite.ts'
+import { createApiKey, hashOfSecret } from '../../src/identity/directory/api-key.ts'
+import { createApiKeyUses, WRITE_EVERY_MS } from '../../src/identity/directory/api-key-uses.ts'
+import { openSqlite } from '../../src/store/sqlite/open.ts'
 import { startTestServer } from '../server.ts'
 
 describe('the last use of API keys', () => {

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
-import { createApiKey, hashOfSecret, isSecretOf, readApiKey } from '../../src/identity/api-key.ts'
+import { createApiKey, hashOfSecret, isSecretOf, readApiKey } from '../../src/identity/directory/api-key.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { type Ended, runCommand } from './processes.ts'
 

@@ -5,7 +5,7 @@
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { expect } from 'chai'
 import type { Authentication, TokenVerifier } from '../../src/identity/caller.ts'
-import { createTokenVerifier } from '../../src/identity/token-verifier.ts'
+import { createTokenVerifier } from '../../src/identity/tokens/token-verifier.ts'
 import { keySet, Loopback, provider, text } from './loopback.ts'
 import { ask } from './outcome.ts'
 import { AUDIENCE, claims, ed25519, encode, jwkOf } from './signer.ts'

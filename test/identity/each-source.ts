@@ -1,9 +1,9 @@
 /** The four places that the trusted key can come from: what is tried on one is tried on all. */
 import { expect } from 'chai'
 import type { TokenVerifier } from '../../src/identity/caller.ts'
-import { fixedKeys } from '../../src/identity/key-ring.ts'
-import { createTokenVerifier } from '../../src/identity/token-verifier.ts'
-import type { KeySource } from '../../src/identity/verification-keys.ts'
+import { fixedKeys } from '../../src/identity/keys/key-ring.ts'
+import type { KeySource } from '../../src/identity/keys/verification-keys.ts'
+import { createTokenVerifier } from '../../src/identity/tokens/token-verifier.ts'
 import { keySet, Loopback, provider } from './loopback.ts'
 import { ask } from './outcome.ts'
 import { AUDIENCE, asEmbedded, ISSUER, type Signer } from './signer.ts'

@@ -1,11 +1,11 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
-import type { EmbeddedKey } from '../../src/identity/embedded-key.ts'
-import { issueToken } from '../../src/identity/issue-token.ts'
-import { KeyError } from '../../src/identity/key-error.ts'
-import { fixedKeys } from '../../src/identity/key-ring.ts'
-import { createTokenVerifier } from '../../src/identity/token-verifier.ts'
+import type { EmbeddedKey } from '../../src/identity/keys/embedded-key.ts'
+import { KeyError } from '../../src/identity/keys/key-error.ts'
+import { fixedKeys } from '../../src/identity/keys/key-ring.ts'
+import { issueToken } from '../../src/identity/tokens/issue-token.ts'
+import { createTokenVerifier } from '../../src/identity/tokens/token-verifier.ts'
 import { AUDIENCE, asEmbedded, ed25519, ISSUER } from './signer.ts'
 
 type Request = Parameters<typeof issueToken>[1]

@@ -8,8 +8,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import { decodeProtectedHeader, type JWK } from 'jose'
-import { canSign } from '../../src/identity/embedded-key.ts'
-import { writeDraft } from '../../src/identity/key-drafts.ts'
+import { canSign } from '../../src/identity/keys/embedded-key.ts'
+import { writeDraft } from '../../src/identity/keys/key-drafts.ts'
 import {
   noteTokenEnd,
   openEmbeddedKey,
@@ -19,8 +19,8 @@ import {
   succeed,
   tidy,
   UNNOTED_MS,
-} from '../../src/identity/key-folder.ts'
-import { type KeyRing, openKeyRing } from '../../src/identity/key-ring.ts'
+} from '../../src/identity/keys/key-folder.ts'
+import { type KeyRing, openKeyRing } from '../../src/identity/keys/key-ring.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { runCommand } from './processes.ts'
 

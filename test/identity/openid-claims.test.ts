@@ -1,10 +1,11 @@
 /** Which claims of a provider's token say who it is and what it is, and which tokens of the same keys are no access tokens. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import type { Authentication, Caller } from '../../src/identity/caller.ts'
-import { claimAt, readClaimPath } from '../../src/identity/claim-path.ts'
-import { readOpenIdSettings } from '../../src/identity/openid-settings.ts'
-import { readProviderClaims } from '../../src/identity/read-provider-claims.ts'
+import type { Caller } from '../../src/decide/caller.ts'
+import type { Authentication } from '../../src/identity/caller.ts'
+import { claimAt, readClaimPath } from '../../src/identity/tokens/claim-path.ts'
+import { readOpenIdSettings } from '../../src/identity/tokens/openid-settings.ts'
+import { readProviderClaims } from '../../src/identity/tokens/read-provider-claims.ts'
 import { claims } from './signer.ts'
 
 const BASE = { OIDC_ISSUER: 'https://login.example.com/realms/one', OIDC_AUDIENCE: 'https://api.example.com' }

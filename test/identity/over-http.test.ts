@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect } from 'chai'
-import { createTokenVerifier } from '../../src/identity/token-verifier.ts'
+import { createTokenVerifier } from '../../src/identity/tokens/token-verifier.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { keySet, Loopback, text } from './loopback.ts'
 import { AUDIENCE, claims, ed25519, ISSUER, now } from './signer.ts'

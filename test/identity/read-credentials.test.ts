@@ -1,7 +1,7 @@
 import { expect } from 'chai'
-import { authenticate } from '../../src/identity/authenticate.ts'
 import type { TokenVerifier } from '../../src/identity/caller.ts'
 import { readCredentials } from '../../src/identity/read-credentials.ts'
+import { authenticate } from '../../src/server/stages/authenticate.ts'
 
 describe('credentials of a request', () => {
   it('without an Authorization header there are none', () => {

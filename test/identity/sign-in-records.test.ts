@@ -1,8 +1,8 @@
 /** What signing in changes commits with its record: neither is there without the other, whatever the decision log can do. */
 import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'chai'
-import { DEMO_PASSWORD } from '../../src/demo/demo-data.ts'
-import { makeFirstAdmin } from '../../src/parts/first-admin.ts'
+import { DEMO_PASSWORD } from '../../src/server/demo/demo-data.ts'
+import { makeFirstAdmin } from '../../src/server/parts/first-admin.ts'
 import { type Answer, startTestServer, type TestServer } from '../server.ts'
 
 const NEW_PASSWORD = 'a password of my own'

@@ -1,12 +1,12 @@
 /** Signing in over HTTP: with a password, with a refresh token, out again, and what of it others get to see. */
 import { expect } from 'chai'
 import { createLocalJWKSet, jwtVerify } from 'jose'
-import { DEMO_PASSWORD, DEMO_PASSWORD_HASH } from '../../src/demo/demo-data.ts'
-import { createPasswords } from '../../src/identity/password.ts'
-import { createSignIn } from '../../src/identity/sign-in.ts'
-import { Overcrowded } from '../../src/identity/waiting-room.ts'
-import type { Asking, Services } from '../../src/routes/services.ts'
-import { signIn as signInRoute } from '../../src/routes/tokens.ts'
+import { Overcrowded } from '../../src/base/waiting-room.ts'
+import { createPasswords } from '../../src/identity/sign-in/password.ts'
+import { createSignIn } from '../../src/identity/sign-in/sign-in.ts'
+import { DEMO_PASSWORD, DEMO_PASSWORD_HASH } from '../../src/server/demo/demo-data.ts'
+import type { Asking, Services } from '../../src/server/routes/services.ts'
+import { signIn as signInRoute } from '../../src/server/routes/tokens.ts'
 import type { Directory } from '../../src/store/directory.ts'
 import { type Answer, startTestServer, type TestServer } from '../server.ts'
 

@@ -1,7 +1,8 @@
 import { expect } from 'chai'
-import type { Caller, TokenVerifier } from '../../src/identity/caller.ts'
-import { fixedKeys } from '../../src/identity/key-ring.ts'
-import { createTokenVerifier } from '../../src/identity/token-verifier.ts'
+import type { Caller } from '../../src/decide/caller.ts'
+import type { TokenVerifier } from '../../src/identity/caller.ts'
+import { fixedKeys } from '../../src/identity/keys/key-ring.ts'
+import { createTokenVerifier } from '../../src/identity/tokens/token-verifier.ts'
 import { ask } from './outcome.ts'
 import { AUDIENCE, asEmbedded, claims, ed25519, ISSUER, now } from './signer.ts'
 

@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { TokenVerifier } from '../../src/identity/caller.ts'
-import { fixedKeys } from '../../src/identity/key-ring.ts'
-import { createTokenVerifier } from '../../src/identity/token-verifier.ts'
-import type { KeySource } from '../../src/identity/verification-keys.ts'
+import { fixedKeys } from '../../src/identity/keys/key-ring.ts'
+import type { KeySource } from '../../src/identity/keys/verification-keys.ts'
+import { createTokenVerifier } from '../../src/identity/tokens/token-verifier.ts'
 import { keySet, Loopback } from './loopback.ts'
 import { AUDIENCE, asEmbedded, claims, ed25519, encode, ISSUER } from './signer.ts'
 

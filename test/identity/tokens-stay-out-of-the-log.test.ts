@@ -1,8 +1,8 @@
 /** Credentials are answered for over HTTP without a word of them in the log or in the answer. */
 import { generateKeyPairSync } from 'node:crypto'
 import { expect } from 'chai'
-import { KeyError } from '../../src/identity/key-error.ts'
-import { createTokenVerifier } from '../../src/identity/token-verifier.ts'
+import { KeyError } from '../../src/identity/keys/key-error.ts'
+import { createTokenVerifier } from '../../src/identity/tokens/token-verifier.ts'
 import { type Answer, startTestServer, type TestServer } from '../server.ts'
 import { keySet, Loopback, text } from './loopback.ts'
 import { AUDIENCE, claims, ed25519, ISSUER, jwkOf, now } from './signer.ts'

@@ -1,13 +1,13 @@
 /** A throw-away server for cells, with the policy and the schemas that it runs. */
 import { join } from 'node:path'
-import type { Ground } from '../../src/matrix/bind.ts'
-import type { Expectation } from '../../src/matrix/expectation.ts'
-import { sampleResources } from '../../src/matrix/predict/samples.ts'
-import { readBodies } from '../../src/matrix/read-bodies.ts'
-import type { Stage } from '../../src/matrix/run/stage.ts'
-import { createTrialStage } from '../../src/matrix/run/trial-stage.ts'
-import { readSchemas } from '../../src/resources/read-schemas.ts'
-import { loadPolicy } from '../../src/review/load-policy.ts'
+import { readSchemas } from '../../src/resources/load/read-schemas.ts'
+import { loadPolicy } from '../../src/tools/load-policy.ts'
+import type { Ground } from '../../src/tools/matrix/bind.ts'
+import type { Expectation } from '../../src/tools/matrix/expectation.ts'
+import { sampleResources } from '../../src/tools/matrix/predict/samples.ts'
+import { readBodies } from '../../src/tools/matrix/read-bodies.ts'
+import type { Stage } from '../../src/tools/matrix/run/stage.ts'
+import { createTrialStage } from '../../src/tools/matrix/run/trial-stage.ts'
 import { startTestServer, type TestServer, type TestServerOptions } from '../server.ts'
 
 export interface MatrixServer {

@@ -3,12 +3,12 @@
  * path and object.
  */
 import { expect } from 'chai'
-import { readCases } from '../../src/matrix/cases/read-cases.ts'
-import { runCase } from '../../src/matrix/cases/run-case.ts'
-import { objectText } from '../../src/matrix/expectation.ts'
-import { findMatrixFiles, readMatrices } from '../../src/matrix/read-matrices.ts'
-import { runCell, titleOf } from '../../src/matrix/run/run-cell.ts'
 import type { Route } from '../../src/resources/resource.ts'
+import { readCases } from '../../src/tools/matrix/cases/read-cases.ts'
+import { runCase } from '../../src/tools/matrix/cases/run-case.ts'
+import { objectText } from '../../src/tools/matrix/expectation.ts'
+import { findMatrixFiles, readMatrices } from '../../src/tools/matrix/read-matrices.ts'
+import { runCell, titleOf } from '../../src/tools/matrix/run/run-cell.ts'
 import { type MatrixServer, startMatrixServer } from './matrix-server.ts'
 
 const FOLDER = new URL('.', import.meta.url).pathname

@@ -2,12 +2,12 @@
 
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { cellsOfUniverse } from '../../src/matrix/coverage/coverage.ts'
-import { columnsFor, planMatrix } from '../../src/matrix/init/plan-matrix.ts'
-import { writeMatrix } from '../../src/matrix/init/write-matrix.ts'
-import { parseMatrix } from '../../src/matrix/parse-matrix.ts'
-import { readBench } from '../../src/matrix/predict/bench.ts'
-import { runCell } from '../../src/matrix/run/run-cell.ts'
+import { cellsOfUniverse } from '../../src/tools/matrix/coverage/coverage.ts'
+import { columnsFor, planMatrix } from '../../src/tools/matrix/init/plan-matrix.ts'
+import { writeMatrix } from '../../src/tools/matrix/init/write-matrix.ts'
+import { parseMatrix } from '../../src/tools/matrix/parse-matrix.ts'
+import { readBench } from '../../src/tools/matrix/predict/bench.ts'
+import { runCell } from '../../src/tools/matrix/run/run-cell.ts'
 import { type MatrixServer, startMatrixServer } from './matrix-server.ts'
 
 function schemaOf(name: string, properties: object): string {

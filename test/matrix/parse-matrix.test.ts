@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { columnText, type Expectation, expectedText, objectText } from '../../src/matrix/expectation.ts'
-import { parseMatrix } from '../../src/matrix/parse-matrix.ts'
-import { readMatrices } from '../../src/matrix/read-matrices.ts'
-import { type Diagnostic, formatDiagnostic } from '../../src/problems/diagnostic.ts'
+import { type Diagnostic, formatDiagnostic } from '../../src/base/diagnostic.ts'
+import { columnText, type Expectation, expectedText, objectText } from '../../src/tools/matrix/expectation.ts'
+import { parseMatrix } from '../../src/tools/matrix/parse-matrix.ts'
+import { readMatrices } from '../../src/tools/matrix/read-matrices.ts'
 
 const PLAIN = `method,path,object,body,anonymous,member+auditor,user:alice,note
 GET|HEAD,/notes/{id},own,,-,200 public,200,

@@ -3,9 +3,9 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { type TestOptions, testMatrices } from '../../src/matrix/run/test-matrices.ts'
-import { openTrialArena } from '../../src/matrix/run/trial-arena.ts'
-import { startTrialServer } from '../../src/trial-server.ts'
+import { startTrialServer } from '../../src/server/trial-server.ts'
+import { type TestOptions, testMatrices } from '../../src/tools/matrix/run/test-matrices.ts'
+import { openTrialArena } from '../../src/tools/matrix/run/trial-arena.ts'
 import { startTestServer } from '../server.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname

@@ -1,9 +1,9 @@
 /** The document of one caller: just the operations and fields that the caller has. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { parsePolicy } from '../../src/policy/parse-policy.ts'
-import { evaluate } from '../../src/review/evaluate.ts'
-import { columnOfRoles, concernsObject, relationSetsOf, spotsOf } from '../../src/review/space.ts'
+import { evaluate } from '../../src/decide/evaluate.ts'
+import { columnOfRoles, concernsObject, relationSetsOf, spotsOf } from '../../src/decide/space.ts'
+import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import { type Document, documentFor, operationsOf, policyFiles, shipped, wholeDocument } from './fixture.ts'
 
 const ROLES = ['member', 'support', 'auditor', 'admin']

@@ -1,6 +1,6 @@
 /** The whole document: every route and method, with all that each can answer and takes. */
 import { expect } from 'chai'
-import { CATALOGUE } from '../../src/problems/catalogue.ts'
+import { CATALOGUE } from '../../src/base/problems/catalogue.ts'
 import { type Document, operationsOf, read, shipped, wholeDocument } from './fixture.ts'
 
 const json = (value: unknown) => JSON.stringify(value)

@@ -1,13 +1,13 @@
 /** Documents of the shipped files, or of files that replace some of them, without a server. */
 import { readdirSync, readFileSync } from 'node:fs'
-import { accessOf, wholeAccess } from '../../src/openapi/access.ts'
-import { makeDocument } from '../../src/openapi/document.ts'
-import { parsePolicy } from '../../src/policy/parse-policy.ts'
+import { packPolicy } from '../../src/decide/rule-table.ts'
+import { Snapshot } from '../../src/decide/snapshot.ts'
+import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import type { PolicyFiles } from '../../src/policy/policy-files.ts'
-import { packPolicy } from '../../src/policy/rule-table.ts'
-import { Snapshot } from '../../src/policy/snapshot.ts'
-import { parseResources } from '../../src/resources/load-resources.ts'
+import { parseResources } from '../../src/resources/load/load-resources.ts'
 import type { Resources } from '../../src/resources/resource.ts'
+import { accessOf, wholeAccess } from '../../src/server/openapi/access.ts'
+import { makeDocument } from '../../src/server/openapi/document.ts'
 
 const ROOT = new URL('../../', import.meta.url)
 

@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { isSubject } from '../../src/identity/subject.ts'
-import { blockedLine, isBlocked, parseBlocked } from '../../src/policy/parse-blocked.ts'
+import { blockedLine, isBlocked, parseBlocked } from '../../src/policy/parse/parse-blocked.ts'
 
 const NOON = Date.parse('2027-01-31T12:00:00Z')
 

@@ -2,15 +2,15 @@
 import { readFileSync } from 'node:fs'
 import { newCachedEnforcer, newEnforcer, newModelFromString, StringAdapter } from 'casbin'
 import { expect } from 'chai'
-import { createEnforcer } from '../../src/policy/casbin.ts'
-import { MODEL } from '../../src/policy/model.ts'
+import { createEnforcer } from '../../src/decide/casbin.ts'
+import { MODEL } from '../../src/decide/model.ts'
 import { casbin, RBAC, withMatcher } from './casbin-as-is.ts'
 import { faultsOf } from './diagnostics.ts'
 import { DOCS } from './fixture.ts'
 import { pageOf, snapshotOf } from './product.ts'
 import { filesOf, SHIPPED_MODEL } from './render.ts'
 
-const SOURCE = readFileSync(new URL('../../src/policy/casbin.ts', import.meta.url), 'utf8')
+const SOURCE = readFileSync(new URL('../../src/decide/casbin.ts', import.meta.url), 'utf8')
 const ALLOW = 'p, member, docs, read, allow'
 
 const lines = SHIPPED_MODEL.split('\n')

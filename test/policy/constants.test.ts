@@ -1,9 +1,9 @@
 /** A constant that no object can have is refused: a deny by such a relation would deny nothing, in silence. */
 import { expect } from 'chai'
-import { parsePolicy } from '../../src/policy/parse-policy.ts'
+import { FileError } from '../../src/base/diagnostic.ts'
+import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import { readPolicyFiles } from '../../src/policy/policy-files.ts'
-import { FileError } from '../../src/problems/diagnostic.ts'
-import { loadResources } from '../../src/resources/load-resources.ts'
+import { loadResources } from '../../src/resources/load/load-resources.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 

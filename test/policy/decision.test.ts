@@ -1,8 +1,8 @@
 /** Decisions that are easily made wrongly, one by one. The random tests of permits.test.ts hold the rest. */
 import { expect } from 'chai'
-import { decideCreate, decideDelete, decideRead, decideUpdate } from '../../src/policy/decision.ts'
-import { Denied, type Ground } from '../../src/policy/ground.ts'
-import type { Proposal } from '../../src/policy/permits.ts'
+import { decideCreate, decideDelete, decideRead, decideUpdate } from '../../src/decide/decision.ts'
+import { Denied, type Ground } from '../../src/decide/ground.ts'
+import type { Proposal } from '../../src/decide/permits.ts'
 import { DOCS } from './fixture.ts'
 import { groundOf, snapshotOf, storedOf } from './product.ts'
 import { filesOf } from './render.ts'

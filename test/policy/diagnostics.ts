@@ -1,8 +1,8 @@
 /** What the product says about faulty files, as `file:line:column code`. */
 import { basename } from 'node:path'
-import { parsePolicy } from '../../src/policy/parse-policy.ts'
+import { FileError } from '../../src/base/diagnostic.ts'
+import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import type { PolicyFileName } from '../../src/policy/policy-files.ts'
-import { FileError } from '../../src/problems/diagnostic.ts'
 import { RESOURCES } from './fixture.ts'
 import { filesOf } from './render.ts'
 

@@ -1,9 +1,10 @@
 /** List filters: what a page's filter finds in a real database is what the oracle lists one by one. */
 import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
-import type { Page } from '../../src/policy/page.ts'
-import type { Condition, ListedObject, Store } from '../../src/store/contract.ts'
-import { openSqlite } from '../../src/store/sqlite.ts'
+import type { Condition } from '../../src/decide/condition.ts'
+import type { Page } from '../../src/decide/page.ts'
+import type { ListedObject, Store } from '../../src/store/contract.ts'
+import { openSqlite } from '../../src/store/sqlite/open.ts'
 import { representListed } from '../listed.ts'
 import { runs } from '../runs.ts'
 import { randomCaller, randomDocument } from './arbitrary.ts'

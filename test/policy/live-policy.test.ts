@@ -3,10 +3,10 @@ import { appendFile, cp, mkdtemp, rm, utimes } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { packPolicy } from '../../src/decide/rule-table.ts'
 import { LivePolicy } from '../../src/policy/live-policy.ts'
-import { parsePolicy } from '../../src/policy/parse-policy.ts'
-import { packPolicy } from '../../src/policy/rule-table.ts'
-import { loadResources } from '../../src/resources/load-resources.ts'
+import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
+import { loadResources } from '../../src/resources/load/load-resources.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 

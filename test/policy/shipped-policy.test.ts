@@ -1,11 +1,11 @@
 /** The shipped policy, as a table: every role, resource and action, on own and other objects, in every state. */
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
-import { parsePolicy } from '../../src/policy/parse-policy.ts'
+import { packPolicy } from '../../src/decide/rule-table.ts'
+import { Snapshot } from '../../src/decide/snapshot.ts'
+import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import { readPolicyFiles } from '../../src/policy/policy-files.ts'
-import { packPolicy } from '../../src/policy/rule-table.ts'
-import { Snapshot } from '../../src/policy/snapshot.ts'
-import { loadResources } from '../../src/resources/load-resources.ts'
+import { loadResources } from '../../src/resources/load/load-resources.ts'
 import type { Resources } from '../../src/resources/resource.ts'
 import { subsets } from './oracle.ts'
 

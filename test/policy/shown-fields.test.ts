@@ -1,6 +1,7 @@
 /** What reads, lists and answers to writes show: the fields that the oracle grants on that very object, no other. */
 import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
+import { meets } from '../../src/decide/condition.ts'
 import {
   decideCreate,
   decideDelete,
@@ -9,10 +10,10 @@ import {
   decideRole,
   decideRoute,
   decideUpdate,
-} from '../../src/policy/decision.ts'
-import { Denied, type Ground } from '../../src/policy/ground.ts'
-import { meets } from '../../src/store/condition.ts'
-import { represent } from '../../src/store/contract.ts'
+} from '../../src/decide/decision.ts'
+import { Denied, type Ground } from '../../src/decide/ground.ts'
+import { represent } from '../../src/resources/object.ts'
+import { rowWriter } from '../../src/store/listed.ts'
 import { listedOf } from '../listed.ts'
 import { runs } from '../runs.ts'
 import { randomCaller, randomObject } from './arbitrary.ts'
@@ -60,7 +61,7 @@ const product: Shower = async ({ policy, caller, action, object, view, asked }) 
     role: unlessDenied(() => decideRole(ground).kind),
     route: unlessDenied(() => [...decideRoute(ground.page).fields].sort()),
     read: unlessDenied(() => decideRead(ground, stored).representation),
-    row: meets(rows.where, object) ? rows.rowWriter(asked)(listedOf(stored)) : 'not listed',
+    row: meets(rows.where, object) ? rowWriter(rows.rowFields(asked))(listedOf(stored)) : 'not listed',
     created: decideCreate(ground).show(stored),
     updated: unlessDenied(() => decideUpdate(ground, stored).show(stored)),
     deleted: unlessDenied(() => decideDelete(ground, stored).kind),

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
+import { packPolicy } from '../../src/decide/rule-table.ts'
 import { LivePolicy } from '../../src/policy/live-policy.ts'
-import { parsePolicy } from '../../src/policy/parse-policy.ts'
-import { packPolicy } from '../../src/policy/rule-table.ts'
+import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import { watchPolicy } from '../../src/policy/watch-policy.ts'
-import { loadResources } from '../../src/resources/load-resources.ts'
+import { loadResources } from '../../src/resources/load/load-resources.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 

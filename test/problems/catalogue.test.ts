@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { CATALOGUE, problemType } from '../../src/problems/catalogue.ts'
-import { FileError, formatDiagnostic, placeAt } from '../../src/problems/diagnostic.ts'
-import { Problem } from '../../src/problems/problem.ts'
+import { FileError, formatDiagnostic, placeAt } from '../../src/base/diagnostic.ts'
+import { CATALOGUE, problemType } from '../../src/base/problems/catalogue.ts'
+import { Problem } from '../../src/base/problems/problem.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
 

@@ -1,6 +1,6 @@
 // A process for test/release/killed.test.ts: puts one directory in force after the other until it is killed.
 import { flushCompileCache } from 'node:module'
-import { readContent } from '../../src/release/content.ts'
+import { readContent } from '../../src/tools/release/content.ts'
 import { apply } from './fixture.ts'
 
 const [live = '', ...candidates] = process.argv.slice(2)

@@ -3,7 +3,7 @@ import { appendFile, chmod, readdir, readFile, writeFile } from 'node:fs/promise
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
-import { END } from '../../src/policy/rule-lines.ts'
+import { END } from '../../src/policy/parse/rule-lines.ts'
 import { type Ended, policy } from './command.ts'
 import { digestIn, Folders, revisionIn } from './fixture.ts'
 

@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { readPolicyFiles } from '../../src/policy/policy-files.ts'
-import { readContent } from '../../src/release/content.ts'
-import { homeOf } from '../../src/release/home.ts'
-import { readHistory } from '../../src/release/version.ts'
+import { readContent } from '../../src/tools/release/content.ts'
+import { homeOf } from '../../src/tools/release/home.ts'
+import { readHistory } from '../../src/tools/release/version.ts'
 import { apply, digestIn, Folders } from './fixture.ts'
 
 const KILLS = 30

@@ -2,30 +2,31 @@
 import { createHash } from 'node:crypto'
 import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
+import { Problem } from '../../src/base/problems/problem.ts'
+import { stageOf } from '../../src/base/problems/stages.ts'
+import type { Caller } from '../../src/decide/caller.ts'
+import { meets } from '../../src/decide/condition.ts'
+import type { Decision, ListDecision } from '../../src/decide/decision.ts'
+import { ownerFieldOf } from '../../src/decide/ownership.ts'
+import type { Evidence } from '../../src/decide/permit.ts'
+import type { Proposal } from '../../src/decide/permits.ts'
+import { NO_MASKS } from '../../src/decide/policy.ts'
+import { type OwnerField, proposeNew, proposeReplacement, proposeUpdate } from '../../src/decide/propose.ts'
 import type { DecisionRecord } from '../../src/decision-log/decision-record.ts'
-import { NO_MASKS } from '../../src/decision-log/mask.ts'
 import { lineOf } from '../../src/decision-log/record-line.ts'
-import type { Caller } from '../../src/identity/caller.ts'
-import type { Decision, ListDecision } from '../../src/policy/decision.ts'
 import type { ActivePolicy } from '../../src/policy/live-policy.ts'
-import { ownerFieldOf } from '../../src/policy/ownership.ts'
-import type { Proposal } from '../../src/policy/permits.ts'
 import type { Revision } from '../../src/policy/policy-files.ts'
-import { Problem } from '../../src/problems/problem.ts'
-import { stageOf } from '../../src/problems/stages.ts'
-import { CHANGES, compare } from '../../src/replay/compare.ts'
-import { type Again, decideAgain } from '../../src/replay/decide-again.ts'
-import { shownFields } from '../../src/replay/shown.ts'
-import { authorize, type Gate } from '../../src/request/authorize.ts'
-import type { RouteMatch } from '../../src/request/match-route.ts'
-import { problemOf } from '../../src/request/problem-boundary.ts'
-import { readListQuery } from '../../src/request/read-list-query.ts'
-import { type Exchange, recordOf } from '../../src/request/record.ts'
+import { represent } from '../../src/resources/object.ts'
 import type { Endpoint, Json, Method, Resources, Route } from '../../src/resources/resource.ts'
-import { type OwnerField, proposeNew, proposeReplacement, proposeUpdate } from '../../src/routes/propose.ts'
-import { meets } from '../../src/store/condition.ts'
-import { represent } from '../../src/store/contract.ts'
-import type { Evidence } from '../../src/store/permit.ts'
+import type { RouteMatch } from '../../src/resources/routing/match-route.ts'
+import { readListQuery } from '../../src/server/input/read-list-query.ts'
+import { authorize, type Gate } from '../../src/server/stages/authorize.ts'
+import { problemOf } from '../../src/server/stages/problem-boundary.ts'
+import { type Exchange, recordOf } from '../../src/server/stages/record.ts'
+import { rowWriter } from '../../src/store/listed.ts'
+import { CHANGES, compare } from '../../src/tools/replay/compare.ts'
+import { type Again, decideAgain } from '../../src/tools/replay/decide-again.ts'
+import { shownFields } from '../../src/tools/replay/shown.ts'
 import { listedOf } from '../listed.ts'
 import { randomCaller, randomObject } from '../policy/arbitrary.ts'
 import { generousPolicy, type WrittenPolicy } from '../policy/arbitrary-policy.ts'
@@ -155,7 +156,10 @@ async function live(policy: ActivePolicy, request: Request): Promise<Answered> {
 function list(decision: ListDecision, { query, stored, other }: Request): readonly string[] {
   const { fields } = readListQuery(query, { page: { default: 50, max: 200 } }, decision)
   const listed = [stored, other].filter((object) => meets(decision.where, object))
-  return listed.map(storedOf).map(listedOf).map(decision.rowWriter(fields))
+  return listed
+    .map(storedOf)
+    .map(listedOf)
+    .map(rowWriter(decision.rowFields(fields)))
 }
 
 /** As the handlers of src/routes do. */

@@ -1,8 +1,8 @@
 /** Whatever bytes come over a connection, in whatever packets, each answer is one of the catalogue's and the server goes on. */
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { CATALOGUE } from '../../src/base/problems/catalogue.ts'
 import type { TokenVerifier } from '../../src/identity/caller.ts'
-import { CATALOGUE } from '../../src/problems/catalogue.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { converse, request } from './raw.ts'
 

@@ -2,7 +2,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { END } from '../../src/policy/rule-lines.ts'
+import { END } from '../../src/policy/parse/rule-lines.ts'
 import { type Answer, startTestServer, type TestServer } from '../server.ts'
 import { readinessOf } from './readiness.ts'
 import { until } from './until.ts'

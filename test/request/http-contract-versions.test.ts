@@ -1,7 +1,7 @@
 /** docs/http.md, "Versions": what the answers of a route say that is on its way out, and 410 after its end. */
 import { readFile } from 'node:fs/promises'
 import { expect } from 'chai'
-import { parseResources } from '../../src/resources/load-resources.ts'
+import { parseResources } from '../../src/resources/load/load-resources.ts'
 import type { Answer, TestServer } from '../server.ts'
 import { startWithThings } from './things.ts'
 

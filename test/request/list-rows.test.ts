@@ -2,8 +2,8 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { v7 } from 'uuid'
+import type { Document } from '../../src/resources/object.ts'
 import type { Json } from '../../src/resources/resource.ts'
-import type { Document } from '../../src/store/contract.ts'
 import type { TestServer } from '../server.ts'
 import { startWithThings } from './things.ts'
 

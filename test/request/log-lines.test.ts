@@ -1,7 +1,7 @@
 /** A log line stays one line, one record, whatever a client puts into a field. */
 import { Writable } from 'node:stream'
 import { expect } from 'chai'
-import { createLog } from '../../src/request/log.ts'
+import { createLog } from '../../src/server/observe/log.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { converse, request } from './raw.ts'
 

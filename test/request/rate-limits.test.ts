@@ -1,7 +1,7 @@
 /** 429: which requests count, what the answer says, and that an address known to be over costs no verification. */
 import { expect } from 'chai'
-import { createApiKey, hashOfSecret } from '../../src/identity/api-key.ts'
 import type { Authentication, TokenVerifier } from '../../src/identity/caller.ts'
+import { createApiKey, hashOfSecret } from '../../src/identity/directory/api-key.ts'
 import { type Answer, startTestServer, type TestServer, type TestServerOptions } from '../server.ts'
 import { converse, request } from './raw.ts'
 

@@ -2,9 +2,9 @@
 import type { IncomingMessage } from 'node:http'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { Problem } from '../../src/problems/problem.ts'
-import { readPreconditions } from '../../src/request/read-preconditions.ts'
-import type { TagCondition } from '../../src/routes/preconditions.ts'
+import { Problem } from '../../src/base/problems/problem.ts'
+import { readPreconditions } from '../../src/server/input/read-preconditions.ts'
+import type { TagCondition } from '../../src/server/routes/preconditions.ts'
 
 /** RFC 9110 section 8.8.3: etagc. */
 const etagc = fc

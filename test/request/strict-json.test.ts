@@ -1,8 +1,8 @@
 /** The strict reader of JSON, for all texts: it takes what JSON.parse takes, less what is refused, and nothing more. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { Problem } from '../../src/problems/problem.ts'
-import { parseStrictJson } from '../../src/request/strict-json.ts'
+import { Problem } from '../../src/base/problems/problem.ts'
+import { parseStrictJson } from '../../src/server/input/strict-json.ts'
 
 /** The value, or the problem's code; anything else that is thrown fails the test. */
 function parse(text: string): { value: unknown } | { code: string } {

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect } from 'chai'
-import { Turns } from '../../src/request/turns.ts'
+import { Turns } from '../../src/server/http/turns.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 
 const WRITERS = 24

@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { isSafePattern } from 'redos-detector'
-import { isSimple, patternFault } from '../../src/resources/check-patterns.ts'
+import { isSimple, patternFault } from '../../src/resources/check/patterns.ts'
 import { runs } from '../runs.ts'
 
 const EXPONENTIAL = [

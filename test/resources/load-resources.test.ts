@@ -4,8 +4,8 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { FileError } from '../../src/problems/diagnostic.ts'
-import { loadResources, parseResources } from '../../src/resources/load-resources.ts'
+import { FileError } from '../../src/base/diagnostic.ts'
+import { loadResources, parseResources } from '../../src/resources/load/load-resources.ts'
 
 const SERVER_FIELDS = {
   id: { type: 'string', format: 'uuid', readOnly: true },

@@ -2,8 +2,8 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { parseResources } from '../../src/resources/load-resources.ts'
-import { isMultiple } from '../../src/resources/multiple-of.ts'
+import { parseResources } from '../../src/resources/load/load-resources.ts'
+import { isMultiple } from '../../src/resources/validate/multiple-of.ts'
 import { runs } from '../runs.ts'
 
 type Judge = (value: number, step: number) => boolean

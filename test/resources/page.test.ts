@@ -1,10 +1,10 @@
 /** docs/schemas.md names all that a schema file may say, and nothing that it may not; its examples are sound. */
 import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
-import { unboundedFields } from '../../src/resources/bounds.ts'
-import { FORMATS, KEYWORDS } from '../../src/resources/check-keywords.ts'
-import { parseResources } from '../../src/resources/load-resources.ts'
-import { SCHEMA_CODES } from '../../src/resources/schema-codes.ts'
+import { SCHEMA_CODES } from '../../src/resources/check/codes.ts'
+import { FORMATS, KEYWORDS } from '../../src/resources/check/keywords.ts'
+import { parseResources } from '../../src/resources/load/load-resources.ts'
+import { unboundedFields } from '../../src/resources/schema/bounds.ts'
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
 

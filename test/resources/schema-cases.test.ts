@@ -5,10 +5,10 @@
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect } from 'chai'
-import { type Diagnostic, FileError } from '../../src/problems/diagnostic.ts'
-import { parseResources } from '../../src/resources/load-resources.ts'
-import { SCHEMA_CODES } from '../../src/resources/schema-codes.ts'
-import type { SourceText } from '../../src/resources/schema-file.ts'
+import { type Diagnostic, FileError } from '../../src/base/diagnostic.ts'
+import { SCHEMA_CODES } from '../../src/resources/check/codes.ts'
+import { parseResources } from '../../src/resources/load/load-resources.ts'
+import type { SourceText } from '../../src/resources/schema/schema-file.ts'
 
 const CASES = new URL('./cases/', import.meta.url)
 const names = readdirSync(CASES).toSorted()

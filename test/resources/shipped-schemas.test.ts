@@ -3,9 +3,9 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
-import { loadResources } from '../../src/resources/load-resources.ts'
+import { loadResources } from '../../src/resources/load/load-resources.ts'
 import type { Json, Representation, Resource, Resources } from '../../src/resources/resource.ts'
-import { allSubschemas, isObject } from '../../src/resources/subschemas.ts'
+import { allSubschemas, isObject } from '../../src/resources/schema/subschemas.ts'
 
 const SCHEMAS = new URL('../../schemas/', import.meta.url)
 const RESOURCES = ['accounts', 'notes', 'orders', 'users']

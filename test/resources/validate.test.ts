@@ -3,9 +3,9 @@
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import type { FieldFault } from '../../src/problems/problem.ts'
-import { pathOfPointer } from '../../src/resources/json-pointer.ts'
-import { loadResources, parseResources } from '../../src/resources/load-resources.ts'
+import { pathOfPointer } from '../../src/base/json-pointer.ts'
+import type { FieldFault } from '../../src/base/problems/problem.ts'
+import { loadResources, parseResources } from '../../src/resources/load/load-resources.ts'
 import type { Json, Representation, Resource } from '../../src/resources/resource.ts'
 
 const THINGS = JSON.stringify({

@@ -1,8 +1,8 @@
 /** Cursors: sealed so that nobody reads or changes them, each under a nonce of its own (NIST SP 800-38D section 8). */
 import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
-import { Problem } from '../../src/problems/problem.ts'
-import { Cursors } from '../../src/routes/cursor.ts'
+import { Problem } from '../../src/base/problems/problem.ts'
+import { Cursors } from '../../src/server/routes/cursor.ts'
 
 const KEY = randomBytes(32)
 const NONCE_BYTES = 12

@@ -1,7 +1,7 @@
 /** What an entity tag is made of: anything else makes another tag, and nothing of it can be read from the tag. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { EntityTags, type Item, stateOfTag } from '../../src/routes/entity-tag.ts'
+import { EntityTags, type Item, stateOfTag } from '../../src/server/routes/entity-tag.ts'
 
 const tags = new EntityTags(new Uint8Array(32).fill(1))
 

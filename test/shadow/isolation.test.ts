@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { DecisionRecord } from '../../src/decision-log/decision-record.ts'
-import { type Shadow, type ShadowEvent, startShadow } from '../../src/shadow/shadow.ts'
+import { type Shadow, type ShadowEvent, startShadow } from '../../src/server/shadow/shadow.ts'
 
 const PLACE = { directory: 'policies', schemas: 'schemas' }
 

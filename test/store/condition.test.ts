@@ -1,7 +1,8 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { meets, simplify } from '../../src/store/condition.ts'
-import type { Condition, Scalar } from '../../src/store/contract.ts'
+import type { Condition } from '../../src/decide/condition.ts'
+import { meets, simplify } from '../../src/decide/condition.ts'
+import type { Scalar } from '../../src/resources/object.ts'
 import { randomCondition, randomDocument } from './random.ts'
 
 const always: Condition = { kind: 'always' }

@@ -1,6 +1,7 @@
 /** The contract: lists come in the order of ids, page by page. */
 import { expect } from 'chai'
-import type { Condition, ListQuery, Store } from '../../src/store/contract.ts'
+import type { Condition } from '../../src/decide/condition.ts'
+import type { ListQuery, Store } from '../../src/store/contract.ts'
 import { listedOf } from '../listed.ts'
 import { ALL, type Open } from './engine.ts'
 import { creation, removal } from './fixture.ts'

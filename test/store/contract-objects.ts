@@ -1,7 +1,8 @@
 /** The contract: single objects come back as written, and a write needs the version that was checked. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { type Document, StaleObject, StoreUnavailable } from '../../src/store/contract.ts'
+import type { Document } from '../../src/resources/object.ts'
+import { StaleObject, StoreUnavailable } from '../../src/store/contract.ts'
 import { type Clock, NEW_YEAR, type Open } from './engine.ts'
 import { change, creation, failure, removal } from './fixture.ts'
 

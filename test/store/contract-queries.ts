@@ -1,16 +1,9 @@
 /** The contract: filters and orders mean in the engine what sort-value.ts says in plain code, and pages are cut by place. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { meets } from '../../src/store/condition.ts'
-import type {
-  Comparison,
-  Condition,
-  ListedObject,
-  ListQuery,
-  SortKey,
-  SortValue,
-  Store,
-} from '../../src/store/contract.ts'
+import type { Condition } from '../../src/decide/condition.ts'
+import { meets } from '../../src/decide/condition.ts'
+import type { Comparison, ListedObject, ListQuery, SortKey, SortValue, Store } from '../../src/store/contract.ts'
 import { compareSortValues, fits, sortValue } from '../../src/store/sort-value.ts'
 import { representListed } from '../listed.ts'
 import { ALL, NEW_YEAR, type Open, type TestEngine } from './engine.ts'

@@ -1,8 +1,10 @@
 /** A resource with a field of every kind, and the permits and objects of tests. */
+
+import { issuePermit } from '../../src/decide/permit.ts'
+import type { Document } from '../../src/resources/object.ts'
 import type { Field, FieldType, Resource, Resources } from '../../src/resources/resource.ts'
-import type { Document, Outbox, Seeding, Store } from '../../src/store/contract.ts'
+import type { Outbox, Seeding, Store } from '../../src/store/contract.ts'
 import type { Directory } from '../../src/store/directory.ts'
-import { issuePermit } from '../../src/store/permit.ts'
 
 /** A property name may be anything; this one has what SQL, JSON paths and Kysely treat in a special way. */
 export const ODD = `a"b'c\\d.e as f`

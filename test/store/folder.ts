@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Resources } from '../../src/resources/resource.ts'
-import { openSqlite } from '../../src/store/sqlite.ts'
+import { openSqlite } from '../../src/store/sqlite/open.ts'
 import { type Opened, RESOURCES } from './fixture.ts'
 
 interface Setup {

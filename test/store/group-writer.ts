@@ -3,7 +3,7 @@
  * was acknowledged, an id a line, and last `failed <error's name>` for each write of the group that failed. Argument: the file.
  */
 import { writeSync } from 'node:fs'
-import { openSqlite } from '../../src/store/sqlite.ts'
+import { openSqlite } from '../../src/store/sqlite/open.ts'
 import { creation, RESOURCES } from './fixture.ts'
 
 const PADDING = 'x'.repeat(2000)

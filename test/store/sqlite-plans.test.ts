@@ -1,7 +1,8 @@
 import { constants } from 'node:sqlite'
 import { expect } from 'chai'
-import type { Condition, ListQuery, Store } from '../../src/store/contract.ts'
-import { RecentlyUsed } from '../../src/store/recently-used.ts'
+import { RecentlyUsed } from '../../src/base/recently-used.ts'
+import type { Condition } from '../../src/decide/condition.ts'
+import type { ListQuery, Store } from '../../src/store/contract.ts'
 import { Folder } from './folder.ts'
 import { statementsOf } from './statements.ts'
 

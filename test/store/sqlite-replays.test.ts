@@ -1,6 +1,6 @@
 /** What is forgotten of idempotency keys is also deleted, a few with each key that comes, and the rest at the next start. */
 import { expect } from 'chai'
-import { openSqlite } from '../../src/store/sqlite.ts'
+import { openSqlite } from '../../src/store/sqlite/open.ts'
 import { creation, RESOURCES } from './fixture.ts'
 import { Folder } from './folder.ts'
 

@@ -2,8 +2,8 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { SqliteChanges } from '../../src/store/sqlite-changes.ts'
-import { SqliteStandings } from '../../src/store/sqlite-standings.ts'
+import { SqliteChanges } from '../../src/store/sqlite/changes.ts'
+import { SqliteStandings } from '../../src/store/sqlite/directory/standings.ts'
 import { change, field, type Opened, removal, resource, resourcesOf } from './fixture.ts'
 import { Folder } from './folder.ts'
 

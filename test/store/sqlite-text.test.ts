@@ -2,7 +2,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { parameters, quoteName, quoteText } from '../../src/store/sqlite-text.ts'
+import { parameters, quoteName, quoteText } from '../../src/store/sqlite/query/text.ts'
 
 /** Node hands SQLite a statement up to the first NUL, so one that holds it is refused; a schema's names are well-formed. */
 const written = fc

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { openSqlite } from '../../src/store/sqlite.ts'
+import { openSqlite } from '../../src/store/sqlite/open.ts'
 import { storeContract } from './contract.ts'
 import type { TestDatabase } from './engine.ts'
 import type { Opened } from './fixture.ts'

@@ -5,7 +5,7 @@
  */
 import { writeSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
-import { openSqlite } from '../../src/store/sqlite.ts'
+import { openSqlite } from '../../src/store/sqlite/open.ts'
 import { change, creation, RESOURCES } from './fixture.ts'
 
 export const BATCH = 10

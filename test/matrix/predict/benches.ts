@@ -2,7 +2,7 @@
 import { cp, mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Bench, readBench } from '../../../src/matrix/predict/bench.ts'
+import { type Bench, readBench } from '../../../src/tools/matrix/predict/bench.ts'
 
 export const ROOT = new URL('../../../', import.meta.url).pathname
 const SHIPPED = { policies: join(ROOT, 'policies'), schemas: join(ROOT, 'schemas') }

@@ -1,10 +1,10 @@
 /** A resource with a field of every kind that relations can compare, and callers with the attributes for it. */
 import { stringify } from 'yaml'
-import { sampleResources } from '../../../src/matrix/predict/samples.ts'
-import { parsePolicy } from '../../../src/policy/parse-policy.ts'
-import type { Policy } from '../../../src/policy/policy.ts'
-import { parseResources } from '../../../src/resources/load-resources.ts'
+import type { Policy } from '../../../src/decide/policy.ts'
+import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
+import { parseResources } from '../../../src/resources/load/load-resources.ts'
 import type { Json } from '../../../src/resources/resource.ts'
+import { sampleResources } from '../../../src/tools/matrix/predict/samples.ts'
 import { filesOf } from '../../policy/render.ts'
 
 const TIME = { type: 'string', format: 'date-time', readOnly: true }

@@ -1,12 +1,12 @@
 /** The shipped policy, ready to be predicted. */
 
-import { createArrange } from '../../../src/matrix/predict/arrange.ts'
-import { Grants } from '../../../src/matrix/predict/grants.ts'
-import { groundOf } from '../../../src/matrix/predict/predict-cell.ts'
-import { sampleResources } from '../../../src/matrix/predict/samples.ts'
-import { loadResources } from '../../../src/resources/load-resources.ts'
-import { readSchemas } from '../../../src/resources/read-schemas.ts'
-import { loadPolicy } from '../../../src/review/load-policy.ts'
+import { loadResources } from '../../../src/resources/load/load-resources.ts'
+import { readSchemas } from '../../../src/resources/load/read-schemas.ts'
+import { loadPolicy } from '../../../src/tools/load-policy.ts'
+import { createArrange } from '../../../src/tools/matrix/predict/arrange.ts'
+import { Grants } from '../../../src/tools/matrix/predict/grants.ts'
+import { groundOf } from '../../../src/tools/matrix/predict/predict-cell.ts'
+import { sampleResources } from '../../../src/tools/matrix/predict/samples.ts'
 
 const ROOT = new URL('../../../', import.meta.url).pathname
 

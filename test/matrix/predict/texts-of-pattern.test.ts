@@ -1,8 +1,8 @@
 /** A pattern alone is enough to find values that fit it. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { textsOfPattern } from '../../../src/matrix/predict/texts-of-pattern.ts'
-import { patternFault } from '../../../src/resources/check-patterns.ts'
+import { patternFault } from '../../../src/resources/check/patterns.ts'
+import { textsOfPattern } from '../../../src/tools/matrix/predict/texts-of-pattern.ts'
 import { runs } from '../../runs.ts'
 
 const PIECES = [

@@ -9,10 +9,10 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
-import { loadResources } from '../../../src/resources/load-resources.ts'
-import { CODES } from '../../../src/review/check/catalogue.ts'
-import { checkPolicy } from '../../../src/review/check/check-policy.ts'
-import { readDirectory } from '../../../src/review/check/read-directory.ts'
+import { loadResources } from '../../../src/resources/load/load-resources.ts'
+import { CODES } from '../../../src/tools/check/catalogue.ts'
+import { checkPolicy } from '../../../src/tools/check/check-policy.ts'
+import { readDirectory } from '../../../src/tools/check/read-directory.ts'
 
 const BASE = fileURLToPath(new URL('base', import.meta.url))
 const CASES = fileURLToPath(new URL('cases', import.meta.url))

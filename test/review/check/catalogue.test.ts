@@ -1,7 +1,7 @@
 /** docs/checks.md and the catalogue say the same, and the catalogue has every code that the parser can report. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect } from 'chai'
-import { CODES } from '../../../src/review/check/catalogue.ts'
+import { CODES } from '../../../src/tools/check/catalogue.ts'
 
 const PAGE = readFileSync(new URL('../../../docs/checks.md', import.meta.url), 'utf8')
 const PARSER = new URL('../../../src/policy/', import.meta.url)
@@ -31,9 +31,10 @@ describe('the catalogue of findings', () => {
 
 /** Codes are written out where they are reported, or made of `unknown-` and a key. */
 function codesInParser(): readonly string[] {
-  const texts = readdirSync(PARSER, { encoding: 'utf8' })
-    .filter((name) => /^(parse-.*|rule-columns|rule-lines|rule-scope|yaml-file|policy-files)\.ts$/.test(name))
-    .map((name) => readFileSync(new URL(name, PARSER), 'utf8'))
+  const parsers = readdirSync(PARSER, { encoding: 'utf8', recursive: true })
+    .filter((name) => /^(parse\/.*|policy-files)\.ts$/.test(name))
+    .map((name) => new URL(name, PARSER))
+  const texts = [...parsers, new URL('../base/yaml-file.ts', PARSER)].map((file) => readFileSync(file, 'utf8'))
   const quoted = texts.flatMap((text) =>
     [...text.matchAll(/'([a-z0-9]+(?:-[a-z0-9]+)+)'/g)].map(([, code = '']) => code),
   )

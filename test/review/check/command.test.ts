@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
-import { loadResources } from '../../../src/resources/load-resources.ts'
-import { openSqlite } from '../../../src/store/sqlite.ts'
+import { loadResources } from '../../../src/resources/load/load-resources.ts'
+import { openSqlite } from '../../../src/store/sqlite/open.ts'
 import { SARIF_SHAPE } from './sarif-shape.ts'
 
 const PROGRAM = fileURLToPath(new URL('program.ts', import.meta.url))

@@ -1,9 +1,9 @@
 /** `sallyport policy check` as a program of its own, on the clock of 2026-06-01. */
 import { Command, CommanderError } from 'commander'
+import { FileError } from '../../../src/base/diagnostic.ts'
 import { policyCheckCommand } from '../../../src/cli/policy-check-command.ts'
 import { policyCommand } from '../../../src/cli/policy-command.ts'
-import { FileError } from '../../../src/problems/diagnostic.ts'
-import { ReviewError } from '../../../src/review/load-policy.ts'
+import { ReviewError } from '../../../src/tools/load-policy.ts'
 
 const check = policyCheckCommand(
   () => ({ policies: 'policies', schemas: 'schemas' }),

@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
-import { loadResources } from '../../../src/resources/load-resources.ts'
-import { type CheckReport, checkPolicy } from '../../../src/review/check/check-policy.ts'
+import { loadResources } from '../../../src/resources/load/load-resources.ts'
+import { type CheckReport, checkPolicy } from '../../../src/tools/check/check-policy.ts'
 
 const BASE = fileURLToPath(new URL('base', import.meta.url))
 

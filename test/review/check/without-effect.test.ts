@@ -1,9 +1,9 @@
 /** A rule is said to have no effect exactly when it has none: the oracle grants the same to everybody without it. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { parsePolicy } from '../../../src/policy/parse-policy.ts'
-import { RuleMap } from '../../../src/review/check/rule-map.ts'
-import { findWithoutEffect } from '../../../src/review/check/without-effect.ts'
+import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
+import { RuleMap } from '../../../src/tools/check/rule-map.ts'
+import { findWithoutEffect } from '../../../src/tools/check/without-effect.ts'
 import { IDS, ROLES } from '../../policy/arbitrary.ts'
 import { ENDS, endingPolicy, generousPolicy, randomPolicy, type WrittenPolicy } from '../../policy/arbitrary-policy.ts'
 import { asOracle, RESOURCES } from '../../policy/fixture.ts'

@@ -1,8 +1,8 @@
 /** Ends in a diff: an allow that lives longer widens, a deny that ends earlier too, also when nothing else changes. */
 import { expect } from 'chai'
-import { formatJson } from '../../../src/review/diff/format-json.ts'
-import { formatText } from '../../../src/review/diff/format-text.ts'
-import { fails, type Report } from '../../../src/review/diff/report.ts'
+import { formatJson } from '../../../src/tools/diff/format-json.ts'
+import { formatText } from '../../../src/tools/diff/format-text.ts'
+import { fails, type Report } from '../../../src/tools/diff/report.ts'
 import { policyDiff } from './command.ts'
 import { POLICIES, reportOnEdits } from './shipped.ts'
 

@@ -1,6 +1,6 @@
 /** A diff of large policies takes seconds; one of more relations than can be enumerated says so. */
 import { expect } from 'chai'
-import { ReviewError } from '../../../src/review/load-policy.ts'
+import { ReviewError } from '../../../src/tools/load-policy.ts'
 import type { OraclePolicy, OracleRelation, OracleRule } from '../../policy/world.ts'
 import { diffOf } from './policy-pairs.ts'
 

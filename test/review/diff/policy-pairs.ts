@@ -1,9 +1,9 @@
 /** Pairs of policies that differ a little, a lot, or in their text alone; as data for the oracle and as parsed files. */
 import fc from 'fast-check'
-import { parsePolicy } from '../../../src/policy/parse-policy.ts'
+import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
 import type { Resources } from '../../../src/resources/resource.ts'
-import type { Change } from '../../../src/review/diff/change.ts'
-import { comparePolicies } from '../../../src/review/diff/compare-policies.ts'
+import type { Change } from '../../../src/tools/diff/change.ts'
+import { comparePolicies } from '../../../src/tools/diff/compare-policies.ts'
 import { randomPolicy } from '../../policy/arbitrary-policy.ts'
 import { DOCS, JOBS, RESOURCES } from '../../policy/fixture.ts'
 import { render } from '../../policy/render.ts'

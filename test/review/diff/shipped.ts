@@ -1,15 +1,12 @@
 /** The shipped policy with edits, as a person would make them. */
-import { parseBlocked } from '../../../src/policy/parse-blocked.ts'
-import { parsePolicy } from '../../../src/policy/parse-policy.ts'
-import {
-  type PolicyFiles,
-  readBlockedFile,
-  readPolicyFiles,
-  type SourceFile,
-} from '../../../src/policy/policy-files.ts'
-import { loadResources } from '../../../src/resources/load-resources.ts'
-import { type Report, reportOn } from '../../../src/review/diff/report.ts'
-import type { ReviewedPolicy } from '../../../src/review/load-policy.ts'
+
+import type { SourceFile } from '../../../src/base/source-file.ts'
+import { parseBlocked } from '../../../src/policy/parse/parse-blocked.ts'
+import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
+import { type PolicyFiles, readBlockedFile, readPolicyFiles } from '../../../src/policy/policy-files.ts'
+import { loadResources } from '../../../src/resources/load/load-resources.ts'
+import { type Report, reportOn } from '../../../src/tools/diff/report.ts'
+import type { ReviewedPolicy } from '../../../src/tools/load-policy.ts'
 import { withRules } from '../../policy-text.ts'
 
 /** Text by file: `[found, put]`, found exactly once; an empty `found` adds lines at the end. */

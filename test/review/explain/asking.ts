@@ -1,13 +1,13 @@
 /** Questions about the resources of test/policy/fixture.ts, which have no routes of their own. */
 
-import { parsePolicy } from '../../../src/policy/parse-policy.ts'
+import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
 import type { PolicyFiles } from '../../../src/policy/policy-files.ts'
-import { makeEndpoints } from '../../../src/resources/make-routes.ts'
+import { makeEndpoints } from '../../../src/resources/load/make-routes.ts'
 import type { Method, Operation, Route, RouteKind } from '../../../src/resources/resource.ts'
-import type { Asker } from '../../../src/review/explain/asker.ts'
-import { explain } from '../../../src/review/explain/explain.ts'
-import type { Explanation } from '../../../src/review/explain/explanation.ts'
-import type { About } from '../../../src/review/explain/question.ts'
+import type { Asker } from '../../../src/tools/explain/asker.ts'
+import { explain } from '../../../src/tools/explain/explain.ts'
+import type { Explanation } from '../../../src/tools/explain/explanation.ts'
+import type { About } from '../../../src/tools/explain/question.ts'
 import { RESOURCES } from '../../policy/fixture.ts'
 import type { OracleCaller } from '../../policy/world.ts'
 

@@ -1,8 +1,8 @@
 /** A near miss is a real one: with the changes that it names, and with nothing less, the request is allowed. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { parsePolicy } from '../../../src/policy/parse-policy.ts'
-import type { Change, Explanation } from '../../../src/review/explain/explanation.ts'
+import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
+import type { Change, Explanation } from '../../../src/tools/explain/explanation.ts'
 import { ROLES, randomCaller } from '../../policy/arbitrary.ts'
 import { randomPolicy, type WrittenPolicy } from '../../policy/arbitrary-policy.ts'
 import { DOCS, RESOURCES } from '../../policy/fixture.ts'

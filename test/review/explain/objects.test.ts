@@ -3,7 +3,7 @@ import { copyFile, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/pro
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import type { Explanation } from '../../../src/review/explain/explanation.ts'
+import type { Explanation } from '../../../src/tools/explain/explanation.ts'
 import type { TestServer } from '../../server.ts'
 import { type Folders, run } from './program.ts'
 import { putObjects, startWorld } from './world.ts'

@@ -1,8 +1,8 @@
 /** What explain says is what the oracle says, for any policy, caller, object and set of relations. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import type { Case, Explanation } from '../../../src/review/explain/explanation.ts'
-import type { About } from '../../../src/review/explain/question.ts'
+import type { Case, Explanation } from '../../../src/tools/explain/explanation.ts'
+import type { About } from '../../../src/tools/explain/question.ts'
 import { randomCaller, randomObject } from '../../policy/arbitrary.ts'
 import { endingPolicy, randomPolicy, randomTime, type WrittenPolicy } from '../../policy/arbitrary-policy.ts'
 import { DOCS } from '../../policy/fixture.ts'

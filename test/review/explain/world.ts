@@ -1,7 +1,7 @@
 /** A server with every kind of route and refusal that explain must tell: conceal, views, redirects, denies, blocked callers. */
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import type { Document } from '../../../src/store/contract.ts'
+import type { Document } from '../../../src/resources/object.ts'
 import { withRules } from '../../policy-text.ts'
 import { startTestServer, type TestServer } from '../../server.ts'
 

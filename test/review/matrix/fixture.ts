@@ -1,13 +1,13 @@
 /** Resources of test/policy/fixture.ts with routes of every kind, and matrices of policies over them. */
 
-import { parseBlocked } from '../../../src/policy/parse-blocked.ts'
-import { parsePolicy } from '../../../src/policy/parse-policy.ts'
-import type { Policy } from '../../../src/policy/policy.ts'
+import type { Policy } from '../../../src/decide/policy.ts'
+import { parseBlocked } from '../../../src/policy/parse/parse-blocked.ts'
+import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
 import type { PolicyFiles } from '../../../src/policy/policy-files.ts'
-import { makeEndpoints } from '../../../src/resources/make-routes.ts'
+import { makeEndpoints } from '../../../src/resources/load/make-routes.ts'
 import type { Operation, Resource, Resources, Route } from '../../../src/resources/resource.ts'
-import { chooseColumns } from '../../../src/review/matrix/columns.ts'
-import { buildMatrix, type Matrix } from '../../../src/review/matrix/matrix.ts'
+import { chooseColumns } from '../../../src/tools/permissions/columns.ts'
+import { buildMatrix, type Matrix } from '../../../src/tools/permissions/matrix.ts'
 import { DOCS, HEALTH, JOBS } from '../../policy/fixture.ts'
 
 type RouteParts = Pick<Route, 'path' | 'kind'> &

@@ -1,7 +1,7 @@
 /** The HTML page stays what it is whatever users, rules and fields are called, and however much there is of it. */
 import { expect } from 'chai'
 import type { Browser } from 'playwright-core'
-import { toHtml } from '../../../src/review/matrix/page.ts'
+import { toHtml } from '../../../src/tools/permissions/page.ts'
 import { startChromium } from '../../chromium.ts'
 import { filesOf } from '../../policy/render.ts'
 import { INSTALL_MS } from '../../programs.ts'

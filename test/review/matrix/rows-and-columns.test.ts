@@ -1,10 +1,10 @@
 /** Which rows and columns a matrix has, and what a cell says beside yes and no. */
 import { expect } from 'chai'
 import type { PolicyFileName } from '../../../src/policy/policy-files.ts'
-import { ReviewError } from '../../../src/review/load-policy.ts'
-import type { Cell } from '../../../src/review/matrix/cell.ts'
-import type { Matrix } from '../../../src/review/matrix/matrix.ts'
-import { markOf } from '../../../src/review/matrix/words.ts'
+import { ReviewError } from '../../../src/tools/load-policy.ts'
+import type { Cell } from '../../../src/tools/permissions/cell.ts'
+import type { Matrix } from '../../../src/tools/permissions/matrix.ts'
+import { markOf } from '../../../src/tools/permissions/words.ts'
 import { filesOf } from '../../policy/render.ts'
 import { matrixOf, routed, type Written } from './fixture.ts'
 

@@ -1,6 +1,6 @@
 /** The matrix of the shipped policy says what the server answers. */
 import { expect } from 'chai'
-import type { Matrix, MatrixRow } from '../../../src/review/matrix/matrix.ts'
+import type { Matrix, MatrixRow } from '../../../src/tools/permissions/matrix.ts'
 import { startTestServer, type TestServer } from '../../server.ts'
 import { shippedMatrix } from './shipped-page.ts'
 

@@ -2,12 +2,12 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { applyPatch, type Operation } from 'rfc6902'
-import { Problem } from '../../../src/problems/problem.ts'
-import { parseResources } from '../../../src/resources/load-resources.ts'
+import { Problem } from '../../../src/base/problems/problem.ts'
+import { parseResources } from '../../../src/resources/load/load-resources.ts'
 import type { Json, Representation, Resource } from '../../../src/resources/resource.ts'
-import { type Applied, applyJsonPatch } from '../../../src/routes/json-patch/apply.ts'
-import { fieldsOf } from '../../../src/routes/json-patch/operation.ts'
-import { parseJsonPatch } from '../../../src/routes/json-patch/parse.ts'
+import { type Applied, applyJsonPatch } from '../../../src/server/routes/json-patch/apply.ts'
+import { fieldsOf } from '../../../src/server/routes/json-patch/operation.ts'
+import { parseJsonPatch } from '../../../src/server/routes/json-patch/parse.ts'
 
 const FIELDS = ['a', 'b', 'c']
 

@@ -1,0 +1,168 @@
+/** Strict YAML: one document, unique keys, no aliases or tags, checked by a JSON Schema, with the place of every node. */
+import type { ErrorObject, ValidateFunction } from 'ajv'
+import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml'
+import { type Diagnostic, type Place, placesIn } from './diagnostic.ts'
+import type { SourceFile } from './source-file.ts'
+
+type Path = readonly (string | number)[]
+
+export interface YamlFile<T> {
+  readonly value: T
+  /** A diagnostic about the node at a path. */
+  fault(path: Path, code: string, message: string, hint?: string): Diagnostic
+}
+
+type Checked<T> = { readonly value: T } | { readonly errors: readonly ErrorObject[] }
+
+export type Shape<T> = (value: unknown) => Checked<T>
+
+/** A compiled JSON Schema as a check that tells the value's type. */
+export function shapeBy<T>(compiled: ValidateFunction): Shape<T> {
+  const validate = compiled as ValidateFunction<T>
+  return (value): Checked<T> => {
+    if (validate(value)) return { value }
+    return { errors: validate.errors ?? [] }
+  }
+}
+
+/** Parses a file; what is wrong goes to `report`, and then there is no value. */
+export function parseYaml<T>(
+  { name, text }: SourceFile,
+  shape: Shape<T>,
+  report: (diagnostic: Diagnostic) => void,
+): YamlFile<T> | undefined {
+  const lines = new LineCounter()
+  // Its own search for keys that stand twice compares each with each: 20,000 roles would take a quarter of a minute.
+  const document = parseDocument(text, { uniqueKeys: false, strict: true, merge: false, lineCounter: lines })
+  const fault = (place: Place, code: string, message: string, hint?: string): Diagnostic => ({
+    ...place,
+    code,
+    severity: 'error',
+    message,
+    ...(hint ? { hint } : {}),
+  })
+  const at = placesIn(name, text)
+  const problems = [...document.errors, ...document.warnings]
+  for (const problem of problems) {
+    const [line = '', ...rest] = problem.message.split('\n')
+    const message = line.replace(/ at line \d+, column \d+:?$/, '')
+    report(fault(at(problem.pos[0]), 'yaml-syntax', message, rest.length ? 'see the YAML syntax' : undefined))
+  }
+  const repeated = repeatedKeysOf(document)
+  for (const offset of repeated) report(fault(at(offset), 'yaml-syntax', 'Map keys must be unique', 'keep one of them'))
+  if (problems.length > 0 || repeated.length > 0) return undefined
+  const offsetOf = offsetsIn(document)
+  const place = (path: Path): Place => {
+    const offset = offsetOf(path)
+    return offset === undefined ? { file: name, line: 1, column: 1 } : at(offset)
+  }
+  const aliases = aliasesOf(document)
+  for (const offset of aliases) {
+    const message = 'aliases (`*name`) are not accepted'
+    report(fault(at(offset), 'yaml-alias', message, 'write the value out'))
+  }
+  if (aliases.length > 0) return undefined
+  const checked = shape(document.toJS() ?? {})
+  if ('value' in checked) return { value: checked.value, fault: (path, ...rest) => fault(place(path), ...rest) }
+  for (const error of innermost(checked.errors)) {
+    report(fault(place(pathOf(error)), 'yaml-shape', sentence(error)))
+  }
+  return undefined
+}
+
+/** Where a key stands that its map has already. Two keys are the same when they are written as values of one type. */
+function repeatedKeysOf(document: ReturnType<typeof parseDocument>): readonly number[] {
+  const offsets: number[] = []
+  visit(document, {
+    Map: (_key, { items }) => {
+      const seen = new Set<unknown>()
+      for (const { key } of items) {
+        if (!isScalar(key)) continue
+        if (seen.has(key.value)) offsets.push(key.range?.[0] ?? 0)
+        seen.add(key.value)
+      }
+    },
+  })
+  return offsets
+}
+
+/** Where the aliases stand. They may refer to themselves, so that a document that has one is never made plain. */
+function aliasesOf(document: ReturnType<typeof parseDocument>): readonly number[] {
+  const offsets: number[] = []
+  visit(document, {
+    Alias: (_key, { range }) => {
+      offsets.push(range?.[0] ?? 0)
+    },
+  })
+  return offsets
+}
+
+/**
+ * Where the node at a path begins (a key of a mapping, an element of a sequence), or the nearest one around it that exists;
+ * undefined for none. What a mapping holds is looked through once, however many paths are asked about.
+ */
+function offsetsIn({ contents }: ReturnType<typeof parseDocument>): (path: Path) => number | undefined {
+  const known = new Map<unknown, ReadonlyMap<string, Step>>()
+  const stepFrom = (parent: unknown, key: string | number): Step | undefined => {
+    const steps = known.get(parent) ?? stepsFrom(parent)
+    known.set(parent, steps)
+    return steps.get(String(key))
+  }
+  return (path) => {
+    let [at, offset]: readonly [unknown, number | undefined] = [contents, undefined]
+    for (const key of path) {
+      const step = stepFrom(at, key)
+      if (!step) return offset
+      at = step.to
+      offset = step.offset ?? offset
+    }
+    return offset
+  }
+}
+
+interface Step {
+  readonly offset: number | undefined
+  readonly to: unknown
+}
+
+function stepsFrom(parent: unknown): ReadonlyMap<string, Step> {
+  const offset = (node: unknown) => (isNode(node) ? node.range?.[0] : undefined)
+  if (isSeq(parent)) return new Map(parent.items.map((item, i) => [String(i), { offset: offset(item), to: item }]))
+  if (!isMap(parent)) return new Map()
+  return new Map(
+    parent.items.map(({ key, value }) => [
+      String(isScalar(key) ? key.value : undefined),
+      { offset: offset(key), to: value },
+    ]),
+  )
+}
+
+function pathOf({ instancePath, params, keyword, propertyName }: ErrorObject): Path {
+  const path = instancePath
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .map((part) => (/^\d+$/.test(part) ? Number(part) : part))
+  if (keyword === 'additionalProperties') return [...path, String(params.additionalProperty)]
+  return propertyName === undefined ? path : [...path, propertyName]
+}
+
+/** Of an `oneOf` only the cases that come near, of `propertyNames` only the inner fault, say what is wrong. */
+function innermost(errors: readonly ErrorObject[]): readonly ErrorObject[] {
+  const inner = errors.filter(({ keyword }) => keyword !== 'propertyNames' && keyword !== 'oneOf')
+  const choices = errors.filter(({ keyword }) => keyword === 'oneOf')
+  const outside = inner.filter(
+    ({ instancePath }) => !choices.some((choice) => instancePath.startsWith(choice.instancePath)),
+  )
+  return [...outside, ...choices]
+}
+
+function sentence({ keyword, params, message, data, propertyName }: ErrorObject): string {
+  if (keyword === 'additionalProperties') return `\`${params.additionalProperty}\` is not known here`
+  if (keyword === 'required') return `\`${params.missingProperty}\` is missing`
+  if (keyword === 'enum')
+    return `must be one of ${(params.allowedValues as unknown[]).map((v) => `\`${v}\``).join(', ')}`
+  if (keyword === 'not') return `\`${propertyName ?? data}\` is a reserved name`
+  if (keyword === 'oneOf') return 'must be a field name, { field, equals: subject.… } or { field, in: [...] }'
+  return `${propertyName ? `the name \`${propertyName}\` ` : ''}${message ?? keyword}`
+}

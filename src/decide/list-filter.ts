@@ -1,0 +1,38 @@
+/** The objects that a page's rules let a caller list, as one condition: exactly those that are allowed one by one. */
+
+import type { Condition } from './condition.ts'
+import { simplify } from './condition.ts'
+import { type AttributeOf, conditionOf } from './ownership.ts'
+import type { Ownership, Rule, Views } from './policy.ts'
+
+interface Rules {
+  readonly rules: readonly Rule[]
+  readonly views: Views | undefined
+  readonly ownership: Ownership | undefined
+}
+
+/** `classes`: fields that no view tells apart. */
+export function filterOf(page: Rules, classes: readonly (readonly string[])[], attributeOf: AttributeOf): Condition {
+  const granted = classes.map(([field = '*']): Condition => {
+    const naming = page.rules.filter((rule) => names(page, rule, field))
+    const when = (effect: Rule['effect']): Condition => ({
+      kind: 'some',
+      of: naming.filter((rule) => rule.effect === effect).map((rule) => holds(page, rule, attributeOf)),
+    })
+    return { kind: 'all', of: [when('allow'), { kind: 'not', of: when('deny') }] }
+  })
+  return simplify({ kind: 'some', of: granted })
+}
+
+/** Whether the rule is about the field. */
+export function names({ views }: Pick<Rules, 'views'>, rule: Rule, field: string): boolean {
+  return rule.views.some((view) => view === '*' || (views?.get(view)?.has(field) ?? false))
+}
+
+function holds({ ownership }: Rules, { relations }: Rule, attributeOf: AttributeOf): Condition {
+  const of = relations.map((name): Condition => {
+    const relation = ownership?.relations.get(name)
+    return relation ? conditionOf(relation, attributeOf) : { kind: 'never' }
+  })
+  return { kind: 'all', of }
+}

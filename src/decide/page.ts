@@ -1,0 +1,145 @@
+/**
+ * All that the policy says to one set of subjects about one action on one resource. Its cells (what is granted when
+ * exactly the relations S hold) are made by Casbin, on first use, and kept; a request costs a look-up.
+ */
+
+import { RecentlyUsed } from '../base/recently-used.ts'
+import type { Action, Resource } from '../resources/resource.ts'
+import type { Ask } from './casbin.ts'
+import type { Condition } from './condition.ts'
+import { filterOf } from './list-filter.ts'
+import type { AttributeOf } from './ownership.ts'
+import type { Ownership, Relation, Rule, Views } from './policy.ts'
+import { type Has, RoleLevel } from './role-level.ts'
+
+/** A cell of semantics.md: the granted fields (the pseudo-field `*` for an action without), and the rules that matched. */
+export interface Grant {
+  readonly fields: ReadonlySet<string>
+  readonly rules: readonly Rule[]
+}
+
+export interface PageParts {
+  readonly resource: Resource
+  readonly action: Action
+  /** The rules whose subject, resource and action fit, and whose relations the resource has. */
+  readonly rules: readonly Rule[]
+  readonly views: Views | undefined
+  readonly ownership: Ownership | undefined
+  /** Casbin, holding at least these rules, for these subjects. */
+  readonly ask: Ask
+  /** The subject name that `ask` knows the caller by. */
+  readonly subject: string
+}
+
+interface Cell {
+  /** Exactly those that hold, of those that count. */
+  readonly relations: readonly string[]
+  readonly grant: Grant
+}
+
+/** How many callers' conditions a page keeps; they are made in some ten microseconds. */
+const CALLERS = 1000
+
+/** Bitwise operators take numbers of 32 bits. */
+const MOST_BITS = 31
+
+export class Page {
+  readonly #parts: PageParts
+  /** Fields that no view tells apart: Casbin is asked about the first of each class. */
+  readonly #classes: readonly (readonly string[])[]
+  /** The relations that rules of this page name; others don't count. */
+  readonly #relations: readonly string[]
+  readonly #cells = new Map<string | number, Cell>()
+  /** A bit for each relation: together they tell sets of relations apart. */
+  readonly #bits: ReadonlyMap<string, number>
+  /** The relations that rules of this page name, as ownership.yaml declares them. */
+  readonly compared: readonly Relation[]
+  /** Attributes of the caller, besides the id, that the rules of this page compare. */
+  readonly attributes: readonly string[]
+  /** What relations compare of the caller: `id`, and attributes. */
+  readonly #asked: readonly string[]
+  /** By what the caller lacks of that. */
+  readonly #roleLevels = new Map<string, RoleLevel>()
+  /** By the caller's values that relations compare. */
+  readonly #wheres = new RecentlyUsed<Condition>(CALLERS)
+
+  constructor(parts: PageParts) {
+    this.#parts = parts
+    this.#classes = classesOf(parts)
+    this.#relations = [...new Set(parts.rules.flatMap((rule) => rule.relations))].sort()
+    this.#bits = new Map(this.#relations.map((name, i) => [name, 1 << i]))
+    this.compared = this.#relations.flatMap((name) => parts.ownership?.relations.get(name) ?? [])
+    this.#asked = [...new Set(this.compared.flatMap((one) => (one.kind === 'caller' ? [one.attribute] : [])))]
+    this.attributes = this.#asked.filter((attribute) => attribute !== 'id')
+  }
+
+  /** What is granted where no object is concerned, so that no relation can hold. */
+  get unrelated(): ReadonlySet<string> {
+    return this.grant([]).fields
+  }
+
+  /**
+   * What is told to a caller with these attributes before an object is known (`id`: with credentials). The same for
+   * callers who lack the same.
+   */
+  roleLevel(has: Has): RoleLevel {
+    const lacking = this.#asked.filter((attribute) => !has(attribute))
+    const key = lacking.length === 0 ? '' : JSON.stringify(lacking)
+    const known = this.#roleLevels.get(key)
+    if (known) return known
+    const page = {
+      parts: this.#parts,
+      classes: this.#classes,
+      grant: (relations: readonly string[]) => this.grant(relations),
+    }
+    const made = new RoleLevel(page, (attribute) => !lacking.includes(attribute))
+    this.#roleLevels.set(key, made)
+    return made
+  }
+
+  /** What is granted when exactly these relations hold. */
+  grant(relations: readonly string[]): Grant {
+    const key = this.#keyOf(relations)
+    const known = this.#cells.get(key)
+    if (known) return known.grant
+    const relevant = this.#relations.filter((name) => relations.includes(name))
+    const made = { relations: relevant, grant: this.#make(relevant) }
+    this.#cells.set(key, made)
+    return made.grant
+  }
+
+  /** The same for the same set of relations that count, and for no other. */
+  #keyOf(relations: readonly string[]): string | number {
+    if (this.#relations.length > MOST_BITS) return this.#relations.filter((name) => relations.includes(name)).join('+')
+    let bits = 0
+    for (const name of relations) bits |= this.#bits.get(name) ?? 0
+    return bits
+  }
+
+  /** The objects for which the action is allowed, one by one (semantics.md, "list"). The same condition for the same caller. */
+  where(attributeOf: AttributeOf): Condition {
+    const key = JSON.stringify(['id', ...this.attributes].map((name) => attributeOf(name) ?? null))
+    return this.#wheres.get(key, () => filterOf(this.#parts, this.#classes, attributeOf))
+  }
+
+  /** The relation sets that have a cell, for warming the page of the next snapshot. */
+  get cellsInUse(): readonly (readonly string[])[] {
+    return [...this.#cells.values()].map(({ relations }) => relations)
+  }
+
+  #make(relations: readonly string[]): Grant {
+    const { ask, subject, resource, action, rules } = this.#parts
+    const granted = this.#classes.filter((fields) =>
+      ask({ subject, resource: resource.name, action: action.name, relations, field: fields[0] ?? '*' }),
+    )
+    const matching = rules.filter((rule) => rule.relations.every((name) => relations.includes(name)))
+    return Object.freeze({ fields: new Set(granted.flat()), rules: matching })
+  }
+}
+
+function classesOf({ resource, action, rules, views }: PageParts): readonly (readonly string[])[] {
+  if (!action.hasFields) return [['*']]
+  const named = [...new Set(rules.flatMap((rule) => rule.views))]
+  const signature = (field: string) => named.map((view) => (views?.get(view)?.has(field) ? '1' : '0')).join('')
+  return [...Map.groupBy(resource.fields.keys(), signature).values()]
+}

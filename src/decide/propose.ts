@@ -1,0 +1,168 @@
+/**
+ * What an object would become: a body applied to it, as POST, PUT and PATCH mean it. `decision.permit` asks whether the caller
+ * may make it so, and then whether it fits the schema.
+ */
+import { isDeepStrictEqual } from 'node:util'
+import { type FieldFault, Problem } from '../base/problems/problem.ts'
+import type { Field, Json, Representation, Resource } from '../resources/resource.ts'
+import type { Proposal } from './permits.ts'
+
+type Body = Readonly<Record<string, Json>>
+
+/** The field that relates an object to its owner, which a new object gets from its creator. */
+export interface OwnerField {
+  readonly name: string
+  readonly list: boolean
+}
+
+/** POST: the server's fields, the body's, defaults, and the caller as the owner where nobody is named. */
+export function proposeNew(
+  resource: Resource,
+  body: Body,
+  {
+    id,
+    owner,
+    callerId,
+    now,
+  }: { id: string; owner: OwnerField | undefined; callerId: string | undefined; now: string },
+): Proposal {
+  const server = { id, createdAt: now, updatedAt: now }
+  const asked = { ...server, ...ownedBy(callerId, owner), ...body }
+  return proposal(resource, { before: server, asked, named: Object.keys(body) })
+}
+
+/** What a new object has of its creator. */
+export function ownedBy(callerId: string | undefined, owner: OwnerField | undefined): Representation {
+  return owner && callerId !== undefined ? { [owner.name]: owner.list ? [callerId] : callerId } : {}
+}
+
+/**
+ * PUT: what the caller may write is replaced, what is absent is removed; the owner, when absent, stays. The server's times
+ * are passed over, so that a body that was read can be sent twice.
+ */
+export function proposeReplacement(
+  resource: Resource,
+  body: Body,
+  { before, writable, readable, owner }: { before: Representation; owner: OwnerField | undefined } & Granted,
+): Proposal {
+  const replaced = replacedBy(resource, writable, owner)
+  const kept = Object.entries(before).filter(([name]) => !replaced.includes(name))
+  const times = SERVER_TIMES.flatMap((name) => (Object.hasOwn(before, name) ? [[name, before[name] as Json]] : []))
+  const asked = { ...Object.fromEntries(kept), ...body, ...Object.fromEntries(times) }
+  // Whether there is a value to remove isn't told to somebody who can't read it.
+  const unread = replaced.filter((name) => !readable.has(name))
+  const named = [...Object.keys(body), ...unread]
+  const removed = new Set(replaced.filter((name) => !Object.hasOwn(body, name)))
+  return { ...proposal(resource, { before, asked, named }), removed }
+}
+
+/** The fields that a PUT sets to what its body has of them, or removes. */
+export function replacedBy(
+  { fields }: Resource,
+  writable: ReadonlySet<string>,
+  owner: Pick<OwnerField, 'name'> | undefined,
+): readonly string[] {
+  return [...fields.values()].flatMap(({ name, readOnly }) =>
+    writable.has(name) && !readOnly && name !== owner?.name ? [name] : [],
+  )
+}
+
+/** The fields that the caller may write and read on the object as it is stored. */
+interface Granted {
+  readonly writable: ReadonlySet<string>
+  readonly readable: ReadonlySet<string>
+}
+
+const SERVER_TIMES = ['createdAt', 'updatedAt']
+
+/** PATCH: RFC 7396 applied to the whole object. */
+export function proposeUpdate(
+  resource: Resource,
+  body: Body,
+  before: Representation,
+): Proposal & { readonly read: ReadonlySet<string> } {
+  const asked = mergePatch(before, body) as Representation
+  return { ...proposal(resource, { before, asked, named: Object.keys(body) }), read: fieldsReadBy(body) }
+}
+
+/** What becomes of an object in a merge patch depends on what is stored: on whether that is an object, and on its members. */
+function fieldsReadBy(body: Body): ReadonlySet<string> {
+  return new Set(Object.keys(body).filter((name) => isObject(body[name])))
+}
+
+/** PATCH with operations: what became of the object, of which `named` were to be written. */
+export function proposePatched(
+  resource: Resource,
+  patched: Representation,
+  { before, named, read }: { before: Representation; named: ReadonlySet<string>; read: ReadonlySet<string> },
+): Proposal {
+  return { ...proposal(resource, { before, asked: patched, named: [...named] }), read }
+}
+
+/** The JSON Merge Patch algorithm of RFC 7396 section 2. */
+function mergePatch(target: Json | undefined, patch: Json): Json {
+  if (!isObject(patch)) return patch
+  const merged = new Map(Object.entries(isObject(target) ? target : {}))
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) merged.delete(name)
+    else merged.set(name, mergePatch(merged.get(name), value))
+  }
+  return Object.fromEntries(merged)
+}
+
+interface Change {
+  readonly before: Representation
+  /** What the request makes of it. */
+  readonly asked: Representation
+  readonly named: readonly string[]
+}
+
+function proposal(resource: Resource, change: Change): Proposal {
+  const { before, asked, named } = change
+  const after = ordered(resource, before, asked)
+  return { after, named: new Set(named), refuseUnfit: () => refuseUnfit(resource, change, after) }
+}
+
+/**
+ * Declared fields in the schema's order with their defaults, the server's own as they were; unknown ones stay, for the
+ * schema to refuse.
+ */
+function ordered(resource: Resource, before: Representation, asked: Representation): Representation {
+  const known = [...resource.fields.values()].flatMap((field) => {
+    const fields = field.readOnly ? before : asked
+    const value = Object.hasOwn(fields, field.name) ? fields[field.name] : field.default
+    return value === undefined ? [] : [[field.name, value] as const]
+  })
+  const unknown = Object.entries(asked).filter(([name]) => !resource.fields.has(name))
+  return Object.fromEntries([...known, ...unknown])
+}
+
+/** Throws Problem invalid-body. */
+function refuseUnfit(resource: Resource, { before, asked, named }: Change, after: Representation): void {
+  const changed = named.flatMap((name) => {
+    const field = resource.fields.get(name)
+    if (field === undefined && !Object.hasOwn(after, name)) return [unknownFault(name)]
+    return field?.readOnly && !isDeepStrictEqual(own(before, name), own(asked, name)) ? [readOnlyFault(field)] : []
+  })
+  const pointers = new Set(changed.map(({ pointer }) => pointer))
+  const errors = [...changed, ...resource.validate(after).filter(({ pointer }) => !pointers.has(pointer))]
+  if (errors.length > 0) throw new Problem('invalid-body', 'The body does not fit the schema.', { errors })
+}
+
+function own(fields: Representation, name: string): Json | undefined {
+  return Object.hasOwn(fields, name) ? fields[name] : undefined
+}
+
+/** A merge patch may say null of what isn't there; the schema sees only what becomes of it. */
+function unknownFault(name: string): FieldFault {
+  const pointer = `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
+  return { pointer, detail: 'is not a known field', code: 'additionalProperties' }
+}
+
+function readOnlyFault({ name }: Field): FieldFault {
+  return { pointer: `/${name}`, detail: 'is set by the server', code: 'readOnly' }
+}
+
+function isObject(value: Json | undefined): value is Readonly<Record<string, Json>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

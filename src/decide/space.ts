@@ -1,0 +1,85 @@
+/**
+ * The space of requests, which is finite: callers that rules can tell apart, routes with their methods, and the sets of
+ * relations between caller and object that rules name. Every review command enumerates it from here.
+ */
+
+import type { Action, Endpoint, Method, Resource, Resources, Route } from '../resources/resource.ts'
+import { isAbout } from './evaluate.ts'
+import type { Policy } from './policy.ts'
+
+/** A caller that rules can tell from others. */
+export interface Column {
+  /** `anonymous`, `everyone` (a caller with no role), a role, roles joined with `+`, or `user:<id>`. */
+  readonly name: string
+  /** With `everyone` and all that roles inherit. */
+  readonly subjects: ReadonlySet<string>
+}
+
+/** One method of one route. */
+export interface Spot {
+  readonly route: Route
+  readonly method: Method
+  readonly endpoint: Endpoint
+  readonly resource: Resource
+  readonly action: Action
+}
+
+/** The columns of single subjects: anonymous, everyone, each declared role, each user that a rule names. */
+export function columnsOf(policy: Policy): readonly Column[] {
+  const users = new Set(policy.rules.map(({ subject }) => subject).filter((subject) => subject.startsWith('user:')))
+  return [
+    { name: 'anonymous', subjects: new Set(['everyone', 'anonymous']) },
+    { name: 'everyone', subjects: new Set(['everyone']) },
+    ...[...policy.roles.keys()].map((role) => columnOfRoles(policy, [role])),
+    ...[...users].map((user) => ({ name: user, subjects: new Set(['everyone', user]) })),
+  ]
+}
+
+/** A caller who holds these roles; one that isn't declared grants nothing. */
+export function columnOfRoles(policy: Policy, roles: readonly string[]): Column {
+  const inherited = roles.filter((role) => policy.roles.has(role)).flatMap((role) => [...inheritedBy(policy, role)])
+  return { name: roles.join('+'), subjects: new Set(['everyone', ...inherited]) }
+}
+
+/** A role and all that it inherits. */
+export function inheritedBy({ links }: Policy, role: string): ReadonlySet<string> {
+  const reached = new Set([role])
+  // A Set's iterator also visits what is added while it runs.
+  for (const name of reached) for (const link of links) if (link.role === name) reached.add(link.inherits)
+  return reached
+}
+
+/** Every method of every route, HEAD and OPTIONS included. */
+export function spotsOf({ routes, byName }: Resources): readonly Spot[] {
+  return routes.flatMap((route) =>
+    [...route.endpoints].flatMap(([method, endpoint]) => {
+      const resource = byName.get(route.resource)
+      const action = resource?.actions.get(endpoint.action)
+      return resource && action ? [{ route, method, endpoint, resource, action }] : []
+    }),
+  )
+}
+
+/** Whether a decision at this spot depends on an object, so that relations can hold. */
+export function concernsObject({ endpoint, resource, route }: Spot): boolean {
+  return endpoint.operation !== 'options' && !resource.builtIn && route.redirect === undefined
+}
+
+/**
+ * The sets of relations that rules can tell apart for this resource and action, smallest first: every subset of the
+ * relations that a rule about them names.
+ */
+export function relationSetsOf(policy: Policy, resource: Resource, action: Action): readonly ReadonlySet<string>[] {
+  const subsets = namedRelations(policy, resource, action).reduce<readonly string[][]>(
+    (sets, name) => sets.concat(sets.map((set) => [...set, name])),
+    [[]],
+  )
+  return subsets.toSorted((a, b) => a.length - b.length).map((names) => new Set(names))
+}
+
+/** The relations of a resource that a rule about this action names; with n of them there are 2^n sets. */
+export function namedRelations(policy: Policy, resource: Resource, action: Action): readonly string[] {
+  const declared = policy.ownership.get(resource.name)?.relations
+  const about = policy.rules.filter((rule) => isAbout(rule, { resource, action }))
+  return [...new Set(about.flatMap((rule) => rule.relations))].filter((name) => declared?.has(name))
+}

@@ -1,0 +1,69 @@
+/** What commands do with users: found by id or e-mail address, added and given roles beside a running server. */
+import { v7 as uuidv7 } from 'uuid'
+import { StaleObject, UniqueTaken } from '../../store/contract.ts'
+import { type Person, USERS } from '../../store/directory.ts'
+import { isSubject } from '../subject.ts'
+import { type DirectoryAccess, DirectoryError, refuseUndeclared } from './directory-access.ts'
+
+export interface NewUser {
+  readonly email: string
+  readonly name: string
+  readonly roles: readonly string[]
+  /** Undefined for one like the server gives. */
+  readonly id: string | undefined
+}
+
+/** Throws DirectoryError. An id is looked for first: it is unique whatever it looks like. */
+export async function findUser({ directory }: DirectoryAccess, named: string): Promise<Person> {
+  const found = (await directory.person(named)) ?? (await directory.personByEmail(named))
+  if (found) return found
+  throw new DirectoryError(`no user has the id or e-mail address \`${named}\`; \`sallyport user list\` shows them all`)
+}
+
+/** The id. Throws DirectoryError for what the schema refuses, an undeclared role, or an id or address that is taken. */
+export async function addUser(access: DirectoryAccess, user: NewUser): Promise<string> {
+  await refuseUndeclared(user.roles, access)
+  const id = user.id ?? uuidv7()
+  if (!isSubject(id)) {
+    throw new DirectoryError('an id has 1 to 128 characters, no control characters, and does not start with `user:`')
+  }
+  if (await access.directory.person(id)) throw new DirectoryError(`the id \`${id}\` is taken`)
+  const document = { email: user.email, displayName: user.name, roles: [...new Set(user.roles)] }
+  refuseUnfit(access, id, document)
+  try {
+    await access.seeding.insert(USERS, [{ id, document }])
+  } catch (error) {
+    if (!(error instanceof UniqueTaken)) throw error
+    throw new DirectoryError(`another user has the ${error.field} \`${user.email}\``)
+  }
+  return id
+}
+
+/** In the place of those that the user had. Throws DirectoryError for an undeclared role, or when somebody else writes too. */
+export async function replaceRoles(access: DirectoryAccess, id: string, roles: readonly string[]): Promise<void> {
+  await refuseUndeclared(roles, access)
+  const object = await access.store.get(USERS, id)
+  if (!object) throw new DirectoryError(`the user \`${id}\` is gone`)
+  const document = { ...object.document, roles: [...new Set(roles)] }
+  refuseUnfit(access, id, document)
+  try {
+    await access.seeding.replace(USERS, { id, version: object.version, document })
+  } catch (error) {
+    if (!(error instanceof StaleObject)) throw error
+    throw new DirectoryError(`somebody else changed the user \`${id}\` at the same time; try again`)
+  }
+}
+
+/** A record that no request could make must not come in by a command either. */
+function refuseUnfit(
+  { resources }: DirectoryAccess,
+  id: string,
+  document: Readonly<Record<string, string | string[]>>,
+): void {
+  const users = resources.byName.get(USERS)
+  if (!users) throw new DirectoryError('no schema declares `users`, so there is nowhere to put one; see SCHEMAS')
+  const now = new Date().toISOString()
+  const faults = users.validate({ id, ...document, createdAt: now, updatedAt: now })
+  const told = faults.map(({ pointer, detail }) => `${pointer.slice(1)} ${detail}`).join('; ')
+  if (faults.length > 0) throw new DirectoryError(`the schema of users refuses this: ${told}`)
+}

@@ -1,0 +1,69 @@
+/** From an API key to a caller, by what the store knows of the key and its subject at the moment. */
+
+import { onceKnown } from '../../base/once-known.ts'
+import { RecentlyUsed } from '../../base/recently-used.ts'
+import type { Directory, KeyStanding } from '../../store/directory.ts'
+import type { Authentication, Refusal, TokenVerifier } from '../caller.ts'
+import { isSecretOf, readApiKey } from './api-key.ts'
+import { refusalOf, refused } from './standing.ts'
+
+/** As many accepted keys as are remembered. */
+const MOST_KNOWN = 10_000
+
+interface KeyOptions {
+  readonly directory: Pick<Directory, 'keyStanding'>
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+  /** A key that was accepted. */
+  readonly used: (id: string, at: number) => void
+}
+
+/** Throws StoreUnavailable. */
+export function createApiKeyVerifier({ directory, now, used }: KeyOptions): TokenVerifier {
+  /** The hashes of their secrets, by id. */
+  const accepted = new RecentlyUsed<string>(MOST_KNOWN)
+  return {
+    knows(credential) {
+      const given = readApiKey(credential)
+      const hash = given && accepted.peek(given.id)
+      return hash !== undefined && isSecretOf(given?.secret ?? '', hash)
+    },
+    verify(credential) {
+      const given = readApiKey(credential)
+      if (!given) return forged('not the form of an API key')
+      return onceKnown(directory.keyStanding(given.id), (found) => {
+        // The id is no secret, so it may be told apart from the secret by how long the answer takes.
+        if (!found || !isSecretOf(given.secret, found.key.secretHash)) return forged('unknown API key')
+        const at = now()
+        const authentication = authenticationOf(found, at)
+        if (authentication.kind !== 'caller') return authentication
+        accepted.get(given.id, () => found.key.secretHash)
+        used(given.id, at)
+        return authentication
+      })
+    },
+  }
+}
+
+function authenticationOf(found: KeyStanding, now: number): Authentication {
+  const credential = `key ${found.key.id}`
+  const refusal = refusalOfKey(found, now)
+  if (refusal) return { ...refusal, credential }
+  return { kind: 'caller', caller: { id: found.key.subject, roles: rolesOf(found), claims: {}, credential } }
+}
+
+function refusalOfKey(found: KeyStanding, now: number): Refusal | undefined {
+  const { subject, expiresAt, revokedAt } = found.key
+  if (revokedAt !== null) return refused('API key revoked', subject)
+  if (expiresAt <= now) return { kind: 'rejected', code: 'token-expired', reason: 'API key expired', subject }
+  return refusalOf(found, subject)
+}
+
+function forged(reason: string): Authentication {
+  return { kind: 'rejected', code: 'token-invalid', reason }
+}
+
+/** A key gives no role that its subject, being a user here, hasn't got. */
+function rolesOf({ key, roles }: KeyStanding): readonly string[] {
+  return roles ? key.roles.filter((role) => roles.includes(role)) : key.roles
+}

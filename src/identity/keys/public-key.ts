@@ -1,0 +1,67 @@
+/** The configured public key (JWT_PUBLIC_KEY): parsed once, at start, and refused there if it can't be trusted. */
+import { createPublicKey, type KeyObject } from 'node:crypto'
+import { readStrictObject } from '../../base/strict-object.ts'
+import { KeyError } from './key-error.ts'
+import { isWeakRsa, MIN_RSA_BITS } from './weak-rsa.ts'
+
+interface PublicKey {
+  readonly key: KeyObject
+  /** What the key can verify, at least one. */
+  readonly algorithms: readonly string[]
+}
+
+type Jwk = Readonly<Record<string, unknown>>
+
+/** RFC 7518 section 3.4, by the names that OpenSSL has for the curves. */
+const CURVE_ALGORITHMS: Readonly<Record<string, readonly string[]>> = {
+  prime256v1: ['ES256'],
+  secp384r1: ['ES384'],
+  secp521r1: ['ES512'],
+}
+
+/** RFC 7518 sections 6.2.2 and 6.3.2: an RSA key can be computed from its primes alone. */
+const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth']
+
+/** `text` is PEM (SPKI) or a JWK. Throws KeyError for private, weak and unusable keys. */
+export function openPublicKey(text: string): PublicKey {
+  const jwk = text.trimStart().startsWith('{') ? readStrictObject(Buffer.from(text)) : undefined
+  if (text.includes('PRIVATE KEY') || PRIVATE_MEMBERS.some((name) => jwk?.[name] !== undefined)) {
+    throw new KeyError('JWT_PUBLIC_KEY holds a private key; give the server the public one')
+  }
+  const key = parse(text, jwk)
+  if (isWeakRsa(key.asymmetricKeyDetails ?? {})) {
+    throw new KeyError(
+      `JWT_PUBLIC_KEY is a weak RSA key; use one of at least ${MIN_RSA_BITS} bits with the exponent 65537`,
+    )
+  }
+  const algorithms = algorithmsOf(key).filter((algorithm) => jwk?.alg === undefined || jwk.alg === algorithm)
+  if (algorithms.length > 0 && isForSignatures(jwk ?? {})) return { key, algorithms }
+  throw new KeyError('JWT_PUBLIC_KEY can verify no token; use an Ed25519, RSA, P-256, P-384 or P-521 signature key')
+}
+
+function parse(text: string, jwk: Jwk | undefined): KeyObject {
+  try {
+    return jwk ? createPublicKey({ key: jwk, format: 'jwk' }) : createPublicKey(text)
+  } catch {
+    throw new KeyError('JWT_PUBLIC_KEY is not a public key; give it in PEM or as a JWK')
+  }
+}
+
+/** RFC 7517 sections 4.2 and 4.3; jose holds the keys of a key set to the same (test/identity/key-server.test.ts). */
+function isForSignatures({ use, key_ops: operations }: Jwk): boolean {
+  const verifies = operations === undefined || (Array.isArray(operations) && operations.includes('verify'))
+  return verifies && (use === undefined || use === 'sig')
+}
+
+function algorithmsOf(key: KeyObject): readonly string[] {
+  switch (key.asymmetricKeyType) {
+    case 'ed25519':
+      return ['EdDSA', 'Ed25519']
+    case 'rsa':
+      return ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512']
+    case 'ec':
+      return CURVE_ALGORITHMS[key.asymmetricKeyDetails?.namedCurve ?? ''] ?? []
+    default:
+      return []
+  }
+}

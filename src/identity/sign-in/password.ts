@@ -1,0 +1,108 @@
+/** Passwords as they are kept: scrypt in PHC strings, made and verified off the event loop, a few at a time. */
+import { randomBytes, randomInt, scrypt, timingSafeEqual } from 'node:crypto'
+import { type Line, WaitingRoom } from '../../base/waiting-room.ts'
+import { PASSWORD_LENGTH } from '../../resources/token-request.ts'
+
+/** RFC 7914 section 2: N is 2 to the power of `ln`; a hash takes 128 * N * r bytes of memory, and p times the work. */
+interface ScryptCost {
+  readonly ln: number
+  readonly r: number
+  readonly p: number
+}
+
+/** One of those that OWASP's Password Storage Cheat Sheet calls equally strong; this one takes 32 MiB. */
+const COST: ScryptCost = { ln: 15, r: 8, p: 3 }
+
+const SALT_BYTES = 16
+const HASH_BYTES = 32
+
+/** Each hash keeps a thread of libuv's four busy: the others are for files. */
+const AT_ONCE = 2
+/** In each line: who comes after so many is sent away, instead of waiting for longer than anybody would. */
+const MOST_WAITING = 32
+
+export interface Passwords {
+  /** A PHC string, `$scrypt$ln=15,r=8,p=3$<salt>$<hash>`. Throws Overcrowded. */
+  hash(password: string, line?: Line): Promise<string>
+  /** In constant time; without a hash the same work is done, for a password that is never right. Throws Overcrowded. */
+  verify(password: string, hash: string | undefined, line?: Line): Promise<boolean>
+  /** Whether a hash was made at another cost than new ones are. */
+  isOutdated(hash: string): boolean
+}
+
+interface Parsed {
+  readonly cost: ScryptCost
+  readonly salt: Buffer
+  readonly hash: Buffer
+}
+
+export function createPasswords(cost: ScryptCost = COST): Passwords {
+  const room = new WaitingRoom(AT_ONCE, MOST_WAITING)
+  // Nobody knows a password of it.
+  const nobodys: Parsed = { cost, salt: randomBytes(SALT_BYTES), hash: randomBytes(HASH_BYTES) }
+  return {
+    async hash(password, line = 'anybody') {
+      const salt = randomBytes(SALT_BYTES)
+      const hash = await room.take(line, () => derive(password, { cost, salt }))
+      return `$scrypt$ln=${cost.ln},r=${cost.r},p=${cost.p}$${unpadded(salt)}$${unpadded(hash)}`
+    },
+    async verify(password, text, line = 'anybody') {
+      const kept = text === undefined ? undefined : parse(text)
+      const against = kept ?? nobodys
+      const hash = await room.take(line, () => derive(password, against))
+      return timingSafeEqual(hash, against.hash) && kept !== undefined
+    },
+    isOutdated(text) {
+      const kept = parse(text)?.cost
+      return kept?.ln !== cost.ln || kept.r !== cost.r || kept.p !== cost.p
+    },
+  }
+}
+
+/** What is wrong with a password that somebody wants to have, as a predicate; undefined when nothing is. */
+export function passwordFault(password: string): string | undefined {
+  const length = [...normalized(password)].length
+  if (!password.isWellFormed()) return 'has broken characters'
+  if (length < PASSWORD_LENGTH.min) return `must have at least ${PASSWORD_LENGTH.min} characters`
+  return length > PASSWORD_LENGTH.max ? `must have at most ${PASSWORD_LENGTH.max} characters` : undefined
+}
+
+export function isSamePassword(one: string, other: string): boolean {
+  return normalized(one) === normalized(other)
+}
+
+const ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789'
+
+/** 100 random bits in letters and digits that are hard to mistake for each other, in groups of five. */
+export function generatePassword(): string {
+  const letters = Array.from({ length: 20 }, () => ALPHABET.charAt(randomInt(ALPHABET.length)))
+  return [0, 5, 10, 15].map((start) => letters.slice(start, start + 5).join('')).join('-')
+}
+
+/** One character can be written in several ways, and keyboards differ (NIST SP 800-63B-4 section 3.1.1.2). */
+function normalized(password: string): string {
+  return password.normalize('NFC')
+}
+
+function derive(password: string, { cost, salt }: Pick<Parsed, 'cost' | 'salt'>): Promise<Buffer> {
+  const { ln, r, p } = cost
+  const options = { N: 2 ** ln, r, p, maxmem: 2 * 128 * 2 ** ln * r }
+  return new Promise((resolve, reject) => {
+    scrypt(normalized(password), salt, HASH_BYTES, options, (error, hash) => (error ? reject(error) : resolve(hash)))
+  })
+}
+
+/** The PHC string format: base64 without padding. Undefined for what this program has not written. */
+function parse(text: string): Parsed | undefined {
+  const written =
+    /^\$scrypt\$ln=(?<ln>\d{1,2}),r=(?<r>\d{1,2}),p=(?<p>\d{1,2})\$(?<salt>[A-Za-z0-9+/]+)\$(?<hash>[A-Za-z0-9+/]{43})$/
+  const groups = written.exec(text)?.groups
+  if (!groups) return undefined
+  const { ln, r, p, salt = '', hash = '' } = groups
+  const cost = { ln: Number(ln), r: Number(r), p: Number(p) }
+  return { cost, salt: Buffer.from(salt, 'base64'), hash: Buffer.from(hash, 'base64') }
+}
+
+function unpadded(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('base64').replaceAll('=', '')
+}

@@ -1,0 +1,69 @@
+/** What signing in comes to: the tokens of a session, or why there are none. */
+import type { Directory, Person } from '../../store/directory.ts'
+import { isClaimableRole } from '../subject.ts'
+import type { Guessing } from './guessing.ts'
+import type { Passwords } from './password.ts'
+import type { RefreshToken } from './refresh-token.ts'
+
+const ACCESS_TOKEN_SECONDS = 600
+/** Of all roles together, so that no record makes a token that is too long to be read. */
+const MOST_ROLE_BYTES = 4096
+
+export interface Tokens {
+  readonly accessToken: string
+  readonly refreshToken: string
+  /** Of the access token. */
+  readonly expiresInSeconds: number
+}
+
+/** `userId`: the user that the request was about, where there is one; for the log. `reason`: likewise; never for the client. */
+export type SignedIn =
+  | { readonly kind: 'signed-in'; readonly userId: string; readonly tokens: Tokens }
+  | { readonly kind: 'refused'; readonly userId: string | undefined; readonly reason: string }
+  | { readonly kind: 'delayed'; readonly userId: string | undefined; readonly retryAfterMs: number }
+  | { readonly kind: 'unfit-password'; readonly fault: string }
+  | { readonly kind: 'busy' }
+
+/** What of it changes the store, in the words of SignedIn: a session that begins or goes on, or one that a refusal ends. */
+export type SessionChange =
+  | Omit<Extract<SignedIn, { kind: 'signed-in' }>, 'tokens'>
+  | Extract<SignedIn, { kind: 'refused' }>
+
+/** Who an access token is for, and how long it may last. */
+interface AccessRequest {
+  readonly subject: string
+  readonly roles: readonly string[]
+  readonly session: string
+  readonly lifetimeSeconds: number
+}
+
+export interface SignInParts {
+  readonly directory: Directory
+  readonly passwords: Passwords
+  readonly guessing: Guessing
+  readonly issue: (request: AccessRequest) => Promise<string>
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+}
+
+/** A session as far as its tokens tell of it. */
+export interface Opened {
+  readonly session: string
+  readonly endsAt: number
+  readonly refreshToken: RefreshToken
+}
+
+export async function signedIn({ issue, now }: SignInParts, person: Person, opened: Opened): Promise<SignedIn> {
+  const left = Math.floor((opened.endsAt - now()) / 1000)
+  const lifetimeSeconds = Math.max(1, Math.min(ACCESS_TOKEN_SECONDS, left))
+  const { id } = person
+  const accessToken = await issue({ subject: id, roles: claimed(person), session: opened.session, lifetimeSeconds })
+  const tokens = { accessToken, refreshToken: opened.refreshToken.text, expiresInSeconds: lifetimeSeconds }
+  return { kind: 'signed-in', userId: id, tokens }
+}
+
+/** For whoever reads the token; at each request here the users record's count. */
+function claimed({ roles }: Person): readonly string[] {
+  const claimable = roles.filter(isClaimableRole)
+  return Buffer.byteLength(JSON.stringify(claimable)) <= MOST_ROLE_BYTES ? claimable : []
+}

@@ -1,0 +1,104 @@
+/** E-mail address and password for the tokens of a new session. docs/decisions/0022 and 0023 say why it is as it is. */
+import { randomUUID } from 'node:crypto'
+import { Overcrowded } from '../../base/waiting-room.ts'
+import type { CommitWith } from '../../store/contract.ts'
+import type { NewSession, Person } from '../../store/directory.ts'
+import type { Admission } from './guessing.ts'
+import { isSamePassword, passwordFault } from './password.ts'
+import { hashesOf, newRefreshToken } from './refresh-token.ts'
+import { IDLE_MS, SESSION_MS } from './session-length.ts'
+import { type Opened, type SessionChange, type SignedIn, type SignInParts, signedIn } from './session-tokens.ts'
+
+export interface PasswordSignIn {
+  readonly email: string
+  readonly password: string
+  /** Takes the place of the password, and ends the user's other sessions. */
+  readonly newPassword?: string | undefined
+  /** Where the request comes from, as limits count addresses. */
+  readonly address: string
+}
+
+export async function signInWithPassword(
+  parts: SignInParts,
+  request: PasswordSignIn,
+  alongside: CommitWith<SessionChange>,
+): Promise<SignedIn> {
+  const fault = newPasswordFault(request)
+  if (fault !== undefined) return { kind: 'unfit-password', fault }
+  const admission = await parts.guessing.begin(request)
+  if (admission.kind === 'delayed') {
+    const person = await parts.directory.personByEmail(request.email)
+    return { ...admission, userId: person?.id }
+  }
+  try {
+    return await admitted(parts, request, { ...admission, alongside })
+  } catch (error) {
+    await admission.attempt.withdrawn()
+    if (error instanceof Overcrowded) return { kind: 'busy' }
+    throw error
+  }
+}
+
+function newPasswordFault({ password, newPassword }: PasswordSignIn): string | undefined {
+  if (newPassword === undefined) return undefined
+  // Else a one-time password could be kept.
+  return isSamePassword(password, newPassword) ? 'must be another one' : passwordFault(newPassword)
+}
+
+type Admitted = Extract<Admission, { kind: 'admitted' }> & { readonly alongside: CommitWith<SessionChange> }
+
+async function admitted(
+  parts: SignInParts,
+  { email, password, newPassword }: PasswordSignIn,
+  { attempt, alongside }: Admitted,
+): Promise<SignedIn> {
+  const { directory, passwords } = parts
+  const person = await directory.personByEmail(email)
+  const kept = person?.account?.disabled ? undefined : (person?.account?.passwordHash ?? undefined)
+  // Also without a hash to compare with, so that the time doesn't tell who is a user.
+  const isRight = await passwords.verify(password, kept, attempt.known ? 'known' : 'anybody')
+  if (!person || kept === undefined || !isRight) return { kind: 'refused', userId: person?.id, reason: whyNot(person) }
+  const next = newPassword === undefined ? undefined : await passwords.hash(newPassword, 'known')
+  const hash = next === undefined ? await improve(parts, person, { password, kept }) : kept
+  const { session, opened } = newSession(person, parts.now())
+  // Before anything is changed: what came after a change could fail, and the password be spent.
+  const tokens = await signedIn(parts, person, opened)
+  const recorded = () => alongside({ kind: 'signed-in', userId: person.id })
+  if (!(await directory.openSession(session, { hash, next }, recorded))) {
+    return { kind: 'refused', userId: person.id, reason: 'the user or the password changed meanwhile' }
+  }
+  // The session is open and recorded, so that a fault here refuses nothing; the failures are forgotten in time.
+  await attempt.succeeded().catch(() => undefined)
+  return tokens
+}
+
+function whyNot(person: Person | undefined): string {
+  if (!person) return 'no user has this e-mail address'
+  if (person.account?.disabled) return 'the user is disabled'
+  return person.account?.passwordHash ? 'the password is wrong' : 'the user has no password'
+}
+
+/** A password that was kept at another cost is kept at today's from now on. What is the hash that stands for it now. */
+async function improve(
+  { directory, passwords }: SignInParts,
+  { id, account }: Person,
+  { password, kept }: { readonly password: string; readonly kept: string },
+): Promise<string> {
+  if (account?.oneTime || !passwords.isOutdated(kept)) return kept
+  const better = await passwords.hash(password, 'known')
+  if (await directory.rehash(id, kept, better)) return better
+  // Another sign-in may have done it; whatever is there now is compared with, or it wouldn't be right.
+  const current = (await directory.person(id))?.account?.passwordHash ?? undefined
+  return (await passwords.verify(password, current, 'known')) ? (current ?? kept) : kept
+}
+
+function newSession({ id }: Person, createdAt: number): { readonly session: NewSession; readonly opened: Opened } {
+  const session = randomUUID()
+  const refreshToken = newRefreshToken(session)
+  const endsAt = createdAt + SESSION_MS
+  const times = { createdAt, endsAt, idleEndsAt: createdAt + IDLE_MS }
+  return {
+    session: { id: session, userId: id, ...times, refresh: hashesOf(refreshToken) },
+    opened: { session, endsAt, refreshToken },
+  }
+}

@@ -1,0 +1,59 @@
+/** Access tokens signed by the embedded key, with the claims of RFC 9068 that this server reads. */
+import { randomUUID } from 'node:crypto'
+import { SignJWT } from 'jose/jwt/sign'
+import type { EmbeddedKey } from '../keys/embedded-key.ts'
+import { KeyError } from '../keys/key-error.ts'
+import { isClaimableRole, isSubject } from '../subject.ts'
+import { MAX_TOKEN_LENGTH } from './compact-token.ts'
+import { NAMED_CLAIMS } from './read-claims.ts'
+
+interface TokenClaims {
+  readonly subject: string
+  readonly roles: readonly string[]
+  readonly issuer: string
+  readonly audience: string
+  /** A whole number, at least 1. */
+  readonly lifetimeSeconds: number
+  /** The session that it is of: `sid`. */
+  readonly session?: string | undefined
+  /** Attributes, for callers without a users record. */
+  readonly claims?: Readonly<Record<string, unknown>>
+}
+
+/** A compact JWS (RFC 7515 section 7.1). Throws KeyError for what the verifier would refuse or drop. */
+export async function issueToken(key: EmbeddedKey, token: TokenClaims): Promise<string> {
+  checkClaims(token)
+  const issuedAt = Math.floor(Date.now() / 1000)
+  const signed = await new SignJWT({ ...token.claims, ...sessionClaim(token), roles: [...token.roles] })
+    .setProtectedHeader({ alg: 'EdDSA', typ: 'at+jwt', kid: key.kid })
+    .setIssuer(token.issuer)
+    .setAudience(token.audience)
+    .setSubject(token.subject)
+    .setJti(randomUUID())
+    .setIssuedAt(issuedAt)
+    .setExpirationTime(issuedAt + token.lifetimeSeconds)
+    .sign(key.privateKey)
+  if (signed.length <= MAX_TOKEN_LENGTH) return signed
+  throw new KeyError(`a token has at most ${MAX_TOKEN_LENGTH} characters; give it fewer roles or claims`)
+}
+
+function sessionClaim({ session }: TokenClaims): { readonly sid?: string } {
+  return session === undefined ? {} : { sid: session }
+}
+
+function checkClaims({ subject, roles, lifetimeSeconds, claims = {} }: TokenClaims): void {
+  if (!isSubject(subject)) {
+    throw new KeyError(
+      'a subject has 1 to 128 characters, no control characters or broken ones, and does not start with `user:`',
+    )
+  }
+  const role = roles.find((name) => !isClaimableRole(name))
+  if (role !== undefined) {
+    throw new KeyError(`${JSON.stringify(role)} can't be a role; a role is not empty and does not start with \`user:\``)
+  }
+  if (!Number.isSafeInteger(lifetimeSeconds) || lifetimeSeconds < 1) {
+    throw new KeyError(`a token can't last ${lifetimeSeconds} seconds; give a whole number of at least 1`)
+  }
+  const named = Object.keys(claims).find((name) => NAMED_CLAIMS.has(name))
+  if (named !== undefined) throw new KeyError(`\`${named}\` can't be an attribute; tokens give this claim a meaning`)
+}

@@ -1,0 +1,105 @@
+/** OIDC_*: the OpenID provider whose access tokens are taken beside those made here. */
+
+import { KeyError } from '../keys/key-error.ts'
+import { isSafeForKeys } from '../keys/key-url.ts'
+import { type ClaimPath, readClaimPath } from './claim-path.ts'
+
+export interface OpenIdSettings {
+  /** Compared exactly with `iss` and with the provider's discovery document. */
+  readonly issuer: string
+  readonly audience: string
+  /** Undefined for all the safe ones. */
+  readonly algorithms: readonly string[] | undefined
+  readonly claims: ClaimNames
+}
+
+/** Which claims say who it is, and what roles.yaml makes roles of. */
+export interface ClaimNames {
+  readonly subject: ClaimPath
+  readonly roles: ClaimPath
+  /** What stands before each subject, so that it can be nobody else's id. */
+  readonly subjectPrefix: string
+}
+
+const NAMES = [
+  'OIDC_ISSUER',
+  'OIDC_AUDIENCE',
+  'OIDC_ALGORITHMS',
+  'OIDC_SUBJECT_CLAIM',
+  'OIDC_ROLES_CLAIM',
+  'OIDC_SUBJECT_PREFIX',
+]
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Undefined without OIDC_ISSUER. Throws KeyError. `ownIssuer`: of the tokens that are not the provider's. */
+export function readOpenIdSettings(environment: Environment, ownIssuer: string): OpenIdSettings | undefined {
+  const set = Object.keys(environment).filter((name) => name.startsWith('OIDC_') && environment[name])
+  const unknown = set.find((name) => !NAMES.includes(name))
+  // A setting that would be passed over in silence is a setting that somebody relies on.
+  if (unknown) throw new KeyError(`${unknown} is not a setting; these are: ${NAMES.join(', ')}`)
+  const issuer = environment.OIDC_ISSUER
+  if (!issuer) {
+    if (set.length === 0) return undefined
+    throw new KeyError(`${set[0]} is set without OIDC_ISSUER; name the provider there, or unset it`)
+  }
+  refuseUnfitIssuer(issuer, ownIssuer)
+  const audience = environment.OIDC_AUDIENCE
+  if (!audience) {
+    throw new KeyError(
+      'OIDC_ISSUER is set without OIDC_AUDIENCE; name what the provider writes into `aud` for this API',
+    )
+  }
+  refuseChosenSubject(environment)
+  const algorithms = environment.OIDC_ALGORITHMS?.split(',').map((one) => one.trim())
+  return Object.freeze({
+    issuer,
+    audience,
+    algorithms: algorithms?.[0] ? algorithms : undefined,
+    claims: Object.freeze({
+      subject: claimPath(environment, 'OIDC_SUBJECT_CLAIM', 'sub'),
+      roles: claimPath(environment, 'OIDC_ROLES_CLAIM', 'roles'),
+      subjectPrefix: prefix(environment.OIDC_SUBJECT_PREFIX ?? ''),
+    }),
+  })
+}
+
+/** OpenID Connect Discovery 1.0 section 3: no query, no fragment; the value may hold a password, so it isn't repeated. */
+function refuseUnfitIssuer(issuer: string, ownIssuer: string): void {
+  const url = URL.parse(issuer)
+  const plain = url?.username === '' && url.password === '' && !/[?#]/.test(issuer)
+  if (!isSafeForKeys(issuer) || !plain) {
+    throw new KeyError(
+      'OIDC_ISSUER must be the https URL (http only to this machine) that the provider calls itself, without query, fragment or password',
+    )
+  }
+  if (issuer !== ownIssuer) return
+  throw new KeyError('OIDC_ISSUER and JWT_ISSUER are the same; the issuer tells whose keys verify a token')
+}
+
+/**
+ * Only `sub` is said to be nobody else's, ever (OpenID Connect Core 1.0 section 5.7); an e-mail address or a name may
+ * be what somebody chose.
+ */
+function refuseChosenSubject({ OIDC_SUBJECT_CLAIM: claim = '', OIDC_SUBJECT_PREFIX: prefix }: Environment): void {
+  if (claim === '' || claim === 'sub' || prefix !== undefined) return
+  throw new KeyError(
+    `OIDC_SUBJECT_CLAIM is ${JSON.stringify(claim)} and OIDC_SUBJECT_PREFIX is not set; set it, as in corp:, so that nobody becomes a user of this server by choosing a name, or to nothing if nobody can choose that claim`,
+  )
+}
+
+function claimPath(environment: Environment, name: string, preset: string): ClaimPath {
+  const text = environment[name] || preset
+  const path = readClaimPath(text)
+  if (path) return path
+  throw new KeyError(
+    `${name} is ${JSON.stringify(text)}; it must be a claim like roles, realm_access.roles, https://example.com/roles, or a JSON Pointer`,
+  )
+}
+
+function prefix(text: string): string {
+  if (text.length <= 64 && !text.startsWith('user:') && text.isWellFormed() && !/\p{Cc}/u.test(text)) return text
+  throw new KeyError(
+    'OIDC_SUBJECT_PREFIX must be at most 64 characters, no control characters, and not begin with `user:`',
+  )
+}

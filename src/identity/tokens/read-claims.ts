@@ -1,0 +1,74 @@
+/** From the claims of a token that was verified to a caller. */
+import type { Authentication } from '../caller.ts'
+import { isClaimableRole, isSubject } from '../subject.ts'
+
+/** Claims that say who vouches for what, and the caller's own; the others are attributes. */
+export const NAMED_CLAIMS: ReadonlySet<string> = new Set([
+  'iss',
+  'sub',
+  'aud',
+  'exp',
+  'nbf',
+  'iat',
+  'jti',
+  'roles',
+  'sid',
+])
+
+/** Seconds since 1970 at the end of the year 9999. Milliseconds taken for seconds lie beyond it: a token for 50,000 years. */
+const LAST_MOMENT = 253_402_300_799
+
+/** Characters; sign-in makes UUIDs. */
+const MAX_SESSION_LENGTH = 128
+
+export interface Reading {
+  /** Whether `sid` names a session of this server: other issuers have sessions of their own. */
+  readonly sessions: boolean
+  /** How far apart the clocks may be. */
+  readonly toleranceSeconds: number
+}
+
+/** A caller, or `rejected` when a claim is not of the form that callers have. */
+export function readClaims(claims: Readonly<Record<string, unknown>>, reading: Reading): Authentication {
+  const { sub, exp, nbf, roles = [] } = claims
+  const session = reading.sessions ? claims.sid : undefined
+  if (!isMoment(exp)) return invalid('unusable exp')
+  if (!isSubject(sub)) return invalid('unusable sub')
+  if (!isStringList(roles)) return invalid('roles is not a list of strings')
+  if (session !== undefined && !isSession(session)) return invalid('unusable sid')
+  const caller = {
+    id: sub,
+    roles: Object.freeze(roles.filter(isClaimableRole)),
+    claims: attributesOf(claims),
+    ...(session === undefined ? {} : { session }),
+  }
+  const from = typeof nbf === 'number' ? nbf - reading.toleranceSeconds : Number.NEGATIVE_INFINITY
+  const valid = { from, until: exp + reading.toleranceSeconds }
+  return Object.freeze({ kind: 'caller', caller: Object.freeze(caller), valid })
+}
+
+/** JSON can say 1e999, which is Infinity: a token that never ends. */
+function isMoment(value: unknown): value is number {
+  return typeof value === 'number' && value <= LAST_MOMENT
+}
+
+function isSession(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && value.length <= MAX_SESSION_LENGTH && value.isWellFormed()
+}
+
+function isStringList(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === 'string')
+}
+
+/** Without a prototype, so that a policy that asks for the attribute `constructor` finds none. */
+function attributesOf(claims: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const attributes = Object.create(null)
+  for (const [name, value] of Object.entries(claims)) {
+    if (!NAMED_CLAIMS.has(name)) attributes[name] = value
+  }
+  return Object.freeze(attributes)
+}
+
+function invalid(reason: string): Authentication {
+  return { kind: 'rejected', code: 'token-invalid', reason }
+}

@@ -1,0 +1,83 @@
+/**
+ * Remembers tokens that were verified, so that a signature is checked once and not with each request. What can change
+ * while the token stays the same (its time, the keys) is looked at each time; what the store knows of its caller is
+ * standing.ts's matter.
+ */
+import type { Authentication, KeyedVerifier, TokenVerifier } from '../caller.ts'
+import { MAX_TOKEN_LENGTH } from './compact-token.ts'
+
+type Remembered = Extract<Authentication, { kind: 'caller' }>
+
+/** Two such halves are kept: the tokens used of late, and those before them. */
+const HALF_TOKENS = 5_000
+/** So that long tokens don't take more memory than many. */
+const HALF_CHARACTERS = 4_000_000
+
+export interface RememberingVerifier extends TokenVerifier {
+  /** Undefined for a token that has to be verified. */
+  recall(token: string): Remembered | undefined
+}
+
+/** Answers as the verifier does, and at once for a token that it was asked for before. */
+export function rememberTokens(verifier: KeyedVerifier): RememberingVerifier {
+  const tokens = new RecentTokens()
+  let generation: number | undefined
+  const recall = (token: string) => {
+    const current = verifier.keyGeneration()
+    if (current !== generation) tokens.clear()
+    generation = current
+    // A longer one is refused, and nothing else is done with it.
+    const found = token.length <= MAX_TOKEN_LENGTH ? tokens.get(token) : undefined
+    return found && holds(found) ? found : undefined
+  }
+  const verify = async (token: string) => {
+    const before = verifier.keyGeneration()
+    const found = await verifier.verify(token)
+    // A key that went while it was used has verified nothing.
+    const sameKeys = before !== undefined && before === generation && before === verifier.keyGeneration()
+    if (found.kind === 'caller' && found.valid && sameKeys) tokens.set(token, found)
+    return found
+  }
+  return {
+    recall,
+    knows: (token) => recall(token) !== undefined,
+    verify: (token) => recall(token) ?? verify(token),
+  }
+}
+
+/** As RFC 7519 sections 4.1.4 and 4.1.5 say and jose compares: by whole seconds. */
+function holds({ valid }: Remembered): boolean {
+  const seconds = Math.floor(Date.now() / 1000)
+  return valid !== undefined && valid.from <= seconds && seconds < valid.until
+}
+
+/** Forgets half when it is full: those that weren't used since it was half full. */
+class RecentTokens {
+  #recent = new Map<string, Remembered>()
+  #before = new Map<string, Remembered>()
+  #characters = 0
+
+  get(token: string): Remembered | undefined {
+    const recent = this.#recent.get(token)
+    if (recent) return recent
+    const before = this.#before.get(token)
+    if (before) this.set(token, before)
+    return before
+  }
+
+  set(token: string, found: Remembered): void {
+    if (this.#recent.size >= HALF_TOKENS || this.#characters >= HALF_CHARACTERS) {
+      this.#before = this.#recent
+      this.#recent = new Map()
+      this.#characters = 0
+    }
+    this.#recent.set(token, found)
+    this.#characters += token.length
+  }
+
+  clear(): void {
+    this.#recent.clear()
+    this.#before.clear()
+    this.#characters = 0
+  }
+}

@@ -1,0 +1,82 @@
+/** Bearer tokens: signed by a key that is trusted, for this server, now. Every outcome is a value. */
+import type { JWTVerifyOptions } from 'jose'
+import { JOSEError, JWTClaimValidationFailed, JWTExpired } from 'jose/errors'
+import { jwtVerify } from 'jose/jwt/verify'
+import type { Authentication, KeyedVerifier } from '../caller.ts'
+import { KeyServerFault } from '../keys/fetch-keys.ts'
+import { KeyError } from '../keys/key-error.ts'
+import { chooseAlgorithms, type KeySource, openVerificationKeys } from '../keys/verification-keys.ts'
+import { faultOfKind } from './access-token.ts'
+import { readCompactToken } from './compact-token.ts'
+import type { ClaimNames } from './openid-settings.ts'
+import { readClaims } from './read-claims.ts'
+import { readProviderClaims } from './read-provider-claims.ts'
+
+interface VerifierOptions {
+  readonly keys: KeySource
+  /** Compared exactly with `iss`. */
+  readonly issuer: string
+  /** `aud` is this, or a list that has it. */
+  readonly audience: string
+  /** Undefined for all the safe ones of the kind of key. */
+  readonly algorithms?: readonly string[] | undefined
+  /** Of an OpenID provider. */
+  readonly claims?: ClaimNames | undefined
+}
+
+/** RFC 9068 section 4 and RFC 7519 section 5.1; an id token or a logout token is not an access token. */
+const TYPES = ['jwt', 'at+jwt', 'application/jwt', 'application/at+jwt']
+
+/** Throws KeyError for weak or faulty keys, for algorithms that don't fit them, and without issuer or audience. */
+export function createTokenVerifier({ keys, issuer, audience, algorithms, claims }: VerifierOptions): KeyedVerifier {
+  if (issuer === '') throw new KeyError('JWT_ISSUER is empty; name the issuer whose tokens are accepted')
+  if (audience === '') throw new KeyError('JWT_AUDIENCE is empty; name the audience that tokens must be for')
+  const opened = openVerificationKeys(keys)
+  const options: JWTVerifyOptions = {
+    issuer,
+    audience,
+    algorithms: [...chooseAlgorithms(opened, claims ? 'OIDC_ALGORITHMS' : 'JWT_ALGORITHMS', algorithms)],
+    clockTolerance: opened.clockToleranceSeconds,
+    requiredClaims: claims ? ['exp'] : ['exp', 'sub'],
+  }
+  const reading = { sessions: keys.kind === 'embedded', toleranceSeconds: opened.clockToleranceSeconds }
+  return {
+    keyGeneration: opened.generation,
+    async verify(token) {
+      const compact = readCompactToken(token)
+      if (compact.kind === 'faulty') return rejected(compact.reason)
+      const fault = faultOfHeader(compact.header)
+      if (fault !== undefined) return rejected(fault)
+      try {
+        const { payload } = await jwtVerify(token, opened.find, options)
+        const otherKind = faultOfKind(payload, compact.header.typ)
+        if (otherKind !== undefined) return rejected(otherKind)
+        return claims ? readProviderClaims(payload, claims, reading) : readClaims(payload, reading)
+      } catch (error) {
+        return outcomeOf(error)
+      }
+    },
+  }
+}
+
+/** What jose leaves open. The rest that a header can say of keys (`jwk`, `jku`, `x5u`, `x5c`) is never read. */
+function faultOfHeader({ typ, crit }: Readonly<Record<string, unknown>>): string | undefined {
+  // No extension is known here (RFC 7515 section 4.1.11), not even b64, which jose accepts.
+  if (crit !== undefined) return 'crit'
+  if (typ === undefined || (typeof typ === 'string' && TYPES.includes(typ.toLowerCase()))) return undefined
+  return 'wrong typ'
+}
+
+/** What jose found wrong is the token's fault; anything else is not, and must not pass for it (http.md, 500/502/503). */
+function outcomeOf(error: unknown): Authentication {
+  if (error instanceof KeyServerFault) return { kind: 'failed', code: error.code, cause: error.cause }
+  if (error instanceof JWTExpired) return { kind: 'rejected', code: 'token-expired', reason: 'expired' }
+  if (error instanceof JWTClaimValidationFailed) return rejected(`claim ${error.claim} ${error.reason}`)
+  if (error instanceof JOSEError) return rejected(error.code)
+  throw error
+}
+
+/** `reason` is for logs, so it never repeats anything of the token. */
+function rejected(reason: string): Authentication {
+  return { kind: 'rejected', code: 'token-invalid', reason }
+}

@@ -1,0 +1,82 @@
+/**
+ * blocked.txt -> who is refused before any rule. One `user:<id>` a line, optionally `until=<time>`; `#` comments. What a
+ * line can't say plainly (a space, an invisible character) it says as a JSON string: `"user:first last"`.
+ */
+import { Faults } from '../../base/diagnostic.ts'
+import type { SourceFile } from '../../base/source-file.ts'
+import { parseTime } from '../../base/time.ts'
+import type { Block } from '../../decide/policy.ts'
+import { reportInvisible } from './rule-lines.ts'
+
+/** Blocked users by id. */
+export type Blocked = ReadonlyMap<string, Block>
+
+/**
+ * Throws FileError with everything that is wrong: a line that isn't understood could be the one that matters. Of several
+ * lines about one user the one that blocks longest counts.
+ */
+export function parseBlocked(source: SourceFile): Blocked {
+  const { name, text } = source
+  const faults = new Faults()
+  reportInvisible(source, faults.report)
+  const blocks = text.split(/\r?\n/).flatMap((line, index) => {
+    const written = withoutComment(line).trimEnd()
+    if (written.trim() === '') return []
+    const fault = (code: string, message: string, hint: string) => {
+      const column = line.search(/\S/) + 1
+      faults.report({ file: name, line: index + 1, column, code, severity: 'error', message, hint })
+      return []
+    }
+    return parseLine(written, fault)
+  })
+  faults.throwAny()
+  const longest = blocks.toSorted((a, b) => (a.until ?? Infinity) - (b.until ?? Infinity))
+  return new Map(longest.map((block) => [block.id, block]))
+}
+
+/** Whether a caller is blocked at a time in milliseconds since the epoch. */
+export function isBlocked(blocked: Blocked, id: string, now: number): boolean {
+  const block = blocked.get(id)
+  return block !== undefined && (block.until === undefined || now < block.until)
+}
+
+/** The line of a user for ever: plainly where that says it, else as a JSON string of plain characters. */
+export function blockedLine(id: string): string {
+  const plain = `user:${id}`
+  if (/^[!-~]+$/.test(id)) return plain
+  return JSON.stringify(plain).replaceAll(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
+
+/** Inside of quotes `#` begins no comment. */
+function withoutComment(line: string): string {
+  return line.replace(/^("(?:[^"\\]|\\.)*")?(.*?)(?:(?:^|\s)#.*)?$/, '$1$2')
+}
+
+function parseLine(line: string, fault: (code: string, message: string, hint: string) => never[]): readonly Block[] {
+  const example = 'as in: user:mallory until=2027-01-31T18:00:00Z'
+  const { quoted, plain, until } = LINE.exec(line)?.groups ?? {}
+  const id = quoted === undefined ? plain : idOf(quoted)
+  if (!id) return fault('blocked-line', 'a line is `user:<id>`, optionally followed by `until=<time>`', example)
+  if ([...id].length > 128) return fault('user-id', 'a user id has 1 to 128 characters', example)
+  if (plain && plain.trimStart() !== plain) return fault('blocked-line', `\`${id}\` begins with a space`, QUOTES)
+  if (until === undefined) {
+    const words = plain !== undefined && /\s/.test(plain)
+    return words ? fault('blocked-line', `\`${id}\` has a space in it`, QUOTES) : [{ id, until }]
+  }
+  const time = parseTime(until)
+  if (time === undefined) return fault('blocked-until', `\`${until}\` is not a time with an offset (RFC 3339)`, example)
+  return [{ id, until: time }]
+}
+
+const LINE = /^(?:(?<quoted>"(?:[^"\\]|\\.)*")|user:(?<plain>.*?))(?:\s+until=(?<until>\S*))?$/
+
+const QUOTES = 'write such a one in quotes: "user:first last"'
+
+/** Undefined for what is no JSON string, or names nobody. */
+function idOf(quoted: string): string | undefined {
+  try {
+    return /^user:(?<id>.*)$/su.exec(JSON.parse(quoted))?.groups?.id
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,72 @@
+/** The files of a policy directory -> a policy, strictly: everything that is wrong, at once, each with its place. */
+import { Faults, type Report } from '../../base/diagnostic.ts'
+import type { SourceFile } from '../../base/source-file.ts'
+import { MODEL } from '../../decide/model.ts'
+import type { Policy } from '../../decide/policy.ts'
+import type { Resources } from '../../resources/resource.ts'
+import type { PolicyFiles } from '../policy-files.ts'
+import { parseLimits } from './parse-limits.ts'
+import { parseMasks } from './parse-masks.ts'
+import { parseRules } from './parse-rules.ts'
+import { parseOwnership, parseRoles, parseViews } from './parse-vocabulary.ts'
+
+/** Throws FileError. */
+export function parsePolicy(files: PolicyFiles, resources: Resources): Policy {
+  const faults = new Faults()
+  const report = withoutConsequences(files, faults.report)
+  checkModel(files['model.conf'], report)
+  const roles = parseRoles(files['roles.yaml'], report)
+  const ownership = parseOwnership(files['ownership.yaml'], resources, report)
+  const views = parseViews(files['views.yaml'], resources, report)
+  const limits = parseLimits(files['limits.yaml'], { roles, resources }, report)
+  const masks = parseMasks(files['masks.yaml'], { resources, ownership }, report)
+  const { rules, links } = parseRules(files['policy.csv'], { resources, roles, ownership, views }, report)
+  faults.throwAny()
+  return { roles, rules, links, ownership, views, limits, masks }
+}
+
+/**
+ * Where a file that declares names has a fault, other files' names may be known once it is mended. It must be read before
+ * them.
+ */
+function withoutConsequences(files: PolicyFiles, report: Report): Report {
+  const declaring: Readonly<Record<string, string>> = {
+    'unknown-role': files['roles.yaml'].name,
+    'unknown-relation': files['ownership.yaml'].name,
+    'unknown-view': files['views.yaml'].name,
+  }
+  const faulty = new Set<string>()
+  return (fault) => {
+    const source = declaring[fault.code]
+    if (source !== undefined && source !== fault.file && faulty.has(source)) return
+    faulty.add(fault.file)
+    report(fault)
+  }
+}
+
+/** Comments and spacing are free; a model that says something else isn't: index, filters and cells rest on it. */
+function checkModel({ name, text }: SourceFile, report: Report): void {
+  const expected = statements(MODEL)
+  const lines = text.split(/\r?\n/)
+  const found = lines.flatMap((line, index) => statements(line).map((statement) => ({ statement, line: index + 1 })))
+  const wrong = Array.from({ length: Math.max(expected.length, found.length) }, (_, i) => i).find(
+    (i) => found[i]?.statement !== expected[i],
+  )
+  if (wrong === undefined) return
+  const place = { file: name, line: found[wrong]?.line ?? lines.length, column: 1 }
+  const message = `the model differs from the shipped one: \`${expected[wrong] ?? 'nothing'}\` belongs here`
+  report({
+    ...place,
+    code: 'model-changed',
+    severity: 'error',
+    message,
+    hint: 'restore the shipped model.conf; rules go into policy.csv',
+  })
+}
+
+function statements(text: string): readonly string[] {
+  return text
+    .split('\n')
+    .map((line) => (line.trimStart().startsWith('#') ? '' : line.replaceAll(/\s+/g, ' ').trim()))
+    .filter((line) => line !== '')
+}

@@ -1,0 +1,114 @@
+/** policy.csv -> rules and role links. What Casbin would take in silence is an error here, with its place. */
+import type { Report } from '../../base/diagnostic.ts'
+import { didYouMean } from '../../base/did-you-mean.ts'
+import type { SourceFile } from '../../base/source-file.ts'
+import type { RoleLink, Rule } from '../../decide/policy.ts'
+import { EXAMPLE, type Fault, hasLinkColumns, hasRuleColumns, parseEnd } from './rule-columns.ts'
+import { type RuleLine, readRuleLines } from './rule-lines.ts'
+import { COLUMN, parseScope, type RuleScope, type Vocabulary } from './rule-scope.ts'
+
+interface RuleSet {
+  readonly rules: readonly Rule[]
+  readonly links: readonly RoleLink[]
+}
+
+export function parseRules(source: SourceFile, vocabulary: Vocabulary, report: Report): RuleSet {
+  const rules: Rule[] = []
+  const links: RoleLink[] = []
+  const known = new Map<string, RuleScope>()
+  for (const line of readRuleLines(source, report)) {
+    const fault: Fault = (cell, code, message, hint) =>
+      report({ ...line.placeOf(cell), code, severity: 'error', message, hint })
+    const kind = line.cells[0] ?? ''
+    if (kind === 'p') rules.push(...parseRule(line, { vocabulary, known }, fault))
+    else if (kind === 'g') links.push(...parseLink(line, vocabulary, fault))
+    else fault(0, 'rule-kind', `a line begins with \`p\` or \`g\`, not \`${kind}\``, `as in: ${EXAMPLE}`)
+  }
+  reportCycles(links, source, report)
+  return { rules, links }
+}
+
+interface Known {
+  readonly vocabulary: Vocabulary
+  /** The sound ones by their cells: ten thousand rules have a few hundred. */
+  readonly known: Map<string, RuleScope>
+}
+
+function parseRule({ line, cells }: RuleLine, { vocabulary, known }: Known, fault: Fault): readonly Rule[] {
+  if (!hasRuleColumns(cells, fault)) return []
+  const [, subject = '', resource = '', action = '', relation = '', fields = '', effect = ''] = cells
+  const end = parseEnd(cells, fault)
+  const sound = [soundSubject(subject, vocabulary, fault), soundEffect(effect, fault), end !== undefined]
+  // No sound name holds a comma.
+  const key = [resource, action, relation, fields].join()
+  const scope = known.get(key) ?? parseScope([resource, action, relation, fields], vocabulary, fault)
+  if (scope) known.set(key, scope)
+  if (!scope || sound.includes(false)) return []
+  return [{ line, subject, ...scope, effect: effect as Rule['effect'], ...end }]
+}
+
+function parseLink({ line, cells }: RuleLine, { roles }: Vocabulary, fault: Fault): readonly RoleLink[] {
+  if (!hasLinkColumns(cells, fault)) return []
+  const [, role = '', inherits = ''] = cells
+  let sound = true
+  for (const [cell, name] of [role, inherits].entries()) {
+    if (roles.has(name)) continue
+    sound = false
+    const hint = () => `g links declared roles only${didYouMean(name, roles.keys())}`
+    fault(cell + 1, 'unknown-role', `the role \`${name}\` is not declared in roles.yaml`, hint)
+  }
+  return sound ? [{ line, role, inherits }] : []
+}
+
+function soundSubject(subject: string, { roles }: Vocabulary, fault: Fault): boolean {
+  if (subject === 'everyone' || subject === 'anonymous' || roles.has(subject)) return true
+  if (/^user:/.test(subject)) {
+    const id = subject.slice('user:'.length)
+    if (id === id.trim() && id !== '' && [...id].length <= 128) return true
+    const message = 'a user id has 1 to 128 characters, with no space at its ends'
+    fault(COLUMN.subject, 'user-id', message, 'write user:<id>')
+    return false
+  }
+  const hint = () => {
+    const meant = didYouMean(subject, [...roles.keys(), 'everyone', 'anonymous'])
+    return `declare it in roles.yaml, or write everyone, anonymous or user:<id>${meant}`
+  }
+  fault(COLUMN.subject, 'unknown-role', `the role \`${subject}\` is not declared`, hint)
+  return false
+}
+
+function soundEffect(effect: string, fault: Fault): boolean {
+  if (effect === 'allow' || effect === 'deny') return true
+  const hint = effect.includes('#') ? 'put the comment on a line of its own' : 'write allow or deny, exactly so'
+  fault(COLUMN.effect, 'unknown-effect', `\`${effect}\` is not an effect`, hint)
+  return false
+}
+
+/** Casbin follows a cycle without end, or stops at ten links. */
+function reportCycles(links: readonly RoleLink[], { name }: SourceFile, report: Report): void {
+  const parents = new Map<string, Set<string>>()
+  for (const { role, inherits } of links) parents.set(role, (parents.get(role) ?? new Set()).add(inherits))
+  const closures = new Map<string, ReadonlySet<string>>()
+  for (const { line, role, inherits } of links) {
+    const reached = closures.get(inherits) ?? closureOf(inherits, parents)
+    closures.set(inherits, reached)
+    if (!reached.has(role)) continue
+    const message = `the role \`${role}\` inherits itself through \`${inherits}\``
+    report({
+      file: name,
+      line,
+      column: 1,
+      code: 'role-cycle',
+      severity: 'error',
+      message,
+      hint: 'remove one of the g lines',
+    })
+  }
+}
+
+function closureOf(role: string, parents: ReadonlyMap<string, ReadonlySet<string>>): ReadonlySet<string> {
+  const reached = new Set([role])
+  // A Set's iterator also visits what is added while it runs.
+  for (const next of reached) for (const parent of parents.get(next) ?? []) reached.add(parent)
+  return reached
+}

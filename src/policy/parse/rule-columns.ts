@@ -1,0 +1,54 @@
+/** How many columns the lines of policy.csv have, and the end that may stand behind those of a `p` line. */
+
+import { parseTime } from '../../base/time.ts'
+import type { Rule } from '../../decide/policy.ts'
+
+/** Reports what is wrong with a cell (counted from 0, the `p` or `g`). */
+export type Fault = (cell: number, code: string, message: string, hint?: string | (() => string)) => void
+
+type Cells = readonly string[]
+
+export const EXAMPLE = 'p, member, notes, read, owner, *, allow'
+
+/** Of a `p` line, without an end; and of a `g` line. */
+const RULE_COLUMNS = 7
+const LINK_COLUMNS = 3
+
+const UNTIL = 'until='
+const UNTIL_EXAMPLE = `as in: ${EXAMPLE}, until=2027-01-31T18:00:00Z`
+
+export function hasRuleColumns(cells: Cells, fault: Fault): boolean {
+  const behind = cells.slice(RULE_COLUMNS)
+  const stray = behind.findIndex((cell) => !cell.startsWith(UNTIL))
+  if (cells.length === RULE_COLUMNS || (behind.length === 1 && stray < 0)) return true
+  if (behind.length > 1 && stray < 0) {
+    fault(RULE_COLUMNS + 1, 'rule-until', 'a rule has one end', 'keep one until=<time>')
+    return false
+  }
+  const message = `a \`p\` line has ${RULE_COLUMNS} columns, and perhaps \`until=<time>\` behind them; this one has ${cells.length}`
+  const hint = behind.length === 1 ? UNTIL_EXAMPLE : `as in: ${EXAMPLE}`
+  fault(stray < 0 ? cells.length : RULE_COLUMNS + stray, 'rule-columns', message, hint)
+  return false
+}
+
+/** The end of a rule, where it has one; undefined when what is written is no moment (docs/decisions/0011). */
+export function parseEnd(cells: Cells, fault: Fault): Pick<Rule, 'until'> | undefined {
+  const written = cells[RULE_COLUMNS]?.slice(UNTIL.length)
+  if (written === undefined) return {}
+  const until = parseTime(written)
+  if (until !== undefined) return { until }
+  fault(RULE_COLUMNS, 'rule-until', `\`${written}\` is not a time with an offset (RFC 3339)`, UNTIL_EXAMPLE)
+  return undefined
+}
+
+export function hasLinkColumns(cells: Cells, fault: Fault): boolean {
+  if (cells.length === LINK_COLUMNS) return true
+  if (cells.length === LINK_COLUMNS + 1 && cells[LINK_COLUMNS]?.startsWith(UNTIL)) {
+    const message = 'a `g` line has no end'
+    fault(LINK_COLUMNS, 'link-until', message, 'write until= at the rules that shall end')
+    return false
+  }
+  const message = `a \`g\` line has ${LINK_COLUMNS} columns, this one has ${cells.length}`
+  fault(Math.min(cells.length, LINK_COLUMNS), 'rule-columns', message, 'as in: g, support, member')
+  return false
+}

@@ -1,0 +1,135 @@
+/** policy.csv as lines of cells with their places; what the cells mean is parse-rules.ts's matter. */
+import { createRequire } from 'node:module'
+import type { Info } from 'csv-parse/sync'
+import { type Diagnostic, type Place, placeAt, placesIn } from '../../base/diagnostic.ts'
+import type { SourceFile } from '../../base/source-file.ts'
+
+// By require it is one file, by import nineteen.
+const { CsvError, parse }: typeof import('csv-parse/sync') = createRequire(import.meta.url)('csv-parse/sync')
+
+export interface RuleLine {
+  readonly line: number
+  /** Spaces around a cell don't count. */
+  readonly cells: readonly string[]
+  /** Where a cell begins; the end of the line for a cell that is missing. */
+  placeOf(cell: number): Place
+}
+
+/**
+ * No-break and zero-width spaces, control and bidirectional characters: they look like nothing and change a name. A
+ * carriage return by itself ends a line in some editors, but not here: what it hides could be a deny.
+ */
+const INVISIBLE = /\r(?!\n)|(?![\t\r\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu
+
+/** May be the last line: a file that is cut off, or not yet written to its end, lacks it. */
+export const END = '# end of policy'
+const END_LINE = /^[ \t]*#[ \t]*end of policy[ \t]*\r?$/im
+
+export function saysItsEnd(text: string): boolean {
+  return END_LINE.test(text)
+}
+
+/** Where a rule is added: the offset of the last line, or of what follows the text. */
+export function placeForRules(text: string): number {
+  return END_LINE.exec(text)?.index ?? text.length
+}
+
+/** For a file that must have its end. An emptied file isn't cut off: it refuses everybody. */
+export function findCutOff({ name, text }: SourceFile): Diagnostic | undefined {
+  if (text.trim() === '' || saysItsEnd(text)) return undefined
+  const message = `the file is incomplete: its last line \`${END}\` is missing`
+  const hint = 'save the whole file, or write that line at its end'
+  return fault(placeAt(name, text, text.trimEnd().length), 'policy-incomplete', message, hint)
+}
+
+/** Splits the file into lines of cells; faults of the form (not of the meaning) go to `report`. */
+export function readRuleLines(source: SourceFile, report: (diagnostic: Diagnostic) => void): readonly RuleLine[] {
+  reportInvisible(source, report)
+  const texts = source.text.split(/\r?\n/)
+  const end = END_LINE.exec(source.text)
+  const lastLine = end ? placeAt(source.name, source.text, end.index).line : Number.POSITIVE_INFINITY
+  return recordsOf(source, report).map(({ info, record }) => {
+    // csv-parse counts the line where a record ends.
+    const line = info.lines - (record.join('').split('\n').length - 1)
+    const text = texts[line - 1] ?? ''
+    const placeOf = (cell: number) => ({ file: source.name, line, column: columnOf(text, cell) })
+    const long = record.findIndex((cell) => cell.includes('\n'))
+    if (long >= 0) {
+      report(fault(placeOf(long), 'rule-lines', 'a cell runs over several lines', 'one rule a line; close the quotes'))
+    }
+    if (line > lastLine) {
+      report(fault(placeOf(0), 'rule-behind-end', `this line is after \`${END}\``, 'move it before that line'))
+    }
+    return { line, cells: record, placeOf }
+  })
+}
+
+interface CsvRecord {
+  readonly info: Info
+  readonly record: string[]
+}
+
+function recordsOf(source: SourceFile, report: (diagnostic: Diagnostic) => void): readonly CsvRecord[] {
+  try {
+    return parse(source.text, {
+      comment: '#',
+      comment_no_infix: true,
+      relax_column_count: true,
+      ltrim: true,
+      rtrim: true,
+      skip_empty_lines: true,
+      record_delimiter: ['\r\n', '\n'],
+      info: true,
+    }) as unknown as readonly CsvRecord[]
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error
+    const texts = source.text.split('\n')
+    const line = error.code === 'CSV_QUOTE_NOT_CLOSED' ? openingLine(texts) : Number(error.lines ?? 1)
+    const column = (texts[line - 1] ?? '').indexOf('"') + 1
+    const place = { file: source.name, line, column: Math.max(column, 1) }
+    report(
+      fault(
+        place,
+        'rule-quotes',
+        'the quotes in this line are not well-formed CSV',
+        'write "" for a quote inside quotes',
+      ),
+    )
+    return []
+  }
+}
+
+/** The first line with a quote that it doesn't close, from 1. */
+function openingLine(texts: readonly string[]): number {
+  return texts.findIndex((text) => !text.startsWith('#') && text.split('"').length % 2 === 0) + 1
+}
+
+/** Refuses what nobody can see, in comments too. */
+export function reportInvisible({ name, text }: SourceFile, report: (diagnostic: Diagnostic) => void): void {
+  const placeOf = placesIn(name, text)
+  for (const { 0: character, index } of text.matchAll(INVISIBLE)) {
+    const code = character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')
+    const message = `the invisible character U+${code} stands here`
+    report(fault(placeOf(index), 'invisible-character', message, 'delete it, or write a plain space'))
+  }
+}
+
+/** Column (from 1) of the first character of a cell in a line of CSV. */
+function columnOf(text: string, cell: number): number {
+  let start = 0
+  let quoted = false
+  let index = 0
+  for (let at = 0; at < text.length && index < cell; at++) {
+    if (text[at] === '"') quoted = !quoted
+    if (text[at] === ',' && !quoted) {
+      index++
+      start = at + 1
+    }
+  }
+  if (index < cell) return text.length + 1
+  return start + text.slice(start).search(/\S|$/) + 1
+}
+
+function fault(place: Place, code: string, message: string, hint: string): Diagnostic {
+  return { ...place, code, severity: 'error', message, hint }
+}

@@ -1,0 +1,140 @@
+/** The cells of a rule that say what it is about: resource, actions, relations and views, each known to what it names. */
+import { didYouMean, oneOf } from '../../base/did-you-mean.ts'
+import type { Ownership, Role, Rule, Views } from '../../decide/policy.ts'
+import type { Resource, Resources } from '../../resources/resource.ts'
+import type { Fault } from './rule-columns.ts'
+
+/** What the cells of a rule may name. */
+export interface Vocabulary {
+  readonly resources: Resources
+  readonly roles: ReadonlyMap<string, Role>
+  readonly ownership: ReadonlyMap<string, Ownership>
+  readonly views: ReadonlyMap<string, Views>
+}
+
+/** Columns of a `p` line; 0 is the `p` itself. */
+export const COLUMN = { subject: 1, resource: 2, action: 3, relation: 4, fields: 5, effect: 6 } as const
+
+/** What a rule is about: the cells that it shares with many others. */
+export type RuleScope = Pick<Rule, 'resource' | 'actions' | 'relations' | 'views'>
+
+/** Undefined when something is wrong, which is reported. */
+export function parseScope(
+  [resource, action, relation, fields]: readonly [string, string, string, string],
+  vocabulary: Vocabulary,
+  fault: Fault,
+): RuleScope | undefined {
+  const covered = coveredBy(resource, vocabulary.resources)
+  if (!soundResource(resource, covered, vocabulary, fault)) return undefined
+  const scope = {
+    resource,
+    actions: split(action, '|'),
+    relations: split(relation, '+'),
+    views: split(fields, '|'),
+  }
+  const sound = [
+    soundActions(scope.actions, covered, fault),
+    soundRelations(scope.relations, covered, vocabulary, fault),
+    soundViews(scope.views, covered, vocabulary, fault),
+  ]
+  if (sound.includes(false)) return undefined
+  return { ...scope, relations: relation === 'any' ? [] : scope.relations.sort() }
+}
+
+function soundResource(
+  resource: string,
+  covered: readonly Resource[],
+  { resources }: Vocabulary,
+  fault: Fault,
+): boolean {
+  if (covered.length > 0) return true
+  const known = [...resources.byName.keys(), '*', 'system/*']
+  const hint = () => oneOf(resource, known)
+  fault(COLUMN.resource, 'unknown-resource', `no schema declares the resource \`${resource}\``, hint)
+  return false
+}
+
+function soundActions(actions: readonly string[], covered: readonly Resource[], fault: Fault): boolean {
+  const known = new Set(covered.flatMap((resource) => [...resource.actions.keys()]))
+  return soundNames(
+    actions,
+    '*',
+    (name) => {
+      if (known.has(name)) return true
+      const hint = () => `one of ${[...known].join(', ')}, or * for all${didYouMean(name, known)}`
+      fault(COLUMN.action, 'unknown-action', `the action \`${name}\` is not known here`, hint)
+      return false
+    },
+    (message) => fault(COLUMN.action, 'action-list', message, 'as in: list|read'),
+  )
+}
+
+function soundRelations(
+  relations: readonly string[],
+  covered: readonly Resource[],
+  { ownership }: Vocabulary,
+  fault: Fault,
+): boolean {
+  const known = new Set(covered.flatMap(({ name }) => [...(ownership.get(name)?.relations.keys() ?? [])]))
+  return soundNames(
+    relations,
+    'any',
+    (name) => {
+      if (known.has(name)) return true
+      const hint = () => `declare it in ownership.yaml, or write any${didYouMean(name, [...known, 'any'])}`
+      fault(COLUMN.relation, 'unknown-relation', `the relation \`${name}\` is not declared for this resource`, hint)
+      return false
+    },
+    (message) => fault(COLUMN.relation, 'relation-list', message, 'as in: owner+draft'),
+  )
+}
+
+function soundViews(
+  views: readonly string[],
+  covered: readonly Resource[],
+  vocabulary: Vocabulary,
+  fault: Fault,
+): boolean {
+  const known = new Set(covered.flatMap(({ name }) => [...(vocabulary.views.get(name)?.keys() ?? [])]))
+  return soundNames(
+    views,
+    '*',
+    (name) => {
+      if (known.has(name)) return true
+      const hint = () => `declare it in views.yaml, or write * for all fields${didYouMean(name, known)}`
+      fault(COLUMN.fields, 'unknown-view', `the view \`${name}\` is not declared for this resource`, hint)
+      return false
+    },
+    (message) => fault(COLUMN.fields, 'view-list', message, 'as in: public|contact'),
+  )
+}
+
+/** Every name is known, none stands twice, and the one that means all stands alone. */
+function soundNames(
+  names: readonly string[],
+  whole: string,
+  isKnown: (name: string) => boolean,
+  fault: (message: string) => void,
+): boolean {
+  if (names.length === 1 && names[0] === whole) return true
+  if (names.includes(whole)) {
+    fault(`\`${whole}\` stands alone`)
+    return false
+  }
+  if (new Set(names).size < names.length) {
+    fault('a name stands twice in one cell')
+    return false
+  }
+  return names.map(isKnown).every(Boolean)
+}
+
+function coveredBy(resource: string, { byName }: Resources): readonly Resource[] {
+  const exact = byName.get(resource)
+  if (exact) return [exact]
+  if (resource !== '*' && resource !== 'system/*') return []
+  return [...byName.values()].filter(({ builtIn }) => builtIn === (resource === 'system/*'))
+}
+
+function split(cell: string, separator: string): string[] {
+  return cell.split(separator)
+}

@@ -1,0 +1,91 @@
+/** Checks what a resource's fields must be: a closed object, the server's fields, names, requirements and indexes. */
+import type { Diagnostic } from '../../base/diagnostic.ts'
+import type { Path } from '../../base/json-pointer.ts'
+import { fieldOf } from '../load/make-fields.ts'
+import type { Json } from '../resource.ts'
+import type { JsonObject, SchemaFile } from '../schema/schema-file.ts'
+import { allSubschemas, isObject, type Subschema } from '../schema/subschemas.ts'
+import { isScalarType } from './keywords.ts'
+
+const SERVER_FIELDS = ['id', 'createdAt', 'updatedAt']
+/** Parameters of a list's query string, which a filter would share its name with. */
+const QUERY_PARAMETERS: ReadonlySet<string> = new Set(['limit', 'sort', 'fields', 'cursor', 'count'])
+
+export function checkFields(file: SchemaFile): readonly Diagnostic[] {
+  const { json } = file
+  if (!isObject(json)) return []
+  const fields = fieldSchemas(json)
+  return [
+    ...openFaults(file, json),
+    ...SERVER_FIELDS.flatMap((name) => serverFieldFault(file, fields, name)),
+    ...Object.keys(fields).flatMap((name) => nameFault(file, name)),
+    ...allSubschemas(json).flatMap((one) => requiredFaults(file, one)),
+    ...Object.keys(fields).flatMap((name) => indexFaults(file, json, name)),
+  ]
+}
+
+/** The schema of each field; the file must be valid under the meta-schema. */
+export function fieldSchemas(json: JsonObject): Readonly<Record<string, Json>> {
+  return isObject(json.properties) ? json.properties : {}
+}
+
+/** Only declared fields can be granted or refused, so there must be no other way in. */
+function openFaults(file: SchemaFile, { type, additionalProperties, patternProperties }: JsonObject) {
+  const faults: Diagnostic[] = []
+  const add = (keyword: string, message: string) => faults.push(file.fault([keyword], 'schema-open', message))
+  if (type !== 'object') add('type', 'a resource must be of the `type` `object`')
+  if (additionalProperties !== false) add('additionalProperties', '`additionalProperties` must be `false`')
+  if (patternProperties !== undefined) add('patternProperties', '`patternProperties` lets in fields without a name')
+  return faults
+}
+
+function serverFieldFault(file: SchemaFile, fields: Readonly<Record<string, Json>>, name: string) {
+  const schema = fields[name]
+  if (schema === undefined) return [file.fault(['properties'], 'server-field', `the field \`${name}\` is missing`)]
+  if (isObject(schema) && schema.type === 'string' && schema.readOnly === true) return []
+  return [
+    file.fault(['properties', name], 'server-field', `\`${name}\` is the server's: a string that clients only read`),
+  ]
+}
+
+function nameFault(file: SchemaFile, name: string): readonly Diagnostic[] {
+  // What every JavaScript object inherits would look present where it is absent.
+  if (/^[A-Za-z][A-Za-z0-9_]{0,63}$/.test(name) && !(name in Object.prototype)) return []
+  return [file.faultAtKey(['properties', name], 'field-name', `\`${name}\` can't be a field's name`)]
+}
+
+/** In a closed object, the root or one inside, a required name that isn't declared could never be given. */
+function requiredFaults(file: SchemaFile, { path, schema }: Subschema): readonly Diagnostic[] {
+  if (!isObject(schema) || schema.additionalProperties !== false || schema.patternProperties !== undefined) return []
+  const required = (schema.required ?? []) as readonly string[]
+  return required.flatMap((name, i) =>
+    isObject(schema.properties) && Object.hasOwn(schema.properties, name)
+      ? []
+      : [file.fault([...path, 'required', i], 'required-undeclared', `\`${name}\` is required and not declared`)],
+  )
+}
+
+function indexFaults(file: SchemaFile, json: JsonObject, name: string): readonly Diagnostic[] {
+  const schema = fieldSchemas(json)[name]
+  if (!isObject(schema)) return []
+  return ['x-index', 'x-unique'].flatMap((keyword) => {
+    const path = ['properties', name, keyword]
+    const value = schema[keyword]
+    if (value === undefined || value === false) return []
+    if (value !== true) return [file.fault(path, 'index-value', `\`${keyword}\` is \`true\` or \`false\``)]
+    return [...notScalar(file, json, path, name), ...queryNameFault(file, path, name)]
+  })
+}
+
+function notScalar(file: SchemaFile, json: JsonObject, path: Path, name: string): readonly Diagnostic[] {
+  const { type, list } = fieldOf(json, name)
+  if (isScalarType(type) && !list) return []
+  return [file.faultAtKey(path, 'index-not-scalar', `\`${name}\` has no single value to compare`)]
+}
+
+function queryNameFault(file: SchemaFile, path: Path, name: string): readonly Diagnostic[] {
+  if (!QUERY_PARAMETERS.has(name)) return []
+  return [
+    file.faultAtKey(path, 'field-name', `a filter on \`${name}\` would look like the query parameter \`${name}\``),
+  ]
+}

@@ -1,0 +1,55 @@
+/** Checks that a file is a JSON Schema 2020-12, and that its `x-resource` has the grammar of routes. */
+import type { ErrorObject } from 'ajv'
+import type { Diagnostic } from '../../base/diagnostic.ts'
+import type { Path } from '../../base/json-pointer.ts'
+import { pointerOfPath } from '../../base/json-pointer.ts'
+import type { SchemaFile } from '../schema/schema-file.ts'
+import { isObject } from '../schema/subschemas.ts'
+import { pathOfError, sentenceOfError } from '../validate/ajv-errors.ts'
+import type { SchemaCode } from './codes.ts'
+import { fitsMetaSchema } from './compiled-meta-schema.ts'
+import { fitsXResource } from './compiled-x-resource.ts'
+
+const DIALECT = 'https://json-schema.org/draft/2020-12/schema'
+
+export function checkMetaSchema(file: SchemaFile): readonly Diagnostic[] {
+  const { json } = file
+  const dialect = isObject(json) ? json.$schema : undefined
+  if (dialect !== undefined && dialect !== DIALECT) {
+    return [file.fault(['$schema'], 'schema-dialect', 'this is not the JSON Schema 2020-12 dialect')]
+  }
+  if (typeof json === 'boolean') return [file.fault([], 'schema-invalid', 'a resource has fields: write an object')]
+  fitsMetaSchema(json)
+  return errorFaults(file, [], fitsMetaSchema.errors, 'schema-invalid')
+}
+
+export function checkXResource(file: SchemaFile): readonly Diagnostic[] {
+  const declared = isObject(file.json) ? file.json['x-resource'] : undefined
+  if (declared === undefined) return [file.fault([], 'resource-missing', '`x-resource` is missing')]
+  fitsXResource(declared)
+  return errorFaults(file, ['x-resource'], fitsXResource.errors, 'resource-invalid')
+}
+
+/** One diagnostic a value: the first error that says something about it. */
+function errorFaults(
+  file: SchemaFile,
+  base: Path,
+  errors: readonly ErrorObject[] | null | undefined,
+  code: SchemaCode,
+): readonly Diagnostic[] {
+  const byValue = Map.groupBy(errors ?? [], (error) => pointerOfPath(pathOfError(error)))
+  return [...byValue.values()].flatMap(([error]) => (error ? [errorFault(file, base, error, code)] : []))
+}
+
+function errorFault(file: SchemaFile, base: Path, error: ErrorObject, code: SchemaCode): Diagnostic {
+  const path = [...base, ...pathOfError(error)]
+  const message = `${subject(file, path)} ${sentenceOfError(error)}`
+  return error.keyword === 'additionalProperties'
+    ? file.faultAtKey(path, code, message)
+    : file.fault(path, code, message)
+}
+
+function subject({ resource }: SchemaFile, path: Path): string {
+  const last = path.at(-1) ?? resource
+  return /^\d+$/.test(String(last)) ? `an element of \`${path.at(-2)}\`` : `\`${last}\``
+}

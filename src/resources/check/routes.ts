@@ -1,0 +1,147 @@
+/** Checks the routes of one file, one by one. How routes stand to each other is check-clashes.ts. */
+import type { Diagnostic } from '../../base/diagnostic.ts'
+import type { Path } from '../../base/json-pointer.ts'
+import { BUILT_IN_PATHS } from '../built-in.ts'
+import { BUILT_IN_ACTIONS, operationOf } from '../load/make-routes.ts'
+import { canBothMatch, declaredRoutes, hasParameter, kindOf, type RouteDeclaration } from '../load/route-declaration.ts'
+import type { SchemaFile } from '../schema/schema-file.ts'
+
+/** Paths that the program itself answers. */
+const RESERVED_PATHS = [...BUILT_IN_PATHS, '/metrics']
+
+/** Methods whose effect depends on the state that the client has seen. */
+const CHANGING = ['PUT', 'PATCH', 'DELETE']
+
+type Check = (file: SchemaFile, route: RouteDeclaration, path: Path) => readonly Diagnostic[]
+
+const CHECKS: readonly Check[] = [
+  checkPath,
+  checkReserved,
+  checkMethods,
+  checkObject,
+  checkAction,
+  checkRedirect,
+  checkLifecycle,
+  checkSuccessor,
+  checkPrecondition,
+]
+
+/** `x-resource` must have passed checkXResource. */
+export function checkRoutes(file: SchemaFile): readonly Diagnostic[] {
+  const routes = declaredRoutes(file)
+  const single = routes.flatMap((route, i) => CHECKS.flatMap((check) => check(file, route, routePath(i))))
+  return [...single, ...checkMixedActions(file, routes)]
+}
+
+export function routePath(index: number): Path {
+  return ['x-resource', 'routes', index]
+}
+
+/** What is wrong with a path, as a predicate; undefined when nothing is. */
+export function pathFault(path: string): string | undefined {
+  const segments = path.split('/').slice(1)
+  if (!path.startsWith('/')) return 'does not start with `/`'
+  if (path.endsWith('/')) return 'ends with `/`'
+  if (segments.includes('')) return 'has an empty segment'
+  if (segments.includes('.') || segments.includes('..')) return 'has a dot segment'
+  if (segments.filter((segment) => segment === '{id}').length > 1) return 'has `{id}` twice'
+  if (segments.some((segment) => segment !== '{id}' && /[{}]/.test(segment))) {
+    return 'has a parameter other than `{id}` as a whole segment'
+  }
+  // What a client may write in two ways, plain and percent-encoded, has no place in a path that is compared as text.
+  if (/[^A-Za-z0-9._~{}/-]/.test(path)) return 'has a character other than letters, digits and `-._~`'
+  return undefined
+}
+
+function checkPath(file: SchemaFile, { path }: RouteDeclaration, at: Path): readonly Diagnostic[] {
+  const fault = pathFault(path)
+  return fault ? [file.fault([...at, 'path'], 'route-path', `the path \`${path}\` ${fault}`)] : []
+}
+
+function checkReserved(file: SchemaFile, { path }: RouteDeclaration, at: Path): readonly Diagnostic[] {
+  const reserved = RESERVED_PATHS.find((one) => canBothMatch(one, path))
+  if (!reserved) return []
+  return [
+    file.fault(
+      [...at, 'path'],
+      'route-reserved',
+      `\`${path}\` can fit \`${reserved}\`, which the server answers itself`,
+    ),
+  ]
+}
+
+function checkMethods(file: SchemaFile, route: RouteDeclaration, at: Path): readonly Diagnostic[] {
+  const kind = kindOf(route)
+  return route.methods.flatMap((method, i) => {
+    const where = [...at, 'methods', i]
+    if (route.methods.indexOf(method) < i)
+      return [file.fault(where, 'route-method-twice', `\`${method}\` is here twice`)]
+    if (operationOf(kind, method)) return []
+    const noun = kind === 'collection' ? 'a collection (no `{id}`)' : 'an item'
+    return [file.fault(where, 'route-method', `${noun} can't declare \`${method}\``)]
+  })
+}
+
+function checkObject(file: SchemaFile, { path, object }: RouteDeclaration, at: Path): readonly Diagnostic[] {
+  if (object === undefined || !hasParameter(path)) return []
+  return [
+    file.fault([...at, 'object'], 'route-object', `\`${path}\` names an object by \`{id}\`, not the caller's own`),
+  ]
+}
+
+function checkAction(file: SchemaFile, { action }: RouteDeclaration, at: Path): readonly Diagnostic[] {
+  if (action === undefined || !BUILT_IN_ACTIONS.some((name) => name === action)) return []
+  return [file.fault([...at, 'action'], 'route-action', `\`${action}\` is the name of a built-in action`)]
+}
+
+function checkRedirect(file: SchemaFile, route: RouteDeclaration, at: Path): readonly Diagnostic[] {
+  const both = route.moved !== undefined && route.found !== undefined
+  if (both)
+    return [file.faultAtKey([...at, 'found'], 'route-redirect', 'a route is either `moved` or `found` elsewhere')]
+  return (['moved', 'found'] as const).flatMap((key) => {
+    const fault = redirectFault(route.path, route[key])
+    return fault ? [file.fault([...at, key], 'route-redirect', `the path \`${route[key]}\` ${fault}`)] : []
+  })
+}
+
+/** Where another path can stand in for one: a predicate about the other, undefined when nothing is wrong. */
+function redirectFault(path: string, to: string | undefined): string | undefined {
+  if (to === undefined) return undefined
+  if (to === path) return 'leads back to the same route'
+  return !hasParameter(path) && hasParameter(to) ? 'has an `{id}` that the route has not' : pathFault(to)
+}
+
+/** RFC 9745 section 4: the sunset is not before the deprecation. */
+function checkLifecycle(file: SchemaFile, { deprecated, sunset }: RouteDeclaration, at: Path): readonly Diagnostic[] {
+  if (deprecated === undefined || sunset === undefined || deprecated <= sunset) return []
+  const message = `the sunset \`${sunset}\` is before \`${deprecated}\`, when the route is deprecated`
+  return [file.fault([...at, 'sunset'], 'route-lifecycle', message)]
+}
+
+function checkSuccessor(file: SchemaFile, { path, successor }: RouteDeclaration, at: Path): readonly Diagnostic[] {
+  const fault = redirectFault(path, successor)
+  return fault ? [file.fault([...at, 'successor'], 'route-lifecycle', `the path \`${successor}\` ${fault}`)] : []
+}
+
+/** A key without effect is a key that somebody relies on. */
+function checkPrecondition(file: SchemaFile, route: RouteDeclaration, at: Path): readonly Diagnostic[] {
+  const elsewhere = (route.moved ?? route.found) !== undefined
+  const guards = !elsewhere && route.methods.some((method) => CHANGING.includes(method))
+  if (route.precondition === undefined || guards) return []
+  const message = `\`${route.path}\` has no method that a precondition could guard`
+  return [file.faultAtKey([...at, 'precondition'], 'route-precondition', message)]
+}
+
+/** DELETE decides about the object as a whole and everything else about fields; one rule can't say both. */
+function checkMixedActions(file: SchemaFile, routes: readonly RouteDeclaration[]): readonly Diagnostic[] {
+  const first = new Map<string, boolean>()
+  return routes.flatMap(({ action, methods }, i) => {
+    if (action === undefined) return []
+    const kinds = new Set(methods.map((method) => method === 'DELETE'))
+    const known = first.get(action) ?? methods[0] === 'DELETE'
+    first.set(action, known)
+    if (![...kinds].some((deletes) => deletes !== known)) return []
+    const message = `the action \`${action}\` is for DELETE and for other methods`
+    return [file.fault([...routePath(i), 'action'], 'route-action-mixed', message)]
+  })
+}

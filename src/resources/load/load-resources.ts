@@ -1,0 +1,81 @@
+/** Schema files to resources. All that is wrong, in all files, is told at once. */
+import { type Diagnostic, FileError } from '../../base/diagnostic.ts'
+import { BUILT_IN_RESOURCES } from '../built-in.ts'
+import { checkClashes } from '../check/clashes.ts'
+import { checkFields } from '../check/fields.ts'
+import { checkKeywords } from '../check/keywords.ts'
+import { checkMetaSchema, checkXResource } from '../check/meta-schema.ts'
+import { checkPatterns } from '../check/patterns.ts'
+import { checkReferences } from '../check/references.ts'
+import { checkRoutes } from '../check/routes.ts'
+import type { Resource, Resources } from '../resource.ts'
+import { type JsonObject, parseSchemaFile, type SchemaFile, type SourceText } from '../schema/schema-file.ts'
+import { createSchemaCompiler, type SchemaCompiler } from '../validate/compile-schema.ts'
+import { makeFields } from './make-fields.ts'
+import { canonicalItemPath, makeActions, makeRoutes } from './make-routes.ts'
+import { readSchemas } from './read-schemas.ts'
+
+/** The resources of all `*.json` files of a directory, and the built-in ones. Throws FileError. */
+export async function loadResources(directory: string): Promise<Resources> {
+  return (await loadSchemas(directory)).resources
+}
+
+/** With the texts that they were made of, for who makes them again elsewhere. Throws FileError. */
+export async function loadSchemas(
+  directory: string,
+): Promise<{ readonly resources: Resources; readonly sources: readonly SourceText[] }> {
+  const { sources, faults } = await readSchemas(directory)
+  return { resources: assemble(sources, faults), sources }
+}
+
+/** The same from texts. A resource is called like its file; names must differ. Throws FileError. */
+export function parseResources(sources: readonly SourceText[]): Resources {
+  return assemble(sources, [])
+}
+
+function assemble(sources: readonly SourceText[], unread: readonly Diagnostic[]): Resources {
+  const parsed = sources.map(parseSchemaFile)
+  const files = parsed.flatMap((one) => (one.kind === 'file' ? [one.file] : []))
+  const faulty = parsed.flatMap((one) => (one.kind === 'faulty' ? one.faults : []))
+  const compiler = createSchemaCompiler()
+  const faults = [...unread, ...faulty, ...files.flatMap((file) => schemaFaults(file, compiler)), ...routeFaults(files)]
+  if (faults.length > 0) throw new FileError(faults)
+  return joined([...files.map((file) => makeResource(file, compiler)), ...BUILT_IN_RESOURCES])
+}
+
+/** Each step relies on the one before, so the first that finds faults is the last. */
+function schemaFaults(file: SchemaFile, compiler: SchemaCompiler): readonly Diagnostic[] {
+  const invalid = checkMetaSchema(file)
+  if (invalid.length > 0) return invalid
+  const checks = [checkKeywords, checkReferences, checkPatterns, checkFields]
+  const faults = checks.flatMap((check) => check(file))
+  return faults.length > 0 ? faults : compiler.check(file)
+}
+
+function routeFaults(files: readonly SchemaFile[]): readonly Diagnostic[] {
+  const invalid = files.flatMap(checkXResource)
+  const readable = files.filter((file) => checkXResource(file).length === 0)
+  return [...invalid, ...readable.flatMap(checkRoutes), ...checkClashes(readable)]
+}
+
+function makeResource(file: SchemaFile, compiler: SchemaCompiler): Resource {
+  const routes = makeRoutes(file)
+  const canonical = canonicalItemPath(routes)
+  return Object.freeze({
+    name: file.resource,
+    builtIn: false,
+    schema: file.json as JsonObject,
+    fields: makeFields(file.json as JsonObject),
+    routes,
+    actions: makeActions(routes),
+    ...(canonical === undefined ? {} : { canonicalItemPath: canonical }),
+    validate: compiler.validatorOf(file),
+  })
+}
+
+function joined(resources: readonly Resource[]): Resources {
+  return Object.freeze({
+    byName: new Map(resources.map((resource) => [resource.name, resource])),
+    routes: Object.freeze(resources.flatMap(({ routes }) => routes)),
+  })
+}

@@ -1,0 +1,68 @@
+/** The fields that a schema declares: their types for policies and stores, which compare values. */
+
+import type { Field, FieldType, Json } from '../resource.ts'
+import { followReferences } from '../schema/references.ts'
+import type { JsonObject } from '../schema/schema-file.ts'
+import { isObject } from '../schema/subschemas.ts'
+
+/** In the order of the file. The schema must have passed the checks. */
+export function makeFields(json: JsonObject): ReadonlyMap<string, Field> {
+  const names = Object.keys(json.properties ?? {})
+  return new Map(names.map((name) => [name, Object.freeze(fieldOf(json, name))]))
+}
+
+export function fieldOf(json: JsonObject, name: string): Field {
+  const fields = isObject(json.properties) ? json.properties : {}
+  const declared = fields[name]
+  const own = isObject(declared) ? declared : {}
+  return {
+    name,
+    ...typeOf(json, own),
+    ...timeOf(json, name, own),
+    ...listedOf(json, own),
+    readOnly: own.readOnly === true,
+    indexed: own['x-index'] === true,
+    unique: own['x-unique'] === true,
+    default: deepFreeze(own.default),
+  }
+}
+
+function typeOf(root: JsonObject, field: JsonObject): Pick<Field, 'type' | 'list'> {
+  const schema = followReferences(root, field)
+  const type = singleType(schema)
+  if (type !== 'array' || !isObject(schema)) return { type: fieldType(type), list: false }
+  const element = singleType(followReferences(root, schema.items ?? true))
+  return { type: schema.prefixItems === undefined ? fieldType(element) : 'other', list: true }
+}
+
+/** The server writes its times as RFC 3339, whatever the schema says of them. */
+function timeOf(root: JsonObject, name: string, field: JsonObject): Pick<Field, 'time'> {
+  const schema = followReferences(root, field)
+  const time = isObject(schema) && schema.format === 'date-time'
+  return time || name === 'createdAt' || name === 'updatedAt' ? { time: true } : {}
+}
+
+function listedOf(root: JsonObject, field: JsonObject): Pick<Field, 'oneOf'> {
+  const schema = followReferences(root, field)
+  if (!isObject(schema)) return {}
+  if (schema.const !== undefined) return { oneOf: [schema.const] }
+  return Array.isArray(schema.enum) ? { oneOf: schema.enum } : {}
+}
+
+/** `["string", "null"]` is a string that may be null, and null relates to nothing. */
+function singleType(schema: Json): Json | undefined {
+  const type = isObject(schema) ? schema.type : undefined
+  if (!Array.isArray(type)) return type
+  const [only, ...others] = (type as readonly Json[]).filter((one) => one !== 'null')
+  return others.length === 0 ? only : undefined
+}
+
+function fieldType(type: Json | undefined): FieldType {
+  return type === 'string' || type === 'integer' || type === 'number' || type === 'boolean' ? type : 'other'
+}
+
+function deepFreeze(value: Json | undefined): Json | undefined {
+  if (typeof value !== 'object' || value === null) return value
+  for (const inner of Object.values(value)) deepFreeze(inner)
+  return Object.freeze(value)
+}

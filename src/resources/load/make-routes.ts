@@ -1,0 +1,116 @@
+/** The routes and actions that a schema file declares: which methods a path accepts, and what the policy calls them. */
+import type { Action, Endpoint, Method, Operation, Route, RouteKind } from '../resource.ts'
+import type { SchemaFile } from '../schema/schema-file.ts'
+import { declaredRoutes, kindOf, type RouteDeclaration } from './route-declaration.ts'
+
+type Operations = ReadonlyMap<string, Operation>
+
+const COLLECTION: Operations = new Map([
+  ['GET', 'list'],
+  ['POST', 'create'],
+])
+const ITEM: Operations = new Map([
+  ['GET', 'read'],
+  ['PUT', 'replace'],
+  ['PATCH', 'update'],
+  ['DELETE', 'delete'],
+])
+
+export const BUILT_IN_ACTIONS: readonly Operation[] = [
+  'list',
+  'read',
+  'create',
+  'replace',
+  'update',
+  'delete',
+  'options',
+]
+
+/** The order of `Allow`. */
+const METHODS: readonly Method[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+
+/** What a declared method does to a kind of route; undefined when the kind can't have it, or has it unasked. */
+export function operationOf(kind: RouteKind, method: string): Operation | undefined {
+  return (kind === 'collection' ? COLLECTION : ITEM).get(method)
+}
+
+/** In the order of the file, which must have passed the checks. */
+export function makeRoutes(file: SchemaFile): readonly Route[] {
+  return Object.freeze(declaredRoutes(file).map((route) => makeRoute(file.resource, route)))
+}
+
+/** The built-in actions, whether or not a route gives them, and the file's own. */
+export function makeActions(routes: readonly Route[]): ReadonlyMap<string, Action> {
+  const own = routes.flatMap(({ endpoints }) => [...endpoints.values()])
+  const names = new Set([...BUILT_IN_ACTIONS, ...own.map(({ action }) => action)])
+  return new Map([...names].map((name) => [name, Object.freeze({ name, hasFields: hasFields(name, own) })]))
+}
+
+/** Where `Location` points: the first item route that shows the object as it is; one that goes away only if all do. */
+export function canonicalItemPath(routes: readonly Route[]): string | undefined {
+  const plain = routes.filter((route) => route.kind === 'item' && isPlain(route))
+  return (plain.find(({ lifecycle }) => lifecycle === undefined) ?? plain[0])?.path
+}
+
+/** HEAD comes with GET (RFC 9110 section 9.1), OPTIONS with every route. `actionOf` names the policy's action. */
+export function makeEndpoints(
+  operations: Operations,
+  actionOf: (operation: Operation) => string,
+): Pick<Route, 'endpoints' | 'allow'> {
+  const head = operations.get('GET')
+  const all: Operations = new Map([...operations, ...(head ? [['HEAD', head] as const] : []), ['OPTIONS', 'options']])
+  const accepted = METHODS.flatMap((method): [Method, Endpoint][] => {
+    const operation = all.get(method)
+    return operation ? [[method, Object.freeze({ operation, action: actionOf(operation) })]] : []
+  })
+  return { endpoints: new Map(accepted), allow: accepted.map(([method]) => method).join(', ') }
+}
+
+function makeRoute(resource: string, declared: RouteDeclaration): Route {
+  const kind = kindOf(declared)
+  const operations = new Map(
+    declared.methods.flatMap((method) => {
+      const operation = operationOf(kind, method)
+      return operation ? [[method, operation] as const] : []
+    }),
+  )
+  const own = declared.action
+  return Object.freeze({
+    path: declared.path,
+    resource,
+    kind,
+    ...makeEndpoints(operations, (operation) => (operation === 'options' ? operation : (own ?? operation))),
+    ...(declared.view === undefined ? {} : { view: declared.view }),
+    ...redirectOf(declared),
+    ...lifecycleOf(declared),
+    ...(declared.precondition === undefined ? {} : { precondition: declared.precondition }),
+  })
+}
+
+function redirectOf({ moved, found }: RouteDeclaration): Pick<Route, 'redirect'> {
+  const to = moved ?? found
+  return to === undefined ? {} : { redirect: Object.freeze({ to, permanent: moved !== undefined }) }
+}
+
+/** A date is the beginning of its day in UTC. */
+function lifecycleOf({ deprecated, sunset, successor }: RouteDeclaration): Pick<Route, 'lifecycle'> {
+  if (deprecated === undefined && sunset === undefined && successor === undefined) return {}
+  const lifecycle = {
+    ...(deprecated === undefined ? {} : { deprecatedAt: Date.parse(deprecated) }),
+    ...(sunset === undefined ? {} : { sunsetAt: Date.parse(sunset) }),
+    ...(successor === undefined ? {} : { successor }),
+  }
+  return { lifecycle: Object.freeze(lifecycle) }
+}
+
+/** Without fields are deleting and asking for options, under whatever name. */
+function hasFields(action: string, endpoints: readonly Endpoint[]): boolean {
+  if (action === 'delete' || action === 'options') return false
+  const given = endpoints.filter((endpoint) => endpoint.action === action)
+  return given.length === 0 || given.some(({ operation }) => operation !== 'delete')
+}
+
+function isPlain({ view, redirect, endpoints }: Route): boolean {
+  const own = [...endpoints.values()].some(({ operation, action }) => operation !== action)
+  return view === undefined && redirect === undefined && !own
+}

@@ -1,0 +1,27 @@
+/** An object of a resource: as a store keeps it, and as an answer shows it. */
+import type { Json, Representation } from './resource.ts'
+
+/** What a field of an object is compared with. */
+export type Scalar = string | number | boolean
+
+/** The fields that clients and defaults gave; without `id`, `createdAt` and `updatedAt`. */
+export type Document = Readonly<Record<string, Json>>
+
+export interface StoredObject {
+  readonly id: string
+  /** Counts from 1; every update adds 1. */
+  readonly version: number
+  /** RFC 3339, UTC, milliseconds. */
+  readonly createdAt: string
+  readonly updatedAt: string
+  readonly document: Document
+}
+
+/** What of a representation is stored as its document. */
+export function documentOf({ id, createdAt, updatedAt, ...document }: Representation): Document {
+  return document
+}
+
+export function represent(object: Omit<StoredObject, 'version'>): Representation {
+  return { id: object.id, ...object.document, createdAt: object.createdAt, updatedAt: object.updatedAt }
+}

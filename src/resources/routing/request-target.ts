@@ -1,0 +1,40 @@
+/** The request target (RFC 9112 section 3.2) as a raw path and a raw query; nothing is decoded or normalised here. */
+import { Problem } from '../../base/problems/problem.ts'
+import { isAuthority } from './authority.ts'
+
+/** Longer than any URL that the routes can need; Node's parser stops everything at its header limit. */
+const MAX_URL_LENGTH = 8192
+
+export interface Target {
+  /** Percent-encoded, as sent; `*` for OPTIONS *. */
+  readonly path: string
+  /** Without the question mark; empty when there is none. */
+  readonly query: string
+}
+
+/** A faulty target is a value: the rate limits come before any answer. */
+export function readTarget(url: string): Target | Problem {
+  if (url.length > MAX_URL_LENGTH) return new Problem('url-too-long', `A URL has at most ${MAX_URL_LENGTH} characters.`)
+  // A server must accept the absolute form (RFC 9112 section 3.2.2); its path counts as if it had come alone.
+  const {
+    authority,
+    path = '',
+    query = '',
+  } = /^(?:https?:\/\/(?<authority>[^/?#]*))?(?<path>\/[^?#]*|\*)(?:\?(?<query>[^#]*))?$/i.exec(url)?.groups ?? {}
+  if (path === '') return new Problem('invalid-path', 'The request target is not a path.')
+  // RFC 9110 sections 4.2.1 and 4.2.4: no URL of http is without a host, and a user in it may be there to deceive.
+  if (authority !== undefined && (/^(?::|$)/.test(authority) || !isAuthority(authority))) {
+    return new Problem('invalid-path', 'The request target names no host with an optional port.')
+  }
+  if (decode(path) === undefined) return new Problem('invalid-path', 'The path has faulty percent-encoding.')
+  return { path, query }
+}
+
+/** Percent-decoding; undefined for what isn't well-formed UTF-8. */
+export function decode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}

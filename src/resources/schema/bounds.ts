@@ -1,0 +1,85 @@
+/** Which fields of a schema can hold a value of any size: what their parts lack is said by the keyword that would bound them. */
+
+import type { Json, Resource } from '../resource.ts'
+import { followReferences } from './references.ts'
+import type { JsonObject } from './schema-file.ts'
+import { isObject } from './subschemas.ts'
+
+export interface Unbounded {
+  readonly field: string
+  /** Keywords that would bound it, one a part that lacks one. */
+  readonly lacks: readonly string[]
+}
+
+/** Clients don't write the server's own fields. */
+export function unboundedFields({ schema, fields }: Pick<Resource, 'schema' | 'fields'>): readonly Unbounded[] {
+  const properties = isObject(schema.properties) ? schema.properties : {}
+  return [...fields.values()].flatMap(({ name, readOnly }) => {
+    const lacks = readOnly ? [] : lacksOf(schema, properties[name] ?? true, [])
+    return lacks.length === 0 ? [] : [{ field: name, lacks: [...new Set(lacks)] }]
+  })
+}
+
+/** Formats whose texts can't be long (a fraction of a second can, and isn't worth a warning). */
+const SHORT: readonly Json[] = ['date', 'time', 'date-time', 'duration', 'hostname', 'ipv4', 'ipv6', 'uuid']
+
+const SIZED: readonly Json[] = ['string', 'array', 'object']
+
+/** Empty when the schema, or one that applies beside it, bounds the value. */
+function lacksOf(root: JsonObject, written: Json, around: readonly Json[]): readonly string[] {
+  if (written === false) return []
+  if (!isObject(written)) return ['type']
+  // A value within itself is nested as deeply as a body may be, each time wider.
+  if (around.includes(written)) return ['$ref']
+  const [schema, inside] = [written, [...around, written]]
+  const lacks =
+    schema.$ref !== undefined && ownLacks(root, schema, inside).length > 0
+      ? lacksOf(root, followReferences(root, schema), inside)
+      : ownLacks(root, schema, inside)
+  if (lacks.length === 0) return []
+  const beside = listOf(schema.allOf).some((one) => lacksOf(root, one, inside).length === 0)
+  const branches = [schema.anyOf, schema.oneOf].map(listOf).filter((some) => some.length > 0)
+  const oneOf = branches.some((some) => some.every((one) => lacksOf(root, one, inside).length === 0))
+  return beside || oneOf ? [] : lacks
+}
+
+function ownLacks(root: JsonObject, schema: JsonObject, inside: readonly Json[]): readonly string[] {
+  if (schema.const !== undefined || schema.enum !== undefined) return []
+  if (schema.type === undefined) {
+    const branches = [...listOf(schema.anyOf), ...listOf(schema.oneOf)]
+    return branches.length === 0 ? ['type'] : branches.flatMap((one) => lacksOf(root, one, inside))
+  }
+  return [schema.type].flat().flatMap((type) => {
+    if (!SIZED.includes(type as Json)) return []
+    if (type === 'string') return isShort(schema) ? [] : ['maxLength']
+    return type === 'array' ? arrayLacks(root, schema, inside) : objectLacks(root, schema, inside)
+  })
+}
+
+function isShort({ maxLength, format }: JsonObject): boolean {
+  return maxLength !== undefined || (format !== undefined && SHORT.includes(format))
+}
+
+function arrayLacks(root: JsonObject, schema: JsonObject, inside: readonly Json[]): readonly string[] {
+  const first = listOf(schema.prefixItems).flatMap((one) => lacksOf(root, one, inside))
+  if (schema.items === false || schema.unevaluatedItems === false || schema.maxItems === 0) return first
+  const rest = schema.items === undefined ? ['items'] : lacksOf(root, schema.items, inside)
+  return [...(schema.maxItems === undefined ? ['maxItems'] : []), ...first, ...rest]
+}
+
+function objectLacks(root: JsonObject, schema: JsonObject, inside: readonly Json[]): readonly string[] {
+  const { properties, patternProperties, additionalProperties, unevaluatedProperties } = schema
+  const known = Object.values((properties ?? {}) as JsonObject).flatMap((one) => lacksOf(root, one, inside))
+  const patterns = Object.values((patternProperties ?? {}) as JsonObject)
+  const rest = additionalProperties ?? unevaluatedProperties
+  if (rest === undefined) return [...known, 'additionalProperties']
+  const free = rest === false ? patterns : [...patterns, rest]
+  if (free.length === 0) return known
+  const names = isObject(schema.propertyNames) && isShort(schema.propertyNames) ? [] : ['propertyNames']
+  const count = schema.maxProperties === undefined ? ['maxProperties'] : []
+  return [...known, ...names, ...count, ...free.flatMap((one) => lacksOf(root, one, inside))]
+}
+
+function listOf(json: Json | undefined): readonly Json[] {
+  return Array.isArray(json) ? json : []
+}

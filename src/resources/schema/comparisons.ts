@@ -1,0 +1,97 @@
+/** Which rules of a schema are about several fields of an object at once, so that a fault in one may rest on another. */
+
+import type { Json, Resource } from '../resource.ts'
+import { followReferences } from './references.ts'
+import type { JsonObject } from './schema-file.ts'
+import { isObject } from './subschemas.ts'
+
+export interface Comparison {
+  readonly keyword: string
+  readonly fields: ReadonlySet<string>
+}
+
+/** Those at the root, and what is in place there (`allOf`, `$ref`), of two fields or more. */
+export function comparisonsIn({ schema, fields }: Pick<Resource, 'schema' | 'fields'>): readonly Comparison[] {
+  const reader: Reader = {
+    root: schema,
+    all: [...fields.values()].flatMap(({ name, readOnly }) => (readOnly ? [] : [name])),
+  }
+  return comparisonsOf(reader, schema, new Set()).filter((one) => one.fields.size > 1)
+}
+
+interface Reader {
+  readonly root: JsonObject
+  /** The server's fields are always there, so that nothing tells them by number. */
+  readonly all: readonly string[]
+}
+
+function comparisonsOf(reader: Reader, json: Json, seen: Set<Json>): readonly Comparison[] {
+  if (!isObject(json) || seen.has(json)) return []
+  seen.add(json)
+  return Object.entries(json).flatMap(([keyword, value]): readonly Comparison[] => {
+    switch (keyword) {
+      case 'if':
+        return [{ keyword, fields: named(reader, [json.if, json.then, json.else]) }]
+      case 'anyOf':
+      case 'oneOf':
+      case 'not':
+        return [{ keyword, fields: named(reader, [value].flat()) }]
+      case 'minProperties':
+      case 'maxProperties':
+        return [{ keyword, fields: new Set(reader.all) }]
+      case 'dependentRequired':
+      case 'dependentSchemas':
+        return Object.entries(value as JsonObject).map(([name, of]) => ({
+          keyword,
+          fields: named(reader, [{ dependentRequired: { [name]: Array.isArray(of) ? of : [] } }, of]),
+        }))
+      case 'allOf':
+        return (value as readonly Json[]).flatMap((one) => comparisonsOf(reader, one, seen))
+      case '$ref':
+        return comparisonsOf(reader, followReferences(reader.root, json), seen)
+      default:
+        return []
+    }
+  })
+}
+
+/** The fields that schemas of the whole object look at. */
+function named(reader: Reader, schemas: readonly (Json | undefined)[]): ReadonlySet<string> {
+  const seen = new Set<Json>()
+  const fieldsOf = (json: Json | undefined): readonly string[] => {
+    if (!isObject(json) || seen.has(json)) return []
+    seen.add(json)
+    return Object.entries(json).flatMap(([keyword, value]) => {
+      switch (keyword) {
+        case 'properties':
+          return Object.keys(value as JsonObject)
+        case 'required':
+          return value as readonly string[]
+        case 'dependentRequired':
+          return Object.entries(value as JsonObject).flatMap(([name, names]) => [name, ...(names as readonly string[])])
+        case 'dependentSchemas':
+          return Object.entries(value as JsonObject).flatMap(([name, schema]) => [name, ...fieldsOf(schema)])
+        case 'if':
+        case 'then':
+        case 'else':
+        case 'not':
+          return fieldsOf(value)
+        case 'allOf':
+        case 'anyOf':
+        case 'oneOf':
+          return (value as readonly Json[]).flatMap(fieldsOf)
+        case '$ref':
+          return fieldsOf(followReferences(reader.root, json))
+        case 'minProperties':
+        case 'maxProperties':
+        case 'propertyNames':
+        case 'patternProperties':
+        case 'unevaluatedProperties':
+          return reader.all
+        default:
+          return []
+      }
+    })
+  }
+  return new Set(schemas.flatMap(fieldsOf))
+}

@@ -1,0 +1,28 @@
+/** What a `$ref` into the same file names. */
+import { pathOfPointer } from '../../base/json-pointer.ts'
+import type { Json } from '../resource.ts'
+import { isObject } from './subschemas.ts'
+
+/** Follows `$ref` and returns the first schema that has none; the schema itself when it leads nowhere. */
+export function followReferences(root: Json, schema: Json): Json {
+  const pointer = isObject(schema) ? localPointer(schema.$ref) : undefined
+  if (pointer === undefined) return schema
+  const target = pathOfPointer(pointer).reduce<Json | undefined>(stepInto, root)
+  return target === undefined ? schema : followReferences(root, target)
+}
+
+function stepInto(value: Json | undefined, key: string): Json | undefined {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, key)
+    ? (value as Readonly<Record<string, Json>>)[key]
+    : undefined
+}
+
+/** The JSON Pointer of a reference into the same file (`#`, `#/…`), or undefined. */
+export function localPointer(reference: Json | undefined): string | undefined {
+  if (typeof reference !== 'string' || !/^#(?:\/|$)/.test(reference)) return undefined
+  try {
+    return decodeURIComponent(reference.slice(1))
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,127 @@
+/** One schema file: strict JSON, and the place of every node for diagnostics. What the JSON means isn't its matter. */
+
+import { basename } from 'node:path'
+import { type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
+import { type Diagnostic, type Place, placeAt } from '../../base/diagnostic.ts'
+import type { Path } from '../../base/json-pointer.ts'
+import { SCHEMA_CODES, type SchemaCode } from '../check/codes.ts'
+import type { Json } from '../resource.ts'
+
+export type JsonObject = { readonly [key: string]: Json }
+
+/** A text and the name that diagnostics call its file by. */
+export interface SourceText {
+  readonly name: string
+  readonly text: string
+}
+
+export interface SchemaFile {
+  /** The resource's name: the file's, without `.json`. */
+  readonly resource: string
+  readonly json: Json
+  /** Where the value at the path begins, or the nearest value around it that exists. */
+  place(path: Path): Place
+  /** A diagnostic at the value of the path. */
+  fault(path: Path, code: SchemaCode, message: string): Diagnostic
+  /** A diagnostic at the key that leads to the path's value. */
+  faultAtKey(path: Path, code: SchemaCode, message: string): Diagnostic
+}
+
+export type Parsed =
+  | { readonly kind: 'file'; readonly file: SchemaFile }
+  | { readonly kind: 'faulty'; readonly faults: readonly Diagnostic[] }
+
+/** Faulty is a name that no resource can have, and a text that isn't strict JSON with unique keys. */
+export function parseSchemaFile(source: SourceText): Parsed {
+  const resource = basename(source.name, '.json')
+  const wrongName = /^[a-z][a-z0-9-]*$/.test(resource)
+    ? []
+    : [faultAt(source, 0, 'file-name', `\`${resource}\` can't be a resource's name`)]
+  const { root, faults } = parseStrictly(source)
+  if (root === undefined || wrongName.length + faults.length > 0) {
+    return { kind: 'faulty', faults: [...wrongName, ...faults] }
+  }
+  return { kind: 'file', file: schemaFile(source, resource, root) }
+}
+
+/** A diagnostic at a character offset of a file. */
+export function faultAt({ name, text }: SourceText, offset: number, code: SchemaCode, message: string): Diagnostic {
+  return { ...placeAt(name, text, offset), code, severity: 'error', message, hint: SCHEMA_CODES[code] }
+}
+
+function schemaFile(source: SourceText, resource: string, root: Node): SchemaFile {
+  const valueAt = (path: Path): Node => nearest(root, path)
+  return {
+    resource,
+    json: JSON.parse(source.text) as Json,
+    place: (path) => placeAt(source.name, source.text, valueAt(path).offset),
+    fault: (path, ...rest) => faultAt(source, valueAt(path).offset, ...rest),
+    faultAtKey: (path, ...rest) => faultAt(source, keyOf(valueAt(path)).offset, ...rest),
+  }
+}
+
+interface Tree {
+  readonly root: Node | undefined
+  readonly faults: readonly Diagnostic[]
+}
+
+function parseStrictly(source: SourceText): Tree {
+  const errors: ParseError[] = []
+  const root = parseTree(source.text, errors, { disallowComments: true, allowTrailingComma: false })
+  // After the first error the parser guesses how to go on, so what it says then would mislead.
+  const [first] = errors
+  if (first) return { root, faults: [faultAt(source, first.offset, 'json-syntax', syntaxMessage(first))] }
+  if (root === undefined || !isJson(source.text)) {
+    return { root, faults: [faultAt(source, 0, 'json-syntax', 'this is not JSON')] }
+  }
+  return { root, faults: keyFaults(source, root) }
+}
+
+/** `CommaExpected` -> `comma expected`. */
+function syntaxMessage({ error }: ParseError): string {
+  return printParseErrorCode(error)
+    .replace(/(?!^)[A-Z]/g, ' $&')
+    .toLowerCase()
+}
+
+/** The tree's parser takes a byte order mark for white space, which JSON (RFC 8259 section 8.1) doesn't. */
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function keyFaults(source: SourceText, node: Node): readonly Diagnostic[] {
+  const inside = (node.children ?? []).flatMap((child) => keyFaults(source, child))
+  if (node.type !== 'object') return inside
+  const seen = new Set<unknown>()
+  const here = (node.children ?? []).flatMap(({ children: [key] = [] }) => {
+    if (key === undefined) return []
+    if (key.value === '__proto__') {
+      return [faultAt(source, key.offset, 'json-prototype-key', 'the key `__proto__` is not accepted')]
+    }
+    if (!seen.has(key.value)) {
+      seen.add(key.value)
+      return []
+    }
+    return [faultAt(source, key.offset, 'json-duplicate-key', `the key \`${key.value}\` is here twice`)]
+  })
+  return [...here, ...inside]
+}
+
+function nearest(node: Node, [head, ...rest]: Path): Node {
+  const next = head === undefined ? undefined : childOf(node, head)
+  return next ? nearest(next, rest) : node
+}
+
+function childOf(node: Node, part: string | number): Node | undefined {
+  if (node.type === 'array') return node.children?.[Number(part)]
+  return node.children?.find(({ children: [key] = [] }) => key?.value === String(part))?.children?.[1]
+}
+
+function keyOf(value: Node): Node {
+  return value.parent?.type === 'property' ? (value.parent.children?.[0] ?? value) : value
+}

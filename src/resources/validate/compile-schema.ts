@@ -1,0 +1,105 @@
+/** Schemas to validators: one Ajv for all resources of a directory, which faults it finds in a schema or in a value. */
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import type { FormatDefinition, FormatValidator } from 'ajv/dist/types/index.js'
+import { fullFormats } from 'ajv-formats/dist/formats.js'
+import type { Diagnostic } from '../../base/diagnostic.ts'
+import type { Path } from '../../base/json-pointer.ts'
+import { pointerOfPath } from '../../base/json-pointer.ts'
+import { fieldSchemas } from '../check/fields.ts'
+import { FORMATS } from '../check/keywords.ts'
+import type { Resource } from '../resource.ts'
+import type { JsonObject, SchemaFile } from '../schema/schema-file.ts'
+import { allSubschemas, isObject } from '../schema/subschemas.ts'
+import { fieldFaults } from './field-faults.ts'
+import { multipleOf } from './multiple-of.ts'
+
+export interface SchemaCompiler {
+  /** Compiles a schema that has passed all other checks; what Ajv's strict mode finds, and defaults that don't fit. */
+  check(file: SchemaFile): readonly Diagnostic[]
+  /** The validator of a schema without faults. */
+  validatorOf(file: SchemaFile): Resource['validate']
+}
+
+export function createSchemaCompiler(): SchemaCompiler {
+  const ajv = new Ajv2020({
+    strict: true,
+    // It would refuse a condition like `then: { required: [...] }`; checkFields finds what can't be there.
+    strictRequired: false,
+    allErrors: true,
+    // What an object inherits is not a field of it.
+    ownProperties: true,
+    // checkMetaSchema has done it, with places.
+    validateSchema: false,
+    meta: false,
+    formats: { ...Object.fromEntries(FORMATS.map((name) => [name, fullFormats[name]])), 'date-time': isDateTime },
+  })
+  ajv.removeKeyword('multipleOf').addKeyword(multipleOf)
+  ajv.addVocabulary(['x-resource', 'x-index', 'x-unique'])
+  return {
+    check: (file) => {
+      const json = file.json as JsonObject
+      ajv.addSchema(json, keyOf(file))
+      const fault = strictFault(ajv, file)
+      return fault ? [fault] : defaultFaults(ajv, file, json)
+    },
+    validatorOf: (file) => {
+      const validate = compiled(ajv, file, [])
+      return (representation) => (validate(representation) ? [] : fieldFaults(validate.errors ?? []))
+    },
+  }
+}
+
+/** Ajv also takes `+0100`, and any white space for the `T`: RFC 3339 (5.6) doesn't, and lists could not compare it. */
+function isDateTime(text: string): boolean {
+  const { validate } = fullFormats['date-time'] as FormatDefinition<string> & { validate: FormatValidator<string> }
+  return /^\S{10}[Tt ][\d:.]+(?:[Zz]|[+-]\d\d:\d\d)$/.test(text) && validate(text)
+}
+
+function keyOf({ resource }: SchemaFile): string {
+  return `urn:sallyport:schema:${resource}`
+}
+
+/**
+ * Ajv tells what is wrong, not where: the innermost schema that doesn't compile on its own is the place. One that
+ * applies in place takes its type from the schema around it, so it counts as a part of that.
+ */
+function strictFault(ajv: Ajv2020, file: SchemaFile): Diagnostic | undefined {
+  const reason = errorOf(() => compiled(ajv, file, []))
+  if (reason === undefined) return undefined
+  for (const { path, schema, inPlace } of allSubschemas(file.json as JsonObject).toReversed()) {
+    const inner = inPlace ? undefined : errorOf(() => ajv.compile(withoutReferences(schema)))
+    if (inner !== undefined) return file.fault(path, 'schema-strict', inner)
+  }
+  return file.fault([], 'schema-strict', reason)
+}
+
+function errorOf(compile: () => ValidateFunction): string | undefined {
+  try {
+    compile()
+    return undefined
+  } catch (error) {
+    const message = (error as Error).message.replace(/^strict mode: /, '').replace(/ at (?:path )?"[^"]*".*$/, '')
+    return message.replaceAll('"', '`')
+  }
+}
+
+/** So that a schema compiles outside its file. */
+function withoutReferences(schema: JsonObject | boolean): JsonObject | boolean {
+  return JSON.parse(JSON.stringify(schema, (key, value) => (key === '$ref' ? undefined : value)))
+}
+
+function compiled(ajv: Ajv2020, file: SchemaFile, path: Path): ValidateFunction {
+  return ajv.getSchema(`${keyOf(file)}#${encodeURI(pointerOfPath(path))}`) as ValidateFunction
+}
+
+function defaultFaults(ajv: Ajv2020, file: SchemaFile, json: JsonObject): readonly Diagnostic[] {
+  return Object.entries(fieldSchemas(json)).flatMap(([name, schema]) => {
+    if (!isObject(schema) || schema.default === undefined) return []
+    const path = ['properties', name]
+    const validate = compiled(ajv, file, path)
+    if (validate(schema.default)) return []
+    const [fault] = fieldFaults(validate.errors ?? [])
+    const message = `the default ${fault?.pointer ? `\`${fault.pointer}\` ` : ''}${fault?.detail}`
+    return [file.fault([...path, 'default'], 'default-misfit', message)]
+  })
+}

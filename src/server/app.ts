@@ -1,0 +1,193 @@
+/** The composition root: opens the parts (src/parts/), gives each what it works with, listens, and closes them in order. */
+import Koa from 'koa'
+import type { Logger } from 'pino'
+import type { Config } from '../config.ts'
+import type { DecisionLog, DecisionLogEvent } from '../decision-log/decision-log.ts'
+import type { TokenVerifier } from '../identity/caller.ts'
+import { LivePolicy, type PolicyEvent } from '../policy/live-policy.ts'
+import { watchPolicy } from '../policy/watch-policy.ts'
+import { loadSchemas } from '../resources/load/load-resources.ts'
+import type { Resources } from '../resources/resource.ts'
+import { createRouteMatcher } from '../resources/routing/match-route.ts'
+import type { Outbox, Seeding, Store } from '../store/contract.ts'
+import type { Directory } from '../store/directory.ts'
+import { claimForDemo, claimForProduction } from './demo/seed-demo.ts'
+import { createClientAddress } from './http/client-address.ts'
+import { createHttpServer, type ServerTimeouts } from './http/http-server.ts'
+import { after, closeServer, listen } from './http/listen.ts'
+import { createAdminServer, type Told } from './observe/admin-server.ts'
+import { checkParts } from './observe/check-parts.ts'
+import { createFaultLog } from './observe/fault-log.ts'
+import { createMetrics, type Metrics } from './observe/metrics.ts'
+import { createDescribe } from './openapi/describe.ts'
+import { openLog, recorderOf, startCandidate, tellLog } from './parts/open-decision-log.ts'
+import { openIdentity } from './parts/open-identity.ts'
+import { openLimiter } from './parts/open-limiter.ts'
+import { openSignIn } from './parts/open-sign-in.ts'
+import { findLoss, openStore } from './parts/open-store.ts'
+import { createPolicyParser } from './policy-changes/parse-apart.ts'
+import { createPolicyTeller, type PolicyTeller } from './policy-changes/policy-teller.ts'
+import { warmInSlices } from './policy-changes/warm-in-slices.ts'
+import { Cursors } from './routes/cursor.ts'
+import { EntityTags } from './routes/entity-tag.ts'
+import { InFlight } from './routes/in-flight.ts'
+import type { Services } from './routes/services.ts'
+import { createPipeline } from './stack.ts'
+import { createCors } from './stages/cors.ts'
+import { createRateLimiter } from './stages/limit-rate.ts'
+
+export interface App {
+  /** Where clients reach it. */
+  readonly url: string
+  /** Undefined in a worker, whose metrics its primary tells. */
+  readonly adminUrl: string | undefined
+  readonly resources: Resources
+  readonly store: Store
+  readonly seeding: Seeding
+  readonly outbox: Outbox
+  readonly directory: Directory
+  readonly policy: LivePolicy
+  readonly decisionLog: DecisionLog
+  readonly metrics: Metrics
+  /** Lets requests in flight end (for at most ten seconds), refuses new ones, and closes every part. */
+  drain(): Promise<void>
+}
+
+export interface WorkerParts {
+  /** What all workers know of policy.csv. */
+  readonly policyEnd: { readonly known: boolean; readonly tell: () => void }
+  readonly decisionLog: (tell: (event: DecisionLogEvent) => void) => DecisionLog
+  readonly answerChecks: (checks: Services['checks']) => void
+  readonly tellMetrics: (metrics: Metrics) => Promise<void>
+}
+
+export interface AppOptions {
+  readonly config: Config
+  readonly log: Logger
+  /** How many lines of the log could not be written. */
+  readonly linesLost?: () => number
+  /** In place of the one that the configuration names. */
+  readonly verifier?: TokenVerifier
+  readonly now?: () => Date
+  readonly timeouts?: ServerTimeouts
+  /** What a worker does by its primary. */
+  readonly worker?: WorkerParts
+}
+
+const DRAIN_MS = 10_000
+
+/** Throws FileError, ConfigError, DemoRefused, KeyError, or what the store and the sockets throw. */
+export async function startApp(options: AppOptions): Promise<App> {
+  const { config, verifier, log, now = () => new Date(), timeouts, worker } = options
+  const closing: (() => unknown)[] = []
+  const close = async () => {
+    for (const part of closing.splice(0).reverse()) await part()
+  }
+  try {
+    const metrics = createMetrics()
+    const faults = createFaultLog(log)
+    closing.push(() => faults.close())
+    const { resources, sources: schemas } = await loadSchemas(config.schemas)
+    const teller = createPolicyTeller(log, { schemas })
+    closing.push(() => teller.close())
+    const policy = await LivePolicy.open({
+      directory: config.policies,
+      resources,
+      observe: (event) => observePolicy(event, teller, metrics),
+      parse: createPolicyParser({ resources, schemas }),
+      warm: warmInSlices,
+      ...(worker && { end: worker.policyEnd }),
+    })
+    metrics.policyActivated(policy.active.revision, Date.now())
+    metrics.watchPolicy(() => policy.faults.length > 0)
+    metrics.watchLog(options.linesLost ?? (() => 0))
+    closing.push(await watchPolicy(policy))
+    const warnOfLoss = findLoss(config)
+    const { store, seeding, outbox, directory, attempts } = await openStore(config, resources, policy, now)
+    closing.push(() => store.close())
+    await (config.demo ? claimForDemo(seeding, directory, resources) : claimForProduction(seeding))
+    const identity = await openIdentity({ config, directory, now, log, tokens: verifier })
+    closing.push(() => identity.close())
+    const decisionLog = await openLog(config, outbox, tellLog(log, metrics), worker?.decisionLog)
+    closing.push(() => decisionLog.close())
+    warnOfLoss(log)
+    const shadow = await startCandidate(config, policy, log, metrics)
+    closing.push(() => shadow?.close())
+    const limiter = await openLimiter(config, log, metrics)
+    closing.push(() => limiter.close())
+
+    let draining = false
+    // Made here, because a GET that made them would change the store.
+    const cursors = new Cursors(await store.secret('cursor'))
+    const tags = new EntityTags(await store.secret('tag'))
+    const { keys } = identity
+    const signIn = keys && (await openSignIn(config, { keys, store, directory, attempts, now }))
+    const noteStore = (err: unknown) => faults.note({ err }, 'the store is not available')
+    const checks = () =>
+      checkParts({ store, policy, limiter, decisionLog, shadow, draining: () => draining, note: noteStore })
+    const koa = new Koa()
+    koa.on('error', (error) => faults.note({ err: error }, 'response failed'))
+    koa.use(
+      createPipeline({
+        gate: { resources, store, now: () => now().getTime() },
+        store,
+        services: {
+          store,
+          inFlight: new InFlight(),
+          now,
+          signIn,
+          keySet: () => keys?.keySet() ?? { keys: [] },
+          checks,
+          cursors,
+          tags,
+          describe: createDescribe(resources),
+        },
+        policy,
+        verifier: identity.verifier,
+        rateLimiter: createRateLimiter(limiter, identity.verifier),
+        matchRoute: createRouteMatcher(resources.routes),
+        clientAddress: createClientAddress(config.trustProxy),
+        cors: createCors(config.cors),
+        recorder: recorderOf(config, decisionLog, shadow),
+        faults,
+        metrics,
+        draining: () => draining,
+      }),
+    )
+    const server = createHttpServer(koa.callback(), timeouts)
+    closing.push(() => {
+      server.close()
+      server.closeAllConnections()
+    })
+    const url = await listen(server, config.host, { name: 'PORT', port: config.port })
+    const adminUrl = worker ? undefined : await openAdmin(config, { ...metrics, checks }, closing)
+    await worker?.tellMetrics(metrics)
+    worker?.answerChecks(checks)
+
+    const drain = async () => {
+      draining = true
+      await Promise.race([closeServer(server), after(DRAIN_MS)])
+      await close()
+    }
+    return { url, adminUrl, resources, store, seeding, outbox, directory, policy, decisionLog, metrics, drain }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+async function openAdmin(
+  { admin: { host, port, token } }: Config,
+  told: Told,
+  closing: (() => unknown)[],
+): Promise<string> {
+  const admin = createAdminServer(told, token)
+  closing.push(() => admin.close())
+  return listen(admin, host, { name: 'ADMIN_PORT', port })
+}
+
+function observePolicy(event: PolicyEvent, teller: PolicyTeller, metrics: Metrics): void {
+  if (event.kind === 'activated') metrics.policyActivated(event.revision, Date.now())
+  if (event.kind === 'failed') metrics.policyFailed()
+  teller.tell(event)
+}

@@ -1,0 +1,62 @@
+/** Puts the demo's data into an empty store, and keeps demo data and real data apart. */
+import { v7 as uuidv7 } from 'uuid'
+import type { Resources } from '../../resources/resource.ts'
+import type { Seeding } from '../../store/contract.ts'
+import type { Directory } from '../../store/directory.ts'
+import { DEMO_CALLERS, DEMO_PASSWORD_HASH, demoDocuments } from './demo-data.ts'
+
+const KIND = 'data'
+const SEEDED = 'demo-seeded'
+
+/** Its message is one sentence for whoever started the server. */
+class DemoRefused extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'DemoRefused'
+  }
+}
+
+/** Without `--demo`: refuses data whose callers everybody knows, and marks the data as real. Throws DemoRefused. */
+export async function claimForProduction(seeding: Seeding): Promise<void> {
+  const kind = await seeding.readMark(KIND)
+  if (kind === 'demo') {
+    throw new DemoRefused(
+      'the data folder holds the demo callers, whose names anybody can guess; start with --demo, or set DATA_DIR to another folder',
+    )
+  }
+  if (kind === undefined) await seeding.writeMark(KIND, 'own')
+}
+
+/** With `--demo`: fills an empty store, once. Throws DemoRefused for a store that holds data of its own. */
+export async function claimForDemo(seeding: Seeding, directory: Directory, resources: Resources): Promise<void> {
+  const kind = await seeding.readMark(KIND)
+  if (kind === 'own') {
+    throw new DemoRefused(
+      'the data folder holds data of its own; start without --demo, or set DATA_DIR to another folder',
+    )
+  }
+  // First the mark: a start that is cut off leaves a demo that the next start completes.
+  await seeding.writeMark(KIND, 'demo')
+  if ((await seeding.readMark(SEEDED)) === undefined) await seed(seeding, resources)
+  await letIn(directory)
+}
+
+async function seed(seeding: Seeding, resources: Resources): Promise<void> {
+  for (const [name, objects] of Object.entries(demoDocuments())) {
+    if (resources.byName.has(name) && (await seeding.count(name)) === 0) {
+      await seeding.insert(
+        name,
+        objects.map(({ id, document }) => ({ id: id ?? uuidv7(), document })),
+      )
+    }
+  }
+  await seeding.writeMark(SEEDED, 'yes')
+}
+
+/** The callers who are there and have had no password yet: those of an earlier version too. */
+async function letIn(directory: Directory): Promise<void> {
+  for (const { id } of DEMO_CALLERS) {
+    const person = await directory.person(id)
+    if (person && !person.account) await directory.setPassword(id, { hash: DEMO_PASSWORD_HASH, oneTime: false })
+  }
+}

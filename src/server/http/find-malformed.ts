@@ -1,0 +1,66 @@
+/** What is wrong with a request as HTTP, when Node's parser let it through: found before anything else reads the request. */
+import type { IncomingMessage } from 'node:http'
+import { Problem } from '../../base/problems/problem.ts'
+import { isAuthority } from '../../resources/routing/authority.ts'
+import { interruptionOf } from './interruption.ts'
+
+/** Far more than any client sends; 2,000 small headers fit under the parser's limit of bytes. */
+const MAX_HEADERS = 100
+
+/** Headers of which the first would be believed and the others passed over in silence. */
+const SINGLE = new Set(['host', 'content-type', 'content-length', 'content-encoding', 'expect', 'content-range'])
+
+/** A value, not a refusal: the rate limits come before any answer. Undefined for a well-formed request. */
+export function findMalformed(request: IncomingMessage): Problem | undefined {
+  const { rawHeaders } = request
+  if (rawHeaders.length / 2 > MAX_HEADERS) {
+    return new Problem('headers-too-large', `A request has at most ${MAX_HEADERS} headers.`)
+  }
+  const fault =
+    interruptionOf(request) ??
+    faultOfVersion(request) ??
+    faultOfNames(rawHeaders) ??
+    faultOfHost(request) ??
+    faultOfFraming(request)
+  if (fault) return fault
+  const { expect } = request.headers
+  if (expect === undefined || expect.toLowerCase() === '100-continue') return undefined
+  return new Problem('expectation-failed', 'The only expectation that can be met is 100-continue.')
+}
+
+/** The parser takes other versions for HTTP/1.1. */
+function faultOfVersion({ httpVersion }: IncomingMessage): Problem | undefined {
+  return httpVersion === '1.1' || httpVersion === '1.0'
+    ? undefined
+    : malformed('This server speaks HTTP/1.1 and HTTP/1.0.')
+}
+
+function faultOfNames(rawHeaders: readonly string[]): Problem | undefined {
+  const seen = new Set<string>()
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = (rawHeaders[i] ?? '').toLowerCase()
+    if (!SINGLE.has(name)) continue
+    if (seen.has(name)) return malformed(`The header ${name} stands more than once.`)
+    seen.add(name)
+  }
+  return undefined
+}
+
+/** RFC 9112 section 3.2: a request without Host is 400, and so is one whose Host is none. */
+function faultOfHost({ headers: { host }, httpVersion }: IncomingMessage): Problem | undefined {
+  if (host === undefined) return httpVersion === '1.1' ? malformed('The header host is missing.') : undefined
+  return isAuthority(host) ? undefined : malformed('The header host is not a host with an optional port.')
+}
+
+function faultOfFraming({ headers, httpVersion }: IncomingMessage): Problem | undefined {
+  const coding = headers['transfer-encoding']
+  if (coding === undefined) return undefined
+  // RFC 9112 section 6.1: HTTP/1.0 has no transfer codings, so whoever passed this on may have framed it otherwise.
+  if (httpVersion === '1.0') return malformed('HTTP/1.0 has no transfer-encoding.')
+  return coding.toLowerCase() === 'chunked' ? undefined : malformed('The only transfer-encoding is chunked.')
+}
+
+/** Where one request ends and the next begins is in doubt, so nothing more is read from the connection. */
+function malformed(detail: string): Problem {
+  return new Problem('malformed-request', detail, { headers: { Connection: 'close' } })
+}

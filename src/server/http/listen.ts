@@ -1,0 +1,37 @@
+/** Servers that listen and that close. */
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { ConfigError } from '../../config.ts'
+
+/** The server's URL. Throws ConfigError. */
+export async function listen(
+  server: Server,
+  host: string,
+  { name, port }: { readonly name: string; readonly port: number },
+): Promise<string> {
+  server.listen(port, host)
+  try {
+    await once(server, 'listening')
+  } catch (error) {
+    throw new ConfigError(`${name} ${port} of ${host} can't be listened on (${(error as NodeJS.ErrnoException).code})`)
+  }
+  // A connection that can't be taken in is its client's loss alone; without a listener it would end the process.
+  server.on('error', () => undefined)
+  const { address, port: bound, family } = server.address() as AddressInfo
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`
+}
+
+/** Once the requests in flight have ended. */
+export function closeServer(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve())
+    server.closeIdleConnections()
+  })
+}
+
+export function after(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => {
+    setTimeout(resolve, milliseconds).unref()
+  })
+}

@@ -1,0 +1,129 @@
+/**
+ * The request body as JSON, an object or a JSON Patch: media type, size and syntax. What its fields may be is the
+ * schema's matter.
+ */
+import type { IncomingMessage } from 'node:http'
+import type { Context, Middleware } from 'koa'
+import { koaBody } from 'koa-body'
+import { Problem } from '../../base/problems/problem.ts'
+import type { Json, Operation } from '../../resources/resource.ts'
+import { untilInterrupted } from '../http/interruption.ts'
+import { ACCEPT_PATCH } from '../routes/show-options.ts'
+import { parseStrictJson } from './strict-json.ts'
+
+type JsonObject = { readonly [name: string]: Json }
+
+const JSON_TYPE = 'application/json'
+/** RFC 7396; plain JSON is read as this. */
+const MERGE_PATCH_TYPE = 'application/merge-patch+json'
+/** RFC 6902. */
+const JSON_PATCH_TYPE = 'application/json-patch+json'
+
+const PATCH_TYPES = [MERGE_PATCH_TYPE, JSON_PATCH_TYPE, JSON_TYPE]
+
+export type Body =
+  | { readonly kind: 'object'; readonly json: JsonObject }
+  | { readonly kind: 'json-patch'; readonly json: Json }
+
+/** Throws Problem content-range, unsupported-media-type, body-too-large, invalid-json or invalid-body, in this order. */
+export async function readBody(ctx: Context, operation: Operation, limitBytes: number): Promise<Body> {
+  refuseContentRange(ctx, operation)
+  refuseMediaType(ctx, operation)
+  if (!hasBody(ctx.req)) throw new Problem('invalid-body', 'This request needs a JSON body.')
+  const bytes = await readBytes(ctx, limitBytes)
+  if (ctx.request.charset !== '' && ctx.request.charset.toLowerCase() !== 'utf-8') {
+    throw new Problem('invalid-json', 'The body must be UTF-8.')
+  }
+  const json = parseStrictJson(bytes)
+  if (ctx.is(JSON_PATCH_TYPE)) return { kind: 'json-patch', json }
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) {
+    throw new Problem('invalid-body', 'The body must be a JSON object.')
+  }
+  return { kind: 'object', json: json as JsonObject }
+}
+
+/** Whether the request says that it has a body (RFC 9112 section 6.3). */
+export function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+}
+
+/** RFC 9110 section 14.5: a server that doesn't support partial PUT refuses it. */
+function refuseContentRange(ctx: Context, operation: Operation): void {
+  if (operation === 'replace' && ctx.req.headers['content-range'] !== undefined) {
+    throw new Problem('content-range', 'PUT replaces the whole object; leave Content-Range out.')
+  }
+}
+
+/** The answer says what would be accepted (RFC 9110 section 15.5.16, RFC 5789 section 3.1). */
+function refuseMediaType(ctx: Context, operation: Operation): void {
+  const patch = operation === 'update'
+  const headers = {
+    'Accept-Encoding': 'identity',
+    ...(patch ? { 'Accept-Patch': ACCEPT_PATCH } : { Accept: JSON_TYPE }),
+  }
+  const encoding = ctx.req.headers['content-encoding'] ?? 'identity'
+  if (encoding.toLowerCase() !== 'identity') {
+    throw new Problem('unsupported-media-type', 'A body is sent without Content-Encoding.', { headers })
+  }
+  if (!hasType(ctx, patch ? PATCH_TYPES : [JSON_TYPE])) {
+    const detail = `Send ${patch ? ACCEPT_PATCH : JSON_TYPE} and say so in Content-Type.`
+    throw new Problem('unsupported-media-type', detail, { headers })
+  }
+}
+
+/** Without a body there is nothing that a type could be wrong of, unless one is named. */
+function hasType(ctx: Context, accepted: readonly string[]): boolean {
+  if (hasBody(ctx.req)) return ctx.is([...accepted]) !== false
+  return ctx.request.type === '' || accepted.includes(ctx.request.type.toLowerCase())
+}
+
+/** The bytes as they came: decoding them, koa-body would turn what isn't UTF-8 into replacement characters, in silence. */
+async function readBytes(ctx: Context, limitBytes: number): Promise<Buffer> {
+  if (Number(ctx.req.headers['content-length'] ?? 0) > limitBytes) throw tooLarge(limitBytes)
+  expectContinue(ctx)
+  try {
+    const read = readers.get(limitBytes) ?? makeReader(limitBytes)
+    await Promise.race([read(ctx, async () => undefined), untilInterrupted(ctx.req)])
+  } catch (error) {
+    throw bodyProblem(error, limitBytes)
+  }
+  return (ctx.request.body as Buffer | undefined) ?? Buffer.alloc(0)
+}
+
+const readers = new Map<number, Middleware>()
+
+function makeReader(limitBytes: number): Middleware {
+  const reader = koaBody({
+    json: false,
+    urlencoded: false,
+    multipart: false,
+    textTypes: PATCH_TYPES,
+    textLimit: limitBytes,
+    // None: a buffer.
+    encoding: '',
+  })
+  readers.set(limitBytes, reader)
+  return reader
+}
+
+/** RFC 9110 section 10.1.1: the client is asked for the body only now that it is authorized; HTTP/1.0 knows no 100. */
+function expectContinue({ req, res }: Context): void {
+  if (req.headers.expect !== undefined && req.httpVersion === '1.1') res.writeContinue()
+}
+
+function bodyProblem(error: unknown, limitBytes: number): unknown {
+  const type = (error as { type?: unknown }).type
+  if (type === 'entity.too.large') return tooLarge(limitBytes, error)
+  if (type === 'request.aborted' || type === 'request.size.invalid') {
+    return new Problem('malformed-request', 'The body ended before it was complete.', { cause: error })
+  }
+  return error
+}
+
+function tooLarge(limitBytes: number, cause?: unknown): Problem {
+  // What the client still sends isn't read, so the connection can't be used again.
+  return new Problem('body-too-large', `A body has at most ${limitBytes} bytes.`, {
+    headers: { Connection: 'close' },
+    cause,
+  })
+}

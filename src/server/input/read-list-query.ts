@@ -1,0 +1,119 @@
+/** The query of a list (docs/lists.md): which objects, in which order, which of their fields, how many, from where on. */
+
+import { Problem } from '../../base/problems/problem.ts'
+import type { ListDecision, QueriedFields } from '../../decide/decision.ts'
+import type { Limits } from '../../decide/policy.ts'
+import type { Field } from '../../resources/resource.ts'
+import type { SortKey } from '../../store/contract.ts'
+import type { ListQuery } from '../routes/list-query.ts'
+import { readComparison } from './read-comparison.ts'
+import { unknownParameter } from './read-query.ts'
+
+/** A field of such a name can't be filtered by (src/resources/check/fields.ts). */
+const RESERVED: ReadonlySet<string> = new Set(['limit', 'sort', 'fields', 'count', 'cursor'])
+
+type Asked = Pick<ListDecision, 'queryable' | 'shown'>
+type Parameters = ReadonlyMap<string, string>
+
+/**
+ * Throws Problem invalid-query. What the caller may not query gets the answer of what doesn't exist; that answer names
+ * only what this caller may query. The decision's evidence tells afterwards what was asked for.
+ */
+export function readListQuery(parameters: Parameters, limits: Pick<Limits, 'page'>, decision: ListDecision): ListQuery {
+  const named = namesIn(parameters)
+  try {
+    const query = read(parameters, limits, decision)
+    decision.tellQuery(named)
+    return query
+  } catch (error) {
+    decision.tellQuery(named, isSound(parameters, limits, decision.widest) ? 'by the policy' : undefined)
+    throw error
+  }
+}
+
+function namesIn(parameters: Parameters): QueriedFields {
+  const filters = [...parameters.keys()].filter((name) => !RESERVED.has(name)).map(withoutOperator)
+  const sorted = parameters.get('sort')?.split(',') ?? []
+  const queried = [...filters, ...sorted.map((key) => key.replace(/^-/, ''))]
+  return { queried, selected: parameters.get('fields')?.split(',') }
+}
+
+/** Whether nothing but the policy can be what refuses it. */
+function isSound(parameters: Parameters, limits: Pick<Limits, 'page'>, widest: Asked): boolean {
+  try {
+    read(parameters, limits, widest)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function read(parameters: Parameters, { page }: Pick<Limits, 'page'>, { queryable, shown }: Asked): ListQuery {
+  const filters = [...parameters].filter(([name]) => !RESERVED.has(name))
+  const cursor = parameters.get('cursor')
+  return {
+    parameters,
+    limit: readLimit(parameters.get('limit'), page),
+    filter: filters.map(([name, value]) => readComparison(fieldOf(name, queryable), name, value)),
+    order: readOrder(parameters.get('sort'), queryable),
+    fields: readFields(parameters.get('fields'), shown),
+    counted: readCounted(parameters.get('count')),
+    ...(cursor === undefined ? {} : { cursor }),
+  }
+}
+
+function withoutOperator(parameter: string): string {
+  return parameter.replace(/\[[^[\]]*\]$/, '')
+}
+
+/** `field` or `field[operator]`. */
+function fieldOf(parameter: string, queryable: Asked['queryable']): Field {
+  const field = queryable.get(withoutOperator(parameter))
+  if (!field) throw unknownParameter(parameter, [...RESERVED, ...queryable.keys()])
+  return field
+}
+
+function readLimit(text: string | undefined, page: Limits['page']): number {
+  if (text === undefined) return page.default
+  const limit = /^[1-9]\d{0,5}$/.test(text) ? Number(text) : Number.NaN
+  if (limit <= page.max) return limit
+  throw new Problem('invalid-query', `The query parameter limit is a whole number from 1 to ${page.max}.`)
+}
+
+/** By id where nothing else is said, and where all else is the same; it runs as the last key does, so that an index can. */
+function readOrder(text: string | undefined, queryable: Asked['queryable']): readonly SortKey[] {
+  const named = text === undefined ? [] : text.split(',').map((part) => readSortKey(part, queryable))
+  if (new Set(named.map(({ field }) => field)).size < named.length) {
+    throw new Problem('invalid-query', 'The query parameter sort names a field more than once.')
+  }
+  const id = named.findIndex(({ field }) => field === 'id')
+  if (id >= 0) return named.slice(0, id + 1)
+  return [...named, { field: 'id', by: 'value', descending: named.at(-1)?.descending ?? false }]
+}
+
+function readSortKey(part: string, queryable: Asked['queryable']): SortKey {
+  const descending = part.startsWith('-')
+  const field = queryable.get(descending ? part.slice(1) : part)
+  if (field) return { field: field.name, by: field.time ? 'time' : 'value', descending }
+  const accepted = [...queryable.keys()].join(', ')
+  const form = `fields separated by commas, - before one that descends`
+  throw new Problem('invalid-query', `The query parameter sort is ${form}; this list can be sorted by: ${accepted}.`)
+}
+
+/** A field that only some rows show is simply absent from the others. */
+function readFields(text: string | undefined, shown: ReadonlySet<string>): ReadonlySet<string> | undefined {
+  if (text === undefined) return undefined
+  const named = text.split(',')
+  const fields = new Set(named)
+  if (fields.size < named.length) {
+    throw new Problem('invalid-query', 'The query parameter fields names a field more than once.')
+  }
+  if (named.every((name) => shown.has(name))) return fields
+  const accepted = [...shown].join(', ')
+  throw new Problem('invalid-query', `The query parameter fields is a list, separated by commas, of: ${accepted}.`)
+}
+
+function readCounted(text: string | undefined): boolean {
+  if (text === undefined || text === 'exact') return text !== undefined
+  throw new Problem('invalid-query', 'The query parameter count can only be exact.')
+}

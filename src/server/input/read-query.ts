@@ -1,0 +1,34 @@
+/** The parameters of a query string, for every route: decoded, each of them once. What they mean is read elsewhere. */
+import { Problem } from '../../base/problems/problem.ts'
+import { decode } from '../../resources/routing/request-target.ts'
+
+/** Throws Problem invalid-query. Each parameter once: which of two would count is anybody's guess. */
+export function readQuery(query: string): ReadonlyMap<string, string> {
+  const parameters = new Map<string, string>()
+  for (const pair of query === '' ? [] : query.split('&')) {
+    const [name, value] = splitPair(pair).map((part) => decode(part.replaceAll('+', ' ')))
+    if (name === undefined || value === undefined) {
+      throw new Problem('invalid-query', 'The query has faulty percent-encoding.')
+    }
+    if (name === '') throw new Problem('invalid-query', 'The query has a parameter without a name (a stray & or =).')
+    if (parameters.has(name)) throw new Problem('invalid-query', `The query parameter ${name} stands more than once.`)
+    parameters.set(name, value)
+  }
+  return parameters
+}
+
+/** Throws Problem invalid-query: for a route that takes no parameters. */
+export function refuseParameters(parameters: ReadonlyMap<string, string>): void {
+  for (const name of parameters.keys()) throw unknownParameter(name, [])
+}
+
+/** `accepted` holds only what the caller may know of. */
+export function unknownParameter(name: string, accepted: readonly string[]): Problem {
+  const known = accepted.length === 0 ? 'none' : accepted.join(', ')
+  return new Problem('invalid-query', `This route doesn't know the query parameter ${name}; it accepts: ${known}.`)
+}
+
+function splitPair(pair: string): readonly [string, string] {
+  const at = pair.indexOf('=')
+  return at < 0 ? [pair, ''] : [pair.slice(0, at), pair.slice(at + 1)]
+}

@@ -1,0 +1,73 @@
+/**
+ * Bytes -> JSON, as strict as I-JSON (RFC 7493): UTF-8 without a byte order mark, no duplicate names, no number that a
+ * double would round, no lone surrogates; and no U+0000, which not every store can keep. Nesting is bounded.
+ */
+import { type JSONVisitor, type ParseErrorCode, printParseErrorCode, visit } from 'jsonc-parser'
+import { placeAt } from '../../base/diagnostic.ts'
+import { Problem } from '../../base/problems/problem.ts'
+import type { Json } from '../../resources/resource.ts'
+
+const MAX_DEPTH = 32
+
+/** Throws Problem invalid-json, saying line and column. */
+export function parseStrictJson(bytes: Uint8Array): Json {
+  const text = decodeUtf8(bytes)
+  visit(text, strictVisitor(text), { disallowComments: true, allowTrailingComma: false, allowEmptyContent: false })
+  return JSON.parse(text) as Json
+}
+
+function decodeUtf8(bytes: Uint8Array): string {
+  let text: string
+  try {
+    text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch (cause) {
+    throw new Problem('invalid-json', 'The body is not UTF-8.', { cause })
+  }
+  if (text.startsWith('\uFEFF'))
+    throw new Problem('invalid-json', 'The body begins with a byte order mark; leave it out.')
+  return text
+}
+
+/** Stops at the first fault by throwing, so a hostile text is never read further than that. */
+function strictVisitor(text: string): JSONVisitor {
+  const names: Set<string>[] = []
+  let depth = 0
+  const refuse = (offset: number, what: string): never => {
+    const { line, column } = placeAt('', text, offset)
+    throw new Problem('invalid-json', `The body is not acceptable JSON: ${what} at line ${line}, column ${column}.`)
+  }
+  const enter = (offset: number) => {
+    depth++
+    if (depth > MAX_DEPTH) refuse(offset, `nesting deeper than ${MAX_DEPTH}`)
+  }
+  const checkText = (value: string, offset: number) => {
+    if (!value.isWellFormed()) refuse(offset, 'a lone surrogate')
+    if (value.includes('\0')) refuse(offset, 'the character U+0000')
+  }
+  return {
+    onObjectBegin: (offset) => {
+      enter(offset)
+      names.push(new Set())
+    },
+    onObjectProperty: (name, offset) => {
+      checkText(name, offset)
+      if (names.at(-1)?.has(name)) refuse(offset, 'a name that stands twice')
+      names.at(-1)?.add(name)
+    },
+    onObjectEnd: () => {
+      names.pop()
+      depth--
+    },
+    onArrayBegin: enter,
+    onArrayEnd: () => {
+      depth--
+    },
+    onLiteralValue: (value, offset) => {
+      if (typeof value === 'string') checkText(value, offset)
+      if (typeof value === 'number' && !(Math.abs(value) <= Number.MAX_SAFE_INTEGER)) {
+        refuse(offset, 'a number beyond 2^53')
+      }
+    },
+    onError: (error: ParseErrorCode, offset) => refuse(offset, `${printParseErrorCode(error)}`),
+  }
+}

@@ -1,0 +1,125 @@
+/**
+ * The operator's port. It stands outside the gate: no policy rules it, no rate limit counts it, and the decision log holds
+ * none of its requests. ADMIN_HOST says who reaches it; ADMIN_TOKEN, if set, guards what it tells beyond a probe's `status`.
+ */
+import { hash, randomUUID, timingSafeEqual } from 'node:crypto'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import { Problem } from '../../base/problems/problem.ts'
+import { readCredentials } from '../../identity/read-credentials.ts'
+import { readTarget } from '../../resources/routing/request-target.ts'
+import { findMalformed } from '../http/find-malformed.ts'
+import { createHttpServer } from '../http/http-server.ts'
+import { readinessOf } from '../routes/report-health.ts'
+import type { Services } from '../routes/services.ts'
+import { PROBLEM_TYPE, problemDocument, problemOf } from '../stages/problem-boundary.ts'
+import type { Metrics } from './metrics.ts'
+
+interface Page {
+  readonly contentType: string
+  readonly text: string
+}
+
+interface Shown {
+  /** For whoever reaches the port: a kubelet's probe has no credentials. */
+  readonly open: boolean
+  /** Throws Problem. `trusted`: who asks sent the token, or none is set. */
+  readonly show: (trusted: boolean) => Promise<Page>
+}
+
+type Pages = ReadonlyMap<string, Shown>
+
+export type Told = Pick<Metrics, 'text' | 'contentType'> & Pick<Services, 'checks'>
+
+const ALLOW = 'GET, HEAD'
+
+/** `token`: undefined when whoever reaches the port may read. */
+export function createAdminServer(told: Told, token?: string): Server {
+  const pages: Pages = new Map<string, Shown>([
+    ['/metrics', { open: false, show: () => showMetrics(told) }],
+    ['/livez', { open: true, show: async () => json({ status: 'ok' }) }],
+    ['/readyz', { open: true, show: (trusted) => showReadiness(told, trusted) }],
+  ])
+  return createHttpServer((request, response) => void answer(pages, token, { request, response }))
+}
+
+interface Exchange {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+}
+
+async function answer(pages: Pages, token: string | undefined, exchange: Exchange): Promise<void> {
+  try {
+    const { open, show } = shownBy(pages, exchange.request)
+    const refusal = refusalOf(exchange.request, token)
+    if (refusal && !open) throw refusal
+    const { contentType, text } = await show(refusal === undefined)
+    send(exchange, { status: 200, headers: { 'Content-Type': contentType }, text })
+  } catch (error) {
+    const problem = problemOf(error, undefined)
+    const headers = { ...problem.headers, 'Content-Type': PROBLEM_TYPE }
+    send(exchange, { status: problem.status, headers, text: JSON.stringify(problemDocument(problem, randomUUID())) })
+  }
+}
+
+/** 400, 404 or 405, in the order in which the gate has them. */
+function shownBy(pages: Pages, request: IncomingMessage): Shown {
+  const target = findMalformed(request) ?? readTarget(request.url ?? '')
+  if (target instanceof Problem) throw target
+  const shown = pages.get(target.path)
+  if (!shown) throw new Problem('route-not-found', `The admin port has only ${[...pages.keys()].join(', ')}.`)
+  if (request.method === 'GET' || request.method === 'HEAD') return shown
+  throw new Problem('method-not-allowed', `This path accepts ${ALLOW}.`, { headers: { Allow: ALLOW } })
+}
+
+/** Undefined for who sent the token, or where none is set. */
+function refusalOf({ rawHeaders }: IncomingMessage, token: string | undefined): Problem | undefined {
+  if (token === undefined) return undefined
+  const credentials = readCredentials(rawHeaders)
+  if (credentials.kind === 'bearer' && isSame(credentials.token, token)) return undefined
+  const challenge = 'Bearer realm="sallyport admin"'
+  if (credentials.kind === 'none') {
+    const headers = { 'WWW-Authenticate': challenge }
+    return new Problem('credentials-missing', 'Send the value of `ADMIN_TOKEN` as a bearer token.', { headers })
+  }
+  const headers = { 'WWW-Authenticate': `${challenge}, error="invalid_token"` }
+  return new Problem('token-invalid', 'The bearer token is not the value of `ADMIN_TOKEN`.', { headers })
+}
+
+/** Takes the same time wherever the two differ, and however long they are. */
+function isSame(given: string, wanted: string): boolean {
+  return timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', wanted, 'buffer'))
+}
+
+async function showReadiness({ checks }: Told, trusted: boolean): Promise<Page> {
+  const { status, ...details } = readinessOf(await checks(), trusted)
+  return json(trusted ? { status, ...details } : { status })
+}
+
+function json(value: unknown): Page {
+  return { contentType: 'application/json', text: JSON.stringify(value) }
+}
+
+async function showMetrics({ text, contentType }: Told): Promise<Page> {
+  try {
+    return { contentType, text: await text() }
+  } catch (cause) {
+    // A worker is too busy to answer, or ended while it was asked: the next scrape has them all.
+    const headers = { 'Retry-After': '5' }
+    throw new Problem('not-ready', 'Not every process told its metrics; ask again.', { cause, headers })
+  }
+}
+
+interface Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly text: string
+}
+
+function send({ request, response }: Exchange, { status, headers, text }: Answer): void {
+  response.writeHead(status, {
+    ...headers,
+    'Cache-Control': 'no-store',
+    'Content-Length': String(Buffer.byteLength(text)),
+  })
+  response.end(request.method === 'HEAD' ? undefined : text)
+}

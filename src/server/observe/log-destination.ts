@@ -1,0 +1,58 @@
+/**
+ * Where the lines of the log go. It never stops the server: lines that can't be written (a full disk) are dropped and counted, and
+ * when there is room again a line says how many are missing at this place.
+ */
+import { CutShort, type WholeLines } from '../../decision-log/whole-lines.ts'
+
+/** A reader that doesn't keep up is waited for so long, once. */
+const LONGEST_WAIT_MS = 100
+const RETRY_MS = 1000
+
+export class LogDestination {
+  readonly #lines: WholeLines
+  readonly #tellLost: (count: number) => string
+  readonly #retryMs: number
+  #retrying: NodeJS.Timeout | undefined
+  /** Since it has failed. */
+  #missing = 0
+  #lost = 0
+
+  /** `tellLost` makes the line, with its end, that says how many are missing. */
+  constructor(lines: WholeLines, tellLost: (count: number) => string, retryMs = RETRY_MS) {
+    this.#lines = lines
+    this.#tellLost = tellLost
+    this.#retryMs = retryMs
+  }
+
+  /** Lines that were dropped since the start. */
+  get lost(): number {
+    return this.#lost
+  }
+
+  write(line: string): void {
+    const taken = this.#retrying ? 'nothing' : this.#take(line, LONGEST_WAIT_MS)
+    if (taken === 'whole') return
+    this.#retrying ??= setInterval(() => this.#retry(), this.#retryMs).unref()
+    if (taken === 'begun') return
+    this.#lost += 1
+    this.#missing += 1
+  }
+
+  /** Finishes what was begun, and tells what is missing behind it. */
+  #retry(): void {
+    const taken = this.#take(this.#missing === 0 ? '' : this.#tellLost(this.#missing), 0)
+    if (taken !== 'nothing') this.#missing = 0
+    if (taken !== 'whole') return
+    clearInterval(this.#retrying)
+    this.#retrying = undefined
+  }
+
+  #take(line: string, longestWaitMs: number): 'whole' | 'begun' | 'nothing' {
+    try {
+      this.#lines.write(line, longestWaitMs)
+      return 'whole'
+    } catch (error) {
+      return error instanceof CutShort && error.begun > 0 ? 'begun' : 'nothing'
+    }
+  }
+}

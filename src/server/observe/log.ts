@@ -1,0 +1,33 @@
+/** The log: one JSON object a line, whatever is in a field. */
+import { type DestinationStream, type Logger, pino } from 'pino'
+import { WholeLines } from '../../decision-log/whole-lines.ts'
+import { LogDestination } from './log-destination.ts'
+
+const STANDARD_ERROR = 2
+
+/** Where other readers than JSON's end a line (U+0085, U+2028, U+2029), and what a terminal obeys (C1 controls). */
+const LOUD = /[\u007f-\u009f\u2028\u2029]/g
+
+/** `level` is the least that is written. */
+export function createLog(level: string, stream: DestinationStream): Logger {
+  return pino({ level, hooks: { streamWrite: (line) => line.replace(LOUD, escaped) } }, stream)
+}
+
+/** The log of a server, which goes on whether or not it can be written. `linesLost`: since the start. */
+export function openServerLog(level: string): { readonly log: Logger; readonly linesLost: () => number } {
+  const destination = new LogDestination(new WholeLines(STANDARD_ERROR), tellLost)
+  return { log: createLog(level, destination), linesLost: () => destination.lost }
+}
+
+/** A line of its own, because the log that lacks lines may not be asked for one. */
+function tellLost(lines: number): string {
+  const told: string[] = []
+  const log = pino({}, { write: (line) => told.push(line) })
+  log.warn({ lines }, 'lines of this log are missing here: they could not be written')
+  return told.join('')
+}
+
+/** In a line of JSON such a character can only stand inside a string, where its escape means the same. */
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+}

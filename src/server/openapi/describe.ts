@@ -1,0 +1,38 @@
+/** Documents by caller: each made once in the life of a policy, and forgotten with it. */
+
+import type { Caller } from '../../decide/caller.ts'
+import type { Snapshot, Subject } from '../../decide/snapshot.ts'
+import type { Resources } from '../../resources/resource.ts'
+import { accessOf } from './access.ts'
+import { makeDocument } from './document.ts'
+
+/** The document of what a caller has, as JSON text. */
+export type Describe = (snapshot: Snapshot, caller: Caller | undefined) => Promise<string>
+
+/** As many sets of roles as are remembered; more than that come one by one. */
+const REMEMBERED = 100
+
+export function createDescribe(resources: Resources): Describe {
+  const bySnapshot = new WeakMap<Snapshot, Map<string, Promise<string>>>()
+  return (snapshot, caller) => {
+    const known = bySnapshot.get(snapshot) ?? new Map<string, Promise<string>>()
+    bySnapshot.set(snapshot, known)
+    const subject = snapshot.subjectOf(caller)
+    const key = keyOf(subject)
+    const made = known.get(key) ?? textOf(snapshot, subject, resources)
+    known.set(key, made)
+    made.catch(() => known.delete(key))
+    const oldest = known.keys().next().value
+    if (known.size > REMEMBERED && oldest !== undefined) known.delete(oldest)
+    return made
+  }
+}
+
+/** Callers with the same key have the same document. */
+function keyOf({ caller, names, roles }: Subject): string {
+  return JSON.stringify([caller !== undefined, names, [...roles].sort()])
+}
+
+async function textOf(snapshot: Snapshot, subject: Subject, resources: Resources): Promise<string> {
+  return JSON.stringify(await makeDocument(await accessOf(snapshot, subject, resources), resources))
+}

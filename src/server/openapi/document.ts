@@ -1,0 +1,111 @@
+/**
+ * The OpenAPI 3.1 document of a server, made from its schemas and its policy: the same files give the same document. It
+ * promises what the server does and nothing else; the tests hold every answer of theirs to it (test/answer-checker.ts).
+ */
+import { readFileSync } from 'node:fs'
+import { type Spot, spotsOf } from '../../decide/space.ts'
+import type { Resource, Resources } from '../../resources/resource.ts'
+import { type Access, accessOf } from './access.ts'
+import { Components } from './components.ts'
+import { operationIds, operationPart } from './operation.ts'
+import { type Part, pascal } from './part.ts'
+import { rateLimitsPart } from './rate-limits.ts'
+import { ResourceSchemas } from './resource-schemas.ts'
+
+// Beside src/ in a checkout, beside dist/ in the package.
+const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
+  version: string
+}
+
+const DESCRIPTION = `Who may do what is decided by the policy of this server. Errors are problem documents (RFC 9457).
+A path that is not listed here is 404, a method that its path doesn't have is 405 with \`Allow\`.`
+
+export async function makeDocument(access: Access, resources: Resources): Promise<Part> {
+  const nobody = await accessOf(access.snapshot, access.snapshot.subjectOf(undefined), resources)
+  const components = new Components()
+  const names = baseNames(resources)
+  const schemas = new Map(
+    [...resources.byName.values()].map((one) => [
+      one.name,
+      new ResourceSchemas(one, names.get(one.name) ?? one.name, components),
+    ]),
+  )
+  const ids = operationIds(resources)
+  // `OPTIONS *` is about the server, not about a path.
+  const offered = spotsOf(resources).filter((spot) => spot.route.path !== '*' && access.offers(spot))
+  const operations = offered.map((spot) => {
+    const own = schemas.get(spot.resource.name)
+    if (!own) throw new Error(`no schema declares ${spot.resource.name}`)
+    return {
+      spot,
+      part: {
+        operationId: ids(spot),
+        ...operationPart(spot, { access, schemas: own, components }, nobody.offers(spot)),
+      },
+    }
+  })
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Sallyport', version, description: DESCRIPTION },
+    servers: [{ url: '/' }],
+    tags: tagsOf(offered),
+    ...limitsPart(access, offered),
+    paths: pathsOf(operations),
+    components: { securitySchemes: SECURITY, ...components.part },
+  }
+}
+
+const SECURITY: Part = {
+  bearer: {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'JWT',
+    description: 'An access token, made here or by an issuer that the server trusts, or an API key.',
+  },
+}
+
+interface Described {
+  readonly spot: Spot
+  readonly part: Part
+}
+
+function pathsOf(operations: readonly Described[]): Part {
+  const byPath = Map.groupBy(operations, ({ spot }) => spot.route.path)
+  return Object.fromEntries(
+    [...byPath].map(([path, those]) => [
+      path,
+      Object.fromEntries(those.map(({ spot, part }) => [spot.method.toLowerCase(), part])),
+    ]),
+  )
+}
+
+function tagsOf(spots: readonly Spot[]): readonly Part[] {
+  const used = new Set(spots.map(({ resource }) => resource))
+  return [...used].map(({ name, schema }) => ({
+    name,
+    description: typeof schema.description === 'string' ? schema.description : `The resource \`${name}\`.`,
+  }))
+}
+
+function limitsPart(access: Access, spots: readonly Spot[]): Part {
+  const limits = new Set(spots.flatMap((spot) => access.limitsOf(spot)))
+  const inOrder = access.snapshot.limits.limits.filter((limit) => limits.has(limit))
+  return inOrder.length > 0 ? { 'x-rate-limits': rateLimitsPart(inOrder) } : {}
+}
+
+/** The title of the schema where it is a name of its own, else the name of the resource. */
+function baseNames({ byName }: Resources): ReadonlyMap<string, string> {
+  const all = [...byName.values()]
+  const titles = all.map(titleOf)
+  return new Map(
+    all.map((resource, i) => {
+      const title = titles[i] ?? ''
+      const own = title !== '' && titles.indexOf(title) === titles.lastIndexOf(title)
+      return [resource.name, own ? title : pascal(resource.name)]
+    }),
+  )
+}
+
+function titleOf({ schema }: Resource): string {
+  return typeof schema.title === 'string' ? pascal(schema.title) : ''
+}

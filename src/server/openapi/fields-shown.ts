@@ -1,0 +1,12 @@
+/** The fields that an operation shows: those that reading grants, cut to the view of the route. */
+import type { Spot } from '../../decide/space.ts'
+import type { Access, Granted } from './access.ts'
+
+/** A list shows what `list` grants, a write's answer what `read` does (semantics.md, "The actions"). */
+export function fieldsShown(access: Access, { route, endpoint, resource }: Spot): Granted {
+  const shows = endpoint.operation === 'list' || endpoint.operation === 'read' ? endpoint.action : 'read'
+  const { some, every } = access.granted(resource, shows)
+  if (route.view === undefined) return { some, every }
+  const view = access.snapshot.viewOf(resource.name, route.view)
+  return { some: some.intersection(view), every: every.intersection(view) }
+}

@@ -1,0 +1,108 @@
+/** One operation of a document: a method of a route, with all that it takes and answers. */
+
+import type { Spot } from '../../decide/space.ts'
+import type { Operation, Resources } from '../../resources/resource.ts'
+import type { Headers } from './headers.ts'
+import { joinHeaders } from './headers.ts'
+import { type Describing, parametersOf } from './parameters.ts'
+import { type Part, pascal } from './part.ts'
+import { possibleProblems } from './possible-problems.ts'
+import { problemResponses } from './problem-responses.ts'
+import { requestBodyOf } from './request-body.ts'
+import { successResponses } from './success-responses.ts'
+
+/** Every answer says which policy decided. */
+const COMMON: Headers = { always: ['Policy-Revision'], maybe: [] }
+
+const VERBS: Readonly<Record<Operation, string>> = {
+  list: 'List',
+  read: 'Read',
+  create: 'Make',
+  replace: 'Replace',
+  update: 'Change',
+  delete: 'Delete',
+  options: 'Ask what is accepted of',
+}
+
+/** What the verbs don't tell, of routes that the program has itself. */
+const BUILT_IN: ReadonlyMap<string, string> = new Map([
+  ['POST /api/tokens', 'Sign in, or refresh the tokens'],
+  ['DELETE /api/tokens/current', 'Sign out'],
+  ['GET /.well-known/jwks.json', 'Read the public keys that verify tokens'],
+])
+
+/** `anonymous`: also callers without credentials have it. */
+export function operationPart(spot: Spot, describing: Describing, anonymous: boolean): Part {
+  const { endpoint, resource, method } = spot
+  const limits = describing.access.limitsOf(spot)
+  const headers = joinHeaders(COMMON, lifecycleHeaders(spot), limitHeaders(limits.length > 0))
+  const codes = possibleProblems(spot, limits.length > 0)
+  const patches = endpoint.operation === 'update'
+  const parameters = parametersOf(spot, describing)
+  const requestBody = requestBodyOf(spot, describing)
+  const description = textOf(spot)
+  return {
+    summary:
+      BUILT_IN.get(`${method} ${spot.route.path}`) ??
+      `${VERBS[endpoint.operation]} ${resource.name}${method === 'HEAD' ? ', headers only' : ''}`,
+    ...(description === '' ? {} : { description }),
+    tags: [resource.name],
+    ...(isDeprecated(spot) ? { deprecated: true } : {}),
+    security: anonymous ? [{}, { bearer: [] }] : [{ bearer: [] }],
+    ...(limits.length > 0 ? { 'x-rate-limits': limits.map(({ name }) => name) } : {}),
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(requestBody === undefined ? {} : { requestBody }),
+    responses: {
+      ...successResponses(spot, describing, headers),
+      ...problemResponses(describing.components, { codes, operation: pascal(endpoint.operation), patches, headers }),
+    },
+  }
+}
+
+/**
+ * `GET /api/orders/{id}` is `getApiOrdersId`. Paths that differ in nothing else than punctuation are told apart by a number,
+ * which counts routes that the document leaves out as well: an operation has the same name for every caller.
+ */
+export function operationIds({ routes }: Resources): (spot: Pick<Spot, 'route' | 'method'>) => string {
+  const byName = Map.groupBy(routes, ({ path }) => pascal(path))
+  return ({ route, method }) => {
+    const name = pascal(route.path)
+    const place = byName.get(name)?.indexOf(route) ?? 0
+    return method.toLowerCase() + name + (place > 0 ? `_${place + 1}` : '')
+  }
+}
+
+function textOf({ route, endpoint }: Spot): string {
+  const { lifecycle, redirect } = route
+  const day = (instant: number) => new Date(instant).toISOString().slice(0, 10)
+  return [
+    endpoint.action === endpoint.operation ? '' : `Rules call it \`${endpoint.action}\`.`,
+    redirect && endpoint.operation !== 'options' ? `Leads to \`${redirect.to}\`.` : '',
+    lifecycle?.deprecatedAt === undefined ? '' : `Deprecated since ${day(lifecycle.deprecatedAt)}.`,
+    lifecycle?.sunsetAt === undefined ? '' : `Gone from ${day(lifecycle.sunsetAt)} on: 410.`,
+    lifecycle?.successor === undefined ? '' : `\`${lifecycle.successor}\` stands in for it.`,
+  ]
+    .filter((sentence) => sentence !== '')
+    .join(' ')
+}
+
+/** The document has no clock: a route that says it goes away is on its way out, whenever that begins. */
+function isDeprecated({ route: { lifecycle } }: Spot): boolean {
+  return lifecycle?.deprecatedAt !== undefined || lifecycle?.sunsetAt !== undefined
+}
+
+function lifecycleHeaders({ route: { lifecycle } }: Spot): Headers {
+  return {
+    always: [
+      ...(lifecycle?.deprecatedAt === undefined ? [] : (['Deprecation'] as const)),
+      ...(lifecycle?.sunsetAt === undefined ? [] : (['Sunset'] as const)),
+      ...(lifecycle?.successor === undefined ? [] : (['Link'] as const)),
+    ],
+    maybe: [],
+  }
+}
+
+/** A limit may be for some callers only. */
+function limitHeaders(limited: boolean): Headers {
+  return { always: [], maybe: limited ? ['RateLimit', 'RateLimit-Policy'] : [] }
+}

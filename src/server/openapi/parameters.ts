@@ -1,0 +1,125 @@
+/** The parameters of an operation: the path's id, conditions, and the query of a list. */
+import type { Limits } from '../../decide/policy.ts'
+import type { Spot } from '../../decide/space.ts'
+import type { Field } from '../../resources/resource.ts'
+import type { Access } from './access.ts'
+import type { Components } from './components.ts'
+import { fieldsShown } from './fields-shown.ts'
+import type { Part } from './part.ts'
+import type { ResourceSchemas } from './resource-schemas.ts'
+
+export interface Describing {
+  readonly access: Access
+  readonly schemas: ResourceSchemas
+  readonly components: Components
+}
+
+const IF_MATCH = 'Entity tags of the states in which the object may be changed, or `*`; else 412 (RFC 9110).'
+
+const IDEMPOTENCY_KEY = 'Makes the request safe to repeat for 24 hours: a repeat gets the first answer.'
+
+export function parametersOf(spot: Spot, describing: Describing): readonly Part[] {
+  const { route, endpoint } = spot
+  const id = route.path.includes('{id}') ? [idParameter(describing)] : []
+  if (route.redirect || spot.resource.builtIn) return id
+  switch (endpoint.operation) {
+    case 'list':
+      return listParameters(spot, describing)
+    case 'read':
+      return [
+        ...id,
+        headerParameter(describing, 'If-None-Match', 'Entity tags that the client has: 304 where one fits.'),
+      ]
+    case 'create':
+      return [headerParameter(describing, 'Idempotency-Key', IDEMPOTENCY_KEY)]
+    case 'replace':
+    case 'update':
+    case 'delete':
+      return [...id, ifMatch(spot, describing)]
+    default:
+      return id
+  }
+}
+
+function idParameter({ schemas, components }: Describing): Part {
+  const { readOnly, ...schema } = schemas.field('id')
+  return components.add('parameters', `${schemas.base}Id`, { name: 'id', in: 'path', required: true, schema })
+}
+
+function ifMatch({ route }: Spot, describing: Describing): Part {
+  if (route.precondition !== 'required') return headerParameter(describing, 'If-Match', IF_MATCH)
+  const part = { name: 'If-Match', in: 'header', description: IF_MATCH, required: true, schema: { type: 'string' } }
+  return describing.components.add('parameters', 'If-Match-Required', part)
+}
+
+function headerParameter({ components }: Describing, name: string, description: string): Part {
+  return components.add('parameters', name, { name, in: 'header', description, schema: { type: 'string' } })
+}
+
+function listParameters(spot: Spot, { access, schemas, components }: Describing): readonly Part[] {
+  const { page } = access.snapshot.limits
+  const { some, every } = fieldsShown(access, spot)
+  const queryable = [...spot.resource.fields.values()].filter(
+    ({ name, indexed }) => every.has(name) && (indexed || name === 'id'),
+  )
+  const names = queryable.map(({ name }) => name)
+  const sorted = listOf('sort', 'Fields to sort by; `-` before one that descends.', names.flatMap(bothWays))
+  const fields = listOf('fields', 'Show these fields only.', [...some])
+  return [
+    ...pageParameters(page, components),
+    ...(names.length > 0 ? [sorted] : []),
+    ...(some.size > 0 ? [fields] : []),
+    ...queryable.flatMap((field) => filters(field, schemas)),
+  ]
+}
+
+function pageParameters(page: Limits['page'], components: Components): readonly Part[] {
+  const count = { type: 'string', const: 'exact' }
+  const limit = { type: 'integer', minimum: 1, maximum: page.max, default: page.default }
+  return [
+    queryComponent(components, 'limit', 'At most so many objects on a page.', limit),
+    queryComponent(components, 'cursor', 'The `next` of the page before, with the same query.', { type: 'string' }),
+    queryComponent(components, 'count', '`exact` adds `total`, the number of all objects that fit.', count),
+  ]
+}
+
+function queryComponent(components: Components, name: string, description: string, schema: Part): Part {
+  return components.add('parameters', name, { name, in: 'query', description, schema })
+}
+
+function bothWays(name: string): readonly string[] {
+  return [name, `-${name}`]
+}
+
+function listOf(name: string, description: string, values: readonly string[]): Part {
+  const schema = { type: 'array', minItems: 1, uniqueItems: true, items: { type: 'string', enum: [...values] } }
+  return { name, in: 'query', description, style: 'form', explode: false, schema }
+}
+
+/** docs/lists.md: equal and `in` take what the schema lists; the others compare, and booleans have no order. */
+function filters(field: Field, schemas: ResourceSchemas): readonly Part[] {
+  const { name, type } = field
+  const { readOnly, default: _, description, ...schema } = schemas.field(name)
+  const query = (suffix: string, text: string, more: Part): Part => ({
+    name: name + suffix,
+    in: 'query',
+    description: `${name} ${text}.`,
+    ...more,
+  })
+  const member = query('', 'is this', { schema })
+  const members = { style: 'form', explode: false, schema: { type: 'array', minItems: 1, items: schema } }
+  const plain = field.time ? { type: 'string', format: 'date-time' } : { type }
+  const comparisons = type === 'boolean' ? [] : COMPARISONS
+  return [
+    member,
+    query('[in]', 'is one of these', members),
+    ...comparisons.map(([operator, text]) => query(`[${operator}]`, text, { schema: plain })),
+  ]
+}
+
+const COMPARISONS = [
+  ['gt', 'is greater or later'],
+  ['gte', 'is this, or greater or later'],
+  ['lt', 'is less or earlier'],
+  ['lte', 'is this, or less or earlier'],
+] as const

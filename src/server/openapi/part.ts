@@ -1,0 +1,10 @@
+/** A piece of an OpenAPI document: a JSON object. What a piece must hold is the OpenAPI Specification's matter. */
+import type { Json } from '../../resources/resource.ts'
+
+export type Part = { readonly [key: string]: Json }
+
+/** Letters and digits only, each word with a capital: `/api/orders/{id}` is `ApiOrdersId`. */
+export function pascal(text: string): string {
+  const words = text.split(/[^A-Za-z0-9]+/).filter((word) => word !== '')
+  return words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')
+}

@@ -1,0 +1,110 @@
+/** Which problems an operation can answer with (docs/problems.md); the checker of the test suite holds answers to it. */
+import type { ProblemCode } from '../../base/problems/catalogue.ts'
+import { concernsObject, type Spot } from '../../decide/space.ts'
+import type { Operation } from '../../resources/resource.ts'
+
+/** Whatever is asked: HTTP itself, credentials, the policy, and faults of the server. */
+const ANYWHERE: readonly ProblemCode[] = [
+  'malformed-request',
+  'credentials-missing',
+  'token-invalid',
+  'token-expired',
+  'forbidden',
+  'blocked',
+  'request-timeout',
+  'url-too-long',
+  'expectation-failed',
+  'headers-too-large',
+  'internal-error',
+  'key-server-invalid',
+  'decision-log-unavailable',
+  'key-server-unavailable',
+  // Where a caller stands is asked of the store (docs/decisions/0020).
+  'store-unavailable',
+  'draining',
+]
+
+/** Of an operation with a body. */
+const WITH_BODY: readonly ProblemCode[] = [
+  'invalid-json',
+  'invalid-body',
+  'body-too-large',
+  'object-too-large',
+  'unsupported-media-type',
+  'field-forbidden',
+]
+
+/** Of POST /api/tokens. */
+const SIGNING_IN: readonly ProblemCode[] = [
+  'not-acceptable',
+  'invalid-json',
+  'invalid-body',
+  'body-too-large',
+  'unsupported-media-type',
+  'sign-in-refused',
+  'sign-in-elsewhere',
+  'sign-in-delayed',
+  'sign-in-busy',
+]
+
+const CONDITIONAL: readonly ProblemCode[] = ['invalid-precondition', 'precondition-failed']
+
+const IDEMPOTENT: readonly ProblemCode[] = [
+  'invalid-idempotency-key',
+  'idempotency-in-flight',
+  'idempotency-key-reused',
+]
+
+const BY_OPERATION: Readonly<Record<Operation, readonly ProblemCode[]>> = {
+  list: ['not-acceptable'],
+  read: ['not-acceptable', 'object-not-found', ...CONDITIONAL],
+  create: ['not-acceptable', ...WITH_BODY, ...CONDITIONAL, ...IDEMPOTENT],
+  replace: ['not-acceptable', 'object-not-found', 'content-range', ...WITH_BODY, ...CONDITIONAL, 'write-conflict'],
+  update: [
+    'not-acceptable',
+    'object-not-found',
+    ...WITH_BODY,
+    'invalid-patch',
+    ...CONDITIONAL,
+    'write-conflict',
+    'patch-test-failed',
+    'patch-conflict',
+  ],
+  delete: ['object-not-found', ...CONDITIONAL, 'write-conflict'],
+  options: [],
+}
+
+const WRITING: readonly Operation[] = ['create', 'replace', 'update']
+const CHANGING: readonly Operation[] = ['replace', 'update', 'delete']
+
+/** Those that any path can answer with, also one that no route has. */
+export const PROBLEMS_OF_ANY_PATH: readonly ProblemCode[] = [
+  ...ANYWHERE,
+  'invalid-path',
+  'route-not-found',
+  'method-not-allowed',
+  'quota-exceeded',
+]
+
+/** `limited`: some rate limit can count the operation. */
+export function possibleProblems(spot: Spot, limited: boolean): readonly ProblemCode[] {
+  const { route, endpoint, resource } = spot
+  const codes = new Set<ProblemCode>(ANYWHERE)
+  const add = (when: boolean, ...more: readonly ProblemCode[]) => {
+    for (const code of when ? more : []) codes.add(code)
+  }
+  const redirects = route.redirect !== undefined && endpoint.operation !== 'options'
+  add(route.path.includes('{id}'), 'invalid-path')
+  add(route.redirect === undefined && endpoint.operation !== 'options', 'invalid-query')
+  add(concernsObject(spot), ...BY_OPERATION[endpoint.operation])
+  add(resource.builtIn && endpoint.operation === 'read', 'not-acceptable')
+  add(resource.takes !== undefined && endpoint.operation === 'create', ...SIGNING_IN)
+  add(route.kind === 'caller' && resource.builtIn && endpoint.operation === 'delete', 'session-not-found')
+  add(route.path === '/readyz' && endpoint.operation === 'read', 'not-ready')
+  const unique = [...resource.fields.values()].some((field) => field.unique)
+  add(concernsObject(spot) && unique && WRITING.includes(endpoint.operation), 'unique-taken')
+  add(route.precondition === 'required' && CHANGING.includes(endpoint.operation) && !redirects, 'precondition-required')
+  add(route.lifecycle?.sunsetAt !== undefined, 'gone')
+  add(limited, 'quota-exceeded')
+  return [...codes]
+}

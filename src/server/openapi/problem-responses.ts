@@ -1,0 +1,110 @@
+/** Problem documents (RFC 9457) as responses: one a status, with the codes that it can have. */
+import { CATALOGUE, type ProblemCode } from '../../base/problems/catalogue.ts'
+import type { Components } from './components.ts'
+import { type HeaderName, type Headers, headersPart, joinHeaders } from './headers.ts'
+import { type Part, pascal } from './part.ts'
+
+const PROBLEM: Part = {
+  description: 'What went wrong (RFC 9457). `code` is stable: programs branch on it.',
+  type: 'object',
+  properties: {
+    type: { type: 'string', format: 'uri' },
+    title: { type: 'string' },
+    status: { type: 'integer', minimum: 400, maximum: 599 },
+    detail: { description: 'For people; may change.', type: 'string' },
+    instance: { description: 'The request id, which the log of the server knows.', type: 'string', format: 'uri' },
+    code: { type: 'string', enum: Object.keys(CATALOGUE) },
+    errors: {
+      description: 'All fields at fault, by JSON Pointer (RFC 6901).',
+      type: 'array',
+      minItems: 1,
+      items: {
+        type: 'object',
+        properties: { pointer: { type: 'string' }, detail: { type: 'string' }, code: { type: 'string' } },
+        required: ['pointer', 'detail', 'code'],
+        additionalProperties: false,
+      },
+    },
+    'violated-policies': { description: 'The limits that are used up.', type: 'array', items: { type: 'string' } },
+  },
+  required: ['type', 'title', 'status', 'detail', 'instance', 'code'],
+}
+
+const HEADERS: Readonly<Record<number, Headers>> = {
+  401: { always: ['WWW-Authenticate'], maybe: [] },
+  409: { always: [], maybe: ['Retry-After'] },
+  429: { always: ['Retry-After', 'RateLimit', 'RateLimit-Policy'], maybe: [] },
+  503: { always: ['Retry-After'], maybe: [] },
+}
+
+const PHRASES: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  406: 'Not Acceptable',
+  408: 'Request Timeout',
+  409: 'Conflict',
+  410: 'Gone',
+  412: 'Precondition Failed',
+  413: 'Content Too Large',
+  414: 'URI Too Long',
+  415: 'Unsupported Media Type',
+  417: 'Expectation Failed',
+  422: 'Unprocessable Content',
+  428: 'Precondition Required',
+  429: 'Too Many Requests',
+  431: 'Request Header Fields Too Large',
+  500: 'Internal Server Error',
+  502: 'Bad Gateway',
+  503: 'Service Unavailable',
+}
+
+interface ProblemAnswers {
+  readonly codes: readonly ProblemCode[]
+  /** `Update` and the like: tells the operation's answers from those with other codes of the same status. */
+  readonly operation: string
+  readonly patches: boolean
+  /** What every answer of the route has. */
+  readonly headers: Headers
+}
+
+/** By status, as `responses` of an operation has them. */
+export function problemResponses(components: Components, { codes, headers, operation, patches }: ProblemAnswers): Part {
+  const byStatus = Map.groupBy(codes, (code) => CATALOGUE[code].status)
+  const entries = [...byStatus].map(([status, those]) => {
+    const sorted = those.toSorted()
+    const own = headersOf(those, patches)
+    const name = nameOf(status, sorted, operation)
+    return [status, components.add('responses', name, response(components, status, sorted, joinHeaders(own, headers)))]
+  })
+  return Object.fromEntries(entries)
+}
+
+/** RFC 9110 section 15.5.16: what would be accepted. */
+function headersOf(codes: readonly ProblemCode[], patches: boolean): Headers {
+  const [first] = codes
+  const status = first && CATALOGUE[first].status
+  // It is told before the limits are, or without any.
+  if (codes.includes('sign-in-delayed')) return { always: ['Retry-After'], maybe: [] }
+  if (status !== 415) return (status && HEADERS[status]) || { always: [], maybe: [] }
+  const media: HeaderName = patches ? 'Accept-Patch' : 'Accept'
+  return { always: ['Accept-Encoding', media], maybe: [] }
+}
+
+function nameOf(status: number, codes: readonly ProblemCode[], operation: string): string {
+  const [only, ...others] = codes
+  const phrase = pascal(PHRASES[status] ?? String(status))
+  return only && others.length === 0 ? pascal(only) : `${phrase}On${operation}`
+}
+
+function response(components: Components, status: number, codes: readonly ProblemCode[], headers: Headers): Part {
+  const problem = components.add('schemas', 'Problem', PROBLEM)
+  const narrowed = { properties: { status: { const: status }, code: { enum: [...codes] } } }
+  return {
+    description: codes.map((code) => `\`${code}\`: ${CATALOGUE[code].title}.`).join('\n\n'),
+    headers: headersPart(components, headers),
+    content: { 'application/problem+json': { schema: { allOf: [problem, narrowed] } } },
+  }
+}

@@ -1,0 +1,89 @@
+/** The bodies that POST, PUT and PATCH take, cut to the fields that the caller may write. */
+import { ownerFieldOf } from '../../decide/ownership.ts'
+import type { Spot } from '../../decide/space.ts'
+import type { Describing } from './parameters.ts'
+import type { Part } from './part.ts'
+
+const POINTER: Part = { type: 'string', pattern: '^(/([^~/]|~[01])*)+$' }
+
+/** RFC 6902, with a limit of its own (docs/http.md, "PATCH"). */
+const JSON_PATCH: Part = {
+  description: 'RFC 6902: applied whole or not at all.',
+  type: 'array',
+  maxItems: 1000,
+  items: {
+    oneOf: [
+      operation(['add', 'replace', 'test'], { value: {} }),
+      operation(['remove'], {}),
+      operation(['move', 'copy'], { from: POINTER }),
+    ],
+  },
+}
+
+/** Undefined for an operation without a body. */
+export function requestBodyOf(spot: Spot, describing: Describing): Part | undefined {
+  if (spot.route.redirect) return undefined
+  switch (spot.endpoint.operation) {
+    case 'create':
+      return body({ 'application/json': createBody(spot, describing) })
+    case 'replace':
+      return body({ 'application/json': replaceBody(spot, describing) })
+    case 'update':
+      return patchBody(spot, describing)
+    default:
+      return undefined
+  }
+}
+
+function createBody(spot: Spot, describing: Describing): Part {
+  const { takes } = spot.resource
+  if (takes) return describing.components.add('schemas', `${describing.schemas.base}Request`, takes)
+  const { components, schemas } = describing
+  const fields = writable(spot, describing)
+  return components.add('schemas', `${schemas.base}New`, schemas.object(fields, demanded(spot, describing)))
+}
+
+/** What the caller may not write keeps its value, so it isn't demanded. */
+function replaceBody(spot: Spot, describing: Describing): Part {
+  const { components, schemas } = describing
+  const fields = writable(spot, describing)
+  return components.add('schemas', `${schemas.base}Replacement`, schemas.object(fields, demanded(spot, describing)))
+}
+
+function patchBody(spot: Spot, describing: Describing): Part {
+  const { components, schemas } = describing
+  const merge = components.add('schemas', `${schemas.base}Patch`, schemas.patch(writable(spot, describing)))
+  return body({
+    'application/merge-patch+json': merge,
+    'application/json-patch+json': components.add('schemas', 'JsonPatch', JSON_PATCH),
+    'application/json': merge,
+  })
+}
+
+/** The server's own fields may be brought back unchanged, but nobody has to. */
+function writable({ resource, endpoint }: Spot, { access }: Describing): ReadonlySet<string> {
+  const { some } = access.granted(resource, endpoint.action)
+  return new Set([...some].filter((name) => resource.fields.get(name)?.readOnly !== true))
+}
+
+/** The owner is the caller on POST and stays on PUT; a field with a default has that. */
+function demanded({ resource }: Spot, { access, schemas }: Describing): ReadonlySet<string> {
+  const owner = ownerFieldOf(resource, access.snapshot.ownershipOf(resource.name))
+  const given = [...schemas.required].filter(
+    (name) => name !== owner?.name && resource.fields.get(name)?.default === undefined,
+  )
+  return new Set(given)
+}
+
+function body(schemas: Readonly<Record<string, Part>>): Part {
+  const content = Object.entries(schemas).map(([type, schema]) => [type, { schema }])
+  return { required: true, content: Object.fromEntries(content) }
+}
+
+function operation(names: readonly string[], members: Part): Part {
+  return {
+    type: 'object',
+    properties: { op: { type: 'string', enum: [...names] }, path: POINTER, ...members },
+    required: ['op', 'path', ...Object.keys(members)],
+  }
+}

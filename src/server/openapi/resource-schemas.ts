@@ -1,0 +1,122 @@
+/** The schemas of a resource's representations and bodies, cut from its schema file to the fields that are granted. */
+import { pathOfPointer } from '../../base/json-pointer.ts'
+import type { Json, Resource } from '../../resources/resource.ts'
+import { followReferences, localPointer } from '../../resources/schema/references.ts'
+import { isObject } from '../../resources/schema/subschemas.ts'
+import type { Components } from './components.ts'
+import { type Part, pascal } from './part.ts'
+
+/** Keywords whose values are no schemas, so that what looks like a reference in them is none. */
+const VALUES: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'examples'])
+/** Keywords that hold schemas by names which clients choose. */
+const NAMED: ReadonlySet<string> = new Set(['properties', 'patternProperties', 'dependentSchemas', '$defs'])
+const OWN_KEYWORDS: ReadonlySet<string> = new Set(['x-index', 'x-unique', 'x-resource', '$schema', '$comment'])
+
+export class ResourceSchemas {
+  readonly resource: Resource
+  /** What names of components begin with: `Note`. */
+  readonly base: string
+  readonly #components: Components
+  readonly #references = new Map<string, Part>()
+
+  constructor(resource: Resource, base: string, components: Components) {
+    this.resource = resource
+    this.base = base
+    this.#components = components
+  }
+
+  get description(): string | undefined {
+    const { description } = this.resource.schema
+    return typeof description === 'string' ? description : undefined
+  }
+
+  /** An object with these of the resource's fields, in the schema's order; nothing else is in it. */
+  object(fields: ReadonlySet<string>, required: ReadonlySet<string>): Part {
+    const named = this.#names(fields)
+    const needed = named.filter((name) => required.has(name))
+    return {
+      ...(this.description === undefined ? {} : { description: this.description }),
+      type: 'object',
+      properties: Object.fromEntries(named.map((name) => [name, this.field(name)])),
+      ...(needed.length > 0 ? { required: needed } : {}),
+      additionalProperties: false,
+    }
+  }
+
+  /** All of it, for what has no fields that views could tell apart. */
+  get whole(): Part {
+    const { title, ...schema } = this.resource.schema
+    return schema
+  }
+
+  /** A JSON Merge Patch (RFC 7396) of these fields: null removes what may be absent, objects are merged. */
+  patch(fields: ReadonlySet<string>): Part {
+    const named = this.#names(fields)
+    return {
+      description: 'RFC 7396: what is absent stays as it is, null removes a field.',
+      type: 'object',
+      properties: Object.fromEntries(named.map((name) => [name, this.#patched(name)])),
+      additionalProperties: false,
+    }
+  }
+
+  field(name: string): Part {
+    return this.#convert(this.#source(name)) as Part
+  }
+
+  /** The fields that the schema demands of a whole representation. */
+  get required(): ReadonlySet<string> {
+    const { required } = this.resource.schema
+    return new Set(Array.isArray(required) ? (required as readonly string[]) : [])
+  }
+
+  #names(fields: ReadonlySet<string>): readonly string[] {
+    return [...this.resource.fields.keys()].filter((name) => fields.has(name))
+  }
+
+  #source(name: string): Json {
+    const { properties } = this.resource.schema
+    return isObject(properties) ? (properties[name] ?? {}) : {}
+  }
+
+  #patched(name: string): Part {
+    const source = this.#source(name)
+    const whole = followReferences(this.resource.schema, source)
+    const scalarOrList = isObject(whole) && typeof whole.type === 'string' && whole.type !== 'object'
+    if (!scalarOrList) return { description: 'Merged into what is there; null removes it.' }
+    const stays = this.required.has(name) && this.resource.fields.get(name)?.default === undefined
+    return stays ? this.field(name) : { anyOf: [this.field(name), { type: 'null' }] }
+  }
+
+  /** The same schema with references into the document, and without the file's own keywords. */
+  #convert(schema: Json): Json {
+    if (Array.isArray(schema)) return schema.map((one: Json) => this.#convert(one))
+    if (!isObject(schema)) return schema
+    const entries = Object.entries(schema).filter(([keyword]) => !OWN_KEYWORDS.has(keyword))
+    const converted = entries.map(([keyword, value]) => [keyword, this.#convertValue(keyword, value)])
+    const pointer = localPointer(schema.$ref)
+    const reference = pointer === undefined ? {} : this.#reference(pointer)
+    return { ...Object.fromEntries(converted), ...reference }
+  }
+
+  #convertValue(keyword: string, value: Json): Json {
+    if (VALUES.has(keyword)) return value
+    if (!NAMED.has(keyword) || !isObject(value)) return this.#convert(value)
+    return Object.fromEntries(Object.entries(value).map(([name, schema]) => [name, this.#convert(schema)]))
+  }
+
+  #reference(pointer: string): Part {
+    const known = this.#references.get(pointer)
+    if (known) return known
+    const path = pathOfPointer(pointer)
+    const name = this.base + pascal(path.at(-1) ?? 'whole')
+    return this.#components.addRecursive(name, (reference) => {
+      this.#references.set(pointer, reference)
+      return this.#convert(path.reduce<Json>(stepInto, this.resource.schema)) as Part
+    })
+  }
+}
+
+function stepInto(value: Json, key: string): Json {
+  return (value as Readonly<Record<string, Json>>)[key] ?? true
+}

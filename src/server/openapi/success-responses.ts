@@ -1,0 +1,140 @@
+/** What an operation answers when all went well: 200, 201, 204, 304 and redirects. */
+import type { Spot } from '../../decide/space.ts'
+import { fieldsShown } from './fields-shown.ts'
+import { type Headers, headersPart, joinHeaders } from './headers.ts'
+import type { Describing } from './parameters.ts'
+import { type Part, pascal } from './part.ts'
+
+const JSON_TYPE = 'application/json'
+
+const NO_HEADERS: Headers = { always: [], maybe: [] }
+const TAGGED: Headers = { always: ['ETag'], maybe: [] }
+
+interface Answer {
+  readonly status: number
+  readonly description: string
+  readonly headers: Headers
+  readonly schema?: Part
+}
+
+/** By status, as `responses` of an operation has them. `common`: headers of every answer of the route. */
+export function successResponses(spot: Spot, describing: Describing, common: Headers): Part {
+  const entries = answersOf(spot, describing).map(({ status, description, headers, schema }) => {
+    const content = schema === undefined ? {} : { content: { [JSON_TYPE]: { schema } } }
+    const part = { description, headers: headersPart(describing.components, joinHeaders(headers, common)), ...content }
+    return [status, part] as const
+  })
+  return Object.fromEntries(entries)
+}
+
+function answersOf(spot: Spot, describing: Describing): readonly Answer[] {
+  const { route, endpoint, resource } = spot
+  if (endpoint.operation === 'options') return [optionsAnswer(spot)]
+  if (route.redirect) return [redirectAnswer(spot)]
+  if (resource.builtIn) return [builtInAnswer(spot, describing)]
+  switch (endpoint.operation) {
+    case 'list':
+      return [listAnswer(spot, describing)]
+    case 'read':
+      return readAnswers(spot, describing)
+    case 'create':
+      return [createAnswer(spot, describing)]
+    case 'delete':
+      return [{ status: 204, description: 'It is gone.', headers: NO_HEADERS }]
+    default:
+      return writeAnswers(spot, describing)
+  }
+}
+
+function optionsAnswer({ route }: Spot): Answer {
+  const patch: Headers = route.endpoints.has('PATCH') ? { always: ['Accept-Patch'], maybe: [] } : NO_HEADERS
+  const headers = joinHeaders({ always: ['Allow'], maybe: [] }, patch)
+  return { status: 204, description: 'What the path accepts.', headers }
+}
+
+/** 308 and 307 keep the method and the body (RFC 9110 sections 15.4.8 and 15.4.9). */
+function redirectAnswer({ route, method }: Spot): Answer {
+  const safe = method === 'GET' || method === 'HEAD'
+  const permanent = route.redirect?.permanent === true
+  const status = permanent ? (safe ? 301 : 308) : safe ? 302 : 307
+  const description = permanent ? 'The path moved for good.' : 'The path is elsewhere for now.'
+  return { status, description, headers: { always: ['Location'], maybe: [] } }
+}
+
+function builtInAnswer({ resource, endpoint }: Spot, { access, schemas, components }: Describing): Answer {
+  if (endpoint.operation === 'delete') return { status: 204, description: 'It has ended.', headers: NO_HEADERS }
+  const description = schemas.description ?? resource.name
+  const answer = { status: 200, description, headers: NO_HEADERS }
+  if (resource.fields.size === 0) return { ...answer, schema: components.add('schemas', schemas.base, schemas.whole) }
+  const { some } = access.granted(resource, 'read')
+  return { ...answer, schema: components.add('schemas', schemas.base, schemas.object(some, new Set())) }
+}
+
+function listAnswer(spot: Spot, describing: Describing): Answer {
+  const { components, schemas } = describing
+  const name = schemas.base + viewName(spot)
+  // The parameter `fields` can leave any of them out.
+  const listed = schemas.object(fieldsShown(describing.access, spot).some, new Set())
+  const page = {
+    type: 'object',
+    properties: {
+      items: { type: 'array', items: components.add('schemas', `${name}Listed`, listed) },
+      next: { description: 'The `cursor` of the next page; null on the last one.', type: ['string', 'null'] },
+      total: { description: 'With `count=exact`: how many objects fit.', type: 'integer', minimum: 0 },
+    },
+    required: ['items', 'next'],
+    additionalProperties: false,
+  }
+  const schema = components.add('schemas', `${name}Page`, page)
+  const headers: Headers = { always: [], maybe: ['Link'] }
+  return { status: 200, description: 'A page of the objects that the caller may list.', headers, schema }
+}
+
+function readAnswers(spot: Spot, describing: Describing): readonly Answer[] {
+  const schema = representation(spot, describing)
+  return [
+    { status: 200, description: 'The object, as far as the caller may read it.', headers: TAGGED, ...schema },
+    { status: 304, description: 'The client has it already (If-None-Match).', headers: TAGGED },
+  ]
+}
+
+function createAnswer(spot: Spot, describing: Describing): Answer {
+  const { canonicalItemPath } = spot.resource
+  const location: Headers = canonicalItemPath === undefined ? NO_HEADERS : { always: ['Location'], maybe: [] }
+  const readable = fieldsShown(describing.access, spot).some.size > 0
+  return {
+    status: 201,
+    description: 'It is made. The body is what the caller may read of it: none where that is nothing.',
+    headers: joinHeaders(location, {
+      always: [],
+      maybe: readable ? ['ETag', 'Idempotency-Replayed'] : ['Idempotency-Replayed'],
+    }),
+    ...(readable ? representation(spot, describing) : {}),
+  }
+}
+
+function writeAnswers(spot: Spot, describing: Describing): readonly Answer[] {
+  const unread: Answer = {
+    status: 204,
+    description: 'It is written, and the caller may read nothing of it.',
+    headers: NO_HEADERS,
+  }
+  if (fieldsShown(describing.access, spot).some.size === 0) return [unread]
+  const headers: Headers = { always: ['ETag', 'Content-Location'], maybe: [] }
+  const written = 'It is written; the object, as far as the caller may read it.'
+  return [{ status: 200, description: written, headers, ...representation(spot, describing) }, unread]
+}
+
+function representation(spot: Spot, { access, components, schemas }: Describing): { readonly schema: Part } {
+  const { some, every } = fieldsShown(access, spot)
+  const required = schemas.required.union(SERVER_FIELDS).intersection(every)
+  return { schema: components.add('schemas', schemas.base + viewName(spot), schemas.object(some, required)) }
+}
+
+const SERVER_FIELDS: ReadonlySet<string> = new Set(['id', 'createdAt', 'updatedAt'])
+
+/** `/profile/{id}` shows another part of users than `/users/{id}` does. */
+function viewName({ route, endpoint }: Spot): string {
+  const own = endpoint.action === endpoint.operation || endpoint.operation !== 'read' ? '' : pascal(endpoint.action)
+  return own + pascal(route.view ?? '')
+}

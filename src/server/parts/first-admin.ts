@@ -1,0 +1,75 @@
+/** The first user of a server without any: an admin, made once, whose password ends with the first sign-in. */
+import { createPasswords, generatePassword } from '../../identity/sign-in/password.ts'
+import type { LivePolicy } from '../../policy/live-policy.ts'
+import type { Document } from '../../resources/object.ts'
+import type { Resources } from '../../resources/resource.ts'
+import type { Seeding } from '../../store/contract.ts'
+import { type Directory, USERS } from '../../store/directory.ts'
+
+const ID = 'admin'
+const EMAIL = 'admin@example.com'
+const ROLE = 'admin'
+
+interface Ground {
+  readonly resources: Resources
+  readonly seeding: Pick<Seeding, 'count'>
+  readonly directory: Pick<Directory, 'addFirst'>
+  readonly policy: Pick<LivePolicy, 'active'>
+}
+
+export interface FirstAdmin {
+  readonly id: string
+  readonly email: string
+  readonly password: string
+  /** The role, unless roles.yaml declares none of this name. */
+  readonly role: string | undefined
+}
+
+/** Undefined where there are users, or were, or another process was first, or the schema of users wants more of one. */
+export async function makeFirstAdmin({
+  resources,
+  seeding,
+  directory,
+  policy,
+}: Ground): Promise<FirstAdmin | undefined> {
+  if (!resources.byName.has(USERS) || (await seeding.count(USERS)) > 0) return undefined
+  const declared = policy.active.snapshot.subjectOf({ id: ID, roles: [ROLE], claims: {} }).roles
+  const roles = declared.has(ROLE) ? [ROLE] : []
+  if (!isFit(resources, roles)) return undefined
+  const password = generatePassword()
+  const hash = await createPasswords().hash(password)
+  const user = { id: ID, document: documentOf(roles) }
+  if (!(await directory.addFirst(user, { hash, oneTime: true }))) return undefined
+  return { id: ID, email: EMAIL, password, role: roles[0] }
+}
+
+/** A deployment may have a schema of users of its own, which wants more than is known here. */
+function isFit({ byName }: Resources, roles: readonly string[]): boolean {
+  const now = new Date().toISOString()
+  const record = { id: ID, ...documentOf(roles), createdAt: now, updatedAt: now }
+  return byName.get(USERS)?.validate(record).length === 0
+}
+
+function documentOf(roles: readonly string[]): Document {
+  return { email: EMAIL, displayName: 'Admin', roles }
+}
+
+/** What is printed, once. The example is refused as it stands (too short), or every server would end with the same password. */
+export function tellFirstAdmin(url: string, { id, email, password, role }: FirstAdmin): string {
+  const roles =
+    role === undefined
+      ? `\nroles.yaml declares no role \`${ROLE}\`: give the user one with sallyport user roles ${id} --role ROLE\n`
+      : ''
+  const body = JSON.stringify({ email, password, newPassword: 'YOUR OWN' })
+  return `There was no user yet, so Sallyport made one${role === undefined ? '' : ` with the role ${role}`}:
+
+  e-mail    ${email}
+  password  ${password}
+
+The password is good for one sign-in, and isn't shown again. Sign in with it and set another one:
+
+curl -s ${url}/api/tokens -H 'Content-Type: application/json' -d '${body}'
+
+or set one with: sallyport user password ${id}
+${roles}`
+}

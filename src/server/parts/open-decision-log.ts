@@ -1,0 +1,61 @@
+/** Opens the decision log that the configuration names, and what shows its records to a candidate policy. */
+import type { Logger } from 'pino'
+import { type Config, ConfigError } from '../../config.ts'
+import { type DecisionLog, type DecisionLogEvent, openDecisionLog } from '../../decision-log/decision-log.ts'
+import { LogFile, type LogFileOptions, NotALog } from '../../decision-log/log-file.ts'
+import { bestEffortRecorder, observedRecorder, type Recorder, requiredRecorder } from '../../decision-log/recorder.ts'
+import { createStandardOutput } from '../../decision-log/standard-output.ts'
+import type { LivePolicy } from '../../policy/live-policy.ts'
+import type { Outbox } from '../../store/contract.ts'
+import type { Metrics } from '../observe/metrics.ts'
+import type { Shadow } from '../shadow/shadow.ts'
+
+/** Throws ConfigError. */
+export async function openLog(
+  { decisionLog: { file, maxBytes, keep } }: Config,
+  outbox: Outbox,
+  tell: (event: DecisionLogEvent) => void,
+  /** In place of one of this process. */
+  elsewhere?: (tell: (event: DecisionLogEvent) => void) => DecisionLog,
+): Promise<DecisionLog> {
+  if (elsewhere) return elsewhere(tell)
+  const sink = file === undefined ? createStandardOutput() : openLogFile({ file, maxBytes, keep })
+  return openDecisionLog({ sink, outbox }, tell)
+}
+
+export function tellLog(log: Logger, metrics?: Pick<Metrics, 'decisionLost'>): (event: DecisionLogEvent) => void {
+  return (event) => {
+    if (event.kind === 'lost') metrics?.decisionLost()
+    if (event.kind === 'failing') log.error({ err: event.error }, 'the decision log can not be written')
+    if (event.kind === 'working') log.warn({ lost: event.lost }, 'the decision log is written again')
+  }
+}
+
+function openLogFile(options: LogFileOptions): LogFile {
+  try {
+    return new LogFile(options)
+  } catch (error) {
+    if (error instanceof NotALog) throw new ConfigError(`${error.message}; see DECISION_LOG_FILE`)
+    const { code } = error as NodeJS.ErrnoException
+    throw new ConfigError(`the decision log ${options.file} can't be written (${code}); see DECISION_LOG_FILE`)
+  }
+}
+
+/** The policy that POLICY_CANDIDATE names, decided by beside the one in force. What it takes is loaded only with one. */
+export async function startCandidate(
+  { policyCandidate, schemas }: Config,
+  policy: Pick<LivePolicy, 'active'>,
+  log: Logger,
+  metrics: Metrics,
+): Promise<Shadow | undefined> {
+  if (policyCandidate === undefined) return undefined
+  const { startShadow } = await import('../shadow/shadow.ts')
+  const { createTeller } = await import('../shadow/tell.ts')
+  const masks = () => policy.active.snapshot.masks
+  return startShadow({ directory: policyCandidate, schemas }, createTeller(log, metrics.registry, masks))
+}
+
+export function recorderOf(config: Config, decisionLog: DecisionLog, shadow: Shadow | undefined): Recorder {
+  const recorder = (config.decisionLog.required ? requiredRecorder : bestEffortRecorder)(decisionLog)
+  return shadow ? observedRecorder(recorder, (record) => shadow.observe(record)) : recorder
+}

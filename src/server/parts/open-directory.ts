@@ -1,0 +1,41 @@
+/** Opens the directory for a command, beside a server that may be running. */
+import { existsSync } from 'node:fs'
+import type { Config } from '../../config.ts'
+import { type DirectoryAccess, DirectoryError } from '../../identity/directory/directory-access.ts'
+import { loadResources } from '../../resources/load/load-resources.ts'
+import type { Resources } from '../../resources/resource.ts'
+import { USERS } from '../../store/directory.ts'
+import { openSqliteBeside } from '../../store/sqlite/open.ts'
+
+/** Throws DirectoryError, FileError, StoreUnavailable or UnfitDatabase. */
+export async function openDirectory({ databaseFile, policies, schemas }: Config): Promise<DirectoryAccess> {
+  if (!existsSync(databaseFile)) {
+    throw new DirectoryError(
+      `there is no database \`${databaseFile}\`; start the server once, or set DATA_DIR to its data folder`,
+    )
+  }
+  const resources = await loadResources(schemas)
+  const { store, seeding, directory } = await openSqliteBeside({
+    file: databaseFile,
+    resources: peopleIn(resources),
+    now: () => new Date(),
+  })
+  return {
+    directory,
+    seeding,
+    store,
+    resources,
+    // Most commands don't ask, and a policy takes as long to load as all else.
+    declaredRoles: async () => {
+      const { loadPolicy } = await import('../../tools/load-policy.ts')
+      return [...(await loadPolicy(policies, resources)).policy.roles.keys()]
+    },
+    close: () => store.close(),
+  }
+}
+
+/** No other table is looked at: it may be of other schemas. */
+function peopleIn({ byName }: Resources): Resources {
+  const people = byName.get(USERS)
+  return { byName: new Map(people ? [[USERS, people]] : []), routes: [] }
+}

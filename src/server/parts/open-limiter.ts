@@ -1,0 +1,24 @@
+/** Opens the rate limiter that the configuration names, and tells when it loses Redis. */
+import type { Logger } from 'pino'
+import type { Config } from '../../config.ts'
+import { createLimiter } from '../../limits/create-limiter.ts'
+import type { Limiter } from '../../limits/limiter.ts'
+import type { Metrics } from '../observe/metrics.ts'
+
+export function openLimiter(
+  { redisUrl, limitInstances, workers }: Config,
+  log: Logger,
+  metrics: Metrics,
+): Promise<Limiter> {
+  metrics.limiterState('ok')
+  return createLimiter({
+    ...(redisUrl === undefined ? {} : { redisUrl }),
+    instances: limitInstances,
+    workers,
+    observe: (event) => {
+      metrics.limiterState(event.kind === 'lost' ? 'degraded' : 'ok')
+      if (event.kind === 'lost') log.error({ err: event.cause }, 'redis lost: rate limits are counted in this process')
+      else log.info('redis regained: rate limits are shared again')
+    },
+  })
+}

@@ -1,0 +1,34 @@
+/** Puts together signing in to the embedded directory, where tokens are made here. */
+import type { Config } from '../../config.ts'
+import type { KeyRing } from '../../identity/keys/key-ring.ts'
+import { createGuessing } from '../../identity/sign-in/guessing.ts'
+import { createPasswords } from '../../identity/sign-in/password.ts'
+import { createSignIn, type SignIn } from '../../identity/sign-in/sign-in.ts'
+import { issueToken } from '../../identity/tokens/issue-token.ts'
+import type { Attempts } from '../../store/attempts.ts'
+import type { Store } from '../../store/contract.ts'
+import type { Directory } from '../../store/directory.ts'
+
+interface Ground {
+  readonly keys: Pick<KeyRing, 'signer'>
+  readonly store: Pick<Store, 'secret'>
+  readonly directory: Directory
+  readonly attempts: Attempts
+  readonly now: () => Date
+}
+
+/** RFC 9068 section 2.2 wants to know for which client a token is: whoever signs in here signs in to this server. */
+const CLIENT = 'sallyport'
+
+export async function openSignIn({ tokens }: Config, ground: Ground): Promise<SignIn> {
+  const { keys, store, directory, attempts } = ground
+  const now = () => ground.now().getTime()
+  const { issuer, audience } = tokens
+  return createSignIn({
+    directory,
+    passwords: createPasswords(),
+    guessing: createGuessing(attempts, await store.secret('guessing'), now),
+    issue: (request) => issueToken(keys.signer(), { ...request, issuer, audience, claims: { client_id: CLIENT } }),
+    now,
+  })
+}

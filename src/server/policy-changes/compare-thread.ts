@@ -1,0 +1,22 @@
+/** The thread that compares the policy before with the one that took over, so that no request waits for it. */
+import { parentPort, workerData } from 'node:worker_threads'
+import { parseResources } from '../../resources/load/load-resources.ts'
+import { giveWay } from './give-way.ts'
+import type { FromThread, ThreadData } from './messages.ts'
+import { summarize, type Taking } from './summary.ts'
+
+/** Nobody waits for it: a tenth of the time of requests. */
+const NICENESS = 10
+
+giveWay(NICENESS)
+const resources = parseResources((workerData as ThreadData).schemas)
+
+parentPort?.on('message', (taking: Taking) => parentPort?.postMessage(compare(taking)))
+
+function compare(taking: Taking): FromThread {
+  try {
+    return { kind: 'compared', summary: summarize(taking, { resources, now: Date.now() }) }
+  } catch (error) {
+    return { kind: 'failed', reason: (error as Error).message }
+  }
+}

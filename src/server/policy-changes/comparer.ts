@@ -1,0 +1,68 @@
+/** Compares policies in a thread of its own, which is started when it is needed and ended when it isn't. */
+import { Worker } from 'node:worker_threads'
+import type { SourceText } from '../../resources/schema/schema-file.ts'
+import type { FromThread, ThreadData } from './messages.ts'
+import type { ChangeSummary, Taking } from './summary.ts'
+
+// .ts in a checkout, .js in the package.
+const THREAD = new URL(import.meta.url.endsWith('.ts') ? './compare-thread.ts' : './compare-thread.js', import.meta.url)
+
+/** A comparison that takes longer is given up. */
+const PATIENCE_MS = 30_000
+
+export interface ComparerOptions {
+  readonly schemas: readonly SourceText[]
+  /** What the thread runs. */
+  readonly program?: URL
+  readonly patienceMs?: number
+}
+
+/** One comparison at a time. */
+export class Comparer {
+  readonly #options: ComparerOptions
+  #thread: Worker | undefined
+
+  constructor(options: ComparerOptions) {
+    this.#options = options
+  }
+
+  /** Rejects when the policies can't be compared, the thread ends, or it takes too long. */
+  async compare(taking: Taking): Promise<ChangeSummary> {
+    this.#thread ??= this.#start()
+    const thread = this.#thread
+    const { promise, resolve, reject } = Promise.withResolvers<FromThread>()
+    const { patienceMs = PATIENCE_MS } = this.#options
+    const giveUp = setTimeout(() => reject(new Error(`it took longer than ${patienceMs} ms`)), patienceMs).unref()
+    const ended = () => reject(new Error('its thread ended'))
+    thread.once('message', resolve).once('error', reject).once('exit', ended)
+    thread.postMessage(taking)
+    try {
+      const answer = await promise
+      if (answer.kind === 'compared') return answer.summary
+      throw new Error(answer.reason)
+    } catch (error) {
+      // Whatever state it is in, the next comparison gets another one.
+      await this.end()
+      throw error
+    } finally {
+      clearTimeout(giveUp)
+      thread.off('message', resolve).off('error', reject).off('exit', ended)
+    }
+  }
+
+  async end(): Promise<void> {
+    const thread = this.#thread
+    this.#thread = undefined
+    await thread?.terminate()
+  }
+
+  #start(): Worker {
+    const { schemas, program = THREAD } = this.#options
+    const workerData: ThreadData = { schemas }
+    const thread = new Worker(program, { workerData })
+    // A comparison listens for itself; between two of them an error is the next one's.
+    thread.on('error', () => {})
+    thread.unref()
+    return thread
+  }
+}

@@ -1,0 +1,33 @@
+/** The thread that parses a large policy, so that no request waits for it: one policy, and then it ends. */
+import { flushCompileCache } from 'node:module'
+import { deserialize } from 'node:v8'
+import { parentPort, workerData } from 'node:worker_threads'
+import { FileError } from '../../base/diagnostic.ts'
+import { buffersOf, packPolicy } from '../../decide/rule-table.ts'
+import { parsePolicy } from '../../policy/parse/parse-policy.ts'
+import { giveWay } from './give-way.ts'
+import type { FromParser, ParserData } from './parse-messages.ts'
+import { toldResources } from './told-resources.ts'
+
+/** A new policy rules within a second, also while requests would take all the time there is. */
+const NICENESS = 2
+
+const { files, resources, schemas } = workerData as ParserData
+
+giveWay(NICENESS)
+tell(parse())
+// The next one starts in a third of the time.
+flushCompileCache()
+
+function parse(): FromParser {
+  try {
+    return { kind: 'policy', policy: packPolicy(parsePolicy(files, toldResources(deserialize(resources), schemas))) }
+  } catch (error) {
+    if (error instanceof FileError) return { kind: 'faulty', diagnostics: error.diagnostics, more: error.more }
+    throw error
+  }
+}
+
+function tell(message: FromParser): void {
+  parentPort?.postMessage(message, message.kind === 'policy' ? buffersOf(message.policy) : [])
+}

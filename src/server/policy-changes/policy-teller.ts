@@ -1,0 +1,100 @@
+/**
+ * What operators see of the policy's life: a log line for each policy that took over, with what it means, and one for each
+ * that was refused, with the places. The policy is in force before it is told, whatever happens here.
+ */
+import type { Logger } from 'pino'
+import { type Diagnostic, FileError } from '../../base/diagnostic.ts'
+import type { LivePolicy, PolicyEvent } from '../../policy/live-policy.ts'
+import { Comparer, type ComparerOptions } from './comparer.ts'
+
+/** When more changes than this wait to be compared, those in between are told without their meaning. */
+const MOST_WAITING = 4
+const MOST_FAULTS = 20
+
+type Activated = Extract<PolicyEvent, { kind: 'activated' }>
+
+export interface PolicyTeller {
+  /** Returns at once. */
+  tell(event: PolicyEvent): void
+  /** Tells what is left, without comparing. */
+  close(): Promise<void>
+}
+
+export function createPolicyTeller(log: Logger, options: ComparerOptions): PolicyTeller {
+  const comparer = new Comparer(options)
+  let turn = Promise.resolve()
+  let waiting = 0
+  let closed = false
+
+  function queue(event: Activated): void {
+    const tookOver = new Date().toISOString()
+    const tooMany = waiting >= MOST_WAITING
+    waiting += 1
+    // In the order in which they took over.
+    turn = turn.then(async () => {
+      const meaning = tooMany ? { uncompared: 'too many changes at once' } : await meaningOf(event)
+      waiting -= 1
+      if (waiting === 0) await comparer.end()
+      const level = 'uncompared' in meaning ? 'warn' : 'info'
+      log[level]({ revision: event.revision, previous: event.previous, tookOver, ...meaning }, 'policy activated')
+    })
+  }
+
+  async function meaningOf({ before, after }: Activated) {
+    if (closed) return { uncompared: 'the server is closing' }
+    try {
+      const { counts, ...told } = await comparer.compare({ before, after })
+      return { ...counts, ...told }
+    } catch (error) {
+      return { uncompared: (error as Error).message }
+    }
+  }
+
+  return {
+    tell(event) {
+      if (event.kind === 'activated') queue(event)
+      if (event.kind === 'ended') {
+        log.info({ revision: event.revision, lines: event.lines }, 'rules of policy.csv have ended')
+      }
+      if (event.kind === 'recovered') log.info({ revision: event.revision }, 'policy files are sound again')
+      if (event.kind === 'failed') log.error(faultFields(event.error), 'policy refused; the one before stays in force')
+    },
+    async close() {
+      closed = true
+      await comparer.end()
+      await turn
+    },
+  }
+}
+
+function faultFields(error: unknown): object {
+  if (!(error instanceof FileError)) return { err: error }
+  const faults = error.diagnostics.map(({ file, line, column, code, message, hint }) => ({
+    file,
+    line,
+    column,
+    code,
+    message,
+    ...(hint === undefined ? {} : { hint }),
+  }))
+  const shown = faults.slice(0, MOST_FAULTS)
+  const more = faults.length - shown.length + error.more
+  return { faults: shown, ...(more > 0 ? { more } : {}) }
+}
+
+/** For readiness: which revision rules, and where the files are wrong. Anybody may ask for it, so it tells no rule. */
+export function policyDetail({ active, faults }: LivePolicy): string {
+  const errors = faults.filter((fault) => fault instanceof FileError)
+  const [first, ...others] = errors.flatMap(({ diagnostics }) => diagnostics)
+  const more = errors.reduce((sum, error) => sum + error.more, others.length)
+  const refused = first === undefined ? '' : `: ${placeText(first)}${more > 0 ? ` and ${more} more` : ''}`
+  return `the files were refused${refused}; the policy before them is in force, revision ${active.revision}`
+}
+
+function placeText({ file, line, column, code }: Diagnostic): string {
+  return `${nameOf(file)}:${line}:${column} [${code}]`
+}
+
+function nameOf(file: string): string {
+  return file.slice(Math.max(file.lastIndexOf('/'), file.lastIndexOf('\\')) + 1)
+}

@@ -1,0 +1,40 @@
+/** What a change of the policy means, short enough for a line of the log. */
+import type { PolicySources } from '../../policy/live-policy.ts'
+import { parseBlocked } from '../../policy/parse/parse-blocked.ts'
+import { parsePolicy } from '../../policy/parse/parse-policy.ts'
+import type { Resources } from '../../resources/resource.ts'
+import type { Direction } from '../../tools/diff/change.ts'
+import type { Circumstances } from '../../tools/diff/compare-decisions.ts'
+import { sectionsOf } from '../../tools/diff/format-text.ts'
+import { plainText } from '../../tools/diff/phrase.ts'
+import { countsOf, reportOn } from '../../tools/diff/report.ts'
+import type { ReviewedPolicy } from '../../tools/load-policy.ts'
+
+const MOST_SENTENCES = 5
+
+export interface ChangeSummary {
+  readonly counts: Readonly<Record<Direction, number>>
+  /** The first sentences of the diff, what widens first. */
+  readonly sentences: readonly string[]
+  /** How many more there are. */
+  readonly more: number
+}
+
+export interface Taking {
+  readonly before: PolicySources
+  readonly after: PolicySources
+}
+
+/** Throws ReviewError for what can't be compared, and FileError for files that these schemas don't fit. */
+export function summarize({ before, after }: Taking, { resources, now }: Circumstances): ChangeSummary {
+  const names = { before: 'before', after: 'after' }
+  const sides = { before: reviewed(before, resources), after: reviewed(after, resources) }
+  const report = reportOn(names, sides, { resources, now })
+  const sentences = sectionsOf(report).flatMap((section) => section.sentences.map(plainText))
+  const shown = sentences.slice(0, MOST_SENTENCES)
+  return { counts: countsOf(report), sentences: shown, more: sentences.length - shown.length }
+}
+
+function reviewed({ files, blocked }: PolicySources, resources: Resources): ReviewedPolicy {
+  return { policy: parsePolicy(files, resources), blocked: parseBlocked(blocked), files, blockedFile: blocked }
+}

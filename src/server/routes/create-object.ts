@@ -1,0 +1,74 @@
+/** POST to a collection. */
+import { v7 as uuidv7 } from 'uuid'
+import type { CreateDecision } from '../../decide/decision.ts'
+import type { Evidence } from '../../decide/permit.ts'
+import { proposeNew } from '../../decide/propose.ts'
+import type { StoredObject } from '../../resources/object.ts'
+import type { Json, Representation } from '../../resources/resource.ts'
+import type { Kept } from '../../store/contract.ts'
+import { claimOf, once } from './idempotency.ts'
+import type { Outcome } from './outcome.ts'
+import { refuseUnmet } from './preconditions.ts'
+import type { Asking, Services } from './services.ts'
+
+/** A repeat is proposed, permitted and held against the preconditions like the first request, and only then recognized. */
+export async function createObject(
+  services: Services,
+  asking: Asking,
+  decision: CreateDecision,
+  body: Readonly<Record<string, Json>>,
+): Promise<Outcome> {
+  const { resource, owner, caller, writes } = asking
+  const claim = claimOf(asking, body)
+  // RFC 9562 section 5.7: in the order of their making.
+  const id = uuidv7()
+  const now = services.now().toISOString()
+  const proposal = proposeNew(resource, body, { id, owner, callerId: caller?.id, now })
+  const permit = decision.permit(proposal)
+  refuseUnmet(services, asking, undefined)
+  const { evidence } = permit
+  const create = () => {
+    const outcomeOf = (made: StoredObject) =>
+      created(services, asking, { object: made, shown: decision.show(made), evidence })
+    return writes.create(permit, outcomeOf, claim)
+  }
+  if (!claim) return create()
+  const replay = ({ object }: Kept) => replayed(services, asking, decision, { object, evidence })
+  return once(services, claim, { create, replay })
+}
+
+/**
+ * The first answer, cut to what the caller may read now: of the object as it was then, and as it is now where it is
+ * still there.
+ */
+async function replayed(
+  services: Services,
+  asking: Asking,
+  decision: CreateDecision,
+  { object, evidence }: { readonly object: StoredObject; readonly evidence: Evidence },
+): Promise<Outcome> {
+  const current = await services.store.get(asking.resource.name, object.id)
+  const shown = decision.showAgain(object, current)
+  const { headers, ...outcome } = created(services, asking, { object, shown, evidence })
+  return { ...outcome, headers: { ...headers, 'Idempotency-Replayed': 'true' } }
+}
+
+interface Created {
+  readonly object: StoredObject
+  readonly shown: Representation | undefined
+  readonly evidence: Evidence
+}
+
+function created({ tags }: Services, { resource }: Asking, { object, shown, evidence }: Created): Outcome {
+  const path = resource.canonicalItemPath?.replace('{id}', () => encodeURIComponent(object.id))
+  return {
+    status: 201,
+    headers: {
+      ...(path === undefined ? {} : { Location: path }),
+      ...(shown === undefined ? {} : { ETag: tags.of({ resource: resource.name, object }, shown) }),
+    },
+    body: shown,
+    evidence,
+    objectId: object.id,
+  }
+}

@@ -1,0 +1,70 @@
+/**
+ * Where a page of a list ended, sealed (AES-256-GCM) so that a client can neither read nor change it, and bound to the
+ * query and the caller. It survives a new token and a new policy, because neither is part of it.
+ */
+import { createCipheriv, createDecipheriv, hash, randomBytes } from 'node:crypto'
+import { Problem } from '../../base/problems/problem.ts'
+import { RecentlyUsed } from '../../base/recently-used.ts'
+
+const IV_BYTES = 12
+const TAG_BYTES = 16
+
+/** Asked of the generator at once: the call costs more than what it gives. */
+const IVS = 256
+
+/** How many are kept: who asks for a page again gets the cursor that is already sealed. */
+const KEPT = 1000
+
+export class Cursors {
+  readonly #key: Uint8Array
+  readonly #sealed = new RecentlyUsed<string>(KEPT)
+  #random = Buffer.alloc(0)
+
+  /** `key` has 32 bytes. */
+  constructor(key: Uint8Array) {
+    this.#key = key
+  }
+
+  /** `binding` names the query and the caller. */
+  seal(binding: string, place: string): string {
+    const known = hash('sha256', JSON.stringify([binding, place]), 'base64url')
+    return this.#sealed.get(known, () => this.#seal(binding, place))
+  }
+
+  /** What was sealed. Throws Problem invalid-query for any other text. */
+  open(binding: string, cursor: string): string {
+    const bytes = Buffer.from(cursor, 'base64url')
+    try {
+      if (bytes.toString('base64url') !== cursor) throw new Error('not the canonical encoding')
+      const iv = bytes.subarray(0, IV_BYTES)
+      const tag = bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES)
+      const decipher = createDecipheriv('aes-256-gcm', this.#key, iv, { authTagLength: TAG_BYTES })
+      decipher.setAAD(Buffer.from(binding)).setAuthTag(tag)
+      return decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES), undefined, 'utf8') + decipher.final('utf8')
+    } catch (cause) {
+      const detail =
+        'The cursor is not one that this list, so filtered and sorted, gave to this caller; begin again without it.'
+      throw new Problem('invalid-query', detail, { cause })
+    }
+  }
+
+  #seal(binding: string, place: string): string {
+    const iv = this.#freshIv()
+    const cipher = createCipheriv('aes-256-gcm', this.#key, iv).setAAD(Buffer.from(binding))
+    const sealed = [cipher.update(place, 'utf8'), cipher.final()]
+    return Buffer.concat([iv, cipher.getAuthTag(), ...sealed]).toString('base64url')
+  }
+
+  /** Bytes that no other cursor has. */
+  #freshIv(): Buffer {
+    if (this.#random.length === 0) this.#random = randomBytes(IV_BYTES * IVS)
+    const iv = this.#random.subarray(0, IV_BYTES)
+    this.#random = this.#random.subarray(IV_BYTES)
+    return iv
+  }
+}
+
+/** For a cursor that leans on an object which is gone. */
+export function lostPlace(): Problem {
+  return new Problem('invalid-query', 'The place of the cursor is gone; begin again without it.')
+}

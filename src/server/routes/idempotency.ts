@@ -1,0 +1,69 @@
+/**
+ * POST with an Idempotency-Key: the first request creates, each repeat gets that answer again, authorized anew. The key is
+ * committed with the object, so neither is without the other, whatever dies in between.
+ */
+import { createHash } from 'node:crypto'
+import { Problem } from '../../base/problems/problem.ts'
+import type { Json } from '../../resources/resource.ts'
+import { type Kept, type ReplayKey, ReplayTaken, UniqueTaken } from '../../store/contract.ts'
+import type { Outcome } from './outcome.ts'
+import type { Asking, Services } from './services.ts'
+
+export interface Claim extends ReplayKey {
+  /** What the payload is known by: two JSON values have the same exactly when they are equal. */
+  readonly fingerprint: string
+}
+
+/** Undefined without the header. Throws Problem invalid-idempotency-key: a key is a caller's. */
+export function claimOf(
+  { idempotencyKey: key, caller, route }: Pick<Asking, 'idempotencyKey' | 'caller' | 'route'>,
+  body: Json,
+): Claim | undefined {
+  if (key === undefined) return undefined
+  if (!caller) throw new Problem('invalid-idempotency-key', 'An idempotency key belongs to a caller: send credentials.')
+  const fingerprint = createHash('sha256').update(canonical(body)).digest('base64url')
+  return { subject: caller.id, route: route.path, key, fingerprint }
+}
+
+/** What a claim comes to: the object is made now, or the first answer is given again. */
+export interface Ways {
+  readonly create: () => Promise<Outcome>
+  readonly replay: (kept: Kept) => Promise<Outcome>
+}
+
+/**
+ * Throws Problem idempotency-in-flight or idempotency-key-reused, or what the ways throw. When another process was faster, its
+ * commit is found by the conflict; a unique field may conflict first.
+ */
+export function once({ store, inFlight }: Services, claim: Claim, { create, replay }: Ways): Promise<Outcome> {
+  const { subject, route, key, fingerprint } = claim
+  const again = (kept: Kept) => {
+    if (kept.fingerprint !== fingerprint) throw reused()
+    return replay(kept)
+  }
+  return inFlight.only(JSON.stringify([subject, route, key]), async () => {
+    const kept = await store.kept(claim)
+    if (kept) return again(kept)
+    try {
+      return await create()
+    } catch (error) {
+      const taken = error instanceof ReplayTaken || error instanceof UniqueTaken
+      const meanwhile = taken ? await store.kept(claim) : undefined
+      if (!meanwhile) throw error
+      return again(meanwhile)
+    }
+  })
+}
+
+function reused(): Problem {
+  const detail = 'This idempotency key came with another payload before; take a new key for a new request.'
+  return new Problem('idempotency-key-reused', detail)
+}
+
+/** JSON whose members are sorted: the order of names says nothing. */
+function canonical(json: Json): string {
+  if (Array.isArray(json)) return `[${json.map(canonical).join()}]`
+  if (typeof json !== 'object' || json === null) return JSON.stringify(json)
+  const members = Object.entries(json).toSorted(([a], [b]) => (a < b ? -1 : 1))
+  return `{${members.map(([name, value]) => `${JSON.stringify(name)}:${canonical(value)}`).join()}}`
+}

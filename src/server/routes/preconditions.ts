@@ -1,0 +1,61 @@
+/** Whether the preconditions of a request hold (RFC 9110 section 13.2). Reading them is src/server/input/read-preconditions.ts. */
+import { Problem } from '../../base/problems/problem.ts'
+import type { Representation } from '../../resources/resource.ts'
+import { type Item, stateOfTag } from './entity-tag.ts'
+import type { Asking, Services } from './services.ts'
+
+interface EntityTag {
+  readonly weak: boolean
+  /** Without the quotes. */
+  readonly opaque: string
+}
+
+/** `any` is `*`: whatever there is. */
+export type TagCondition = { readonly kind: 'any' } | { readonly kind: 'listed'; readonly tags: readonly EntityTag[] }
+
+export interface Preconditions {
+  readonly ifMatch?: TagCondition
+  readonly ifNoneMatch?: TagCondition
+}
+
+type Guarded = Pick<Asking, 'preconditions' | 'route'>
+
+/**
+ * For a write: throws Problem precondition-required or precondition-failed. It compares states alone, so that what a
+ * caller may see can change without breaking its writes. `item` is the object as the permit has it; undefined for POST,
+ * whose target, the collection, has no tag.
+ */
+export function refuseUnmet({ tags }: Services, { preconditions, route }: Guarded, item: Item | undefined): void {
+  const { ifMatch, ifNoneMatch } = preconditions
+  if (item && route.precondition === 'required' && !ifMatch) {
+    throw new Problem('precondition-required', 'Send the ETag of the object as you know it in the header If-Match.')
+  }
+  if (!ifMatch && !ifNoneMatch) return
+  const state = item && tags.stateOf(item)
+  refuseOtherState(ifMatch, state)
+  if (!ifNoneMatch) return
+  if (ifNoneMatch.kind === 'any') throw failed('There is something here already, and If-None-Match is *.')
+  if (ifNoneMatch.tags.some(({ opaque }) => stateOfTag(opaque) === state)) {
+    throw failed('The object is in a state that If-None-Match names.')
+  }
+}
+
+/** For GET and HEAD: whether the client has this very representation (weak comparison). Throws precondition-failed. */
+export function isKnown({ tags }: Services, { preconditions }: Guarded, item: Item, shown: Representation): boolean {
+  const { ifMatch, ifNoneMatch } = preconditions
+  if (ifMatch) refuseOtherState(ifMatch, tags.stateOf(item))
+  if (!ifNoneMatch || ifNoneMatch.kind === 'any') return ifNoneMatch !== undefined
+  const current = tags.opaqueOf(item, shown)
+  return ifNoneMatch.tags.some(({ opaque }) => opaque === current)
+}
+
+/** Strong comparison (RFC 9110 section 13.1.1): a weak tag fits nothing. */
+function refuseOtherState(ifMatch: TagCondition | undefined, state: string | undefined): void {
+  if (!ifMatch || ifMatch.kind === 'any') return
+  const fits = ifMatch.tags.some(({ weak, opaque }) => !weak && state !== undefined && stateOfTag(opaque) === state)
+  if (!fits) throw failed('The object is not in the state that If-Match names; read it again.')
+}
+
+function failed(detail: string): Problem {
+  return new Problem('precondition-failed', detail)
+}

@@ -1,0 +1,120 @@
+/** POST /api/tokens and DELETE /api/tokens/current: signing in, and out. The directory decides; here it becomes an answer. */
+
+import { Problem } from '../../base/problems/problem.ts'
+import type { SessionChange, SignedIn, Tokens } from '../../identity/sign-in/session-tokens.ts'
+import type { PasswordSignIn } from '../../identity/sign-in/sign-in-by-password.ts'
+import type { Json } from '../../resources/resource.ts'
+import type { Outcome } from './outcome.ts'
+import type { Asking, Services } from './services.ts'
+import type { End } from './writes.ts'
+
+type Body = Readonly<Record<string, Json>>
+
+/** Why nobody was signed in, for the log: the client isn't told. `userId` is whoever it was about, where there is somebody. */
+export class SignInRefused extends Error {
+  readonly userId: string | undefined
+  readonly reason: string
+
+  constructor(userId: string | undefined, reason: string) {
+    super('signing in was refused')
+    this.name = 'SignInRefused'
+    this.userId = userId
+    this.reason = reason
+  }
+}
+
+/** Throws Problem invalid-body, sign-in-elsewhere, sign-in-delayed, sign-in-refused or sign-in-busy. */
+export async function signIn(
+  { signIn: directory }: Services,
+  { resource, address, writes }: Asking,
+  body: Body,
+): Promise<Outcome> {
+  const errors = resource.validate(body)
+  if (errors.length > 0) throw new Problem('invalid-body', 'The body does not fit the schema.', { errors })
+  if (!directory) throw new Problem('sign-in-elsewhere', 'Get a token from the issuer that this server trusts.')
+  const { refresh_token: token } = body
+  const signedIn = await writes.other<SessionChange, SignedIn>((commitWith) => {
+    if (typeof token === 'string') return directory.withRefreshToken(token, commitWith)
+    return directory.withPassword({ ...(body as unknown as PasswordSignIn), address }, commitWith)
+  }, endOf)
+  return outcomeOf(signedIn)
+}
+
+/** Throws Problem session-not-found. */
+export async function signOut({ signIn: directory }: Services, { caller, writes }: Asking): Promise<Outcome> {
+  const outcome: Outcome = { status: 204, headers: {}, body: undefined }
+  const session = caller?.session
+  const ended =
+    session !== undefined &&
+    (await writes.other(
+      async (commitWith) => directory?.end(session, commitWith),
+      () => ({ outcome }),
+    ))
+  if (!ended)
+    throw new Problem('session-not-found', 'These credentials are not of a session; they end where they were made.')
+  return outcome
+}
+
+export async function showKeys({ keySet }: Services): Promise<Outcome> {
+  return { status: 200, headers: {}, body: keySet() }
+}
+
+/** What the record of a change tells. */
+function endOf(change: SessionChange): End {
+  if (change.kind === 'refused') return { problem: refused(change) }
+  return { outcome: { status: 200, headers: {}, body: undefined, objectId: change.userId } }
+}
+
+function outcomeOf(signedIn: SignedIn): Outcome {
+  switch (signedIn.kind) {
+    case 'signed-in':
+      // RFC 6749 section 5.1.
+      return {
+        status: 200,
+        headers: { 'Cache-Control': 'no-store' },
+        body: document(signedIn.tokens),
+        objectId: signedIn.userId,
+      }
+    case 'refused':
+      throw refused(signedIn)
+    case 'unfit-password': {
+      const errors = [{ pointer: '/newPassword', detail: signedIn.fault, code: 'password' }]
+      throw new Problem('invalid-body', 'The new password is not accepted.', { errors })
+    }
+    case 'delayed':
+      throw delayed(signedIn)
+    case 'busy':
+      throw new Problem('sign-in-busy', 'Too many are signing in at this moment; try again.', {
+        headers: { 'Retry-After': '2' },
+      })
+  }
+}
+
+function refused({ userId, reason }: Extract<SignedIn, { kind: 'refused' }>): Problem {
+  return new Problem(
+    'sign-in-refused',
+    'No user has this e-mail address and password, or the refresh token is not good any more.',
+    {
+      cause: new SignInRefused(userId, reason),
+      headers: { 'WWW-Authenticate': 'Bearer realm="sallyport"' },
+    },
+  )
+}
+
+function delayed({ userId, retryAfterMs }: Extract<SignedIn, { kind: 'delayed' }>): Problem {
+  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000))
+  return new Problem('sign-in-delayed', `Too many sign-ins have failed; try again in ${seconds} s.`, {
+    cause: new SignInRefused(userId, 'too many failures'),
+    headers: { 'Retry-After': String(seconds) },
+  })
+}
+
+/** RFC 6749 section 5.1. */
+function document({ accessToken, refreshToken, expiresInSeconds }: Tokens): Body {
+  return {
+    access_token: accessToken,
+    token_type: 'Bearer',
+    expires_in: expiresInSeconds,
+    refresh_token: refreshToken,
+  }
+}

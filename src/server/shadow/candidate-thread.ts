@@ -1,0 +1,77 @@
+/** The thread that holds the candidate policy, so that nothing it does can hold the server up: loads it, watches it, compares. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parentPort, workerData } from 'node:worker_threads'
+import { LivePolicy, type PolicyEvent } from '../../policy/live-policy.ts'
+import { watchPolicy } from '../../policy/watch-policy.ts'
+import { loadResources } from '../../resources/load/load-resources.ts'
+import { compare } from '../../tools/replay/compare.ts'
+import { type Bench, decideAgain } from '../../tools/replay/decide-again.ts'
+import type { CandidatePlace, FromCandidate, RecordedDifference, ToCandidate } from './messages.ts'
+
+const RETRY_MS = 500
+
+const { directory, schemas } = workerData as CandidatePlace
+const resources = await loadResources(schemas)
+let bench: Bench | undefined
+let turn = Promise.resolve()
+
+parentPort?.on('message', (records: ToCandidate) => {
+  // One message after the other, so that differences are told in the order of the requests.
+  turn = turn.then(async () => tell(await compareAll(records)))
+})
+
+const policy = await openCandidate()
+bench = { resources, policyAt: (time) => policy.at(time) }
+tell({ kind: 'ready', revision: policy.active.revision })
+await watchPolicy(policy)
+
+/** A candidate may be broken, or not there yet: the server doesn't wait for it. */
+async function openCandidate(): Promise<LivePolicy> {
+  for (let told = ''; ; await sleep(RETRY_MS)) {
+    try {
+      return await LivePolicy.open({ directory, resources, observe: tellEvent })
+    } catch (error) {
+      const { message } = error as Error
+      if (message !== told) tell({ kind: 'refused', message })
+      told = message
+    }
+  }
+}
+
+function tellEvent(event: PolicyEvent): void {
+  if (event.kind === 'activated') tell({ kind: 'ready', revision: event.revision })
+  if (event.kind !== 'failed') return
+  tell({ kind: 'refused', message: event.error instanceof Error ? event.error.message : String(event.error) })
+}
+
+async function compareAll(records: ToCandidate): Promise<FromCandidate> {
+  const counts = { compared: 0, undecidable: 0, unready: 0, faults: 0 }
+  const differences: RecordedDifference[] = []
+  for (const record of records) {
+    const result = bench ? await compareOne(bench, record) : 'unready'
+    if (typeof result === 'string') counts[result] += 1
+    else {
+      counts.compared += 1
+      differences.push(result)
+    }
+  }
+  return { kind: 'compared', records: records.length, ...counts, differences }
+}
+
+async function compareOne(
+  on: Bench,
+  record: ToCandidate[number],
+): Promise<RecordedDifference | 'compared' | 'undecidable' | 'faults'> {
+  try {
+    const again = await decideAgain(on, record)
+    if (again.kind === 'undecidable') return 'undecidable'
+    const difference = again.kind === 'unconcerned' ? undefined : compare(record, again)
+    return difference ? { difference, record } : 'compared'
+  } catch {
+    return 'faults'
+  }
+}
+
+function tell(message: FromCandidate): void {
+  parentPort?.postMessage(message)
+}

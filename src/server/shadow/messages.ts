@@ -1,0 +1,33 @@
+/** What the server and the thread that holds the candidate tell each other. */
+import type { DecisionRecord } from '../../decision-log/decision-record.ts'
+import type { Difference } from '../../tools/replay/compare.ts'
+
+export interface CandidatePlace {
+  readonly directory: string
+  readonly schemas: string
+}
+
+/** Records of requests that were answered, oldest first. */
+export type ToCandidate = readonly DecisionRecord[]
+
+export interface RecordedDifference {
+  readonly difference: Difference
+  readonly record: DecisionRecord
+}
+
+export type FromCandidate =
+  | { readonly kind: 'ready'; readonly revision: string }
+  /** The candidate's files are refused; one before them, where there was one, is still compared with. */
+  | { readonly kind: 'refused'; readonly message: string }
+  /** The outcome of one message of records; `undecidable` and `unready` count what could not be compared. */
+  | {
+      readonly kind: 'compared'
+      readonly records: number
+      readonly compared: number
+      readonly undecidable: number
+      /** Records that came while no candidate could be loaded. */
+      readonly unready: number
+      /** Records on which deciding threw. */
+      readonly faults: number
+      readonly differences: readonly RecordedDifference[]
+    }

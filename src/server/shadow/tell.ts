@@ -1,0 +1,106 @@
+/** What operators see of the candidate: metrics of everything, log lines of what changed, and of differences a few a second. */
+import type { Logger } from 'pino'
+import { Counter, Gauge, type Registry } from 'prom-client'
+import type { Masks } from '../../decide/policy.ts'
+import { mask } from '../../decision-log/mask.ts'
+import { CHANGES } from '../../tools/replay/compare.ts'
+import type { RecordedDifference } from './messages.ts'
+import type { ShadowEvent } from './shadow.ts'
+
+const LINES_PER_SECOND = 10
+
+/** `masks` are those in force: the log must not hold what decision records must not. */
+export function createTeller(log: Logger, registry: Registry, masks: () => Masks): (event: ShadowEvent) => void {
+  const count = metricsIn(registry)
+  const tellDifference = limited(log, masks)
+  return (event) => {
+    switch (event.kind) {
+      case 'ready':
+        count.refused.set(0)
+        log.info({ candidate: event.revision }, 'policy candidate is compared with')
+        return
+      case 'refused':
+        count.refused.set(1)
+        log.error({ reason: event.message }, 'policy candidate refused; requests are decided as before')
+        return
+      case 'compared':
+        count.compared.inc(event.compared)
+        count.uncompared.inc({ reason: 'undecidable' }, event.undecidable)
+        count.uncompared.inc({ reason: 'unready' }, event.unready)
+        count.uncompared.inc({ reason: 'fault' }, event.faults)
+        for (const one of event.differences) {
+          count.differences.inc({ change: one.difference.change })
+          tellDifference(one)
+        }
+        return
+      case 'dropped':
+        count.uncompared.inc({ reason: 'dropped' })
+        return
+      case 'stopped':
+        count.refused.set(1)
+        log.error(
+          { err: event.cause },
+          'policy candidate is not compared with any more; start the server again to go on',
+        )
+    }
+  }
+}
+
+/** At most so many lines a second; the next line says how many were left out. */
+function limited(log: Logger, masks: () => Masks): (one: RecordedDifference) => void {
+  let second = 0
+  let lines = 0
+  let leftOut = 0
+  return ({ difference, record }) => {
+    const now = Math.floor(performance.now() / 1000)
+    if (now !== second) lines = 0
+    second = now
+    if (lines >= LINES_PER_SECOND) {
+      leftOut += 1
+      return
+    }
+    lines += 1
+    const { requestId, revision, method, route, action, objectId, subject, roles, relations, rules } = mask(
+      record,
+      masks(),
+    )
+    const asked = { requestId, revision, method, route, action, objectId, subject, roles, relations, rules }
+    const { lines: candidateLines, ...told } = difference
+    const candidateRules = candidateLines.map((line) => `policy.csv:${line}`)
+    log.warn({ ...asked, ...told, candidateRules, ...(leftOut > 0 ? { leftOut } : {}) }, 'policy shadow difference')
+    leftOut = 0
+  }
+}
+
+function metricsIn(registry: Registry) {
+  const registers = [registry]
+  const differences = new Counter({
+    name: 'sallyport_shadow_differences_total',
+    help: 'Requests that the candidate policy would have decided otherwise',
+    labelNames: ['change'],
+    registers,
+  })
+  const uncompared = new Counter({
+    name: 'sallyport_shadow_uncompared_total',
+    help: 'Requests that were not decided under the candidate policy, by the reason why',
+    labelNames: ['reason'],
+    registers,
+  })
+  for (const change of CHANGES) differences.inc({ change }, 0)
+  for (const reason of ['undecidable', 'unready', 'fault', 'dropped']) uncompared.inc({ reason }, 0)
+  return {
+    differences,
+    uncompared,
+    compared: new Counter({
+      name: 'sallyport_shadow_compared_total',
+      help: 'Requests that were decided under the candidate policy too',
+      registers,
+    }),
+    refused: new Gauge({
+      name: 'sallyport_shadow_candidate_refused',
+      aggregator: 'max',
+      help: '1 while the files of the candidate policy are refused, or it is not compared with any more',
+      registers,
+    }),
+  }
+}

@@ -1,0 +1,159 @@
+/** Counts a request against every limit of limits.yaml that matches it: by address, and by subject where there is one. */
+
+import { onceKnown } from '../../base/once-known.ts'
+import { Problem } from '../../base/problems/problem.ts'
+import type { Limit } from '../../decide/policy.ts'
+import type { Authentication, TokenVerifier } from '../../identity/caller.ts'
+import type { Credentials } from '../../identity/read-credentials.ts'
+import type { Admission, Limiter, Quota, QuotaState } from '../../limits/limiter.ts'
+import { createMemoryLimiter } from '../../limits/memory.ts'
+import type { ActivePolicy } from '../../policy/live-policy.ts'
+import type { Match } from '../../resources/routing/match-route.ts'
+
+type Headers = Readonly<Record<string, string>>
+
+export interface RateLimiter {
+  /**
+   * Throws quota-exceeded for an address known to be over, so that its token isn't even verified. Over a limit of bad
+   * credentials it may go on with those that are known, and with a few others.
+   */
+  refuseKnownOver(policy: ActivePolicy, address: string, credentials: Credentials): void
+  /** Throws quota-exceeded; else the headers of a limited response. */
+  limitRate(policy: ActivePolicy, request: LimitedRequest): Headers | Promise<Headers>
+}
+
+interface LimitedRequest {
+  readonly address: string
+  readonly authentication: Authentication
+  readonly match: Match
+}
+
+/** An address that was refused, until when (ms of `now`), by which policy, and by which limit. */
+interface Over {
+  readonly until: number
+  readonly revision: string
+  readonly limit: Limit
+}
+
+/** As many refused addresses as are remembered; a flood from more makes the oldest forgotten, not the server larger. */
+const REMEMBERED = 10_000
+
+/**
+ * An address may be shared: over a limit of bad credentials, so many times fewer that are unknown are verified all the
+ * same.
+ */
+const SPARE = 10
+
+export function createRateLimiter(
+  limiter: Limiter,
+  verifier: Pick<TokenVerifier, 'knows'>,
+  now: () => number = () => performance.now(),
+): RateLimiter {
+  const over = new Map<string, Over>()
+  const spare = createMemoryLimiter({ now })
+
+  const mayBeVerified = (credentials: Credentials, address: string, { name, allow, windowMs }: Limit) => {
+    if (credentials.kind !== 'bearer') return credentials.kind === 'none'
+    if (verifier.knows?.(credentials.token)) return true
+    const quota = { name, key: `${name}:${address}`, allow: Math.ceil(allow / SPARE), windowMs }
+    return spare.admit([quota]).admitted
+  }
+
+  const remember = (address: string, entry: Over) => {
+    over.delete(address)
+    over.set(address, entry)
+    const oldest = over.keys().next().value
+    if (over.size > REMEMBERED && oldest !== undefined) over.delete(oldest)
+  }
+
+  return {
+    refuseKnownOver(policy, address, credentials) {
+      const known = over.get(address)
+      if (!known) return
+      if (known.revision !== policy.revision || known.until <= now()) {
+        over.delete(address)
+        return
+      }
+      const { limit } = known
+      if (limit.match.credentials === 'rejected' && mayBeVerified(credentials, address, limit)) return
+      const resetMs = known.until - now()
+      throw refusal([limit], [{ name: limit.name, remaining: 0, resetMs, exceeded: true }], resetMs)
+    },
+
+    limitRate(policy, request) {
+      const limits = policy.snapshot.limits.limits.filter((limit) => counts(limit, policy, request))
+      if (limits.length === 0) return {}
+      const admission = limiter.admit(limits.map((limit) => quotaOf(limit, request)))
+      return onceKnown(admission, ({ admitted, quotas, retryAfterMs }) => {
+        if (admitted) return headersOf(limits, quotas)
+        const barring = limits.find((limit, i) => quotas[i]?.exceeded && barsAddress(limit))
+        if (barring) {
+          remember(request.address, { until: now() + retryAfterMs, revision: policy.revision, limit: barring })
+        }
+        throw refusal(limits, quotas, retryAfterMs)
+      })
+    },
+  }
+}
+
+/** Whether being over this limit bars every request of the address (with unknown credentials, for rejected ones). */
+function barsAddress({ per, match }: Limit): boolean {
+  const others = match.role ?? match.resource ?? match.action
+  return per === 'address' && others === undefined
+}
+
+function counts({ match, per }: Limit, policy: ActivePolicy, request: LimitedRequest): boolean {
+  const { authentication } = request
+  const caller = authentication.kind === 'caller' ? authentication.caller : undefined
+  if (per === 'subject' && !caller) return false
+  if (match.credentials === 'rejected' && !isUnverified(authentication)) return false
+  if (match.role !== undefined && !holdsRole(match.role, policy, authentication)) return false
+  if (match.resource === undefined && match.action === undefined) return true
+  if (request.match.kind !== 'route') return false
+  const { route, endpoint } = request.match
+  return (match.resource ?? route.resource) === route.resource && (match.action ?? endpoint.action) === endpoint.action
+}
+
+/** Also when a key server is at fault: a token with an invented key makes it be asked. */
+function isUnverified(authentication: Authentication): boolean {
+  if (authentication.kind === 'failed') return authentication.code !== 'store-unavailable'
+  return authentication.kind === 'rejected'
+}
+
+function holdsRole(role: string, { snapshot }: ActivePolicy, authentication: Authentication): boolean {
+  if (role === 'everyone') return true
+  if (authentication.kind === 'caller') return snapshot.subjectOf(authentication.caller).roles.has(role)
+  return role === 'anonymous'
+}
+
+function quotaOf({ name, per, allow, windowMs }: Limit, { address, authentication }: LimitedRequest): Quota {
+  const subject = authentication.kind === 'caller' ? authentication.caller.id : ''
+  return { name, key: per === 'subject' ? `${name}:s:${subject}` : `${name}:a:${address}`, allow, windowMs }
+}
+
+/** RFC 9110 section 10.2.3 counts whole seconds; rounding up never invites a client too early. */
+function refusal(limits: readonly Limit[], quotas: Admission['quotas'], retryAfterMs: number): Problem {
+  const violated = quotas.filter(({ exceeded }) => exceeded).map(({ name }) => name)
+  const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000))
+  return new Problem('quota-exceeded', `Too many requests; try again in ${seconds} s.`, {
+    headers: { ...headersOf(limits, quotas), 'Retry-After': String(seconds) },
+    members: { 'violated-policies': violated },
+  })
+}
+
+/**
+ * draft-ietf-httpapi-ratelimit-headers; the one place that knows its form. A limiter may count a request a little longer
+ * than the window that `w` promises, but `t` doesn't say more than `w`.
+ */
+function headersOf(limits: readonly Limit[], quotas: readonly QuotaState[]): Headers {
+  const state = quotas.map(({ name, remaining, resetMs }, i) => {
+    const seconds = Math.min(Math.ceil(resetMs / 1000), secondsOf(limits[i]))
+    return `"${name}";r=${remaining};t=${seconds}`
+  })
+  const policy = limits.map((limit) => `"${limit.name}";q=${limit.allow};w=${secondsOf(limit)}`)
+  return { 'RateLimit-Policy': policy.join(', '), RateLimit: state.join(', ') }
+}
+
+function secondsOf(limit: Limit | undefined): number {
+  return limit ? Math.ceil(limit.windowMs / 1000) : Number.POSITIVE_INFINITY
+}

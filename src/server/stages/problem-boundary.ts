@@ -1,0 +1,66 @@
+/** Every error leaves as application/problem+json (RFC 9457); what went wrong inside goes to the log, not to the client. */
+
+import { CATALOGUE, problemType } from '../../base/problems/catalogue.ts'
+import { Problem } from '../../base/problems/problem.ts'
+import type { Caller } from '../../decide/caller.ts'
+import { Denied } from '../../decide/ground.ts'
+import { RecordRefused } from '../../decision-log/recorder.ts'
+import { ReplayTaken, StaleObject, StoreUnavailable, UniqueTaken } from '../../store/contract.ts'
+import { refusal } from './authorize.ts'
+
+export const PROBLEM_TYPE = 'application/problem+json'
+
+/** The public problem for whatever was thrown. A permit's denial depends on who asked. */
+export function problemOf(error: unknown, caller: Caller | undefined): Problem {
+  if (error instanceof Problem) return error
+  if (error instanceof Denied) return refusal(error, caller)
+  if (error instanceof UniqueTaken) {
+    const errors = [{ pointer: `/${error.field}`, detail: 'is taken by another object', code: 'unique' }]
+    return new Problem('unique-taken', 'Another object has this value already.', { cause: error, errors })
+  }
+  if (error instanceof ReplayTaken) {
+    const headers = { 'Retry-After': '1' }
+    return new Problem('idempotency-in-flight', 'Another request with this key was faster; repeat this one.', {
+      headers,
+    })
+  }
+  if (error instanceof StaleObject) {
+    const headers = { 'Retry-After': '1' }
+    return new Problem('write-conflict', 'The object changed each time it was about to be written; try again.', {
+      headers,
+    })
+  }
+  if (error instanceof StoreUnavailable) {
+    return new Problem('store-unavailable', 'The data is out of reach; try again later.', {
+      cause: error,
+      headers: { 'Retry-After': '5' },
+    })
+  }
+  if (error instanceof RecordRefused) {
+    return new Problem(
+      'decision-log-unavailable',
+      'No answer goes out unrecorded, and the decision log can not be written.',
+      {
+        cause: error,
+        headers: { 'Retry-After': '5' },
+      },
+    )
+  }
+  return new Problem('internal-error', 'Something went wrong on the server; the request id tells its log where.', {
+    cause: error,
+  })
+}
+
+/** The problem document; `requestId` is a UUID. */
+export function problemDocument(problem: Problem, requestId: string): Readonly<Record<string, unknown>> {
+  return {
+    type: problemType(problem.code),
+    title: CATALOGUE[problem.code].title,
+    status: problem.status,
+    detail: problem.detail,
+    instance: `urn:uuid:${requestId}`,
+    code: problem.code,
+    ...(problem.errors.length > 0 ? { errors: problem.errors } : {}),
+    ...problem.members,
+  }
+}

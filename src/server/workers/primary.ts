@@ -1,0 +1,206 @@
+/**
+ * The process that starts the workers of a server and keeps them going. It answers no request: it shares the port out, writes the
+ * decision log for all, ships what writes leave in the store, and tells the metrics of all.
+ */
+import cluster, { type Worker } from 'node:cluster'
+import { once } from 'node:events'
+import type { Logger } from 'pino'
+import { AggregatorRegistry } from 'prom-client'
+import type { Config } from '../../config.ts'
+import type { DecisionLog } from '../../decision-log/decision-log.ts'
+import { listen } from '../http/listen.ts'
+import { createAdminServer } from '../observe/admin-server.ts'
+import { openLog, tellLog } from '../parts/open-decision-log.ts'
+import { openOutbox } from '../parts/open-outbox.ts'
+import { checkWorkers } from './checks.ts'
+import { type FromPrimary, POLICY_END, type ToPrimary } from './messages.ts'
+
+type Append = Extract<ToPrimary, { kind: 'append' }>
+type Listening = Extract<ToPrimary, { kind: 'listening' }>
+
+/** So many workers in a row that ended before they listened, and none that does: the next one would end too. */
+const MOST_FAILED_STARTS = 5
+
+/** Milliseconds after which a worker that ended is started again; twice as long after each that didn't come to listen. */
+const RESTART_MS = 200
+const LONGEST_RESTART_MS = 30_000
+
+/** Longer than a worker takes to drain and to close its parts. */
+const KILL_MS = 15_000
+
+/**
+ * Ends the process: with 2 when the workers can't start, with 0 when it was told to stop. Throws what start throws,
+ * with no worker left.
+ */
+export async function servePrimary(config: Config, log: Logger): Promise<void> {
+  const primary = new Primary(config, log)
+  // A terminal's Ctrl-C comes twice, by itself and by npm.
+  process.on('SIGTERM', () => void primary.stop())
+  process.on('SIGINT', () => void primary.stop())
+  process.on('SIGHUP', () => void primary.reopen())
+  try {
+    await primary.start()
+  } catch (error) {
+    await primary.close(error)
+    throw error
+  }
+}
+
+class Primary {
+  readonly #config: Config
+  readonly #log: Logger
+  readonly #decisionLog = Promise.withResolvers<DecisionLog>()
+  readonly #closing: (() => unknown)[] = []
+  readonly #listening = new Set<Worker>()
+  #hasListened = false
+  /** A worker has read a policy.csv with its last line. */
+  #policyEnd = false
+  /** In a row. */
+  #failedStarts = 0
+  #stopping = false
+
+  constructor(config: Config, log: Logger) {
+    this.#config = config
+    this.#log = log
+    this.#decisionLog.promise.catch(nothing)
+  }
+
+  async start(): Promise<void> {
+    const { workers, redisUrl, admin: settings } = this.#config
+    if (redisUrl === undefined) {
+      this.#log.warn(
+        { workers },
+        `without REDIS_URL each of ${workers} workers allows its part of a rate limit, rounded down, but at least 1`,
+      )
+    }
+    cluster.on('message', (worker, message: ToPrimary) => this.#hear(worker, message))
+    // The first one makes what a first start makes: tables, keys, demo data, the first user.
+    const { url, revision } = await this.#keep()
+    const { outbox, close } = await openOutbox(this.#config)
+    this.#closing.push(close)
+    const decisionLog = await openLog(this.#config, outbox, tellLog(this.#log))
+    this.#closing.push(() => decisionLog.close())
+    this.#decisionLog.resolve(decisionLog)
+    await Promise.all(Array.from({ length: workers - 1 }, () => this.#keep()))
+    const metrics = new AggregatorRegistry()
+    const text = () => metrics.clusterMetrics()
+    const checks = together(() => checkWorkers(this.#listening, workers))
+    const admin = createAdminServer({ text, contentType: metrics.contentType, checks }, settings.token)
+    this.#closing.push(() => admin.close())
+    const adminUrl = await listen(admin, settings.host, { name: 'ADMIN_PORT', port: settings.port })
+    this.#log.info({ url, revision, admin: adminUrl, workers }, 'listening')
+  }
+
+  async reopen(): Promise<void> {
+    try {
+      const decisionLog = await this.#decisionLog.promise
+      decisionLog.reopen()
+      this.#log.info('decision log reopened')
+    } catch (error) {
+      this.#log.error({ err: error }, 'the decision log can not be reopened; the one before is written to')
+    }
+  }
+
+  async stop(): Promise<void> {
+    if (this.#stopping) return
+    await this.close(new Error('the server stops'))
+    process.exit(0)
+  }
+
+  /** Each worker lets its requests end; then what they left is written. `reason`: for records, if there never was a log. */
+  async close(reason: unknown): Promise<void> {
+    this.#stopping = true
+    this.#decisionLog.reject(reason)
+    const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined)
+    const ends = workers.map((worker) => worker.isDead() || once(worker.process, 'exit'))
+    for (const worker of workers) worker.process.kill('SIGTERM')
+    const impatience = setTimeout(() => {
+      this.#log.error('workers that did not drain are killed')
+      for (const worker of workers) worker.process.kill('SIGKILL')
+    }, KILL_MS)
+    await Promise.all(ends)
+    clearTimeout(impatience)
+    for (const part of this.#closing.reverse()) await part()
+  }
+
+  /** Resolves once there is a worker that listens, whether or not it's the one that was started first. */
+  #keep(place = Promise.withResolvers<Listening>()): Promise<Listening> {
+    const worker = cluster.fork(this.#policyEnd ? { [POLICY_END]: '1' } : {})
+    worker.on('message', (message: ToPrimary) => {
+      if (message.kind !== 'listening') return
+      this.#hasListened = true
+      this.#failedStarts = 0
+      this.#listening.add(worker)
+      place.resolve(message)
+    })
+    const letGo = holdConnection(worker)
+    worker.once('exit', (code, signal) => {
+      letGo()
+      this.#listening.delete(worker)
+      this.#ended({ code, signal }, () => void this.#keep(place))
+    })
+    // Something was sent to it while it ended; its end is what matters.
+    worker.on('error', nothing)
+    return place.promise
+  }
+
+  /** A worker that never listened has said why. Those that listen go on, whatever keeps another from starting. */
+  #ended(how: { readonly code: number | null; readonly signal: string | null }, startAgain: () => void): void {
+    if (this.#stopping) return
+    const delay = Math.min(LONGEST_RESTART_MS, RESTART_MS * 2 ** this.#failedStarts)
+    this.#failedStarts += 1
+    if (!this.#hasListened || (this.#failedStarts > MOST_FAILED_STARTS && this.#listening.size === 0)) {
+      void this.close(new Error('no worker starts')).then(() => process.exit(2))
+      return
+    }
+    this.#log.error({ ...how, startsAgainInMs: delay }, 'a worker ended; another one is started')
+    setTimeout(() => {
+      if (!this.#stopping) startAgain()
+    }, delay)
+  }
+
+  /** Others speak by the same channel (prom-client). */
+  #hear(worker: Worker, message: ToPrimary): void {
+    if (message.kind === 'policy-end') this.#policyEnd = true
+    if (message.kind === 'append') void this.#append(worker, message)
+    if (message.kind === 'committed') void this.#decisionLog.promise.then((log) => log.committed(), nothing)
+  }
+
+  async #append(worker: Worker, { id, lines }: Append): Promise<void> {
+    const answer = await this.#decisionLog.promise
+      .then((log) => log.noteLines(lines))
+      .then(
+        (): FromPrimary => ({ kind: 'appended', id }),
+        (error): FromPrimary => ({ kind: 'appended', id, error: String(error) }),
+      )
+    if (worker.isConnected()) worker.send(answer)
+  }
+}
+
+/**
+ * Node's primary keeps a connection open until the worker that it was handed to has said that it has it. One that is
+ * killed before never does, and its client would wait for ever. There is one such connection at a time; closing it
+ * again once it was passed on does nothing.
+ */
+function holdConnection({ process: child }: Worker): () => void {
+  const send = child.send.bind(child) as (...sent: readonly unknown[]) => boolean
+  let handed: { close?: () => void } | undefined
+  child.send = (...sent: readonly unknown[]) => {
+    handed = (sent[1] as typeof handed) ?? handed
+    return send(...sent)
+  }
+  return () => handed?.close?.()
+}
+
+/** Who asks while others wait gets their answer. */
+function together<T>(ask: () => Promise<T>): () => Promise<T> {
+  let asking: Promise<T> | undefined
+  return () => {
+    asking ??= ask().finally(() => {
+      asking = undefined
+    })
+    return asking
+  }
+}
+
+function nothing(): void {}

@@ -1,0 +1,111 @@
+/**
+ * Writes of one turn of the event loop commit together: the disk is waited for once, and each is whole or undone on its own
+ * (docs/decisions/0027). A group is begun, written and committed at one go, so that no read sees what isn't durable.
+ */
+import type { DatabaseSync } from 'node:sqlite'
+import { inTransaction } from './database.ts'
+import { answering } from './errors.ts'
+
+/** A client that writes again and again has come back by then. */
+const ALONE_AFTER_MS = 10
+
+interface Waiting {
+  /** In the group's transaction. Throws only what makes the whole group fail. */
+  readonly attempt: () => void
+  /** The group is durable. */
+  readonly settle: () => void
+  readonly fail: (error: unknown) => void
+}
+
+export class GroupCommits {
+  readonly #database: DatabaseSync
+  #waiting: Waiting[] = []
+  #endOfTurn: NodeJS.Immediate | undefined
+  #later: NodeJS.Timeout | undefined
+
+  constructor(database: DatabaseSync) {
+    this.#database = database
+  }
+
+  /**
+   * `work` runs in a transaction, soon. Resolves with what it returned when that is durable. Rejects, and nothing of it is
+   * there, with what it threw or with StoreUnavailable: a commit that fails is the failure of all that were in it.
+   */
+  write<T>(work: () => T): Promise<T> {
+    this.#endOfTurn ??= setImmediate(() => this.flush())
+    return this.#add(work)
+  }
+
+  /** As `write`, for what no client waits for: with the next group, or by itself when none comes soon. */
+  join<T>(work: () => T): Promise<T> {
+    this.#later ??= setTimeout(() => this.flush(), ALONE_AFTER_MS)
+    return this.#add(work)
+  }
+
+  /** Commits what waits. */
+  flush(): void {
+    clearImmediate(this.#endOfTurn)
+    clearTimeout(this.#later)
+    this.#endOfTurn = this.#later = undefined
+    const group = this.#waiting
+    if (group.length === 0) return
+    this.#waiting = []
+    try {
+      this.#commit(group)
+    } catch (error) {
+      for (const { fail } of group) fail(error)
+      return
+    }
+    for (const { settle } of group) settle()
+  }
+
+  #add<T>(work: () => T): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push(waitingOf(this.#database, work, { resolve, reject }))
+    })
+  }
+
+  #commit(group: readonly Waiting[]): void {
+    answering(() => {
+      inTransaction(this.#database, () => {
+        for (const { attempt } of group) attempt()
+      })
+    })
+  }
+}
+
+interface Settling<T> {
+  readonly resolve: (value: T) => void
+  readonly reject: (error: unknown) => void
+}
+
+function waitingOf<T>(database: DatabaseSync, work: () => T, { resolve, reject }: Settling<T>): Waiting {
+  let settle: (() => void) | undefined
+  return {
+    attempt: () => {
+      try {
+        const value = inSavepoint(database, work)
+        settle = () => resolve(value)
+      } catch (error) {
+        // After some errors (a full disk) the engine has undone the transaction; what came next would commit on its own.
+        if (!database.isTransaction) throw error
+        settle = () => reject(error)
+      }
+    },
+    settle: () => settle?.(),
+    fail: reject,
+  }
+}
+
+/** What it throws undoes the work alone (https://sqlite.org/lang_savepoint.html). */
+function inSavepoint<T>(database: DatabaseSync, work: () => T): T {
+  database.exec('savepoint one')
+  try {
+    const value = work()
+    database.exec('release one')
+    return value
+  } catch (error) {
+    if (database.isTransaction) database.exec('rollback to one; release one')
+    throw error
+  }
+}

@@ -1,0 +1,194 @@
+/** The contract's Directory on SQLite. Reads are prepared look-ups that answer at once; each write is one transaction. */
+
+import type { Document } from '../../../resources/object.ts'
+import type { Alongside, CommitWith } from '../../contract.ts'
+import {
+  type ApiKey,
+  type Directory,
+  type KeyStanding,
+  type NewApiKey,
+  type NewPassword,
+  type NewSession,
+  type Person,
+  type Refresh,
+  type RefreshChange,
+  type Refreshed,
+  type SessionStanding,
+  type Standing,
+  USERS,
+  type VerifiedPassword,
+} from '../../directory.ts'
+import { inTransaction } from '../database.ts'
+import { answering } from '../errors.ts'
+import { type Engine, tableOf } from '../store.ts'
+import { SqliteAccounts } from './accounts.ts'
+import { SqliteApiKeys } from './api-keys.ts'
+import { SqliteSessions } from './sessions.ts'
+import { SqliteStandings } from './standings.ts'
+
+/** Sessions that are over, cleared away by each that is opened: more than come. */
+const SWEPT_AT_ONCE = 10
+
+const FIRST = 'first-admin'
+
+export class SqliteDirectory implements Directory {
+  readonly #engine: Engine
+  readonly #accounts: SqliteAccounts
+  readonly #sessions: SqliteSessions
+  readonly #keys: SqliteApiKeys
+  readonly #standings: SqliteStandings
+
+  constructor(engine: Engine) {
+    const { database, tables } = engine
+    const users = tables.get(USERS)
+    this.#engine = engine
+    this.#accounts = new SqliteAccounts(database, users)
+    this.#sessions = new SqliteSessions(database)
+    this.#keys = new SqliteApiKeys(database)
+    this.#standings = new SqliteStandings(database, users)
+  }
+
+  standing(subject: string): Standing {
+    return answering(() => this.#standings.of(subject))
+  }
+
+  sessionStanding(subject: string, session: string): SessionStanding {
+    return answering(() => this.#standings.ofSession(subject, session))
+  }
+
+  keyStanding(id: string): KeyStanding | undefined {
+    return answering(() => this.#standings.ofKey(id))
+  }
+
+  async person(id: string): Promise<Person | undefined> {
+    return answering(() => this.#accounts.person(id))
+  }
+
+  async personByEmail(email: string): Promise<Person | undefined> {
+    return answering(() => this.#accounts.personByEmail(email))
+  }
+
+  async people(): Promise<readonly Person[]> {
+    return answering(() => this.#accounts.people())
+  }
+
+  async addFirst(
+    { id, document }: { readonly id: string; readonly document: Document },
+    password: NewPassword,
+  ): Promise<boolean> {
+    const users = tableOf(this.#engine, USERS)
+    const { values } = this.#engine
+    return this.#write((now) => {
+      if (values.mark(FIRST) !== undefined || users.count() > 0) return false
+      users.insert(id, new Date(now).toISOString(), document)
+      this.#accounts.setPassword(id, password, now)
+      values.setMark(FIRST, 'made')
+      return true
+    })
+  }
+
+  async setPassword(userId: string, password: NewPassword): Promise<boolean> {
+    return this.#write((now) => {
+      if (!this.#accounts.person(userId)) return false
+      this.#accounts.setPassword(userId, password, now)
+      this.#sessions.endAllOf(userId)
+      return true
+    })
+  }
+
+  async rehash(userId: string, hash: string, better: string): Promise<boolean> {
+    return this.#write((now) => this.#accounts.replaceHash(userId, hash, better, now))
+  }
+
+  async disable(subject: string): Promise<void> {
+    this.#write((now) => {
+      this.#accounts.disable(subject, now)
+      this.#sessions.endAllOf(subject)
+    })
+  }
+
+  async enable(subject: string): Promise<void> {
+    this.#write((now) => this.#accounts.enable(subject, now))
+  }
+
+  async openSession(
+    session: NewSession,
+    { hash, next }: VerifiedPassword,
+    alongside?: CommitWith<undefined>,
+  ): Promise<boolean> {
+    return this.#write((now) => {
+      const { userId } = session
+      const account = this.#accounts.person(userId)?.account
+      if (!account || account.disabled || account.passwordHash !== hash) return false
+      if (next !== undefined) {
+        this.#accounts.setPassword(userId, { hash: next, oneTime: false }, now)
+        this.#sessions.endAllOf(userId)
+      } else if (account.oneTime) this.#accounts.spendPassword(userId, now)
+      this.#sessions.insert(session)
+      this.#sessions.sweep(now, SWEPT_AT_ONCE)
+      this.#keep(alongside?.(undefined))
+      return true
+    })
+  }
+
+  async refreshSession(refresh: Refresh, alongside?: CommitWith<RefreshChange>): Promise<Refreshed> {
+    return this.#write((now) => {
+      const change = this.#refresh(refresh, now)
+      if (!change) return { kind: 'unknown' }
+      this.#keep(alongside?.(change))
+      return change
+    })
+  }
+
+  async endSession(id: string, alongside?: CommitWith<undefined>): Promise<boolean> {
+    return this.#write(() => {
+      const ended = this.#sessions.end(id)
+      if (ended) this.#keep(alongside?.(undefined))
+      return ended
+    })
+  }
+
+  async addKey(key: NewApiKey): Promise<void> {
+    this.#write(() => this.#keys.insert(key))
+  }
+
+  async keys(): Promise<readonly ApiKey[]> {
+    return answering(() => this.#keys.all())
+  }
+
+  async revokeKey(id: string): Promise<boolean> {
+    return this.#write((now) => this.#keys.revoke(id, now))
+  }
+
+  async noteKeyUses(uses: ReadonlyMap<string, number>): Promise<void> {
+    this.#write(() => {
+      for (const [id, at] of uses) this.#keys.noteUse(id, at)
+    })
+  }
+
+  /** Undefined where nothing changes. */
+  #refresh({ session: id, presented, next, idleEndsAt }: Refresh, now: number): RefreshChange | undefined {
+    const found = this.#sessions.find(id)
+    if (!found || found.refresh.family !== presented.family) return undefined
+    const { refresh, ...session } = found
+    if (Math.min(session.endsAt, session.idleEndsAt) <= now) return undefined
+    if (refresh.current !== presented.current) {
+      this.#sessions.end(id)
+      return { kind: 'reused', userId: session.userId }
+    }
+    const person = this.#accounts.person(session.userId)
+    if (!person || person.account?.disabled) return undefined
+    this.#sessions.refresh(id, next, idleEndsAt)
+    return { kind: 'refreshed', session: { ...session, idleEndsAt }, person }
+  }
+
+  #write<T>(work: (now: number) => T): T {
+    const { database, now } = this.#engine
+    return answering(() => inTransaction(database, () => work(now().getTime())))
+  }
+
+  /** In the transaction of the change. */
+  #keep({ record }: Alongside = {}): void {
+    if (record !== undefined) this.#engine.outbox.add(record)
+  }
+}

@@ -1,0 +1,62 @@
+/** The indexes of an object table: those that its plan asks for are made, and what would refuse too much goes. */
+import type { DatabaseSync } from 'node:sqlite'
+import { UnfitDatabase } from '../../contract.ts'
+import { constraintOf } from '../errors.ts'
+import { quoteName } from '../query/text.ts'
+import type { IndexedField, TablePlan } from './schema.ts'
+
+/** Throws UnfitDatabase when a field is declared unique and its stored values aren't. */
+export function migrateIndexes(database: DatabaseSync, plan: TablePlan): void {
+  const unique = plan.indexed.filter((field) => field.unique)
+  const present = dropOutdatedIndexes(database, plan, new Set(unique.map((field) => uniqueName(plan, field))))
+  for (const field of unique) {
+    if (!present.has(uniqueName(plan, field))) createUnique(database, plan, field)
+  }
+  for (const columns of plan.orders) {
+    if (!present.has(orderedName(plan, columns))) createOrdered(database, plan, columns)
+  }
+}
+
+/**
+ * An index's name says all of it. A unique one that isn't planned would refuse what is allowed now; any other one stays,
+ * for it may serve relations that this opening (a command's, say) doesn't know. The names of those that are there.
+ */
+function dropOutdatedIndexes(
+  database: DatabaseSync,
+  plan: TablePlan,
+  planned: ReadonlySet<string>,
+): ReadonlySet<string> {
+  const created = database.prepare(`select name, "unique" from pragma_index_list(?) where origin = 'c'`)
+  const indexes = created.all(plan.table).map(({ name, unique }) => ({ name: String(name), unique: unique === 1 }))
+  const outdated = indexes.filter(({ name, unique }) => unique && !planned.has(name))
+  for (const { name } of outdated) database.exec(`drop index ${quoteName(name)}`)
+  return new Set(indexes.map(({ name }) => name))
+}
+
+/** With the id behind them, objects of the same values come out of the index in the order of a list. */
+function createOrdered(database: DatabaseSync, plan: TablePlan, columns: readonly string[]): void {
+  const by = [...columns, 'id'].map(quoteName).join(', ')
+  database.exec(`create index ${quoteName(orderedName(plan, columns))} on ${quoteName(plan.table)} (${by})`)
+}
+
+function createUnique(database: DatabaseSync, plan: TablePlan, field: IndexedField): void {
+  const name = quoteName(uniqueName(plan, field))
+  try {
+    database.exec(`create unique index ${name} on ${quoteName(plan.table)} (${quoteName(field.column)})`)
+  } catch (error) {
+    throw constraintOf(error) === undefined ? error : notUnique(plan, field, error)
+  }
+}
+
+function notUnique({ resource }: TablePlan, { field }: IndexedField, cause: unknown): UnfitDatabase {
+  const what = `the field \`${field}\` of \`${resource}\` is declared unique, but stored objects share a value`
+  return new UnfitDatabase(`${what}: make them differ or take the declaration back`, cause)
+}
+
+function uniqueName({ table }: TablePlan, { column }: IndexedField): string {
+  return `${table} ${column} unique`
+}
+
+function orderedName({ table }: TablePlan, columns: readonly string[]): string {
+  return `${[table, ...columns].join(' ')} ordered`
+}

@@ -1,0 +1,77 @@
+/** Brings a database file to what the resources declare: tables, columns and indexes are added. */
+import type { DatabaseSync } from 'node:sqlite'
+import { USERS } from '../../directory.ts'
+import { inTransaction } from '../database.ts'
+import { createDirectory } from '../directory/tables.ts'
+import type { Columns } from '../query/condition.ts'
+import { quoteName } from '../query/text.ts'
+import { migrateIndexes } from './indexes.ts'
+import { columnsOf, takeLayout } from './layout.ts'
+import { PROBED } from './meta.ts'
+import { comparableField, LIST_MARK, SERVER_COLUMNS, type TablePlan } from './schema.ts'
+
+const TABLES = `
+  create table if not exists secrets (name text primary key not null, value blob not null) strict;
+  create table if not exists marks (name text primary key not null, value text not null) strict;
+
+  -- A number that was used is never used again, also when its row is gone.
+  create table if not exists outbox (sequence integer primary key autoincrement, record text not null) strict;
+
+  -- Who may do what one process at a time does.
+  create table if not exists leases (name text primary key not null, holder text not null, until integer not null) strict;
+
+  -- The object is JSON, as it was when it was created; times in milliseconds since the epoch.
+  create table if not exists replays (
+    subject text not null, route text not null, key text not null, fingerprint text not null, object text not null,
+    at integer not null, constraint "replays key" primary key (subject, route, key)) strict;
+  create index if not exists "replays at" on replays (at);
+
+  -- Sign-ins that failed; times in milliseconds since the epoch.
+  create table if not exists attempts (
+    key text primary key not null, failures integer not null, at integer not null, expires_at integer not null) strict;
+  create index if not exists "attempts expires" on attempts (expires_at)`
+
+/** Throws UnfitDatabase: the file is of a later layout, or a field is declared unique and its stored values aren't. */
+export function migrate(database: DatabaseSync, plans: readonly TablePlan[]): void {
+  // Of two processes that start together, the second one waits and finds everything done.
+  inTransaction(database, () => {
+    takeLayout(database)
+    database.exec(TABLES)
+    // Readiness writes this mark, and leaves the store as it was.
+    database.prepare(`insert into marks (name, value) values (?, 'answered') on conflict do nothing`).run(PROBED)
+    for (const plan of plans) migrateTable(database, plan)
+    const users = plans.find(({ resource }) => resource === USERS)
+    createDirectory(database, users)
+  })
+}
+
+/**
+ * The columns that can answer for their field. A generated one that holds a list can't: such an object is from before
+ * the field was declared a scalar, and the list's elements count.
+ */
+export function answeringColumns(database: DatabaseSync, { table, indexed }: TablePlan): Columns {
+  const answering = new Map(SERVER_COLUMNS)
+  for (const { field, column } of indexed) {
+    const list = `select 1 from ${quoteName(table)} where ${quoteName(column)} = ${LIST_MARK} limit 1`
+    if (!database.prepare(list).get()) answering.set(field, column)
+  }
+  return answering
+}
+
+function migrateTable(database: DatabaseSync, plan: TablePlan): void {
+  database.exec(`create table if not exists ${quoteName(plan.table)} (
+    id text primary key not null, version integer not null, created_at text not null, updated_at text not null,
+    document text not null) strict`)
+  addColumns(database, plan)
+  migrateIndexes(database, plan)
+}
+
+function addColumns(database: DatabaseSync, { table, indexed, times }: TablePlan): void {
+  const present = columnsOf(database, table)
+  const values = indexed.map(({ field, column }) => ({ column, generated: comparableField(field) }))
+  for (const { column, generated } of [...values, ...times]) {
+    if (!generated || present.has(column)) continue
+    const definition = `${quoteName(column)} any generated always as (${generated})`
+    database.exec(`alter table ${quoteName(table)} add column ${definition}`)
+  }
+}

@@ -1,0 +1,162 @@
+/** What the tables of the SQLite engine are called and made of: one a resource, with a column for each indexed field. */
+import type { SQLOutputValue } from 'node:sqlite'
+import { SERVER_FIELDS } from '../../../decide/condition.ts'
+import type { StoredObject } from '../../../resources/object.ts'
+import type { Field, Resource } from '../../../resources/resource.ts'
+import { documentNamed, parseStored } from '../../parse-stored.ts'
+import { quoteText } from '../query/text.ts'
+
+/** `document` is JSON, as JSON.stringify writes it: no name twice. */
+export const OBJECT_COLUMNS = ['id', 'version', 'created_at', 'updated_at', 'document'] as const
+
+/** Where the fields are that aren't in the document. */
+export const SERVER_COLUMNS: ReadonlyMap<string, string> = new Map([
+  ['id', 'id'],
+  ['createdAt', 'created_at'],
+  ['updatedAt', 'updated_at'],
+])
+
+/** A generated column that holds a field's comparable value, with an index on it. */
+export interface IndexedField {
+  readonly field: string
+  readonly column: string
+  readonly unique: boolean
+}
+
+/** A column that a list is often sorted by, with an index on it: the server's, or a generated one of a field's instants. */
+interface TimeColumn {
+  readonly field: string
+  readonly column: string
+  /** Undefined for a column that the server writes. */
+  readonly generated?: string
+}
+
+export interface TablePlan {
+  readonly resource: string
+  /** Holds no quote. */
+  readonly table: string
+  readonly indexed: readonly IndexedField[]
+  readonly times: readonly TimeColumn[]
+  /** Columns by which an index keeps objects in order, the first one's first; behind them the id. */
+  readonly orders: readonly (readonly string[])[]
+}
+
+/** `compared`: further fields to index, those that relations compare. A list can't be indexed: no column can hold it. */
+export function planTable(resource: Resource, compared: readonly string[]): TablePlan {
+  const wanted = [...resource.fields.values()].filter((field) => {
+    return !SERVER_FIELDS.has(field.name) && (field.indexed || field.unique || compared.includes(field.name))
+  })
+  for (const field of wanted) refuseUniqueStructure(resource, field)
+  const indexed = wanted.filter(isScalar).map(({ name, unique }) => ({ field: name, column: columnOf(name), unique }))
+  const table = `objects_${identifier(resource.name)}`
+  const times = planTimes(resource)
+  return { resource: resource.name, table, indexed, times, orders: planOrders(resource, compared, { indexed, times }) }
+}
+
+/**
+ * By each field alone; and by each that relations compare with each that a list can be sorted by, because a caller's own objects
+ * may be many and a page of them mustn't sort them all.
+ */
+function planOrders(
+  { fields }: Resource,
+  compared: readonly string[],
+  { indexed, times }: Pick<TablePlan, 'indexed' | 'times'>,
+): TablePlan['orders'] {
+  const scalars = indexed.filter(({ unique }) => !unique)
+  const sortable = [...scalars.filter(({ field }) => fields.get(field)?.indexed && !fields.get(field)?.time), ...times]
+  const owners = indexed.filter(({ field }) => compared.includes(field))
+  const pairs = owners.flatMap((owner) => {
+    return sortable.filter(({ field }) => field !== owner.field).map(({ column }) => [owner.column, column])
+  })
+  return [...[...scalars, ...times].map(({ column }) => [column]), ...pairs]
+}
+
+function planTimes({ fields }: Resource): readonly TimeColumn[] {
+  const times = [...fields.values()].filter(({ indexed, time, list }) => indexed && time && !list)
+  return times.map(({ name }) => {
+    const column = SERVER_COLUMNS.get(name)
+    return column ? { field: name, column } : { field: name, column: `t_${identifier(name)}`, generated: instant(name) }
+  })
+}
+
+function refuseUniqueStructure(resource: Resource, field: Field): void {
+  if (!field.unique || isScalar(field)) return
+  throw new Error(`the field \`${field.name}\` of \`${resource.name}\` can't be unique: its values can't be compared`)
+}
+
+function isScalar(field: Field): boolean {
+  return !field.list && field.type !== 'other'
+}
+
+function columnOf(field: string): string {
+  return `f_${identifier(field)}`
+}
+
+/**
+ * A name as part of an identifier. SQLite takes `a` and `A` for the same, so capitals are
+ * marked (`owner^Id`) and everything else is written as its code point: different names stay different.
+ */
+function identifier(name: string): string {
+  return name.replace(/[^a-z0-9_-]/gu, (character) => {
+    return /[A-Z]/.test(character) ? `^${character}` : `~${character.codePointAt(0)?.toString(16)}~`
+  })
+}
+
+/** What a generated column holds for a list, which an index can't look into. */
+export const LIST_MARK = "x'02'"
+
+/** The path of a field in the document. SQLite reads a quoted name as a JSON string (since 3.45). */
+export function pathOf(field: string): string {
+  return quoteText(`$.${JSON.stringify(field)}`)
+}
+
+/** The value that a field's generated column holds. */
+export function comparableField(field: string): string {
+  const path = pathOf(field)
+  return comparable(`json_type(document, ${path})`, `json_extract(document, ${path})`)
+}
+
+/**
+ * The instant that a text means, as `instantOf` of sort-value.ts writes it; else NULL. SQLite moves the seconds to UTC, and
+ * the fraction is put behind them as it stands (SQLite would round it). Its patterns keep out what SQLite would take for a
+ * time and RFC 3339 doesn't.
+ */
+export function instant(field: string): string {
+  const path = pathOf(field)
+  const text = `upper(json_extract(document, ${path}))`
+  const zone = `case when ${text} glob '*Z' then 'Z' else substr(${text}, -6) end`
+  const fraction = `case when substr(${text}, 20, 1) = '.'
+    then substr(${text}, 21, max(0, length(${text}) - 20 - length(${zone}))) else '' end`
+  return `case when json_type(document, ${path}) = 'text'
+    and ${text} glob '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9][T ][0-9][0-9]:[0-9][0-9]:[0-9][0-9]*'
+    and substr(${text}, 1, 10) not in ('0000-01-01', '9999-12-31') and substr(${text}, 12, 2) < '24'
+    and (${zone} = 'Z' or ${zone} glob '[+-][0-9][0-9]:[0-9][0-9]')
+    and (length(${text}) = 19 + length(${zone})
+      or (substr(${text}, 20, 1) = '.' and ${fraction} <> '' and ${fraction} not glob '*[^0-9]*'))
+    then strftime('%Y-%m-%dT%H:%M:%S', substr(${text}, 1, 19) || ${zone})
+      || '.' || substr((${fraction}) || '000', 1, 3) || 'Z' end`
+}
+
+/**
+ * A JSON value such that two are equal exactly when they are in JavaScript: `true` isn't 1, numbers are doubles, and
+ * null and objects are NULL, which equals nothing. `bound` of sqlite-condition.ts is its other side.
+ */
+export function comparable(type: string, value: string): string {
+  return `case ${type}
+    when 'text' then ${value}
+    when 'integer' then cast(${value} as real)
+    when 'real' then ${value}
+    when 'true' then x'01'
+    when 'false' then x'00'
+    when 'array' then ${LIST_MARK}
+  end`
+}
+
+/**
+ * A row as an array, in the order of OBJECT_COLUMNS: SQLite's driver makes one in less time than a row by names. Throws
+ * DamagedObject.
+ */
+export function stored(row: readonly SQLOutputValue[]): StoredObject {
+  const [id, version, createdAt, updatedAt, document] = row as readonly [string, number, string, string, string]
+  return { id, version, createdAt, updatedAt, document: parseStored(document, () => documentNamed(id)) }
+}

@@ -1,0 +1,101 @@
+/** The embedded engine: one SQLite file (or memory) behind the contract of contract.ts. */
+import type { DatabaseSync } from 'node:sqlite'
+import type { Resources } from '../../resources/resource.ts'
+import type { Attempts } from '../attempts.ts'
+import { type Outbox, type Seeding, type Store, StoreUnavailable, UnfitDatabase } from '../contract.ts'
+import type { Directory } from '../directory.ts'
+import { GroupCommits } from './commits.ts'
+import { openDatabase, renewStatistics } from './database.ts'
+import { SqliteAttempts } from './directory/attempts.ts'
+import { SqliteDirectory } from './directory/directory.ts'
+import { SqliteSessions } from './directory/sessions.ts'
+import { answering } from './errors.ts'
+import { refuseOtherLayout } from './layout/layout.ts'
+import { NamedValues, PROBED } from './layout/meta.ts'
+import { answeringColumns, migrate } from './layout/migrate.ts'
+import { planTable, type TablePlan } from './layout/schema.ts'
+import { SqliteOutbox } from './outbox.ts'
+import { SqliteProbe } from './probe.ts'
+import { SqliteReplays } from './replays.ts'
+import { SqliteSeeding } from './seeding.ts'
+import { type Engine, SqliteStore } from './store.ts'
+import { ObjectTable } from './table.ts'
+
+/** Forgotten idempotency keys, and sessions that are over, that an opening clears away. */
+const SWEPT_AT_START = 10_000
+
+interface SqliteOptions {
+  /** Created, for its owner alone, when it isn't there; its folder must be. */
+  readonly file: string | ':memory:'
+  readonly resources: Resources
+  readonly now: () => Date
+  /** Resource -> fields to index besides those that the resource declares: the fields that relations compare. */
+  readonly indexFields?: ReadonlyMap<string, readonly string[]>
+}
+
+/** One database, by what is done with it; closing the store closes them all. */
+interface Opened {
+  readonly store: Store
+  readonly seeding: Seeding
+  readonly outbox: Outbox
+  readonly directory: Directory
+  readonly attempts: Attempts
+}
+
+/**
+ * Brings the file to what the resources declare. Throws StoreUnavailable when it can't be opened, and UnfitDatabase when
+ * what it holds doesn't fit (a field newly unique whose values aren't; a file of a later version).
+ */
+export function openSqlite(options: SqliteOptions): Promise<Opened> {
+  return open(options, (database, plans) => {
+    migrate(database, plans)
+    renewStatistics(database)
+    new SqliteReplays(database, options.now).sweep(SWEPT_AT_START)
+    new SqliteSessions(database).sweep(options.now().getTime(), SWEPT_AT_START)
+  })
+}
+
+/**
+ * Opens a file that a server has brought to what the resources declare, and may have open: nothing is changed by it, for this
+ * may be called with other schemas. Throws StoreUnavailable, or UnfitDatabase where a server would have to migrate it first.
+ */
+export function openSqliteBeside(options: Omit<SqliteOptions, 'indexFields'>): Promise<Opened> {
+  return open(options, refuseOtherLayout)
+}
+
+type Prepare = (database: DatabaseSync, plans: readonly TablePlan[]) => void
+
+async function open(options: SqliteOptions, prepare: Prepare): Promise<Opened> {
+  const plans = planTables(options)
+  const database = answering(() => openDatabase(options.file))
+  try {
+    prepare(database, plans)
+    const tables = new Map<string, ObjectTable>()
+    for (const plan of plans) {
+      tables.set(plan.resource, new ObjectTable(database, plan, answeringColumns(database, plan)))
+    }
+    const commits = new GroupCommits(database)
+    const outbox = new SqliteOutbox(database, commits, options.now)
+    const replays = new SqliteReplays(database, options.now)
+    const values = new NamedValues(database)
+    const probe = new SqliteProbe(options.file, () =>
+      commits.write(() => {
+        // Two values: SQLite writes no page whose content stays the same. In the end nothing has changed.
+        values.setMark(PROBED, 'asked')
+        values.setMark(PROBED, 'answered')
+      }),
+    )
+    const engine: Engine = { database, tables, values, commits, outbox, replays, probe, now: options.now }
+    const attempts = new SqliteAttempts(database, options.now)
+    const directory = new SqliteDirectory(engine)
+    return { store: new SqliteStore(engine), seeding: new SqliteSeeding(engine), outbox, directory, attempts }
+  } catch (error) {
+    database.close()
+    throw error instanceof UnfitDatabase ? error : new StoreUnavailable(error)
+  }
+}
+
+function planTables({ resources, indexFields }: SqliteOptions): readonly TablePlan[] {
+  const data = [...resources.byName.values()].filter((resource) => !resource.builtIn)
+  return data.map((resource) => planTable(resource, indexFields?.get(resource.name) ?? []))
+}

@@ -1,0 +1,95 @@
+/** The outbox: decision records that committed with their writes, until they are in the decision log. */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { Outbox, OutboxRecord } from '../contract.ts'
+import type { GroupCommits } from './commits.ts'
+import { answering } from './errors.ts'
+
+const HOLD_MS = 1000
+/** The name of the one lease there is. */
+const OUTBOX = 'outbox'
+/** Until when one holds it: milliseconds since the epoch, and since the process began. */
+const NOT_HELD = { until: 0, untilHere: 0 }
+
+const FIND = 'select holder, until from leases where name = ?'
+
+const TAKE = `insert into leases (name, holder, until) values (?, ?, ?) on conflict (name) do update
+  set holder = excluded.holder, until = excluded.until`
+
+interface Lease {
+  readonly holder: string
+  /** Milliseconds since the epoch. */
+  readonly until: number
+}
+
+export class SqliteOutbox implements Outbox {
+  readonly #add: StatementSync
+  readonly #waiting: StatementSync
+  readonly #shipped: StatementSync
+  readonly #find: StatementSync
+  readonly #hold: StatementSync
+  readonly #release: StatementSync
+  readonly #commits: GroupCommits
+  readonly #now: () => Date
+  #held = NOT_HELD
+  /** The last lease of somebody else, and since when it is known; by the clock that only runs on. */
+  #seen: Lease & { readonly since: number } = { holder: '', until: 0, since: 0 }
+
+  constructor(database: DatabaseSync, commits: GroupCommits, now: () => Date) {
+    this.#commits = commits
+    this.#now = now
+    this.#add = database.prepare('insert into outbox (record) values (?)')
+    this.#waiting = database.prepare('select sequence, record from outbox order by sequence limit ?')
+    this.#shipped = database.prepare('delete from outbox where sequence <= ?')
+    this.#find = database.prepare(FIND)
+    this.#hold = database.prepare(TAKE)
+    this.#release = database.prepare('delete from leases where name = ? and holder = ?')
+  }
+
+  /** Belongs into the transaction of the write that the record is about. */
+  add(record: string): void {
+    this.#add.run(record)
+  }
+
+  async waiting(limit: number): Promise<readonly OutboxRecord[]> {
+    return answering(() => this.#waiting.all(limit)) as unknown as readonly OutboxRecord[]
+  }
+
+  async shipped(sequence: number): Promise<void> {
+    await this.#commits.join(() => this.#shipped.run(sequence))
+  }
+
+  async hold(holder: string): Promise<boolean> {
+    // Each renewal waits for the disk, so it isn't asked for with every batch.
+    if (this.#isHeldFor(HOLD_MS / 2)) return true
+    const [until, untilHere] = [this.#now().getTime() + HOLD_MS, performance.now() + HOLD_MS]
+    const taken = await this.#commits.write(() => this.#take({ holder, until }))
+    this.#held = taken ? { until, untilHere } : NOT_HELD
+    // The disk may have taken longer than the lease lasts.
+    return this.#isHeldFor(0)
+  }
+
+  /** By both clocks: others go by the one of the day, which may be put back or forward; the other only ever runs on. */
+  #isHeldFor(milliseconds: number): boolean {
+    const { until, untilHere } = this.#held
+    return this.#now().getTime() < until - milliseconds && performance.now() < untilHere - milliseconds
+  }
+
+  #take({ holder, until }: Lease): boolean {
+    const found = this.#find.get(OUTBOX) as Lease | undefined
+    const isFree = !found || found.holder === holder || found.until <= this.#now().getTime() || this.#standsStill(found)
+    if (isFree) this.#hold.run(OUTBOX, holder, until)
+    return isFree
+  }
+
+  /** Whoever is at work renews the lease; after the clock was put back, the one of a process that is gone seems to go on. */
+  #standsStill({ holder, until }: Lease): boolean {
+    const now = performance.now()
+    if (this.#seen.holder !== holder || this.#seen.until !== until) this.#seen = { holder, until, since: now }
+    return now - this.#seen.since >= HOLD_MS
+  }
+
+  async release(holder: string): Promise<void> {
+    this.#held = NOT_HELD
+    await this.#commits.write(() => this.#release.run(OUTBOX, holder))
+  }
+}

@@ -1,0 +1,45 @@
+/** Whether the store can do its work: the file is where it was, and takes a write. */
+import { statSync } from 'node:fs'
+import { StoreUnavailable } from '../contract.ts'
+
+/** A write waits for the disk, so that readiness asks for one this seldom, whoever asks for readiness. */
+const BETWEEN_WRITES_MS = 1000
+/** A write that fails may have waited for a lock, and the whole process with it. */
+const AFTER_FAILURE_MS = 3000
+
+export class SqliteProbe {
+  readonly #file: string | undefined
+  readonly #identity: string | undefined
+  readonly #write: () => Promise<void>
+  #written: Promise<void> = Promise.resolve()
+  #due = 0
+
+  /** `file` is open; `write` writes something, durably. */
+  constructor(file: string | ':memory:', write: () => Promise<void>) {
+    this.#file = file === ':memory:' ? undefined : file
+    this.#identity = this.#look()
+    this.#write = write
+  }
+
+  /** Rejects with StoreUnavailable. */
+  async ask(): Promise<void> {
+    if (this.#look() !== this.#identity) {
+      throw new StoreUnavailable(new Error(`the database ${this.#file} was moved away, deleted or replaced`))
+    }
+    const now = performance.now()
+    if (now >= this.#due) {
+      this.#due = now + BETWEEN_WRITES_MS
+      this.#written = this.#write()
+      this.#written.catch(() => {
+        this.#due = performance.now() + AFTER_FAILURE_MS
+      })
+    }
+    await this.#written
+  }
+
+  #look(): string | undefined {
+    if (this.#file === undefined) return undefined
+    const found = statSync(this.#file, { throwIfNoEntry: false })
+    return found && `${found.dev} ${found.ino}`
+  }
+}

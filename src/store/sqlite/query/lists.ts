@@ -1,0 +1,190 @@
+/** The lists of one resource's table: filtered, sorted, page by page. Statements are compiled once a shape. */
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+import { RecentlyUsed } from '../../../base/recently-used.ts'
+import { type Condition, simplify } from '../../../decide/condition.ts'
+import { type Comparison, DamagedObject, type ListedObject, type ListQuery } from '../../contract.ts'
+import { sizeOfListed } from '../../listed.ts'
+import { documentNamed } from '../../parse-stored.ts'
+import { isMalformedJson } from '../errors.ts'
+import { boundValues, conditionSql, shapeOf } from './condition.ts'
+import { filterShape, filterSql, filterValues } from './filter.ts'
+import {
+  BY_ID,
+  orderedBy,
+  orderShape,
+  type Segment,
+  segmentSql,
+  segmentsAfter,
+  segmentValues,
+  type TableColumns,
+} from './order.ts'
+import { quoteName } from './text.ts'
+
+/** Shapes come from policies and filters: a caller can ask for many, and each statement holds memory. */
+const STATEMENTS = 128
+
+const DOCUMENT = 'document'
+
+/** Null for a larger one than the first parameter says. The length is in the head of the row: nothing of the text is read. */
+const SMALL_DOCUMENT = 'case when octet_length(document) <= ? then document end'
+
+/** The id, the times of creation and of the last write, and the document. */
+type ListedRow = readonly [string, string, string, string | null]
+
+type Selection = Pick<ListQuery, 'where' | 'filter'>
+
+interface Listing extends Required<Pick<ListQuery, 'order' | 'limit' | 'bytes'>> {
+  readonly selected: Selected
+  readonly segments: readonly Segment[]
+}
+
+interface Selected {
+  readonly condition: Condition
+  readonly filter: readonly Comparison[]
+  readonly shape: string
+  readonly values: readonly SQLInputValue[]
+}
+
+export class ObjectLists {
+  readonly #database: DatabaseSync
+  /** Quoted. */
+  readonly #table: string
+  readonly #columns: TableColumns
+  /** The id of an object whose document isn't JSON, where one was met. */
+  #damaged = ''
+  readonly #statements = new RecentlyUsed<StatementSync>(STATEMENTS)
+  /** Without a client's filter, by the policy's condition: the next list of the same caller has the very same one. */
+  readonly #wholes = new WeakMap<Condition, Selected>()
+
+  constructor(database: DatabaseSync, table: string, columns: TableColumns) {
+    this.#database = database
+    this.#table = quoteName(table)
+    this.#columns = columns
+  }
+
+  /** In most cases no object takes more than its share of the bytes: then it is read at once, which is fastest. */
+  list({ where, filter, order = BY_ID, after, limit, bytes = Number.MAX_SAFE_INTEGER }: ListQuery) {
+    const selected = this.#select({ where, ...(filter && { filter }) })
+    const segments = segmentsAfter(order, after)
+    const listing: Listing = { selected, order, segments, limit, bytes }
+    // Of one state of the database, so that an object that another process moves on stands in one segment alone.
+    const reading = <T>(work: () => T) => this.#naming(() => (segments.length === 1 ? work() : this.#reading(work)))
+    return reading(() => this.#atOnce(listing)) ?? reading(() => this.#oneByOne(listing))
+  }
+
+  count(selection: Selection): number {
+    const selected = this.#select(selection)
+    const statement = this.#statements.get(`count${selected.shape}`, () => this.#prepareCount(selected))
+    return Number(this.#naming(() => statement.get(...selected.values))?.count)
+  }
+
+  /** The engine looks into documents where no index answers, and doesn't say which one it can't read. */
+  #naming<T>(read: () => T): T {
+    try {
+      return read()
+    } catch (error) {
+      throw isMalformedJson(error) ? new DamagedObject(documentNamed(this.#findDamaged())) : error
+    }
+  }
+
+  /** The one that was found last is tried first: to search for one reads the whole table. */
+  #findDamaged(): string {
+    const search = `select id from ${this.#table} where not json_valid(document)`
+    const again = this.#database.prepare(`${search} and id = ?`).get(this.#damaged)
+    const found = again ?? this.#database.prepare(`${search} limit 1`).get()
+    this.#damaged = String(found?.id ?? '')
+    return this.#damaged
+  }
+
+  #select({ where, filter = [] }: Selection): Selected {
+    return filter.length > 0 ? select(where, filter) : this.#wholes.getOrInsertComputed(where, () => select(where, []))
+  }
+
+  /** Undefined where an object takes more than its share; what that holds isn't read then. */
+  #atOnce({ selected, order, segments, limit, bytes }: Listing): readonly ListedObject[] | undefined {
+    const share = Math.floor(bytes / limit)
+    const found: ListedObject[] = []
+    for (const segment of segments) {
+      if (found.length === limit) break
+      const statement = this.#prepared(selected, order, segment, SMALL_DOCUMENT)
+      const rows = statement.all(share, ...selected.values, ...segmentValues(segment), limit - found.length)
+      for (const row of rows as unknown as readonly ListedRow[]) {
+        if (row[3] === null) return undefined
+        found.push(listed(row))
+      }
+    }
+    return found
+  }
+
+  #oneByOne({ selected, order, segments, limit, bytes }: Listing): readonly ListedObject[] {
+    const found: ListedObject[] = []
+    let read = 0
+    for (const segment of segments) {
+      if (found.length === limit) break
+      const statement = this.#prepared(selected, order, segment, DOCUMENT)
+      const rows = statement.iterate(...selected.values, ...segmentValues(segment), limit - found.length)
+      for (const row of rows as unknown as Iterable<ListedRow>) {
+        const object = listed(row)
+        found.push(object)
+        read += sizeOfListed(object)
+        if (read > bytes && found.length > 1) return found
+      }
+    }
+    return found
+  }
+
+  #prepared(selected: Selected, order: readonly ListKey[], segment: Segment, document: string): StatementSync {
+    const key = `list${document}${selected.shape}${orderShape(order, segment)}`
+    return this.#statements.get(key, () => this.#prepareList(selected, order, segment, document))
+  }
+
+  #prepareList(selected: Selected, order: readonly ListKey[], segment: Segment, document: string): StatementSync {
+    const following = segment.length === 0 ? '' : ` and ${segmentSql(segment, this.#columns)}`
+    const where = `${this.#selectedSql(selected)}${following}`
+    const by = order.map((key) => `${orderedBy(key, this.#columns)} ${key.descending ? 'desc' : 'asc'}`).join()
+    // Were the limit a bare parameter, SQLite would plan the statement anew for each number that is bound to it.
+    const rows = `select id, created_at, updated_at, ${document} from ${this.#table} where ${where} order by ${by} limit ? + 0`
+    const statement = this.#database.prepare(rows)
+    statement.setReturnArrays(true)
+    return statement
+  }
+
+  #prepareCount(selected: Selected): StatementSync {
+    const where = this.#selectedSql(selected)
+    return this.#database.prepare(`select count(*) as count from ${this.#table} where ${where}`)
+  }
+
+  #selectedSql({ condition, filter }: Selected): string {
+    const allowed = conditionSql(condition, this.#columns.values)
+    return filter.length === 0 ? allowed : `${allowed} and ${filterSql(filter, this.#columns)}`
+  }
+
+  #reading<T>(work: () => T): T {
+    this.#database.exec('begin')
+    try {
+      return work()
+    } finally {
+      if (this.#database.isTransaction) this.#database.exec('commit')
+    }
+  }
+}
+
+function listed([id, createdAt, updatedAt, text]: ListedRow): ListedObject {
+  return { id, createdAt, updatedAt, text: text ?? '' }
+}
+
+type ListKey = NonNullable<ListQuery['order']>[number]
+
+/** Equality of values is a condition like the policy's own, and is simplified together with it. */
+function select(where: Condition, filter: readonly Comparison[]): Selected {
+  const isEquality = ({ operator, by }: Comparison) => operator === 'in' && by === 'value'
+  const equal = filter.filter(isEquality).map(({ field, values }): Condition => ({ kind: 'holds', field, values }))
+  const condition = simplify({ kind: 'all', of: [where, ...equal] })
+  const rest = filter.filter((one) => !isEquality(one))
+  return {
+    condition,
+    filter: rest,
+    shape: shapeOf(condition) + filterShape(rest),
+    values: [...boundValues(condition), ...filterValues(rest)],
+  }
+}

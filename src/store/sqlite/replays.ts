@@ -1,0 +1,61 @@
+/** Idempotency keys and what was created under them, for a day. */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { StoredObject } from '../../resources/object.ts'
+import type { Json } from '../../resources/resource.ts'
+import { DamagedObject, type Kept, type Replay, type ReplayKey, ReplayTaken } from '../contract.ts'
+import { isObject, parseStored } from '../parse-stored.ts'
+
+const KEPT_MS = 24 * 60 * 60 * 1000
+
+/** Forgotten with each key that comes: more than come, so that none is left in the end. */
+const SWEPT_AT_ONCE = 10
+
+const FIND = 'select fingerprint, object from replays where subject = ? and route = ? and key = ? and at > ?'
+
+/** Over a key of the same name that is forgotten. */
+const KEEP = `insert into replays (subject, route, key, fingerprint, object, at) values (?, ?, ?, ?, ?, ?)
+  on conflict (subject, route, key) do update
+  set fingerprint = excluded.fingerprint, object = excluded.object, at = excluded.at where replays.at <= ?`
+
+const SWEEP = 'delete from replays where rowid in (select rowid from replays where at <= ? order by at limit ?)'
+
+export class SqliteReplays {
+  readonly #find: StatementSync
+  readonly #keep: StatementSync
+  readonly #sweep: StatementSync
+  readonly #now: () => Date
+
+  constructor(database: DatabaseSync, now: () => Date) {
+    this.#now = now
+    this.#find = database.prepare(FIND)
+    this.#keep = database.prepare(KEEP)
+    this.#sweep = database.prepare(SWEEP)
+  }
+
+  find({ subject, route, key }: ReplayKey): Kept | undefined {
+    const row = this.#find.get(subject, route, key, this.#forgottenBefore())
+    if (!row) return undefined
+    const what = () => `what is kept under an idempotency key of \`${subject}\``
+    const object = parseStored(String(row.object), what)
+    if (!isObject(object.document as Json | undefined)) throw new DamagedObject(what())
+    return { fingerprint: String(row.fingerprint), object: object as unknown as StoredObject }
+  }
+
+  /** Belongs into the transaction of the write. Throws ReplayTaken when the key is there already, and isn't forgotten. */
+  keep({ subject, route, key, fingerprint }: Replay, object: StoredObject): void {
+    const at = this.#now().getTime()
+    const forgotten = this.#forgottenBefore()
+    const values = [subject, route, key, fingerprint, JSON.stringify(object), at]
+    if (this.#keep.run(...values, forgotten).changes === 0) throw new ReplayTaken()
+    this.sweep(SWEPT_AT_ONCE)
+  }
+
+  /** Deletes at most so many that are forgotten. */
+  sweep(limit: number): void {
+    this.#sweep.run(this.#forgottenBefore(), limit)
+  }
+
+  #forgottenBefore(): number {
+    return this.#now().getTime() - KEPT_MS
+  }
+}

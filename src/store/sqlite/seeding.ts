@@ -1,0 +1,52 @@
+/** The contract's Seeding on SQLite. */
+import type { Document } from '../../resources/object.ts'
+import { type Seeding, StaleObject } from '../contract.ts'
+import { inTransaction, renewStatistics } from './database.ts'
+import { answering } from './errors.ts'
+import { type Engine, tableOf } from './store.ts'
+
+export class SqliteSeeding implements Seeding {
+  readonly #engine: Engine
+
+  constructor(engine: Engine) {
+    this.#engine = engine
+  }
+
+  async insert(
+    resource: string,
+    objects: readonly { readonly id: string; readonly document: Document }[],
+  ): Promise<void> {
+    const { database, now } = this.#engine
+    const table = tableOf(this.#engine, resource)
+    const at = now().toISOString()
+    answering(() => {
+      inTransaction(database, () => {
+        for (const { id, document } of objects) table.insert(id, at, document)
+      })
+    })
+    renewStatistics(database)
+  }
+
+  async replace(
+    resource: string,
+    object: { readonly id: string; readonly version: number; readonly document: Document },
+  ): Promise<void> {
+    const { now } = this.#engine
+    const table = tableOf(this.#engine, resource)
+    const updated = answering(() => table.update({ ...object, updatedAt: now().toISOString() }))
+    if (!updated) throw new StaleObject()
+  }
+
+  async readMark(name: string): Promise<string | undefined> {
+    return answering(() => this.#engine.values.mark(name))
+  }
+
+  async writeMark(name: string, value: string): Promise<void> {
+    answering(() => this.#engine.values.setMark(name, value))
+  }
+
+  async count(resource: string): Promise<number> {
+    const table = tableOf(this.#engine, resource)
+    return answering(() => table.count())
+  }
+}

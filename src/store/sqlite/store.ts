@@ -1,0 +1,140 @@
+/** The contract's Store on SQLite: each write takes place whole, with what commits alongside; durable when it returns. */
+import { randomBytes } from 'node:crypto'
+import type { DatabaseSync } from 'node:sqlite'
+import type { Permit } from '../../decide/permit.ts'
+import type { StoredObject } from '../../resources/object.ts'
+import {
+  type CommitWith,
+  type Kept,
+  type ListedObject,
+  type ListQuery,
+  type ReplayKey,
+  StaleObject,
+  type Store,
+} from '../contract.ts'
+import type { GroupCommits } from './commits.ts'
+import { renewStatistics } from './database.ts'
+import { answering } from './errors.ts'
+import { type NamedValues, PROBED } from './layout/meta.ts'
+import type { SqliteOutbox } from './outbox.ts'
+import type { SqliteProbe } from './probe.ts'
+import type { SqliteReplays } from './replays.ts'
+import type { ObjectTable } from './table.ts'
+
+/** What the engine's faces work on. */
+export interface Engine {
+  readonly database: DatabaseSync
+  /** By the resource's name. */
+  readonly tables: ReadonlyMap<string, ObjectTable>
+  readonly values: NamedValues
+  readonly commits: GroupCommits
+  readonly outbox: SqliteOutbox
+  readonly replays: SqliteReplays
+  readonly probe: SqliteProbe
+  readonly now: () => Date
+}
+
+const SECRET_BYTES = 32
+
+/** So that a table that grows from nothing is known to be large soon enough. */
+const WRITES_PER_STATISTICS = 1000
+
+/** A resource without a table is a mistake of the program, so it isn't the store that is unavailable. */
+export function tableOf({ tables }: Engine, resource: string): ObjectTable {
+  const table = tables.get(resource)
+  if (!table) throw new Error(`the store has no resource \`${resource}\``)
+  return table
+}
+
+export class SqliteStore implements Store {
+  readonly #engine: Engine
+  #writes = 0
+
+  constructor(engine: Engine) {
+    this.#engine = engine
+  }
+
+  async get(resource: string, id: string): Promise<StoredObject | undefined> {
+    const table = tableOf(this.#engine, resource)
+    return answering(() => table.get(id))
+  }
+
+  async list(resource: string, query: ListQuery): Promise<readonly ListedObject[]> {
+    const table = tableOf(this.#engine, resource)
+    return answering(() => table.lists.list(query))
+  }
+
+  async count(resource: string, query: Pick<ListQuery, 'where' | 'filter'>): Promise<number> {
+    const table = tableOf(this.#engine, resource)
+    return answering(() => table.lists.count(query))
+  }
+
+  async kept(key: ReplayKey): Promise<Kept | undefined> {
+    return answering(() => this.#engine.replays.find(key))
+  }
+
+  async create(permit: Permit<'create'>, alongside?: CommitWith<StoredObject>): Promise<StoredObject> {
+    const table = tableOf(this.#engine, permit.resource)
+    return this.#write(() => table.insert(permit.id, this.#time(), permit.document), alongside)
+  }
+
+  async update(permit: Permit<'update'>, alongside?: CommitWith<StoredObject>): Promise<StoredObject> {
+    const { resource, id, version, document } = permit
+    const table = tableOf(this.#engine, resource)
+    return this.#write(() => {
+      const updated = table.update({ id, version, updatedAt: this.#time(), document })
+      if (!updated) throw new StaleObject()
+      return updated
+    }, alongside)
+  }
+
+  async delete(permit: Permit<'delete'>, alongside?: CommitWith<undefined>): Promise<void> {
+    const table = tableOf(this.#engine, permit.resource)
+    await this.#write(() => {
+      if (!table.delete(permit.id, permit.version)) throw new StaleObject()
+      return undefined
+    }, alongside)
+  }
+
+  async secret(name: string): Promise<Uint8Array> {
+    const { values } = this.#engine
+    return answering(() => values.secret(name) ?? values.keepSecret(name, randomBytes(SECRET_BYTES)))
+  }
+
+  async ping(): Promise<void> {
+    const { values, probe } = this.#engine
+    answering(() => values.mark(PROBED))
+    await probe.ask()
+  }
+
+  async close(): Promise<void> {
+    const { database, commits } = this.#engine
+    commits.flush()
+    if (database.isOpen) answering(() => database.close())
+  }
+
+  /** What `alongside` throws isn't the engine's, and leaves as it is. */
+  async #write<T extends StoredObject | undefined>(change: () => T, alongside: CommitWith<T> | undefined): Promise<T> {
+    const { commits, outbox, replays } = this.#engine
+    const written = await commits.write(() => {
+      const changed = answering(change)
+      const { record, replay } = alongside?.(changed) ?? {}
+      answering(() => {
+        if (replay && changed) replays.keep(replay, changed)
+        if (record !== undefined) outbox.add(record)
+      })
+      return changed
+    })
+    this.#countWrite()
+    return written
+  }
+
+  #time(): string {
+    return this.#engine.now().toISOString()
+  }
+
+  #countWrite(): void {
+    this.#writes += 1
+    if (this.#writes % WRITES_PER_STATISTICS === 0) renewStatistics(this.#engine.database)
+  }
+}

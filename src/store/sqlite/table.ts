@@ -1,0 +1,92 @@
+/** The objects of one resource in their table. Its statements are prepared when it is made. */
+import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
+import type { Document, StoredObject } from '../../resources/object.ts'
+import { UniqueTaken } from '../contract.ts'
+import { constraintOf } from './errors.ts'
+import { OBJECT_COLUMNS, stored, type TablePlan } from './layout/schema.ts'
+import type { Columns } from './query/condition.ts'
+import { ObjectLists } from './query/lists.ts'
+import { parameters, quoteName } from './query/text.ts'
+
+/** What an update writes over the version that was checked. */
+export interface Change {
+  readonly id: string
+  readonly version: number
+  readonly updatedAt: string
+  readonly document: Document
+}
+
+export class ObjectTable {
+  /** Holds no quote. */
+  readonly name: string
+  readonly lists: ObjectLists
+  readonly #fieldOfConstraint: ReadonlyMap<string, string>
+  readonly #get: StatementSync
+  readonly #insert: StatementSync
+  readonly #update: StatementSync
+  readonly #delete: StatementSync
+  readonly #count: StatementSync
+
+  /** `columns`: the fields that a column answers for. */
+  constructor(database: DatabaseSync, plan: TablePlan, columns: Columns) {
+    this.name = plan.table
+    const times = new Map(plan.times.map(({ field, column }) => [field, column]))
+    this.lists = new ObjectLists(database, plan.table, { values: columns, times })
+    this.#fieldOfConstraint = constraintsOf(plan)
+    const table = quoteName(plan.table)
+    const columnsOfAll = OBJECT_COLUMNS.join()
+    this.#get = database.prepare(`select ${columnsOfAll} from ${table} where id = ?`)
+    this.#get.setReturnArrays(true)
+    const values = parameters(OBJECT_COLUMNS.length)
+    this.#insert = database.prepare(`insert into ${table} (${columnsOfAll}) values (${values})`)
+    const change = 'version = ?, updated_at = ?, document = ?'
+    this.#update = database.prepare(`update ${table} set ${change} where id = ? and version = ? returning created_at`)
+    this.#delete = database.prepare(`delete from ${table} where id = ? and version = ?`)
+    this.#count = database.prepare(`select count(*) as count from ${table}`)
+  }
+
+  get(id: string): StoredObject | undefined {
+    // Text that isn't well-formed would be bound with U+FFFD in it, and could find another object.
+    const row = id.isWellFormed() ? this.#get.get(id) : undefined
+    return row && stored(row as unknown as readonly SQLOutputValue[])
+  }
+
+  /** Throws UniqueTaken. */
+  insert(id: string, at: string, document: Document): StoredObject {
+    if (!id.isWellFormed()) throw new Error('an id must be well-formed Unicode')
+    this.#writing(() => this.#insert.run(id, 1, at, at, JSON.stringify(document)))
+    return { id, version: 1, createdAt: at, updatedAt: at, document }
+  }
+
+  /** Undefined when the stored version is another one. Throws UniqueTaken. */
+  update({ id, version, updatedAt, document }: Change): StoredObject | undefined {
+    // `all`, not `get`: the commit comes after the row, when the statement has run to its end.
+    const rows = this.#writing(() => this.#update.all(version + 1, updatedAt, JSON.stringify(document), id, version))
+    const createdAt = rows[0]?.created_at
+    return typeof createdAt === 'string' ? { id, version: version + 1, createdAt, updatedAt, document } : undefined
+  }
+
+  /** False when the stored version is another one. */
+  delete(id: string, version: number): boolean {
+    return this.#delete.run(id, version).changes === 1
+  }
+
+  count(): number {
+    return Number(this.#count.get()?.count)
+  }
+
+  #writing<T>(write: () => T): T {
+    try {
+      return write()
+    } catch (error) {
+      const field = this.#fieldOfConstraint.get(constraintOf(error) ?? '')
+      throw field === undefined ? error : new UniqueTaken(field)
+    }
+  }
+}
+
+/** How SQLite names the constraint that a write would break, and the field that it stands for. */
+function constraintsOf({ table, indexed }: TablePlan): ReadonlyMap<string, string> {
+  const columns = [{ field: 'id', column: 'id' }, ...indexed.filter(({ unique }) => unique)]
+  return new Map(columns.map(({ field, column }) => [`UNIQUE constraint failed: ${table}.${column}`, field]))
+}

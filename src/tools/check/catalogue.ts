@@ -1,0 +1,80 @@
+/** Every check, and every code that a finding can have. docs/checks.md tells them; a test holds it to this table. */
+import type { Diagnostic } from '../../base/diagnostic.ts'
+import type { CheckedBlocked, CheckedPolicy } from './checked.ts'
+import { ERROR_CODES } from './error-codes.ts'
+import type { Check, CodeEntry } from './finding.ts'
+import { duplicateBlocks, duplicateRules, impliedLinks } from './rules/duplicates.ts'
+import { expiredBlocks, expiredRules } from './rules/expired.ts'
+import { relationGaps, viewGaps } from './rules/gaps.ts'
+import { rolesHandedOut } from './rules/handing-out-roles.ts'
+import { limitsThatNeverMatch, shadowedLimits } from './rules/limits.ts'
+import { actionsWithoutRoute, relationsThatNeverHold, viewsWithoutFields } from './rules/never-matches.ts'
+import { rulesWithoutEffect } from './rules/no-effect.ts'
+import { unknownUsersInBlocked, unknownUsersInRules } from './rules/people.ts'
+import { unreachedRoutes } from './rules/routes.ts'
+import { schemaTells } from './rules/schema-tells.ts'
+import { spacesInBlocked, spacesInPolicy } from './rules/spacing.ts'
+import { unboundedObjects } from './rules/unbounded.ts'
+import { rolesWithoutGrant, unusedRelations, unusedViews } from './rules/unused.ts'
+import { writesBeyondReads } from './rules/write-beyond-read.ts'
+import { inheritedPrivileges, publicWrites, unprivilegedWrites } from './rules/writes.ts'
+import { SUPPRESSION_CODES } from './suppressions.ts'
+
+const POLICY_CHECKS: readonly Check<CheckedPolicy>[] = [
+  duplicateRules,
+  impliedLinks,
+  rulesWithoutEffect,
+  relationsThatNeverHold,
+  viewsWithoutFields,
+  actionsWithoutRoute,
+  relationGaps,
+  viewGaps,
+  publicWrites,
+  unprivilegedWrites,
+  inheritedPrivileges,
+  rolesHandedOut,
+  writesBeyondReads,
+  schemaTells,
+  unreachedRoutes,
+  rolesWithoutGrant,
+  unusedRelations,
+  unusedViews,
+  unboundedObjects,
+  limitsThatNeverMatch,
+  shadowedLimits,
+  expiredRules,
+  unknownUsersInRules,
+  spacesInPolicy,
+]
+
+const BLOCKED_CHECKS: readonly Check<CheckedBlocked>[] = [
+  duplicateBlocks,
+  expiredBlocks,
+  unknownUsersInBlocked,
+  spacesInBlocked,
+]
+
+export interface CataloguedCode extends CodeEntry {
+  readonly severity: Diagnostic['severity']
+}
+
+/** In the order of docs/checks.md: errors first. A code that two checks find stands here once. */
+export const CODES: ReadonlyMap<string, CataloguedCode> = new Map(
+  [
+    ...ERROR_CODES.map((entry) => ({ ...entry, severity: 'error' as const })),
+    ...[...POLICY_CHECKS, ...BLOCKED_CHECKS].flatMap(({ codes }) => codes).map(asWarning),
+    ...SUPPRESSION_CODES.map(asWarning),
+  ].map((entry) => [entry.code, entry]),
+)
+
+export function findInPolicy(policy: CheckedPolicy): readonly Diagnostic[] {
+  return POLICY_CHECKS.flatMap(({ find }) => find(policy))
+}
+
+export function findInBlocked(blocked: CheckedBlocked): readonly Diagnostic[] {
+  return BLOCKED_CHECKS.flatMap(({ find }) => find(blocked))
+}
+
+function asWarning(entry: CodeEntry): CataloguedCode {
+  return { ...entry, severity: 'warning' }
+}

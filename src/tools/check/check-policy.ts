@@ -1,0 +1,137 @@
+/** Everything that is to say about a policy directory: what the server would refuse, and what is probably not meant. */
+
+import { byPlace, type Diagnostic, FileError, MOST_FAULTS } from '../../base/diagnostic.ts'
+import type { SourceFile } from '../../base/source-file.ts'
+import type { Policy } from '../../decide/policy.ts'
+import { parseBlocked } from '../../policy/parse/parse-blocked.ts'
+import { parsePolicy } from '../../policy/parse/parse-policy.ts'
+import { findCutOff } from '../../policy/parse/rule-lines.ts'
+import { type PolicyFiles, type PolicyReading, readInPlace } from '../../policy/policy-files.ts'
+import type { Resources } from '../../resources/resource.ts'
+import { CODES, findInBlocked, findInPolicy } from './catalogue.ts'
+import { checkedBlocked, checkedPolicy } from './checked.ts'
+import { applySuppressions, readSuppressions, unusedSuppression } from './suppressions.ts'
+
+export interface CheckOptions {
+  /** The policy directory. */
+  readonly policies: string
+  readonly resources: Resources
+  /** The ids that the directory of users has; undefined when nobody gave one. */
+  readonly users: ReadonlySet<string> | undefined
+  /** The time to check for: rules and blocks may have ended then. */
+  readonly now: Date
+  /** The policy in force says its end, so that one which doesn't is cut off. */
+  readonly endKnown?: boolean
+}
+
+export interface CheckReport {
+  /** Those that are shown, errors before warnings, at most MOST_FAULTS; sorted by file, line, column, code. */
+  readonly findings: readonly Diagnostic[]
+  /** How many there are, shown or not. */
+  readonly errors: number
+  readonly warnings: number
+  /** How many are not shown. */
+  readonly more: number
+  /** Warnings that comments took away. */
+  readonly suppressed: number
+  /** The text of every file that could be read, by the name that findings call it by. */
+  readonly sources: ReadonlyMap<string, string>
+}
+
+/** What was found in some files, and those files. */
+interface Part {
+  readonly sources: readonly SourceFile[]
+  readonly findings: readonly Diagnostic[]
+  /** How many errors there are besides. */
+  readonly more: number
+  /** Codes that were looked for, so that a suppression of them that took nothing away is needless. */
+  readonly lookedFor: ReadonlySet<string>
+}
+
+/** Faults of the files are findings; other errors are thrown. */
+export async function checkPolicy(options: CheckOptions): Promise<CheckReport> {
+  const reading = await readInPlace(options.policies)
+  const parts = await Promise.all([policyPart(reading, options), blockedPart(reading, options)])
+  const judged = parts.map(withoutSuppressed)
+  const findings = judged.flatMap((one) => one.findings)
+  const errors = findings.filter(({ severity }) => severity === 'error').toSorted(byPlace)
+  const warnings = findings.filter(({ severity }) => severity !== 'error').toSorted(byPlace)
+  const shown = [...errors, ...warnings].slice(0, MOST_FAULTS)
+  const more = parts.reduce((sum, part) => sum + part.more, 0)
+  return {
+    findings: shown.toSorted(byPlace),
+    errors: errors.length + more,
+    warnings: warnings.length,
+    more: findings.length - shown.length + more,
+    suppressed: judged.reduce((sum, { suppressed }) => sum + suppressed, 0),
+    sources: new Map(parts.flatMap(({ sources }) => sources.map(({ name, text }) => [name, text]))),
+  }
+}
+
+async function policyPart(reading: PolicyReading, { resources, users, now, endKnown }: CheckOptions): Promise<Part> {
+  const files = await attempt<PolicyFiles>(() => reading.files())
+  if ('faults' in files) return faultyPart([], files)
+  const sources = Object.values(files.value)
+  const cutOff = endKnown ? findCutOff(files.value['policy.csv']) : undefined
+  if (cutOff) return { sources, findings: [cutOff], more: 0, lookedFor: new Set() }
+  const policy = await attempt<Policy>(() => parsePolicy(files.value, resources))
+  if ('faults' in policy) return faultyPart(sources, policy)
+  const checked = checkedPolicy({
+    written: policy.value,
+    now: now.getTime(),
+    resources,
+    files: files.value,
+    directory: users,
+  })
+  const unfinished = reading.unfinished ? [reading.unfinished] : []
+  const findings = [...unfinished, ...findInPolicy(checked)]
+  return { sources, findings, more: 0, lookedFor: codesLookedFor(users) }
+}
+
+async function blockedPart(reading: PolicyReading, { users, now }: CheckOptions): Promise<Part> {
+  const file = await attempt(() => reading.blocked())
+  if ('faults' in file) return faultyPart([], file)
+  const sources = [file.value]
+  const parsed = await attempt(() => parseBlocked(file.value))
+  if ('faults' in parsed) return faultyPart(sources, parsed)
+  const checked = checkedBlocked(file.value, { directory: users, now: now.getTime() })
+  return { sources, findings: findInBlocked(checked), more: 0, lookedFor: codesLookedFor(users) }
+}
+
+function withoutSuppressed({ sources, findings, lookedFor }: Part): Pick<CheckReport, 'findings' | 'suppressed'> {
+  const read = sources.map((source) => readSuppressions(source, suppressible()))
+  const suppressions = read.flatMap((one) => one.suppressions)
+  const { kept, suppressed, unused } = applySuppressions(findings, suppressions)
+  const needless = unused.filter(({ code }) => lookedFor.has(code)).map(unusedSuppression)
+  return { findings: [...kept, ...read.flatMap(({ faults }) => faults), ...needless], suppressed }
+}
+
+/** What the server would refuse: nothing else is looked for in it. */
+function faultyPart(sources: readonly SourceFile[], { faults: { diagnostics, more } }: Faulty): Part {
+  return { sources, findings: diagnostics, more, lookedFor: new Set() }
+}
+
+interface Faulty {
+  readonly faults: FileError
+}
+
+type Attempt<T> = { readonly value: T } | Faulty
+
+async function attempt<T>(work: () => T | Promise<T>): Promise<Attempt<T>> {
+  try {
+    return { value: await work() }
+  } catch (error) {
+    if (error instanceof FileError) return { faults: error }
+    throw error
+  }
+}
+
+/** Without a directory nobody is unknown, and what suppresses that isn't needless. */
+function codesLookedFor(users: ReadonlySet<string> | undefined): ReadonlySet<string> {
+  return new Set([...suppressible()].filter((code) => code !== 'unknown-user' || users !== undefined))
+}
+
+function suppressible(): ReadonlySet<string> {
+  const warnings = [...CODES.values()].filter(({ severity }) => severity === 'warning')
+  return new Set(warnings.map(({ code }) => code).filter((code) => !code.startsWith('suppression-')))
+}

@@ -1,0 +1,96 @@
+/** What the checks look at: files that the server takes, and where their parts stand. It finds nothing itself. */
+
+import type { Place } from '../../base/diagnostic.ts'
+import type { SourceFile } from '../../base/source-file.ts'
+import { parseYaml, type Shape } from '../../base/yaml-file.ts'
+import { livingAt } from '../../decide/ends.ts'
+import type { Block, Policy } from '../../decide/policy.ts'
+import { parseBlocked } from '../../policy/parse/parse-blocked.ts'
+import { type RuleLine, readRuleLines } from '../../policy/parse/rule-lines.ts'
+import type { PolicyFiles, RequiredFileName } from '../../policy/policy-files.ts'
+import type { Resources } from '../../resources/resource.ts'
+import { RuleMap } from './rule-map.ts'
+
+/** Cells of a line of policy.csv: of a `p` line, and of a `g` line. */
+export const CELL = {
+  subject: 1,
+  resource: 2,
+  action: 3,
+  relation: 4,
+  fields: 5,
+  until: 7,
+  role: 1,
+  inherits: 2,
+} as const
+
+type YamlName = Exclude<RequiredFileName, 'model.conf' | 'policy.csv'>
+
+export interface CheckedPolicy {
+  /** With the rules that live at `now`. */
+  readonly policy: Policy
+  /** Every rule, also those that have ended. */
+  readonly written: Policy
+  /** Milliseconds since the epoch. */
+  readonly now: number
+  readonly resources: Resources
+  readonly files: PolicyFiles
+  readonly map: RuleMap
+  /** The ids that the directory knows; undefined when none was given. */
+  readonly directory: ReadonlySet<string> | undefined
+  /** Where a cell of a line of policy.csv stands; without a cell, where the line begins. */
+  placeOfLine(line: number, cell?: number): Place
+  /** Where a key of a YAML file stands. */
+  placeOfKey(file: YamlName, path: readonly string[]): Place
+}
+
+export interface CheckedBlocked {
+  readonly file: SourceFile
+  readonly blocks: readonly (Block & { readonly place: Place })[]
+  readonly directory: ReadonlySet<string> | undefined
+  /** Milliseconds since the epoch. */
+  readonly now: number
+}
+
+type Parts = Pick<CheckedPolicy, 'written' | 'now' | 'resources' | 'files' | 'directory'>
+
+export function checkedPolicy(parts: Parts): CheckedPolicy {
+  const { written, now, resources, files } = parts
+  const policy = livingAt(written, now)
+  const lines = placesOfLines(files['policy.csv'])
+  const keys = new Map<YamlName, (path: readonly string[]) => Place>()
+  return {
+    ...parts,
+    policy,
+    map: new RuleMap(policy, resources),
+    placeOfLine: (line, cell = 0) =>
+      lines.get(line)?.placeOf(cell) ?? { file: files['policy.csv'].name, line, column: 1 },
+    placeOfKey(file, path) {
+      const placeOf = keys.get(file) ?? placesOfKeys(files[file])
+      keys.set(file, placeOf)
+      return placeOf(path)
+    },
+  }
+}
+
+/** `file` must have been parsed without a fault. */
+export function checkedBlocked(file: SourceFile, about: Pick<CheckedBlocked, 'directory' | 'now'>): CheckedBlocked {
+  const blocks = file.text.split(/\r?\n/).flatMap((text, index) => {
+    const place = { file: file.name, line: index + 1, column: text.search(/\S|$/) + 1 }
+    return [...parseBlocked({ name: file.name, text }).values()].map((block) => ({ ...block, place }))
+  })
+  return { file, blocks, ...about }
+}
+
+function placesOfLines(source: SourceFile): ReadonlyMap<number, RuleLine> {
+  return new Map(readRuleLines(source, ignore).map((line) => [line.line, line]))
+}
+
+const anything: Shape<unknown> = (value) => ({ value })
+
+function placesOfKeys(source: SourceFile): (path: readonly string[]) => Place {
+  const file = parseYaml(source, anything, ignore)
+  return (path) => file?.fault(path, '', '') ?? { file: source.name, line: 1, column: 1 }
+}
+
+/** The file's faults are known: it has none. */
+function ignore(): void {}

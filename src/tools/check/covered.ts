@@ -1,0 +1,36 @@
+/** What a rule is about, in terms of the schemas: resources, actions, and which actions have a route. */
+
+import { coversResource } from '../../decide/evaluate.ts'
+import type { Rule } from '../../decide/policy.ts'
+import type { Operation, Resource, Resources } from '../../resources/resource.ts'
+
+export function coveredBy(rule: Rule, { byName }: Resources): readonly Resource[] {
+  const exact = byName.get(rule.resource)
+  return exact ? [exact] : [...byName.values()].filter((resource) => coversResource(rule, resource))
+}
+
+/** The actions that a rule names; none where it says `*`. */
+export function explicitActions({ actions }: Rule): readonly string[] {
+  return actions.filter((name) => name !== '*')
+}
+
+/** The actions that some method of some route asks for. */
+export function routedActions({ routes }: Resource): ReadonlySet<string> {
+  return new Set(routes.flatMap(({ endpoints }) => [...endpoints.values()].map(({ action }) => action)))
+}
+
+const WRITES: readonly Operation[] = ['create', 'replace', 'update', 'delete']
+
+/** The actions that change objects, the resource's own ones included. */
+export function writingActions({ actions, routes }: Resource): ReadonlySet<string> {
+  const own = routes
+    .flatMap(({ endpoints }) => [...endpoints.values()])
+    .filter(({ operation }) => WRITES.includes(operation))
+    .map(({ action }) => action)
+  return new Set([...WRITES, ...own].filter((name) => actions.has(name)))
+}
+
+/** Those of some actions that a rule is about. */
+export function performed({ actions }: Rule, of: ReadonlySet<string>): readonly string[] {
+  return [...of].filter((name) => actions.includes('*') || actions.includes(name))
+}

@@ -1,0 +1,93 @@
+/** What stands twice: lines of policy.csv that say the same, role links that others imply, users blocked twice. */
+
+import type { Diagnostic, Place } from '../../../base/diagnostic.ts'
+import type { RoleLink, Rule } from '../../../decide/policy.ts'
+import { CELL, type CheckedBlocked, type CheckedPolicy } from '../checked.ts'
+import { type Check, warning } from '../finding.ts'
+
+export const duplicateRules: Check<CheckedPolicy> = {
+  codes: [
+    {
+      code: 'duplicate-rule',
+      meaning:
+        'The line says the same as an earlier one; the order of names in a cell, spaces, and how the time of an end is written make no difference',
+      mend: 'Delete the line, or write what was meant',
+    },
+  ],
+  find: ({ policy, placeOfLine }) =>
+    [...duplicatesOf(policy.rules), ...linksTwice(policy.links)].map(([{ line }, first]) =>
+      warning(
+        placeOfLine(line),
+        'duplicate-rule',
+        `this line says the same as line ${first.line}`,
+        'delete one of them',
+      ),
+    ),
+}
+
+/** Each rule that says the same as an earlier one, with the first of them. */
+export function duplicatesOf(rules: readonly Rule[]): ReadonlyMap<Rule, Rule> {
+  const meaning = ({ subject, resource, actions, relations, views, effect, until }: Rule) =>
+    [subject, resource, actions.toSorted(), relations.toSorted(), views.toSorted(), effect, until] as const
+  return twice(rules, meaning)
+}
+
+export const impliedLinks: Check<CheckedPolicy> = {
+  codes: [
+    {
+      code: 'implied-link',
+      meaning: 'The `g` line links roles that other `g` lines link already, by way of a third role',
+      mend: 'Delete the line',
+    },
+  ],
+  find: ({ policy: { links }, map, placeOfLine }) => {
+    const repeated = linksTwice(links)
+    const roles = Map.groupBy(
+      links.filter((link) => !repeated.has(link)),
+      ({ role }) => role,
+    )
+    return links.flatMap((link) => {
+      const through = (roles.get(link.role) ?? []).find(
+        ({ inherits }) => inherits !== link.inherits && map.subjectsOf(inherits).has(link.inherits),
+      )
+      return through ? [impliedLink(link, through, placeOfLine(link.line, CELL.inherits))] : []
+    })
+  },
+}
+
+function impliedLink({ role, inherits }: RoleLink, through: RoleLink, place: Place): Diagnostic {
+  const message = `\`${role}\` inherits \`${inherits}\` already, through \`${through.inherits}\` (line ${through.line})`
+  return warning(place, 'implied-link', message, 'delete the line')
+}
+
+export const duplicateBlocks: Check<CheckedBlocked> = {
+  codes: [
+    {
+      code: 'duplicate-block',
+      meaning: 'A user stands in `blocked.txt` twice; the line that blocks longest counts',
+      mend: 'Delete the line that blocks for a shorter time',
+    },
+  ],
+  find: ({ blocks }) =>
+    [...twice(blocks, ({ id }) => [id])].map(([{ id, place }, first]) => {
+      const message = `\`user:${id}\` is blocked in line ${first.place.line} too; the line that blocks longest counts`
+      return warning(place, 'duplicate-block', message, 'delete one of them')
+    }),
+}
+
+function linksTwice(links: readonly RoleLink[]): ReadonlyMap<RoleLink, RoleLink> {
+  return twice(links, ({ role, inherits }) => [role, inherits])
+}
+
+/** Each item whose key an earlier item has, with the first of them. */
+function twice<T>(items: readonly T[], keyOf: (item: T) => readonly unknown[]): ReadonlyMap<T, T> {
+  const first = new Map<string, T>()
+  const found = new Map<T, T>()
+  for (const item of items) {
+    const key = JSON.stringify(keyOf(item))
+    const known = first.get(key)
+    if (known === undefined) first.set(key, item)
+    else found.set(item, known)
+  }
+  return found
+}

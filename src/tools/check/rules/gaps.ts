@@ -1,0 +1,69 @@
+/** Names in a rule about every resource (`*`) that some resource doesn't have, so that there the rule says nothing. */
+
+import type { Diagnostic, Place } from '../../../base/diagnostic.ts'
+import type { Rule } from '../../../decide/policy.ts'
+import type { Resource } from '../../../resources/resource.ts'
+import { CELL, type CheckedPolicy } from '../checked.ts'
+import { coveredBy, performed, routedActions } from '../covered.ts'
+import { type Check, namesText, warning } from '../finding.ts'
+
+export const relationGaps: Check<CheckedPolicy> = {
+  codes: [
+    {
+      code: 'relation-gap',
+      meaning:
+        'The line is about every resource (`*`) and names a relation that one of them lacks: there an allow grants nothing and, worse, a deny denies nothing',
+      mend: 'Declare the relation for that resource in `ownership.yaml`, or write a line for each resource that is meant',
+    },
+  ],
+  find: ({ policy, resources, placeOfLine }) =>
+    policy.rules.flatMap((rule) => {
+      if (rule.resource !== '*' || rule.relations.length === 0) return []
+      const lacks = (resource: Resource) => {
+        const declared = policy.ownership.get(resource.name)?.relations
+        return rule.relations.filter((name) => !declared?.has(name))
+      }
+      const lacking = concerned(rule, coveredBy(rule, resources)).filter((resource) => lacks(resource).length > 0)
+      if (lacking.length === 0) return []
+      const missing = new Set(lacking.flatMap(lacks))
+      return [gap(rule, { code: 'relation-gap', missing, lacking }, placeOfLine(rule.line, CELL.relation))]
+    }),
+}
+
+export const viewGaps: Check<CheckedPolicy> = {
+  codes: [
+    {
+      code: 'view-gap',
+      meaning:
+        'The line is about every resource (`*`) and none of its views is declared for one of them: there an allow grants nothing and, worse, a deny denies nothing',
+      mend: 'Declare the view for that resource in `views.yaml`, or write a line for each resource that is meant',
+    },
+  ],
+  find: ({ policy, resources, placeOfLine }) =>
+    policy.rules.flatMap((rule) => {
+      if (rule.resource !== '*' || rule.views.includes('*')) return []
+      const lacking = concerned(rule, coveredBy(rule, resources))
+        .filter(({ actions }) => performed(rule, new Set(actions.keys())).some((name) => actions.get(name)?.hasFields))
+        .filter(({ name }) => !rule.views.some((view) => policy.views.get(name)?.has(view)))
+      if (lacking.length === 0) return []
+      return [gap(rule, { code: 'view-gap', missing: rule.views, lacking }, placeOfLine(rule.line, CELL.fields))]
+    }),
+}
+
+interface Gap {
+  readonly code: string
+  readonly missing: Iterable<string>
+  readonly lacking: readonly Resource[]
+}
+
+/** The resources of which a route asks for one of the rule's actions. */
+function concerned(rule: Rule, covered: readonly Resource[]): readonly Resource[] {
+  return covered.filter((resource) => performed(rule, routedActions(resource)).length > 0)
+}
+
+function gap(rule: Rule, { code, missing, lacking }: Gap, place: Place): Diagnostic {
+  const where = namesText(lacking.map(({ name }) => name))
+  const nothing = rule.effect === 'deny' ? 'this deny denies nothing there' : 'this line grants nothing there'
+  const message = `${namesText(missing)} isn't declared for ${where}: ${nothing}`
+  return warning(place, code, message, 'declare it there, or write a line for each resource that is meant')
+}

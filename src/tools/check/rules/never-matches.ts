@@ -1,0 +1,93 @@
+/** Parts of a rule that no request can ever meet, whatever the other rules say. */
+
+import type { Diagnostic, Place } from '../../../base/diagnostic.ts'
+import type { Rule } from '../../../decide/policy.ts'
+import type { Resource } from '../../../resources/resource.ts'
+import { CELL, type CheckedPolicy } from '../checked.ts'
+import { coveredBy, explicitActions, routedActions } from '../covered.ts'
+import { type Check, namesText, warning } from '../finding.ts'
+
+export const relationsThatNeverHold: Check<CheckedPolicy> = {
+  codes: [
+    {
+      code: 'relation-never-holds',
+      meaning:
+        'The relation can never hold there: OPTIONS concerns no object, and a caller without credentials relates to none as `owner` does',
+      mend: 'Write `any`, or give the actions or callers for which the relation is meant a line of their own',
+    },
+  ],
+  find: ({ policy, resources, placeOfLine }) =>
+    policy.rules.flatMap((rule) => {
+      const why = neverHolds(rule, coveredBy(rule, resources), policy)
+      if (!why) return []
+      const hint = rule.effect === 'deny' ? 'write any: as it stands this denies nothing' : 'write any'
+      return [warning(placeOfLine(rule.line, CELL.relation), 'relation-never-holds', why, hint)]
+    }),
+}
+
+function neverHolds(
+  { subject, actions, relations }: Rule,
+  covered: readonly Resource[],
+  { ownership }: CheckedPolicy['policy'],
+): string | undefined {
+  if (relations.length === 0) return undefined
+  const named = namesText(relations)
+  if (actions.includes('options')) return `${named} never holds for \`options\`, which concerns no object`
+  const comparesCaller = (name: string) =>
+    covered.every((resource) => ownership.get(resource.name)?.relations.get(name)?.kind !== 'state')
+  const hopeless = relations.find(comparesCaller)
+  if (subject !== 'anonymous' || hopeless === undefined) return undefined
+  return `\`${hopeless}\` never holds for \`anonymous\`: without credentials there is nobody to compare with`
+}
+
+export const viewsWithoutFields: Check<CheckedPolicy> = {
+  codes: [
+    {
+      code: 'view-without-fields',
+      meaning:
+        'The line names a view for an action that has no fields (`delete`, `options`): for this action it never matches, so an allow grants nothing and a deny denies nothing',
+      mend: 'Write `*` in the fields column, in a line of its own for this action',
+    },
+  ],
+  find: ({ policy, resources, placeOfLine }) =>
+    policy.rules.flatMap((rule) => {
+      if (rule.views.includes('*')) return []
+      const covered = coveredBy(rule, resources)
+      const whole = explicitActions(rule).filter((name) => covered.every((resource) => hasNoFields(resource, name)))
+      if (whole.length === 0) return []
+      return [viewWithoutFields(rule, whole, placeOfLine(rule.line, CELL.fields))]
+    }),
+}
+
+/** True also of a resource that hasn't the action. */
+function hasNoFields({ actions }: Resource, name: string): boolean {
+  return !actions.get(name)?.hasFields
+}
+
+function viewWithoutFields(rule: Rule, actions: readonly string[], place: Place): Diagnostic {
+  const nothing = rule.effect === 'deny' ? 'so nothing of it is denied' : 'so nothing of it is granted'
+  const message = `${namesText(actions)} has no fields for a view to name, ${nothing}`
+  return warning(place, 'view-without-fields', message, 'give this action a line of its own, with * for the fields')
+}
+
+export const actionsWithoutRoute: Check<CheckedPolicy> = {
+  codes: [
+    {
+      code: 'action-without-route',
+      meaning: 'No route of the resource has a method for the action, so nobody can ask for it',
+      mend: 'Take the action out of the line; or add the method to the schema file',
+    },
+  ],
+  find: ({ policy, resources, placeOfLine }) =>
+    policy.rules.flatMap((rule) => {
+      const covered = coveredBy(rule, resources).filter(({ builtIn }) => !builtIn)
+      if (covered.length === 0) return []
+      const routed = new Set(covered.flatMap((resource) => [...routedActions(resource)]))
+      const without = explicitActions(rule).filter((name) => !routed.has(name))
+      if (without.length === 0) return []
+      const has = rule.resource === '*' ? 'no resource has a' : `\`${rule.resource}\` has no`
+      const message = `${has} route for ${namesText(without)}`
+      const place = placeOfLine(rule.line, CELL.action)
+      return [warning(place, 'action-without-route', message, 'take it out, or add the method to the schema')]
+    }),
+}

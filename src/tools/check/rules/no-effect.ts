@@ -1,0 +1,53 @@
+/** Rules without which everything would be granted all the same. without-effect.ts finds them; here they get words. */
+import type { Diagnostic, Place } from '../../../base/diagnostic.ts'
+import type { CheckedPolicy } from '../checked.ts'
+import { type Check, linesText, warning } from '../finding.ts'
+import { findWithoutEffect, type Idle } from '../without-effect.ts'
+import { duplicatesOf } from './duplicates.ts'
+
+export const rulesWithoutEffect: Check<CheckedPolicy> = {
+  codes: [
+    {
+      code: 'rule-under-deny',
+      meaning: 'The allow can never take effect: a deny, which always wins, takes away all that it grants',
+      mend: 'Delete the line, or narrow the deny that is named',
+    },
+    {
+      code: 'rule-covered',
+      meaning: 'The line adds nothing: other lines, which are named, already say all that it says, to the same callers',
+      mend: 'Delete the line; if it was meant to be narrower than the other one, delete or narrow the other one',
+    },
+    {
+      code: 'deny-without-allow',
+      meaning:
+        'The deny takes nothing away: nobody whom it could concern is allowed any of it, or other denies take it from all of them',
+      mend: 'Delete the line; to keep it as a safeguard against a later allow, suppress the warning and say so',
+    },
+  ],
+  find: ({ policy, map, placeOfLine }) => {
+    // A line that stands twice is told as that; ten thousand of them would make each other needless one by one.
+    const duplicates = duplicatesOf(policy.rules)
+    for (const rule of duplicates.keys()) map.remove(rule)
+    const found = findWithoutEffect(
+      map,
+      policy.rules.filter((rule) => !duplicates.has(rule)),
+    )
+    for (const rule of duplicates.keys()) map.restore(rule)
+    return found.map((one) => findingOf(one, placeOfLine(one.rule.line)))
+  },
+}
+
+function findingOf(idle: Idle, place: Place): Diagnostic {
+  if (idle.kind === 'nothing-to-deny') {
+    const message = 'this deny takes nothing away: nobody whom it could concern is allowed any of it'
+    return warning(place, 'deny-without-allow', message, 'delete it, or keep it as a safeguard and say why')
+  }
+  const lines = linesText(idle.by.map(({ line }) => line))
+  if (idle.kind === 'under-deny') {
+    const verb = idle.by.length === 1 ? 'denies' : 'deny'
+    const message = `this allow can never take effect: ${lines} ${verb} all of it`
+    return warning(place, 'rule-under-deny', message, 'delete it, or narrow the deny')
+  }
+  const message = `this line adds nothing to ${lines}${idle.rule.until === undefined ? '' : `, which ${idle.by.length === 1 ? "doesn't" : "don't"} end before it`}`
+  return warning(place, 'rule-covered', message, 'delete it, or narrow the wider one')
+}

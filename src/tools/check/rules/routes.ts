@@ -1,0 +1,60 @@
+/** Methods of routes that nobody can ever use. */
+
+import { concernsObject, type Spot, spotsOf } from '../../../decide/space.ts'
+import type { Resources } from '../../../resources/resource.ts'
+import type { Area } from '../area.ts'
+import type { CheckedPolicy } from '../checked.ts'
+import { type Check, warning } from '../finding.ts'
+import type { RuleMap } from '../rule-map.ts'
+
+const EVERYONE: ReadonlySet<string> = new Set(['everyone'])
+
+export const unreachedRoutes: Check<CheckedPolicy> = {
+  codes: [
+    {
+      code: 'route-unreached',
+      meaning:
+        'A schema declares a method of a route that nobody is allowed to use. The finding stands at the head of `policy.csv`, because no line is at fault',
+      mend: 'Allow it to somebody, delete the method from the schema file, or deny the action to `everyone`, which says that it is meant',
+    },
+  ],
+  find: ({ files, resources, map }) => {
+    const place = { file: files['policy.csv'].name, line: 1, column: 1 }
+    return unreached(resources, map).map(([{ resource, action }, requests]) => {
+      const nothing = `nothing grants \`${action.name}\` on \`${resource.name}\``
+      const message = `nobody may ${requests.join(', ')}: ${nothing}`
+      const hint = 'allow it to somebody, deny it to everyone to say so, or delete the method if a schema file has it'
+      return warning(place, 'route-unreached', message, hint)
+    })
+  },
+}
+
+/** The actions that nobody may do, each at one of its spots, with the methods and paths that ask for it. */
+function unreached(resources: Resources, map: RuleMap): readonly (readonly [Spot, readonly string[]])[] {
+  // HEAD goes wherever GET does.
+  const spots = spotsOf(resources).filter(({ method }) => method !== 'HEAD')
+  const closed = spots.filter((spot) => {
+    const area = map.area(spot.resource.name, spot.action.name)
+    return area !== undefined && !isReached(map, area, spot) && !isClosedOnPurpose(area)
+  })
+  const byAction = Map.groupBy(closed, ({ resource, action }) => JSON.stringify([resource.name, action.name]))
+  return [...byAction.values()].flatMap((some) => {
+    const [first] = some
+    return first ? [[first, some.map(({ method, route }) => `\`${method} ${route.path}\``)] as const] : []
+  })
+}
+
+/** Whether somebody passes. It is enough to ask for the relations of each allow: with more, only denies can join. */
+function isReached(map: RuleMap, area: Area, spot: Spot): boolean {
+  return area.subjects('allow').some((subject) =>
+    area.groups('allow', subject).some(({ relations, fields }) => {
+      // A redirect is decided at the role level: a caller who could have the relations passes.
+      if (relations !== 0n && !concernsObject(spot) && spot.route.redirect === undefined) return false
+      return (fields & ~area.named('deny', map.subjectsOf(subject), relations)) !== 0n
+    }),
+  )
+}
+
+function isClosedOnPurpose(area: Area): boolean {
+  return area.named('deny', EVERYONE, 0n) !== 0n
+}

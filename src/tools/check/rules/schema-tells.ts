@@ -1,0 +1,62 @@
+/** Rules of a schema about several fields, by which an answer tells who may write one of them what another one holds. */
+import type { Diagnostic } from '../../../base/diagnostic.ts'
+import type { Operation, Resource } from '../../../resources/resource.ts'
+import { type Comparison, comparisonsIn } from '../../../resources/schema/comparisons.ts'
+import { CELL, type CheckedPolicy } from '../checked.ts'
+import { type Check, namesText, warning } from '../finding.ts'
+import { type Pair, pairsOf, writersOf } from '../writers.ts'
+
+const CHANGES: readonly Operation[] = ['replace', 'update']
+
+export const schemaTells: Check<CheckedPolicy> = {
+  codes: [
+    {
+      code: 'schema-tells',
+      meaning:
+        'A rule at the root of the schema (`if`, `dependentRequired`, `oneOf`, `maxProperties` and their like) is about several fields, and somebody may write one of them without reading another one: whether the write is 400 tells what that one holds',
+      mend: 'Let those who write the one field read the others, or take the rule out of the schema',
+    },
+  ],
+  find: (checked) =>
+    [...checked.resources.byName.values()]
+      .filter(({ builtIn }) => !builtIn)
+      .flatMap((resource) =>
+        comparisonsIn(resource).flatMap((comparison) => findingsOf(resource, comparison, checked)),
+      ),
+}
+
+/** The first writer to whom each comparison tells something. */
+function findingsOf(resource: Resource, comparison: Comparison, checked: CheckedPolicy): readonly Diagnostic[] {
+  const told = pairsOf(resource, checked.map, CHANGES).flatMap((pair) => toldTo(pair, comparison, checked))
+  return told.slice(0, 1).map(({ subject, line, action, writes, hidden }) => {
+    const message = `\`${subject}\` may ${action} ${namesText(writes)} of \`${resource.name}\` and not read ${namesText(hidden)}, which \`${comparison.keyword}\` of the schema compares: answers tell what is stored`
+    const hint = 'let the subject read these fields, or take the rule out of the schema'
+    return warning(checked.placeOfLine(line, CELL.fields), 'schema-tells', message, hint)
+  })
+}
+
+interface Told {
+  readonly subject: string
+  readonly line: number
+  readonly action: string
+  readonly writes: readonly string[]
+  readonly hidden: readonly string[]
+}
+
+function toldTo({ write, read, path }: Pair, { fields }: Comparison, checked: CheckedPolicy): readonly Told[] {
+  const compared = [...write.resource.fields.values()].flatMap(({ name, readOnly }, bit) =>
+    fields.has(name) ? [{ name, readOnly, mask: 1n << BigInt(bit) }] : [],
+  )
+  return [...writersOf({ write, read, path }, checked)].flatMap(({ subject, group, relations }) => {
+    const subjects = checked.map.subjectsOf(subject)
+    return relations().flatMap((set) => {
+      const [writable, readable] = [write.granted(subjects, set), read.granted(subjects, set)]
+      const mine = writable & group.fields
+      const writes = compared.filter(({ mask, readOnly }) => !readOnly && (mine & mask) !== 0n).map(({ name }) => name)
+      const hidden = compared.filter(({ mask }) => (readable & mask) === 0n).map(({ name }) => name)
+      if (!hidden.some((name) => writes.some((other) => other !== name))) return []
+      const line = Math.min(...group.reaches.map(({ rule }) => rule.line))
+      return [{ subject, line, action: write.action.name, writes, hidden }]
+    })
+  })
+}

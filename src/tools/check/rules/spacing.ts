@@ -1,0 +1,42 @@
+/** Spaces that nobody sees: at the end of a line, and before a comma of policy.csv. */
+
+import type { Diagnostic } from '../../../base/diagnostic.ts'
+import type { SourceFile } from '../../../base/source-file.ts'
+import type { CheckedBlocked, CheckedPolicy } from '../checked.ts'
+import { type Check, type CodeEntry, warning } from '../finding.ts'
+
+const codes: readonly CodeEntry[] = [
+  {
+    code: 'trailing-space',
+    meaning:
+      'A space or tab stands at the end of a line, or before a comma: it means nothing, and shows up in every diff',
+    mend: 'Delete it',
+  },
+]
+
+export const spacesInPolicy: Check<CheckedPolicy> = {
+  codes,
+  find: ({ files }) => {
+    const { 'policy.csv': rules, 'model.conf': _model, ...yaml } = files
+    const inRules = trailingSpaces(rules, (line) => line.search(/[ \t]+$|[ \t]+(?=,(?:[^"]*"[^"]*")*[^"]*$)/))
+    return [...inRules, ...Object.values(yaml).flatMap((file) => trailingSpaces(file, atEnd))]
+  },
+}
+
+export const spacesInBlocked: Check<CheckedBlocked> = {
+  codes,
+  find: ({ file }) => trailingSpaces(file, atEnd),
+}
+
+function atEnd(line: string): number {
+  return line.search(/[ \t]+$/)
+}
+
+function trailingSpaces({ name, text }: SourceFile, find: (line: string) => number): readonly Diagnostic[] {
+  return text.split(/\r?\n/).flatMap((line, index) => {
+    const at = line.trimStart().startsWith('#') ? -1 : find(line)
+    if (at < 0) return []
+    const place = { file: name, line: index + 1, column: at + 1 }
+    return [warning(place, 'trailing-space', 'spaces that nobody sees stand here', 'delete them')]
+  })
+}

@@ -1,0 +1,91 @@
+/** What is declared and does nothing: roles, relations, views. */
+import type { Rule } from '../../../decide/policy.ts'
+import type { Resource, Resources } from '../../../resources/resource.ts'
+import type { CheckedPolicy } from '../checked.ts'
+import { routedActions } from '../covered.ts'
+import { type Check, warning } from '../finding.ts'
+
+export const rolesWithoutGrant: Check<CheckedPolicy> = {
+  codes: [
+    {
+      code: 'role-without-grant',
+      meaning: 'No allow names the role or one that it inherits: its holders may do what everyone may, and no more',
+      mend: 'Write a line that allows something to the role, let it inherit one (`g`), or delete it from `roles.yaml`',
+    },
+  ],
+  find: ({ policy, map, placeOfKey }) => {
+    const granted = new Set(policy.rules.filter(({ effect }) => effect === 'allow').map(({ subject }) => subject))
+    granted.delete('everyone')
+    return [...policy.roles.keys()]
+      .filter((role) => map.subjectsOf(role).isDisjointFrom(granted))
+      .map((role) => {
+        const message = `nothing is granted to the role \`${role}\``
+        const hint = 'write a line that allows something to it, or delete it'
+        return warning(placeOfKey('roles.yaml', [role]), 'role-without-grant', message, hint)
+      })
+  },
+}
+
+export const unusedRelations: Check<CheckedPolicy> = {
+  codes: [
+    {
+      code: 'unused-relation',
+      meaning:
+        'No line of `policy.csv` names the relation for this resource (`owner` has a use without one where objects are created: it says whose a new object is)',
+      mend: 'Delete it from `ownership.yaml`, or use it',
+    },
+  ],
+  find: ({ policy, written, resources, placeOfKey }) => {
+    const used = namesUsed(written.rules, ({ relations }) => relations)
+    return [...policy.ownership].flatMap(([resource, { relations }]) =>
+      [...relations.keys()]
+        .filter((name) => !isUsed(used, resource, name) && !(name === 'owner' && creates(resources, resource)))
+        .map((name) => {
+          const place = placeOfKey('ownership.yaml', [resource, 'relations', name])
+          const message = `no line names the relation \`${name}\` of \`${resource}\``
+          return warning(place, 'unused-relation', message, 'delete it, or use it in policy.csv')
+        }),
+    )
+  },
+}
+
+export const unusedViews: Check<CheckedPolicy> = {
+  codes: [
+    {
+      code: 'unused-view',
+      meaning: 'No line of `policy.csv` names the view for this resource, and no route of its schema',
+      mend: 'Delete it from `views.yaml`, or use it',
+    },
+  ],
+  find: ({ policy, written, resources, placeOfKey }) => {
+    const used = namesUsed(written.rules, ({ views }) => views)
+    const ofRoute = (resource: string, name: string) =>
+      resources.byName.get(resource)?.routes.some(({ view }) => view === name)
+    return [...policy.views].flatMap(([resource, views]) =>
+      [...views.keys()]
+        .filter((name) => !isUsed(used, resource, name) && !ofRoute(resource, name))
+        .map((name) => {
+          const message = `no line names the view \`${name}\` of \`${resource}\``
+          return warning(placeOfKey('views.yaml', [resource, name]), 'unused-view', message, 'delete it, or use it')
+        }),
+    )
+  },
+}
+
+/** What rules name, by what they write in the resource column. Only data resources have relations and views. */
+function namesUsed(
+  rules: readonly Rule[],
+  namesOf: (rule: Rule) => readonly string[],
+): ReadonlyMap<string, ReadonlySet<string>> {
+  const byResource = Map.groupBy(rules, ({ resource }) => resource)
+  return new Map([...byResource].map(([resource, some]) => [resource, new Set(some.flatMap(namesOf))]))
+}
+
+function isUsed(used: ReadonlyMap<string, ReadonlySet<string>>, resource: Resource['name'], name: string): boolean {
+  return [resource, '*'].some((pattern) => used.get(pattern)?.has(name) ?? false)
+}
+
+function creates({ byName }: Resources, name: string): boolean {
+  const resource = byName.get(name)
+  return resource !== undefined && routedActions(resource).has('create')
+}

@@ -1,0 +1,70 @@
+/** Objects that somebody may change or delete without being allowed to read them, on a path that can be read. */
+import type { Diagnostic } from '../../../base/diagnostic.ts'
+import type { Operation, Resource } from '../../../resources/resource.ts'
+import type { Group } from '../area.ts'
+import { CELL, type CheckedPolicy } from '../checked.ts'
+import { type Check, namesText, warning } from '../finding.ts'
+import { type Pair, pairsOf, writersOf } from '../writers.ts'
+
+const WRITES: readonly Operation[] = ['replace', 'update', 'delete']
+
+export const writesBeyondReads: Check<CheckedPolicy> = {
+  codes: [
+    {
+      code: 'write-beyond-read',
+      meaning:
+        'Somebody may replace, update or delete objects that they may not read, on one path: the same ownership should hold for every method',
+      mend: 'Narrow the relation of the write to that of the read, or widen the read',
+    },
+  ],
+  find: (checked) =>
+    [...checked.resources.byName.values()].flatMap((resource) => {
+      const found = pairsOf(resource, checked.map, WRITES).flatMap((pair) => beyond(pair, checked))
+      return [...Map.groupBy(found, ({ subject, line, which }) => `${line} ${subject} ${which}`).values()].flatMap(
+        (alike) => findingOf(resource, alike, checked),
+      )
+    }),
+}
+
+/** `alike`: the actions of one line about which the same is to say. */
+function findingOf(
+  resource: Resource,
+  alike: readonly Beyond[],
+  { placeOfLine }: CheckedPolicy,
+): readonly Diagnostic[] {
+  const [first] = alike
+  if (!first) return []
+  const actions = namesText(alike.map(({ pair }) => pair.write.action.name))
+  const may = `\`${first.subject}\` may ${actions} objects of \`${resource.name}\` ${first.which}`
+  const message = `${may}, and not read them at \`${first.pair.path}\``
+  const hint = 'narrow the relation of this line, or widen that of reading'
+  return [warning(placeOfLine(first.line, CELL.action), 'write-beyond-read', message, hint)]
+}
+
+interface Beyond {
+  readonly subject: string
+  readonly pair: Pair
+  readonly line: number
+  /** Which objects, in words. */
+  readonly which: string
+}
+
+/** Each rule once: for its own subject, else for one that inherits it. */
+function beyond(pair: Pair, { policy, map }: CheckedPolicy): readonly Beyond[] {
+  const known = new Set<Group>()
+  return [...writersOf(pair, { policy, map })].flatMap(({ subject, group, relations: sets }) => {
+    const relations = known.has(group) ? undefined : unreadable(pair, sets(), map.subjectsOf(subject))
+    if (relations === undefined) return []
+    known.add(group)
+    const line = Math.min(...group.reaches.map(({ rule }) => rule.line))
+    const declared = [...(policy.ownership.get(pair.write.resource.name)?.relations.keys() ?? [])]
+    const names = declared.filter((_, bit) => (relations >> BigInt(bit)) & 1n)
+    const which = names.length === 0 ? 'that they have no relation to' : `that are \`${names.join('+')}\``
+    return [{ subject, pair, line, which }]
+  })
+}
+
+/** A set of relations for which nothing grants the read; undefined when there is none. */
+function unreadable({ read }: Pair, sets: readonly bigint[], subjects: ReadonlySet<string>): bigint | undefined {
+  return sets.find((set) => read.granted(subjects, set) === 0n)
+}

@@ -1,0 +1,74 @@
+/** Writes that reach further than is usual: by callers of any kind, or to objects of others. */
+import type { Policy, Rule } from '../../../decide/policy.ts'
+import type { Resource } from '../../../resources/resource.ts'
+import { CELL, type CheckedPolicy } from '../checked.ts'
+import { coveredBy, performed, writingActions } from '../covered.ts'
+import { type Check, namesText, warning } from '../finding.ts'
+
+export const publicWrites: Check<CheckedPolicy> = {
+  codes: [
+    {
+      code: 'public-write',
+      meaning: '`everyone` or `anonymous` is allowed to change something: whoever reaches the server may do it',
+      mend: 'Allow it to a role; if a public form is meant, suppress the warning and say so',
+    },
+  ],
+  find: ({ policy, resources, placeOfLine }) =>
+    policy.rules.flatMap((rule) => {
+      if (rule.effect !== 'allow' || !isPublic(rule.subject)) return []
+      const writes = new Set(coveredBy(rule, resources).flatMap((one) => performed(rule, writingActions(one))))
+      if (writes.size === 0) return []
+      const message = `\`${rule.subject}\` may ${namesText(writes)}: anybody, without a role`
+      return [warning(placeOfLine(rule.line, CELL.subject), 'public-write', message, 'allow it to a role')]
+    }),
+}
+
+export const unprivilegedWrites: Check<CheckedPolicy> = {
+  codes: [
+    {
+      code: 'unprivileged-write',
+      meaning:
+        'A role without `privileged: true`, or a single user, may change objects whoever they belong to: the relation is `any`, or compares nothing with the caller',
+      mend: 'Name a relation such as `owner`; if it is meant, write `privileged: true` at the role in `roles.yaml` (for a user: suppress the warning and say why)',
+    },
+  ],
+  find: ({ policy, resources, placeOfLine }) =>
+    policy.rules.flatMap((rule) => {
+      if (rule.effect !== 'allow' || isPublic(rule.subject) || policy.roles.get(rule.subject)?.privileged) return []
+      const loose = coveredBy(rule, resources).filter((resource) => !asksWhose(rule, resource, policy))
+      const writes = new Set(loose.flatMap((resource) => performed(rule, writingActions(resource))))
+      if (writes.size === 0) return []
+      const whose = rule.relations.length === 0 ? 'any object' : `any object that is ${namesText(rule.relations)}`
+      const message = `\`${rule.subject}\` isn't privileged, and may ${namesText(writes)} ${whose}, whoever it belongs to`
+      const hint = 'name a relation such as owner, or write `privileged: true` at the role'
+      return [warning(placeOfLine(rule.line, CELL.relation), 'unprivileged-write', message, hint)]
+    }),
+}
+
+export const inheritedPrivileges: Check<CheckedPolicy> = {
+  codes: [
+    {
+      code: 'privilege-inherited',
+      meaning: 'A role without `privileged: true` inherits a role that has it, and with it writes to objects of others',
+      mend: 'Delete the `g` line, or write `privileged: true` at the role that inherits',
+    },
+  ],
+  find: ({ policy: { roles, links }, placeOfLine }) =>
+    links
+      .filter(({ role, inherits }) => !roles.get(role)?.privileged && roles.get(inherits)?.privileged)
+      .map(({ line, role, inherits }) => {
+        const message = `\`${role}\` isn't privileged, and inherits \`${inherits}\`, which is`
+        const hint = 'write `privileged: true` at the role, or delete the line'
+        return warning(placeOfLine(line, CELL.inherits), 'privilege-inherited', message, hint)
+      }),
+}
+
+function isPublic(subject: string): boolean {
+  return subject === 'everyone' || subject === 'anonymous'
+}
+
+/** Whether the rule asks how the caller relates to an object of this resource. Where it can't match, it asks enough. */
+function asksWhose({ relations }: Rule, { name }: Resource, { ownership }: Policy): boolean {
+  const declared = relations.map((relation) => ownership.get(name)?.relations.get(relation))
+  return declared.some((relation) => relation === undefined || relation.kind === 'caller')
+}

@@ -1,0 +1,114 @@
+/**
+ * `# check-ignore CODE: reason` on comment lines directly above a line takes the warnings with that code off the line.
+ * A suppression that does nothing, or doesn't say why, is a warning itself, and can't be suppressed.
+ */
+
+import type { Diagnostic, Place } from '../../base/diagnostic.ts'
+import type { SourceFile } from '../../base/source-file.ts'
+import { type CodeEntry, warning } from './finding.ts'
+
+export const SUPPRESSION_CODES: readonly CodeEntry[] = [
+  {
+    code: 'suppression-unused',
+    meaning: 'A `check-ignore` comment suppresses nothing: the line below it has no such warning',
+    mend: 'Delete the comment; it stands directly above the line that it is about',
+  },
+  {
+    code: 'suppression-form',
+    meaning: 'A `check-ignore` comment lacks the code or the reason, so it suppresses nothing',
+    mend: 'Write `# check-ignore CODE: reason`',
+  },
+  {
+    code: 'suppression-unknown-code',
+    meaning:
+      'A `check-ignore` comment names a code that no warning has; nothing suppresses errors, or warnings about suppressions',
+    mend: 'Write a code of a warning of this page',
+  },
+]
+
+export interface Suppression extends Place {
+  readonly code: string
+  readonly reason: string
+  /** From the comment to the first line below that is no comment, that one included. */
+  readonly through: number
+  /** Stands above everything that the file says, so that it also is about findings at the head of the file. */
+  readonly leading: boolean
+}
+
+interface Suppressions {
+  readonly suppressions: readonly Suppression[]
+  readonly faults: readonly Diagnostic[]
+}
+
+/** `suppressible`: the codes that may be named. */
+export function readSuppressions({ name, text }: SourceFile, suppressible: ReadonlySet<string>): Suppressions {
+  const lines = text.split(/\r?\n/)
+  const firstContent = lines.findIndex((line) => !isComment(line) && line.trim() !== '')
+  const suppressions: Suppression[] = []
+  const faults: Diagnostic[] = []
+  for (const [index, line] of lines.entries()) {
+    const written = /^\s*#\s*check-ignore(?![\w-])(.*)$/.exec(line)?.[1]
+    if (written === undefined) continue
+    const place = { file: name, line: index + 1, column: line.indexOf('#') + 1 }
+    const { code, reason } = /^\s+(?<code>[^\s:]+)\s*:\s*(?<reason>\S.*)$/.exec(written)?.groups ?? {}
+    if (!code || !reason) faults.push(malformed(place))
+    else if (!suppressible.has(code)) faults.push(unknownCode(place, code))
+    else {
+      const leading = firstContent < 0 || index < firstContent
+      suppressions.push({ ...place, code, reason: reason.trimEnd(), through: endOfBlock(lines, index) + 1, leading })
+    }
+  }
+  return { suppressions, faults }
+}
+
+interface Applied {
+  readonly kept: readonly Diagnostic[]
+  /** How many findings were taken away. */
+  readonly suppressed: number
+  readonly unused: readonly Suppression[]
+}
+
+export function applySuppressions(findings: readonly Diagnostic[], suppressions: readonly Suppression[]): Applied {
+  const byCode = Map.groupBy(suppressions, ({ file, code }) => `${file}\0${code}`)
+  const used = new Set<Suppression>()
+  const kept = findings.filter((finding) => {
+    if (finding.severity === 'error') return true
+    const about = (byCode.get(`${finding.file}\0${finding.code}`) ?? []).filter((one) => isAbout(one, finding))
+    for (const one of about) used.add(one)
+    return about.length === 0
+  })
+  return {
+    kept,
+    suppressed: findings.length - kept.length,
+    unused: suppressions.filter((one) => !used.has(one)),
+  }
+}
+
+export function unusedSuppression(suppression: Suppression): Diagnostic {
+  const message = `this suppresses nothing: the line below has no warning \`${suppression.code}\``
+  return warning(suppression, 'suppression-unused', message, 'delete the comment')
+}
+
+function isAbout({ line, through, leading }: Suppression, finding: Diagnostic): boolean {
+  return (finding.line > line && finding.line <= through) || (leading && finding.line === 1)
+}
+
+/** The index of the line that a comment stands above: the first one that is no comment, unless a blank line parts them. */
+function endOfBlock(lines: readonly string[], from: number): number {
+  const end = lines.findIndex((line, index) => index > from && !isComment(line))
+  return end < 0 ? lines.length : end
+}
+
+function isComment(line: string): boolean {
+  return line.trimStart().startsWith('#')
+}
+
+function malformed(place: Place): Diagnostic {
+  const message = 'a suppression needs a code and a reason'
+  return warning(place, 'suppression-form', message, 'write: # check-ignore CODE: reason')
+}
+
+function unknownCode(place: Place, code: string): Diagnostic {
+  const message = `\`${code}\` is no warning that can be suppressed`
+  return warning(place, 'suppression-unknown-code', message, 'docs/checks.md lists the codes; errors must be mended')
+}

@@ -1,0 +1,91 @@
+/** Every decision that differs between two policies, as changes that a person can read: grouped, and told once. */
+import { endsOf, livingAt } from '../../decide/ends.ts'
+import { coversResource } from '../../decide/evaluate.ts'
+import type { Policy } from '../../decide/policy.ts'
+import { columnOfRoles } from '../../decide/space.ts'
+import type { Resource, Resources, Route } from '../../resources/resource.ts'
+import type { DecisionChange } from './change.ts'
+import { type Column, comparePairs, compareSingles } from './compare-callers.ts'
+import { compareQueries } from './compare-queries.ts'
+import { groupFindings, type TopicFindings } from './group-findings.ts'
+import { joinSpans } from './join-spans.ts'
+import { type Sides, sidesOf } from './relation-space.ts'
+import { topicsOf } from './spoken.ts'
+
+/** What they are compared with, and the time at which, in milliseconds since the epoch: rules and blocks may end. */
+export interface Circumstances {
+  readonly resources: Resources
+  readonly now: number
+}
+
+/** At `now`, and at each moment after it at which a rule ends. Throws ReviewError for more relations than can be compared. */
+export function compareDecisions(
+  policies: Sides<Policy>,
+  { resources: { byName, routes }, now }: Circumstances,
+): readonly DecisionChange[] {
+  const columns = columnsOf(policies)
+  const rules = [...policies.before.rules, ...policies.after.rules]
+  const listing = new Set(routes.flatMap(listingActions))
+  const findings = new Map<string, readonly TopicFindings[]>()
+  const spans = [now, ...endsOf(rules).filter((end) => end > now)].map((from) => {
+    const living = sidesOf((side) => livingAt(policies[side], from))
+    const ended = rules.filter(({ until }) => until === from)
+    for (const resource of byName.values()) {
+      if (findings.has(resource.name) && !ended.some((rule) => coversResource(rule, resource))) continue
+      findings.set(resource.name, compareResource(living, resource, { columns, listing }))
+    }
+    return { from, changes: groupFindings([...findings.values()].flat(), columns) }
+  })
+  return joinSpans(spans)
+}
+
+function listingActions({ endpoints }: Route): readonly string[] {
+  return [...endpoints.values()].filter(({ operation }) => operation === 'list').map(({ action }) => action)
+}
+
+interface Asked {
+  readonly columns: readonly Column[]
+  /** The actions by which some route lists. */
+  readonly listing: ReadonlySet<string>
+}
+
+function compareResource(
+  policies: Sides<Policy>,
+  resource: Resource,
+  { columns, listing }: Asked,
+): readonly TopicFindings[] {
+  return [...topicsOf(policies, [resource])].map((topic) => {
+    // A user whom no rule here names is `everyone`.
+    const named = (subject: string) => topic.said.before.has(subject) || topic.said.after.has(subject)
+    const here = columns.filter(({ name }) => !name.startsWith('user:') || named(name))
+    return {
+      resource: topic.resource.name,
+      action: topic.action.name,
+      subjects: here.map(({ name }) => name),
+      singles: [
+        ...compareSingles(topic, here),
+        ...(listing.has(topic.action.name) ? compareQueries(policies, topic, here) : []),
+      ],
+      pairs: comparePairs(topic, here),
+    }
+  })
+}
+
+/** anonymous, everyone (a caller with no role), each role and each user that either policy names. */
+function columnsOf(policies: Sides<Policy>): readonly Column[] {
+  const both = (names: (policy: Policy) => Iterable<string>) => {
+    return [...new Set([...names(policies.after), ...names(policies.before)])]
+  }
+  const users = both(({ rules }) => rules.map(({ subject }) => subject).filter((name) => name.startsWith('user:')))
+  const same = (name: string, subjects: readonly string[]): Column => {
+    return { name, subjects: sidesOf(() => new Set(subjects)) }
+  }
+  return [
+    same('everyone', ['everyone']),
+    same('anonymous', ['everyone', 'anonymous']),
+    ...both(({ roles }) => roles.keys()).map((name) => {
+      return { name, subjects: sidesOf((side) => columnOfRoles(policies[side], [name]).subjects) }
+    }),
+    ...users.map((name) => same(name, ['everyone', name])),
+  ]
+}

@@ -1,0 +1,38 @@
+/** A diff for programs; docs/schemas/policy-diff.schema.json fixes its shape. */
+import { timeText } from '../../base/time.ts'
+import { type Change, type DecisionChange, directionOf, type SettingChange } from './change.ts'
+import { plainText } from './phrase.ts'
+import { countsOf, type Report } from './report.ts'
+import { sentenceOf } from './sentences.ts'
+
+export function formatJson(report: Report): string {
+  const { names, sameText, changes } = report
+  const json = {
+    old: names.before,
+    new: names.after,
+    equivalent: changes.length === 0,
+    sameText,
+    counts: countsOf(report),
+    changes: changes.map(changeJson),
+  }
+  return `${JSON.stringify(json, undefined, 2)}\n`
+}
+
+function changeJson(change: Change) {
+  const common = { kind: change.kind, direction: directionOf(change), sentence: plainText(sentenceOf(change)) }
+  return { ...common, ...(change.kind === 'decision' ? decisionJson(change) : settingJson(change)) }
+}
+
+function decisionJson(change: DecisionChange) {
+  const { effect, callers, unchanged, part, resources, actions, fields, scope, from, until } = change
+  const what = { effect, callers, unchanged, part, resources, actions, fields: fields ?? null, scope: scope ?? null }
+  return { ...what, from: momentJson(from), until: momentJson(until) }
+}
+
+function momentJson(moment: number | undefined): string | null {
+  return moment === undefined ? null : timeText(moment)
+}
+
+function settingJson({ name, resource, before, after }: SettingChange) {
+  return { name, ...(resource === undefined ? {} : { resource }), before, after }
+}

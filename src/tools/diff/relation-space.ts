@@ -1,0 +1,163 @@
+/**
+ * The sets of relations that can hold between a caller and an object, as the bits of a number: a *region* is a set of
+ * such sets, bit S standing for the set whose i-th relation holds when bit i of S is set. So rules become a few
+ * operations on numbers, however many sets there are.
+ */
+import type { Policy, Relation, Rule } from '../../decide/policy.ts'
+import type { Action, Resource } from '../../resources/resource.ts'
+import { ReviewError } from '../load-policy.ts'
+import { possibleSets } from './possible-sets.ts'
+
+export type Region = bigint
+
+export interface RelationSpace {
+  /** Names of the relations, for people. */
+  readonly labels: readonly string[]
+  readonly all: Region
+  /** Where each relation holds. */
+  readonly holds: readonly Region[]
+  /** The sets that an object can have to a caller with credentials, and to one without. */
+  readonly possible: Region
+  readonly possibleAnonymous: Region
+  /** The sets without relations that compare the object with a caller, as each policy understands them. */
+  readonly unrelated: Sides<Region>
+  /** Where a rule's relations all hold. */
+  fits(side: Side, rule: Rule): Region
+}
+
+export type Side = 'before' | 'after'
+
+export type Sides<T> = Readonly<Record<Side, T>>
+
+/** A relation by what it compares, whatever it is called; one whose meaning changed is told apart by its name. */
+interface Atom {
+  readonly label: string
+  readonly meaning: Sides<Relation>
+}
+
+/** 65,536 sets; a rule file that needs more on one action has not been seen. */
+const MOST_RELATIONS = 16
+
+/** Whether two relations of a policy that compare the same are one (`meaning`), or two (`name`). */
+export type Identity = 'meaning' | 'name'
+
+/** `rules` are those about this resource and action. Throws ReviewError. */
+export function relationSpace(
+  policies: Sides<Policy>,
+  rules: Sides<readonly Rule[]>,
+  { resource, action }: { readonly resource: Resource; readonly action: Action },
+  identity: Identity,
+): RelationSpace {
+  const keys = sidesOf((side) => KEYS[identity](policies, resource.name, side))
+  const atoms = concernsObject(resource, action)
+    ? atomsOf(policies, rules, keys, resource.name)
+    : new Map<string, Atom>()
+  if (atoms.size > MOST_RELATIONS) {
+    throw new ReviewError(
+      `rules about \`${action.name}\` on \`${resource.name}\` name ${atoms.size} relations; a diff compares at most ${MOST_RELATIONS}`,
+    )
+  }
+  const positions = new Map([...atoms.keys()].map((key, i) => [key, i]))
+  const sets = { all: everySet(atoms.size), holds: [...atoms.values()].map((_, i) => whereHolds(i, atoms.size)) }
+  const whereNamed = (key = '') => sets.holds[positions.get(key) ?? -1] ?? 0n
+  return {
+    ...sets,
+    labels: [...atoms.values()].map(({ label }) => label),
+    ...possibilities([...atoms.values()], resource, sets),
+    fits: (side, rule) => rule.relations.reduce((region, name) => region & whereNamed(keys[side].get(name)), sets.all),
+  }
+}
+
+export function sidesOf<T>(of: (side: Side) => T): Sides<T> {
+  return { before: of('before'), after: of('after') }
+}
+
+/** A canonical text of what a relation compares. */
+export function meaningOf(relation: Relation): string {
+  if (relation.kind === 'caller') return JSON.stringify([relation.field, 'subject', relation.attribute])
+  return JSON.stringify([
+    relation.field,
+    'in',
+    ...new Set(relation.values.map((value) => JSON.stringify(value)).sort()),
+  ])
+}
+
+/** Options and built-in routes are decided with no relation holding (docs/decisions/0001). */
+function concernsObject({ builtIn }: Resource, { name }: Action): boolean {
+  return !builtIn && name !== 'options'
+}
+
+/** As either policy understands the relations. */
+function possibilities(
+  atoms: readonly Atom[],
+  resource: Resource,
+  sets: Pick<RelationSpace, 'all' | 'holds'>,
+): Pick<RelationSpace, 'possible' | 'possibleAnonymous' | 'unrelated'> {
+  const on = (side: Side) => {
+    const relations = atoms.map(({ meaning }) => meaning[side])
+    const ofCaller = sets.holds.filter((_, i) => relations[i]?.kind === 'caller')
+    const possible = possibleSets(relations, resource, sets)
+    return { possible, unrelated: ofCaller.reduce((left, region) => left & ~region, sets.all) }
+  }
+  const { before, after } = sidesOf(on)
+  return {
+    possible: before.possible | after.possible,
+    possibleAnonymous: (before.possible & before.unrelated) | (after.possible & after.unrelated),
+    unrelated: { before: before.unrelated, after: after.unrelated },
+  }
+}
+
+type Keys = (policies: Sides<Policy>, resource: string, side: Side) => ReadonlyMap<string, string>
+
+/** Relation name to the key of its atom. */
+const KEYS: Readonly<Record<Identity, Keys>> = { meaning: byMeaning, name: byName }
+
+function byName(policies: Sides<Policy>, resource: string, side: Side): ReadonlyMap<string, string> {
+  return new Map(
+    [...(policies[side].ownership.get(resource)?.relations.keys() ?? [])].map((name) => [name, `named ${name}`]),
+  )
+}
+
+function byMeaning(policies: Sides<Policy>, resource: string, side: Side): ReadonlyMap<string, string> {
+  const mine = policies[side].ownership.get(resource)?.relations ?? new Map<string, Relation>()
+  const others = policies[side === 'before' ? 'after' : 'before'].ownership.get(resource)?.relations
+  return new Map(
+    [...mine].map(([name, relation]) => {
+      const other = others?.get(name)
+      const changed = other !== undefined && meaningOf(other) !== meaningOf(relation)
+      return [name, changed ? `named ${name}` : `is ${meaningOf(relation)}`]
+    }),
+  )
+}
+
+/** The relations that rules name, by key, in the order of ownership.yaml; called as they are now where that can be said. */
+function atomsOf(
+  policies: Sides<Policy>,
+  rules: Sides<readonly Rule[]>,
+  keys: Sides<ReadonlyMap<string, string>>,
+  resource: string,
+): ReadonlyMap<string, Atom> {
+  const atoms = new Map<string, Atom>()
+  for (const side of ['after', 'before'] as const) {
+    const named = new Set(rules[side].flatMap(({ relations }) => relations))
+    for (const [label, relation] of policies[side].ownership.get(resource)?.relations ?? []) {
+      const key = keys[side].get(label)
+      if (key === undefined || atoms.has(key) || !named.has(label)) continue
+      const other = (of: Side) => policies[of].ownership.get(resource)?.relations.get(label) ?? relation
+      atoms.set(key, { label, meaning: key.startsWith('is ') ? sidesOf(() => relation) : sidesOf(other) })
+    }
+  }
+  return atoms
+}
+
+function everySet(n: number): Region {
+  return (1n << (1n << BigInt(n))) - 1n
+}
+
+/** The sets with the i-th of n relations: runs of 2^i sets without and 2^i sets with. */
+function whereHolds(i: number, n: number): Region {
+  const run = 1n << BigInt(i)
+  let region = ((1n << run) - 1n) << run
+  for (let width = run * 2n; width < 1n << BigInt(n); width *= 2n) region |= region << width
+  return region
+}

@@ -1,0 +1,132 @@
+/** A git revision's policy files, laid out as a directory for as long as they are read. The working tree doesn't matter. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, posix, relative, resolve, sep } from 'node:path'
+import { FileError } from '../../base/diagnostic.ts'
+import { POLICY_FILES } from '../../policy/policy-files.ts'
+import { ReviewError } from '../load-policy.ts'
+import { askGit, type GitAnswer } from './git.ts'
+
+interface Repository {
+  /** Where git is asked. */
+  readonly folder: string
+  /** From the repository's top to `folder`; empty at the top. */
+  readonly prefix: string
+}
+
+interface Location {
+  readonly repository: Repository
+  readonly commit: string
+  /** From the repository's top; empty for the top itself. */
+  readonly path: string
+}
+
+/**
+ * `name`: anything that git takes for a commit, optionally followed by `:path/to/policies` from the repository's top;
+ * without a path the files are where the folder `policies` is. Throws ReviewError, and FileError with places in `name`.
+ */
+export async function withRevision<T>(
+  name: string,
+  policies: string,
+  use: (directory: string) => Promise<T>,
+): Promise<T> {
+  const location = await locate(name, policies)
+  const directory = await mkdtemp(join(tmpdir(), 'sallyport-revision-'))
+  try {
+    await layOut(name, location, directory)
+    return await use(directory)
+  } catch (error) {
+    throw error instanceof FileError ? calledBy(error, directory, `${withoutPath(name)}:${location.path}`) : error
+  } finally {
+    await rm(directory, { recursive: true, force: true })
+  }
+}
+
+async function locate(name: string, policies: string): Promise<Location> {
+  const repository = await repositoryOf(name, policies)
+  const commit = await commitOf(repository, name)
+  if (commit !== undefined) return { repository, commit, path: defaultPath(name, repository, policies) }
+  const { revision, path } = split(name)
+  const before = path === undefined ? undefined : await commitOf(repository, revision)
+  if (before === undefined || path === undefined) {
+    throw new ReviewError(`\`${name}\` is neither a directory nor a commit that git knows in \`${repository.folder}\``)
+  }
+  return { repository, commit: before, path: path.replace(/\/+$/, '') }
+}
+
+/** The repository around the folder of policies, or else around the working directory. */
+async function repositoryOf(name: string, policies: string): Promise<Repository> {
+  let reason = ''
+  for (const folder of [resolve(policies), process.cwd()]) {
+    const answer = await askGit(folder, 'rev-parse', '--show-prefix')
+    if (answer.kind === 'answer') return { folder, prefix: textOf(answer).replace(/\n$/, '') }
+    reason = answer.reason
+  }
+  throw new ReviewError(
+    `\`${name}\` is not a directory, and no git repository is here to know it as a commit: ${reason}`,
+  )
+}
+
+/** The commit's id. What begins with a dash is never an option. */
+async function commitOf({ folder }: Repository, revision: string): Promise<string | undefined> {
+  const asked = ['rev-parse', '--verify', '--quiet', '--end-of-options', `${revision}^{commit}`]
+  const answer = await askGit(folder, ...asked)
+  return answer.kind === 'answer' ? textOf(answer).trim() : undefined
+}
+
+function defaultPath(name: string, { folder, prefix }: Repository, policies: string): string {
+  const path = posix.join(prefix, relative(folder, resolve(policies)).replaceAll(sep, '/'))
+  if (path === '..' || path.startsWith('../../review/')) {
+    throw new ReviewError(
+      `\`${policies}\` is outside of the repository; say where the files are, as in \`${name}:policies\``,
+    )
+  }
+  return path === '.' ? '' : path.replace(/\/+$/, '')
+}
+
+/** At the first colon that isn't inside braces, as in `HEAD^{/fix: it}`. */
+function split(name: string): { readonly revision: string; readonly path: string | undefined } {
+  const { revision = name, path } = /^(?<revision>(?:[^:{]|\{[^}]*\})+):(?<path>.*)$/s.exec(name)?.groups ?? {}
+  return { revision, path }
+}
+
+function withoutPath(name: string): string {
+  return split(name).revision
+}
+
+async function layOut(name: string, { repository, commit, path }: Location, directory: string): Promise<void> {
+  const tree = await askGit(repository.folder, 'ls-tree', '-z', '--full-tree', `${commit}:${path}`)
+  const where = path === '' ? 'its top' : `\`${path}\``
+  if (tree.kind === 'refused') throw new ReviewError(`\`${withoutPath(name)}\` has no folder ${where}`)
+  const blobs = blobsOf(textOf(tree))
+  if (blobs.size === 0) throw new ReviewError(`\`${withoutPath(name)}\` has no policy files in ${where}`)
+  for (const [file, id] of blobs) {
+    const blob = await askGit(repository.folder, 'cat-file', 'blob', id)
+    if (blob.kind === 'refused') throw new ReviewError(`git can't read \`${file}\` of \`${name}\`: ${blob.reason}`)
+    await writeFile(join(directory, file), blob.bytes)
+  }
+}
+
+/** The policy files of `git ls-tree -z`; a link isn't one. */
+function blobsOf(tree: string): ReadonlyMap<string, string> {
+  const entries = tree.split('\0').map((entry) => /^100\d{3} blob (?<id>[0-9a-f]+)\t(?<file>.*)$/s.exec(entry)?.groups)
+  return new Map(
+    entries.flatMap((entry) => {
+      const { id, file } = entry ?? {}
+      return id !== undefined && file !== undefined && POLICY_FILES.includes(file) ? [[file, id] as const] : []
+    }),
+  )
+}
+
+function textOf(answer: Extract<GitAnswer, { kind: 'answer' }>): string {
+  return answer.bytes.toString('utf8')
+}
+
+/** The same faults, in files called as git calls them. */
+function calledBy({ diagnostics, more }: FileError, directory: string, place: string): FileError {
+  const rename = (text: string) => text.replaceAll(directory + sep, place.endsWith(':') ? place : `${place}/`)
+  return new FileError(
+    diagnostics.map((one) => ({ ...one, file: rename(one.file), message: rename(one.message) })),
+    more,
+  )
+}

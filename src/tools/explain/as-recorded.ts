@@ -1,0 +1,66 @@
+/** What a record tells besides the relations, and what an explanation of the request then says: fields, a query, a proposal. */
+import type { ProblemCode } from '../../base/problems/catalogue.ts'
+import { stageOf } from '../../base/problems/stages.ts'
+import { quote } from '../../present/quote.ts'
+import type { Answer, Explanation } from './explanation.ts'
+import { problem } from './judge.ts'
+import type { DecisionRecord } from './read-record.ts'
+
+export function asRecorded(record: DecisionRecord, explanation: Explanation): Explanation {
+  return withLater(record, withQuery(record, withProposal(record, withFields(record, explanation))))
+}
+
+/** The action may be allowed, and fields of the body not: the record names them. */
+function withFields(record: DecisionRecord, explanation: Explanation): Explanation {
+  const writable = new Set(explanation.cases.flatMap(({ fields }) => fields?.writable ?? []))
+  const refused = record.fieldsRefused.filter((field) => !writable.has(field))
+  if (explanation.outcome !== 'allow' || refused.length === 0 || record.problem === 'invalid-query') return explanation
+  const reason = `the action is allowed, but the body may not change ${refused.map(quote).join(', ')}`
+  return { ...explanation, outcome: 'deny', reason, answer: refusal(record, 'field-forbidden') }
+}
+
+/** Refused on the object as it would become, after it was allowed on the object as it is: that one isn't concealed. */
+function withProposal(record: DecisionRecord, explanation: Explanation): Explanation {
+  const { proposed, problem: then } = record
+  const wasRefused = proposed && (then === 'forbidden' || then === 'credentials-missing')
+  if (!wasRefused || explanation.answer?.code !== 'object-not-found') return explanation
+  return { ...explanation, answer: refusal(record, 'forbidden') }
+}
+
+/** The list may be answered, and not filtered or sorted as it was. */
+function withQuery(record: DecisionRecord, explanation: Explanation): Explanation {
+  const { queried, selected } = record
+  if (!isByPolicy(record)) return explanation
+  // It is the same in all cases.
+  const queryable = explanation.cases.find(({ fields }) => fields)?.fields?.queryable
+  const refused = queryable ? queried.filter((field) => !queryable.includes(field)) : []
+  const shown = new Set(explanation.cases.flatMap(({ fields }) => fields?.shown ?? []))
+  const unshown = queryable ? selected.filter((field) => !shown.has(field)) : []
+  if (explanation.outcome !== 'allow' || refused.length + unshown.length === 0) return explanation
+  const reason =
+    refused.length > 0
+      ? `the list is allowed, but not filtered or sorted by ${refused.map(quote).join(', ')}: each line about it must grant these`
+      : `the list is allowed, but shows no ${unshown.map(quote).join(', ')}`
+  return { ...explanation, outcome: 'deny', reason, answer: problem('invalid-query') }
+}
+
+/** The policy lets it pass, and something else refused it: the body, a precondition, what is stored, a limit. */
+function withLater(record: DecisionRecord, explanation: Explanation): Explanation {
+  const { problem: code, status } = record
+  const stage = code === undefined || isByPolicy(record) ? 'policy' : stageOf(code)
+  if (explanation.outcome === 'deny' || explanation.stage === 'request' || stage === undefined || stage === 'policy') {
+    return explanation
+  }
+  const reason = `the policy lets it pass (${explanation.reason}); the record says that ${quote(code)} was the answer`
+  return { ...explanation, reason, answer: { status, code: code as ProblemCode, headers: {} } }
+}
+
+/** Whether the policy gave the recorded answer: of queries it refuses those that are at fault by their fields alone. */
+export function isByPolicy({ problem: code, fieldsRefused }: DecisionRecord): boolean {
+  if (code === 'invalid-query') return fieldsRefused.length > 0
+  return code === undefined || stageOf(code) === 'policy'
+}
+
+function refusal({ authentication }: DecisionRecord, code: 'forbidden' | 'field-forbidden'): Answer {
+  return problem(authentication === 'anonymous' ? 'credentials-missing' : code)
+}

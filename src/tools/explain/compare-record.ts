@@ -1,0 +1,92 @@
+/** Whether what was recorded would be so again. What the policy doesn't decide (limits, bodies, tokens) it can't tell. */
+import { stageOf } from '../../base/problems/stages.ts'
+import { quote } from '../../present/quote.ts'
+import { isByPolicy } from './as-recorded.ts'
+import type { Answer, Explanation, RecordComparison } from './explanation.ts'
+import type { DecisionRecord } from './read-record.ts'
+
+interface Verdict {
+  readonly sameOutcome: boolean | null
+  readonly verdict: string
+}
+
+export function compareRecord(record: DecisionRecord, now: Explanation): RecordComparison {
+  const { requestId = null, revision, status, problem = null, rules = [] } = record
+  const places = now.rules.map(({ place }) => place)
+  return {
+    requestId,
+    revision,
+    sameRevision: revision === now.revision,
+    status,
+    problem,
+    rules,
+    sameRules: rules.join() === places.join(),
+    ...verdictOf(record, now),
+  }
+}
+
+function verdictOf(record: DecisionRecord, now: Explanation): Verdict {
+  if (now.stage === 'request' && now.request.route === null && record.route === undefined) return untold(record)
+  if (record.authentication === 'rejected') return untold(record)
+  if (!isByPolicy(record)) return refusedBefore(record, now) ?? untold(record)
+  if (now.answer === null)
+    return { sameOutcome: null, verdict: 'whether it would be the same by these files depends on the object' }
+  const fields = record.problem === 'invalid-query' ? [] : record.fieldsRefused
+  if (fields.length > 0 && now.outcome === 'allow') return writableNow(record, now)
+  if (differsByBody(record, now.answer)) return withOrWithoutBody(record, now)
+  if (now.answer.status !== record.status || now.answer.code !== (record.problem ?? null)) {
+    return different(record, now.answer)
+  }
+  return (
+    mayHaveWritten(record, now) ?? {
+      sameOutcome: true,
+      verdict: `it would be the same by these files: ${record.status}`,
+    }
+  )
+}
+
+/** What refused the request then comes after the policy, which would refuse it now. */
+function refusedBefore(record: DecisionRecord, { outcome, answer }: Explanation): Verdict | undefined {
+  const isLater = record.problem !== undefined && stageOf(record.problem) === 'after'
+  return isLater && outcome === 'deny' && answer ? different(record, answer) : undefined
+}
+
+function untold({ problem, status }: DecisionRecord): Verdict {
+  const what = quote(problem ?? status)
+  return { sameOutcome: null, verdict: `it was not the policy that answered (${what}), so the files don't tell` }
+}
+
+function different({ status, problem }: DecisionRecord, now: Answer): Verdict {
+  const [then, by] = now.status === status ? [`${status} ${problem}`, `${status} ${now.code}`] : [status, now.status]
+  return { sameOutcome: false, verdict: `it would be another one by these files: ${by} instead of ${then}` }
+}
+
+/** The answer to a write shows the object as it became, and how that relates to the caller the record doesn't tell. */
+function differsByBody({ problem, status }: DecisionRecord, now: Answer): boolean {
+  return (
+    problem === undefined && status !== now.status && [status, now.status].every((one) => one === 200 || one === 204)
+  )
+}
+
+function withOrWithoutBody(record: DecisionRecord, now: Explanation): Verdict {
+  const verdict = 'it is allowed by these files too; whether the answer has a body depends on what the object became'
+  return mayHaveWritten(record, now) ?? { sameOutcome: record.revision === now.revision || null, verdict }
+}
+
+/** All that was refused may be written on the object as it was; the record doesn't tell how it would have become. */
+function writableNow(record: DecisionRecord, now: Explanation): Verdict {
+  if (record.revision === now.revision) return { sameOutcome: true, verdict: 'it would be the same by these files' }
+  return {
+    sameOutcome: null,
+    verdict:
+      'the fields may be written by these files, unless the object would then relate to the caller in another way',
+  }
+}
+
+/** A record of an allowed write doesn't name the fields; under other rules some of them may be refused. */
+function mayHaveWritten(record: DecisionRecord, now: Explanation): Verdict | undefined {
+  const refused = now.cases.flatMap(({ fields }) => fields?.notWritable ?? [])
+  if (record.problem !== undefined || record.revision === now.revision || refused.length === 0) return undefined
+  const verdict = `it is allowed by these files too, but not for the fields ${refused.join(', ')}, and the record does not tell which were written`
+  return { sameOutcome: null, verdict }
+}

@@ -1,0 +1,109 @@
+/** A decision record under the files as they are now, at the time of the record: what they say, and whether that is the same. */
+
+import { CATALOGUE, type ProblemCode } from '../../base/problems/catalogue.ts'
+import { parseTime } from '../../base/time.ts'
+import { MASKED } from '../../decision-log/decision-record.ts'
+import { quote } from '../../present/quote.ts'
+import type { Resources } from '../../resources/resource.ts'
+import { ReviewError, type ReviewedPolicy } from '../load-policy.ts'
+import { asRecorded } from './as-recorded.ts'
+import type { Asker } from './asker.ts'
+import { compareRecord } from './compare-record.ts'
+import { explain } from './explain.ts'
+import type { Answer, Explanation } from './explanation.ts'
+import { problem } from './judge.ts'
+import type { About, Asked } from './question.ts'
+import type { DecisionRecord } from './read-record.ts'
+
+/** What was asked before the policy decides, or after it, says nothing about the new object's relations. */
+const DECIDED: readonly (string | undefined)[] = [undefined, 'forbidden', 'credentials-missing', 'field-forbidden']
+
+interface Files {
+  readonly reviewed: ReviewedPolicy
+  readonly resources: Resources
+  /** The time to decide it at, in milliseconds since the epoch; undefined for the time of the record. */
+  readonly now: number | undefined
+}
+
+export function explainRecord(
+  record: DecisionRecord,
+  { reviewed, resources, now = timeOf(record) }: Files,
+): Explanation {
+  refuseMasked(record)
+  const asked = askedOf(record, resources)
+  const about = asked.kind === 'route' ? aboutOf(record, asked) : ({ kind: 'any', id: record.objectId } as const)
+  const path = record.route ?? '(not in the record)'
+  const { attributes } = record
+  const explained = explain({ reviewed, resources, asker: askerOf(record), path, asked, about, attributes, now })
+  const explanation = asRecorded(record, explained)
+  const notes = [...explanation.notes, ...goneRelations(record, reviewed, asked)]
+  return { ...explanation, notes, record: compareRecord(record, explanation) }
+}
+
+function refuseMasked({ subject, roles }: DecisionRecord): void {
+  const hidden = subject === MASKED ? 'subject' : roles.includes(MASKED) ? 'roles' : undefined
+  if (hidden === undefined) return
+  throw new ReviewError(
+    `the record does not tell the ${hidden}, which masks.yaml hides; say who asks with --role instead`,
+  )
+}
+
+function timeOf({ time = '' }: DecisionRecord): number {
+  const recorded = parseTime(time)
+  if (recorded !== undefined) return recorded
+  throw new ReviewError('the decision record has no usable `time`; say for which time to explain it with --at')
+}
+
+function askerOf({ authentication, subject, roles }: DecisionRecord): Asker {
+  return authentication === 'caller' ? { kind: 'caller', subject, roles } : { kind: 'anonymous' }
+}
+
+function askedOf(record: DecisionRecord, { routes }: Resources): Asked {
+  const { method, authentication } = record
+  if (authentication === 'rejected' || authentication === 'failed') {
+    return refused(method, recorded(record), 'the credentials were not accepted, so the policy was not asked')
+  }
+  if (record.route === undefined) {
+    return refused(method, recorded(record), 'no route took the request, so the policy was not asked')
+  }
+  const route = routes.find(({ path }) => path === record.route)
+  if (!route)
+    return refused(method, problem('route-not-found'), `no schema has the path ${quote(record.route)} any more`)
+  const found = [...route.endpoints].find(([accepted]) => accepted === method)
+  const allow = { Allow: route.allow }
+  if (!found) return refused(method, problem('method-not-allowed', allow), `the path accepts ${route.allow}`)
+  return { kind: 'route', method: found[0], route, endpoint: found[1] }
+}
+
+function refused(method: string, answer: Answer, reason: string): Asked {
+  return { kind: 'refused', method, answer, reason }
+}
+
+function recorded({ status, problem: code }: DecisionRecord): Answer {
+  return { status, code: isProblemCode(code) ? code : null, headers: {} }
+}
+
+function isProblemCode(code: string | undefined): code is ProblemCode {
+  return code !== undefined && Object.hasOwn(CATALOGUE, code)
+}
+
+function aboutOf(record: DecisionRecord, { endpoint, route }: Extract<Asked, { kind: 'route' }>): About {
+  const { relations, objectId: id, problem: code } = record
+  const isAboutObject = endpoint.operation === 'create' ? DECIDED.includes(code) : route.kind !== 'collection'
+  if (!isAboutObject) return { kind: 'any', id: undefined }
+  if (relations) return { kind: 'relations', from: 'the record', id, holding: new Set(relations) }
+  if (code !== 'object-not-found') return { kind: 'any', id }
+  return { kind: 'object', id: id ?? '', object: undefined, record: undefined }
+}
+
+/** Relations that held then, and that ownership.yaml doesn't declare now. */
+function goneRelations(
+  { relations = [] }: DecisionRecord,
+  { policy }: ReviewedPolicy,
+  asked: Asked,
+): readonly string[] {
+  if (asked.kind !== 'route') return []
+  const declared = policy.ownership.get(asked.route.resource)?.relations
+  const gone = relations.filter((name) => !declared?.has(name))
+  return gone.map((name) => `ownership.yaml doesn't declare the relation ${quote(name)} any more, which held then`)
+}

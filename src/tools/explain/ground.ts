@@ -1,0 +1,73 @@
+/** What every part of an explanation is made from: one caller, one method of one route, under one policy. */
+
+import { evaluate, roleLevelRules, type Verdict } from '../../decide/evaluate.ts'
+import type { Policy, Rule } from '../../decide/policy.ts'
+import type { Has } from '../../decide/role-level.ts'
+import type { Action, Endpoint, Method, Representation, Resource, Resources, Route } from '../../resources/resource.ts'
+import { type Asker, subjectsOf } from './asker.ts'
+
+/** A method of a route, as the server's own router matched it. */
+export interface AskedRoute {
+  readonly method: Method
+  readonly route: Route
+  readonly endpoint: Endpoint
+}
+
+export interface Ground extends AskedRoute {
+  readonly policy: Policy
+  readonly resource: Resource
+  readonly action: Action
+  readonly asker: Asker
+  readonly subjects: ReadonlySet<string>
+  /** Whether the caller has an attribute, or may have it. */
+  readonly has: Has
+  /** The object, where it was read. */
+  readonly object: Representation | undefined
+}
+
+export function groundOf(
+  policy: Policy,
+  resources: Resources,
+  asked: AskedRoute & Pick<Ground, 'asker' | 'object' | 'has'>,
+): Ground {
+  const resource = resources.byName.get(asked.route.resource)
+  const action = resource?.actions.get(asked.endpoint.action)
+  if (!resource || !action) throw new Error(`no schema declares ${asked.endpoint.action} on ${asked.route.resource}`)
+  return { ...asked, policy, resource, action, subjects: subjectsOf(policy, asked.asker) }
+}
+
+/** The rules about the caller, the resource and the action that count before an object is known, by line. */
+export function pageRules({ policy, subjects, resource, has }: Ground, action: Action): readonly Rule[] {
+  return roleLevelRules(policy, { subjects, resource, action }, has)
+}
+
+export function verdictOf(
+  { policy, subjects, resource }: Ground,
+  action: Action,
+  relations: ReadonlySet<string>,
+): Verdict {
+  return evaluate(policy, { subjects, resource, action, relations })
+}
+
+/** What `read` grants is what answers to writes show; only built-in resources may be without it. */
+export function readAction({ resource, action }: Ground): Action {
+  return resource.actions.get('read') ?? action
+}
+
+/** Role level: whether some set of relations that the caller could have would be allowed. It is enough to look at the set of each allow rule. */
+export function isReachable(ground: Ground): boolean {
+  return pageRules(ground, ground.action).some(
+    ({ effect, relations }) =>
+      effect === 'allow' && verdictOf(ground, ground.action, new Set(relations)).fields.size > 0,
+  )
+}
+
+/** Whether a request of this kind is about objects, so that relations count. */
+export function concernsObjects({ endpoint, resource, route }: Ground): boolean {
+  return endpoint.operation !== 'options' && !resource.builtIn && route.redirect === undefined
+}
+
+/** The caller's own record needs a caller, whatever the policy grants. */
+export function needsCaller({ route, endpoint, asker }: Ground): boolean {
+  return route.kind === 'caller' && endpoint.operation !== 'options' && asker.kind === 'anonymous'
+}

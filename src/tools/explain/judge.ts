@@ -1,0 +1,84 @@
+/** What is decided for one set of relations, and what a client then gets: the server's `authorize` without a server. */
+import { CATALOGUE, type ProblemCode } from '../../base/problems/catalogue.ts'
+import type { Verdict } from '../../decide/evaluate.ts'
+import type { Answer, Case, RulePlace } from './explanation.ts'
+import { reportFields, shownFields } from './fields.ts'
+import { type Ground, readAction, verdictOf } from './ground.ts'
+import { placeOf } from './place.ts'
+
+/** The role level must have been passed. */
+export function judge(ground: Ground, relations: ReadonlySet<string>): Case {
+  const { endpoint, action } = ground
+  const verdict = verdictOf(ground, action, relations)
+  const allowed = isAllowed(ground, verdict)
+  const readable = verdictOf(ground, readAction(ground), relations).fields
+  const isList = endpoint.operation === 'list'
+  return {
+    relations: [...relations],
+    outcome: allowed ? 'allow' : 'deny',
+    listed: isList ? allowed : null,
+    answer: allowed || isList ? success(ground, readable) : refusal(ground, readable),
+    rules: placesOf(verdict),
+    fields: allowed && action.hasFields ? reportFields(ground, verdict.fields, readable) : null,
+  }
+}
+
+/** A read must show at least one field of the path's view. */
+export function isAllowed(ground: Ground, { fields }: Verdict): boolean {
+  return ground.endpoint.operation === 'read' && !ground.resource.builtIn
+    ? shownFields(ground, fields).length > 0
+    : fields.size > 0
+}
+
+function placesOf({ allows, denies }: Pick<Verdict, 'allows' | 'denies'>): readonly RulePlace[] {
+  return [...allows, ...denies].toSorted((a, b) => a.line - b.line).map(placeOf)
+}
+
+/** 401 without credentials, 403 with them. */
+export function notPermitted({ asker }: Pick<Ground, 'asker'>): Answer {
+  return problem(asker.kind === 'anonymous' ? 'credentials-missing' : 'forbidden')
+}
+
+export function problem(code: ProblemCode, headers: Answer['headers'] = {}): Answer {
+  return { status: CATALOGUE[code].status, code, headers }
+}
+
+/** The answer to a request that concerns no object and is allowed. */
+export function routeAnswer({ route, endpoint, method }: Ground): Answer {
+  if (endpoint.operation === 'options') return success204(route.allow)
+  // Of the session, if the caller has one: the command line can't know.
+  if (!route.redirect) return { status: endpoint.operation === 'delete' ? 204 : 200, code: null, headers: {} }
+  const { to, permanent } = route.redirect
+  const isSafe = method === 'GET' || method === 'HEAD'
+  const status = permanent ? (isSafe ? 301 : 308) : isSafe ? 302 : 307
+  return { status, code: null, headers: { Location: to } }
+}
+
+function success204(allow: string): Answer {
+  return { status: 204, code: null, headers: { Allow: allow } }
+}
+
+function success(ground: Ground, readable: ReadonlySet<string>): Answer {
+  return { status: successStatus(ground, readable), code: null, headers: {} }
+}
+
+function successStatus(ground: Ground, readable: ReadonlySet<string>): number {
+  switch (ground.endpoint.operation) {
+    case 'create':
+      return 201
+    case 'delete':
+      return 204
+    case 'replace':
+    case 'update':
+      return shownFields(ground, readable).length > 0 ? 200 : 204
+    default:
+      return 200
+  }
+}
+
+/** Where the resource conceals its objects, one that the caller may not read isn't there. */
+function refusal(ground: Ground, readable: ReadonlySet<string>): Answer {
+  const conceals = ground.policy.ownership.get(ground.resource.name)?.conceal === true
+  const concealed = conceals && ground.endpoint.operation !== 'create' && readable.size === 0
+  return concealed ? problem('object-not-found') : notPermitted(ground)
+}

@@ -1,0 +1,45 @@
+/** A near miss in words: "if the caller were owner (ownerId is the caller)", "but for the deny policy.csv:30". */
+
+import { quote } from '../../present/quote.ts'
+import type { Change } from './explanation.ts'
+import { describeRelation } from './facts.ts'
+import type { Ground } from './ground.ts'
+
+/** `the caller` and `were owner`. */
+interface Condition {
+  readonly who: 'the caller' | 'the object'
+  readonly what: string
+}
+
+export function missSentence(ground: Ground, changes: readonly Change[]): string {
+  const conditions = changes.flatMap((change) => (change.kind === 'deny' ? [] : [conditionOf(ground, change)]))
+  const denies = changes.flatMap((change) => (change.kind === 'deny' ? [change.rule] : []))
+  const condition = conditions.length > 0 ? `if ${joined(conditions)}` : ''
+  const but = denies.length > 0 ? `but for the ${denies.length > 1 ? 'denies' : 'deny'} ${denies.join(' and ')}` : ''
+  return [condition, but].filter((part) => part !== '').join(', ')
+}
+
+/** Who it is about is said once for what follows. */
+function joined(conditions: readonly Condition[]): string {
+  const said = conditions.map(({ who, what }, i) => (who === conditions[i - 1]?.who ? what : `${who} ${what}`))
+  return said.join(' and ')
+}
+
+function conditionOf({ policy, resource }: Ground, change: Exclude<Change, { kind: 'deny' }>): Condition {
+  switch (change.kind) {
+    case 'credentials':
+      return { who: 'the caller', what: 'sent credentials' }
+    case 'role':
+      return { who: 'the caller', what: `had the role ${change.name}` }
+    case 'user':
+      return { who: 'the caller', what: `were ${quote(change.name)}` }
+    case 'relation': {
+      const relation = policy.ownership.get(resource.name)?.relations.get(change.name)
+      const asks = relation ? ` (${describeRelation(relation)})` : ''
+      return {
+        who: relation?.kind === 'state' ? 'the object' : 'the caller',
+        what: `were ${change.name}${asks}`,
+      }
+    }
+  }
+}

@@ -1,0 +1,31 @@
+/** A policy directory for review: read and parsed as the server does, without a running server. */
+import { stat } from 'node:fs/promises'
+import type { SourceFile } from '../base/source-file.ts'
+import type { Policy } from '../decide/policy.ts'
+import { type Blocked, parseBlocked } from '../policy/parse/parse-blocked.ts'
+import { parsePolicy } from '../policy/parse/parse-policy.ts'
+import { type PolicyFiles, readPolicy } from '../policy/policy-files.ts'
+import type { Resources } from '../resources/resource.ts'
+
+export interface ReviewedPolicy {
+  readonly policy: Policy
+  readonly blocked: Blocked
+  readonly files: PolicyFiles
+  readonly blockedFile: SourceFile
+}
+
+/** Throws FileError for what the server would refuse, and ReviewError where there is no such directory. */
+export async function loadPolicy(directory: string, resources: Resources): Promise<ReviewedPolicy> {
+  const found = await stat(directory).catch(() => undefined)
+  if (!found?.isDirectory()) throw new ReviewError(`${directory} is not a directory of policy files`)
+  const { files, blocked: blockedFile } = await readPolicy(directory)
+  return { policy: parsePolicy(files, resources), blocked: parseBlocked(blockedFile), files, blockedFile }
+}
+
+/** What a command can't do with what it was given: one sentence for its user; the exit code is 2. */
+export class ReviewError extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'ReviewError'
+  }
+}

@@ -1,0 +1,127 @@
+/** What each caller could reach, compared with the policy: for people and for programs. */
+import { printable } from '../../../present/quote.ts'
+import { columnText } from '../expectation.ts'
+import type { Attack, Reached } from './attack.ts'
+
+export interface AttackRun {
+  /** The deployment, or undefined for this process. */
+  readonly url: string | undefined
+  readonly reached: readonly Reached[]
+  /** What could not be cleaned up and the like, a sentence each. */
+  readonly remarks: readonly string[]
+}
+
+export interface Tally {
+  readonly attacker: string
+  readonly resource: string
+  readonly requests: number
+  /** Answered with success. */
+  readonly reached: number
+  readonly refused: number
+  readonly different: number
+  readonly impossible: number
+}
+
+/** Whether every attack was tried, and reached what the policy says. */
+export function isHeld({ reached }: AttackRun): boolean {
+  return reached.every(({ outcome }) => outcome === 'same')
+}
+
+/** By attacker and resource. */
+export function talliesOf({ reached }: AttackRun): readonly Tally[] {
+  const groups = Map.groupBy(reached, ({ attack }) => `${columnText(attack.attacker)}\n${attack.spot.resource.name}`)
+  return [...groups].map(([key, some]) => {
+    const [attacker = '', resource = ''] = key.split('\n')
+    const count = (fits: (one: Reached) => boolean) => some.filter(fits).length
+    return {
+      attacker,
+      resource,
+      requests: some.length,
+      reached: count(({ status = 0 }) => status >= 200 && status < 300),
+      refused: count(({ status = 0 }) => status >= 300),
+      different: count(({ outcome }) => outcome === 'different'),
+      impossible: count(({ outcome }) => outcome === 'impossible'),
+    }
+  })
+}
+
+export function toJson(run: AttackRun): string {
+  const { url, reached, remarks } = run
+  const findings = reached.filter(({ outcome }) => outcome !== 'same').map(findingJson)
+  const report = {
+    ...(url === undefined ? {} : { url }),
+    requests: reached.length,
+    callers: talliesOf(run),
+    findings,
+    remarks,
+  }
+  return `${JSON.stringify(report, null, 2)}\n`
+}
+
+export function toText(run: AttackRun): string {
+  const findings = run.reached.filter(({ outcome }) => outcome === 'different')
+  const parts = [
+    ...findings.map(findingText),
+    ...impossibleText(run),
+    table(talliesOf(run)),
+    ...run.remarks,
+    conclusion(run),
+  ]
+  return parts.map((part) => `${part}\n`).join('\n')
+}
+
+function findingJson({ attack, outcome, predicted, status, why, exchange }: Reached) {
+  const { method, route } = attack.spot
+  return {
+    outcome,
+    attacker: columnText(attack.attacker),
+    victim: columnText(attack.victim),
+    vector: attack.vector,
+    method,
+    path: route.path,
+    relations: attack.relations,
+    ...(predicted === undefined ? {} : { predicted }),
+    ...(status === undefined ? {} : { status }),
+    why,
+    ...(exchange ? { exchange } : {}),
+  }
+}
+
+function findingText({ attack, why = '', exchange }: Reached): string {
+  const request = exchange ? `\n  ${exchange.request.method} ${exchange.request.url}` : ''
+  return printable(`${titleOf(attack)}\n  ${why}`).replace('\\u{a}', '\n') + request
+}
+
+/** One line that tells attacks apart. */
+function titleOf({ vector, spot, victim, attacker, relations }: Attack): string {
+  const whose = relations.length > 0 ? ` (${relations.join('+')} to the victim)` : ''
+  return `${columnText(attacker)} makes a request of ${columnText(victim)}: ${spot.method} ${spot.route.path}${whose}, ${vector}`
+}
+
+/** Once for each reason. */
+function impossibleText({ reached }: AttackRun): readonly string[] {
+  const groups = Map.groupBy(
+    reached.filter(({ outcome }) => outcome === 'impossible'),
+    ({ why }) => why ?? '',
+  )
+  return [...groups].map(([why, some]) => printable(`${some.length} attacks can't be tried: ${why}`))
+}
+
+function table(tallies: readonly Tally[]): string {
+  const head = ['caller', 'resource', 'requests', 'reached', 'refused', 'not as the policy', "can't be tried"]
+  const rows = tallies.map((one) =>
+    [one.attacker, one.resource, one.requests, one.reached, one.refused, one.different, one.impossible].map(String),
+  )
+  const widths = head.map((name, i) => Math.max(name.length, ...rows.map((row) => row[i]?.length ?? 0)))
+  const line = (cells: readonly string[]) =>
+    cells.map((cell, i) => (i < 2 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0))).join('  ')
+  return [head, ...rows].map((row) => line(row).trimEnd()).join('\n')
+}
+
+function conclusion(run: AttackRun): string {
+  const count = (outcome: Reached['outcome']) => run.reached.filter((one) => one.outcome === outcome).length
+  const where = run.url === undefined ? 'in this process' : `at ${run.url}`
+  if (isHeld(run)) return `${run.reached.length} attacks reached what the policy allows, and no more (${where}).`
+  const different = `${count('different')} of ${run.reached.length} attacks were not answered as the policy says`
+  return `${different}, and ${count('impossible')} could not be tried (${where}).`
+}

@@ -1,0 +1,56 @@
+/** How an answer differs from what the policy says: a status, a field or a row that it doesn't give. */
+import type { Representation } from '../../../resources/resource.ts'
+import { isObject } from '../../../resources/schema/subschemas.ts'
+import type { Answer } from '../predict/situation.ts'
+import type { HttpAnswer } from '../run/ask.ts'
+import type { Attack } from './attack.ts'
+
+export interface Compared {
+  readonly attack: Attack
+  readonly predicted: Answer
+  readonly answer: HttpAnswer
+  /** The victim's objects. */
+  readonly victims: readonly Representation[]
+}
+
+/** One sentence; undefined where the attacker reached what the policy says, no more and no less. */
+export function differenceOf(compared: Compared): string | undefined {
+  const { predicted, answer, attack } = compared
+  // A query that isn't accepted is refused; what it says is only looked at when it is obeyed.
+  const refused = attack.vector.endsWith('in query') && answer.status === 400
+  if (refused && predicted.status < 400) return undefined
+  if (answer.status !== predicted.status) {
+    return `the policy answers ${predicted.status}, and the server ${answer.status}`
+  }
+  if (attack.spot.method === 'HEAD' || answer.status >= 300) return undefined
+  return predicted.items ? rowDifference(compared, predicted.items) : fieldDifference(compared)
+}
+
+function rowDifference({ answer }: Compared, items: NonNullable<Answer['items']>): string | undefined {
+  const rows = ((answer.json as { items?: readonly Representation[] } | undefined)?.items ??
+    []) as readonly Representation[]
+  const allowed = new Map(items.map(({ object, shown }) => [object.id, shown]))
+  const stray = rows.find((row) => !allowed.has(row.id ?? null) && allowed.size === 0)
+  if (stray) return `the list shows \`${String(stray.id)}\`, and the policy lists none of these objects`
+  const known = rows.filter((row) => allowed.has(row.id ?? null))
+  if (known.length < items.filter(({ shown }) => 'id' in shown).length)
+    return 'the list lacks objects that the policy lists'
+  return known.map((row) => comparedFields(row, allowed.get(row.id ?? null))).find((why) => why !== undefined)
+}
+
+function fieldDifference({ answer, predicted, attack, victims }: Compared): string | undefined {
+  const { json } = answer
+  if (!isObject(json ?? null)) return predicted.shown ? 'the answer shows no object' : undefined
+  const shown = json as Representation
+  const foreign = attack.vector === 'id in query' && victims.some(({ id }) => id === shown.id)
+  if (foreign) return 'the answer shows the object that the query names'
+  return comparedFields(shown, predicted.shown)
+}
+
+function comparedFields(shown: Representation, predicted: Representation | undefined): string | undefined {
+  const more = Object.keys(shown).filter((field) => !Object.hasOwn(predicted ?? {}, field))
+  const less = Object.keys(predicted ?? {}).filter((field) => !Object.hasOwn(shown, field))
+  const names = (fields: readonly string[]) => fields.map((field) => `\`${field}\``).join(', ')
+  if (more.length > 0) return `the answer shows ${names(more)}, which the policy does not`
+  return less.length > 0 ? `the answer lacks ${names(less)}, which the policy shows` : undefined
+}

@@ -1,0 +1,80 @@
+/** All attacks: each request that some role may make about an object of its own, by every other caller and in every way. */
+
+import { type Spot, spotsOf } from '../../../decide/space.ts'
+import type { Resource } from '../../../resources/resource.ts'
+import type { Ground } from '../bind.ts'
+import type { Column } from '../expectation.ts'
+import type { Grants } from '../predict/grants.ts'
+import { relatability } from '../predict/relatability.ts'
+import { relationSets } from '../predict/relation-sets.ts'
+import type { Attack, Vector } from './attack.ts'
+
+type Victim = Attack['victim']
+type Attacker = Attack['attacker']
+
+/** In the order of routes, methods, victims and attackers. `narrow` keeps resources; empty for all. */
+export function planAttacks(ground: Ground, grants: Grants, narrow: readonly string[] = []): readonly Attack[] {
+  const roles = [...ground.policy.roles.keys()].map((role): Victim => ({ kind: 'roles', roles: [role] }))
+  const attackers: readonly Attacker[] = [{ kind: 'anonymous' }, ...roles]
+  const spots = spotsOf(ground.resources).filter(({ resource }) => !resource.builtIn && isChosen(resource, narrow))
+  return spots.flatMap((spot) =>
+    roles
+      .filter((victim) => mayReach(grants, victim, spot))
+      .flatMap((victim) => attackers.flatMap((attacker) => attacksOn(ground, { spot, victim, attacker }))),
+  )
+}
+
+function isChosen({ name }: Resource, narrow: readonly string[]): boolean {
+  return narrow.length === 0 || narrow.includes(name)
+}
+
+/** Whether it is a request that this role makes at all. */
+function mayReach(grants: Grants, { roles }: Victim, { resource, action, endpoint, route }: Spot): boolean {
+  if (route.redirect) return false
+  return (
+    endpoint.operation === 'options' || grants.reachable({ asker: { id: '', roles }, resource, action }, () => true)
+  )
+}
+
+function attacksOn(ground: Ground, about: Omit<Attack, 'vector' | 'relations'>): readonly Attack[] {
+  return relationsOf(ground, about.spot).flatMap((relations) =>
+    vectorsOf(ground, about).map((vector) => ({ vector, ...about, relations })),
+  )
+}
+
+/**
+ * The ways in which the victim is the owner of an object; without such a relation, none of the caller's holds. One for
+ * which no object was found is planned as well, so that the report says that it could not be tried.
+ */
+function relationsOf(ground: Ground, { resource, route }: Spot): readonly (readonly string[])[] {
+  const { policy } = ground
+  if (route.kind === 'collection') return [[]]
+  const declared = policy.ownership.get(resource.name)?.relations
+  const relations = [...(declared?.values() ?? [])].filter(({ kind, name }) => kind === 'state' || name === 'owner')
+  const own = route.kind === 'caller'
+  return relationSets(relations, resource)
+    .filter((set) => !declared?.has('owner') || set.has('owner'))
+    .filter((set) => relatability(policy, ground, { resource, relations: set, own }) !== 'impossible')
+    .map((set) => [...set].sort())
+}
+
+function vectorsOf({ policy }: Ground, { spot, attacker }: Pick<Attack, 'spot' | 'attacker'>): readonly Vector[] {
+  const { route, method, endpoint, resource } = spot
+  const owner = policy.ownership.get(resource.name)?.relations.get('owner')
+  const named = owner && !resource.fields.get(owner.field)?.readOnly
+  const writes = ['create', 'replace', 'update'].includes(endpoint.operation)
+  // A caller without credentials has no object of their own to write another's ids into.
+  const own = route.kind === 'collection' || !isAnonymous(attacker)
+  const path: readonly Vector[] = route.kind === 'item' ? ['id in path'] : []
+  const body: readonly Vector[] = writes && own ? [...(named ? (['owner in body'] as const) : []), 'id in body'] : []
+  const query: readonly Vector[] =
+    endpoint.operation === 'list' && method === 'GET' && named && resource.fields.get(owner.field)?.indexed
+      ? ['owner in query']
+      : []
+  const asked: readonly Vector[] = endpoint.operation === 'read' && method === 'GET' && own ? ['id in query'] : []
+  return [...path, ...body, ...query, ...asked]
+}
+
+export function isAnonymous(column: Column): column is Extract<Column, { kind: 'anonymous' }> {
+  return column.kind === 'anonymous'
+}

@@ -1,0 +1,111 @@
+/** An expectation's words, looked up in the policy and the schemas: what names nothing there can't be tried. */
+
+import { didYouMean } from '../../base/did-you-mean.ts'
+import type { Policy } from '../../decide/policy.ts'
+import type { Endpoint, Json, Resource, Resources, Route } from '../../resources/resource.ts'
+import { type Expectation, objectText } from './expectation.ts'
+import { isOfOwnId } from './predict/arrange-related.ts'
+import type { SamplesOf } from './predict/samples.ts'
+import type { Bodies, Body } from './read-bodies.ts'
+
+/** Where the files are that a run goes by. */
+export interface Folders {
+  readonly policies: string
+  readonly schemas: string
+}
+
+/** What expectations are about; the same for a whole run. */
+export interface Ground {
+  readonly folders: Folders
+  readonly policy: Policy
+  readonly resources: Resources
+  readonly samples: SamplesOf
+  readonly bodies: Bodies
+}
+
+export interface Bound {
+  readonly expectation: Expectation
+  readonly route: Route
+  readonly resource: Resource
+  /** Undefined for a method that the route doesn't accept. */
+  readonly endpoint: Endpoint | undefined
+  /** The content of the body file. */
+  readonly body: Json | undefined
+  /** The fields of the view that is expected. */
+  readonly view: ReadonlySet<string> | undefined
+}
+
+export type Binding =
+  | { readonly kind: 'bound'; readonly bound: Bound }
+  | { readonly kind: 'unusable'; readonly why: string }
+
+export function bind(ground: Ground, expectation: Expectation): Binding {
+  const route = ground.resources.routes.find(({ path }) => path === expectation.path)
+  const resource = route && ground.resources.byName.get(route.resource)
+  if (!route || !resource) return unusable(`no route has the path \`${expectation.path}\``)
+  const body = bodyOf(ground, expectation)
+  const why =
+    unknownRole(ground, expectation) ??
+    unfitObject(ground, route, expectation) ??
+    unknownRelation(ground, resource, expectation) ??
+    unfitAnswer(ground, route, expectation)
+  if (why !== undefined) return unusable(why)
+  if (body?.kind === 'unusable') return body
+  const view = viewOf(ground, resource, expectation)
+  const endpoint = route.endpoints.get(expectation.method)
+  return { kind: 'bound', bound: { expectation, route, resource, endpoint, body: body?.json, view } }
+}
+
+function bodyOf({ bodies }: Ground, { body }: Expectation): Body | undefined {
+  if (body === undefined) return undefined
+  return bodies.get(body) ?? { kind: 'unusable', why: `there is no body file \`${body}\`` }
+}
+
+function unknownRole({ policy }: Ground, { column }: Expectation): string | undefined {
+  const role = column.kind === 'roles' ? column.roles.find((name) => !policy.roles.has(name)) : undefined
+  if (role === undefined) return undefined
+  return `roles.yaml declares no role \`${role}\`; ${itHas(role, policy.roles.keys())}`
+}
+
+function unfitObject({ policy }: Ground, { kind, path, resource }: Route, { object }: Expectation): string | undefined {
+  if (kind === 'collection' && object.kind !== 'none') {
+    return `\`${path}\` names no object; write \`none\` in the column object`
+  }
+  if (kind !== 'collection' && object.kind === 'none') {
+    return `\`${path}\` names an object; write how the caller relates to it, or \`missing\``
+  }
+  const relations = [...(policy.ownership.get(resource)?.relations.values() ?? [])]
+  const isOther = object.kind === 'other' && relations.some(isOfOwnId)
+  return kind === 'caller' && isOther ? `\`${path}\` is about the caller's own record, never another` : undefined
+}
+
+function unknownRelation({ policy }: Ground, { name }: Resource, { object }: Expectation): string | undefined {
+  if (object.kind !== 'relations') return undefined
+  const declared = policy.ownership.get(name)?.relations ?? new Map()
+  const unknown = object.names.find((relation) => !declared.has(relation))
+  if (unknown === undefined) return undefined
+  return `ownership.yaml names no relation \`${unknown}\` of ${name}; ${itHas(unknown, declared.keys())}`
+}
+
+function unfitAnswer({ policy }: Ground, route: Route, { expected, method, object }: Expectation): string | undefined {
+  const { view, list } = expected
+  if (list && route.endpoints.get(method)?.operation !== 'list') {
+    return `\`[${list}]\` is about a list, and ${method} \`${route.path}\` (${objectText(object)}) answers with none`
+  }
+  if (view === undefined || policy.views.get(route.resource)?.has(view)) return undefined
+  const known = policy.views.get(route.resource)?.keys() ?? []
+  return `views.yaml has no view \`${view}\` of ${route.resource}; ${itHas(view, known)}`
+}
+
+function viewOf({ policy }: Ground, { name }: Resource, { expected }: Expectation): ReadonlySet<string> | undefined {
+  return expected.view === undefined ? undefined : policy.views.get(name)?.get(expected.view)
+}
+
+function itHas(name: string, known: Iterable<string>): string {
+  const names = [...known]
+  return `it has ${names.map((one) => `\`${one}\``).join(', ') || 'none'}${didYouMean(name, names)}`
+}
+
+function unusable(why: string): Binding {
+  return { kind: 'unusable', why }
+}

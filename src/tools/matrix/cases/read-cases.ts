@@ -1,0 +1,62 @@
+/** The YAML files of cases, strictly: everything that is wrong, at once, each with its place. */
+import { readFileSync } from 'node:fs'
+import { type Diagnostic, FileError } from '../../../base/diagnostic.ts'
+import { shapeOf } from '../../../base/shape-of.ts'
+import { parseYaml, type Shape, type YamlFile } from '../../../base/yaml-file.ts'
+import type { Column } from '../expectation.ts'
+import { parseColumn } from '../parse-words.ts'
+import { readSource } from '../read-matrices.ts'
+import type { Case, Step } from './case.ts'
+
+interface Written {
+  readonly name: string
+  readonly callers?: Readonly<Record<string, string>>
+  readonly steps: readonly Step[]
+}
+
+/** Compiled when the first case is read. */
+let shape: Shape<readonly Written[]> | undefined
+
+/** In the order of files. Throws FileError. */
+export async function readCases(files: readonly string[]): Promise<readonly Case[]> {
+  const diagnostics: Diagnostic[] = []
+  const report = (diagnostic: Diagnostic) => diagnostics.push(diagnostic)
+  const sources = await Promise.all(files.map((file) => readSource(file, report)))
+  const cases = sources.flatMap((source) => {
+    const parsed = source && parseYaml(source, caseShape(), report)
+    return parsed ? parsed.value.map((written, i) => caseOf(parsed, written, i, report)) : []
+  })
+  if (diagnostics.length > 0) throw new FileError(diagnostics)
+  return cases
+}
+
+// docs/ is beside src/ in a checkout, and beside dist/ in the package.
+function caseShape(): Shape<readonly Written[]> {
+  const file = new URL('../../../../docs/schemas/matrix-case.schema.json', import.meta.url)
+  shape ??= shapeOf<readonly Written[]>(JSON.parse(readFileSync(file, 'utf8')))
+  return shape
+}
+
+function caseOf(
+  file: YamlFile<readonly Written[]>,
+  { name, callers = {}, steps }: Written,
+  at: number,
+  report: (diagnostic: Diagnostic) => void,
+): Case {
+  const known = Object.entries(callers).flatMap(
+    ([caller, text]): [string, Exclude<Column, { kind: 'anonymous' }>][] => {
+      const column = parseColumn(text)
+      if (column.kind === 'parsed' && column.value.kind !== 'anonymous') return [[caller, column.value]]
+      const hint = 'write a role, roles as in member+auditor, everyone, or user:<id>'
+      report(file.fault([at, 'callers', caller], 'case-caller', `\`${text}\` is no caller with credentials`, hint))
+      return []
+    },
+  )
+  steps.forEach((step, i) => {
+    if (step.as === 'anonymous' || Object.hasOwn(callers, step.as)) return
+    const hint = 'name it in callers, or write anonymous'
+    report(file.fault([at, 'steps', i, 'as'], 'case-caller', `the case has no caller \`${step.as}\``, hint))
+  })
+  const { file: path, line, column } = file.fault([at, 'name'], '', '')
+  return { name, place: { file: path, line, column }, callers: new Map(known), steps }
+}

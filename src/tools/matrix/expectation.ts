@@ -1,0 +1,66 @@
+/** What one cell of a matrix says: a caller, a request, an object, and the answer that is expected. Types only. */
+import type { Place } from '../../base/diagnostic.ts'
+import type { Method } from '../../resources/resource.ts'
+
+/**
+ * The object that a request is about. `none`: the path names no object; `missing`: it names one that doesn't exist;
+ * `other`: one exists and no relation of ownership.yaml holds; `relations`: just these hold (sorted; `own` is `owner`).
+ */
+export type ObjectState =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'missing' }
+  | { readonly kind: 'other' }
+  | { readonly kind: 'relations'; readonly names: readonly string[] }
+
+/** Who asks. `roles` is sorted, and empty for `everyone`: a caller with credentials and without a role. */
+export type Column =
+  | { readonly kind: 'anonymous' }
+  | { readonly kind: 'roles'; readonly roles: readonly string[] }
+  | { readonly kind: 'user'; readonly id: string }
+
+export interface Expected {
+  readonly status: number
+  /** The answer shows exactly the fields of this view of views.yaml. */
+  readonly view?: string
+  /** A list holds exactly the caller's own objects, or all, of those that the run put there for this cell. */
+  readonly list?: 'own' | 'all'
+}
+
+/** One cell, for one of the methods of its row. */
+export interface Expectation {
+  /** Of the cell in its file. */
+  readonly place: Place
+  readonly method: Method
+  /** As the schema's route writes it, `{id}` for the parameter. */
+  readonly path: string
+  readonly object: ObjectState
+  readonly column: Column
+  /** The path of the file that the request sends; absent for the smallest valid body. */
+  readonly body?: string
+  readonly note?: string
+  readonly expected: Expected
+}
+
+/** A cell that expects 428 is asked without `If-Match`; every other one names the object's current tag where it must. */
+export function isUnconditional({ expected }: Pick<Expectation, 'expected'>): boolean {
+  return expected.status === 428
+}
+
+/** As a matrix writes it; `own` for the owner alone. */
+export function objectText(object: ObjectState): string {
+  if (object.kind !== 'relations') return object.kind
+  return object.names.length === 1 && object.names[0] === 'owner' ? 'own' : object.names.join('+')
+}
+
+/** As the head of a matrix writes it. */
+export function columnText(column: Column): string {
+  if (column.kind === 'anonymous') return 'anonymous'
+  if (column.kind === 'user') return `user:${column.id}`
+  return column.roles.length === 0 ? 'everyone' : column.roles.join('+')
+}
+
+/** As a cell writes it. */
+export function expectedText({ status, view, list }: Expected): string {
+  if (list) return `${status} [${list}]`
+  return view === undefined ? String(status) : `${status} ${view}`
+}

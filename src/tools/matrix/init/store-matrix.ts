@@ -1,0 +1,43 @@
+/** Puts written matrices into a folder; what is there already stays unless it may be replaced. */
+import { access, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { ReviewError } from '../../load-policy.ts'
+import { BODIES, type MatrixText } from './write-matrix.ts'
+
+/** The paths written. Throws ReviewError, and writes nothing, where a file is there already. */
+export async function storeNew(folder: string, files: readonly MatrixText[]): Promise<readonly string[]> {
+  const there = await Promise.all(files.map(({ name }) => exists(join(folder, name))))
+  const taken = files.filter((_, i) => there[i]).map(({ name }) => `\`${join(folder, name)}\``)
+  if (taken.length > 0) {
+    throw new ReviewError(
+      `${taken.join(', ')} would be overwritten; write to another folder with --out, or say --force to replace what is there`,
+    )
+  }
+  return storeOver(folder, files)
+}
+
+/** The same, replacing what is there. */
+export async function storeOver(folder: string, files: readonly MatrixText[]): Promise<readonly string[]> {
+  await Promise.all(files.map(({ name }) => mkdir(dirname(join(folder, name)), { recursive: true })))
+  await Promise.all(files.map(({ name, text }) => writeFile(join(folder, name), text)))
+  return files.map(({ name }) => join(folder, name))
+}
+
+/** The texts of a folder's matrices and bodies, by their names within it; none where there is no folder. */
+export async function textsIn(folder: string): Promise<ReadonlyMap<string, string>> {
+  const names = (await Promise.all(['', BODIES].map((inside) => filesIn(folder, inside)))).flat()
+  const texts = await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')))
+  return new Map(names.map((name, i) => [name, texts[i] ?? '']))
+}
+
+async function filesIn(folder: string, inside: string): Promise<readonly string[]> {
+  const found = await readdir(join(folder, inside), { withFileTypes: true }).catch(() => [])
+  return found.filter((one) => one.isFile() && /\.(?:csv|json)$/.test(one.name)).map(({ name }) => join(inside, name))
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  )
+}

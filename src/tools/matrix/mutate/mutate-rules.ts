@@ -1,0 +1,96 @@
+/** The mistakes in `p` lines of policy.csv. */
+import type { Resource, Resources } from '../../../resources/resource.ts'
+import type { Mutant, Source } from './mutant.ts'
+import { COLUMN, type Line, linesOf, withCell, withoutLine } from './rule-edits.ts'
+import type { Vocabulary } from './vocabulary.ts'
+
+/** Every mistake in every rule. */
+export function mutateRules(source: Source, vocabulary: Vocabulary): readonly Mutant[] {
+  const rules = linesOf(source.files).filter(({ cells }) => cells[0] === 'p')
+  return rules.flatMap((rule) => MISTAKES.flatMap((make) => make(source, rule, vocabulary)))
+}
+
+type Mistake = (source: Source, rule: Line, vocabulary: Vocabulary) => readonly Mutant[]
+
+const MISTAKES: readonly Mistake[] = [
+  dropRule,
+  flipEffect,
+  anyObject,
+  dropRelation,
+  addAction,
+  removeAction,
+  widenFields,
+  swapRole,
+]
+
+function dropRule({ files }: Source, rule: Line): readonly Mutant[] {
+  return [withoutLine(files, rule.cells[COLUMN.effect] === 'deny' ? 'drop-deny' : 'drop-rule', rule)]
+}
+
+function flipEffect({ files }: Source, rule: Line): readonly Mutant[] {
+  const to = rule.cells[COLUMN.effect] === 'deny' ? 'allow' : 'deny'
+  return [withCell(files, 'flip-effect', rule, { column: COLUMN.effect, to })]
+}
+
+function anyObject({ files }: Source, rule: Line): readonly Mutant[] {
+  if (rule.cells[COLUMN.relations] === 'any') return []
+  return [withCell(files, 'any-object', rule, { column: COLUMN.relations, to: 'any' })]
+}
+
+function dropRelation({ files }: Source, rule: Line): readonly Mutant[] {
+  return withoutOne(rule, COLUMN.relations, '+').map((to) =>
+    withCell(files, 'drop-relation', rule, { column: COLUMN.relations, to }),
+  )
+}
+
+function addAction({ files, resources }: Source, rule: Line): readonly Mutant[] {
+  const actions = namesIn(rule, COLUMN.actions, '|')
+  if (actions.includes('*')) return []
+  const served = coveredBy(rule.cells[COLUMN.resource] ?? '', resources).flatMap(actionsServed)
+  return [...new Set(served)]
+    .filter((action) => !actions.includes(action))
+    .map((action) =>
+      withCell(files, 'add-action', rule, { column: COLUMN.actions, to: [...actions, action].join('|') }),
+    )
+}
+
+function removeAction({ files }: Source, rule: Line): readonly Mutant[] {
+  return withoutOne(rule, COLUMN.actions, '|').map((to) =>
+    withCell(files, 'remove-action', rule, { column: COLUMN.actions, to }),
+  )
+}
+
+/** All fields, and each other view besides. */
+function widenFields({ files, resources }: Source, rule: Line, { viewsOf }: Vocabulary): readonly Mutant[] {
+  const views = namesIn(rule, COLUMN.fields, '|')
+  if (views.includes('*')) return []
+  const known = coveredBy(rule.cells[COLUMN.resource] ?? '', resources).flatMap(({ name }) => viewsOf(name))
+  const more = [...new Set(known)].filter((view) => !views.includes(view)).map((view) => [...views, view].join('|'))
+  return ['*', ...more].map((to) => withCell(files, 'widen-fields', rule, { column: COLUMN.fields, to }))
+}
+
+/** A user's rule stays with users: another one is as good as gone. */
+function swapRole({ files }: Source, rule: Line, { roles }: Vocabulary): readonly Mutant[] {
+  const others = [...roles, 'everyone'].filter((name) => name !== rule.cells[COLUMN.subject])
+  return others.map((to) => withCell(files, 'swap-role', rule, { column: COLUMN.subject, to }))
+}
+
+function withoutOne(rule: Line, column: number, separator: string): readonly string[] {
+  const names = namesIn(rule, column, separator)
+  return names.length < 2 ? [] : names.map((left) => names.filter((name) => name !== left).join(separator))
+}
+
+function namesIn({ cells }: Line, column: number, separator: string): readonly string[] {
+  return (cells[column] ?? '').split(separator)
+}
+
+function coveredBy(resource: string, { byName }: Resources): readonly Resource[] {
+  const exact = byName.get(resource)
+  if (exact) return [exact]
+  return [...byName.values()].filter(({ builtIn }) => builtIn === (resource === 'system/*'))
+}
+
+/** An action that no route serves is nobody's mistake: nothing could come of it. */
+function actionsServed({ routes }: Resource): readonly string[] {
+  return routes.flatMap(({ endpoints }) => [...endpoints.values()].map(({ action }) => action))
+}

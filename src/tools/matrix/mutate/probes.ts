@@ -1,0 +1,78 @@
+/**
+ * The requests by which two policies could differ on a resource: each path and method, each way to relate to the object,
+ * each caller alone and each two roles together (src/tools/diff/compare-callers.ts says why that is enough), and bodies
+ * that change one field each.
+ */
+import type { Policy } from '../../../decide/policy.ts'
+import type { Spot } from '../../../decide/space.ts'
+import type { Json, Resource, Resources } from '../../../resources/resource.ts'
+import type { Column } from '../expectation.ts'
+import type { Cell } from '../predict/arrangement.ts'
+import type { SamplesOf } from '../predict/samples.ts'
+import { type Row, rowsOf } from '../predict/universe.ts'
+
+type Body = Readonly<Record<string, Json>>
+
+/** Values tried for each field: what is stored may be one of them. */
+const VALUES = 6
+
+/** Lazily, plain ones first; `covers` says which resources are of interest. */
+export function* probesOf(
+  policies: readonly [Policy, ...Policy[]],
+  { resources, samples }: { readonly resources: Resources; readonly samples: SamplesOf },
+  covers: (resource: string) => boolean,
+): Generator<Cell> {
+  const rows = rowsOf(policies, { resources, samples }).filter(({ spot }) => covers(spot.resource.name))
+  const [policy] = policies
+  const columns = columnsOf(policies)
+  for (const row of rows) yield* cellsOf(row, columns, [undefined])
+  for (const row of rows) yield* cellsOf(row, columns, bodiesFor(row.spot, samples, policy))
+}
+
+function* cellsOf({ spot, methods, object }: Row, columns: readonly Column[], bodies: readonly (Body | undefined)[]) {
+  const [method] = methods
+  if (!method) return
+  for (const content of bodies) {
+    for (const column of columns) {
+      yield { method, path: spot.route.path, object, column, ...(content === undefined ? {} : { content }) }
+    }
+  }
+}
+
+function columnsOf(policies: readonly Policy[]): readonly Column[] {
+  const names = [...new Set(policies.flatMap(({ roles }) => [...roles.keys()]))]
+  const rules = policies.flatMap((policy) => policy.rules)
+  const pairs = names.flatMap((one, i) => names.slice(i + 1).map((other) => [one, other].sort()))
+  const users = new Set(rules.map(({ subject }) => subject).filter((subject) => subject.startsWith('user:')))
+  return [
+    { kind: 'anonymous' },
+    ...[...names.map((name) => [name]), [], ...pairs].map((some): Column => ({ kind: 'roles', roles: some })),
+    ...[...users].map((user): Column => ({ kind: 'user', id: user.slice('user:'.length) })),
+  ]
+}
+
+/** The smallest body with one field more or otherwise; for PATCH the one field alone. */
+function bodiesFor({ endpoint, resource }: Spot, samples: SamplesOf, { ownership }: Policy): readonly Body[] {
+  const known = samples.get(resource.name)
+  if (!known || !['create', 'replace', 'update'].includes(endpoint.operation)) return []
+  const owner = ownership.get(resource.name)?.relations.get('owner')?.field
+  const smallest = Object.fromEntries(Object.entries(known.smallest).filter(([name]) => name !== owner))
+  // Also a PUT may name one field alone: those that the caller can't write keep their value.
+  const states = endpoint.operation === 'create' ? statesIn(resource, ownership) : []
+  const around =
+    endpoint.operation === 'update' ? [{}] : [{}, smallest, ...states.map((one) => ({ ...smallest, ...one }))]
+  const fields = [...known.values].filter(([field]) => !resource.fields.get(field)?.readOnly)
+  return fields.flatMap(([field, values]) =>
+    values.slice(0, VALUES).flatMap((value) => around.map((body) => ({ ...body, [field]: value }))),
+  )
+}
+
+/** A new object is in the state that its body says: one field each. */
+function statesIn({ name, fields }: Resource, ownership: Policy['ownership']): readonly Body[] {
+  const relations = [...(ownership.get(name)?.relations.values() ?? [])]
+  return relations.flatMap((relation) => {
+    const field = fields.get(relation.field)
+    if (relation.kind !== 'state' || !field || field.readOnly) return []
+    return relation.values.map((value) => ({ [field.name]: field.list ? [value] : value }))
+  })
+}

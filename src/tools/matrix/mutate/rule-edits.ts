@@ -1,0 +1,65 @@
+/** One line of policy.csv at a time, written otherwise; all other lines stay where they are. */
+
+import { placeForRules, readRuleLines } from '../../../policy/parse/rule-lines.ts'
+import type { PolicyFiles } from '../../../policy/policy-files.ts'
+import type { Mutant, Operator } from './mutant.ts'
+
+/** The cells of a `p` or `g` line. */
+export interface Line {
+  readonly line: number
+  readonly cells: readonly string[]
+}
+
+/** Columns of a `p` line; 0 is the `p` itself. */
+export const COLUMN = { subject: 1, resource: 2, actions: 3, relations: 4, fields: 5, effect: 6 } as const
+
+const FILE = 'policy.csv'
+
+export function linesOf({ [FILE]: source }: PolicyFiles): readonly Line[] {
+  return readRuleLines(source, () => undefined).map(({ line, cells }) => ({ line, cells }))
+}
+
+/** The line with one cell written otherwise. */
+export function withCell(files: PolicyFiles, operator: Operator, { line, cells }: Line, edit: Edit): Mutant {
+  const changed = textOf(cells.map((cell, i) => (i === edit.column ? edit.to : cell)))
+  const change = `${textOf(cells)} -> ${edit.to}`
+  return mutant(operator, { line, cells }, change, withLine(files, line, changed))
+}
+
+interface Edit {
+  readonly column: number
+  readonly to: string
+}
+
+/** An empty line stands where the line was, so that no other moves. */
+export function withoutLine(files: PolicyFiles, operator: Operator, { line, cells }: Line): Mutant {
+  return mutant(operator, { line, cells }, `${textOf(cells)} -> nothing`, withLine(files, line, ''))
+}
+
+/** A line more, behind the others. */
+export function withLineMore(files: PolicyFiles, operator: Operator, cells: readonly string[]): Mutant {
+  const { name, text } = files[FILE]
+  const at = placeForRules(text)
+  const before = text.slice(0, at)
+  const ended = before === '' || before.endsWith('\n') ? before : `${before}\n`
+  const line = ended.split('\n').length
+  const source = { name, text: `${ended}${textOf(cells)}\n${text.slice(at)}` }
+  return mutant(operator, { line, cells }, `nothing -> ${textOf(cells)}`, { ...files, [FILE]: source })
+}
+
+/** A `g` line is about no resource, so about any. */
+function mutant(operator: Operator, { line, cells }: Line, change: string, files: PolicyFiles): Mutant {
+  const resource = cells[0] === 'p' ? cells[COLUMN.resource] : undefined
+  return { operator, file: FILE, line, resource, change, files }
+}
+
+function withLine(files: PolicyFiles, line: number, written: string): PolicyFiles {
+  const { name, text } = files[FILE]
+  const lines = text.split('\n').map((before, i) => (i === line - 1 ? written : before))
+  return { ...files, [FILE]: { name, text: lines.join('\n') } }
+}
+
+/** RFC 4180 section 2: a cell with a comma or a quote stands in quotes. */
+function textOf(cells: readonly string[]): string {
+  return cells.map((cell) => (/[",]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(', ')
+}

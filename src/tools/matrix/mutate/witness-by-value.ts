@@ -1,0 +1,90 @@
+/** Requests about objects whose compared fields have each value in turn: relations that mean something else show there. */
+import { isDeepStrictEqual } from 'node:util'
+import type { Policy, Relation } from '../../../decide/policy.ts'
+import type { Json, Representation } from '../../../resources/resource.ts'
+import { meaningOf } from '../../diff/relation-space.ts'
+import { predict } from '../predict/answer.ts'
+import type { Cell, Scene } from '../predict/arrangement.ts'
+import type { Ground } from '../predict/predict-cell.ts'
+import type { SamplesOf } from '../predict/samples.ts'
+import type { Situation } from '../predict/situation.ts'
+import { type FieldValue, type Pair, seenIn, type Witness } from './witness.ts'
+
+interface Bench {
+  readonly ground: Ground
+  readonly samples: SamplesOf
+}
+
+const MOST_VALUES = 12
+
+/** Undefined where no relation means something else, or nothing differs. */
+export function findByValues(bench: Bench, pair: Pair, probes: Iterable<Cell>): Witness | undefined {
+  const changed = new Map(
+    [...bench.ground.resources.byName.keys()].map((name) => [
+      name,
+      changedFields(pair.before.policy, pair.after.policy, name),
+    ]),
+  )
+  if ([...changed.values()].every((fields) => fields.size === 0)) return undefined
+  for (const cell of probes) {
+    const spot = bench.ground.spots.get(`${cell.method} ${cell.path}`)
+    const fields = spot && changed.get(spot.resource.name)
+    const found = fields && fields.size > 0 ? witnessAmong(bench, pair, cell, fields) : undefined
+    if (found) return found
+  }
+  return undefined
+}
+
+/** The fields that relations compare which mean something else. */
+function changedFields(before: Policy, after: Policy, resource: string): ReadonlySet<string> {
+  const [old, now] = [before, after].map(
+    ({ ownership }) => ownership.get(resource)?.relations ?? new Map<string, Relation>(),
+  )
+  const names = new Set([...(old?.keys() ?? []), ...(now?.keys() ?? [])])
+  const pairs = [...names].map((name) => [old?.get(name), now?.get(name)] as const)
+  const different = pairs.filter(([one, other]) => !one || !other || meaningOf(one) !== meaningOf(other))
+  return new Set(different.flatMap((both) => both.flatMap((relation) => relation?.field ?? [])))
+}
+
+function witnessAmong(bench: Bench, pair: Pair, cell: Cell, fields: ReadonlySet<string>): Witness | undefined {
+  const arranged = bench.ground.arrange(pair.before.policy, cell)
+  const spot = bench.ground.spots.get(`${cell.method} ${cell.path}`)
+  if (arranged.kind !== 'scene' || !spot) return undefined
+  const { scene } = arranged
+  for (const value of valuesFor(bench, spot.resource.name, scene, fields)) {
+    const objects = withValue(scene, spot.resource.name, value)
+    const common = { ...scene, objects, spot, conditional: true, now: bench.ground.now }
+    const before = givenBy({ ...common, grants: pair.before })
+    const after = givenBy({ ...common, grants: pair.after })
+    if (isDeepStrictEqual(seenIn(before), seenIn(after))) continue
+    return { kind: 'fields', cell, expected: { status: before.answer.status }, value }
+  }
+  return undefined
+}
+
+function givenBy(situation: Situation) {
+  return { answer: predict(situation), situation }
+}
+
+function valuesFor(
+  { samples }: Bench,
+  resource: string,
+  { asker }: Scene,
+  fields: ReadonlySet<string>,
+): readonly FieldValue[] {
+  return [...fields]
+    .filter((field) => field !== 'id')
+    .flatMap((field) => {
+      const known = samples.get(resource)?.values.get(field) ?? []
+      const values: readonly Json[] = [...(asker ? [asker.id] : []), ...known.slice(0, MOST_VALUES)]
+      return values.map((value) => ({ field, value }))
+    })
+}
+
+function withValue({ objects }: Scene, resource: string, { field, value }: FieldValue) {
+  const changed = [...(objects.get(resource) ?? [])].map(([id, object]): readonly [string, Representation] => [
+    id,
+    { ...object, [field]: value },
+  ])
+  return new Map([...objects, [resource, new Map(changed)]])
+}

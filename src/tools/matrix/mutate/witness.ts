@@ -1,0 +1,66 @@
+/** A request that two policies answer differently, and the cell of a matrix that would tell. */
+import { isDeepStrictEqual } from 'node:util'
+import type { Json } from '../../../resources/resource.ts'
+import type { Expected } from '../expectation.ts'
+import type { Cell } from '../predict/arrangement.ts'
+import { answers, describe, type Given } from '../predict/compare-answer.ts'
+import type { Grants } from '../predict/grants.ts'
+import { type Ground, predictCell } from '../predict/predict-cell.ts'
+import { namesCaller } from '../predict/samples.ts'
+
+export interface Pair {
+  readonly before: Grants
+  readonly after: Grants
+}
+
+/**
+ * `cell`: a row of a matrix tells. `fields`: only the very fields or values tell (a matrix names views and relations, and
+ * the mistake is in what they mean), so a case with steps has to name them.
+ */
+export type Witness =
+  | { readonly kind: 'cell'; readonly cell: Cell; readonly expected: Expected }
+  | { readonly kind: 'fields'; readonly cell: Cell; readonly expected: Expected; readonly value?: FieldValue }
+
+/** What the object has to have for the answers to differ. */
+export interface FieldValue {
+  readonly field: string
+  readonly value: Json
+}
+
+/** A body that the schema refuses is a poor example. */
+const INVALID = 400
+
+/** The first of these cells that is answered differently; one that a row can tell wins. */
+export function findWitness(ground: Ground, pair: Pair, probes: Iterable<Cell>): Witness | undefined {
+  let untold: Witness | undefined
+  for (const cell of probes) {
+    const witness = witnessIn(ground, pair, cell)
+    if (witness?.kind === 'cell' && witness.expected.status !== INVALID) return witness
+    if (untold?.kind !== 'cell') untold = witness?.kind === 'cell' ? witness : (untold ?? witness)
+  }
+  return untold
+}
+
+function witnessIn(ground: Ground, { before, after }: Pair, cell: Cell): Witness | undefined {
+  const expected = predictCell(ground, before, cell)
+  if (expected.kind !== 'answer') return undefined
+  const mutated = predictCell(ground, after, cell)
+  const [usual = { status: expected.answer.status }] = describe(expected)
+  // A file of bodies can't hold the id that a caller will have.
+  const kind = cell.content && namesCaller(cell.content) ? 'fields' : 'cell'
+  if (mutated.kind !== 'answer') return { kind, cell, expected: usual }
+  const telling = describe(expected).find((words) => !answers(mutated, words))
+  if (telling) return { kind, cell, expected: telling }
+  // The same objects, whatever relations are called now.
+  const same = predictCell({ ...ground, arrange: (_, one) => ground.arrange(before.policy, one) }, after, cell)
+  const differs = same.kind === 'answer' && !isDeepStrictEqual(seenIn(expected), seenIn(same))
+  return differs ? { kind: 'fields', cell, expected: usual } : undefined
+}
+
+/** What a client can see of an answer: ids and times that are made anew don't count. */
+export function seenIn({ answer }: Given): unknown {
+  const { status, shown, items } = answer
+  const fields = shown && Object.keys(shown).sort()
+  const rows = items?.map((item) => [item.object.id, Object.keys(item.shown).sort()])
+  return [status, fields, rows]
+}

@@ -1,0 +1,90 @@
+/** One matrix file -> expectations, strictly: everything that is wrong, at once, each with the place of its cell. */
+import { dirname, join } from 'node:path'
+import type { SourceFile } from '../../base/source-file.ts'
+import type { Expectation } from './expectation.ts'
+import { type Head, parseHead } from './parse-head.ts'
+import { type Parsed, parseExpected, parseMethods, parseObject } from './parse-words.ts'
+import { type Report, readTable, type TableCell, type TableRow } from './read-table.ts'
+
+/** Bodies lie in this folder beside the matrix. */
+const BODIES = 'bodies'
+
+/** In the order of the file. What is wrong goes to `report`. Reads no file: bodies are named, not read. */
+export function parseMatrix(source: SourceFile, report: Report): readonly Expectation[] {
+  const rows = readTable(source, report)
+  if (!rows) return []
+  const [first = [], ...rest] = rows
+  const head = parseHead(first, source.name, report)
+  return head ? rest.flatMap((row) => parseRow(row, head, report)) : []
+}
+
+function parseRow(row: TableRow, head: Head, report: Report): readonly Expectation[] {
+  const cellOf = (at: number | undefined): TableCell => cellAt(row, at)
+  reportBeyond(row, head, report)
+  const methods = take(cellOf(head.known.get('method')), 'matrix-method', parseMethods, report)
+  const object = take(cellOf(head.known.get('object')), 'matrix-object', parseObject, report)
+  const path = take(cellOf(head.known.get('path')), 'matrix-path', parsePath, report)
+  const body = bodyOf(cellOf(head.known.get('body')), report)
+  // In one line, as titles are.
+  const note = cellOf(head.known.get('note')).text.replaceAll(/\s+/g, ' ')
+  const answers = [...head.columns].map(([at, column]) => {
+    const cell = cellOf(at)
+    return { column, place: cell.place, expected: take(cell, 'matrix-cell', parseExpected, report) }
+  })
+  if (!methods || !object || path === undefined) return []
+  const request = { path, object, ...(body ? { body } : {}), ...(note === '' ? {} : { note }) }
+  return methods.flatMap((method) =>
+    answers.flatMap(({ expected, column, place }) =>
+      expected ? [{ place, method, ...request, column, expected }] : [],
+    ),
+  )
+}
+
+/** A cell that a row lacks is empty, and stands where the row ends. */
+function cellAt(row: TableRow, at: number | undefined): TableCell {
+  const found = at === undefined ? undefined : row[at]
+  const last = row.at(-1)
+  if (found || !last) return found ?? { text: '', place: { file: '', line: 1, column: 1 } }
+  return { text: '', place: { ...last.place, column: last.place.column + last.text.length } }
+}
+
+/** Spreadsheet programs write empty columns at the end; what has no head must hold nothing. */
+function reportBeyond(row: TableRow, { headed }: Head, report: Report): void {
+  const stray = row.find(({ text }, at) => text !== '' && !headed.has(at))
+  if (!stray) return
+  const message = `the cell \`${stray.text}\` stands in a column without a head`
+  report({
+    ...stray.place,
+    code: 'matrix-cell',
+    severity: 'error',
+    message,
+    hint: 'name a caller in the first row, or empty the cell',
+  })
+}
+
+function take<T>(
+  { text, place }: TableCell,
+  code: string,
+  parse: (text: string) => Parsed<T>,
+  report: Report,
+): T | undefined {
+  const result = parse(text)
+  if (result.kind === 'parsed') return result.value
+  report({ ...place, code, severity: 'error', message: result.message, hint: result.hint })
+  return undefined
+}
+
+function parsePath(text: string): Parsed<string> {
+  if (/^\/\S*$/.test(text)) return { kind: 'parsed', value: text }
+  const message = text === '' ? 'the path is empty' : `\`${text}\` is not a path`
+  return { kind: 'wrong', message, hint: 'write it as the schema does, as in /api/orders/{id}' }
+}
+
+/** A name, not a way: what lies elsewhere isn't sent to a server. */
+function bodyOf({ text, place }: TableCell, report: Report): string | undefined {
+  if (text === '') return undefined
+  if (/^[^/\\]+$/.test(text) && !text.startsWith('.')) return join(dirname(place.file), BODIES, text)
+  const message = `\`${text}\` is not the name of a body file`
+  report({ ...place, code: 'matrix-body', severity: 'error', message, hint: `write a file of the folder ${BODIES}/` })
+  return undefined
+}

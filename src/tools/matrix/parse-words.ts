@@ -1,0 +1,95 @@
+/** The words of a matrix: methods, objects, callers and answers. Whether roles and relations exist isn't its matter. */
+import type { Method } from '../../resources/resource.ts'
+import type { Column, Expected, ObjectState } from './expectation.ts'
+
+/** A value, or what is wrong with the word and what to write. */
+export type Parsed<T> =
+  | { readonly kind: 'parsed'; readonly value: T }
+  | { readonly kind: 'wrong'; readonly message: string; readonly hint: string }
+
+const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+
+/** Words that stand for themselves; spreadsheet programs like to begin them with a capital letter. */
+const OBJECTS = ['none', 'missing', 'other'] as const
+
+/** `GET|HEAD`. */
+export function parseMethods(text: string): Parsed<readonly Method[]> {
+  const words = partsOf(text, '|').map((word) => word.toUpperCase())
+  const wrong = words.find((word) => !METHODS.includes(word))
+  if (wrong !== undefined) {
+    return failed(`\`${wrong}\` is not a method`, `write ${METHODS.join(', ')}, or several joined with |`)
+  }
+  const twice = words.find((word, i) => words.indexOf(word) < i)
+  if (twice !== undefined) return failed(`the method \`${twice}\` stands here twice`, 'name it once')
+  return parsed(words as readonly Method[])
+}
+
+/** `none`, `missing`, `other`, `own`, or relations joined with `+`. */
+export function parseObject(text: string): Parsed<ObjectState> {
+  const kind = OBJECTS.find((word) => word === text.toLowerCase())
+  if (kind) return parsed({ kind })
+  const names = partsOf(text, '+').map((name) => (name.toLowerCase() === 'own' ? 'owner' : name))
+  const wrong = names.find((name) => name === '' || /\s/.test(name) || OBJECTS.some((word) => word === name))
+  if (wrong !== undefined) {
+    return failed(`\`${text}\` is not an object`, 'write none, missing, other, own, or relations as in owner+draft')
+  }
+  return parsed({ kind: 'relations', names: sortedSet(names) })
+}
+
+/** `anonymous`, `everyone`, `user:<id>`, or roles joined with `+`. */
+export function parseColumn(text: string): Parsed<Column> {
+  const word = text.toLowerCase()
+  if (word === 'anonymous') return parsed({ kind: 'anonymous' })
+  if (word === 'everyone') return parsed({ kind: 'roles', roles: [] })
+  if (word.startsWith('user:')) return parseUser(text.slice('user:'.length))
+  const roles = partsOf(text, '+')
+  const wrong = roles.find((role) => role === '' || /^(anonymous|everyone|user:.*)$/i.test(role))
+  if (wrong !== undefined) {
+    return failed(
+      `the column \`${text}\` is no caller`,
+      'write anonymous, a role, roles as in member+auditor, or user:<id>',
+    )
+  }
+  return parsed({ kind: 'roles', roles: sortedSet(roles) })
+}
+
+/** `200`, `200 public`, `200 [own]`, `200 [all]`; undefined for `-`, which states nothing. */
+export function parseExpected(text: string): Parsed<Expected | undefined> {
+  if (text === '-') return parsed(undefined)
+  const { status, list, view } =
+    /^(?<status>[1-5]\d\d)(\s+(\[\s*(?<list>own|all)\s*\]|(?<view>[\w.-]+)))?$/i.exec(text)?.groups ?? {}
+  if (status === undefined) {
+    const what = text === '' ? 'the cell is empty' : `the cell \`${text}\` states no answer`
+    return failed(what, 'write a status as in 403, 200 public, 200 [own] or 200 [all], or - to state nothing')
+  }
+  const shown = list === undefined ? view : `[${list}]`
+  if (shown !== undefined && !(list === undefined ? ['200', '201'] : ['200']).includes(status)) {
+    return failed(`\`${text}\` can't be: an answer of ${status} shows no \`${shown}\``, `write ${status} alone`)
+  }
+  return parsed({
+    status: Number(status),
+    ...(list === undefined ? {} : { list: list.toLowerCase() as 'own' | 'all' }),
+    ...(view === undefined ? {} : { view }),
+  })
+}
+
+function parseUser(id: string): Parsed<Column> {
+  if (id !== '') return parsed({ kind: 'user', id })
+  return failed('the column `user:` names nobody', 'write the id behind it, as in user:alice')
+}
+
+function partsOf(text: string, separator: string): readonly string[] {
+  return text.split(separator).map((part) => part.trim())
+}
+
+function sortedSet(names: readonly string[]): readonly string[] {
+  return [...new Set(names)].sort()
+}
+
+function parsed<T>(value: T): Parsed<T> {
+  return { kind: 'parsed', value }
+}
+
+function failed(message: string, hint: string): Parsed<never> {
+  return { kind: 'wrong', message, hint }
+}

@@ -1,0 +1,176 @@
+/**
+ * An object that relates to a caller in just the ways that are asked for: the relations are solved together, field by
+ * field, because several may compare one field. Where no object is found, the result says whether that is proven.
+ */
+import { relationsOf } from '../../../decide/ownership.ts'
+import type { Ownership, Relation } from '../../../decide/policy.ts'
+import type { Scalar } from '../../../resources/object.ts'
+import type { Field, Json, Representation, Resource } from '../../../resources/resource.ts'
+import { choicesOf, type FieldChoice, type FieldQuestion, fits } from './field-choice.ts'
+import type { Samples } from './samples.ts'
+
+export interface Wanted {
+  readonly resource: Resource
+  readonly samples: Samples
+  readonly ownership: Ownership | undefined
+  /** The names of the relations that hold, and no others. */
+  readonly relations: ReadonlySet<string>
+  /** The caller's id and attributes. */
+  readonly attributes: Readonly<Record<string, Scalar>>
+  /** Of the object, unless a relation says otherwise. */
+  readonly id: string
+  /** Who owns what isn't the caller's; nobody who is named elsewhere when not given. */
+  readonly somebody?: string
+  /** Fields that have this value whatever relations want; undefined for an object without the field. */
+  readonly fixed?: ReadonlyMap<string, Scalar | undefined>
+}
+
+export type ObjectFound = { readonly kind: 'object'; readonly object: Representation } | NotFound
+
+/** `impossible`: no object can be so. `unarranged`: some may, and none was found. */
+export interface NotFound {
+  readonly kind: 'impossible' | 'unarranged'
+  readonly why: string
+}
+
+const AT = '2026-01-01T00:00:00.000Z'
+/** Nobody's id and nobody's attribute. */
+const SOMEBODY = '01980000-0000-7000-8000-00000000000d'
+const TIMES: ReadonlySet<string> = new Set(['createdAt', 'updatedAt'])
+
+/** Objects that are tried with one set of other fields. */
+const MOST_TRIED = 200
+
+export function arrangeObject(wanted: Wanted): ObjectFound {
+  const choices = choicesByField(wanted)
+  const unfit = [...choices].find(([, { values }]) => values.length === 0)
+  if (unfit) return unfit[1].complete ? impossible(wanted) : unarranged(wanted, `no value of \`${unfit[0]}\` was found`)
+  for (const others of otherFields(wanted, choices)) {
+    for (const chosen of combinations([...choices], MOST_TRIED)) {
+      const object = inOrder(wanted.resource, { createdAt: AT, updatedAt: AT, ...others, ...chosen })
+      if (isWanted(wanted, object) && isSound(wanted.resource, object)) return { kind: 'object', object }
+    }
+  }
+  return unarranged(wanted, 'the schema as a whole refuses what was tried')
+}
+
+/** What relations that aren't about the caller's attributes leave to a field, which `present` says to have a value. */
+export function stateChoice(wanted: Wanted, field: Field, present: boolean): FieldChoice {
+  const relations = relationsOn(wanted, field.name).filter((one) => one.kind === 'state' || one.attribute === 'id')
+  return choiceOf({ ...questionOf(wanted, field, relations), present }, wanted)
+}
+
+export function impossible({ resource, relations }: Pick<Wanted, 'resource' | 'relations'>): NotFound {
+  return { kind: 'impossible', why: `no object of ${resource.name} can be ${howText(relations)} this caller` }
+}
+
+export function unarranged({ resource, relations }: Pick<Wanted, 'resource' | 'relations'>, why: string): NotFound {
+  return {
+    kind: 'unarranged',
+    why: `no object of ${resource.name} could be made ${howText(relations)} this caller: ${why}`,
+  }
+}
+
+function howText(relations: ReadonlySet<string>): string {
+  const names = [...relations].map((name) => `\`${name}\``).join(' and ')
+  return names === '' ? 'without any relation to' : `${names}, and nothing else, to`
+}
+
+function choicesByField(wanted: Wanted): ReadonlyMap<string, FieldChoice> {
+  const { ownership, fixed, resource } = wanted
+  const compared = [...(ownership?.relations.values() ?? [])].map(({ field }) => field)
+  const names = new Set([...compared, ...(fixed?.keys() ?? [])])
+  return new Map(
+    [...names].flatMap((name) => {
+      const field = resource.fields.get(name)
+      return field ? [[name, choiceOf(questionOf(wanted, field, relationsOn(wanted, name)), wanted)] as const] : []
+    }),
+  )
+}
+
+function relationsOn({ ownership }: Wanted, field: string): readonly Relation[] {
+  return [...(ownership?.relations.values() ?? [])].filter((relation) => relation.field === field)
+}
+
+function questionOf(
+  { resource, samples, relations, attributes, somebody = SOMEBODY }: Wanted,
+  field: Field,
+  about: readonly Relation[],
+): FieldQuestion {
+  const known = samples.values.get(field.name) ?? []
+  const [wanted, unwanted] = [true, false].map((holds) => about.filter(({ name }) => relations.has(name) === holds))
+  return {
+    resource,
+    field,
+    known,
+    wanted: wanted ?? [],
+    unwanted: unwanted ?? [],
+    attributes,
+    somebody,
+    present: false,
+  }
+}
+
+function choiceOf(question: FieldQuestion, { fixed, id }: Wanted): FieldChoice {
+  const { name } = question.field
+  const only = (value: Json | undefined) => ({ values: fits(question, value) ? [value] : [], complete: true })
+  if (fixed?.has(name)) return only(fixed.get(name))
+  if (question.wanted.length > 0) return TIMES.has(name) ? { values: [], complete: false } : choicesOf(question)
+  if (name === 'id') return { ...only(id), complete: false }
+  return TIMES.has(name) ? { ...only(AT), complete: false } : choicesOf(question)
+}
+
+/** What the fields hold that no relation compares: all of them something, else the least that the schema accepts. */
+function otherFields(
+  { resource, samples, id }: Wanted,
+  choices: ReadonlyMap<string, FieldChoice>,
+): readonly Representation[] {
+  const plain = [...resource.fields.values()].flatMap(({ name, readOnly }): readonly (readonly [string, Json])[] => {
+    if (choices.has(name)) return []
+    if (name === 'id') return [[name, id]]
+    const value = samples.values.get(name)?.at(1) ?? samples.values.get(name)?.[0]
+    return readOnly || value === undefined ? [] : [[name, value]]
+  })
+  const needed = plain.filter(([name]) => name === 'id' || Object.hasOwn(samples.smallest, name))
+  const further = plain.filter((entry) => !needed.includes(entry))
+  return [plain, needed, ...further.map((entry) => [...needed, entry])].map((entries) => Object.fromEntries(entries))
+}
+
+/** Of each field one value, the likeliest first. */
+function* combinations(
+  choices: readonly (readonly [string, FieldChoice])[],
+  most: number,
+): Generator<Representation, void> {
+  const sizes = choices.map(([, { values }]) => values.length)
+  const total = sizes.reduce((product, size) => product * size, 1)
+  for (let nth = 0; nth < Math.min(total, most); nth++) {
+    let left = nth
+    const entries = choices.flatMap(([name, { values }], i): readonly (readonly [string, Json])[] => {
+      const size = sizes[i] ?? 1
+      const value = values[left % size]
+      left = Math.floor(left / size)
+      return value === undefined ? [] : [[name, value]]
+    })
+    yield Object.fromEntries(entries)
+  }
+}
+
+/** As the server stores and shows them. */
+function inOrder({ fields }: Resource, object: Representation): Representation {
+  const names = [...fields.keys()].filter((name) => Object.hasOwn(object, name))
+  return Object.fromEntries(names.map((name) => [name, object[name] ?? null]))
+}
+
+function isWanted({ ownership, attributes, relations }: Wanted, object: Representation): boolean {
+  const holding = relationsOf(ownership, (name) => attributeOf(attributes, name), object)
+  return holding.length === relations.size && holding.every((name) => relations.has(name))
+}
+
+function attributeOf(attributes: Wanted['attributes'], name: string): Scalar | undefined {
+  return Object.hasOwn(attributes, name) ? attributes[name] : undefined
+}
+
+/** Server fields apart: an id need not have the form that the server gives new ones. */
+function isSound({ fields, validate }: Resource, object: Representation): boolean {
+  return validate(object).every(({ pointer }) => fields.get(pointer.slice(1).split('/')[0] ?? '')?.readOnly ?? false)
+}

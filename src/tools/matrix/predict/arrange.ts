@@ -1,0 +1,172 @@
+/** Sets a cell up in memory, as the runner does in a store: the caller, objects that relate as stated, the request. */
+import type { Policy } from '../../../decide/policy.ts'
+import type { Json, Representation, Resource, Resources, Route } from '../../../resources/resource.ts'
+import { arrangeList } from './arrange-list.ts'
+import type { NotFound } from './arrange-object.ts'
+import { type Attributes, arrangeRelated } from './arrange-related.ts'
+import type { Arrange, Arranged, Cell } from './arrangement.ts'
+import type { Asker } from './grants.ts'
+import { CALLER, lackingValue, OBJECT, type SamplesOf } from './samples.ts'
+import { withUniqueValues } from './unique-values.ts'
+
+export interface Parts {
+  readonly resources: Resources
+  readonly samples: SamplesOf
+  /** What a body file holds; undefined where there is none. */
+  readonly bodyOf: (file: string) => Readonly<Record<string, Json>> | undefined
+}
+
+const WITH_BODY: readonly string[] = ['POST', 'PUT', 'PATCH']
+const MISSING = '01980000-0000-7000-8000-00000000000b'
+
+/** What it has set up once for the same relations is found again. */
+export function createArrange(files: Parts): Arrange {
+  const known = new WeakMap<Policy['ownership'], Found>()
+  return (policy, cell) => {
+    const found = known.get(policy.ownership) ?? { bodies: new Map(), stored: new Map(), listed: new Map() }
+    known.set(policy.ownership, found)
+    return arrangeCell({ ...files, found }, policy, cell)
+  }
+}
+
+/** The smallest bodies, by resource, and the objects of cells, by all that they depend on. */
+interface Found {
+  readonly bodies: Map<string, Representation>
+  readonly stored: Map<string, Stored | NotFound>
+  readonly listed: Map<string, Listed>
+}
+
+interface Remembering extends Parts {
+  readonly found: Found
+}
+
+function remembered<T>(known: Map<string, T>, key: readonly unknown[], find: () => T): T {
+  const text = JSON.stringify(key)
+  const value = known.get(text) ?? find()
+  known.set(text, value)
+  return value
+}
+
+function arrangeCell(parts: Remembering, policy: Pick<Policy, 'ownership'>, cell: Cell): Arranged {
+  const route = parts.resources.routes.find(({ path }) => path === cell.path)
+  const resource = route && parts.resources.byName.get(route.resource)
+  if (!route || !resource) return impossible(`no route has the path \`${cell.path}\``)
+  return arrangeOn(parts, { policy, cell, route, resource })
+}
+
+interface About {
+  readonly policy: Pick<Policy, 'ownership'>
+  readonly cell: Cell
+  readonly route: Route
+  readonly resource: Resource
+}
+
+function arrangeOn(parts: Remembering, about: About): Arranged {
+  const { cell, route } = about
+  const lacking = lackOf(parts, about)
+  if (lacking !== undefined) return { kind: 'unarranged', why: lacking }
+  const body = bodyFor(parts, about)
+  if (body === undefined && cell.body !== undefined) return impossible(`there is no body file \`${cell.body}\``)
+  if (route.kind === 'collection') {
+    if (cell.object.kind !== 'none') return impossible('a collection is asked about with the object `none`')
+    const { attributes, objects } = listed(parts, about)
+    const asker = askerOf(about, attributes)
+    return { kind: 'scene', scene: { asker, id: undefined, body, objects: storeOf(about, objects) } }
+  }
+  if (cell.object.kind === 'none') return impossible('this path names an object')
+  const found = cell.object.kind === 'missing' ? NOTHING : stored(parts, about)
+  if (found.kind !== 'related') return found
+  const { attributes, object } = found
+  const id = object ? String(object.id) : MISSING
+  const objects = storeOf(about, object ? [object] : [])
+  const asker = askerOf(about, attributes)
+  return { kind: 'scene', scene: { asker, id: route.kind === 'item' ? id : undefined, body, objects } }
+}
+
+/** Undefined for a request that needs no values: nothing is made for it, and it sends no body of the schema's. */
+function lackOf({ samples }: Parts, about: About): string | undefined {
+  const { cell, resource } = about
+  const known = samples.get(resource.name)
+  const sends = WITH_BODY.includes(cell.method) && cell.content === undefined && cell.body === undefined
+  const needsObject = cell.object.kind === 'other' || cell.object.kind === 'relations' || hasList(about)
+  return known && (sends || needsObject) ? lackingValue(resource.name, known) : undefined
+}
+
+interface Stored {
+  readonly kind: 'related'
+  readonly attributes: Attributes
+  readonly object: Representation | undefined
+}
+
+const NOTHING: Stored = { kind: 'related', attributes: {}, object: undefined }
+
+function stored(parts: Remembering, about: About): Stored | NotFound {
+  const { object } = about.cell
+  const common = relatingOf(parts, about)
+  if (!common) return impossible(`${about.resource.name} has no objects`)
+  const relations = new Set(object.kind === 'relations' ? object.names : [])
+  const own = about.route.kind === 'caller'
+  return remembered(parts.found.stored, [about.resource.name, common.callerId, own, ...relations], () =>
+    arrangeRelated({ ...common, relations, own, id: OBJECT }),
+  )
+}
+
+function relatingOf({ resources, samples: samplesOf }: Parts, { policy, resource, cell: { column } }: About) {
+  const samples = samplesOf.get(resource.name)
+  const ownership = policy.ownership.get(resource.name)
+  const callerId = column.kind === 'anonymous' ? undefined : column.kind === 'user' ? column.id : CALLER
+  return samples && { resources, samplesOf, resource, samples, ownership, callerId }
+}
+
+interface Listed {
+  readonly attributes: Attributes
+  readonly objects: readonly Representation[]
+}
+
+/** One object for each way in which the caller can relate to one. */
+function listed(parts: Remembering, about: About): Listed {
+  const common = relatingOf(parts, about)
+  if (!common || about.resource.builtIn || !hasList(about)) return { attributes: {}, objects: [] }
+  return remembered(parts.found.listed, [about.resource.name, common.callerId], () => {
+    const { attributes, placed } = arrangeList(common, nthObject)
+    return { attributes, objects: placed.map(({ object }) => object) }
+  })
+}
+
+/** An id of its own, of the form that the server gives. */
+function nthObject(i: number): string {
+  return `${OBJECT.slice(0, -4)}${(i + 16).toString(16).padStart(4, '0')}`
+}
+
+function hasList({ route, cell }: About): boolean {
+  return route.endpoints.get(cell.method)?.operation === 'list'
+}
+
+function storeOf({ resource }: About, objects: readonly Representation[]) {
+  return new Map([[resource.name, new Map(objects.map((object) => [String(object.id), object]))]])
+}
+
+function bodyFor(parts: Remembering, about: About): Readonly<Record<string, Json>> | undefined {
+  const { cell, resource } = about
+  if (!WITH_BODY.includes(cell.method)) return undefined
+  if (cell.content !== undefined) return cell.content
+  if (cell.body !== undefined) return parts.bodyOf(cell.body)
+  return remembered(parts.found.bodies, [resource.name], () => smallestBody(parts, about))
+}
+
+/** It lacks the owner, which the server fills in. Its unique values are new ones, as the runner makes them. */
+function smallestBody({ samples }: Parts, { policy, resource }: About): Representation {
+  const smallest = samples.get(resource.name)?.smallest ?? {}
+  const owner = policy.ownership.get(resource.name)?.relations.get('owner')
+  const named = Object.entries(smallest).filter(([name]) => name !== owner?.field)
+  return withUniqueValues(resource, Object.fromEntries(named), new Set())
+}
+
+function askerOf({ cell: { column } }: About, claims: Attributes): Asker {
+  if (column.kind === 'anonymous') return undefined
+  return column.kind === 'user' ? { id: column.id, roles: [], claims } : { id: CALLER, roles: column.roles, claims }
+}
+
+function impossible(why: string): NotFound {
+  return { kind: 'impossible', why }
+}

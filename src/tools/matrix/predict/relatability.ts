@@ -1,0 +1,45 @@
+/** Whether an object can relate to some caller with credentials in just some ways; found out once for the same files. */
+import type { Policy } from '../../../decide/policy.ts'
+import type { Resource, Resources } from '../../../resources/resource.ts'
+import { arrangeRelated, type Related } from './arrange-related.ts'
+import { CALLER, OBJECT, type SamplesOf } from './samples.ts'
+
+export interface Known {
+  readonly resources: Resources
+  readonly samples: SamplesOf
+}
+
+interface Way {
+  readonly resource: Resource
+  readonly relations: ReadonlySet<string>
+  /** Whether the object must be the one whose id is the caller's. */
+  readonly own: boolean
+}
+
+type Kind = Related['kind']
+type Kinds = Map<string, Kind>
+
+const found = new WeakMap<SamplesOf, WeakMap<Policy['ownership'], Kinds>>()
+
+export function relatability({ ownership }: Pick<Policy, 'ownership'>, known: Known, way: Way): Kind {
+  const kinds = kindsOf(known.samples, ownership)
+  const key = JSON.stringify([way.resource.name, way.own, ...way.relations])
+  const kind = kinds.get(key) ?? kindOf(ownership, known, way)
+  kinds.set(key, kind)
+  return kind
+}
+
+function kindOf(ownership: Policy['ownership'], { resources, samples: samplesOf }: Known, way: Way): Kind {
+  const samples = samplesOf.get(way.resource.name)
+  // Built-in resources have no objects.
+  if (!samples) return 'impossible'
+  const common = { ...way, resources, samplesOf, samples, callerId: CALLER, id: OBJECT }
+  return arrangeRelated({ ...common, ownership: ownership.get(way.resource.name) }).kind
+}
+
+function kindsOf(samples: SamplesOf, ownership: Policy['ownership']): Kinds {
+  const byOwnership = found.get(samples) ?? new WeakMap<Policy['ownership'], Kinds>()
+  const kinds = byOwnership.get(ownership) ?? new Map<string, Kind>()
+  found.set(samples, byOwnership.set(ownership, kinds))
+  return kinds
+}

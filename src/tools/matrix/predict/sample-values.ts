@@ -1,0 +1,107 @@
+/** Values that a field's schema allows, smallest first: enough to change a field, and to tell constants apart. */
+
+import type { Json } from '../../../resources/resource.ts'
+import { followReferences } from '../../../resources/schema/references.ts'
+import type { JsonObject } from '../../../resources/schema/schema-file.ts'
+import { isObject } from '../../../resources/schema/subschemas.ts'
+import { textsOfPattern } from './texts-of-pattern.ts'
+
+const FORMATTED: Readonly<Record<string, readonly string[]>> = {
+  date: ['2026-01-01', '2026-01-02'],
+  time: ['00:00:00Z', '00:00:01Z'],
+  'date-time': ['2026-01-01T00:00:00.000Z', '2026-01-02T00:00:00.000Z'],
+  duration: ['P1D', 'P2D'],
+  email: ['a@example.com', 'b@example.com'],
+  hostname: ['a.example.com', 'b.example.com'],
+  ipv4: ['192.0.2.1', '192.0.2.2'],
+  ipv6: ['2001:db8::1', '2001:db8::2'],
+  uri: ['https://example.com/a', 'https://example.com/b'],
+  'uri-reference': ['/a', '/b'],
+  uuid: ['01980000-0000-7000-8000-000000000001', '01980000-0000-7000-8000-000000000002'],
+  'json-pointer': ['/a', '/b'],
+}
+
+/** What most texts want to be; of as many characters as they may be. */
+const CHARACTERS = ['a', 'b', 'A', 'B', '0', '1', 'A1', 'a-']
+const LONGEST = 40
+const MOST = 40
+
+/** Of nested values only the smallest. They are proposals: the caller asks the schema which of them are valid. */
+export function valuesOf(root: JsonObject, schema: Json): readonly Json[] {
+  const resolved = followReferences(root, schema)
+  if (!isObject(resolved)) return ['a', 'b']
+  const said = [resolved.const, ...listOf(resolved.enum), ...listOf(resolved.examples), resolved.default]
+  const known = said.filter((value) => value !== undefined)
+  return unique([...known, ...typed(root, resolved), ...combined(root, resolved)]).slice(0, MOST)
+}
+
+function typed(root: JsonObject, schema: JsonObject): readonly Json[] {
+  const types = listOf(schema.type).length > 0 ? listOf(schema.type) : [schema.type]
+  return types.flatMap((type) => {
+    if (type === 'string') return strings(schema)
+    if (type === 'integer' || type === 'number') return numbers(schema)
+    if (type === 'boolean') return [false, true]
+    if (type === 'array') return arrays(root, schema)
+    return type === 'object' ? [smallestObject(root, schema)] : []
+  })
+}
+
+function strings(schema: JsonObject): readonly Json[] {
+  const format = typeof schema.format === 'string' ? (FORMATTED[schema.format] ?? []) : []
+  const repeated = CHARACTERS.flatMap((characters) =>
+    Array.from({ length: LONGEST }, (_, i) => characters.repeat(i + 1)),
+  )
+  const described = typeof schema.pattern === 'string' ? textsOfPattern(schema.pattern) : []
+  const words = [...format, ...repeated, '', ...described]
+  const shortest = typeof schema.minLength === 'number' ? schema.minLength : 0
+  const longest = typeof schema.maxLength === 'number' ? schema.maxLength : Number.POSITIVE_INFINITY
+  const pattern = typeof schema.pattern === 'string' ? new RegExp(schema.pattern, 'u') : /^/
+  const fits = words.filter((word) => word.length >= shortest && word.length <= longest && pattern.test(word))
+  return fits.length > 0 || shortest === 0 ? fits : ['a'.repeat(shortest), 'b'.repeat(shortest)]
+}
+
+function numbers({ minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf }: JsonObject): readonly Json[] {
+  const ends = [minimum, maximum, multipleOf, next(exclusiveMinimum, 1), next(exclusiveMaximum, -1)]
+  const [step, from] = [limitOf(multipleOf, 1), limitOf(minimum ?? exclusiveMinimum, 0)]
+  const multiples = [0, 1, 2].map((times) => Number(((Math.ceil(from / step) + times) * step).toPrecision(15)))
+  const proposed = [0, 1, 2, ...ends.filter((end) => typeof end === 'number'), ...multiples]
+  const [least, most] = [limitOf(minimum, Number.NEGATIVE_INFINITY), limitOf(maximum, Number.POSITIVE_INFINITY)]
+  return proposed.filter((value) => value >= least && value <= most)
+}
+
+function next(value: Json | undefined, step: number): number | undefined {
+  return typeof value === 'number' ? value + step : undefined
+}
+
+function limitOf(value: Json | undefined, otherwise: number): number {
+  return typeof value === 'number' ? value : otherwise
+}
+
+function arrays(root: JsonObject, { minItems, items, prefixItems }: JsonObject): readonly Json[] {
+  const least = typeof minItems === 'number' ? minItems : 0
+  const first = listOf(prefixItems).map((schema) => valuesOf(root, schema)[0] ?? null)
+  const element = valuesOf(root, items ?? true)
+  const of = (length: number) =>
+    Array.from({ length }, (_, i) => first[i] ?? element[i % element.length] ?? null) as readonly Json[]
+  return [of(least), of(least + 1)]
+}
+
+function smallestObject(root: JsonObject, { properties, required }: JsonObject): Json {
+  const fields = isObject(properties) ? properties : {}
+  const names = listOf(required).map(String)
+  return Object.fromEntries(names.map((name) => [name, valuesOf(root, fields[name] ?? true)[0] ?? null]))
+}
+
+/** The first branch that proposes something; the schema has the last word. */
+function combined(root: JsonObject, { anyOf, oneOf, allOf }: JsonObject): readonly Json[] {
+  return [anyOf, oneOf, allOf].flatMap((branches) => listOf(branches).flatMap((branch) => valuesOf(root, branch)))
+}
+
+function listOf(value: Json | undefined): readonly Json[] {
+  return Array.isArray(value) ? value : []
+}
+
+/** The first of equal ones. */
+export function unique(values: readonly Json[]): readonly Json[] {
+  return [...new Map(values.map((value) => [JSON.stringify(value), value])).values()]
+}

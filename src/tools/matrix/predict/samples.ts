@@ -1,0 +1,113 @@
+/** Smallest bodies and further values of every resource, from the schemas alone. */
+import type { Policy, Relation } from '../../../decide/policy.ts'
+import type { Field, Json, Resource, Resources } from '../../../resources/resource.ts'
+import { parseSchemaFile, type SourceText } from '../../../resources/schema/schema-file.ts'
+import { isObject } from '../../../resources/schema/subschemas.ts'
+import { unique, valuesOf } from './sample-values.ts'
+
+/** Who asks, unless a column names somebody; of the form that most schemas ask of an id. */
+export const CALLER = '01980000-0000-7000-8000-00000000000c'
+/** The object that a path names. */
+export const OBJECT = '01980000-0000-7000-8000-00000000000a'
+
+/** Whether a value is of use only here: who asks a server has another id. */
+export function namesCaller(value: Json): boolean {
+  return JSON.stringify(value).includes(CALLER)
+}
+
+/** Values that stay where they are: smallest bodies and stored objects have them. */
+const FIRST = 3
+
+export interface Samples {
+  /** The smallest body that the schema accepts. */
+  readonly smallest: Readonly<Record<string, Json>>
+  /** Valid values of each field that clients may give, smallest first. */
+  readonly values: ReadonlyMap<string, readonly Json[]>
+}
+
+/** By resource; built-in ones have none. */
+export type SamplesOf = ReadonlyMap<string, Samples>
+
+/** From the sources that `resources` were made of. */
+export function sampleResources(sources: readonly SourceText[], { byName }: Resources): SamplesOf {
+  return new Map(
+    sources.flatMap((source) => {
+      const parsed = parseSchemaFile(source)
+      const resource = parsed.kind === 'file' ? byName.get(parsed.file.resource) : undefined
+      if (parsed.kind !== 'file' || !resource || !isObject(parsed.file.json)) return []
+      return [[resource.name, samplesOf(resource, parsed.file.json)] as const]
+    }),
+  )
+}
+
+/** What to mend where a required field has no valid value that was found: no object can be made, and no body. */
+export function lackingValue(resource: string, { smallest, values }: Samples): string | undefined {
+  const field = Object.keys(smallest).find((name) => (values.get(name)?.length ?? 0) === 0)
+  return field && `no valid value was found for \`${field}\` of ${resource}; give its schema \`examples\``
+}
+
+/** With what the policy compares: a value among a thousand that means something to a rule has to be tried as well. */
+export function withCompared(
+  samples: SamplesOf,
+  { byName }: Resources,
+  { ownership }: Pick<Policy, 'ownership'>,
+): SamplesOf {
+  return new Map(
+    [...samples].map(([name, { smallest, values }]) => {
+      const resource = byName.get(name)
+      const relations = [...(ownership.get(name)?.relations.values() ?? [])]
+      const more = relations.flatMap((relation) => (resource ? comparedBy(relation, resource) : []))
+      const joined = [...values].map(([field, known]) => {
+        const compared = more.filter((one) => one.field === field).map(({ value }) => value)
+        return [field, unique([...known.slice(0, FIRST), ...compared, ...known])] as const
+      })
+      return [name, { smallest, values: new Map(joined) }] as const
+    }),
+  )
+}
+
+function comparedBy(
+  relation: Relation,
+  resource: Resource,
+): readonly { readonly field: string; readonly value: Json }[] {
+  const field = resource.fields.get(relation.field)
+  if (!field || field.readOnly) return []
+  const compared = relation.kind === 'state' ? relation.values : relation.attribute === 'id' ? [CALLER] : []
+  const values = compared.map((value) => (field.list ? [value] : value))
+  return values.filter((value) => isValid(resource, field, value)).map((value) => ({ field: field.name, value }))
+}
+
+function samplesOf(resource: Resource, json: { readonly [key: string]: Json }): Samples {
+  const properties = isObject(json.properties) ? json.properties : {}
+  const values = new Map(
+    [...resource.fields.values()].map((field) => {
+      const proposed = valuesOf(json, properties[field.name] ?? true)
+      return [field.name, proposed.filter((value) => isValid(resource, field, value))] as const
+    }),
+  )
+  const required = Array.isArray(json.required) ? json.required.map(String) : []
+  const smallest = Object.fromEntries(
+    required
+      .filter((name) => !resource.fields.get(name)?.readOnly)
+      .map((name) => [name, values.get(name)?.[0] ?? null] as const),
+  )
+  return { smallest: validBody(resource, smallest, values), values }
+}
+
+/** The required fields, where need be (`anyOf` of the whole object, say) with one more, or with all. */
+function validBody(
+  { validate, fields }: Resource,
+  required: Samples['smallest'],
+  values: Samples['values'],
+): Samples['smallest'] {
+  const optional = [...values].flatMap(([name, [value]]) =>
+    value === undefined || fields.get(name)?.readOnly || Object.hasOwn(required, name) ? [] : [{ [name]: value }],
+  )
+  const bodies = [{}, ...optional, Object.assign({}, ...optional)].map((more) => ({ ...required, ...more }))
+  return bodies.find((body) => validate(body).length === 0) ?? required
+}
+
+function isValid(resource: Resource, { name }: Field, value: Json): boolean {
+  const faults = resource.validate({ [name]: value })
+  return !faults.some(({ pointer }) => pointer === `/${name}` || pointer.startsWith(`/${name}/`))
+}

@@ -1,0 +1,103 @@
+/** All that a matrix could ask about: every path and method, every way to relate to the object, every column. */
+import type { Policy } from '../../../decide/policy.ts'
+import { namedRelations, type Spot, spotsOf } from '../../../decide/space.ts'
+import type { Method } from '../../../resources/resource.ts'
+import type { ObjectState } from '../expectation.ts'
+import { columnText } from '../expectation.ts'
+import { isOfOwnId } from './arrange-related.ts'
+import type { Cell } from './arrangement.ts'
+import { type Known, relatability } from './relatability.ts'
+import { relationSets } from './relation-sets.ts'
+
+/** A row of a matrix: methods that the same endpoint answers, and one way to relate to the object. */
+export interface Row {
+  readonly spot: Spot
+  readonly methods: readonly Method[]
+  readonly object: ObjectState
+}
+
+/** Sets that are tried to find an object to which the named relations relate, and others as they must. */
+const MOST_COMPLETIONS = 64
+
+/** As rules of any of these policies tell objects apart. `OPTIONS *` is no path that a matrix can write. */
+export function rowsOf(policies: readonly Policy[], known: Known): readonly Row[] {
+  const spots = spotsOf(known.resources).filter(({ route }) => route.path !== '*')
+  return [...Map.groupBy(spots, ({ route, endpoint }) => `${route.path} ${endpoint.operation}`).values()].flatMap(
+    (group) => {
+      const [spot] = group
+      if (!spot) return []
+      const methods = group.map(({ method }) => method)
+      return statesOf(policies, spot, known).map((object) => ({ spot, methods, object }))
+    },
+  )
+}
+
+function statesOf(policies: readonly Policy[], spot: Spot, known: Known): readonly ObjectState[] {
+  const [policy] = policies
+  if (!policy || spot.route.kind === 'collection') return [{ kind: 'none' }]
+  const named = new Set(policies.flatMap((one) => [...namedHere(one, spot)]))
+  const relations = [...(policy.ownership.get(spot.resource.name)?.relations.values() ?? [])]
+  const sets = relationSets(
+    relations.filter(({ name }) => named.has(name)),
+    spot.resource,
+  )
+  const states = sets.flatMap((set) => completed(policy, spot, known, { set, named }) ?? []).map(stateOf)
+  return [...states, { kind: 'missing' }]
+}
+
+/**
+ * Relations that no rule about the action names make no difference, so they don't hold where they needn't. Undefined
+ * where no object can be so; the set itself where it could, and none was found.
+ */
+function completed(
+  policy: Policy,
+  { resource, route }: Spot,
+  known: Known,
+  { set, named }: { readonly set: ReadonlySet<string>; readonly named: ReadonlySet<string> },
+): ReadonlySet<string> | undefined {
+  const ownership = policy.ownership.get(resource.name)
+  const others = [...(ownership?.relations.values() ?? [])].filter(({ name }) => !named.has(name))
+  let open: ReadonlySet<string> | undefined
+  for (const more of relationSets(others, resource).slice(0, MOST_COMPLETIONS)) {
+    const relations = set.union(more)
+    const kind = relatability(policy, known, { resource, relations, own: route.kind === 'caller' })
+    if (kind === 'related') return relations
+    if (kind === 'unarranged') open ??= relations
+  }
+  return open
+}
+
+/** On the caller's own record the caller is its owner, whatever rules ask. OPTIONS concerns no object. */
+function namedHere(policy: Policy, { endpoint, resource, action, route }: Spot): ReadonlySet<string> {
+  const own = route.kind === 'caller' ? selfRelations(policy, resource.name) : []
+  if (endpoint.operation === 'options') return new Set(own)
+  const read = resource.actions.get('read')
+  const concealed = policy.ownership.get(resource.name)?.conceal === true && read
+  return new Set([
+    ...namedRelations(policy, resource, action),
+    ...(concealed ? namedRelations(policy, resource, read) : []),
+    ...own,
+  ])
+}
+
+/** Those that hold for a record whose id is the caller's. */
+function selfRelations({ ownership }: Policy, resource: string): readonly string[] {
+  const relations = [...(ownership.get(resource)?.relations.values() ?? [])]
+  return relations.filter(isOfOwnId).map(({ name }) => name)
+}
+
+function stateOf(names: ReadonlySet<string>): ObjectState {
+  return names.size === 0 ? { kind: 'other' } : { kind: 'relations', names: [...names].sort() }
+}
+
+/** The same for cells that no rule tells apart, whatever body they send. */
+export function cellKey(
+  policy: Policy,
+  spot: Spot | undefined,
+  { method, path, object, column, unconditional = false }: Cell,
+): string {
+  const named = spot && namedHere(policy, spot)
+  const names = object.kind === 'relations' ? object.names.filter((name) => named?.has(name)) : []
+  const kind = object.kind === 'relations' || object.kind === 'other' ? 'exists' : object.kind
+  return JSON.stringify([method, path, kind, names, columnText(column), unconditional])
+}

@@ -1,0 +1,109 @@
+/** The matrix files of a folder, or those that are named, as expectations. */
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Diagnostic, FileError } from '../../base/diagnostic.ts'
+import type { SourceFile } from '../../base/source-file.ts'
+import {
+  columnText,
+  type Expectation,
+  type Expected,
+  expectedText,
+  isUnconditional,
+  objectText,
+} from './expectation.ts'
+import { parseMatrix } from './parse-matrix.ts'
+
+/** What lies where expectations are looked for: matrices, and cases in steps (cases/read-cases.ts). */
+export interface MatrixFiles {
+  readonly matrices: readonly string[]
+  readonly cases: readonly string[]
+}
+
+/** A folder stands for its `*.csv`, `*.yaml` and `*.yml`, sorted; subfolders aren't looked into. Throws FileError. */
+export async function findMatrixFiles(paths: readonly string[]): Promise<MatrixFiles> {
+  const found = [...new Set((await Promise.all(paths.map(filesOf))).flat())]
+  return {
+    matrices: found.filter((name) => !/\.ya?ml$/i.test(name)),
+    cases: found.filter((name) => /\.ya?ml$/i.test(name)),
+  }
+}
+
+/** All expectations of these files, in the order of files and rows. Throws FileError, with everything that is wrong. */
+export async function readMatrices(files: readonly string[]): Promise<readonly Expectation[]> {
+  const diagnostics: Diagnostic[] = []
+  const report = (diagnostic: Diagnostic) => diagnostics.push(diagnostic)
+  const sources = await Promise.all(files.map((file) => readSource(file, report)))
+  const expectations = sources.flatMap((source) => (source ? parseMatrix(source, report) : []))
+  reportContradictions(expectations, report)
+  if (diagnostics.length > 0) throw new FileError(diagnostics)
+  return expectations
+}
+
+async function filesOf(path: string): Promise<readonly string[]> {
+  const found = await stat(path).catch(() => undefined)
+  if (!found) throw unreadable(path, 'there is no such file or folder')
+  if (!found.isDirectory()) return [path]
+  const names = (await readdir(path)).filter((name) => /\.(csv|ya?ml)$/i.test(name) && !name.startsWith('.')).sort()
+  return names.map((name) => join(path, name))
+}
+
+/** UTF-8, with or without a byte order mark; what else can't be told apart from it goes to `report`. */
+export async function readSource(
+  name: string,
+  report: (diagnostic: Diagnostic) => void,
+): Promise<SourceFile | undefined> {
+  const bytes = await readFile(name).catch((error: Error) => {
+    report(...(unreadable(name, `the file can't be read: ${error.message}`).diagnostics as [Diagnostic]))
+    return undefined
+  })
+  if (!bytes) return undefined
+  try {
+    return { name, text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes) }
+  } catch {
+    const hint = 'in the spreadsheet program, save it as CSV UTF-8'
+    report({
+      file: name,
+      line: 1,
+      column: 1,
+      code: 'not-utf8',
+      severity: 'error',
+      message: 'the file is not UTF-8',
+      hint,
+    })
+    return undefined
+  }
+}
+
+function unreadable(file: string, message: string): FileError {
+  const hint = 'name a folder with matrices, or a matrix'
+  return new FileError([{ file, line: 1, column: 1, code: 'file-unreadable', severity: 'error', message, hint }])
+}
+
+/** Two cells may say the same of one request, or one of them more: what a list holds, and what it shows. */
+function reportContradictions(expectations: readonly Expectation[], report: (diagnostic: Diagnostic) => void): void {
+  for (const about of Map.groupBy(expectations, requestKey).values()) {
+    for (const [i, one] of about.entries()) {
+      const before = about.slice(0, i).find(({ expected }) => contradicts(expected, one.expected))
+      if (before) report(contradiction(before, one))
+    }
+  }
+}
+
+function contradicts(before: Expected, after: Expected): boolean {
+  const differ = <T>(one: T | undefined, other: T | undefined) =>
+    one !== undefined && other !== undefined && one !== other
+  return differ(before.status, after.status) || differ(before.view, after.view) || differ(before.list, after.list)
+}
+
+/** The same for expectations about the same request. */
+/** With and without `If-Match` are two requests. */
+function requestKey(expectation: Expectation): string {
+  const { method, path, object, column, body = '' } = expectation
+  return JSON.stringify([method, path, objectText(object), columnText(column), body, isUnconditional(expectation)])
+}
+
+function contradiction(before: Expectation, one: Expectation): Diagnostic {
+  const { file, line, column } = before.place
+  const message = `this states \`${expectedText(one.expected)}\` for ${one.method} as \`${columnText(one.column)}\`, and ${file}:${line}:${column} states \`${expectedText(before.expected)}\``
+  return { ...one.place, code: 'matrix-contradiction', severity: 'error', message, hint: 'keep one of them' }
+}

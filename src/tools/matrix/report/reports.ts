@@ -1,0 +1,39 @@
+/** The reports of a run, as they are asked for: `text`, or `<format>=<file>`. */
+import { writeFile } from 'node:fs/promises'
+import { ReviewError } from '../../load-policy.ts'
+import type { Run } from './summary.ts'
+import { toHtml } from './to-html.ts'
+import { toJson } from './to-json.ts'
+import { toJunit } from './to-junit.ts'
+import { toText } from './to-text.ts'
+
+export const REPORTS: Readonly<Record<string, (run: Run) => string>> = {
+  text: toText,
+  junit: toJunit,
+  json: toJson,
+  html: toHtml,
+}
+
+export interface ReportRequest {
+  readonly format: string
+  readonly file: string
+}
+
+/** Undefined for a text that asks for no report. */
+export function parseReport(text: string): ReportRequest | undefined {
+  const { format = '', file = '' } = /^(?<format>[a-z]+)=(?<file>.+)$/.exec(text)?.groups ?? {}
+  return Object.hasOwn(REPORTS, format) ? { format, file } : undefined
+}
+
+/** Throws ReviewError where a file can't be written. */
+export async function writeReports(requests: readonly ReportRequest[], run: Run): Promise<void> {
+  for (const { format, file } of requests) await write(file, REPORTS[format]?.(run) ?? '')
+}
+
+async function write(file: string, text: string): Promise<void> {
+  await writeFile(file, text).catch((error: NodeJS.ErrnoException) => {
+    throw new ReviewError(
+      `the report \`${file}\` can't be written (${error.code}); name a file of a folder that you may write to`,
+    )
+  })
+}

@@ -1,0 +1,88 @@
+/** One request over HTTP, and its answer as text; a server that asks for patience gets it. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Json } from '../../../resources/resource.ts'
+
+export interface HttpRequest {
+  readonly method: string
+  readonly url: string
+  readonly token?: string | undefined
+  readonly body?: Json | undefined
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface HttpAnswer {
+  readonly status: number
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly text: string
+  /** Undefined for a body that isn't JSON, or none. */
+  readonly json: Json | undefined
+}
+
+export interface Patience {
+  /** How often a request is sent again after 429 or 503. */
+  readonly attempts: number
+  /** Milliseconds: a longer `Retry-After` than this isn't waited for. */
+  readonly longestWait: number
+}
+
+/** The server can't be reached, or doesn't answer in time. */
+export class NoAnswer extends Error {
+  constructor(url: string, cause: unknown) {
+    const inner = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause
+    const why =
+      inner instanceof Error ? inner.message || (inner as NodeJS.ErrnoException).code || inner.name : String(inner)
+    super(`${new URL(url).origin} does not answer (${why})`, { cause })
+    this.name = 'NoAnswer'
+  }
+}
+
+const TIMEOUT_MS = 30_000
+
+/** Redirects are answers. Throws NoAnswer. */
+export async function ask({ method, url, token, body, headers = {} }: HttpRequest): Promise<HttpAnswer> {
+  try {
+    const response = await fetch(url, {
+      method,
+      redirect: 'manual',
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+      headers: {
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    return { status: response.status, headers: Object.fromEntries(response.headers), text, json: parse(text) }
+  } catch (error) {
+    throw new NoAnswer(url, error)
+  }
+}
+
+/** Asks again after 429 and 503 as long as `Retry-After` says (RFC 9110 section 10.2.3), unless that answer is `wanted`. */
+export async function askPatiently(request: HttpRequest, patience: Patience, wanted?: number): Promise<HttpAnswer> {
+  for (let attempt = 1; ; attempt++) {
+    const answer = await ask(request)
+    const refused = answer.status === 429 || answer.status === 503
+    const wait = retryAfter(answer.headers['retry-after'], Date.now())
+    if (!refused || answer.status === wanted || attempt > patience.attempts || wait > patience.longestWait)
+      return answer
+    await sleep(wait)
+  }
+}
+
+/** Milliseconds; a second where the server doesn't say. */
+export function retryAfter(value: string | undefined, now: number): number {
+  if (value !== undefined && /^\d{1,9}$/.test(value)) return Number(value) * 1000
+  const at = Date.parse(value ?? '')
+  return Number.isNaN(at) ? 1000 : Math.max(0, at - now)
+}
+
+function parse(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json
+  } catch {
+    return undefined
+  }
+}

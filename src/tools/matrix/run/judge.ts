@@ -1,0 +1,92 @@
+/** Whether an answer is the expected one, and if not, what is different, in one sentence. */
+import { isDeepStrictEqual } from 'node:util'
+import type { Json, Representation, Resource } from '../../../resources/resource.ts'
+import type { Bound } from '../bind.ts'
+import type { HttpAnswer } from './ask.ts'
+import type { Scene } from './set-up.ts'
+
+/** What was answered; of a list, the rows of all pages. */
+export interface Given {
+  readonly answer: HttpAnswer
+  readonly rows?: readonly Representation[]
+}
+
+/** Undefined for what was expected. */
+export function judge(bound: Bound, scene: Scene, { answer, rows }: Given): string | undefined {
+  const { expected, method } = bound.expectation
+  if (answer.status !== expected.status) return `${expected.status} was expected, and the answer is ${answer.status}`
+  // An answer to HEAD has no body to look at.
+  if (method === 'HEAD') return undefined
+  if (expected.list) return judgeList(expected.list, scene, rows ?? [])
+  return bound.view ? judgeView(bound, bound.view, scene, rows ?? [answer.json]) : undefined
+}
+
+function judgeList(
+  list: 'own' | 'all',
+  { placed, caller }: Scene,
+  rows: readonly Representation[],
+): string | undefined {
+  const wanted = new Set(placed.filter(({ own }) => own || list === 'all').map(({ object }) => object.id))
+  const listed = new Set(rows.map(({ id }) => id))
+  if (rows.some((row) => !Object.hasOwn(row, 'id')))
+    return `a row of the list shows no \`id\`, so what the list holds can't be told; state a view`
+  if (wanted.size === 0) return 'no object of the caller could be put into this list'
+  const missing = [...wanted].filter((id) => !listed.has(id))
+  if (missing.length > 0)
+    return `the list lacks ${missing.length} of the ${wanted.size} objects that belong into it, as \`${missing[0]}\``
+  if (list === 'all') return undefined
+  const here = new Set(placed.map(({ object }) => object.id))
+  const foreign = [...listed].filter((id) => !wanted.has(id) && (caller?.fresh || here.has(id)))
+  return foreign.length === 0
+    ? undefined
+    : `the list shows ${foreign.length} objects that are not the caller's own, as \`${foreign[0]}\``
+}
+
+function judgeView(
+  { expectation, resource }: Bound,
+  view: ReadonlySet<string>,
+  { placed }: Scene,
+  shown: readonly (Json | undefined)[],
+): string | undefined {
+  const rows = shown.flatMap((row) => (isObject(row) ? [row] : []))
+  const objects = placed.map(({ object }) => object)
+  const mine = rows.flatMap((row) => {
+    const its = rows.length === 1 && placed.length === 1 ? objects : objectsOf(row, objects, resource)
+    return rows.length === 1 || its.length > 0 ? [faultOf(row, its)] : []
+  })
+  if (mine.length === 0)
+    return `the answer shows no object whose fields could be those of the view \`${expectation.expected.view}\``
+  return mine.find((fault) => fault !== undefined)
+
+  function faultOf(row: Representation, its: readonly Representation[]): string | undefined {
+    const more = Object.keys(row).filter((field) => !view.has(field))
+    const lacking = its.map((object) => [...view].filter((field) => isLacking(row, object, field)))
+    const less = lacking.some((fields) => fields.length === 0) ? [] : (lacking[0] ?? [])
+    if (more.length > 0)
+      return `the answer shows ${names(more)}, which the view \`${expectation.expected.view}\` does not have`
+    return less.length > 0 ? `the answer lacks ${names(less)} of the view \`${expectation.expected.view}\`` : undefined
+  }
+}
+
+function isLacking(row: Representation, object: Representation, field: string): boolean {
+  return !Object.hasOwn(row, field) && Object.hasOwn(object, field)
+}
+
+/** The objects of the cell whose row this can be: by its id, or where it shows none, by what else clients gave it. */
+function objectsOf(
+  row: Representation,
+  objects: readonly Representation[],
+  { fields }: Resource,
+): readonly Representation[] {
+  if (Object.hasOwn(row, 'id')) return objects.filter(({ id }) => id === row.id)
+  const given = Object.entries(row).filter(([field]) => !fields.get(field)?.readOnly)
+  return objects.filter((object) => given.every(([field, value]) => isDeepStrictEqual(value, object[field])))
+}
+
+function names(fields: readonly string[]): string {
+  return fields.map((field) => `\`${field}\``).join(', ')
+}
+
+function isObject(value: Json | undefined): value is Representation {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

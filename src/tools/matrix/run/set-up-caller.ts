@@ -1,0 +1,111 @@
+/** The caller of a cell, with the attributes that relations compare, and with a record of their own where one is named. */
+
+import type { Scalar } from '../../../resources/object.ts'
+import type { Representation } from '../../../resources/resource.ts'
+import type { Bound, Ground } from '../bind.ts'
+import { arrangeObject } from '../predict/arrange-object.ts'
+import { type Attributes, arrangeWith, DIRECTORY } from '../predict/arrange-related.ts'
+import { withUniqueValues } from '../predict/unique-values.ts'
+import { relatingOf, type ScenePlan } from './plan-scene.ts'
+import { type Caller, CannotSetUp, type Stage } from './stage.ts'
+
+export interface Named extends Caller {
+  /** With the id. */
+  readonly attributes: Attributes
+}
+
+interface Made {
+  readonly caller: Named | undefined
+  /** The object of the cell's resource whose id is the caller's, where there is one. */
+  readonly record: Representation | undefined
+}
+
+/** Throws CannotSetUp. */
+export async function makeCaller(ground: Ground, stage: Stage, bound: Bound, plan: ScenePlan): Promise<Made> {
+  const { column } = bound.expectation
+  if (column.kind === 'anonymous') return { caller: undefined, record: undefined }
+  const isPlain = Object.keys(plan.attributes).length === 0
+  if (isPlain && !plan.own) return plainCaller(stage, bound, column)
+  const resource = isPlain ? bound.resource.name : DIRECTORY
+  const make = (id: string) => recordOf(ground, bound, plan, { name: resource, id })
+  const { caller, object, made } = await stage.callerWithRecord(column, resource, make)
+  if (!made && !isSafe(bound)) {
+    throw new CannotSetUp(`the record of ${caller.id} was there before, so nothing is tried that could change it`)
+  }
+  const attributes = resource === DIRECTORY ? attributesOf(object, comparedIn(ground, bound)) : {}
+  const named = { ...caller, attributes: { ...attributes, id: caller.id } }
+  if (!plan.own) return { caller: named, record: undefined }
+  const record = resource === bound.resource.name ? object : await putRecord(ground, stage, bound, plan, named)
+  return { caller: named, record }
+}
+
+async function plainCaller(stage: Stage, { route, expectation }: Bound, column: Parameters<Stage['caller']>[0]) {
+  const caller = await stage.caller(column)
+  if (route.kind === 'caller' && !caller.fresh && expectation.object.kind === 'missing') {
+    throw new CannotSetUp(`${caller.id} was there before and may have a record, so nobody is without one`)
+  }
+  return { caller: { ...caller, attributes: { id: caller.id } }, record: undefined }
+}
+
+/** The caller's own object in a resource that isn't the directory, where objects can be put with an id. */
+async function putRecord(
+  ground: Ground,
+  stage: Stage,
+  bound: Bound,
+  plan: ScenePlan,
+  { id }: Named,
+): Promise<Representation> {
+  const { name } = bound.resource
+  const record = await stage.put({ resource: name, object: recordOf(ground, bound, plan, { name, id }) }, id)
+  if (record.id === id) return record
+  throw new CannotSetUp(`this server gives objects of ${name} ids of its own, so none can have the caller's`)
+}
+
+function isSafe({ expectation }: Bound): boolean {
+  return ['GET', 'HEAD', 'OPTIONS'].includes(expectation.method)
+}
+
+function comparedIn({ policy }: Ground, { resource }: Bound): readonly string[] {
+  const relations = [...(policy.ownership.get(resource.name)?.relations.values() ?? [])]
+  return relations.flatMap((one) => (one.kind === 'caller' && one.attribute !== 'id' ? [one.attribute] : []))
+}
+
+/** As the record has them: one that was there before has its own. */
+function attributesOf(object: Representation, names: readonly string[]): Attributes {
+  return Object.fromEntries(
+    names.flatMap((name): readonly (readonly [string, Scalar])[] => {
+      const value = Object.hasOwn(object, name) ? object[name] : undefined
+      return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? [[name, value]] : []
+    }),
+  )
+}
+
+interface Place {
+  readonly name: string
+  readonly id: string
+}
+
+function recordOf(ground: Ground, bound: Bound, plan: ScenePlan, { name, id }: Place): Representation {
+  const { resources, samples } = ground
+  const resource = resources.byName.get(name)
+  const common = relatingOf(ground, bound)
+  const known = samples.get(name)
+  if (!resource || !known || !common) throw new CannotSetUp(`no record of ${name} can be made for this caller`)
+  const fixed = new Map(Object.entries(plan.attributes))
+  const made =
+    plan.own && name === bound.resource.name
+      ? arrangeWith({ ...common, relations: plan.own, own: true, callerId: id, id }, plan.attributes)
+      : arrangeObject({
+          resource,
+          samples: known,
+          ownership: undefined,
+          relations: new Set(),
+          attributes: {},
+          id,
+          fixed,
+        })
+  if (made.kind !== 'object') throw new CannotSetUp(made.why)
+  const held = [...(common.ownership?.relations.values() ?? [])].filter((one) => plan.own?.has(one.name))
+  const kept = new Set([...fixed.keys(), ...held.map(({ field }) => field)])
+  return withUniqueValues(resource, made.object, kept)
+}

@@ -1,0 +1,75 @@
+/** An object that relates to a caller in just the ways that a cell states, put there and looked at. */
+import { v7 as uuidv7 } from 'uuid'
+import { relationsOf } from '../../../decide/ownership.ts'
+import type { Representation } from '../../../resources/resource.ts'
+import type { Bound, Ground } from '../bind.ts'
+import { arrangeObject, type ObjectFound } from '../predict/arrange-object.ts'
+import { withUniqueValues } from '../predict/unique-values.ts'
+import type { Named } from './set-up-caller.ts'
+import { CannotSetUp, type Stage } from './stage.ts'
+
+interface Wanted {
+  readonly bound: Bound
+  readonly caller: Named | undefined
+  /** The object whose id is the caller's. */
+  readonly record: Representation | undefined
+  /** Those that hold, and no others. */
+  readonly relations: ReadonlySet<string>
+}
+
+/** Throws CannotSetUp. */
+export async function makeObject(ground: Ground, stage: Stage, wanted: Wanted): Promise<Representation> {
+  const { bound, caller, record, relations } = wanted
+  if (record && relatesSo(ground, wanted, record)) return record
+  const reasons: string[] = []
+  for (const stranger of stage.strangers(caller)) {
+    const found = arranged(ground, wanted, stranger)
+    if (found?.kind !== 'object') {
+      if (found) reasons.push(found.why)
+      continue
+    }
+    const { object } = found
+    const owner = relations.has('owner') ? caller?.id : stranger
+    const placed = await stage.put({ resource: bound.resource.name, object }, owner).catch((error) => {
+      if (!(error instanceof CannotSetUp)) throw error
+      reasons.push(error.message)
+      return undefined
+    })
+    if (placed && relatesSo(ground, wanted, placed)) return placed
+  }
+  throw new CannotSetUp(reasons[0] ?? otherwise(wanted))
+}
+
+/** Whether the caller is its owner. */
+export function isOwn(ground: Ground, { resource }: Bound, caller: Named | undefined, object: Representation): boolean {
+  const ownership = ground.policy.ownership.get(resource.name)
+  return relationsOf(ownership, (name) => caller?.attributes[name], object).includes('owner')
+}
+
+/** Undefined where only the caller's own record will do. */
+function arranged({ policy, samples }: Ground, wanted: Wanted, somebody: string): ObjectFound | undefined {
+  const { bound, caller, relations } = wanted
+  const { resource } = bound
+  const known = samples.get(resource.name)
+  const ownership = policy.ownership.get(resource.name)
+  const held = [...(ownership?.relations.values() ?? [])].filter(({ name }) => relations.has(name))
+  if (!known || held.some(({ field, kind }) => field === 'id' && kind === 'caller')) return undefined
+  const attributes = caller?.attributes ?? {}
+  const common = { resource, samples: known, ownership, relations, attributes }
+  const found = arrangeObject({ ...common, id: uuidv7(), somebody })
+  if (found.kind !== 'object') return found
+  const kept = new Set(held.map(({ field }) => field))
+  return { kind: 'object', object: withUniqueValues(resource, found.object, kept) }
+}
+
+function relatesSo({ policy }: Ground, { bound, caller, relations }: Wanted, object: Representation): boolean {
+  const ownership = policy.ownership.get(bound.resource.name)
+  const holding = relationsOf(ownership, (name) => caller?.attributes[name], object)
+  return holding.length === relations.size && holding.every((name) => relations.has(name))
+}
+
+function otherwise({ bound, relations }: Wanted): string {
+  const names = [...relations].map((name) => `\`${name}\``).join(' and ')
+  const how = names === '' ? 'without any relation to' : `${names}, and nothing else, to`
+  return `no object of ${bound.resource.name} could be made ${how} this caller`
+}

@@ -1,0 +1,107 @@
+/** Tokens for a deployment: minted with its signing key, or those that a file holds. */
+import { createPrivateKey } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import type { JWK } from 'jose'
+import { calculateJwkThumbprint } from 'jose/jwk/thumbprint'
+import { SignJWT } from 'jose/jwt/sign'
+import { importJWK } from 'jose/key/import'
+import { v7 as uuidv7 } from 'uuid'
+import { type Diagnostic, FileError } from '../../../base/diagnostic.ts'
+import { shapeOf } from '../../../base/shape-of.ts'
+import { parseYaml } from '../../../base/yaml-file.ts'
+import { ReviewError } from '../../load-policy.ts'
+import { columnText } from '../expectation.ts'
+import { parseColumn } from '../parse-words.ts'
+import { readSource } from '../read-matrices.ts'
+
+/** Whose tokens a run can have. */
+export type TokenSource =
+  | { readonly kind: 'minted'; readonly mint: (subject: string, roles: readonly string[]) => Promise<string> }
+  /** By column, as `columnText` writes it. */
+  | { readonly kind: 'given'; readonly callers: ReadonlyMap<string, GivenCaller> }
+
+interface GivenCaller {
+  readonly token: string
+  /** The id that the token says. */
+  readonly subject: string
+}
+
+interface Claims {
+  readonly issuer: string
+  readonly audience: string
+}
+
+const TOKEN_SECONDS = 60 * 60
+
+const tokensShape = shapeOf<Readonly<Record<string, GivenCaller>>>({
+  type: 'object',
+  minProperties: 1,
+  additionalProperties: {
+    type: 'object',
+    properties: { token: { type: 'string', minLength: 1 }, subject: { type: 'string', minLength: 1 } },
+    required: ['token', 'subject'],
+    additionalProperties: false,
+  },
+})
+
+/** A YAML or JSON file: `member: { token: …, subject: alice }` for each column. Throws FileError. */
+export async function readTokens(file: string): Promise<TokenSource> {
+  const diagnostics: Diagnostic[] = []
+  const report = (diagnostic: Diagnostic) => diagnostics.push(diagnostic)
+  const source = await readSource(file, report)
+  const parsed = source && parseYaml(source, tokensShape, report)
+  if (!parsed) throw new FileError(diagnostics)
+  const callers = new Map(
+    Object.entries(parsed.value).map(([name, caller]) => {
+      const column = parseColumn(name)
+      if (column.kind === 'wrong') report(parsed.fault([name], 'tokens-column', column.message, column.hint))
+      return [column.kind === 'parsed' ? columnText(column.value) : name, caller] as const
+    }),
+  )
+  if (diagnostics.length > 0) throw new FileError(diagnostics)
+  return { kind: 'given', callers }
+}
+
+/** A private key (JWK or PKCS#8 PEM) that the deployment trusts. Throws ReviewError. */
+export async function readMint(file: string, { issuer, audience }: Claims): Promise<TokenSource> {
+  const text = await readFile(file, 'utf8').catch(() => {
+    throw new ReviewError(
+      `there is no signing key ${file}; name one with --key or --data, or tokens with --tokens, and see docs/testing-policies.md`,
+    )
+  })
+  const { key, algorithm, kid } = await importKey(file, text)
+  const mint = (subject: string, roles: readonly string[]) =>
+    new SignJWT({ roles: [...roles] })
+      .setProtectedHeader({ alg: algorithm, typ: 'at+jwt', kid })
+      .setIssuer(issuer)
+      .setAudience(audience)
+      .setSubject(subject)
+      .setJti(uuidv7())
+      .setIssuedAt()
+      .setExpirationTime(`${TOKEN_SECONDS}s`)
+      .sign(key)
+  return { kind: 'minted', mint }
+}
+
+/** What goes wrong inside isn't told: it could repeat the key. */
+async function importKey(file: string, text: string) {
+  try {
+    const jwk: JWK = text.trimStart().startsWith('{')
+      ? JSON.parse(text)
+      : createPrivateKey(text).export({ format: 'jwk' })
+    const algorithm = jwk.alg ?? ALGORITHMS[jwk.crv ?? String(jwk.kty)]
+    if (jwk.d === undefined || algorithm === undefined) throw new Error('not a private key')
+    const kid = jwk.kid ?? (await calculateJwkThumbprint(jwk))
+    return { key: await importJWK(jwk, algorithm), algorithm, kid }
+  } catch {
+    throw new ReviewError(`${file} is not a private key; it must be a JWK or a PKCS#8 PEM of RSA, EC or Ed25519`)
+  }
+}
+
+const ALGORITHMS: Readonly<Record<string, string>> = {
+  Ed25519: 'EdDSA',
+  'P-256': 'ES256',
+  'P-384': 'ES384',
+  'P-521': 'ES512',
+  RSA: 'RS256',
+}

@@ -1,0 +1,65 @@
+/** Which callers a matrix is about: all that rules can tell apart, or those that were asked for. */
+
+import { didYouMean } from '../../base/did-you-mean.ts'
+import type { Policy } from '../../decide/policy.ts'
+import { type Column, columnOfRoles, columnsOf } from '../../decide/space.ts'
+import { ReviewError } from '../load-policy.ts'
+
+/**
+ * Without names: anonymous, everyone, each role in the order of roles.yaml, each user that a rule names. Single names
+ * narrow to these; names joined with `+` add a caller who holds all of them. Throws ReviewError.
+ */
+export function chooseColumns(policy: Policy, asked: readonly string[]): readonly Column[] {
+  const all = columnsOf(policy)
+  const known = [...all.filter(({ name }) => !isUser(name)), ...all.filter(({ name }) => isUser(name)).sort(byName)]
+  const columns = [...new Set(asked)].map((name) => ({
+    single: partsOf(name).length === 1,
+    column: column(policy, name),
+  }))
+  const single = columns.filter((one) => one.single).map((one) => one.column)
+  const combined = columns.filter((one) => !one.single).map((one) => one.column)
+  return [...(single.length > 0 ? single : known), ...combined]
+}
+
+/** `a+b+user:<id>`: an id may hold a `+` itself, so it comes last. */
+function partsOf(name: string): readonly string[] {
+  const user = /(?<=^|\+)user:.*$/s.exec(name)?.[0]
+  if (user === undefined) return name.split('+')
+  const roles = name.slice(0, -user.length).split('+').slice(0, -1)
+  return [...roles, user]
+}
+
+function column(policy: Policy, name: string): Column {
+  const parts = partsOf(name)
+  const special = parts.length === 1 ? columnsOf(policy).find((one) => one.name === name) : undefined
+  if (special) return special
+  const user = parts.find(isUser)
+  const roles = parts.filter((part) => part !== user)
+  for (const role of roles) requireRole(policy, role)
+  if (user !== undefined) requireId(user)
+  const { subjects } = columnOfRoles(policy, roles)
+  return { name: parts.join('+'), subjects: new Set([...subjects, ...(user === undefined ? [] : [user])]) }
+}
+
+function requireRole({ roles }: Policy, role: string): void {
+  if (roles.has(role)) return
+  const known = ['anonymous', 'everyone', ...roles.keys(), 'user:<id>'].join(', ')
+  throw new ReviewError(
+    `\`${role}\` is not a role of roles.yaml; --role takes ${known}, or roles joined with +${didYouMean(role, ['anonymous', 'everyone', ...roles.keys()])}`,
+  )
+}
+
+/** As policy.csv takes them. */
+function requireId(user: string): void {
+  const id = user.slice('user:'.length)
+  if (id !== '' && id === id.trim() && [...id].length <= 128 && !/\p{Cc}/u.test(id)) return
+  throw new ReviewError('a user id has 1 to 128 characters, with no space at its ends; write --role user:<id>')
+}
+
+function isUser(name: string): boolean {
+  return name.startsWith('user:')
+}
+
+function byName(a: Column, b: Column): number {
+  return a.name < b.name ? -1 : 1
+}

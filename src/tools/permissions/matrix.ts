@@ -1,0 +1,118 @@
+/** Who can do what, as data: every caller at every method, path and relation. Each form of output is made from this. */
+import { livingAt } from '../../decide/ends.ts'
+import { coversResource } from '../../decide/evaluate.ts'
+import type { Policy, Rule } from '../../decide/policy.ts'
+import type { Column } from '../../decide/space.ts'
+import { type Revision, revisionOf } from '../../policy/policy-files.ts'
+import type { Method, Resources } from '../../resources/resource.ts'
+import type { ReviewedPolicy } from '../load-policy.ts'
+import type { Cell } from './cell.ts'
+import { decideInTime } from './cell-in-time.ts'
+import { type ObjectKind, planRows, type RowPlan } from './rows.ts'
+
+export interface Matrix {
+  readonly revision: Revision
+  readonly columns: readonly MatrixColumn[]
+  /** By resource (built-in ones last), path, method and relation. */
+  readonly rows: readonly MatrixRow[]
+  /** The lines of policy.csv that decide a cell, in order. */
+  readonly rules: readonly RuleText[]
+}
+
+export interface MatrixColumn extends Column {
+  readonly description: string
+}
+
+export interface MatrixRow {
+  readonly resource: string
+  readonly path: string
+  /** Of the same endpoint: HEAD stands with GET. */
+  readonly methods: readonly Method[]
+  readonly action: string
+  readonly object: ObjectKind
+  /**
+   * How the caller relates to the object: names joined with `+` (these hold and no other that a rule names), `none` (none
+   * of them holds), `any` (no rule asks), `-` (no object is concerned).
+   */
+  readonly relation: string
+  readonly view: string | undefined
+  /** The fields that the row is about, sorted; none where the action is about the whole. */
+  readonly fields: readonly string[]
+  /** One a column, in their order. */
+  readonly cells: readonly Cell[]
+}
+
+interface RuleText {
+  readonly line: number
+  readonly effect: 'allow' | 'deny'
+  /** As it stands in policy.csv. */
+  readonly text: string
+}
+
+export interface MatrixRequest {
+  readonly resources: Resources
+  readonly columns: readonly Column[]
+  /** Names of resources; undefined for all. */
+  readonly only: ReadonlySet<string> | undefined
+  /** The time that it is about, in milliseconds since the epoch: rules and blocks may end. */
+  readonly now: number
+}
+
+/** Throws ReviewError where rules tell too many relation sets apart. */
+export function buildMatrix(reviewed: ReviewedPolicy, { resources, columns, only, now }: MatrixRequest): Matrix {
+  const { policy, blocked, files, blockedFile } = reviewed
+  const known = columns.map((column) => ({ ...column, block: blocked.get(userOf(column) ?? '') }))
+  const living = livingAt(policy, now)
+  const rows = planRows(living, resources, only).map((plan) => {
+    // A row is about few of the rules; each cell would look through all of them.
+    const about = { ...living, rules: rulesAbout(living, plan) }
+    return { ...describeRow(plan), cells: known.map((column) => decideInTime(about, plan, column, now)) }
+  })
+  return {
+    revision: revisionOf(files, blockedFile),
+    columns: columns.map((column) => ({ ...column, description: describeColumn(reviewed, column) })),
+    rows,
+    rules: textsOf(rows, files['policy.csv'].text),
+  }
+}
+
+function rulesAbout({ rules }: Policy, { resource, action }: RowPlan): readonly Rule[] {
+  return rules.filter(
+    (rule) => coversResource(rule, resource) && (rule.actions.includes('*') || rule.actions.includes(action.name)),
+  )
+}
+
+function describeRow(plan: RowPlan): Omit<MatrixRow, 'cells'> {
+  const { resource, route, methods, action, object, relation, fields } = plan
+  return {
+    resource: resource.name,
+    path: route.path,
+    methods,
+    action: action.name,
+    object,
+    relation,
+    view: route.view,
+    fields,
+  }
+}
+
+function describeColumn({ policy }: ReviewedPolicy, column: Column): string {
+  if (column.name === 'anonymous') return 'A caller without credentials.'
+  if (column.name === 'everyone') return 'A caller with credentials and no role.'
+  const role = policy.roles.get(column.name)
+  if (role) return role.description
+  return column.name.startsWith('user:') ? 'This one person, without any role.' : 'A caller who holds all of these.'
+}
+
+/** The id of the person that a column is about. */
+function userOf({ subjects }: Column): string | undefined {
+  return [...subjects].find((subject) => subject.startsWith('user:'))?.slice('user:'.length)
+}
+
+function textsOf(rows: readonly MatrixRow[], source: string): readonly RuleText[] {
+  const lines = source.split(/\r?\n/)
+  const deciding = new Map(rows.flatMap(({ cells }) => cells.flatMap(({ rules }) => rules)).map((r) => [r.line, r]))
+  return [...deciding.values()]
+    .toSorted((a, b) => a.line - b.line)
+    .map(({ line, effect }) => ({ line, effect, text: (lines[line - 1] ?? '').trim() }))
+}

@@ -1,0 +1,149 @@
+/** The rows of a matrix: every method of every route, with every way in which a caller can relate to the object. */
+
+import { fieldsOf } from '../../decide/evaluate.ts'
+import type { Policy, Relation } from '../../decide/policy.ts'
+import { concernsObject, namedRelations, relationSetsOf, type Spot, spotsOf } from '../../decide/space.ts'
+import type { Scalar } from '../../resources/object.ts'
+import type { Action, Method, Operation, Resource, Resources, Route } from '../../resources/resource.ts'
+import { ReviewError } from '../load-policy.ts'
+
+/** Which object a row is about: one in the store, the caller's own record, each one of a list, the one to be made. */
+export type ObjectKind = 'none' | 'stored' | 'own' | 'listed' | 'created'
+
+/** What a cell of the row is decided by. */
+export interface RowPlan {
+  readonly route: Route
+  readonly methods: readonly Method[]
+  readonly operation: Operation
+  readonly resource: Resource
+  readonly action: Action
+  readonly object: ObjectKind
+  readonly relations: ReadonlySet<string>
+  /** The relations as MatrixRow.relation says them. */
+  readonly relation: string
+  /** Some of the relations compare the object with the caller. */
+  readonly related: boolean
+  /** What the row is about, sorted: all fields, or those of the route's view; none where the action has none. */
+  readonly fields: readonly string[]
+}
+
+/** 2^10 rows for one method of one path are more than anybody reads. */
+const MOST_RELATIONS = 10
+
+/** Throws ReviewError where rules tell too many relation sets apart. */
+export function planRows(
+  policy: Policy,
+  resources: Resources,
+  only: ReadonlySet<string> | undefined,
+): readonly RowPlan[] {
+  const spots = spotsOf(resources).filter(({ resource }) => only?.has(resource.name) ?? true)
+  return [...Map.groupBy(spots, ({ endpoint, route }) => `${route.resource} ${route.path} ${endpoint.operation}`)]
+    .map(([, [first, ...rest]]) => ({ spot: first as Spot, methods: [first as Spot, ...rest].map((s) => s.method) }))
+    .toSorted(byResourceAndPath)
+    .flatMap(({ spot, methods }) => rowsOf(policy, spot, methods))
+}
+
+interface Grouped {
+  readonly spot: Spot
+  readonly methods: readonly Method[]
+}
+
+function byResourceAndPath({ spot: a }: Grouped, { spot: b }: Grouped): number {
+  return (
+    Number(a.resource.builtIn) - Number(b.resource.builtIn) ||
+    compare(a.resource.name, b.resource.name) ||
+    compare(a.route.path, b.route.path)
+  )
+}
+
+function rowsOf(policy: Policy, spot: Spot, methods: readonly Method[]): readonly RowPlan[] {
+  const { route, endpoint, resource, action } = spot
+  const object = objectOf(spot)
+  const common = { route, methods, operation: endpoint.operation, resource, action, object }
+  const fields = fieldsAbout(policy, spot)
+  if (object === 'none') return [{ ...common, relations: new Set(), relation: '-', related: false, fields }]
+  const named = namedInOrder(policy, spot)
+  return relationSetsOf(policy, resource, action)
+    .map((set) => named.filter(({ name }) => set.has(name)))
+    .filter((holding) => isPossible(spot, named, holding))
+    .toSorted((a, b) => bySizeAndPlace(named, a, b))
+    .map((holding) => ({
+      ...common,
+      relations: new Set(holding.map(({ name }) => name)),
+      relation: holding.map(({ name }) => name).join('+') || (named.length === 0 ? 'any' : 'none'),
+      related: holding.some(({ kind }) => kind === 'caller'),
+      fields,
+    }))
+}
+
+/** The relations that rules name, in the order of ownership.yaml. */
+function namedInOrder(policy: Policy, { resource, action }: Spot): readonly Relation[] {
+  const names = new Set(namedRelations(policy, resource, action))
+  if (names.size > MOST_RELATIONS) {
+    const fault = `rules about \`${action.name}\` on \`${resource.name}\` name ${names.size} relations, too many for a matrix`
+    throw new ReviewError(`${fault}; ask \`policy explain\`, or choose other resources with --resource`)
+  }
+  const declared = [...(policy.ownership.get(resource.name)?.relations.values() ?? [])]
+  return declared.filter(({ name }) => names.has(name))
+}
+
+function objectOf(spot: Spot): ObjectKind {
+  const { route, endpoint } = spot
+  if (!concernsObject(spot)) return 'none'
+  if (endpoint.operation === 'list') return 'listed'
+  if (endpoint.operation === 'create') return 'created'
+  return route.kind === 'caller' ? 'own' : 'stored'
+}
+
+/** A redirect shows nothing; a view narrows what is shown, not what may be written. */
+function fieldsAbout(policy: Policy, spot: Spot): readonly string[] {
+  const { route, endpoint, resource, action } = spot
+  if (!action.hasFields || route.redirect) return []
+  const shows = endpoint.operation === 'list' || endpoint.operation === 'read'
+  const view = shows && route.view ? policy.views.get(resource.name)?.get(route.view) : undefined
+  return sorted(fieldsOf(spot).filter((field) => view?.has(field) ?? true))
+}
+
+/** Whether these relations can hold while the others that rules name don't. */
+function isPossible({ route, resource }: Spot, named: readonly Relation[], holding: readonly Relation[]): boolean {
+  const left = named.filter((relation) => !holding.includes(relation))
+  if (route.kind === 'caller' && left.some(isOfOwnId)) return false
+  const fields = new Set(holding.filter(({ kind }) => kind === 'state').map(({ field }) => field))
+  // A field that is a list can hold many values.
+  return [...fields].every(
+    (field) => resource.fields.get(field)?.list || hasValue(valuesOf(holding, field), valuesOf(left, field)),
+  )
+}
+
+/** Whether some value is in all of these lists and in none of the others. */
+function hasValue([first, ...rest]: readonly Values[], others: readonly Values[]): boolean {
+  return (first ?? []).some(
+    (value) => rest.every((values) => values.includes(value)) && !others.some((values) => values.includes(value)),
+  )
+}
+
+type Values = readonly Scalar[]
+
+/** Of each relation that compares this field with constants. */
+function valuesOf(relations: readonly Relation[], field: string): readonly Values[] {
+  return relations.flatMap((one) => (one.kind === 'state' && one.field === field ? [one.values] : []))
+}
+
+/** The caller's own record is the one whose id is the caller's. */
+function isOfOwnId(relation: Relation): boolean {
+  return relation.kind === 'caller' && relation.field === 'id' && relation.attribute === 'id'
+}
+
+function bySizeAndPlace(all: readonly Relation[], a: readonly Relation[], b: readonly Relation[]): number {
+  const places = (some: readonly Relation[]) => some.map((one) => all.indexOf(one)).join()
+  return a.length - b.length || compare(places(a), places(b))
+}
+
+function sorted(names: Iterable<string>): readonly string[] {
+  return [...names].sort()
+}
+
+function compare(a: string, b: string): number {
+  if (a === b) return 0
+  return a < b ? -1 : 1
+}

@@ -1,0 +1,125 @@
+/** A matrix as text for a terminal of a given width: a block of callers at a time, with a legend. */
+import { timeText } from '../../base/time.ts'
+import type { Matrix, MatrixColumn, MatrixRow } from './matrix.ts'
+import { markOf, RELATIONS, turnsOf } from './words.ts'
+
+const GAP = '  '
+const LONGEST_NAME = 24
+const LONGEST_MARK = 24
+
+interface Block {
+  readonly columns: readonly ShownColumn[]
+  readonly lead: number
+  readonly turns: Turns
+}
+
+/** The moments at which cells change, in order. */
+type Turns = readonly number[]
+
+interface ShownColumn {
+  readonly index: number
+  readonly heading: string
+  readonly width: number
+}
+
+/** `width` in characters. */
+export function toTable(matrix: Matrix, width: number): string {
+  const names = shortNames(matrix.columns)
+  const lead = Math.max(...matrix.rows.map((row) => leadOf(row, 0).length), 0)
+  const turns = turnsOf(matrix.rows)
+  const columns = matrix.columns.map((_, index) => shownColumn(matrix, turns, { index, heading: names[index] ?? '' }))
+  const blocks = intoBlocks(columns, width - lead).map((some) => blockText(matrix, { columns: some, lead, turns }))
+  return `${[`Who can do what, by policy ${matrix.revision}`, ...blocks, legend(matrix, names)].join('\n\n')}\n`
+}
+
+function blockText({ rows }: Matrix, block: Block): string {
+  return [...Map.groupBy(rows, ({ resource }) => resource)]
+    .map(([resource, about]) => [headline(resource, block), ...pathsOf(about, block)].join('\n'))
+    .join('\n\n')
+}
+
+function headline(resource: string, { columns, lead }: Block): string {
+  return line(resource.toUpperCase().padEnd(lead), columns, ({ heading }) => heading)
+}
+
+function pathsOf(rows: readonly MatrixRow[], block: Block): readonly string[] {
+  return [...Map.groupBy(rows, ({ path }) => path)].flatMap(([path, about]) => [
+    ` ${path}`,
+    ...about.map((row) => line(leadOf(row, block.lead), block.columns, ({ index }) => markAt(row, index, block.turns))),
+  ])
+}
+
+function line(lead: string, columns: readonly ShownColumn[], text: (column: ShownColumn) => string): string {
+  return [lead, ...columns.map((column) => text(column).padEnd(column.width))].join(GAP).trimEnd()
+}
+
+function leadOf({ methods, relation }: MatrixRow, width: number): string {
+  return `  ${methods.join(' ').padEnd('GET HEAD'.length)} ${relation}`.padEnd(width)
+}
+
+function shownColumn({ rows }: Matrix, turns: Turns, { index, heading }: Omit<ShownColumn, 'width'>): ShownColumn {
+  const marks = rows.map((row) => markAt(row, index, turns).length)
+  return { index, heading, width: Math.max(heading.length, ...marks) }
+}
+
+function markAt(row: MatrixRow, index: number, turns: Turns): string {
+  const cell = row.cells[index]
+  if (!cell) return ''
+  const turn = cell.until === undefined ? '' : ` ${turnMark(turns.indexOf(cell.until))}`
+  return shorten(markOf(cell, row), LONGEST_MARK) + turn
+}
+
+/** Behind the mark of a cell that becomes another one. */
+function turnMark(turn: number): string {
+  return `~${turn + 1}`
+}
+
+/** As many callers side by side as fit, at least one. */
+function intoBlocks(columns: readonly ShownColumn[], width: number): readonly (readonly ShownColumn[])[] {
+  const blocks: ShownColumn[][] = []
+  let used = Number.POSITIVE_INFINITY
+  for (const column of columns) {
+    if (used + GAP.length + column.width > width) {
+      blocks.push([])
+      used = 0
+    }
+    blocks.at(-1)?.push(column)
+    used += GAP.length + column.width
+  }
+  return blocks
+}
+
+function legend({ columns, rows }: Matrix, names: readonly string[]): string {
+  const long = columns.flatMap(({ name }, i) => (names[i] === name ? [] : [[names[i] ?? '', visible(name)]]))
+  const used = new Set(rows.map(({ relation }) => relation))
+  const relations = Object.entries(RELATIONS).filter(([relation]) => used.has(relation))
+  const entries = [
+    ['all', 'every field, or the action as a whole'],
+    ['a name', 'the fields of that view (views.yaml)'],
+    ['3/8', 'that many of the fields; --format json names them'],
+    ['-', 'denied (after a method: no object is concerned)'],
+    ...relations.filter(([relation]) => relation !== '-'),
+    ...turnsOf(rows).map((turn, i) => [turnMark(i), `until ${timeText(turn)}, when a rule or a block ends`]),
+    ['owner+draft', 'these relations hold, and no other that a rule names'],
+    ...long,
+  ]
+  const width = Math.max(...entries.map(([word = '']) => word.length))
+  return entries.map(([word = '', meaning]) => `${word.padEnd(width)}${GAP}${meaning}`).join('\n')
+}
+
+/** Names that fit a heading; two that begin alike stay different. */
+function shortNames(columns: readonly MatrixColumn[]): readonly string[] {
+  return columns.map(({ name }, i) => {
+    const shown = visible(name)
+    return shown.length > LONGEST_NAME ? `${shorten(shown, LONGEST_NAME - 4)}#${i + 1}` : shown
+  })
+}
+
+function shorten(text: string, length: number): string {
+  return text.length > length ? `${text.slice(0, length - 1)}…` : text
+}
+
+/** A terminal must not act on what a name holds. */
+function visible(name: string): string {
+  return name.replace(/[\p{Cc}\p{Cf}]/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`)
+}

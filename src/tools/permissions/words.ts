@@ -1,0 +1,62 @@
+/** The words for what a matrix says, the same in every form of output. */
+
+import { timeText } from '../../base/time.ts'
+import { endsOf } from '../../decide/ends.ts'
+import type { Cell, Reason } from './cell.ts'
+import type { MatrixRow } from './matrix.ts'
+import type { ObjectKind } from './rows.ts'
+
+/** A cell in a word or two: `all`, the names of views, `3/8` where no view says which fields, `-` for denied. */
+export function markOf({ outcome, granted, views, fields }: Cell, row: MatrixRow): string {
+  if (outcome === 'denied') return '-'
+  if (granted === 'all') return 'all'
+  return views.join('|') || `${fields.length}/${row.fields.length}`
+}
+
+/** From when on the cell is another one, as the policy files write times. */
+export function untilOf({ until }: Cell): string | undefined {
+  return until === undefined ? undefined : timeText(until)
+}
+
+/** The moments at which cells change, in order. */
+export function turnsOf(rows: readonly MatrixRow[]): readonly number[] {
+  return endsOf(rows.flatMap(({ cells }) => cells))
+}
+
+/** Where a rule stands. */
+export function placeOf({ line }: { readonly line: number }): string {
+  return `policy.csv:${line}`
+}
+
+export const REASONS: Readonly<Record<Reason, string>> = {
+  granted: 'Allowed by the rules below.',
+  'no-rule': 'No rule allows it.',
+  'deny-rule': 'Rules allow it, and a deny takes all of it away.',
+  'outside-view': 'What rules grant lies outside of the view that this path shows.',
+  'needs-credentials': "This path is about the caller's own record, so it takes a caller with credentials.",
+  unrelated: 'A caller without credentials has no relation to any object.',
+  blocked: 'blocked.txt names this caller: refused before any rule.',
+}
+
+/** What the relation of a row speaks of. */
+export const OBJECTS: Readonly<Record<ObjectKind, string>> = {
+  none: 'No object is concerned.',
+  stored: 'On an object to which the caller relates so. A change is checked again with the object as it would become.',
+  own: "On the caller's own record.",
+  listed: 'The list holds the objects to which the caller relates so, with these fields.',
+  created: 'On the object as it would be stored.',
+}
+
+export const RELATIONS: Readonly<Record<'-' | 'any' | 'none', string>> = {
+  '-': 'no object is concerned',
+  any: 'any object; no rule asks how the caller relates to it',
+  none: 'none of the relations that rules name holds',
+}
+
+/** The relation of a row as a sentence. */
+export function relationText(relation: string): string {
+  if (relation === 'any') return 'Any object: no rule asks how the caller relates to it.'
+  if (relation === 'none') return 'None of the relations that rules name holds.'
+  const names = relation.split('+').join(' and ')
+  return `${names} ${relation.includes('+') ? 'hold' : 'holds'}, and no other relation that rules name.`
+}

@@ -1,0 +1,96 @@
+/** From a plan to a policy in force: tells what it means, asks, and does it. */
+import { createInterface } from 'node:readline/promises'
+import { print } from '../../present/print.ts'
+import { formatText as formatCheck } from '../check/format-text.ts'
+import { formatJson as formatDiffJson } from '../diff/format-json.ts'
+import { formatText as formatDiff } from '../diff/format-text.ts'
+import { ReviewError } from '../load-policy.ts'
+import { addBlocks } from './blocks.ts'
+import type { Plan } from './plan.ts'
+import { type Change, putInForce } from './put-in-force.ts'
+import { type Version, versionJson } from './version.ts'
+
+export interface CarryOut extends Omit<Change, 'content' | 'over'> {
+  readonly format: 'text' | 'json'
+  readonly yes: boolean
+  readonly dryRun: boolean
+}
+
+/** `outcome` as the JSON output says it. */
+interface Result {
+  readonly outcome: 'applied' | 'unchanged' | 'refused' | 'dry-run' | 'declined'
+  readonly version: Version | undefined
+}
+
+/** The exit code: 1 when the files have errors, or somebody said no. Throws ReviewError when there is nobody to ask. */
+export async function carryOut(plan: Plan, how: CarryOut): Promise<0 | 1> {
+  const tell = how.format === 'text' ? (text: string) => print(text) : () => true
+  tell(describe(plan))
+  const result = await decide(plan, how)
+  if (how.format === 'json') print(toJson(plan, result))
+  else tell(`${conclusion(plan, result)}\n`)
+  return result.outcome === 'refused' || result.outcome === 'declined' ? 1 : 0
+}
+
+async function decide(plan: Plan, how: CarryOut): Promise<Result> {
+  const { check, sameRules, home, directory, content, blocks, over } = plan
+  const not = (outcome: Result['outcome']): Result => ({ outcome, version: undefined })
+  if (check.errors > 0) return not('refused')
+  if (sameRules && blocks.length === 0) return not('unchanged')
+  if (how.dryRun) return not('dry-run')
+  if (!how.yes && !(await agrees())) return not('declined')
+  await addBlocks(directory, blocks)
+  if (sameRules) return not('applied')
+  return { outcome: 'applied', version: await putInForce(home, { ...how, content, over }) }
+}
+
+async function agrees(): Promise<boolean> {
+  if (!process.stdin.isTTY)
+    throw new ReviewError('there is no terminal to ask on; say --yes to go on, or --dry-run to look only')
+  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    const answer = await terminal.question('Put this in force? [y/N] ')
+    return /^y(es)?$/i.test(answer.trim())
+  } finally {
+    terminal.close()
+  }
+}
+
+function describe({ check, diff, blocks, directory, sameRules }: Plan): string {
+  const found = check.findings.length === 0 ? '' : `${formatCheck(check)}\n`
+  if (check.errors > 0) return found
+  const meaning = diff ? formatDiff(diff) : `The files of ${directory} have faults, so what changes can't be told.\n`
+  const added =
+    blocks.length === 0
+      ? ''
+      : `\nThese blocks are added, and rollback doesn't remove them:\n${blocks.map((line) => `  ${line}\n`).join('')}`
+  return `${found}${sameRules ? '' : meaning}${added}${sameRules && added === '' ? '' : '\n'}`
+}
+
+function conclusion({ directory }: Plan, { outcome, version }: Result): string {
+  switch (outcome) {
+    case 'refused':
+      return `Nothing was changed: ${directory} is as it was.`
+    case 'unchanged':
+      return `Nothing to change: ${directory} has these files already.`
+    case 'dry-run':
+      return `Nothing was changed; without --dry-run this would be in force.`
+    case 'declined':
+      return `Nothing was changed.`
+    case 'applied':
+      if (!version) return `The blocks are in force in ${directory}; the rules are as they were.`
+      return `Version ${version.number}, revision ${version.revision}, is in force in ${directory}.`
+  }
+}
+
+function toJson({ check, diff, blocks }: Plan, { outcome, version }: Result): string {
+  const output = {
+    outcome,
+    version: version ? versionJson(version) : null,
+    findings: check.findings,
+    more: check.more,
+    diff: diff ? JSON.parse(formatDiffJson(diff)) : null,
+    blocks,
+  }
+  return `${JSON.stringify(output, undefined, 2)}\n`
+}

@@ -1,0 +1,37 @@
+/** The versioned files of a policy directory as bytes: what a version keeps, whether or not a server would take them. */
+import { createHash } from 'node:crypto'
+import { readFile, stat } from 'node:fs/promises'
+import { pathOf, placeOf } from '../../policy/place.ts'
+import { ReviewError } from '../load-policy.ts'
+import { VERSIONED_FILES } from './layout.ts'
+
+/** By file name; a file that isn't there isn't in it. */
+export type PolicyContent = ReadonlyMap<string, Uint8Array>
+
+/** Of the files that rule, also while others are being written. */
+export async function readContent(directory: string): Promise<PolicyContent> {
+  const place = await placeOf(directory, VERSIONED_FILES)
+  const files = await Promise.all(
+    VERSIONED_FILES.map(async (name) => [name, await readIfThere(pathOf(place, name))] as const),
+  )
+  return new Map(files.flatMap(([name, bytes]) => (bytes === undefined ? [] : [[name, bytes] as const])))
+}
+
+/** SHA-256, hexadecimal. */
+export function digestOf(content: PolicyContent): string {
+  const hash = createHash('sha256')
+  for (const [name, bytes] of content) hash.update(`${name} ${bytes.length}\n`).update(bytes)
+  return hash.digest('hex')
+}
+
+async function readIfThere(file: string): Promise<Uint8Array | undefined> {
+  try {
+    const found = await stat(file)
+    // Reading a pipe or a device might never end.
+    if (!found.isFile()) throw new ReviewError(`${file} is not a regular file; a policy is made of files`)
+    return await readFile(file)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}

@@ -1,0 +1,79 @@
+/**
+ * Exchanges plain files: one after the other, while `.before` holds those of before, and they rule. The end of `.before` is the
+ * moment at which all new ones take over, and the new version is the current one; a command that is killed before it leaves the
+ * old ones in force.
+ */
+import { lstat, readFile, readlink, realpath, rename, rm, stat, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { finish, replaceFile, replaceLink, syncDirectory, unfinishedIn } from '../../base/durable-file.ts'
+import { BEFORE, CURRENT, linkTo, placeOf } from '../../policy/place.ts'
+import { type PolicyContent, readContent } from './content.ts'
+import { type Home, VERSIONED_FILES } from './layout.ts'
+import { writeFiles } from './version.ts'
+
+/** `target`: what the link to the version in force says of the new one. */
+export async function exchangeFiles(home: Home, content: PolicyContent, target: string): Promise<void> {
+  const { directory, current } = home
+  const before = await readContent(directory)
+  await finish(join(directory, BEFORE), async (folder) => {
+    await writeFiles(folder, before)
+    await symlink(await readlink(current), join(folder, CURRENT))
+  })
+  try {
+    await writeAll(directory, content)
+    await replaceLink(current, target)
+  } catch (error) {
+    // Where that fails too, the files of before rule until the next command.
+    await restore(home).catch(() => undefined)
+    throw error
+  }
+  await letGo(directory)
+}
+
+/** Takes back what a command began that was killed, or failed. */
+export async function restore({ directory, current }: Home): Promise<void> {
+  if (!(await isHeld(directory))) return
+  await writeAll(directory, await readContent(directory))
+  const target = await readlink(join(directory, BEFORE, CURRENT)).catch(() => undefined)
+  if (target !== undefined) await replaceLink(current, target)
+  await letGo(directory)
+}
+
+/** Whether a command is at that, or was killed at it. */
+export async function isHeld(directory: string): Promise<boolean> {
+  return (await placeOf(directory, [])).held !== undefined
+}
+
+async function writeAll(directory: string, content: PolicyContent): Promise<void> {
+  for (const name of VERSIONED_FILES) {
+    const bytes = content.get(name)
+    if (bytes) await writePlain(directory, name, bytes)
+    else await rm(join(directory, name), { force: true })
+  }
+  await syncDirectory(directory)
+}
+
+/** A link of somebody's own stays one; one of `apply` becomes a file. The mode stays. */
+async function writePlain(directory: string, name: string, bytes: Uint8Array): Promise<void> {
+  const file = join(directory, name)
+  const isLinked = await isLink(directory, name)
+  const present = isLinked ? undefined : await readFile(file).catch(() => undefined)
+  if (present?.equals(bytes)) return
+  const path = isLinked ? file : await realpath(file).catch(() => file)
+  const mode = (await stat(path).catch(() => undefined))?.mode
+  await replaceFile(path, bytes, mode === undefined ? undefined : mode & 0o777)
+}
+
+/** Whether the file is a link through `.current`. */
+export async function isLink(directory: string, name: string): Promise<boolean> {
+  const file = join(directory, name)
+  const found = await lstat(file).catch(() => undefined)
+  return found?.isSymbolicLink() === true && (await readlink(file)) === linkTo(name)
+}
+
+async function letGo(directory: string): Promise<void> {
+  const gone = unfinishedIn(directory)
+  await rename(join(directory, BEFORE), gone)
+  await syncDirectory(directory)
+  await rm(gone, { recursive: true })
+}

@@ -1,0 +1,86 @@
+/** One command at a time changes a policy directory. */
+import { randomUUID } from 'node:crypto'
+import { link, readFile, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { unfinishedIn, writeDurably } from '../../base/durable-file.ts'
+import { ReviewError } from '../load-policy.ts'
+import { obstacle } from './obstacle.ts'
+
+const LOCK = '.lock'
+
+/**
+ * Throws ReviewError while another command is at work, and where nothing can be written. A lock whose process is gone
+ * doesn't count.
+ */
+export async function withLock<T>(directory: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await whileLocked(directory, work)
+  } catch (error) {
+    throw obstacle(directory, error)
+  }
+}
+
+async function whileLocked<T>(directory: string, work: () => Promise<T>): Promise<T> {
+  const file = join(directory, LOCK)
+  await takeLock(directory, file)
+  try {
+    return await work()
+  } finally {
+    await rm(file, { force: true })
+  }
+}
+
+async function takeLock(directory: string, file: string): Promise<void> {
+  const mine = unfinishedIn(directory)
+  try {
+    await writeDurably(mine, `${process.pid} ${randomUUID()}\n`)
+    for (let attempt = 1; attempt <= 3; attempt++) {
+      // A link is there with its content or not at all.
+      if (await linked(mine, file)) return
+      await takeAwayStale(directory, file)
+    }
+    throw busy('another process')
+  } finally {
+    await rm(mine, { force: true })
+  }
+}
+
+async function linked(mine: string, file: string): Promise<boolean> {
+  try {
+    await link(mine, file)
+    return true
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EEXIST') return false
+    // Who holds the lock sweeps away what is unfinished, this file too.
+    throw code === 'ENOENT' ? busy('another process') : error
+  }
+}
+
+/** Two may find the same stale lock: the one that then holds something else has taken a live one, and gives it back. */
+async function takeAwayStale(directory: string, file: string): Promise<void> {
+  const seen = await readFile(file, 'utf8').catch(() => undefined)
+  if (seen === undefined) return
+  const holder = Number(seen.split(' ')[0])
+  if (isRunning(holder)) throw busy(`process ${holder}`)
+  const taken = unfinishedIn(directory)
+  await rename(file, taken).catch(() => undefined)
+  const found = await readFile(taken, 'utf8').catch(() => seen)
+  if (found !== seen) await linked(taken, file)
+  await rm(taken, { force: true })
+  if (found !== seen) throw busy('another process')
+}
+
+function busy(who: string): ReviewError {
+  return new ReviewError(`another command (${who}) is changing these policies; try again when it has ended`)
+}
+
+function isRunning(pid: number): boolean {
+  if (!(pid > 0)) return false
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}

@@ -1,0 +1,22 @@
+/** What the system says when a folder can't be written, as a sentence for whoever can do something about it. */
+import { dirname } from 'node:path'
+import { ReviewError } from '../load-policy.ts'
+
+const WRITABLE = 'run this as a user who may write there'
+const ROOM = 'make room and run this again'
+
+const ADVICE: ReadonlyMap<string | undefined, string> = new Map([
+  ['EACCES', WRITABLE],
+  ['EPERM', WRITABLE],
+  ['EROFS', 'its file system is mounted read-only'],
+  ['ENOSPC', ROOM],
+  ['EDQUOT', ROOM],
+])
+
+/** A ReviewError for what the system refused, in the folder that the error names or else in `directory`; any other error as it is. */
+export function obstacle(directory: string, error: unknown): unknown {
+  const { code, path } = error as NodeJS.ErrnoException
+  const advice = ADVICE.get(code)
+  const folder = path === undefined ? directory : dirname(path)
+  return advice === undefined ? error : new ReviewError(`${folder} can't be written (${code}); ${advice}`)
+}

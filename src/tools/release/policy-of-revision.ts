@@ -1,0 +1,48 @@
+/** The policy that a decision was made by: the files as they are, or a version that is kept. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { revisionOf, revisionOfContent } from '../../policy/policy-files.ts'
+import type { Resources } from '../../resources/resource.ts'
+import { loadPolicy, ReviewError, type ReviewedPolicy } from '../load-policy.ts'
+import type { PolicyContent } from './content.ts'
+import { homeOf } from './home.ts'
+import { isIntact, readHistory, readVersion } from './version.ts'
+
+interface Where {
+  /** The policy directory that the server reads. */
+  readonly directory: string
+  /** DATA_DIR. */
+  readonly dataDirectory: string
+  readonly resources: Resources
+}
+
+/** Versions keep no blocked.txt, so theirs is the one of now. Throws ReviewError where no such version is kept. */
+export async function policyOfRevision(
+  revision: string,
+  { directory, dataDirectory, resources }: Where,
+): Promise<ReviewedPolicy> {
+  const present = await loadPolicy(directory, resources)
+  if (revisionOf(present.files, present.blockedFile) === revision) return present
+  const home = await homeOf(directory, dataDirectory)
+  for (const version of (await readHistory(home)).toReversed()) {
+    const content = await readVersion(home, version)
+    const revisions: readonly string[] = [version.revision, revisionOfContent(content, present.blockedFile.text)]
+    if (!revisions.includes(revision) || !(await isIntact(home, version))) continue
+    return loadContent(content, present.blockedFile.text, resources)
+  }
+  throw new ReviewError(
+    `the policy of revision ${revision} is not kept in ${directory}; explain the record by the files of now with --record`,
+  )
+}
+
+async function loadContent(content: PolicyContent, blocked: string, resources: Resources): Promise<ReviewedPolicy> {
+  const folder = await mkdtemp(join(tmpdir(), 'sallyport-revision-'))
+  try {
+    for (const [file, bytes] of content) await writeFile(join(folder, file), bytes)
+    await writeFile(join(folder, 'blocked.txt'), blocked)
+    return await loadPolicy(folder, resources)
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}

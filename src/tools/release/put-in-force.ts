@@ -1,0 +1,115 @@
+/** Changes which policy files are in force: whole, at one moment, and so that there is a way back. */
+import { readdir, rm } from 'node:fs/promises'
+import { userInfo } from 'node:os'
+import { join } from 'node:path'
+import { replaceLink, UNFINISHED } from '../../base/durable-file.ts'
+import { linkTo as linkThrough } from '../../policy/place.ts'
+import { readBlockedFile, revisionOfContent } from '../../policy/policy-files.ts'
+import { ReviewError } from '../load-policy.ts'
+import { digestOf, type PolicyContent, readContent } from './content.ts'
+import { exchangeFiles, isLink, restore } from './exchange.ts'
+import { removeFormer, settle } from './home.ts'
+import { type Home, linkTo, nameOf, VERSIONED_FILES } from './layout.ts'
+import { withLock } from './lock.ts'
+import { readHistory, sweepUnused, type Version, writeVersion } from './version.ts'
+
+/** What is to be in force, and why. */
+export interface Change {
+  readonly content: PolicyContent
+  /** The digest of the files that it was planned over; others have come since when it is another one. */
+  readonly over: string
+  readonly kind: 'applied' | 'rolled-back'
+  readonly reason: string | undefined
+  readonly of: number | undefined
+  readonly now: Date
+}
+
+/** The version that is in force now. A command that ends anywhere in here leaves the files of before, or the new ones. */
+export async function putInForce(given: Home, change: Change): Promise<Version> {
+  const { directory, plainVersions } = given
+  return withLock(directory, async () => {
+    await refuseChanged(directory, change.over)
+    const home = await settle(given)
+    await sweep(home)
+    if (plainVersions !== undefined) await restore(home)
+    const kept = await keepPresent(home, change.now)
+    if (plainVersions === undefined) await linkFiles(directory, change.content)
+    const version = await nextVersion(directory, change, kept.number + 1)
+    await writeVersion(home, version, change.content)
+    // Somebody may have saved a file since it was kept.
+    await refuseChanged(directory, kept.digest)
+    const target = linkTo(home, nameOf(version))
+    if (plainVersions === undefined) {
+      await replaceLink(home.current, target)
+      await unlinkOthers(directory, change.content)
+    } else {
+      await exchangeFiles(home, change.content, target)
+      await removeFormer(directory)
+    }
+    return version
+  })
+}
+
+async function refuseChanged(directory: string, over: string): Promise<void> {
+  if (digestOf(await readContent(directory)) === over) return
+  throw new ReviewError(`the files of ${directory} have changed meanwhile; nothing was done, look again`)
+}
+
+async function sweep(home: Home): Promise<void> {
+  for (const folder of [home.directory, home.versions]) {
+    const unfinished = (await readdir(folder)).filter((name) => name.startsWith(UNFINISHED))
+    for (const name of unfinished) await rm(join(folder, name), { recursive: true, force: true })
+  }
+  await sweepUnused(home)
+}
+
+/**
+ * The version in force; before the first one, or when somebody edited the files since, what is there becomes a version of its
+ * own. Its content doesn't change while links take the place of files.
+ */
+async function keepPresent(home: Home, now: Date): Promise<Version> {
+  const last = (await readHistory(home)).at(-1)
+  const present = await readContent(home.directory)
+  const version = last?.digest === digestOf(present) ? last : await keepAs(home, present, (last?.number ?? 0) + 1, now)
+  if (home.plainVersions === undefined) await linkFiles(home.directory, present)
+  return version
+}
+
+async function linkFiles(directory: string, content: PolicyContent): Promise<void> {
+  for (const name of content.keys()) {
+    if (!(await isLink(directory, name))) await replaceLink(join(directory, name), linkThrough(name))
+  }
+}
+
+/** A link that leads nowhere would be in the way of who copies the folder file by file. */
+async function unlinkOthers(directory: string, content: PolicyContent): Promise<void> {
+  for (const name of VERSIONED_FILES) {
+    if (!content.has(name) && (await isLink(directory, name))) await rm(join(directory, name))
+  }
+}
+
+async function keepAs(home: Home, content: PolicyContent, number: number, now: Date): Promise<Version> {
+  const change = { content, kind: 'kept', reason: undefined, of: undefined, now } as const
+  const version = await nextVersion(home.directory, change, number)
+  await writeVersion(home, version, content)
+  await replaceLink(home.current, linkTo(home, nameOf(version)))
+  return version
+}
+
+async function nextVersion(
+  directory: string,
+  { content, kind, reason, of, now }: Omit<Change, 'kind' | 'over'> & Pick<Version, 'kind'>,
+  number: number,
+): Promise<Version> {
+  const blocked = await readBlockedFile(directory).catch(() => undefined)
+  return {
+    number,
+    revision: revisionOfContent(content, blocked?.text ?? ''),
+    time: now.toISOString(),
+    user: userInfo().username,
+    kind,
+    reason,
+    of,
+    digest: digestOf(content),
+  }
+}

@@ -1,0 +1,109 @@
+/** One version of the policy files: what it holds, who put it in force, when and why. */
+import { mkdir, readdir, readFile, readlink, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { finish, syncDirectory, writeDurably } from '../../base/durable-file.ts'
+import { BEFORE, CURRENT } from '../../policy/place.ts'
+import { ReviewError } from '../load-policy.ts'
+import { digestOf, type PolicyContent, readContent } from './content.ts'
+import { type Home, LIVE, linkTo, META, nameOf, numberOf, versionIn } from './layout.ts'
+
+export interface Version {
+  /** Counts from 1; every change of what is in force has the next number. */
+  readonly number: number
+  /** As the server says it, with the blocked.txt of that time. */
+  readonly revision: string
+  /** RFC 3339, UTC. */
+  readonly time: string
+  /** The operating system's user who ran the command. */
+  readonly user: string
+  /** `kept`: files that were there, or were edited by hand, before the next version. */
+  readonly kind: 'applied' | 'rolled-back' | 'kept'
+  readonly reason: string | undefined
+  /** The number of the version that a roll-back brought again. */
+  readonly of: number | undefined
+  /** SHA-256 of the files, hexadecimal: tells whether somebody edited them since. */
+  readonly digest: string
+}
+
+/** In the order of their numbers; those that were in force, up to the one that is. Throws ReviewError where none is told. */
+export async function readHistory(home: Home): Promise<readonly Version[]> {
+  const last = await currentNumber(home)
+  const names = (await versionNames(home)).filter((name) => (numberOf(name) ?? 0) <= last)
+  return Promise.all(names.map(async (name) => JSON.parse(await readFile(join(home.versions, name, META), 'utf8'))))
+}
+
+/**
+ * The number of the version in force; 0 where nothing was applied yet (a crash can have left the first one). A link that leads
+ * nowhere tells nothing: all versions would seem to be left by a crash.
+ */
+async function currentNumber(home: Home): Promise<number> {
+  const names = await versionNames(home)
+  const target =
+    // While files are exchanged, and if that never ends.
+    (await readlink(join(home.directory, BEFORE, CURRENT)).catch(() => undefined)) ??
+    (await readlink(home.current).catch(() => undefined))
+  const current = names.find((name) => name === versionIn(target ?? ''))
+  if (current !== undefined) return numberOf(current) ?? 0
+  const last = names.at(-1)
+  if (last === undefined || (target === undefined && numberOf(last) === 1)) return 0
+  throw new ReviewError(
+    `${home.current} leads to none of the versions of ${home.directory}; point it at the one that is meant, as in: ln -sfn ${linkTo(home, last)} ${home.current}`,
+  )
+}
+
+export function readVersion({ versions }: Home, version: Version): Promise<PolicyContent> {
+  return readContent(join(versions, nameOf(version)))
+}
+
+/** Writes the whole folder under its name, or nothing. It isn't in force by that. */
+export async function writeVersion(home: Home, version: Version, content: PolicyContent): Promise<void> {
+  await finish(join(home.versions, nameOf(version)), async (folder) => {
+    await writeFolder(folder, version, content)
+    if (home.plainVersions === undefined) await writeFiles(join(folder, LIVE), content)
+  })
+}
+
+/** A new folder of these files. */
+export async function writeFiles(folder: string, content: PolicyContent, mode?: number): Promise<void> {
+  await mkdir(folder)
+  for (const [name, bytes] of content) await writeDurably(join(folder, name), bytes, mode)
+  await syncDirectory(folder)
+}
+
+async function writeFolder(folder: string, version: Version, content: PolicyContent): Promise<void> {
+  await writeFiles(folder, content, 0o444)
+  await writeDurably(join(folder, META), `${JSON.stringify(version, undefined, 2)}\n`)
+  await syncDirectory(folder)
+}
+
+/** Versions that were written and never put in force, because a command ended in between. */
+export async function sweepUnused(home: Home): Promise<void> {
+  const last = await currentNumber(home)
+  const unused = (await versionNames(home)).filter((name) => (numberOf(name) ?? 0) > last)
+  for (const name of unused) await rm(join(home.versions, name), { recursive: true })
+}
+
+/** Whether the files are what the version was written with. */
+export async function isIntact(home: Home, version: Version): Promise<boolean> {
+  return digestOf(await readVersion(home, version)) === version.digest
+}
+
+/** For people and programs; the digest is nobody's business. */
+export function versionJson({
+  number,
+  revision,
+  time,
+  user,
+  kind,
+  reason,
+  of,
+}: Version): Readonly<Record<string, unknown>> {
+  return { number, revision, time, user, kind, reason: reason ?? null, of: of ?? null }
+}
+
+async function versionNames({ versions }: Home): Promise<readonly string[]> {
+  const names = await readdir(versions).catch(() => [])
+  return names
+    .filter((name) => numberOf(name) !== undefined)
+    .toSorted((a, b) => (numberOf(a) ?? 0) - (numberOf(b) ?? 0))
+}

@@ -1,0 +1,18 @@
+/** A policy directory to decide by without ruling anything: what replay and shadow put beside the policy in force. */
+
+import { packPolicy } from '../../decide/rule-table.ts'
+import { Snapshots } from '../../decide/snapshots.ts'
+import type { ActivePolicy } from '../../policy/live-policy.ts'
+import { revisionOf } from '../../policy/policy-files.ts'
+import type { Resources } from '../../resources/resource.ts'
+import { loadPolicy } from '../load-policy.ts'
+import type { Bench } from './decide-again.ts'
+
+/** Throws FileError and ReviewError. */
+export async function openCandidate(directory: string, resources: Resources): Promise<Bench> {
+  const { policy, blocked, files, blockedFile } = await loadPolicy(directory, resources)
+  const revision = revisionOf(files, blockedFile)
+  const snapshots = new Snapshots(packPolicy(policy), resources)
+  const policyAt = (time: number): ActivePolicy => ({ revision, blocked, snapshot: snapshots.at(time) })
+  return { resources, policyAt }
+}

@@ -1,0 +1,87 @@
+/** A record beside the decision that another policy makes: whether its request would have been answered otherwise. */
+import { isDeepStrictEqual } from 'node:util'
+import { stageOf } from '../../base/problems/stages.ts'
+import type { DecisionRecord } from '../../decision-log/decision-record.ts'
+import type { Allowed, Decided, Refusal } from './decide-again.ts'
+import { shownFields } from './shown.ts'
+
+/**
+ * `refused-now`: allowed then. `allowed-now`: refused then. `perhaps-allowed-now`: refused then, and what the new policy would
+ * look at next was never read. `refused-otherwise`: another status, or other fields at fault. `other-objects`: a list whose
+ * filter differs. `other-fields`: what is shown differs.
+ */
+export const CHANGES = [
+  'refused-now',
+  'allowed-now',
+  'perhaps-allowed-now',
+  'refused-otherwise',
+  'other-objects',
+  'other-fields',
+] as const
+
+export type Change = (typeof CHANGES)[number]
+
+export interface Difference {
+  readonly change: Change
+  /** What the client was answered, as `200` or `403 forbidden`. */
+  readonly was: string
+  readonly becomes: string
+  /** Lines of the new policy.csv that decide. */
+  readonly lines: readonly number[]
+  /** Fields refused or shown, then and now, where that is the difference. */
+  readonly fields?: { readonly was: readonly string[]; readonly becomes: readonly string[] }
+}
+
+/** Undefined when the policy would answer the same. `again` is neither `unconcerned` nor `undecidable`. */
+export function compare(record: DecisionRecord, again: Decided): Difference | undefined {
+  const refusedThen = wasRefusedByPolicy(record)
+  const was = record.problem === undefined ? String(record.status) : `${record.status} ${record.problem}`
+  switch (again.kind) {
+    case 'further':
+      return { change: 'perhaps-allowed-now', was, becomes: again.why, lines: [] }
+    case 'allowed': {
+      const { lines } = again.decision.evidence
+      return refusedThen ? { change: 'allowed-now', was, becomes: 'allowed', lines } : compareShown(record, again, was)
+    }
+    case 'refused': {
+      const becomes = `${again.status} ${again.problem}`
+      if (record.problem === undefined)
+        return { change: 'refused-now', was, becomes, lines: again.lines, ...atFault(again) }
+      return compareRefusals(record, again, { was, becomes })
+    }
+  }
+}
+
+/** A query that names fields is refused by the policy where no more is at fault than the fields. */
+function wasRefusedByPolicy({ problem, fieldsRefused }: DecisionRecord): boolean {
+  if (problem === 'invalid-query') return fieldsRefused !== undefined
+  return problem !== undefined && stageOf(problem) === 'policy'
+}
+
+function atFault({ fieldsRefused }: Refusal): Pick<Difference, 'fields'> {
+  return fieldsRefused.length === 0 ? {} : { fields: { was: [], becomes: fieldsRefused } }
+}
+
+function compareRefusals(record: DecisionRecord, again: Refusal, told: Told): Difference | undefined {
+  const fields = { was: (record.fieldsRefused ?? []).toSorted(), becomes: again.fieldsRefused.toSorted() }
+  if (told.was === told.becomes && isDeepStrictEqual(fields.was, fields.becomes)) return undefined
+  return { change: 'refused-otherwise', ...told, lines: again.lines, fields }
+}
+
+/** Allowed then and now: a read or a list may still show something else. */
+function compareShown({ problem, facts }: DecisionRecord, { decision }: Allowed, was: string): Difference | undefined {
+  if (problem !== undefined || !(decision.kind === 'read' || decision.kind === 'list')) return undefined
+  const { lines } = decision.evidence
+  const told = { was, becomes: 'allowed', lines }
+  if (decision.kind === 'list' && facts?.where && !isDeepStrictEqual(facts.where, decision.where)) {
+    return { change: 'other-objects', ...told }
+  }
+  if (!facts?.shown) return undefined
+  const fields = { was: shownFields(facts, facts), becomes: shownFields(decision.evidence.facts, facts) }
+  return isDeepStrictEqual(fields.was, fields.becomes) ? undefined : { change: 'other-fields', ...told, fields }
+}
+
+interface Told {
+  readonly was: string
+  readonly becomes: string
+}

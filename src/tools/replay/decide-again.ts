@@ -1,0 +1,185 @@
+/**
+ * A recorded request, decided again under another policy, by the very code that decides live requests: `authorize` and the
+ * permits of its decisions. The record's facts stand in for the store, and its time for the clock.
+ */
+import { isDeepStrictEqual } from 'node:util'
+import { CATALOGUE, type ProblemCode } from '../../base/problems/catalogue.ts'
+import { Problem } from '../../base/problems/problem.ts'
+import { stageOf } from '../../base/problems/stages.ts'
+import type { Decision, ListDecision } from '../../decide/decision.ts'
+import { Denied } from '../../decide/ground.ts'
+import { ownerFieldOf } from '../../decide/ownership.ts'
+import type { Facts } from '../../decide/permit.ts'
+import { ownedBy, replacedBy } from '../../decide/propose.ts'
+import { type DecisionRecord, MASKED } from '../../decision-log/decision-record.ts'
+import type { ActivePolicy } from '../../policy/live-policy.ts'
+import type { Method, Representation, Resource, Resources } from '../../resources/resource.ts'
+import type { RouteMatch } from '../../resources/routing/match-route.ts'
+import { authorize, type Gate } from '../../server/stages/authorize.ts'
+import { problemOf } from '../../server/stages/problem-boundary.ts'
+import type { Asked } from '../../server/stages/refuse-unanswerable.ts'
+import { permitAgain, type Unasked } from './permit-again.ts'
+import { FactsMissing, recordedStore } from './recorded-store.ts'
+import { differsByRow, shownFields } from './shown.ts'
+import { unknownFact } from './unknown-fact.ts'
+
+/** The policy would let it pass, as far as the request came then. */
+export interface Allowed {
+  readonly kind: 'allowed'
+  readonly decision: Decision
+}
+
+/** The policy would let it come further than then; whether to the end, the record can't tell: `why`. */
+interface Further {
+  readonly kind: 'further'
+  readonly why: string
+}
+
+export type Decided = Allowed | Refusal | Further
+
+export type Again =
+  | Decided
+  /** No policy was asked, or the server failed: nothing to decide again. */
+  | { readonly kind: 'unconcerned' }
+  | { readonly kind: 'undecidable'; readonly why: string }
+
+export interface Refusal {
+  readonly kind: 'refused'
+  readonly problem: ProblemCode
+  readonly status: number
+  readonly fieldsRefused: readonly string[]
+  /** Lines of policy.csv. */
+  readonly lines: readonly number[]
+}
+
+export interface Bench {
+  readonly resources: Resources
+  /** The policy to decide by, as it is at a time in milliseconds since the epoch. */
+  readonly policyAt: (time: number) => ActivePolicy
+}
+
+/** Never throws for what a record holds; a fault of the program is thrown. */
+export async function decideAgain(bench: Bench, record: DecisionRecord): Promise<Again> {
+  const stage = record.problem === undefined ? 'after' : stageOf(record.problem)
+  if (stage === undefined) return undecidable(`the problem \`${record.problem}\` is not known`)
+  if (stage === 'before' || stage === 'fault' || record.route === undefined) return { kind: 'unconcerned' }
+  // No rule was asked, and applying a candidate lifts no block.
+  if (record.problem === 'blocked') return { kind: 'unconcerned' }
+  const asked = askedOf(bench.resources, record)
+  if (typeof asked === 'string') return undecidable(asked)
+  const policy = bench.policyAt(Date.parse(record.time))
+  const concernsObjects = bench.resources.byName.get(asked.match.route.resource)?.builtIn === false
+  const unknown = concernsObjects ? await unknownFact(policy.snapshot, asked, record) : undefined
+  return unknown === undefined ? authorizeAgain(bench, policy, { record, asked, stage }) : undecidable(unknown)
+}
+
+interface Recorded {
+  readonly record: DecisionRecord
+  readonly asked: Asked
+  readonly stage: 'policy' | 'after'
+}
+
+async function authorizeAgain(
+  { resources }: Bench,
+  policy: ActivePolicy,
+  { record, asked, stage }: Recorded,
+): Promise<Again> {
+  const gate: Gate = { resources, store: recordedStore(record, targetOf(asked)), now: () => Date.parse(record.time) }
+  try {
+    const decision = await authorize(gate, policy, asked)
+    if (decision.kind === 'list') return queryAgain(decision, record, policy)
+    const permitted = permitAgain(decision, record, unaskedUnder(resources, policy, asked))
+    return permitted === 'whole' ? { kind: 'allowed', decision } : beyond(record, decision, stage)
+  } catch (error) {
+    if (error instanceof Problem || error instanceof Denied) return refused(problemOf(error, asked.caller))
+    if (!(error instanceof FactsMissing)) throw error
+    return stage === 'policy' ? { kind: 'further', why: error.message } : undecidable(error.message)
+  }
+}
+
+function unaskedUnder({ byName }: Resources, { snapshot }: ActivePolicy, { match, caller }: Asked): Unasked {
+  const resource = byName.get(match.route.resource)
+  if (!resource) throw new Error(`no schema declares ${match.route.resource}`)
+  const owner = ownerFieldOf(resource, snapshot.ownershipOf(resource.name))
+  return {
+    replacedBy: ({ writable }) => replacedBy(resource, writable, owner),
+    given: { ...defaultsOf(resource), ...ownedBy(caller?.id, owner) },
+  }
+}
+
+/** Null for none, as in records. */
+function defaultsOf({ fields }: Resource): Representation {
+  const writable = [...fields.values()].filter(({ readOnly }) => !readOnly)
+  return Object.fromEntries(writable.map(({ name, default: value }) => [name, value ?? null]))
+}
+
+/** Whether the list may be asked as it was, and what is known of its rows. */
+function queryAgain(decision: ListDecision, record: DecisionRecord, { revision }: ActivePolicy): Again {
+  const { problem, fieldsRefused, facts } = record
+  const { queried, selected = [] } = facts ?? {}
+  if (problem !== undefined && problem !== 'invalid-query') return { kind: 'allowed', decision }
+  if (!queried) return undecidable("the record doesn't hold what the query asked for")
+  // What refuses a query in itself refuses it under every policy.
+  if (problem !== undefined && !fieldsRefused) return refusedQuery([], decision)
+  const unasked = [
+    ...queried.filter((field) => !decision.queryable.has(field)),
+    ...selected.filter((field) => !decision.shown.has(field)),
+  ]
+  if (unasked.length > 0) return refusedQuery([...new Set(unasked)], decision)
+  const rowsUnknown = problem === undefined && record.revision !== revision && mayDifferByRow(decision, facts ?? {})
+  return rowsUnknown
+    ? undecidable("the record doesn't hold which fields each row showed")
+    : { kind: 'allowed', decision }
+}
+
+function refusedQuery(fieldsRefused: readonly string[], { evidence }: Decision): Refusal {
+  const problem = 'invalid-query'
+  return { kind: 'refused', problem, status: CATALOGUE[problem].status, fieldsRefused, lines: evidence.lines }
+}
+
+/** The same objects, and the same fields in some row; but not in every row, then or now. */
+function mayDifferByRow({ where, evidence: { facts: now } }: ListDecision, then: Facts): boolean {
+  const alike = isDeepStrictEqual([then.where, shownFields(then, then)], [where, shownFields(now, then)])
+  return alike && (differsByRow(then, then) || differsByRow(now, then))
+}
+
+/** The policy lets the request come as far as its body, of which the record doesn't tell enough. */
+function beyond({ problem }: DecisionRecord, decision: Decision, stage: 'policy' | 'after'): Again {
+  const why = 'the body was not read then'
+  if (stage === 'policy') return { kind: 'further', why }
+  return problem === undefined ? undecidable(why) : { kind: 'allowed', decision }
+}
+
+/** The request as `authorize` is asked; a sentence where the schemas don't know it any more. */
+function askedOf({ byName, routes }: Resources, record: DecisionRecord): Asked | string {
+  const { method, objectId, authentication } = record
+  const route = routes.find(({ path }) => path === record.route)
+  const endpoint = route?.endpoints.get(method as Method)
+  if (!route || !endpoint || !byName.has(route.resource)) return `no schema declares ${method} ${record.route}`
+  const id = route.kind === 'item' ? objectId : undefined
+  const match: RouteMatch = { kind: 'route', route, endpoint, id, target: { path: route.path, query: '' } }
+  if (authentication === 'anonymous') return { match, caller: undefined }
+  const { subject, roles = [], facts } = record
+  if (subject === undefined || subject === MASKED) return "the record doesn't hold the subject"
+  if (roles.includes(MASKED)) return "the record doesn't hold the caller's roles"
+  return { match, caller: { id: subject, roles, claims: facts?.attributes ?? {} } }
+}
+
+function targetOf({ match: { route, id }, caller }: Asked): string | undefined {
+  return route.kind === 'caller' ? caller?.id : id
+}
+
+function refused({ code, status, cause }: Problem): Again {
+  const evidence = cause instanceof Denied ? cause.evidence : undefined
+  return {
+    kind: 'refused',
+    problem: code,
+    status,
+    fieldsRefused: evidence?.fieldsRefused ?? [],
+    lines: evidence?.lines ?? [],
+  }
+}
+
+function undecidable(why: string): Again {
+  return { kind: 'undecidable', why }
+}

@@ -1,0 +1,61 @@
+/** A replay for a terminal: the totals, then a paragraph a group of differences. */
+import { printable } from '../../decision-log/record-text.ts'
+import type { Change } from './compare.ts'
+import type { ReplayReport } from './replay.ts'
+import type { Group } from './tally.ts'
+
+const HEADINGS: Readonly<Record<Change, string>> = {
+  'refused-now': 'Allowed then, refused under the candidate',
+  'allowed-now': 'Refused then, allowed under the candidate',
+  'perhaps-allowed-now': 'Refused then; the candidate would look further, and the log does not tell how that ends',
+  'refused-otherwise': 'Refused then and under the candidate, but answered otherwise',
+  'other-objects': 'Lists that the candidate filters otherwise',
+  'other-fields': 'Allowed then and under the candidate, but other fields are shown',
+}
+
+export function formatText(report: ReplayReport): string {
+  const sections = Object.entries(HEADINGS).flatMap(([change, heading]) => {
+    const groups = report.groups.filter((group) => group.change === change)
+    return groups.length === 0 ? [] : [[`${heading}: ${sum(groups)}`, ...groups.map(paragraph)].join('\n')]
+  })
+  return `${[summary(report), ...sections].join('\n\n')}\n`
+}
+
+function summary({ decided, same, unconcerned, undecidable, leftOut, otherLines }: ReplayReport): string {
+  const reasons = [...undecidable].map(([why, count]) => `  ${count} could not be decided again: ${why}`)
+  return [
+    `${decided} requests decided again: ${same} the same, ${decided - same} different.`,
+    ...reasons,
+    ...(unconcerned === 0 ? [] : [`  ${unconcerned} ended before a policy was asked, or by a fault of the server`]),
+    ...(leftOut === 0 ? [] : [`  ${leftOut} are outside of the time asked for`]),
+    ...(otherLines === 0 ? [] : [`  ${otherLines} lines are no decision records`]),
+  ]
+    .map(printable)
+    .join('\n')
+}
+
+function paragraph(group: Group): string {
+  const { count, method, route, roles, relations, was, becomes, lines, fields, examples } = group
+  const who = roles === undefined ? 'anonymous' : roles.join('+') || 'no role'
+  const relating = relations.length === 0 ? '' : ` (${relations.join('+')})`
+  const rules = lines.length === 0 ? 'no rule' : lines.map((line) => `policy.csv:${line}`).join(', ')
+  const told =
+    fields && fields.was.length + fields.becomes.length > 0
+      ? [`    fields: ${list(fields.was)} -> ${list(fields.becomes)}`]
+      : []
+  return [
+    `  ${count} x ${who}: ${method} ${route}${relating}: ${was} -> ${becomes}, by ${rules}`,
+    ...told,
+    `    as in ${examples.join(', ')}`,
+  ]
+    .map(printable)
+    .join('\n')
+}
+
+function list(fields: readonly string[]): string {
+  return fields.length === 0 ? 'none' : fields.join(', ')
+}
+
+function sum(groups: readonly Group[]): number {
+  return groups.reduce((total, { count }) => total + count, 0)
+}

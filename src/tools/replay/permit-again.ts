@@ -1,0 +1,96 @@
+/** The permit that a recorded write would get from a decision: the object as it would become, as far as the record tells. */
+
+import type { CreateDecision, Decision, UpdateDecision } from '../../decide/decision.ts'
+import type { Facts } from '../../decide/permit.ts'
+import type { DecisionRecord } from '../../decision-log/decision-record.ts'
+import { represent } from '../../resources/object.ts'
+import type { Representation } from '../../resources/resource.ts'
+import { FactsMissing } from './recorded-store.ts'
+
+/** Stands for the new value of a field that changed, where the record doesn't hold the value. */
+const CHANGED = '\u0000changed'
+
+/** What a write does by itself under the policy that decides. */
+export interface Unasked {
+  /** The fields that a PUT sets or removes. */
+  readonly replacedBy: (decision: UpdateDecision) => readonly string[]
+  /** What a new object has where the body doesn't name it. */
+  readonly given: Representation
+}
+
+/**
+ * Throws Denied, and FactsMissing. `partly`: the request ended before its body was whole, so the permit wasn't asked for
+ * then.
+ */
+export function permitAgain(
+  decision: Decision,
+  { method, facts = {} }: DecisionRecord,
+  unasked: Unasked,
+): 'whole' | 'partly' {
+  switch (decision.kind) {
+    case 'delete':
+      decision.permit()
+      return 'whole'
+    case 'create':
+      return permitCreate(decision, facts, unasked.given)
+    case 'update':
+      return method === 'PUT'
+        ? permitReplacement(decision, facts, unasked.replacedBy(decision))
+        : permitUpdate(decision, facts)
+    case 'read':
+    case 'list':
+    case 'route':
+      return 'whole'
+  }
+}
+
+function permitCreate(decision: CreateDecision, { proposed, named }: Facts, given: Representation): 'whole' | 'partly' {
+  if (!proposed || !named) return 'partly'
+  const after = { ...proposed, ...valuesFor(named), ...given, ...only(proposed, named) }
+  decision.permit({ after, named: new Set(named), refuseUnfit })
+  return 'whole'
+}
+
+function only(fields: Representation, names: readonly string[]): Representation {
+  return Object.fromEntries(Object.entries(fields).filter(([name]) => names.includes(name)))
+}
+
+function permitUpdate(decision: UpdateDecision, { proposed, named, changed, read }: Facts): 'whole' | 'partly' {
+  if (read) decision.refuseUnreadable(read)
+  if (!named) return 'partly'
+  decision.refuseHidden(named)
+  if (!proposed || !changed) return 'partly'
+  const before = represent(decision.object)
+  const after = { ...before, ...valuesFor(changed), ...proposed }
+  decision.permit({ after: withoutNulls(after, before, changed), named: new Set(named), refuseUnfit })
+  return 'whole'
+}
+
+/** What a PUT doesn't name is removed where the policy lets it be written, and stays otherwise. */
+function permitReplacement(decision: UpdateDecision, facts: Facts, replaced: readonly string[]): 'whole' | 'partly' {
+  if (!facts.named) return 'partly'
+  if (!facts.removed) throw new FactsMissing("the record doesn't hold which fields PUT would remove")
+  const removed = new Set(facts.removed)
+  const body = facts.named.filter((field) => !removed.has(field))
+  const unread = replaced.filter((field) => !decision.readable.has(field))
+  const named = [...new Set([...body, ...unread])]
+  decision.refuseHidden(named)
+  const removedNow = new Set(replaced.filter((field) => !body.includes(field)))
+  if (removed.symmetricDifference(removedNow).size > 0) {
+    throw new FactsMissing("the record doesn't hold the fields that PUT would remove now, or no longer")
+  }
+  return permitUpdate(decision, { ...facts, named })
+}
+
+/** The record doesn't hold the values; what the schema says of them depends on no policy. */
+function refuseUnfit(): void {}
+
+/** A record tells nothing from null: a field that came to be null, or ceased to be, would look as if it hadn't changed. */
+function withoutNulls(after: Representation, before: Representation, changed: readonly string[]): Representation {
+  const alike = changed.filter((field) => after[field] === null && before[field] === null)
+  return Object.fromEntries(Object.entries(after).filter(([field]) => !alike.includes(field)))
+}
+
+function valuesFor(fields: readonly string[]): Representation {
+  return Object.fromEntries(fields.map((field) => [field, CHANGED]))
+}

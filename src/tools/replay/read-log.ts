@@ -1,0 +1,39 @@
+/** The decision records of log files, one after the other, however large the files are. */
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { createInterface } from 'node:readline'
+import type { DecisionRecord } from '../../decision-log/decision-record.ts'
+import { parseRecord } from '../../decision-log/parse-record.ts'
+import { ReviewError } from '../load-policy.ts'
+
+export interface LogReader {
+  /** A record, its line's bytes being `bytes`. */
+  readonly onRecord: (record: DecisionRecord) => Promise<void>
+  /** A line that is no decision record. */
+  readonly onOther: () => void
+  /** How many bytes the line just read had. */
+  readonly onProgress: (bytes: number) => void
+}
+
+/** Bytes of all the files. Throws ReviewError for a file that isn't there. */
+export async function sizeOf(files: readonly string[]): Promise<number> {
+  const sizes = await Promise.all(files.map(sizeOfOne))
+  return sizes.reduce((sum, size) => sum + size, 0)
+}
+
+export async function readLog(file: string, { onRecord, onOther, onProgress }: LogReader): Promise<void> {
+  const lines = createInterface({ input: createReadStream(file, 'utf8'), crlfDelay: Number.POSITIVE_INFINITY })
+  for await (const line of lines) {
+    onProgress(line.length + 1)
+    if (line === '') continue
+    const record = parseRecord(line)
+    if (record) await onRecord(record)
+    else onOther()
+  }
+}
+
+async function sizeOfOne(file: string): Promise<number> {
+  const found = await stat(file).catch(() => undefined)
+  if (!found?.isFile()) throw new ReviewError(`${file} is not a file; name decision logs`)
+  return found.size
+}

@@ -1,0 +1,46 @@
+/** Every request of decision logs, decided again under a candidate policy. */
+import type { DecisionRecord } from '../../decision-log/decision-record.ts'
+import { compare } from './compare.ts'
+import { type Bench, decideAgain } from './decide-again.ts'
+import { readLog } from './read-log.ts'
+import { type Group, Tally, type Totals } from './tally.ts'
+
+export interface ReplayReport extends Totals {
+  readonly groups: readonly Group[]
+  /** Records outside of the time asked for. */
+  readonly leftOut: number
+  /** Lines that hold no decision record. */
+  readonly otherLines: number
+}
+
+export interface ReplayOptions {
+  readonly files: readonly string[]
+  /** Milliseconds since the epoch; only records of `since` and later, and before `until`. */
+  readonly since: number
+  readonly until: number
+  readonly maxExamples: number
+  /** Told of every line: its length in characters. */
+  readonly onProgress: (characters: number) => void
+}
+
+export async function replay(bench: Bench, options: ReplayOptions): Promise<ReplayReport> {
+  const tally = new Tally(options.maxExamples)
+  let leftOut = 0
+  let otherLines = 0
+  const onRecord = async (record: DecisionRecord) => {
+    const time = Date.parse(record.time)
+    if (time < options.since || time >= options.until) leftOut += 1
+    else await replayOne(bench, record, tally)
+  }
+  const onOther = () => {
+    otherLines += 1
+  }
+  for (const file of options.files) await readLog(file, { onRecord, onOther, onProgress: options.onProgress })
+  return { ...tally.totals, groups: tally.groups, leftOut, otherLines }
+}
+
+async function replayOne(bench: Bench, record: DecisionRecord, tally: Tally): Promise<void> {
+  const again = await decideAgain(bench, record)
+  const decided = again.kind !== 'unconcerned' && again.kind !== 'undecidable'
+  tally.add(record, again, decided ? compare(record, again) : undefined)
+}

@@ -1,0 +1,16 @@
+/** The fields that an answer shows, as the facts of its decision tell them: then, and under another policy. */
+import type { Facts } from '../../decide/permit.ts'
+
+/** Of a list, those that some row may show and the query asks for; sorted. */
+export function shownFields({ shown = [] }: Facts, { selected }: Facts): readonly string[] {
+  return cut(shown, selected)
+}
+
+/** Whether the rows of a list may show different fields; facts that don't tell count as different. */
+export function differsByRow(facts: Facts, asked: Facts): boolean {
+  return cut(facts.everywhere ?? [], asked.selected).length < shownFields(facts, asked).length
+}
+
+function cut(fields: readonly string[], selected: readonly string[] | undefined): readonly string[] {
+  return fields.filter((field) => !selected || selected.includes(field)).toSorted()
+}

@@ -1,0 +1,75 @@
+/** Whether a record holds all that a policy would look at: another policy may compare what nobody wrote down. */
+
+import type { Condition } from '../../decide/condition.ts'
+import type { Facts } from '../../decide/permit.ts'
+import type { Relation } from '../../decide/policy.ts'
+import type { Snapshot } from '../../decide/snapshot.ts'
+import type { DecisionRecord } from '../../decision-log/decision-record.ts'
+import { MASKED } from '../../decision-log/decision-record.ts'
+import type { Json } from '../../resources/resource.ts'
+import type { Asked } from '../../server/stages/refuse-unanswerable.ts'
+
+type Values = Readonly<Record<string, Json>>
+
+/** What is missing, for people; undefined when nothing is. */
+export async function unknownFact(
+  snapshot: Snapshot,
+  asked: Asked,
+  record: DecisionRecord,
+): Promise<string | undefined> {
+  const { facts = {} } = record
+  if (facts.where && isMasked(facts.where)) return "the record doesn't hold what the list was filtered by"
+  const compared = await comparedFor(snapshot, asked, record)
+  return compared.map((relation) => unknownIn(facts, asked, relation)).find((what) => what !== undefined)
+}
+
+/** The relations that a decision would look at. */
+async function comparedFor(
+  snapshot: Snapshot,
+  { match: { route, endpoint }, caller }: Asked,
+  { problem, facts }: DecisionRecord,
+): Promise<readonly Relation[]> {
+  if (endpoint.operation === 'options') return []
+  const subject = snapshot.subjectOf(caller)
+  const page = await snapshot.page(subject, route.resource, endpoint.action)
+  // Refused whatever attributes the caller has.
+  if (!page.roleLevel(() => caller !== undefined).allowed) return []
+  if (route.redirect || (problem === 'object-not-found' && !facts?.object)) {
+    // Answered before caller and object are compared: only the role level may ask for attributes.
+    const passes = page.roleLevel((attribute) => caller !== undefined && attribute === 'id').allowed
+    return passes ? [] : page.compared
+  }
+  const { compared } = await snapshot.page(subject, route.resource, 'read')
+  return [...page.compared, ...compared]
+}
+
+function unknownIn(facts: Facts, { caller }: Asked, relation: Relation): string | undefined {
+  const attribute = relation.kind === 'caller' && relation.attribute !== 'id' ? relation.attribute : undefined
+  if (caller && attribute !== undefined && isUnknown(facts.attributes, attribute)) {
+    return `the record doesn't hold the caller's \`${attribute}\``
+  }
+  const objects = [facts.object, facts.proposed]
+  return objects.some((values) => values && isUnknown(values, relation.field))
+    ? `the record doesn't hold the object's \`${relation.field}\``
+    : undefined
+}
+
+function isMasked(condition: Condition): boolean {
+  switch (condition.kind) {
+    case 'holds':
+      return condition.values.includes(MASKED)
+    case 'all':
+    case 'some':
+      return condition.of.some(isMasked)
+    case 'not':
+      return isMasked(condition.of)
+    case 'always':
+    case 'never':
+      return false
+  }
+}
+
+/** A field that an object doesn't have is written down as null. */
+function isUnknown(values: Values | undefined, name: string): boolean {
+  return values === undefined || !Object.hasOwn(values, name) || values[name] === MASKED
+}
