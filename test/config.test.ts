@@ -1,4 +1,5 @@
 /** A bad setting is refused in a sentence that names it. That the sentence is all that a user sees is held by process.test.ts. */
+import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { readConfig } from '../src/config.ts'
 
@@ -39,7 +40,24 @@ describe('a setting', () => {
   it('is refused for what it is, not for others: the defaults are taken', () => {
     expect(refusalOf({})).to.equal(undefined)
   })
+
+  it('is in docs/configuration.md, which names no other', () => {
+    const page = readFileSync(new URL('../docs/configuration.md', import.meta.url), 'utf8')
+    const rows = [...page.matchAll(/^\| (`[A-Z].*?) \|/gm)].map(([, names = '']) => names)
+    const told = rows.flatMap((names) => [...names.matchAll(/`([A-Z_]+)`/g)].map(([, name]) => name))
+    const signals = ['SIGTERM', 'SIGINT', 'SIGHUP']
+    expect(told.filter((name = '') => !signals.includes(name)).toSorted()).to.deep.equal(settings().toSorted())
+  })
 })
+
+/** Those that readConfig looks up, and those of the provider, which a refusal lists. */
+function settings(): readonly string[] {
+  const read = new Set<string>()
+  const environment = new Proxy({}, { get: (_, name) => void read.add(String(name)) })
+  readConfig(environment)
+  const [, provider = ''] = /these are: (.*)/.exec(refusalOf({ OIDC_X: 'x' })?.message ?? '') ?? []
+  return [...new Set([...read, ...provider.split(', ')])]
+}
 
 function refusalOf(environment: Readonly<Record<string, string>>): Error | undefined {
   try {

@@ -6,7 +6,7 @@ import { expect } from 'chai'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const DECISIONS = readdirSync(join(ROOT, 'docs/decisions')).filter((name) => name !== 'README.md')
-const PAGES = ['README.md', 'SECURITY.md', ...globSync('docs/**/*.md', { cwd: ROOT })]
+const PAGES = ['README.md', 'SECURITY.md', 'CONTRIBUTING.md', ...globSync('docs/**/*.md', { cwd: ROOT })]
 
 /** Those names that share their four digits with an earlier one. */
 function reused(names: readonly string[]): readonly string[] {
@@ -61,7 +61,16 @@ describe('the pages', () => {
     const pages = globSync('*.md', { cwd: join(ROOT, 'docs') }).filter((name) => name !== 'README.md')
     expect(pages).to.have.length.greaterThan(15)
     expect(unlisted([...pages, '../SECURITY.md', 'decisions/README.md'], read('docs/README.md'))).to.deep.equal([])
-    expect(unlisted(['docs/README.md', 'SECURITY.md'], read('README.md'))).to.deep.equal([])
+    expect(unlisted(['docs/README.md', 'SECURITY.md', 'CONTRIBUTING.md'], read('README.md'))).to.deep.equal([])
+  })
+
+  it('are two clicks or fewer away from README.md', () => {
+    const targetsOf = (page: string) => linksOf(read(page)).map((target) => join(dirname(page), target))
+    const isPage = (target: string) => target.endsWith('.md') && existsSync(join(ROOT, target))
+    const first = targetsOf('README.md').map((target) => (target.endsWith('/') ? `${target}README.md` : target))
+    const near = new Set([...first, ...first.filter(isPage).flatMap(targetsOf)])
+    expect(PAGES.filter((page) => page !== 'README.md' && !near.has(page))).to.deep.equal([])
+    expect(near.has('no-such.md')).to.equal(false)
   })
 
   it('are in the index of decisions, to which README.md leads', () => {

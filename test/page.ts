@@ -1,5 +1,6 @@
-/** A page of docs/ whose commands are run as printed, in a folder that looks like the project's, with ports of its own. */
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+/** A page whose commands are run as printed, in a folder that looks like the project's, with ports of its own. */
+import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { cp, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,8 +23,8 @@ export interface PlayedPage {
 }
 
 /**
- * `servers`: the commands that go on running; the next one waits until it listens. A command that fails says so among
- * what is printed. `ports`: others that the page names.
+ * `servers`: the commands that go on running; the next command waits until it listens. The same server command again
+ * ends the earlier server. A command that fails says so in what is printed. `ports`: further ports that the page names.
  */
 export async function playPage(
   file: string,
@@ -33,23 +34,27 @@ export async function playPage(
   const folder = await mkdtemp(join(tmpdir(), 'sallyport-page-'))
   for (const name of ['policies', 'schemas', 'package.json'])
     await cp(join(ROOT, name), join(folder, name), { recursive: true })
+  await cp(join(ROOT, 'test/matrix'), join(folder, 'test/matrix'), { recursive: true })
+  commitAll(folder)
   for (const name of ['bin', 'src', 'node_modules', 'examples']) await symlink(join(ROOT, name), join(folder, name))
   const env = { ...process.env, PORT: String(await freePort()), ADMIN_PORT: String(await freePort()) }
   const free = new Map<string, string>()
   for (const port of ports) free.set(port, String(await freePort()))
   const ported = (line: string) => [...free].reduce((text, [port, other]) => text.replaceAll(port, other), line)
-  const running: ChildProcess[] = []
+  const running = new Map<string, ChildProcess>()
   const stop = async () => {
     // With the programs that npm started.
-    for (const { pid } of running) if (pid !== undefined) process.kill(-pid, 'SIGKILL')
+    for (const { pid } of running.values()) if (pid !== undefined) process.kill(-pid, 'SIGKILL')
     await rm(folder, { recursive: true, force: true })
   }
   try {
     const blocks: PlayedBlock[] = []
     for (const block of blocksOf(await readFile(join(ROOT, file), 'utf8'))) {
       const lines = block.commands.filter((line) => !servers.includes(line))
-      for (const line of block.commands.filter((one) => servers.includes(one)))
-        running.push(await serve(folder, env, ported(line)))
+      for (const line of block.commands.filter((one) => servers.includes(one))) {
+        await end(running.get(line))
+        running.set(line, await serve(folder, env, ported(line)))
+      }
       blocks.push({ ...block, printed: lines.length > 0 ? await shell(folder, env, lines.map(ported)) : '' })
     }
     return { blocks, folder, stop }
@@ -59,12 +64,22 @@ export async function playPage(
   }
 }
 
+/** So that `git checkout` brings the files back, as it does for a reader. */
+function commitAll(folder: string): void {
+  const git = (...args: readonly string[]) => execFileSync('git', args, { cwd: folder, stdio: 'pipe' })
+  git('init', '-q')
+  git('add', '.')
+  git('-c', 'user.name=test', '-c', 'user.email=test@example.com', 'commit', '-q', '-m', 'As shipped')
+}
+
 /** Variables that one block sets are there in the next. */
 function shell(folder: string, env: NodeJS.ProcessEnv, lines: readonly string[]): Promise<string> {
   const told = lines.map(
     (line) => `${onPorts(line, env)}\ncode=$?; [ $code = 0 ] || echo "failed $code: "${quoted(line)}`,
   )
-  const script = ['set -a', '[ -f .variables ] && . ./.variables', ...told, 'export -p > .variables'].join('\n')
+  // A busy machine has more time than the second that a page waits.
+  const longer = 'sleep() { command sleep 2; }'
+  const script = [longer, 'set -a', '[ -f .variables ] && . ./.variables', ...told, 'export -p > .variables'].join('\n')
   return new Promise((resolve) => {
     execFile('bash', ['-c', script], { cwd: folder, env }, (_error, stdout, stderr) => resolve(`${stdout}\n${stderr}`))
   })
@@ -86,6 +101,14 @@ async function serve(folder: string, env: NodeJS.ProcessEnv, command: string): P
     await sleep(50)
   }
   throw new Error(`\`${command}\` doesn't listen: ${said}`)
+}
+
+/** As Ctrl-C ends it. */
+async function end(server: ChildProcess | undefined): Promise<void> {
+  if (server?.pid === undefined) return
+  const ended = once(server, 'close')
+  process.kill(-server.pid, 'SIGINT')
+  await ended
 }
 
 function onPorts(line: string, { PORT, ADMIN_PORT }: NodeJS.ProcessEnv): string {
