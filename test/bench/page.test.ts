@@ -54,6 +54,25 @@ describe('docs/performance.md', () => {
   })
 })
 
+describe('the opening of docs/performance.md', () => {
+  it('has only figures of the run below it', () => {
+    const [opening = ''] = read('performance.md').split('## What the peers are')
+    const results = fillPage(`<!-- bench: targets -->\n<!-- end -->\n${RUN.parts.map(markOf).join('\n')}`, RUN)
+    const figures = opening.match(/(?<![\d.,=])\d[\d,]*(?:\.\d+)?(?= us| ms| MiB| by| \|| reads|\.\n)/g) ?? []
+    expect(figures).to.have.length.at.least(18)
+    expect(figures.filter((figure) => !measured(results).has(figure))).to.deep.equal([])
+    expect(measured(results).has('16,043')).to.equal(false)
+  })
+
+  function markOf({ id }: { readonly id: string }): string {
+    return `<!-- bench: ${id} -->\n<!-- end -->`
+  }
+
+  function measured(text: string): ReadonlySet<string> {
+    return new Set(text.match(/\d[\d,]*(?:\.\d+)?/g))
+  }
+})
+
 describe('the page of a run', () => {
   const page = 'Before.\n<!-- bench: start -->\nstale\n<!-- end -->\nAfter.\n'
 
