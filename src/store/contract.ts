@@ -6,7 +6,6 @@
 import type { Condition } from '../decide/condition.ts'
 import type { Permit } from '../decide/permit.ts'
 import type { Document, Scalar, StoredObject } from '../resources/object.ts'
-import type { Json, Representation } from '../resources/resource.ts'
 
 /** An object as a list finds it: most of what is found is only passed on, so nobody has parsed the document yet. */
 export interface ListedObject extends Omit<StoredObject, 'version' | 'document'> {

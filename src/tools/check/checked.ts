@@ -9,7 +9,7 @@ import { parseBlocked } from '../../policy/parse/parse-blocked.ts'
 import { type RuleLine, readRuleLines } from '../../policy/parse/rule-lines.ts'
 import type { PolicyFiles, RequiredFileName } from '../../policy/policy-files.ts'
 import type { Resources } from '../../resources/resource.ts'
-import { RuleMap } from './rule-map.ts'
+import { RuleMap } from './reach/rule-index.ts'
 
 /** Cells of a line of policy.csv: of a `p` line, and of a `g` line. */
 export const CELL = {

@@ -2,8 +2,8 @@
 
 import type { Masks, Policy } from '../../decide/policy.ts'
 import type { SettingChange } from './change.ts'
+import type { Sides } from './decisions/relation-space.ts'
 import { say } from './phrase.ts'
-import type { Sides } from './relation-space.ts'
 
 export function compareMasks(policies: Sides<Policy>): readonly SettingChange[] {
   const before = namesOf(policies.before.masks)

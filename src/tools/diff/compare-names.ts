@@ -2,8 +2,8 @@
 import type { Policy } from '../../decide/policy.ts'
 import type { Resources, Route } from '../../resources/resource.ts'
 import type { SettingChange } from './change.ts'
+import { type Sides, sidesOf } from './decisions/relation-space.ts'
 import { listed, say } from './phrase.ts'
-import { type Sides, sidesOf } from './relation-space.ts'
 
 export function compareRoles({ before, after }: Sides<Policy>): readonly SettingChange[] {
   const names = new Set([...before.roles.keys(), ...after.roles.keys()])

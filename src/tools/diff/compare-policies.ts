@@ -2,13 +2,13 @@
 import type { ReviewedPolicy } from '../load-policy.ts'
 import type { Change } from './change.ts'
 import { compareBlocked } from './compare-blocked.ts'
-import { type Circumstances, compareDecisions } from './compare-decisions.ts'
 import { compareLimits } from './compare-limits.ts'
 import { compareMasks } from './compare-masks.ts'
 import { compareRoles, compareRouteViews } from './compare-names.ts'
 import { compareRelations } from './compare-relations.ts'
 import { compareSizes } from './compare-sizes.ts'
-import { type Sides, sidesOf } from './relation-space.ts'
+import { type Circumstances, compareDecisions } from './decisions/compare-decisions.ts'
+import { type Sides, sidesOf } from './decisions/relation-space.ts'
 
 /** Throws ReviewError for more relations than can be compared. */
 export function comparePolicies(

@@ -4,8 +4,8 @@ import { coversResource } from '../../decide/evaluate.ts'
 import type { Policy, Relation, Rule } from '../../decide/policy.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
 import type { Direction, SettingChange } from './change.ts'
+import { meaningOf, type Sides, sidesOf } from './decisions/relation-space.ts'
 import { listed, type Phrase, plainText, say } from './phrase.ts'
-import { meaningOf, type Sides, sidesOf } from './relation-space.ts'
 
 const NONE = say`none`
 

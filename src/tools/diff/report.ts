@@ -2,9 +2,9 @@
 import { revisionOf } from '../../policy/policy-files.ts'
 import type { ReviewedPolicy } from '../load-policy.ts'
 import { type Change, type Direction, directionOf } from './change.ts'
-import type { Circumstances } from './compare-decisions.ts'
 import { comparePolicies } from './compare-policies.ts'
-import type { Sides } from './relation-space.ts'
+import type { Circumstances } from './decisions/compare-decisions.ts'
+import type { Sides } from './decisions/relation-space.ts'
 
 export interface Report {
   /** As the user called them. */

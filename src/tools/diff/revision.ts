@@ -76,7 +76,7 @@ async function commitOf({ folder }: Repository, revision: string): Promise<strin
 
 function defaultPath(name: string, { folder, prefix }: Repository, policies: string): string {
   const path = posix.join(prefix, relative(folder, resolve(policies)).replaceAll(sep, '/'))
-  if (path === '..' || path.startsWith('../../review/')) {
+  if (path === '..' || path.startsWith('../')) {
     throw new ReviewError(
       `\`${policies}\` is outside of the repository; say where the files are, as in \`${name}:policies\``,
     )

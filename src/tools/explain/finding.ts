@@ -1,7 +1,7 @@
 /** What one check found out: the part of an explanation that depends on the policy. */
 import type { Rule } from '../../decide/policy.ts'
 import type { Answer, Explanation, Stage } from './explanation.ts'
-import type { NearMiss } from './nearest.ts'
+import type { NearMiss } from './nearest-misses.ts'
 
 export interface Finding
   extends Pick<Explanation, 'outcome' | 'stage' | 'reason' | 'answer' | 'relations' | 'cases' | 'missing' | 'notes'> {

@@ -4,7 +4,7 @@ import { evaluate, roleLevelRules, type Verdict } from '../../decide/evaluate.ts
 import type { Policy, Rule } from '../../decide/policy.ts'
 import type { Has } from '../../decide/role-level.ts'
 import type { Action, Endpoint, Method, Representation, Resource, Resources, Route } from '../../resources/resource.ts'
-import { type Asker, subjectsOf } from './asker.ts'
+import { type Asker, subjectsOf } from './caller.ts'
 
 /** A method of a route, as the server's own router matched it. */
 export interface AskedRoute {

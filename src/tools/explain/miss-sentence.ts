@@ -2,8 +2,8 @@
 
 import { quote } from '../../present/quote.ts'
 import type { Change } from './explanation.ts'
-import { describeRelation } from './facts.ts'
 import type { Ground } from './ground.ts'
+import { describeRelation } from './relation-facts.ts'
 
 /** `the caller` and `were owner`. */
 interface Condition {

@@ -2,13 +2,13 @@
 
 import { quote } from '../../present/quote.ts'
 import type { Answer, Case, Outcome, RelationFact } from './explanation.ts'
-import { assumeRelations, type Known, tellRelations } from './facts.ts'
 import { allowed, type Finding, refused } from './finding.ts'
 import { type Ground, pageRules } from './ground.ts'
 import { judge, problem } from './judge.ts'
-import { nearestMisses } from './nearest.ts'
+import { nearestMisses } from './nearest-misses.ts'
 import { placeOf } from './place.ts'
 import type { About } from './question.ts'
+import { assumeRelations, type Known, tellRelations } from './relation-facts.ts'
 import { distinctSets } from './relation-sets.ts'
 import { reasonOf } from './role-level.ts'
 

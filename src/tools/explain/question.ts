@@ -1,7 +1,7 @@
 /** What explain is asked: who, what, and what is known of the object. Types only. */
 import type { Representation, Resources } from '../../resources/resource.ts'
 import type { ReviewedPolicy } from '../load-policy.ts'
-import type { Asker } from './asker.ts'
+import type { Asker } from './caller.ts'
 import type { Answer } from './explanation.ts'
 import type { AskedRoute } from './ground.ts'
 

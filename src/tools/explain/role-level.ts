@@ -3,7 +3,7 @@ import type { Rule } from '../../decide/policy.ts'
 import { allowed, type Finding, refused } from './finding.ts'
 import { type Ground, pageRules, verdictOf } from './ground.ts'
 import { isAllowed, notPermitted, routeAnswer } from './judge.ts'
-import { nearestMisses } from './nearest.ts'
+import { nearestMisses } from './nearest-misses.ts'
 import type { About } from './question.ts'
 
 const NO_RELATIONS: ReadonlySet<string> = new Set()

@@ -131,6 +131,20 @@ describe('a policy diff of git revisions', () => {
       }
     })
 
+    it('a folder outside of the repository, where the revision names none', async () => {
+      const outside = await mkdtemp(join(tmpdir(), 'sallyport-no-git-'))
+      const cwd = process.cwd()
+      process.chdir(top)
+      try {
+        const { error } = await policyDiff('--policies', outside, 'v1', 'main')
+        expect(error).to.be.instanceOf(ReviewError)
+        expect((error as Error).message).to.match(/is outside of the repository; .* as in `v1:policies`$/)
+      } finally {
+        process.chdir(cwd)
+        await rm(outside, { recursive: true })
+      }
+    })
+
     it('a machine without git', async () => {
       const path = process.env.PATH
       process.env.PATH = ''

@@ -3,8 +3,8 @@ import type { Policy, Rule } from '../../../decide/policy.ts'
 import type { Resource } from '../../../resources/resource.ts'
 import { USERS } from '../../../store/directory.ts'
 import { CELL, type CheckedPolicy } from '../checked.ts'
-import { coveredBy, performed, writingActions } from '../covered.ts'
 import { type Check, namesText, warning } from '../finding.ts'
+import { coveredBy, performed, writingActions } from '../reach/rule-actions.ts'
 
 const ROLES = 'roles'
 

@@ -4,7 +4,7 @@ import { spotsOf } from '../../../decide/space.ts'
 import type { Resources } from '../../../resources/resource.ts'
 import type { CheckedPolicy } from '../checked.ts'
 import { type Check, warning } from '../finding.ts'
-import type { RuleMap } from '../rule-map.ts'
+import type { RuleMap } from '../reach/rule-index.ts'
 
 /** A limiter may count a request for up to a twentieth of the window longer than the window (src/limits/window.ts). */
 const LONGEST_COUNT = 1.05

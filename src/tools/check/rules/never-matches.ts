@@ -4,8 +4,8 @@ import type { Diagnostic, Place } from '../../../base/diagnostic.ts'
 import type { Rule } from '../../../decide/policy.ts'
 import type { Resource } from '../../../resources/resource.ts'
 import { CELL, type CheckedPolicy } from '../checked.ts'
-import { coveredBy, explicitActions, routedActions } from '../covered.ts'
 import { type Check, namesText, warning } from '../finding.ts'
+import { coveredBy, explicitActions, routedActions } from '../reach/rule-actions.ts'
 
 export const relationsThatNeverHold: Check<CheckedPolicy> = {
   codes: [

@@ -2,7 +2,7 @@
 import type { Diagnostic, Place } from '../../../base/diagnostic.ts'
 import type { CheckedPolicy } from '../checked.ts'
 import { type Check, linesText, warning } from '../finding.ts'
-import { findWithoutEffect, type Idle } from '../without-effect.ts'
+import { findWithoutEffect, type Idle } from '../reach/without-effect.ts'
 import { duplicatesOf } from './duplicates.ts'
 
 export const rulesWithoutEffect: Check<CheckedPolicy> = {

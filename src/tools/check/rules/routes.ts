@@ -2,10 +2,10 @@
 
 import { concernsObject, type Spot, spotsOf } from '../../../decide/space.ts'
 import type { Resources } from '../../../resources/resource.ts'
-import type { Area } from '../area.ts'
 import type { CheckedPolicy } from '../checked.ts'
 import { type Check, warning } from '../finding.ts'
-import type { RuleMap } from '../rule-map.ts'
+import type { Area } from '../reach/action-rules.ts'
+import type { RuleMap } from '../reach/rule-index.ts'
 
 const EVERYONE: ReadonlySet<string> = new Set(['everyone'])
 

@@ -4,7 +4,7 @@ import type { Operation, Resource } from '../../../resources/resource.ts'
 import { type Comparison, comparisonsIn } from '../../../resources/schema/comparisons.ts'
 import { CELL, type CheckedPolicy } from '../checked.ts'
 import { type Check, namesText, warning } from '../finding.ts'
-import { type Pair, pairsOf, writersOf } from '../writers.ts'
+import { type Pair, pairsOf, writersOf } from '../reach/writers.ts'
 
 const CHANGES: readonly Operation[] = ['replace', 'update']
 

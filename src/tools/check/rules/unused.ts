@@ -2,8 +2,8 @@
 import type { Rule } from '../../../decide/policy.ts'
 import type { Resource, Resources } from '../../../resources/resource.ts'
 import type { CheckedPolicy } from '../checked.ts'
-import { routedActions } from '../covered.ts'
 import { type Check, warning } from '../finding.ts'
+import { routedActions } from '../reach/rule-actions.ts'
 
 export const rolesWithoutGrant: Check<CheckedPolicy> = {
   codes: [

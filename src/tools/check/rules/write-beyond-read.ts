@@ -1,10 +1,10 @@
 /** Objects that somebody may change or delete without being allowed to read them, on a path that can be read. */
 import type { Diagnostic } from '../../../base/diagnostic.ts'
 import type { Operation, Resource } from '../../../resources/resource.ts'
-import type { Group } from '../area.ts'
 import { CELL, type CheckedPolicy } from '../checked.ts'
 import { type Check, namesText, warning } from '../finding.ts'
-import { type Pair, pairsOf, writersOf } from '../writers.ts'
+import type { Group } from '../reach/action-rules.ts'
+import { type Pair, pairsOf, writersOf } from '../reach/writers.ts'
 
 const WRITES: readonly Operation[] = ['replace', 'update', 'delete']
 

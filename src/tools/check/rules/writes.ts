@@ -2,8 +2,8 @@
 import type { Policy, Rule } from '../../../decide/policy.ts'
 import type { Resource } from '../../../resources/resource.ts'
 import { CELL, type CheckedPolicy } from '../checked.ts'
-import { coveredBy, performed, writingActions } from '../covered.ts'
 import { type Check, namesText, warning } from '../finding.ts'
+import { coveredBy, performed, writingActions } from '../reach/rule-actions.ts'
 
 export const publicWrites: Check<CheckedPolicy> = {
   codes: [

@@ -1,6 +1,6 @@
 /** Mistakes in rules that would change a decision, and that no expectation notices. */
 import type { Resources } from '../../../resources/resource.ts'
-import { compareDecisions } from '../../diff/compare-decisions.ts'
+import { compareDecisions } from '../../diff/decisions/compare-decisions.ts'
 import { type Court, tryMutant } from '../mutate/judge-mutant.ts'
 import type { Mutant, Operator } from '../mutate/mutant.ts'
 import { mutateRules } from '../mutate/mutate-rules.ts'

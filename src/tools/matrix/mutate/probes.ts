@@ -1,6 +1,6 @@
 /**
  * The requests by which two policies could differ on a resource: each path and method, each way to relate to the object,
- * each caller alone and each two roles together (src/tools/diff/compare-callers.ts says why that is enough), and bodies
+ * each caller alone and each two roles together (src/tools/diff/decisions/compare-callers.ts says why that is enough), and bodies
  * that change one field each.
  */
 import type { Policy } from '../../../decide/policy.ts'

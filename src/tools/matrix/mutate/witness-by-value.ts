@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Policy, Relation } from '../../../decide/policy.ts'
 import type { Json, Representation } from '../../../resources/resource.ts'
-import { meaningOf } from '../../diff/relation-space.ts'
+import { meaningOf } from '../../diff/decisions/relation-space.ts'
 import { predict } from '../predict/answer.ts'
 import type { Cell, Scene } from '../predict/arrangement.ts'
 import type { Ground } from '../predict/predict-cell.ts'

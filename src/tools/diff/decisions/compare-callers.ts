@@ -8,7 +8,7 @@
  */
 import { compareGrants, type Finding } from './compare-grants.ts'
 import { type Region, type RelationSpace, type Side, type Sides, sidesOf } from './relation-space.ts'
-import { grantedBy, type Said, type Topic, together } from './spoken.ts'
+import { grantedBy, type Said, type Topic, together } from './rule-regions.ts'
 
 /** A subject alone, with the subjects whose rules it is under. */
 export interface Column {

@@ -1,8 +1,8 @@
 /** What the rules of both policies say about one resource and action: per subject and field, where it is allowed or denied. */
 
-import { coversResource, fieldsOf, ruleNames } from '../../decide/evaluate.ts'
-import type { Policy, Rule } from '../../decide/policy.ts'
-import type { Action, Resource } from '../../resources/resource.ts'
+import { coversResource, fieldsOf, ruleNames } from '../../../decide/evaluate.ts'
+import type { Policy, Rule } from '../../../decide/policy.ts'
+import type { Action, Resource } from '../../../resources/resource.ts'
 import {
   type Identity,
   type Region,

@@ -3,7 +3,7 @@
 import { timeText } from '../../base/time.ts'
 import { endsOf } from '../../decide/ends.ts'
 import { coversResource } from '../../decide/evaluate.ts'
-import { subjectsOf } from './asker.ts'
+import { subjectsOf } from './caller.ts'
 import type { Finding } from './finding.ts'
 import { placeOf } from './place.ts'
 import type { Question } from './question.ts'

@@ -4,11 +4,11 @@ import { rulesFor } from '../../decide/evaluate.ts'
 import type { Policy, Rule } from '../../decide/policy.ts'
 import { inheritedBy } from '../../decide/space.ts'
 import type { Change, Miss } from './explanation.ts'
-import { isOwnRecord } from './facts.ts'
 import { type Ground, needsCaller, pageRules, verdictOf } from './ground.ts'
 import { isAllowed } from './judge.ts'
 import { missSentence } from './miss-sentence.ts'
 import { placeOf } from './place.ts'
+import { isOwnRecord } from './relation-facts.ts'
 
 /** Before its rules are quoted from the file. */
 export interface NearMiss extends Pick<Miss, 'changes' | 'sentence'> {

@@ -1,5 +1,5 @@
 /** Findings -> changes: what is the same for several callers, actions and resources is told once. */
-import type { DecisionChange } from './change.ts'
+import type { DecisionChange } from '../change.ts'
 import type { Column } from './compare-callers.ts'
 import type { Finding } from './compare-grants.ts'
 

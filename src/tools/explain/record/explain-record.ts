@@ -1,19 +1,19 @@
 /** A decision record under the files as they are now, at the time of the record: what they say, and whether that is the same. */
 
-import { CATALOGUE, type ProblemCode } from '../../base/problems/catalogue.ts'
-import { parseTime } from '../../base/time.ts'
-import { MASKED } from '../../decision-log/decision-record.ts'
-import { quote } from '../../present/quote.ts'
-import type { Resources } from '../../resources/resource.ts'
-import { ReviewError, type ReviewedPolicy } from '../load-policy.ts'
+import { CATALOGUE, type ProblemCode } from '../../../base/problems/catalogue.ts'
+import { parseTime } from '../../../base/time.ts'
+import { MASKED } from '../../../decision-log/decision-record.ts'
+import { quote } from '../../../present/quote.ts'
+import type { Resources } from '../../../resources/resource.ts'
+import { ReviewError, type ReviewedPolicy } from '../../load-policy.ts'
+import type { Asker } from '../caller.ts'
+import { explain } from '../explain.ts'
+import type { Answer, Explanation } from '../explanation.ts'
+import { problem } from '../judge.ts'
+import type { About, Asked } from '../question.ts'
+import type { DecisionRecord } from '../read-record.ts'
 import { asRecorded } from './as-recorded.ts'
-import type { Asker } from './asker.ts'
 import { compareRecord } from './compare-record.ts'
-import { explain } from './explain.ts'
-import type { Answer, Explanation } from './explanation.ts'
-import { problem } from './judge.ts'
-import type { About, Asked } from './question.ts'
-import type { DecisionRecord } from './read-record.ts'
 
 /** What was asked before the policy decides, or after it, says nothing about the new object's relations. */
 const DECIDED: readonly (string | undefined)[] = [undefined, 'forbidden', 'credentials-missing', 'field-forbidden']

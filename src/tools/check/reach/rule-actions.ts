@@ -1,8 +1,8 @@
 /** What a rule is about, in terms of the schemas: resources, actions, and which actions have a route. */
 
-import { coversResource } from '../../decide/evaluate.ts'
-import type { Rule } from '../../decide/policy.ts'
-import type { Operation, Resource, Resources } from '../../resources/resource.ts'
+import { coversResource } from '../../../decide/evaluate.ts'
+import type { Rule } from '../../../decide/policy.ts'
+import type { Operation, Resource, Resources } from '../../../resources/resource.ts'
 
 export function coveredBy(rule: Rule, { byName }: Resources): readonly Resource[] {
   const exact = byName.get(rule.resource)

@@ -7,10 +7,10 @@
  * effect shows at the callers who have its subject and that of an allow, when just the relations of both hold.
  * test/review/check/without-effect.test.ts holds it to the oracle.
  */
-import { endsOf, lives } from '../../decide/ends.ts'
-import type { Rule } from '../../decide/policy.ts'
-import { type Area, isWithin, type Reach } from './area.ts'
-import { canBeOneCaller, type RuleMap } from './rule-map.ts'
+import { endsOf, lives } from '../../../decide/ends.ts'
+import type { Rule } from '../../../decide/policy.ts'
+import { type Area, isWithin, type Reach } from './action-rules.ts'
+import { canBeOneCaller, type RuleMap } from './rule-index.ts'
 
 /** Why a rule that can match has no effect; `by` names rules that have one, or are needless only beside each other. */
 export type Idle =

@@ -7,7 +7,7 @@ import type { Has } from '../../decide/role-level.ts'
 import { quote } from '../../present/quote.ts'
 import type { Scalar } from '../../resources/object.ts'
 import type { Json, Representation } from '../../resources/resource.ts'
-import type { Asker } from './asker.ts'
+import type { Asker } from './caller.ts'
 import type { RelationFact } from './explanation.ts'
 import type { About, Question } from './question.ts'
 

@@ -4,7 +4,7 @@ import { timeText } from '../../base/time.ts'
 import type { Rule } from '../../decide/policy.ts'
 import { printable } from '../../present/quote.ts'
 import type { ReviewedPolicy } from '../load-policy.ts'
-import { type Asker, explainInheritance } from './asker.ts'
+import { type Asker, explainInheritance } from './caller.ts'
 import type { QuotedRule, RuleLine } from './explanation.ts'
 import { placeOf } from './place.ts'
 

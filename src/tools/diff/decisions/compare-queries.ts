@@ -1,14 +1,14 @@
 /** By which fields a list may be filtered and sorted, of those that it shows before and after: grants don't tell. */
 
-import { roleLevelRules } from '../../decide/evaluate.ts'
-import type { Policy } from '../../decide/policy.ts'
-import { queryableFields } from '../../decide/queryable.ts'
-import type { Has } from '../../decide/role-level.ts'
-import type { Scope } from './change.ts'
+import { roleLevelRules } from '../../../decide/evaluate.ts'
+import type { Policy } from '../../../decide/policy.ts'
+import { queryableFields } from '../../../decide/queryable.ts'
+import type { Has } from '../../../decide/role-level.ts'
+import type { Scope } from '../change.ts'
 import { type Column, setsByName } from './compare-callers.ts'
 import type { Finding } from './compare-grants.ts'
 import { type Side, type Sides, sidesOf } from './relation-space.ts'
-import { grantedBy, type Topic, together } from './spoken.ts'
+import { grantedBy, type Topic, together } from './rule-regions.ts'
 
 type BySubject = ReadonlyMap<string, ReadonlySet<string>>
 

@@ -1,8 +1,8 @@
 /** What one caller gains and loses between two grants of one action: the whole action, fields of it, or its role level. */
-import type { Part, Scope } from './change.ts'
+import type { Part, Scope } from '../change.ts'
 import { describeScope } from './describe-region.ts'
 import { type Region, type Sides, sidesOf } from './relation-space.ts'
-import type { Topic } from './spoken.ts'
+import type { Topic } from './rule-regions.ts'
 
 export interface Finding {
   readonly caller: readonly string[]

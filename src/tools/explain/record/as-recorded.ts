@@ -1,10 +1,10 @@
 /** What a record tells besides the relations, and what an explanation of the request then says: fields, a query, a proposal. */
-import type { ProblemCode } from '../../base/problems/catalogue.ts'
-import { stageOf } from '../../base/problems/stages.ts'
-import { quote } from '../../present/quote.ts'
-import type { Answer, Explanation } from './explanation.ts'
-import { problem } from './judge.ts'
-import type { DecisionRecord } from './read-record.ts'
+import type { ProblemCode } from '../../../base/problems/catalogue.ts'
+import { stageOf } from '../../../base/problems/stages.ts'
+import { quote } from '../../../present/quote.ts'
+import type { Answer, Explanation } from '../explanation.ts'
+import { problem } from '../judge.ts'
+import type { DecisionRecord } from '../read-record.ts'
 
 export function asRecorded(record: DecisionRecord, explanation: Explanation): Explanation {
   return withLater(record, withQuery(record, withProposal(record, withFields(record, explanation))))

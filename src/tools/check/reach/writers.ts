@@ -1,8 +1,8 @@
 /** Who may write objects of a path, under which relations, and by which rules: what the checks that compare writing and reading ask. */
-import type { Policy } from '../../decide/policy.ts'
-import type { Operation, Resource } from '../../resources/resource.ts'
-import type { Area, Group } from './area.ts'
-import type { RuleMap } from './rule-map.ts'
+import type { Policy } from '../../../decide/policy.ts'
+import type { Operation, Resource } from '../../../resources/resource.ts'
+import type { Area, Group } from './action-rules.ts'
+import type { RuleMap } from './rule-index.ts'
 
 /** A write and the read of the same path, as one caller has them. */
 export interface Pair {

@@ -1,7 +1,7 @@
 /** Which sets of relations an object can have at all: its fields have one value at a time. */
-import type { Relation } from '../../decide/policy.ts'
-import type { Scalar } from '../../resources/object.ts'
-import type { Resource } from '../../resources/resource.ts'
+import type { Relation } from '../../../decide/policy.ts'
+import type { Scalar } from '../../../resources/object.ts'
+import type { Resource } from '../../../resources/resource.ts'
 import type { Region } from './relation-space.ts'
 
 /** Every set of some relations, and the sets where each of them holds, in their order. */

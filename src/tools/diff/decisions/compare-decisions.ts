@@ -1,16 +1,16 @@
 /** Every decision that differs between two policies, as changes that a person can read: grouped, and told once. */
-import { endsOf, livingAt } from '../../decide/ends.ts'
-import { coversResource } from '../../decide/evaluate.ts'
-import type { Policy } from '../../decide/policy.ts'
-import { columnOfRoles } from '../../decide/space.ts'
-import type { Resource, Resources, Route } from '../../resources/resource.ts'
-import type { DecisionChange } from './change.ts'
+import { endsOf, livingAt } from '../../../decide/ends.ts'
+import { coversResource } from '../../../decide/evaluate.ts'
+import type { Policy } from '../../../decide/policy.ts'
+import { columnOfRoles } from '../../../decide/space.ts'
+import type { Resource, Resources, Route } from '../../../resources/resource.ts'
+import type { DecisionChange } from '../change.ts'
+import { joinSpans } from '../join-spans.ts'
 import { type Column, comparePairs, compareSingles } from './compare-callers.ts'
 import { compareQueries } from './compare-queries.ts'
 import { groupFindings, type TopicFindings } from './group-findings.ts'
-import { joinSpans } from './join-spans.ts'
 import { type Sides, sidesOf } from './relation-space.ts'
-import { topicsOf } from './spoken.ts'
+import { topicsOf } from './rule-regions.ts'
 
 /** What they are compared with, and the time at which, in milliseconds since the epoch: rules and blocks may end. */
 export interface Circumstances {

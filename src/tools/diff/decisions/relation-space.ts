@@ -3,9 +3,9 @@
  * such sets, bit S standing for the set whose i-th relation holds when bit i of S is set. So rules become a few
  * operations on numbers, however many sets there are.
  */
-import type { Policy, Relation, Rule } from '../../decide/policy.ts'
-import type { Action, Resource } from '../../resources/resource.ts'
-import { ReviewError } from '../load-policy.ts'
+import type { Policy, Relation, Rule } from '../../../decide/policy.ts'
+import type { Action, Resource } from '../../../resources/resource.ts'
+import { ReviewError } from '../../load-policy.ts'
 import { possibleSets } from './possible-sets.ts'
 
 export type Region = bigint

@@ -6,9 +6,9 @@ import type { Resource, Resources, Route } from '../../resources/resource.ts'
 import { StoreUnavailable } from '../../store/contract.ts'
 import type { ObjectReader } from '../../store/sqlite/reader.ts'
 import { ReviewError, type ReviewedPolicy } from '../load-policy.ts'
-import type { Matched } from './asked.ts'
-import type { Asker } from './asker.ts'
+import type { Asker } from './caller.ts'
 import { concernsObjects, groundOf } from './ground.ts'
+import type { Matched } from './match-request.ts'
 import type { About, Asked } from './question.ts'
 
 export interface Told {

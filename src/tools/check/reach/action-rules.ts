@@ -2,8 +2,8 @@
  * The rules about one action on one resource, so arranged that what they grant together is a few operations on bit masks:
  * by effect, subject and set of relations. Masks are BigInts, one bit a relation or field of the resource.
  */
-import type { Rule } from '../../decide/policy.ts'
-import type { Action, Resource } from '../../resources/resource.ts'
+import type { Rule } from '../../../decide/policy.ts'
+import type { Action, Resource } from '../../../resources/resource.ts'
 
 type Effect = Rule['effect']
 

@@ -1,5 +1,5 @@
 /** A region in words: the fewest and shortest conditions that say for which sets of relations something holds. */
-import type { Scope, Term } from './change.ts'
+import type { Scope, Term } from '../change.ts'
 import type { Region, RelationSpace } from './relation-space.ts'
 
 interface Literal {

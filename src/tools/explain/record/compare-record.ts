@@ -1,9 +1,9 @@
 /** Whether what was recorded would be so again. What the policy doesn't decide (limits, bodies, tokens) it can't tell. */
-import { stageOf } from '../../base/problems/stages.ts'
-import { quote } from '../../present/quote.ts'
+import { stageOf } from '../../../base/problems/stages.ts'
+import { quote } from '../../../present/quote.ts'
+import type { Answer, Explanation, RecordComparison } from '../explanation.ts'
+import type { DecisionRecord } from '../read-record.ts'
 import { isByPolicy } from './as-recorded.ts'
-import type { Answer, Explanation, RecordComparison } from './explanation.ts'
-import type { DecisionRecord } from './read-record.ts'
 
 interface Verdict {
   readonly sameOutcome: boolean | null
