@@ -4,8 +4,8 @@ import { type Command, Option } from 'commander'
 import { print } from '../present/print.ts'
 import { attackAll } from '../tools/matrix/attack/attack-all.ts'
 import { type AttackRun, isHeld, toJson, toText } from '../tools/matrix/attack/attack-report.ts'
-import { chooseArena, type Whereabouts } from '../tools/matrix/run/choose-arena.ts'
-import type { StartTrialServer } from '../tools/matrix/run/trial-stage.ts'
+import { chooseArena, type Whereabouts } from '../tools/matrix/target/choose-target.ts'
+import type { StartTrialServer } from '../tools/matrix/target/trial-server.ts'
 import { type ArenaFlags, interrupted, type MatrixSettings, newArenaCommand } from './matrix-command.ts'
 
 interface Flags extends ArenaFlags {

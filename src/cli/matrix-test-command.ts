@@ -3,10 +3,10 @@ import { SingleBar } from 'cli-progress'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { print } from '../present/print.ts'
 import { parseReport, REPORTS, type ReportRequest, writeReports } from '../tools/matrix/report/reports.ts'
-import { isGreen, type Run } from '../tools/matrix/report/summary.ts'
-import { chooseArena, type Whereabouts } from '../tools/matrix/run/choose-arena.ts'
+import { isGreen, type Run } from '../tools/matrix/run/summary.ts'
 import { testMatrices } from '../tools/matrix/run/test-matrices.ts'
-import type { StartTrialServer } from '../tools/matrix/run/trial-stage.ts'
+import { chooseArena, type Whereabouts } from '../tools/matrix/target/choose-target.ts'
+import type { StartTrialServer } from '../tools/matrix/target/trial-server.ts'
 import { type ArenaFlags, interrupted, type MatrixSettings, newArenaCommand } from './matrix-command.ts'
 
 interface Flags extends ArenaFlags {

@@ -3,8 +3,8 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { readCases } from '../../src/tools/matrix/cases/read-cases.ts'
-import { runCase } from '../../src/tools/matrix/cases/run-case.ts'
+import { readCases } from '../../src/tools/matrix/read/read-cases.ts'
+import { runCase } from '../../src/tools/matrix/run/run-case.ts'
 import { type MatrixServer, startMatrixServer } from './matrix-server.ts'
 
 describe('a case in steps', () => {

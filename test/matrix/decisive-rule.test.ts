@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { readMatrices } from '../../src/tools/matrix/read-matrices.ts'
+import { readMatrices } from '../../src/tools/matrix/read/read-matrices.ts'
 import { withDecisiveRules } from '../../src/tools/matrix/run/decisive-rule.ts'
 import type { Result } from '../../src/tools/matrix/run/result.ts'
 import { runCell } from '../../src/tools/matrix/run/run-cell.ts'

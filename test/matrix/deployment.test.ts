@@ -2,11 +2,11 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import type { Run } from '../../src/tools/matrix/report/summary.ts'
-import { retryAfter } from '../../src/tools/matrix/run/ask.ts'
-import { chooseArena, type Whereabouts } from '../../src/tools/matrix/run/choose-arena.ts'
 import type { Result } from '../../src/tools/matrix/run/result.ts'
+import type { Run } from '../../src/tools/matrix/run/summary.ts'
 import { testMatrices } from '../../src/tools/matrix/run/test-matrices.ts'
+import { chooseArena, type Whereabouts } from '../../src/tools/matrix/target/choose-target.ts'
+import { retryAfter } from '../../src/tools/matrix/target/http.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 
 const MATRICES = new URL('.', import.meta.url).pathname

@@ -2,12 +2,12 @@
 import { join } from 'node:path'
 import { readSchemas } from '../../src/resources/load/read-schemas.ts'
 import { loadPolicy } from '../../src/tools/load-policy.ts'
-import type { Ground } from '../../src/tools/matrix/bind.ts'
-import type { Expectation } from '../../src/tools/matrix/expectation.ts'
 import { sampleResources } from '../../src/tools/matrix/predict/samples.ts'
-import { readBodies } from '../../src/tools/matrix/read-bodies.ts'
-import type { Stage } from '../../src/tools/matrix/run/stage.ts'
-import { createTrialStage } from '../../src/tools/matrix/run/trial-stage.ts'
+import { readBodies } from '../../src/tools/matrix/read/bodies.ts'
+import type { Expectation } from '../../src/tools/matrix/read/expectation.ts'
+import type { Ground } from '../../src/tools/matrix/run/bind.ts'
+import type { Stage } from '../../src/tools/matrix/target/server-under-test.ts'
+import { createTrialStage } from '../../src/tools/matrix/target/trial-server.ts'
 import { startTestServer, type TestServer, type TestServerOptions } from '../server.ts'
 
 export interface MatrixServer {

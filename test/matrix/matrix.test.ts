@@ -4,10 +4,10 @@
  */
 import { expect } from 'chai'
 import type { Route } from '../../src/resources/resource.ts'
-import { readCases } from '../../src/tools/matrix/cases/read-cases.ts'
-import { runCase } from '../../src/tools/matrix/cases/run-case.ts'
-import { objectText } from '../../src/tools/matrix/expectation.ts'
-import { findMatrixFiles, readMatrices } from '../../src/tools/matrix/read-matrices.ts'
+import { objectText } from '../../src/tools/matrix/read/expectation.ts'
+import { readCases } from '../../src/tools/matrix/read/read-cases.ts'
+import { findMatrixFiles, readMatrices } from '../../src/tools/matrix/read/read-matrices.ts'
+import { runCase } from '../../src/tools/matrix/run/run-case.ts'
 import { runCell, titleOf } from '../../src/tools/matrix/run/run-cell.ts'
 import { type MatrixServer, startMatrixServer } from './matrix-server.ts'
 

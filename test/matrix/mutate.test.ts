@@ -10,7 +10,7 @@ import { makeMutants } from '../../src/tools/matrix/mutate/make-mutants.ts'
 import { type Mutant, OPERATORS, type Operator } from '../../src/tools/matrix/mutate/mutant.ts'
 import { type Mutation, mutate, scoreOf } from '../../src/tools/matrix/mutate/mutate.ts'
 import type { Bench } from '../../src/tools/matrix/predict/bench.ts'
-import { statementsOf } from '../../src/tools/matrix/stated.ts'
+import { statementsOf } from '../../src/tools/matrix/predict/stated.ts'
 import { withRules } from '../policy-text.ts'
 import { benchOf, benchOfText, benchWith, ROOT } from './predict/benches.ts'
 

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { type Diagnostic, formatDiagnostic } from '../../src/base/diagnostic.ts'
-import { columnText, type Expectation, expectedText, objectText } from '../../src/tools/matrix/expectation.ts'
-import { parseMatrix } from '../../src/tools/matrix/parse-matrix.ts'
-import { readMatrices } from '../../src/tools/matrix/read-matrices.ts'
+import { columnText, type Expectation, expectedText, objectText } from '../../src/tools/matrix/read/expectation.ts'
+import { parseMatrix } from '../../src/tools/matrix/read/parse-matrix.ts'
+import { readMatrices } from '../../src/tools/matrix/read/read-matrices.ts'
 
 const PLAIN = `method,path,object,body,anonymous,member+auditor,user:alice,note
 GET|HEAD,/notes/{id},own,,-,200 public,200,

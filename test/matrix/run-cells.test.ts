@@ -1,7 +1,7 @@
 /** What the runner says of cells: green, red with what differs, and what can't be tried with why. */
 import { expect } from 'chai'
 import { formatDiagnostic } from '../../src/base/diagnostic.ts'
-import { parseMatrix } from '../../src/tools/matrix/parse-matrix.ts'
+import { parseMatrix } from '../../src/tools/matrix/read/parse-matrix.ts'
 import { runCell } from '../../src/tools/matrix/run/run-cell.ts'
 import { type MatrixServer, startMatrixServer } from './matrix-server.ts'
 

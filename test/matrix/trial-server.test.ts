@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { startTrialServer } from '../../src/server/trial-server.ts'
 import { type TestOptions, testMatrices } from '../../src/tools/matrix/run/test-matrices.ts'
-import { openTrialArena } from '../../src/tools/matrix/run/trial-arena.ts'
+import { openTrialArena } from '../../src/tools/matrix/target/trial-target.ts'
 import { startTestServer } from '../server.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname

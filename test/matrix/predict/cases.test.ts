@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { runCase } from '../../../src/tools/matrix/cases/run-case.ts'
 import { holdsCase, isPredictable } from '../../../src/tools/matrix/predict/predict-case.ts'
+import { runCase } from '../../../src/tools/matrix/run/run-case.ts'
 import { startMatrixServer } from '../matrix-server.ts'
 import { benchWith, ROOT } from './benches.ts'
 

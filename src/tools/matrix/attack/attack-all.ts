@@ -1,9 +1,9 @@
 /** All attacks of a policy, in an arena that is left as it was found. */
 import { ReviewError } from '../../load-policy.ts'
-import type { Folders, Ground } from '../bind.ts'
 import { Grants } from '../predict/grants.ts'
-import type { Arena } from '../run/arena.ts'
+import type { Folders, Ground } from '../run/bind.ts'
 import { loadGround } from '../run/load-ground.ts'
+import type { Arena } from '../target/test-target.ts'
 import type { Reached } from './attack.ts'
 import type { AttackRun } from './attack-report.ts'
 import { carryOut } from './carry-out.ts'

@@ -1,6 +1,6 @@
 /** What each caller could reach, compared with the policy: for people and for programs. */
 import { printable } from '../../../present/quote.ts'
-import { columnText } from '../expectation.ts'
+import { columnText } from '../read/expectation.ts'
 import type { Attack, Reached } from './attack.ts'
 
 export interface AttackRun {

@@ -1,6 +1,6 @@
 /** What an attack is: a request that one caller may make, made by another, or with another's ids in it. Types only. */
 import type { Spot } from '../../../decide/space.ts'
-import type { Column } from '../expectation.ts'
+import type { Column } from '../read/expectation.ts'
 import type { Exchange } from '../run/result.ts'
 
 /** Where the victim's ids are put. */

@@ -2,11 +2,11 @@
 
 import { type Spot, spotsOf } from '../../../decide/space.ts'
 import type { Resource } from '../../../resources/resource.ts'
-import type { Ground } from '../bind.ts'
-import type { Column } from '../expectation.ts'
 import type { Grants } from '../predict/grants.ts'
 import { relatability } from '../predict/relatability.ts'
 import { relationSets } from '../predict/relation-sets.ts'
+import type { Column } from '../read/expectation.ts'
+import type { Ground } from '../run/bind.ts'
 import type { Attack, Vector } from './attack.ts'
 
 type Victim = Attack['victim']

@@ -3,17 +3,17 @@
  * depends on (without them every expectation would hold all the same).
  */
 import type { Policy } from '../../../decide/policy.ts'
-import { columnText, expectedText, objectText } from '../expectation.ts'
+import { columnsOf } from '../cells/columns.ts'
+import { type Row, rowsOf } from '../cells/rows.ts'
 import { cellsOf, statedIn } from '../init/plan-matrix.ts'
 import type { Cell } from '../predict/arrangement.ts'
 import type { Bench } from '../predict/bench.ts'
-import { columnsOf } from '../predict/columns.ts'
 import { describe } from '../predict/compare-answer.ts'
 import { Grants } from '../predict/grants.ts'
 import { predictCell } from '../predict/predict-cell.ts'
 import { MOST_SETS } from '../predict/relation-sets.ts'
-import { type Row, rowsOf } from '../predict/universe.ts'
-import { type Stated, statementsOf } from '../stated.ts'
+import { type Stated, statementsOf } from '../predict/stated.ts'
+import { columnText, expectedText, objectText } from '../read/expectation.ts'
 import { unseenMistakes } from './mistakes.ts'
 
 export interface CoverageCell {

@@ -1,5 +1,5 @@
 /** Coverage for people: what nothing is said about, then the figures. */
-import { leftOutLines } from '../left-out.ts'
+import { leftOutLines } from '../cells/left-out.ts'
 import {
   type Coverage,
   type CoverageCell,

@@ -6,7 +6,7 @@ import type { Mutant, Operator } from '../mutate/mutant.ts'
 import { mutateRules } from '../mutate/mutate-rules.ts'
 import { vocabularyOf } from '../mutate/vocabulary.ts'
 import type { Bench } from '../predict/bench.ts'
-import type { Stated } from '../stated.ts'
+import type { Stated } from '../predict/stated.ts'
 
 /** Mistakes in one line of policy.csv. */
 export interface RuleMistakes {

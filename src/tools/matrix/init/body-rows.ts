@@ -4,9 +4,9 @@ import { coversResource } from '../../../decide/evaluate.ts'
 import type { Policy } from '../../../decide/policy.ts'
 import type { Spot } from '../../../decide/space.ts'
 import type { Json } from '../../../resources/resource.ts'
+import type { Row } from '../cells/rows.ts'
 import type { Bench } from '../predict/bench.ts'
 import { namesCaller } from '../predict/samples.ts'
-import type { Row } from '../predict/universe.ts'
 
 export interface BodyRow extends Row {
   /** Absent for the smallest body; `file` is one of bodies/. */

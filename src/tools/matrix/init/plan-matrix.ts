@@ -1,11 +1,12 @@
 /** The matrix of a policy as it is: every row and column, with the answer that the policy gives. */
-import { type Column, columnText, type Expected, expectedText, isUnconditional } from '../expectation.ts'
+
+import { type AskedColumn, columnsOf } from '../cells/columns.ts'
+import { cellKey, type Row, rowsOf } from '../cells/rows.ts'
 import type { Cell } from '../predict/arrangement.ts'
 import type { Bench } from '../predict/bench.ts'
-import { type AskedColumn, columnsOf } from '../predict/columns.ts'
 import { answers, describe } from '../predict/compare-answer.ts'
 import { type Prediction, predictCell } from '../predict/predict-cell.ts'
-import { cellKey, type Row, rowsOf } from '../predict/universe.ts'
+import { type Column, columnText, type Expected, expectedText, isUnconditional } from '../read/expectation.ts'
 import { type BodyRow, bodyRows } from './body-rows.ts'
 
 export interface PlannedRow extends BodyRow {

@@ -1,5 +1,5 @@
 /** A planned matrix as text: one file a resource, and the bodies that it sends; the same text for the same policy. */
-import { columnText, expectedText, objectText } from '../expectation.ts'
+import { columnText, expectedText, objectText } from '../read/expectation.ts'
 import { lineOf } from './matrix-line.ts'
 import type { Plan, PlannedRow } from './plan-matrix.ts'
 

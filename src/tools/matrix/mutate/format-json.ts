@@ -1,5 +1,5 @@
 /** What became of the mutants, for programs; docs/schemas/matrix-mutate.schema.json is its shape. */
-import { columnText, expectedText, objectText } from '../expectation.ts'
+import { columnText, expectedText, objectText } from '../read/expectation.ts'
 import type { Verdict } from './judge-mutant.ts'
 import { type Judged, type Mutation, scoreOf } from './mutate.ts'
 import { pasteOf } from './paste.ts'

@@ -1,6 +1,7 @@
 /** What became of the mutants, for people: those that nobody noticed first, with what would notice them. */
-import { columnText, objectText } from '../expectation.ts'
-import { leftOutLines } from '../left-out.ts'
+
+import { leftOutLines } from '../cells/left-out.ts'
+import { columnText, objectText } from '../read/expectation.ts'
 import type { Verdict } from './judge-mutant.ts'
 import { type Judged, type Mutation, scoreOf } from './mutate.ts'
 import { pasteOf } from './paste.ts'

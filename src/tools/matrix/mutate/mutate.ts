@@ -1,7 +1,7 @@
 /** All mutants of a policy, judged one by one. */
 import { cellsOfUniverse } from '../coverage/coverage.ts'
 import type { Bench } from '../predict/bench.ts'
-import { statementsOf } from '../stated.ts'
+import { statementsOf } from '../predict/stated.ts'
 import { judgeMutant, type Verdict } from './judge-mutant.ts'
 import { makeMutants } from './make-mutants.ts'
 import type { Mutant, Operator } from './mutant.ts'

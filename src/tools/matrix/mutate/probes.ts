@@ -6,10 +6,10 @@
 import type { Policy } from '../../../decide/policy.ts'
 import type { Spot } from '../../../decide/space.ts'
 import type { Json, Resource, Resources } from '../../../resources/resource.ts'
-import type { Column } from '../expectation.ts'
+import { type Row, rowsOf } from '../cells/rows.ts'
 import type { Cell } from '../predict/arrangement.ts'
 import type { SamplesOf } from '../predict/samples.ts'
-import { type Row, rowsOf } from '../predict/universe.ts'
+import type { Column } from '../read/expectation.ts'
 
 type Body = Readonly<Record<string, Json>>
 

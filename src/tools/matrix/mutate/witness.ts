@@ -1,12 +1,12 @@
 /** A request that two policies answer differently, and the cell of a matrix that would tell. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Json } from '../../../resources/resource.ts'
-import type { Expected } from '../expectation.ts'
 import type { Cell } from '../predict/arrangement.ts'
 import { answers, describe, type Given } from '../predict/compare-answer.ts'
 import type { Grants } from '../predict/grants.ts'
 import { type Ground, predictCell } from '../predict/predict-cell.ts'
 import { namesCaller } from '../predict/samples.ts'
+import type { Expected } from '../read/expectation.ts'
 
 export interface Pair {
   readonly before: Grants

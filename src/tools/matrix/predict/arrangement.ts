@@ -1,7 +1,7 @@
 /** What a cell is about, set up: the caller, the store and the request. Types only. */
 import type { Policy } from '../../../decide/policy.ts'
 import type { Json, Method } from '../../../resources/resource.ts'
-import type { Column, ObjectState } from '../expectation.ts'
+import type { Column, ObjectState } from '../read/expectation.ts'
 import type { Asker } from './grants.ts'
 import type { Objects } from './situation.ts'
 

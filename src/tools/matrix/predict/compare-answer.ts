@@ -1,6 +1,6 @@
 /** What a matrix can say of an answer: whether it is the expected one, and which words fit it exactly. */
 import type { Representation } from '../../../resources/resource.ts'
-import type { Expected } from '../expectation.ts'
+import type { Expected } from '../read/expectation.ts'
 import { type Answer, relate, type Situation } from './situation.ts'
 
 /** An answer and what it was given to; without a situation where no handler is reached. */

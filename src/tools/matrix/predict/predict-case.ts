@@ -1,8 +1,8 @@
 /** Whether a policy answers every step of a case as expected. */
 import type { Json, Representation } from '../../../resources/resource.ts'
 import { isObject } from '../../../resources/schema/subschemas.ts'
-import type { Case, Step, StepExpected } from '../cases/case.ts'
-import { fillIn, pointedAt, UnknownName } from '../cases/names.ts'
+import type { Case, Step, StepExpected } from '../read/case.ts'
+import { fillIn, pointedAt, UnknownName } from '../read/saved-names.ts'
 import type { Asker, Grants } from './grants.ts'
 import type { Ground } from './predict-cell.ts'
 import type { Answer, Objects } from './situation.ts'

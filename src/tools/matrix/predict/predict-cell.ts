@@ -2,7 +2,7 @@
 
 import { type Spot, spotsOf } from '../../../decide/space.ts'
 import type { Resources } from '../../../resources/resource.ts'
-import { type Expectation, isUnconditional } from '../expectation.ts'
+import { type Expectation, isUnconditional } from '../read/expectation.ts'
 import { predict } from './answer.ts'
 import type { Arrange, Cell } from './arrangement.ts'
 import { answers } from './compare-answer.ts'

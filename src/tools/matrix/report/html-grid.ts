@@ -1,6 +1,6 @@
 /** The matrices of a run as tables: a row for each line of a file, a column for each caller. */
 import { escapeHtml } from '../../../present/escape.ts'
-import { columnText, type Expectation, expectedText, objectText } from '../expectation.ts'
+import { columnText, type Expectation, expectedText, objectText } from '../read/expectation.ts'
 import type { Outcome, Result } from '../run/result.ts'
 
 /** A result of a cell. */

@@ -5,10 +5,10 @@
 import { createHash } from 'node:crypto'
 import { escapeHtml } from '../../../present/escape.ts'
 import { LAYOUT_STYLE } from '../../permissions/page-style-layout.ts'
+import { countOf, isGreen, type Run } from '../run/summary.ts'
 import { detailsHtml } from './html-details.ts'
 import { gridHtml } from './html-grid.ts'
 import { RUN_STYLE } from './html-style.ts'
-import { countOf, isGreen, type Run } from './summary.ts'
 
 const STYLE = `${LAYOUT_STYLE}${RUN_STYLE}`
 

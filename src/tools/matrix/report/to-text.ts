@@ -1,8 +1,8 @@
 /** A run for the terminal: what isn't as expected, a line a file, and one line for all. */
 import { printable } from '../../../present/quote.ts'
 import type { Outcome, Result } from '../run/result.ts'
+import { type Counts, countOf, countsByFile, isGreen, type Run } from '../run/summary.ts'
 import { type Cause, causesOf, sentenceOf } from './causes.ts'
-import { type Counts, countOf, countsByFile, isGreen, type Run } from './summary.ts'
 
 const HEADS: Readonly<Record<Outcome, string>> = {
   passed: 'as expected',

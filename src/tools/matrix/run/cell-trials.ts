@@ -1,7 +1,8 @@
 /** Expectations as trials: those that a run is narrowed to, on a stage. */
-import type { Ground } from '../bind.ts'
-import { columnText, type Expectation } from '../expectation.ts'
-import type { Lease } from './arena.ts'
+
+import { columnText, type Expectation } from '../read/expectation.ts'
+import type { Lease } from '../target/test-target.ts'
+import type { Ground } from './bind.ts'
 import type { Trial } from './run-all.ts'
 import { runCell, titleOf } from './run-cell.ts'
 

@@ -1,7 +1,7 @@
 /** The `If-Match` of a request to a route that requires one, as a client who read the object would send it. */
 import type { Method, Resource, Route } from '../../../resources/resource.ts'
-import type { HttpRequest } from './ask.ts'
-import type { Stage } from './stage.ts'
+import type { HttpRequest } from '../target/http.ts'
+import type { Stage } from '../target/server-under-test.ts'
 
 /** Methods that a precondition guards. */
 const GUARDED: readonly Method[] = ['PUT', 'PATCH', 'DELETE']

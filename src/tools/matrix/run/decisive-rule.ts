@@ -3,13 +3,13 @@
 import { rulesFor } from '../../../decide/evaluate.ts'
 import type { Rule } from '../../../decide/policy.ts'
 import { columnOfRoles } from '../../../decide/space.ts'
-import type { Ground as RunGround } from '../bind.ts'
-import type { Column, Expectation } from '../expectation.ts'
 import { createArrange } from '../predict/arrange.ts'
 import { Grants } from '../predict/grants.ts'
 import { type Ground, groundOf, holds } from '../predict/predict-cell.ts'
 import { withCompared } from '../predict/samples.ts'
-import { objectIn } from '../read-bodies.ts'
+import { objectIn } from '../read/bodies.ts'
+import type { Column, Expectation } from '../read/expectation.ts'
+import type { Ground as RunGround } from './bind.ts'
 import type { Result } from './result.ts'
 
 /** Wrong cells with the rule that decides them alone as their cause; those that no single rule decides stay as they are. */

@@ -1,6 +1,7 @@
 /** The command that tells, for a cell, which rules decide and what is missing. */
-import type { Folders } from '../bind.ts'
-import type { Expectation } from '../expectation.ts'
+
+import type { Expectation } from '../read/expectation.ts'
+import type { Folders } from './bind.ts'
 
 export function explainCommand({ method, path, object, column }: Expectation, { policies, schemas }: Folders): string {
   const roles = column.kind === 'roles' ? column.roles.flatMap((role) => ['--role', role]) : []

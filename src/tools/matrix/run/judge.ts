@@ -1,8 +1,8 @@
 /** Whether an answer is the expected one, and if not, what is different, in one sentence. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Json, Representation, Resource } from '../../../resources/resource.ts'
-import type { Bound } from '../bind.ts'
-import type { HttpAnswer } from './ask.ts'
+import type { HttpAnswer } from '../target/http.ts'
+import type { Bound } from './bind.ts'
 import type { Scene } from './set-up.ts'
 
 /** What was answered; of a list, the rows of all pages. */

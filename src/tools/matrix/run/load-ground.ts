@@ -1,10 +1,10 @@
 /** The files that a run needs: policies, schemas, matrices and their bodies. */
 import { loadSchemas } from '../../../resources/load/load-resources.ts'
 import { loadPolicy } from '../../load-policy.ts'
-import type { Folders, Ground } from '../bind.ts'
-import type { Expectation } from '../expectation.ts'
 import { sampleResources } from '../predict/samples.ts'
-import { readBodies } from '../read-bodies.ts'
+import { readBodies } from '../read/bodies.ts'
+import type { Expectation } from '../read/expectation.ts'
+import type { Folders, Ground } from './bind.ts'
 
 /** Throws FileError for files that the server would refuse, and ReviewError where there is no policy. */
 export async function loadGround({ policies, schemas }: Folders, cells: readonly Expectation[]): Promise<Ground> {

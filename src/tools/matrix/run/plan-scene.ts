@@ -1,10 +1,10 @@
 /** What a cell needs to be set up, told from the files alone: the caller's attributes, and how objects relate to them. */
 
-import type { Bound, Ground } from '../bind.ts'
 import { arrangeList } from '../predict/arrange-list.ts'
 import { type Attributes, arrangeRelated, isOwn, type Relating } from '../predict/arrange-related.ts'
 import { CALLER, lackingValue, OBJECT } from '../predict/samples.ts'
-import { CannotSetUp } from './stage.ts'
+import { CannotSetUp } from '../target/server-under-test.ts'
+import type { Bound, Ground } from './bind.ts'
 
 export interface ScenePlan {
   readonly attributes: Attributes

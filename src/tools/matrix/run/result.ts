@@ -1,7 +1,7 @@
 /** What became of a cell or a case. Types, and what a report may show of a request. */
 import type { Place } from '../../../base/diagnostic.ts'
-import type { Expectation } from '../expectation.ts'
-import type { HttpAnswer, HttpRequest } from './ask.ts'
+import type { Expectation } from '../read/expectation.ts'
+import type { HttpAnswer, HttpRequest } from '../target/http.ts'
 
 /** `impossible`: it could not be tried, which is no pass. `left-out`: the run ended before its turn. */
 export type Outcome = 'passed' | 'failed' | 'impossible' | 'left-out'

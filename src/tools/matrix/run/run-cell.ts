@@ -1,14 +1,14 @@
 /** Tries one cell on a stage: sets it up, asks, and judges the answer. */
 import type { Representation } from '../../../resources/resource.ts'
-import { type Bound, bind, type Ground } from '../bind.ts'
-import { columnText, type Expectation, expectedText, isUnconditional, objectText } from '../expectation.ts'
-import { type HttpAnswer, type HttpRequest, NoAnswer } from './ask.ts'
+import { columnText, type Expectation, expectedText, isUnconditional, objectText } from '../read/expectation.ts'
+import { type HttpAnswer, type HttpRequest, NoAnswer } from '../target/http.ts'
+import { CannotSetUp, type Stage } from '../target/server-under-test.ts'
+import { type Bound, bind, type Ground } from './bind.ts'
 import { conditionOf } from './current-tag.ts'
 import { explainCommand } from './explain-command.ts'
 import { judge } from './judge.ts'
 import { exchangeOf, type Result } from './result.ts'
 import { type Scene, setUp } from './set-up.ts'
-import { CannotSetUp, type Stage } from './stage.ts'
 import { rulesBehind } from './verdict.ts'
 
 /** Pages of a list that are read to the end; a longer one isn't of a test. */

@@ -2,12 +2,12 @@
 
 import type { Scalar } from '../../../resources/object.ts'
 import type { Representation } from '../../../resources/resource.ts'
-import type { Bound, Ground } from '../bind.ts'
 import { arrangeObject } from '../predict/arrange-object.ts'
 import { type Attributes, arrangeWith, DIRECTORY } from '../predict/arrange-related.ts'
 import { withUniqueValues } from '../predict/unique-values.ts'
+import { type Caller, CannotSetUp, type Stage } from '../target/server-under-test.ts'
+import type { Bound, Ground } from './bind.ts'
 import { relatingOf, type ScenePlan } from './plan-scene.ts'
-import { type Caller, CannotSetUp, type Stage } from './stage.ts'
 
 export interface Named extends Caller {
   /** With the id. */

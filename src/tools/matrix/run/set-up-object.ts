@@ -2,11 +2,11 @@
 import { v7 as uuidv7 } from 'uuid'
 import { relationsOf } from '../../../decide/ownership.ts'
 import type { Representation } from '../../../resources/resource.ts'
-import type { Bound, Ground } from '../bind.ts'
 import { arrangeObject, type ObjectFound } from '../predict/arrange-object.ts'
 import { withUniqueValues } from '../predict/unique-values.ts'
+import { CannotSetUp, type Stage } from '../target/server-under-test.ts'
+import type { Bound, Ground } from './bind.ts'
 import type { Named } from './set-up-caller.ts'
-import { CannotSetUp, type Stage } from './stage.ts'
 
 interface Wanted {
   readonly bound: Bound

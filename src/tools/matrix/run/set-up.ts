@@ -1,13 +1,13 @@
 /** Sets a cell up on a stage: the caller, an object that relates to them as stated, and the request's path and body. */
 import { randomUUID } from 'node:crypto'
 import type { Json, Representation } from '../../../resources/resource.ts'
-import type { Bound, Ground } from '../bind.ts'
 import { lackingValue } from '../predict/samples.ts'
 import { withUniqueValues } from '../predict/unique-values.ts'
+import { CannotSetUp, type Stage } from '../target/server-under-test.ts'
+import type { Bound, Ground } from './bind.ts'
 import { planScene, type ScenePlan } from './plan-scene.ts'
 import { makeCaller, type Named } from './set-up-caller.ts'
 import { isOwn, makeObject } from './set-up-object.ts'
-import { CannotSetUp, type Stage } from './stage.ts'
 
 /** An object that was put there, and whether the caller is its owner. */
 interface Placed {

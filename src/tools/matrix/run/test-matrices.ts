@@ -1,16 +1,16 @@
 /** A whole run: reads matrices, opens the arena, tries every cell, and leaves the arena as it was. */
 import { ReviewError } from '../../load-policy.ts'
-import type { Folders, Ground } from '../bind.ts'
-import { caseTrials, matchesCase } from '../cases/case-trials.ts'
-import { readCases } from '../cases/read-cases.ts'
-import { findMatrixFiles, readMatrices } from '../read-matrices.ts'
-import type { Run } from '../report/summary.ts'
-import type { Arena } from './arena.ts'
+import { readCases } from '../read/read-cases.ts'
+import { findMatrixFiles, readMatrices } from '../read/read-matrices.ts'
+import type { Arena } from '../target/test-target.ts'
+import type { Folders, Ground } from './bind.ts'
+import { caseTrials, matchesCase } from './case-trials.ts'
 import { cellTrials, type Filter, matches } from './cell-trials.ts'
 import { withDecisiveRules } from './decisive-rule.ts'
 import { loadGround } from './load-ground.ts'
 import type { Result } from './result.ts'
 import { runAll, type Trial } from './run-all.ts'
+import type { Run } from './summary.ts'
 
 export interface TestOptions extends Folders {
   readonly filter: Filter

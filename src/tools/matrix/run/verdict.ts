@@ -6,7 +6,7 @@ import { proposeNew } from '../../../decide/propose.ts'
 import { relationSetsOf } from '../../../decide/space.ts'
 import type { Representation } from '../../../resources/resource.ts'
 import { isObject } from '../../../resources/schema/subschemas.ts'
-import type { Bound, Ground } from '../bind.ts'
+import type { Bound, Ground } from './bind.ts'
 import { subjectsOf } from './decisive-rule.ts'
 import type { Scene } from './set-up.ts'
 

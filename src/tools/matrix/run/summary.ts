@@ -1,5 +1,5 @@
 /** A whole run, counted. */
-import type { Outcome, Result } from '../run/result.ts'
+import type { Outcome, Result } from './result.ts'
 
 export interface Run {
   /** Where it ran: the address of the deployment, or undefined for this process. */

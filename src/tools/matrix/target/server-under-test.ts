@@ -1,7 +1,7 @@
 /** Where cells are tried: a server, callers with tokens, and a way to put objects there. Types and the one error. */
 import type { Representation } from '../../../resources/resource.ts'
-import type { Column } from '../expectation.ts'
-import type { HttpAnswer, HttpRequest } from './ask.ts'
+import type { Column } from '../read/expectation.ts'
+import type { HttpAnswer, HttpRequest } from './http.ts'
 
 export interface Caller {
   readonly id: string

@@ -1,5 +1,5 @@
 /** The words of a matrix: methods, objects, callers and answers. Whether roles and relations exist isn't its matter. */
-import type { Method } from '../../resources/resource.ts'
+import type { Method } from '../../../resources/resource.ts'
 import type { Column, Expected, ObjectState } from './expectation.ts'
 
 /** A value, or what is wrong with the word and what to write. */

@@ -1,10 +1,10 @@
 /** The stage at a deployment: objects are made with requests, by the set-up role, and noted for the clean-up. */
 import { randomUUID } from 'node:crypto'
 import type { Representation, Resource, Route } from '../../../resources/resource.ts'
-import { type Column, columnText } from '../expectation.ts'
-import { askPatiently, type HttpAnswer } from './ask.ts'
+import { type Column, columnText } from '../read/expectation.ts'
 import type { Deployment, Trace } from './clean-up.ts'
-import { type Caller, CannotSetUp, type Stage } from './stage.ts'
+import { askPatiently, type HttpAnswer } from './http.ts'
+import { type Caller, CannotSetUp, type Stage } from './server-under-test.ts'
 import type { TokenSource } from './token-source.ts'
 
 export interface DeploymentOptions extends Deployment {

@@ -1,5 +1,5 @@
 /** What a report says of the expectations that it could not count on. */
-import type { Statements } from './stated.ts'
+import type { Statements } from '../predict/stated.ts'
 
 /** `unasked`: how many cells can be, and no object was found for them. */
 type LeftOut = Pick<Statements, 'unmet' | 'unpredictable'> & { readonly unasked: number }

@@ -1,7 +1,7 @@
 /** The first row of a matrix: which column is which, in any order. */
 import type { Column } from './expectation.ts'
 import { parseColumn } from './parse-words.ts'
-import type { Report, TableRow } from './read-table.ts'
+import type { Report, TableRow } from './table.ts'
 
 const NEEDED = ['method', 'path', 'object'] as const
 const KNOWN = [...NEEDED, 'body', 'note'] as const

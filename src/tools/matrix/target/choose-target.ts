@@ -1,12 +1,12 @@
 /** The arena that somebody asks for: this process, or a deployment with tokens from a file or a key. */
 import { join } from 'node:path'
 import { ReviewError } from '../../load-policy.ts'
-import type { Folders, Ground } from '../bind.ts'
-import type { Arena } from './arena.ts'
-import { openDeploymentArena } from './deployment-arena.ts'
+import type { Folders, Ground } from '../run/bind.ts'
+import { openDeploymentArena } from './deployment-target.ts'
+import type { Arena } from './test-target.ts'
 import { readMint, readTokens, type TokenSource } from './token-source.ts'
-import { openTrialArena } from './trial-arena.ts'
-import type { StartTrialServer } from './trial-stage.ts'
+import type { StartTrialServer } from './trial-server.ts'
+import { openTrialArena } from './trial-target.ts'
 
 export interface Whereabouts extends Folders {
   /** Absent for this process. */

@@ -2,12 +2,12 @@
 
 import { createRouteMatcher } from '../../../resources/routing/match-route.ts'
 import { readTarget } from '../../../resources/routing/request-target.ts'
-import type { Ground } from '../bind.ts'
-import { columnText } from '../expectation.ts'
-import type { Filter } from '../run/cell-trials.ts'
-import type { Trial } from '../run/run-all.ts'
-import type { Stage } from '../run/stage.ts'
-import type { Case } from './case.ts'
+import type { Case } from '../read/case.ts'
+import { columnText } from '../read/expectation.ts'
+import type { Stage } from '../target/server-under-test.ts'
+import type { Ground } from './bind.ts'
+import type { Filter } from './cell-trials.ts'
+import type { Trial } from './run-all.ts'
 import { runCase } from './run-case.ts'
 
 export function caseTrials(ground: Ground, stage: Stage, cases: readonly Case[]): readonly Trial[] {

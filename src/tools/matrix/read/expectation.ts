@@ -1,6 +1,6 @@
 /** What one cell of a matrix says: a caller, a request, an object, and the answer that is expected. Types only. */
-import type { Place } from '../../base/diagnostic.ts'
-import type { Method } from '../../resources/resource.ts'
+import type { Place } from '../../../base/diagnostic.ts'
+import type { Method } from '../../../resources/resource.ts'
 
 /**
  * The object that a request is about. `none`: the path names no object; `missing`: it names one that doesn't exist;

@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs'
 import { type Diagnostic, FileError } from '../../../base/diagnostic.ts'
 import { shapeOf } from '../../../base/shape-of.ts'
 import { parseYaml, type Shape, type YamlFile } from '../../../base/yaml-file.ts'
-import type { Column } from '../expectation.ts'
-import { parseColumn } from '../parse-words.ts'
-import { readSource } from '../read-matrices.ts'
 import type { Case, Step } from './case.ts'
+import type { Column } from './expectation.ts'
+import { parseColumn } from './parse-words.ts'
+import { readSource } from './read-matrices.ts'
 
 interface Written {
   readonly name: string

@@ -2,12 +2,12 @@
 import type { Policy } from '../../../decide/policy.ts'
 import { namedRelations, type Spot, spotsOf } from '../../../decide/space.ts'
 import type { Method } from '../../../resources/resource.ts'
-import type { ObjectState } from '../expectation.ts'
-import { columnText } from '../expectation.ts'
-import { isOfOwnId } from './arrange-related.ts'
-import type { Cell } from './arrangement.ts'
-import { type Known, relatability } from './relatability.ts'
-import { relationSets } from './relation-sets.ts'
+import { isOfOwnId } from '../predict/arrange-related.ts'
+import type { Cell } from '../predict/arrangement.ts'
+import { type Known, relatability } from '../predict/relatability.ts'
+import { relationSets } from '../predict/relation-sets.ts'
+import type { ObjectState } from '../read/expectation.ts'
+import { columnText } from '../read/expectation.ts'
 
 /** A row of a matrix: methods that the same endpoint answers, and one way to relate to the object. */
 export interface Row {

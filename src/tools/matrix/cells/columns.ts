@@ -7,8 +7,8 @@ import { coversResource, evaluate, isAbout, rulesFor } from '../../../decide/eva
 import type { Policy, Rule } from '../../../decide/policy.ts'
 import { columnOfRoles, concernsObject, namedRelations, type Spot, spotsOf } from '../../../decide/space.ts'
 import type { Resources } from '../../../resources/resource.ts'
-import type { Column } from '../expectation.ts'
-import { relationSets } from './relation-sets.ts'
+import { relationSets } from '../predict/relation-sets.ts'
+import type { Column } from '../read/expectation.ts'
 
 export interface AskedColumn {
   readonly column: Column

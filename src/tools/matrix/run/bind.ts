@@ -1,12 +1,12 @@
 /** An expectation's words, looked up in the policy and the schemas: what names nothing there can't be tried. */
 
-import { didYouMean } from '../../base/did-you-mean.ts'
-import type { Policy } from '../../decide/policy.ts'
-import type { Endpoint, Json, Resource, Resources, Route } from '../../resources/resource.ts'
-import { type Expectation, objectText } from './expectation.ts'
-import { isOfOwnId } from './predict/arrange-related.ts'
-import type { SamplesOf } from './predict/samples.ts'
-import type { Bodies, Body } from './read-bodies.ts'
+import { didYouMean } from '../../../base/did-you-mean.ts'
+import type { Policy } from '../../../decide/policy.ts'
+import type { Endpoint, Json, Resource, Resources, Route } from '../../../resources/resource.ts'
+import { isOfOwnId } from '../predict/arrange-related.ts'
+import type { SamplesOf } from '../predict/samples.ts'
+import type { Bodies, Body } from '../read/bodies.ts'
+import { type Expectation, objectText } from '../read/expectation.ts'
 
 /** Where the files are that a run goes by. */
 export interface Folders {

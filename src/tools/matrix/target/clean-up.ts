@@ -1,6 +1,6 @@
 /** What a run made in a deployment, and taking it away again. */
 import type { Resources } from '../../../resources/resource.ts'
-import { askPatiently, NoAnswer, type Patience } from './ask.ts'
+import { askPatiently, NoAnswer, type Patience } from './http.ts'
 
 export interface Trace {
   readonly resource: string

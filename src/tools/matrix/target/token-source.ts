@@ -10,9 +10,9 @@ import { type Diagnostic, FileError } from '../../../base/diagnostic.ts'
 import { shapeOf } from '../../../base/shape-of.ts'
 import { parseYaml } from '../../../base/yaml-file.ts'
 import { ReviewError } from '../../load-policy.ts'
-import { columnText } from '../expectation.ts'
-import { parseColumn } from '../parse-words.ts'
-import { readSource } from '../read-matrices.ts'
+import { columnText } from '../read/expectation.ts'
+import { parseColumn } from '../read/parse-words.ts'
+import { readSource } from '../read/read-matrices.ts'
 
 /** Whose tokens a run can have. */
 export type TokenSource =

@@ -1,6 +1,6 @@
 /** Where a whole run takes place: it lends stages to cells, and is left as it was found. Types only. */
-import type { Expectation } from '../expectation.ts'
-import type { Stage } from './stage.ts'
+import type { Expectation } from '../read/expectation.ts'
+import type { Stage } from './server-under-test.ts'
 
 export interface Lease {
   readonly stage: Stage

@@ -3,9 +3,9 @@ import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import type { Document } from '../../../resources/object.ts'
 import { type Seeding, UniqueTaken } from '../../../store/contract.ts'
-import type { Column } from '../expectation.ts'
-import { ask } from './ask.ts'
-import { type Caller, CannotSetUp, type Stage, type Wish } from './stage.ts'
+import type { Column } from '../read/expectation.ts'
+import { ask } from './http.ts'
+import { type Caller, CannotSetUp, type Stage, type Wish } from './server-under-test.ts'
 
 /** A server on a temporary data folder, without rate limits. */
 interface TrialServer {

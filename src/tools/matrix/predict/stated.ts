@@ -1,9 +1,9 @@
 /** The expectations that the policy as it is meets: what can notice a change of it. */
-import type { Place } from '../../base/diagnostic.ts'
-import type { Bench } from './predict/bench.ts'
-import type { Grants } from './predict/grants.ts'
-import { holdsCase, isPredictable, resourcesOf } from './predict/predict-case.ts'
-import { holds } from './predict/predict-cell.ts'
+import type { Place } from '../../../base/diagnostic.ts'
+import type { Bench } from './bench.ts'
+import type { Grants } from './grants.ts'
+import { holdsCase, isPredictable, resourcesOf } from './predict-case.ts'
+import { holds } from './predict-cell.ts'
 
 /** One expectation: the resources that it is about, and whether it holds under another policy. */
 export interface Stated {

@@ -1,8 +1,9 @@
 /** The arena in this process: one throw-away server, and another for a cell that must have one alone. */
-import type { Folders, Ground } from '../bind.ts'
-import type { Expectation } from '../expectation.ts'
-import type { Arena, Lease } from './arena.ts'
-import { createLoneStage, createTrialStage, type StartTrialServer } from './trial-stage.ts'
+
+import type { Expectation } from '../read/expectation.ts'
+import type { Folders, Ground } from '../run/bind.ts'
+import type { Arena, Lease } from './test-target.ts'
+import { createLoneStage, createTrialStage, type StartTrialServer } from './trial-server.ts'
 
 /** One process serves and asks: more at once only wait for each other. */
 const PARALLEL = 16

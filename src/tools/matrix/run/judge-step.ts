@@ -1,7 +1,7 @@
 /** Whether a step was answered as expected, and if not, what is different, in one sentence. */
 import type { Representation } from '../../../resources/resource.ts'
-import type { HttpAnswer } from '../run/ask.ts'
-import type { StepExpected } from './case.ts'
+import type { StepExpected } from '../read/case.ts'
+import type { HttpAnswer } from '../target/http.ts'
 
 /** `view`: the fields of the view that is expected. */
 export function judgeStep(

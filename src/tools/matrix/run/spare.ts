@@ -3,7 +3,7 @@
 import type { Resources } from '../../../resources/resource.ts'
 import { createRouteMatcher } from '../../../resources/routing/match-route.ts'
 import { readTarget } from '../../../resources/routing/request-target.ts'
-import { type Caller, CannotSetUp } from '../run/stage.ts'
+import { type Caller, CannotSetUp } from '../target/server-under-test.ts'
 
 interface Attempt {
   readonly method: string

@@ -1,7 +1,7 @@
 /** An expectation that needs several steps, as docs/schemas/matrix-case.schema.json describes it. Types only. */
 import type { Place } from '../../../base/diagnostic.ts'
 import type { Json, Method } from '../../../resources/resource.ts'
-import type { Column } from '../expectation.ts'
+import type { Column } from './expectation.ts'
 
 export interface StepExpected {
   readonly status: number

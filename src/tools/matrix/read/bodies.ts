@@ -1,7 +1,7 @@
 /** The bodies that matrices name, read once. */
 import { readFile } from 'node:fs/promises'
-import type { Json } from '../../resources/resource.ts'
-import { isObject } from '../../resources/schema/subschemas.ts'
+import type { Json } from '../../../resources/resource.ts'
+import { isObject } from '../../../resources/schema/subschemas.ts'
 
 export type Body = { readonly kind: 'json'; readonly json: Json } | { readonly kind: 'unusable'; readonly why: string }
 

@@ -1,10 +1,10 @@
 /** One matrix file -> expectations, strictly: everything that is wrong, at once, each with the place of its cell. */
 import { dirname, join } from 'node:path'
-import type { SourceFile } from '../../base/source-file.ts'
+import type { SourceFile } from '../../../base/source-file.ts'
 import type { Expectation } from './expectation.ts'
 import { type Head, parseHead } from './parse-head.ts'
 import { type Parsed, parseExpected, parseMethods, parseObject } from './parse-words.ts'
-import { type Report, readTable, type TableCell, type TableRow } from './read-table.ts'
+import { type Report, readTable, type TableCell, type TableRow } from './table.ts'
 
 /** Bodies lie in this folder beside the matrix. */
 const BODIES = 'bodies'

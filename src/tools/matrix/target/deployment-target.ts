@@ -1,11 +1,11 @@
 /** The arena at a deployment: reached before anything is made there, and cleaned up whatever happens. */
 import { revisionOf } from '../../../policy/policy-files.ts'
 import { loadPolicy, ReviewError } from '../../load-policy.ts'
-import type { Folders, Ground } from '../bind.ts'
-import type { Arena, Lease } from './arena.ts'
-import { ask, NoAnswer } from './ask.ts'
+import type { Folders, Ground } from '../run/bind.ts'
 import { cleanUp } from './clean-up.ts'
-import { createDeploymentStage } from './deployment-stage.ts'
+import { createDeploymentStage } from './deployment-server.ts'
+import { ask, NoAnswer } from './http.ts'
+import type { Arena, Lease } from './test-target.ts'
 import type { TokenSource } from './token-source.ts'
 
 export interface DeploymentSettings {
