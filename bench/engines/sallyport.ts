@@ -4,8 +4,8 @@
  */
 import { onceKnown } from '../../src/base/once-known.ts'
 import { MODEL } from '../../src/decide/model.ts'
-import { relationsOf } from '../../src/decide/ownership.ts'
 import type { Page } from '../../src/decide/page.ts'
+import { relationsOf } from '../../src/decide/relations/ownership.ts'
 import { packPolicy } from '../../src/decide/rule-table.ts'
 import { Snapshots } from '../../src/decide/snapshots.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'

@@ -7,7 +7,6 @@ import { represent, type StoredObject } from '../resources/object.ts'
 import type { Field, Json, Representation } from '../resources/resource.ts'
 import type { Condition } from './condition.ts'
 import { Denied, evidenceOf, type Ground, recordAttributes, recordObject } from './ground.ts'
-import { relationsOf } from './ownership.ts'
 import type { Grant, Page } from './page.ts'
 import type { Evidence, Permit } from './permit.ts'
 import {
@@ -19,6 +18,7 @@ import {
   refuseHidden,
   refuseUnreadable,
 } from './permits.ts'
+import { relationsOf } from './relations/ownership.ts'
 import { type RowFields, rowFields } from './row-fields.ts'
 
 /** The action is allowed and no object is concerned: OPTIONS, a redirect, a built-in route. */

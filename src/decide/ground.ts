@@ -1,9 +1,9 @@
 /** What decisions about one caller and one resource are made from, and what is written down of them. */
 import type { Json, Representation, Resource } from '../resources/resource.ts'
-import type { AttributeOf } from './ownership.ts'
 import type { Grant, Page } from './page.ts'
 import type { Evidence, Facts } from './permit.ts'
 import type { Ownership } from './policy.ts'
+import type { AttributeOf } from './relations/ownership.ts'
 import type { RoleLevel } from './role-level.ts'
 
 /** The pages of one caller on one resource. */

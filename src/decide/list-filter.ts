@@ -2,8 +2,8 @@
 
 import type { Condition } from './condition.ts'
 import { simplify } from './condition.ts'
-import { type AttributeOf, conditionOf } from './ownership.ts'
 import type { Ownership, Rule, Views } from './policy.ts'
+import { type AttributeOf, conditionOf } from './relations/ownership.ts'
 
 interface Rules {
   readonly rules: readonly Rule[]

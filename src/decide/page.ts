@@ -8,8 +8,8 @@ import type { Action, Resource } from '../resources/resource.ts'
 import type { Ask } from './casbin.ts'
 import type { Condition } from './condition.ts'
 import { filterOf } from './list-filter.ts'
-import type { AttributeOf } from './ownership.ts'
 import type { Ownership, Relation, Rule, Views } from './policy.ts'
+import type { AttributeOf } from './relations/ownership.ts'
 import { type Has, RoleLevel } from './role-level.ts'
 
 /** A cell of semantics.md: the granted fields (the pseudo-field `*` for an action without), and the rules that matched. */

@@ -7,9 +7,9 @@ import { documentOf, represent, type StoredObject } from '../resources/object.ts
 import type { Field, Representation, Resource } from '../resources/resource.ts'
 import { Denied, DeniedReading, evidenceOf, type Ground, recordAttributes, recordObject } from './ground.ts'
 import { refuseTooLarge } from './object-size.ts'
-import { relationsOf, relationsOfProposal } from './ownership.ts'
 import type { Grant } from './page.ts'
 import { type Evidence, issuePermit, type Permit } from './permit.ts'
+import { relationsOf, relationsOfProposal } from './relations/ownership.ts'
 
 /** An object as a write would leave it, and the fields that the request named. */
 export interface Proposal {

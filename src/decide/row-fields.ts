@@ -1,7 +1,7 @@
 /** Field level, for the rows of a list: the fields that each row's own relations grant. */
 import type { Representation } from '../resources/resource.ts'
 import type { Ground } from './ground.ts'
-import { relationsOf } from './ownership.ts'
+import { relationsOf } from './relations/ownership.ts'
 
 type Fields = ReadonlySet<string>
 

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Context, Middleware } from 'koa'
 import { Problem } from '../base/problems/problem.ts'
-import { ownerFieldOf } from '../decide/ownership.ts'
+import { ownerFieldOf } from '../decide/relations/ownership.ts'
 import type { Recorder } from '../decision-log/recorder.ts'
 import type { TokenVerifier } from '../identity/caller.ts'
 import { readCredentials } from '../identity/read-credentials.ts'

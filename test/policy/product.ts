@@ -2,8 +2,8 @@
 
 import type { Caller } from '../../src/decide/caller.ts'
 import type { Ground } from '../../src/decide/ground.ts'
-import type { AttributeOf } from '../../src/decide/ownership.ts'
 import type { Page } from '../../src/decide/page.ts'
+import type { AttributeOf } from '../../src/decide/relations/ownership.ts'
 import type { RoleLevel } from '../../src/decide/role-level.ts'
 import { packPolicy } from '../../src/decide/rule-table.ts'
 import { Snapshot } from '../../src/decide/snapshot.ts'

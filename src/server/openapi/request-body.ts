@@ -1,5 +1,5 @@
 /** The bodies that POST, PUT and PATCH take, cut to the fields that the caller may write. */
-import { ownerFieldOf } from '../../decide/ownership.ts'
+import { ownerFieldOf } from '../../decide/relations/ownership.ts'
 import type { Spot } from '../../decide/space.ts'
 import type { Describing } from './parameters.ts'
 import type { Part } from './part.ts'

@@ -2,11 +2,11 @@
 import type { PolicySources } from '../../policy/live-policy.ts'
 import { parseBlocked } from '../../policy/parse/parse-blocked.ts'
 import { parsePolicy } from '../../policy/parse/parse-policy.ts'
+import { plainText } from '../../present/phrase.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { Direction } from '../../tools/diff/change.ts'
 import type { Circumstances } from '../../tools/diff/decisions/compare-decisions.ts'
 import { sectionsOf } from '../../tools/diff/format-text.ts'
-import { plainText } from '../../tools/diff/phrase.ts'
 import { countsOf, reportOn } from '../../tools/diff/report.ts'
 import type { ReviewedPolicy } from '../../tools/load-policy.ts'
 

@@ -16,8 +16,8 @@ import {
   decideUpdate,
 } from '../../decide/decision.ts'
 import { Denied, DeniedReading, type Ground } from '../../decide/ground.ts'
-import type { AttributeOf } from '../../decide/ownership.ts'
 import type { Page } from '../../decide/page.ts'
+import type { AttributeOf } from '../../decide/relations/ownership.ts'
 import type { ActivePolicy } from '../../policy/live-policy.ts'
 import { isBlocked } from '../../policy/parse/parse-blocked.ts'
 import type { Scalar, StoredObject } from '../../resources/object.ts'

@@ -1,5 +1,5 @@
 /** What can differ between two policies: types only. A difference is told as data and as a sentence (sentences.ts). */
-import type { Phrase } from './phrase.ts'
+import type { Phrase } from '../../present/phrase.ts'
 
 /**
  * Whether more or less is possible afterwards. `either`: that depends on objects or callers which the policy doesn't

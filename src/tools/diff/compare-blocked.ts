@@ -2,9 +2,9 @@
 
 import type { Block } from '../../decide/policy.ts'
 import { type Blocked, isBlocked } from '../../policy/parse/parse-blocked.ts'
+import { type Phrase, say } from '../../present/phrase.ts'
 import type { SettingChange } from './change.ts'
 import type { Sides } from './decisions/relation-space.ts'
-import { type Phrase, say } from './phrase.ts'
 
 /** A block that has ended at `now`, in milliseconds since the epoch, is none. */
 export function compareBlocked({ before, after }: Sides<Blocked>, now: number): readonly SettingChange[] {

@@ -1,10 +1,10 @@
 /** limits.yaml, the rate limits: how often, and whom they count. */
 import type { Limit, LimitMatch, Policy } from '../../decide/policy.ts'
 import { inheritedBy } from '../../decide/space.ts'
+import { listed, type Phrase, plainText, say } from '../../present/phrase.ts'
 import type { Direction, SettingChange } from './change.ts'
 import { type Sides, sidesOf } from './decisions/relation-space.ts'
 import { durationText } from './measure.ts'
-import { listed, type Phrase, plainText, say } from './phrase.ts'
 
 export function compareLimits(policies: Sides<Policy>): readonly SettingChange[] {
   const { before, after } = sidesOf((side) => new Map(policies[side].limits.limits.map((one) => [one.name, one])))

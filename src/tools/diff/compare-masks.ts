@@ -1,9 +1,9 @@
 /** masks.yaml: what decision records hold. Nobody may do more or less by it; who reads the log sees more or less. */
 
 import type { Masks, Policy } from '../../decide/policy.ts'
+import { say } from '../../present/phrase.ts'
 import type { SettingChange } from './change.ts'
 import type { Sides } from './decisions/relation-space.ts'
-import { say } from './phrase.ts'
 
 export function compareMasks(policies: Sides<Policy>): readonly SettingChange[] {
   const before = namesOf(policies.before.masks)

@@ -1,9 +1,9 @@
 /** What roles.yaml declares, and the fields that views cut routes to. What rules make of both is told by decisions. */
 import type { Policy } from '../../decide/policy.ts'
+import { listed, say } from '../../present/phrase.ts'
 import type { Resources, Route } from '../../resources/resource.ts'
 import type { SettingChange } from './change.ts'
 import { type Sides, sidesOf } from './decisions/relation-space.ts'
-import { listed, say } from './phrase.ts'
 
 export function compareRoles({ before, after }: Sides<Policy>): readonly SettingChange[] {
   const names = new Set([...before.roles.keys(), ...after.roles.keys()])

@@ -2,10 +2,10 @@
 
 import { coversResource } from '../../decide/evaluate.ts'
 import type { Policy, Relation, Rule } from '../../decide/policy.ts'
+import { listed, type Phrase, plainText, say } from '../../present/phrase.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
 import type { Direction, SettingChange } from './change.ts'
 import { meaningOf, type Sides, sidesOf } from './decisions/relation-space.ts'
-import { listed, type Phrase, plainText, say } from './phrase.ts'
 
 const NONE = say`none`
 

@@ -1,9 +1,9 @@
 /** limits.yaml, the sizes: of a request body, of an object, of an answer, and of the pages of a list. */
 import type { Limits, Policy } from '../../decide/policy.ts'
+import { say } from '../../present/phrase.ts'
 import type { SettingChange } from './change.ts'
 import type { Sides } from './decisions/relation-space.ts'
 import { sizeText } from './measure.ts'
-import { say } from './phrase.ts'
 
 export function compareSizes(policies: Sides<Policy>): readonly SettingChange[] {
   const [before, after] = [policies.before.limits, policies.after.limits]

@@ -1,7 +1,7 @@
 /** A diff for programs; docs/schemas/policy-diff.schema.json fixes its shape. */
 import { timeText } from '../../base/time.ts'
+import { plainText } from '../../present/phrase.ts'
 import { type Change, type DecisionChange, directionOf, type SettingChange } from './change.ts'
-import { plainText } from './phrase.ts'
 import { countsOf, type Report } from './report.ts'
 import { sentenceOf } from './sentences.ts'
 

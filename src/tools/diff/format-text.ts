@@ -1,6 +1,7 @@
 /** A diff for a terminal: one line a change, what widens first. */
+
+import { type Phrase, plainText, say } from '../../present/phrase.ts'
 import { type Direction, directionOf } from './change.ts'
-import { type Phrase, plainText, say } from './phrase.ts'
 import { countsOf, equivalence, type Report } from './report.ts'
 import { sentenceOf } from './sentences.ts'
 

@@ -1,7 +1,7 @@
 /** A change as one sentence: `support gains delete on orders (any)`. */
 import { timeText } from '../../base/time.ts'
+import { listed, type Phrase, say } from '../../present/phrase.ts'
 import type { Change, DecisionChange, Term } from './change.ts'
-import { listed, type Phrase, say } from './phrase.ts'
 
 export function sentenceOf(change: Change): Phrase {
   return change.kind === 'decision' ? decisionSentence(change) : change.sentence

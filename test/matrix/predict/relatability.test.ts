@@ -1,8 +1,8 @@
 /** Ways to relate are solved together: what some object can be is arranged or said to be open, and is never impossible. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { relationsOf } from '../../../src/decide/ownership.ts'
 import type { Policy } from '../../../src/decide/policy.ts'
+import { relationsOf } from '../../../src/decide/relations/ownership.ts'
 import { namedRelations } from '../../../src/decide/space.ts'
 import type { Json, Representation, Resource } from '../../../src/resources/resource.ts'
 import { rowsOf } from '../../../src/tools/matrix/cells/rows.ts'

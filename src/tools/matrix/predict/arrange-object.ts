@@ -2,8 +2,9 @@
  * An object that relates to a caller in just the ways that are asked for: the relations are solved together, field by
  * field, because several may compare one field. Where no object is found, the result says whether that is proven.
  */
-import { relationsOf } from '../../../decide/ownership.ts'
+
 import type { Ownership, Relation } from '../../../decide/policy.ts'
+import { relationsOf } from '../../../decide/relations/ownership.ts'
 import type { Scalar } from '../../../resources/object.ts'
 import type { Field, Json, Representation, Resource } from '../../../resources/resource.ts'
 import { choicesOf, type FieldChoice, type FieldQuestion, fits } from './field-choice.ts'

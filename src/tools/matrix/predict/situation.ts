@@ -1,6 +1,7 @@
 /** One request and all that its answer depends on. Types, and how the caller relates to an object. */
-import { relationsOf, relationsOfProposal } from '../../../decide/ownership.ts'
+
 import type { Ownership } from '../../../decide/policy.ts'
+import { relationsOf, relationsOfProposal } from '../../../decide/relations/ownership.ts'
 import type { Spot } from '../../../decide/space.ts'
 import type { Scalar } from '../../../resources/object.ts'
 import type { Json, Representation, Resource } from '../../../resources/resource.ts'

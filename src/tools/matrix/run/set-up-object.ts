@@ -1,6 +1,6 @@
 /** An object that relates to a caller in just the ways that a cell states, put there and looked at. */
 import { v7 as uuidv7 } from 'uuid'
-import { relationsOf } from '../../../decide/ownership.ts'
+import { relationsOf } from '../../../decide/relations/ownership.ts'
 import type { Representation } from '../../../resources/resource.ts'
 import { arrangeObject, type ObjectFound } from '../predict/arrange-object.ts'
 import { withUniqueValues } from '../predict/unique-values.ts'

@@ -1,8 +1,8 @@
 /** The rules behind an answer that wasn't expected, as far as the policy files tell. */
 import { v7 as uuidv7 } from 'uuid'
 import { evaluate, type Verdict } from '../../../decide/evaluate.ts'
-import { ownerFieldOf, relationsOf } from '../../../decide/ownership.ts'
 import { proposeNew } from '../../../decide/propose.ts'
+import { ownerFieldOf, relationsOf } from '../../../decide/relations/ownership.ts'
 import { relationSetsOf } from '../../../decide/space.ts'
 import type { Representation } from '../../../resources/resource.ts'
 import { isObject } from '../../../resources/schema/subschemas.ts'

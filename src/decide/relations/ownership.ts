@@ -1,10 +1,10 @@
 /** The ownership resolver: how a caller relates to an object, as a condition for SQL and as an answer for one object. */
 
-import type { Scalar } from '../resources/object.ts'
-import type { Field, Representation, Resource } from '../resources/resource.ts'
-import type { Condition } from './condition.ts'
-import { has } from './condition.ts'
-import type { Ownership, Relation } from './policy.ts'
+import type { Scalar } from '../../resources/object.ts'
+import type { Field, Representation, Resource } from '../../resources/resource.ts'
+import type { Condition } from '../condition.ts'
+import { has } from '../condition.ts'
+import type { Ownership, Relation } from '../policy.ts'
 
 /** The caller's side of a comparison: `id`, or an attribute; undefined when the caller has none. */
 export type AttributeOf = (attribute: string) => Scalar | undefined
