@@ -31,7 +31,7 @@ export interface DecisionRecord {
   /** `policy.csv:14`: the lines that the decision rests on. */
   readonly rules?: readonly string[] | undefined
   readonly fieldsRefused?: readonly string[] | undefined
-  /** From the request to its answer; of a write, to its commit. */
+  /** From the request to its answer; of a write, until it is given to the store. */
   readonly microseconds: number
   readonly facts?: Facts | undefined
   /** The outbox's number, of a write: it grows in the order of the commits. */

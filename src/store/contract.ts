@@ -52,12 +52,17 @@ export interface ListQuery {
   readonly after?: readonly SortValue[]
 }
 
-/** What commits in the transaction of a write, or not at all. */
-export interface Alongside {
+/** What a write gets besides its permit. The record and the idempotency key commit with the write, or not at all. */
+export interface WriteOptions {
+  /** When the write happens: RFC 3339, UTC, milliseconds. By the store's own clock when not given. */
+  readonly time?: string
   /** The decision record: one line of JSON, without its end. The outbox keeps it until it is in the log. */
   readonly record?: string
-  /** Of a create: under which idempotency key the object came to be. */
-  readonly replay?: Replay
+}
+
+export interface CreateOptions extends WriteOptions {
+  /** The idempotency key under which the object is created. */
+  readonly replay?: Replay | undefined
 }
 
 /** An idempotency key is one caller's, on one route. */
@@ -78,9 +83,6 @@ export interface Kept {
   readonly object: StoredObject
 }
 
-/** Called inside the write's transaction, with the object as it is then (of a delete: none). What it throws undoes the write. */
-export type CommitWith<T> = (written: T) => Alongside
-
 export interface Store {
   get(resource: string, id: string): Promise<StoredObject | undefined>
   list(resource: string, query: ListQuery): Promise<readonly ListedObject[]>
@@ -89,11 +91,11 @@ export interface Store {
   /** What was created under the key in the last 24 hours. */
   kept(key: ReplayKey): Promise<Kept | undefined>
   /** Durable when it returns. Throws UniqueTaken, or ReplayTaken when something was created under the idempotency key. */
-  create(permit: Permit<'create'>, alongside?: CommitWith<StoredObject>): Promise<StoredObject>
+  create(permit: Permit<'create'>, options?: CreateOptions): Promise<StoredObject>
   /** Durable when it returns. Throws UniqueTaken, or StaleObject when the stored version isn't the permit's. */
-  update(permit: Permit<'update'>, alongside?: CommitWith<StoredObject>): Promise<StoredObject>
+  update(permit: Permit<'update'>, options?: WriteOptions): Promise<StoredObject>
   /** Durable when it returns. Throws StaleObject when the stored version isn't the permit's. */
-  delete(permit: Permit<'delete'>, alongside?: CommitWith<undefined>): Promise<void>
+  delete(permit: Permit<'delete'>, options?: WriteOptions): Promise<void>
   /** 32 random bytes, made on first use, the same for every instance that shares the database. */
   secret(name: string): Promise<Uint8Array>
   /** Rejects when the store can't answer, takes no writes, or is no longer where it was. May write, at most once a second. */
@@ -135,6 +137,20 @@ export interface Seeding {
   writeMark(name: string, value: string): Promise<void>
   /** Number of objects of a resource. */
   count(resource: string): Promise<number>
+}
+
+/** The object that a create makes. */
+export function createdObject({ id, document }: Permit<'create'>, time: string): StoredObject {
+  return { id, version: 1, createdAt: time, updatedAt: time, document }
+}
+
+/** The object that an update leaves. */
+export function updatedObject(
+  { id, version, document }: Permit<'update'>,
+  { createdAt }: Pick<StoredObject, 'createdAt'>,
+  time: string,
+): StoredObject {
+  return { id, version: version + 1, createdAt, updatedAt: time, document }
 }
 
 export class UniqueTaken extends Error {

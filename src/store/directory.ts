@@ -5,7 +5,6 @@
  */
 
 import type { Document } from '../resources/object.ts'
-import type { CommitWith } from './contract.ts'
 
 /** The resource whose records are people. A schema folder may lack it: then nobody is a person. */
 export const USERS = 'users'
@@ -85,6 +84,9 @@ export type RefreshChange =
   /** An older token of the family: somebody holds a copy. The session has ended with this call. */
   | { readonly kind: 'reused'; readonly userId: string }
 
+/** The decision record of each change that a refresh can make. */
+export type RefreshRecords = Readonly<Record<RefreshChange['kind'], string>>
+
 export interface NewApiKey {
   /** Public: what stands before the secret, and what people call the key by. */
   readonly id: string
@@ -124,8 +126,8 @@ export interface KeyStanding extends Standing {
 type Soon<T> = T | Promise<T>
 
 /**
- * Everything throws StoreUnavailable when the store can't answer. `alongside` is called in the transaction of a change that takes
- * place, and not for one that doesn't.
+ * Everything throws StoreUnavailable when the store can't answer. A decision record commits with the change that it is about; the
+ * outbox gets none for a change that doesn't take place.
  */
 export interface Directory {
   /** All that was committed before the call, by whichever instance, counts. */
@@ -157,10 +159,12 @@ export interface Directory {
    * For a password that was verified: false when it isn't the user's any more, or the user is disabled or gone. In the same
    * transaction a one-time password is spent, so that of two that sign in with it at once only one can.
    */
-  openSession(session: NewSession, verified: VerifiedPassword, alongside?: CommitWith<undefined>): Promise<boolean>
-  refreshSession(refresh: Refresh, alongside?: CommitWith<RefreshChange>): Promise<Refreshed>
+  openSession(session: NewSession, verified: VerifiedPassword, record?: string): Promise<boolean>
+  /** A session is of one user for all its life. Undefined when it has ended, or there is none. */
+  userOfSession(id: string): Promise<string | undefined>
+  refreshSession(refresh: Refresh, records?: RefreshRecords): Promise<Refreshed>
   /** False when it had ended, or there is none. */
-  endSession(id: string, alongside?: CommitWith<undefined>): Promise<boolean>
+  endSession(id: string, record?: string): Promise<boolean>
 
   /** Throws when the id is taken. */
   addKey(key: NewApiKey): Promise<void>

@@ -45,7 +45,7 @@ describe('shipping the records of writes', () => {
     for (let i = 0; i < count; i++) {
       made += 1
       const record = JSON.stringify({ record: 'decision', time: new Date().toISOString(), requestId: `r${made}` })
-      await opened.store.create(creation(`object-${made}`, {}), () => ({ record }))
+      await opened.store.create(creation(`object-${made}`, {}), { record })
     }
   }
 

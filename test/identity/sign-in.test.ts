@@ -264,10 +264,10 @@ describe('signing in while too many do', () => {
     const verify = () => Promise.reject(new Overcrowded())
     const parts = { directory, passwords: { ...cheap, verify }, issue: async () => '', now: () => 0 }
     const signIn = createSignIn({ ...parts, guessing: { begin: async () => ({ kind: 'admitted', attempt }) } })
-    const signedIn = await signIn.withPassword({ email: 'x', password: 'y', address: '' }, () => ({}))
+    const signedIn = await signIn.withPassword({ email: 'x', password: 'y', address: '' }, () => '')
     expect([signedIn, settled]).to.deep.equal([{ kind: 'busy' }, ['withdrawn']])
     const services = { signIn } as unknown as Services
-    const writes = { other: (change: (commitWith: () => object) => unknown) => change(() => ({})) }
+    const writes = { record: () => '', committed: () => undefined }
     const asking = { resource: { validate: () => [] }, address: '', writes } as unknown as Asking
     const problem = await signInRoute(services, asking, { email: 'x', password: 'y' }).catch((error) => error)
     expect(problem).to.include({ code: 'sign-in-busy', status: 503 })

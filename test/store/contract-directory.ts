@@ -1,8 +1,8 @@
 /** The contract of the directory: accounts beside the users records, sessions, API keys, and where a caller stands. */
 import { expect } from 'chai'
-import type { Directory, NewApiKey, NewSession, RefreshChange } from '../../src/store/directory.ts'
+import type { Directory, NewApiKey, NewSession } from '../../src/store/directory.ts'
 import type { Clock, TestDatabase } from './engine.ts'
-import { change, failure, field, type Opened, removal, resource, resourcesOf } from './fixture.ts'
+import { change, failure, field, type Opened, removal, resource, resourcesOf, UNFIT_RECORD } from './fixture.ts'
 
 const USERS = resource('users', [
   field('email', 'string', { unique: true, indexed: true }),
@@ -162,32 +162,38 @@ export function describeDirectory(database: () => TestDatabase, clock: () => Clo
     })
 
     it('keeps the record of what changes a session, with the change, and none of what changes nothing', async () => {
-      const record = (text: string) => () => ({ record: text })
-      const told = (change: RefreshChange) => ({ record: change.kind })
+      const told = { refreshed: 'refreshed', reused: 'reused' }
       const refresh = { session: 's1', presented: REFRESH, next: 'second', idleEndsAt: NOW + 2 * HOUR }
-      await directory.openSession(session('s1'), { hash: 'wrong' }, record('refused'))
+      await directory.openSession(session('s1'), { hash: 'wrong' }, 'refused')
       await directory.refreshSession(refresh, told)
-      await directory.endSession('s1', record('not ended'))
-      await directory.openSession(session('s1'), { hash: 'h1' }, record('opened'))
+      await directory.endSession('s1', 'not ended')
+      await directory.openSession(session('s1'), { hash: 'h1' }, 'opened')
       await directory.refreshSession(refresh, told)
       await directory.refreshSession(refresh, told)
-      await directory.openSession(session('s2'), { hash: 'h1' }, record('opened'))
-      await directory.endSession('s2', record('ended'))
+      await directory.openSession(session('s2'), { hash: 'h1' }, 'opened')
+      await directory.endSession('s2', 'ended')
       const records = (await opened.outbox.waiting(10)).map((one) => one.record)
       expect(records).to.deep.equal(['opened', 'refreshed', 'reused', 'opened', 'ended'])
     })
 
-    it('changes no session whose record can not be made', async () => {
-      const refuse = () => {
-        throw new Error('no record')
-      }
+    it('changes no session whose record can not be kept', async () => {
       const refresh = { session: 's1', presented: REFRESH, next: 'second', idleEndsAt: NOW + 2 * HOUR }
-      expect(await failure(directory.openSession(session('s1'), { hash: 'h1' }, refuse))).to.be.an('error')
+      expect(await failure(directory.openSession(session('s1'), { hash: 'h1' }, UNFIT_RECORD))).to.be.an('error')
       expect((await directory.sessionStanding('alice', 's1')).sessionEndsAt).to.equal(0)
       await signIn('s1')
-      expect(await failure(directory.refreshSession(refresh, refuse))).to.be.an('error')
-      expect(await failure(directory.endSession('s1', refuse))).to.be.an('error')
+      expect(
+        await failure(directory.refreshSession(refresh, { refreshed: UNFIT_RECORD, reused: UNFIT_RECORD })),
+      ).to.be.an('error')
+      expect(await failure(directory.endSession('s1', UNFIT_RECORD))).to.be.an('error')
       expect((await directory.refreshSession(refresh)).kind).to.equal('refreshed')
+    })
+
+    it('tells whose a session is, until it ends', async () => {
+      expect(await directory.userOfSession('s1')).to.equal(undefined)
+      await signIn('s1')
+      expect(await directory.userOfSession('s1')).to.equal('alice')
+      await directory.endSession('s1')
+      expect(await directory.userOfSession('s1')).to.equal(undefined)
     })
 
     it('ends a session once', async () => {
@@ -240,13 +246,8 @@ export function describeDirectory(database: () => TestDatabase, clock: () => Clo
 
     it('tells again what was so before a write that came to nothing', async () => {
       expect((await directory.standing('alice')).roles).to.deep.equal(['member'])
-      const seen: unknown[] = []
-      const undone = opened.store.update(change('alice', 1, { roles: ['admin'] }, 'users'), () => {
-        seen.push(directory.standing('alice'))
-        throw new Error('undone')
-      })
+      const undone = opened.store.update(change('alice', 1, { roles: ['admin'] }, 'users'), { record: UNFIT_RECORD })
       expect(await failure(undone)).to.be.an('error')
-      expect(seen).to.have.length(1)
       expect((await directory.standing('alice')).roles).to.deep.equal(['member'])
     })
 

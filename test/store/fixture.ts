@@ -72,6 +72,9 @@ export const change = (id: string, version: number, document: Document, name = '
 export const removal = (id: string, version: number, name = 'things') =>
   issuePermit({ kind: 'delete', resource: name, id, version, document: {}, evidence: NONE })
 
+/** A record that no engine can keep: the fault comes in the middle of the write's transaction. */
+export const UNFIT_RECORD = Symbol('no text') as unknown as string
+
 /** What a promise was rejected with; fails when it wasn't. */
 export async function failure(promise: Promise<unknown>): Promise<unknown> {
   const outcome = await promise.then(

@@ -4,7 +4,7 @@
  */
 import { writeSync } from 'node:fs'
 import { openSqlite } from '../../src/store/sqlite/open.ts'
-import { creation, RESOURCES } from './fixture.ts'
+import { creation, RESOURCES, UNFIT_RECORD } from './fixture.ts'
 
 const PADDING = 'x'.repeat(2000)
 
@@ -18,13 +18,10 @@ for (let group = 1; !failed; group += 1) {
 
 async function write(id: string): Promise<void> {
   try {
-    await store.create(creation(id, { padding: PADDING }), () => {
-      if (id.startsWith('refused')) throw new Error('no record')
-      return { record: id }
-    })
+    await store.create(creation(id, { padding: PADDING }), { record: id.startsWith('refused') ? UNFIT_RECORD : id })
     writeSync(1, `${id}\n`)
   } catch (error) {
-    if ((error as Error).message === 'no record') return
+    if (((error as Error).cause as Error) instanceof TypeError) return
     failed = true
     writeSync(1, `failed ${(error as Error).name}\n`)
   }

@@ -6,7 +6,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { StoreUnavailable } from '../../src/store/contract.ts'
 import { ALL } from './engine.ts'
-import { change, creation, failure, type Opened, removal } from './fixture.ts'
+import { change, creation, failure, type Opened, removal, UNFIT_RECORD } from './fixture.ts'
 import { Folder } from './folder.ts'
 import { statementsOf } from './statements.ts'
 
@@ -18,7 +18,7 @@ interface RandomWrite {
   readonly id: string
   readonly version: number
   readonly code: string
-  /** What goes alongside: its record, also an idempotency key, nothing at all, or a fault. */
+  /** What commits with it: its record, also an idempotency key, nothing at all, or a record that can't be kept. */
   readonly alongside: 'record' | 'replay' | 'nothing' | 'fault'
 }
 
@@ -31,14 +31,13 @@ const randomWrite: fc.Arbitrary<RandomWrite> = fc.record({
 })
 
 function write({ store }: Opened, { kind, id, version, code, alongside }: RandomWrite, n: number): Promise<unknown> {
-  const accompany = () => {
-    if (alongside === 'fault') throw new Error('no record')
-    const replay = { subject: 's', route: '/things', key: code, fingerprint: `${n}` }
-    return { ...(alongside === 'nothing' ? {} : { record: `${n}` }), ...(alongside === 'replay' ? { replay } : {}) }
-  }
-  if (kind === 'create') return store.create(creation(id, { code, extra: n }), accompany)
-  if (kind === 'update') return store.update(change(id, version, { code, extra: n }), accompany)
-  return store.delete(removal(id, version), accompany)
+  const record = alongside === 'fault' ? UNFIT_RECORD : `${n}`
+  const options = alongside === 'nothing' ? {} : { record }
+  const replay = { subject: 's', route: '/things', key: code, fingerprint: `${n}` }
+  if (kind === 'create')
+    return store.create(creation(id, { code, extra: n }), { ...options, ...(alongside === 'replay' && { replay }) })
+  if (kind === 'update') return store.update(change(id, version, { code, extra: n }), options)
+  return store.delete(removal(id, version), options)
 }
 
 /** What was answered, and all that is there then. */
@@ -94,7 +93,7 @@ describe('writes that wait together', () => {
   })
   afterEach(() => folder.remove())
 
-  const create = (id: string, code = id) => opened.store.create(creation(id, { code }), () => ({ record: id }))
+  const create = (id: string, code = id) => opened.store.create(creation(id, { code }), { record: id })
   const ids = Array.from({ length: 64 }, (_, n) => `t${String(n).padStart(2, '0')}`)
   const stored = async () => (await opened.store.list('things', ALL)).map(({ id }) => id)
   const records = async () => (await opened.outbox.waiting(100)).map(({ record }) => record)
@@ -155,12 +154,17 @@ describe('writes that wait together', () => {
 
   it('all fail when one loses the transaction, and none is written outside of it', async () => {
     const database = await connectionOf(() => create('before'))
-    const losing = opened.store.create(creation('b', {}), () => {
+    let released = 0
+    const losing = (sql: string, run: () => void) => {
+      if (sql !== 'release one' || ++released !== 2) return run()
       database.exec('rollback')
       throw new Error('the engine gave up')
+    }
+    await withExec(losing, async () => {
+      const errors = await Promise.all(['a', 'b', 'c'].map((id) => failure(create(id))))
+      for (const error of errors) expect(error).to.be.instanceOf(StoreUnavailable)
     })
-    const errors = await Promise.all([create('a'), losing, create('c')].map(failure))
-    for (const error of errors) expect(error).to.be.instanceOf(StoreUnavailable)
+    expect(released).to.equal(2)
     expect(await stored()).to.deep.equal(['before'])
   })
 

@@ -14,7 +14,7 @@ describe('the idempotency keys of a database file', () => {
   afterEach(() => folder.remove())
 
   const count = () => folder.raw().prepare('select count(*) as count from replays').get()?.count
-  const replay = (key: number) => () => ({ replay: { subject: 's', route: 'r', key: `${key}`, fingerprint: 'f' } })
+  const replay = (key: number) => ({ replay: { subject: 's', route: 'r', key: `${key}`, fingerprint: 'f' } })
 
   it('shrink with each new key, and are swept at a start', async () => {
     const { store } = await open()

@@ -1,10 +1,11 @@
 /** Standings are kept while nothing changes; whoever changes what, and however it ends, they are those of a look-up. */
-import type { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'chai'
 import fc from 'fast-check'
+import type { Standing } from '../../src/store/directory.ts'
 import { SqliteChanges } from '../../src/store/sqlite/changes.ts'
 import { SqliteStandings } from '../../src/store/sqlite/directory/standings.ts'
-import { change, field, type Opened, removal, resource, resourcesOf } from './fixture.ts'
+import { change, failure, field, type Opened, removal, resource, resourcesOf, UNFIT_RECORD } from './fixture.ts'
 import { Folder } from './folder.ts'
 
 const RESOURCES = resourcesOf(resource('users', [field('roles', 'string', { list: true })]))
@@ -87,6 +88,21 @@ describe('standings that are kept', () => {
   it('would be found out if they were kept for longer', async () => {
     SqliteChanges.prototype.state = () => 1
     expect((await fc.check(fc.asyncProperty(steps, agree), { numRuns: 60, endOnFailure: true })).failed).to.equal(true)
+  })
+
+  it('are not kept from the middle of a write that comes to nothing', async () => {
+    const { directory, seeding, store } = instances.first
+    await seeding.insert('users', [{ id: 'alice', document: { roles: ['member'] } }])
+    const seen: unknown[] = []
+    const { exec } = DatabaseSync.prototype
+    DatabaseSync.prototype.exec = function (sql) {
+      if (sql.startsWith('rollback to')) seen.push((directory.standing('alice') as Standing).roles)
+      exec.call(this, sql)
+    }
+    const undone = store.update(change('alice', 1, { roles: ['admin'] }, 'users'), { record: UNFIT_RECORD })
+    expect(await failure(undone).finally(() => Object.assign(DatabaseSync.prototype, { exec }))).to.be.an('error')
+    expect(seen).to.deep.equal([['admin']])
+    expect((await directory.standing('alice')).roles).to.deep.equal(['member'])
   })
 
   async function agree(some: readonly (Step | Raw)[]): Promise<void> {

@@ -16,18 +16,29 @@ export interface Tokens {
   readonly expiresInSeconds: number
 }
 
-/** `userId`: the user that the request was about, where there is one; for the log. `reason`: likewise; never for the client. */
+/**
+ * `userId`: the user that the request was about, where there is one; for the log. `reason`: likewise; never for the client.
+ * `record`: the decision record that has committed with the change, where something changed.
+ */
 export type SignedIn =
-  | { readonly kind: 'signed-in'; readonly userId: string; readonly tokens: Tokens }
-  | { readonly kind: 'refused'; readonly userId: string | undefined; readonly reason: string }
+  | { readonly kind: 'signed-in'; readonly userId: string; readonly tokens: Tokens; readonly record: string }
+  | Refused
   | { readonly kind: 'delayed'; readonly userId: string | undefined; readonly retryAfterMs: number }
   | { readonly kind: 'unfit-password'; readonly fault: string }
   | { readonly kind: 'busy' }
 
-/** What of it changes the store, in the words of SignedIn: a session that begins or goes on, or one that a refusal ends. */
-export type SessionChange =
-  | Omit<Extract<SignedIn, { kind: 'signed-in' }>, 'tokens'>
-  | Extract<SignedIn, { kind: 'refused' }>
+interface Refused {
+  readonly kind: 'refused'
+  readonly userId: string | undefined
+  readonly reason: string
+  readonly record?: string
+}
+
+/** What signing in changes in the store: a session begins or goes on, or a refusal ends it. */
+export type SessionChange = { readonly kind: 'signed-in'; readonly userId: string } | Omit<Refused, 'record'>
+
+/** Makes the decision record of a change. */
+export type RecordOf = (change: SessionChange) => string
 
 /** Who an access token is for, and how long it may last. */
 interface AccessRequest {
@@ -53,13 +64,12 @@ export interface Opened {
   readonly refreshToken: RefreshToken
 }
 
-export async function signedIn({ issue, now }: SignInParts, person: Person, opened: Opened): Promise<SignedIn> {
+export async function tokensOf({ issue, now }: SignInParts, person: Person, opened: Opened): Promise<Tokens> {
   const left = Math.floor((opened.endsAt - now()) / 1000)
   const lifetimeSeconds = Math.max(1, Math.min(ACCESS_TOKEN_SECONDS, left))
   const { id } = person
   const accessToken = await issue({ subject: id, roles: claimed(person), session: opened.session, lifetimeSeconds })
-  const tokens = { accessToken, refreshToken: opened.refreshToken.text, expiresInSeconds: lifetimeSeconds }
-  return { kind: 'signed-in', userId: id, tokens }
+  return { accessToken, refreshToken: opened.refreshToken.text, expiresInSeconds: lifetimeSeconds }
 }
 
 /** For whoever reads the token; at each request here the users record's count. */

@@ -1,13 +1,12 @@
 /** E-mail address and password for the tokens of a new session. docs/decisions/0022 and 0023 say why it is as it is. */
 import { randomUUID } from 'node:crypto'
 import { Overcrowded } from '../../base/waiting-room.ts'
-import type { CommitWith } from '../../store/contract.ts'
 import type { NewSession, Person } from '../../store/directory.ts'
 import type { Admission } from './guessing.ts'
 import { isSamePassword, passwordFault } from './password.ts'
 import { hashesOf, newRefreshToken } from './refresh-token.ts'
 import { IDLE_MS, SESSION_MS } from './session-length.ts'
-import { type Opened, type SessionChange, type SignedIn, type SignInParts, signedIn } from './session-tokens.ts'
+import { type Opened, type RecordOf, type SignedIn, type SignInParts, tokensOf } from './session-tokens.ts'
 
 export interface PasswordSignIn {
   readonly email: string
@@ -21,7 +20,7 @@ export interface PasswordSignIn {
 export async function signInWithPassword(
   parts: SignInParts,
   request: PasswordSignIn,
-  alongside: CommitWith<SessionChange>,
+  recordOf: RecordOf,
 ): Promise<SignedIn> {
   const fault = newPasswordFault(request)
   if (fault !== undefined) return { kind: 'unfit-password', fault }
@@ -31,7 +30,7 @@ export async function signInWithPassword(
     return { ...admission, userId: person?.id }
   }
   try {
-    return await admitted(parts, request, { ...admission, alongside })
+    return await admitted(parts, request, { ...admission, recordOf })
   } catch (error) {
     await admission.attempt.withdrawn()
     if (error instanceof Overcrowded) return { kind: 'busy' }
@@ -45,12 +44,12 @@ function newPasswordFault({ password, newPassword }: PasswordSignIn): string | u
   return isSamePassword(password, newPassword) ? 'must be another one' : passwordFault(newPassword)
 }
 
-type Admitted = Extract<Admission, { kind: 'admitted' }> & { readonly alongside: CommitWith<SessionChange> }
+type Admitted = Extract<Admission, { kind: 'admitted' }> & { readonly recordOf: RecordOf }
 
 async function admitted(
   parts: SignInParts,
   { email, password, newPassword }: PasswordSignIn,
-  { attempt, alongside }: Admitted,
+  { attempt, recordOf }: Admitted,
 ): Promise<SignedIn> {
   const { directory, passwords } = parts
   const person = await directory.personByEmail(email)
@@ -62,14 +61,14 @@ async function admitted(
   const hash = next === undefined ? await improve(parts, person, { password, kept }) : kept
   const { session, opened } = newSession(person, parts.now())
   // Before anything is changed: what came after a change could fail, and the password be spent.
-  const tokens = await signedIn(parts, person, opened)
-  const recorded = () => alongside({ kind: 'signed-in', userId: person.id })
-  if (!(await directory.openSession(session, { hash, next }, recorded))) {
+  const tokens = await tokensOf(parts, person, opened)
+  const record = recordOf({ kind: 'signed-in', userId: person.id })
+  if (!(await directory.openSession(session, { hash, next }, record))) {
     return { kind: 'refused', userId: person.id, reason: 'the user or the password changed meanwhile' }
   }
   // The session is open and recorded, so that a fault here refuses nothing; the failures are forgotten in time.
   await attempt.succeeded().catch(() => undefined)
-  return tokens
+  return { kind: 'signed-in', userId: person.id, tokens, record }
 }
 
 function whyNot(person: Person | undefined): string {

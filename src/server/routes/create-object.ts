@@ -5,7 +5,7 @@ import type { Evidence } from '../../decide/permit.ts'
 import { proposeNew } from '../../decide/propose.ts'
 import type { StoredObject } from '../../resources/object.ts'
 import type { Json, Representation } from '../../resources/resource.ts'
-import type { Kept } from '../../store/contract.ts'
+import { createdObject, type Kept } from '../../store/contract.ts'
 import { claimOf, once } from './idempotency.ts'
 import type { Outcome } from './outcome.ts'
 import { refuseUnmet } from './preconditions.ts'
@@ -22,15 +22,15 @@ export async function createObject(
   const claim = claimOf(asking, body)
   // RFC 9562 section 5.7: in the order of their making.
   const id = uuidv7()
-  const now = services.now().toISOString()
-  const proposal = proposeNew(resource, body, { id, owner, callerId: caller?.id, now })
+  const time = services.now().toISOString()
+  const proposal = proposeNew(resource, body, { id, owner, callerId: caller?.id, now: time })
   const permit = decision.permit(proposal)
   refuseUnmet(services, asking, undefined)
   const { evidence } = permit
   const create = () => {
-    const outcomeOf = (made: StoredObject) =>
-      created(services, asking, { object: made, shown: decision.show(made), evidence })
-    return writes.create(permit, outcomeOf, claim)
+    const object = createdObject(permit, time)
+    const outcome = created(services, asking, { object, shown: decision.show(object), evidence })
+    return writes.create(permit, outcome, { time, replay: claim })
   }
   if (!claim) return create()
   const replay = ({ object }: Kept) => replayed(services, asking, decision, { object, evidence })

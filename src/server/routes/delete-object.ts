@@ -8,5 +8,5 @@ import type { Asking, Services } from './services.ts'
 export async function deleteObject(services: Services, asking: Asking, decision: DeleteDecision): Promise<Outcome> {
   const permit = decision.permit()
   refuseUnmet(services, asking, { resource: asking.resource.name, object: decision.object })
-  return asking.writes.delete(permit, () => ({ status: 204, headers: {}, body: undefined }))
+  return asking.writes.delete(permit, { status: 204, headers: {}, body: undefined })
 }

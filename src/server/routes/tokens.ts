@@ -33,10 +33,11 @@ export async function signIn(
   if (errors.length > 0) throw new Problem('invalid-body', 'The body does not fit the schema.', { errors })
   if (!directory) throw new Problem('sign-in-elsewhere', 'Get a token from the issuer that this server trusts.')
   const { refresh_token: token } = body
-  const signedIn = await writes.other<SessionChange, SignedIn>((commitWith) => {
-    if (typeof token === 'string') return directory.withRefreshToken(token, commitWith)
-    return directory.withPassword({ ...(body as unknown as PasswordSignIn), address }, commitWith)
-  }, endOf)
+  const recordOf = (change: SessionChange) => writes.record(endOf(change))
+  const signedIn = await (typeof token === 'string'
+    ? directory.withRefreshToken(token, recordOf)
+    : directory.withPassword({ ...(body as unknown as PasswordSignIn), address }, recordOf))
+  if ('record' in signedIn && signedIn.record !== undefined) writes.committed(signedIn.record)
   return outcomeOf(signedIn)
 }
 
@@ -44,14 +45,11 @@ export async function signIn(
 export async function signOut({ signIn: directory }: Services, { caller, writes }: Asking): Promise<Outcome> {
   const outcome: Outcome = { status: 204, headers: {}, body: undefined }
   const session = caller?.session
-  const ended =
-    session !== undefined &&
-    (await writes.other(
-      async (commitWith) => directory?.end(session, commitWith),
-      () => ({ outcome }),
-    ))
+  const record = writes.record({ outcome })
+  const ended = session !== undefined && (await directory?.end(session, record))
   if (!ended)
     throw new Problem('session-not-found', 'These credentials are not of a session; they end where they were made.')
+  writes.committed(record)
   return outcome
 }
 

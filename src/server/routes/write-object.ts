@@ -7,6 +7,7 @@ import type { Proposal } from '../../decide/permits.ts'
 import { proposeReplacement, proposeUpdate } from '../../decide/propose.ts'
 import { represent, type StoredObject } from '../../resources/object.ts'
 import type { Json } from '../../resources/resource.ts'
+import { updatedObject } from '../../store/contract.ts'
 import { sameJson } from './json-patch/measure.ts'
 import type { Outcome } from './outcome.ts'
 import { refuseUnmet } from './preconditions.ts'
@@ -64,7 +65,8 @@ export async function writeProposal(
   // Else the tag would tell whether a field that the caller can't read had the value already.
   const isBlind = [...proposal.named].some((name) => !decision.readable.has(name))
   if (!isBlind && sameJson(permit.document, decision.object.document)) return outcomeOf(decision.object)
-  return asking.writes.update(permit, outcomeOf)
+  const time = services.now().toISOString()
+  return asking.writes.update(permit, outcomeOf(updatedObject(permit, decision.object, time)), { time })
 }
 
 /** Throws what `permit` throws, or what the preconditions say where the only fault is that the body is of another state. */

@@ -1,19 +1,28 @@
-/** How handlers write: with a permit, and with the outcome that the write is told by, which commits with it. */
+/** How handlers write: with a permit, and with the outcome that the decision record of the write tells. */
 import type { Problem } from '../../base/problems/problem.ts'
 import type { Permit } from '../../decide/permit.ts'
-import type { StoredObject } from '../../resources/object.ts'
-import type { CommitWith, Replay } from '../../store/contract.ts'
+import type { Replay } from '../../store/contract.ts'
 import type { Outcome } from './outcome.ts'
 
 /** How a request ends: with an outcome, or with a refusal. */
 export type End = { readonly outcome: Outcome } | { readonly problem: Problem }
 
-/** Each throws what the store throws; nothing is written then. `outcomeOf` is called once, before the write commits. */
+/** `time`: when the write happens, as the object and the outcome tell it. */
+interface At {
+  readonly time: string
+}
+
+/** A write resolves with its outcome; it throws what the store throws, and nothing is written then. */
 export interface Writes {
-  /** Under an idempotency key, where one is given: with that in the same commit. */
-  create(permit: Permit<'create'>, outcomeOf: (created: StoredObject) => Outcome, replay?: Replay): Promise<Outcome>
-  update(permit: Permit<'update'>, outcomeOf: (updated: StoredObject) => Outcome): Promise<Outcome>
-  delete(permit: Permit<'delete'>, outcomeOf: () => Outcome): Promise<Outcome>
-  /** A change of another kind than an object's, which may come to nothing: then `endOf` isn't called. What `change` returns. */
-  other<T, R>(change: (commitWith: CommitWith<T>) => Promise<R>, endOf: (changed: T) => End): Promise<R>
+  create(
+    permit: Permit<'create'>,
+    outcome: Outcome,
+    at: At & { readonly replay?: Replay | undefined },
+  ): Promise<Outcome>
+  update(permit: Permit<'update'>, outcome: Outcome, at: At): Promise<Outcome>
+  delete(permit: Permit<'delete'>, outcome: Outcome): Promise<Outcome>
+  /** The decision record of a request that ends so: whoever changes something else than an object commits it with the change. */
+  record(end: End): string
+  /** To be called when a record of `record` has committed. */
+  committed(record: string): void
 }

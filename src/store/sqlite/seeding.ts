@@ -21,7 +21,7 @@ export class SqliteSeeding implements Seeding {
     const at = now().toISOString()
     answering(() => {
       inTransaction(database, () => {
-        for (const { id, document } of objects) table.insert(id, at, document)
+        for (const object of objects) table.insert({ ...object, version: 1, createdAt: at, updatedAt: at })
       })
     })
     renewStatistics(database)
@@ -34,7 +34,7 @@ export class SqliteSeeding implements Seeding {
     const { now } = this.#engine
     const table = tableOf(this.#engine, resource)
     const updated = answering(() => table.update({ ...object, updatedAt: now().toISOString() }))
-    if (!updated) throw new StaleObject()
+    if (updated === undefined) throw new StaleObject()
   }
 
   async readMark(name: string): Promise<string | undefined> {

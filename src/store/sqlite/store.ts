@@ -1,16 +1,19 @@
-/** The contract's Store on SQLite: each write takes place whole, with what commits alongside; durable when it returns. */
+/** The contract's Store on SQLite: a write is one transaction with its decision record, durable when it returns. */
 import { randomBytes } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Permit } from '../../decide/permit.ts'
 import type { StoredObject } from '../../resources/object.ts'
 import {
-  type CommitWith,
+  type CreateOptions,
+  createdObject,
   type Kept,
   type ListedObject,
   type ListQuery,
   type ReplayKey,
   StaleObject,
   type Store,
+  updatedObject,
+  type WriteOptions,
 } from '../contract.ts'
 import type { GroupCommits } from './commits.ts'
 import { renewStatistics } from './database.ts'
@@ -73,27 +76,32 @@ export class SqliteStore implements Store {
     return answering(() => this.#engine.replays.find(key))
   }
 
-  async create(permit: Permit<'create'>, alongside?: CommitWith<StoredObject>): Promise<StoredObject> {
+  async create(permit: Permit<'create'>, options: CreateOptions = {}): Promise<StoredObject> {
     const table = tableOf(this.#engine, permit.resource)
-    return this.#write(() => table.insert(permit.id, this.#time(), permit.document), alongside)
+    const created = createdObject(permit, this.#timeOf(options))
+    return this.#write(options, () => {
+      table.insert(created)
+      if (options.replay) this.#engine.replays.keep(options.replay, created)
+      return created
+    })
   }
 
-  async update(permit: Permit<'update'>, alongside?: CommitWith<StoredObject>): Promise<StoredObject> {
+  async update(permit: Permit<'update'>, options: WriteOptions = {}): Promise<StoredObject> {
     const { resource, id, version, document } = permit
     const table = tableOf(this.#engine, resource)
-    return this.#write(() => {
-      const updated = table.update({ id, version, updatedAt: this.#time(), document })
-      if (!updated) throw new StaleObject()
-      return updated
-    }, alongside)
+    const updatedAt = this.#timeOf(options)
+    return this.#write(options, () => {
+      const createdAt = table.update({ id, version, updatedAt, document })
+      if (createdAt === undefined) throw new StaleObject()
+      return updatedObject(permit, { createdAt }, updatedAt)
+    })
   }
 
-  async delete(permit: Permit<'delete'>, alongside?: CommitWith<undefined>): Promise<void> {
+  async delete(permit: Permit<'delete'>, options: WriteOptions = {}): Promise<void> {
     const table = tableOf(this.#engine, permit.resource)
-    await this.#write(() => {
+    await this.#write(options, () => {
       if (!table.delete(permit.id, permit.version)) throw new StaleObject()
-      return undefined
-    }, alongside)
+    })
   }
 
   async secret(name: string): Promise<Uint8Array> {
@@ -113,24 +121,20 @@ export class SqliteStore implements Store {
     if (database.isOpen) answering(() => database.close())
   }
 
-  /** What `alongside` throws isn't the engine's, and leaves as it is. */
-  async #write<T extends StoredObject | undefined>(change: () => T, alongside: CommitWith<T> | undefined): Promise<T> {
-    const { commits, outbox, replays } = this.#engine
-    const written = await commits.write(() => {
-      const changed = answering(change)
-      const { record, replay } = alongside?.(changed) ?? {}
-      answering(() => {
-        if (replay && changed) replays.keep(replay, changed)
-        if (record !== undefined) outbox.add(record)
-      })
+  async #write<T>({ record }: WriteOptions, change: () => T): Promise<T> {
+    const { commits, outbox } = this.#engine
+    const work = () => {
+      const changed = change()
+      if (record !== undefined) outbox.add(record)
       return changed
-    })
+    }
+    const written = await commits.write(() => answering(work))
     this.#countWrite()
     return written
   }
 
-  #time(): string {
-    return this.#engine.now().toISOString()
+  #timeOf({ time }: WriteOptions): string {
+    return time ?? this.#engine.now().toISOString()
   }
 
   #countWrite(): void {

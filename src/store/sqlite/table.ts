@@ -52,18 +52,16 @@ export class ObjectTable {
   }
 
   /** Throws UniqueTaken. */
-  insert(id: string, at: string, document: Document): StoredObject {
+  insert({ id, version, createdAt, updatedAt, document }: StoredObject): void {
     if (!id.isWellFormed()) throw new Error('an id must be well-formed Unicode')
-    this.#writing(() => this.#insert.run(id, 1, at, at, JSON.stringify(document)))
-    return { id, version: 1, createdAt: at, updatedAt: at, document }
+    this.#writing(() => this.#insert.run(id, version, createdAt, updatedAt, JSON.stringify(document)))
   }
 
-  /** Undefined when the stored version is another one. Throws UniqueTaken. */
-  update({ id, version, updatedAt, document }: Change): StoredObject | undefined {
+  /** The time of the object's creation; undefined when the stored version is another one. Throws UniqueTaken. */
+  update({ id, version, updatedAt, document }: Change): string | undefined {
     // `all`, not `get`: the commit comes after the row, when the statement has run to its end.
     const rows = this.#writing(() => this.#update.all(version + 1, updatedAt, JSON.stringify(document), id, version))
-    const createdAt = rows[0]?.created_at
-    return typeof createdAt === 'string' ? { id, version: version + 1, createdAt, updatedAt, document } : undefined
+    return rows[0]?.created_at as string | undefined
   }
 
   /** False when the stored version is another one. */

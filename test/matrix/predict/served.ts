@@ -7,8 +7,8 @@ import { Denied } from '../../../src/decide/ground.ts'
 import type { Snapshot } from '../../../src/decide/snapshot.ts'
 import type { Spot } from '../../../src/decide/space.ts'
 import type { ActivePolicy } from '../../../src/policy/live-policy.ts'
-import { represent, type StoredObject } from '../../../src/resources/object.ts'
-import type { Json, Representation, Resource, Resources } from '../../../src/resources/resource.ts'
+import { represent } from '../../../src/resources/object.ts'
+import type { Json, Resource, Resources } from '../../../src/resources/resource.ts'
 import { Cursors } from '../../../src/server/routes/cursor.ts'
 import { EntityTags } from '../../../src/server/routes/entity-tag.ts'
 import { handle, type Input } from '../../../src/server/routes/handle.ts'
@@ -96,17 +96,13 @@ function askingOf({ snapshot, spot }: Served, caller: Caller | undefined): Askin
     query: '',
     preconditions: {},
     writes: {
-      create: async ({ id, document }, outcomeOf) => outcomeOf(written(id, document)),
-      update: async ({ id, document }, outcomeOf) => outcomeOf(written(id, document)),
-      delete: async (_, outcomeOf) => outcomeOf(),
-      other: (change) => change(() => ({})),
+      create: async (_, outcome) => outcome,
+      update: async (_, outcome) => outcome,
+      delete: async (_, outcome) => outcome,
+      record: () => '',
+      committed: () => undefined,
     },
   }
-}
-
-function written(id: string, document: Representation): StoredObject {
-  const at = new Date(0).toISOString()
-  return { id, version: 1, createdAt: at, updatedAt: at, document }
 }
 
 function inputOf({ spot, body }: Served): Input {

@@ -1,7 +1,6 @@
 /** The contract's Directory on SQLite. Reads are prepared look-ups that answer at once; each write is one transaction. */
 
 import type { Document } from '../../../resources/object.ts'
-import type { Alongside, CommitWith } from '../../contract.ts'
 import {
   type ApiKey,
   type Directory,
@@ -13,6 +12,7 @@ import {
   type Refresh,
   type RefreshChange,
   type Refreshed,
+  type RefreshRecords,
   type SessionStanding,
   type Standing,
   USERS,
@@ -80,7 +80,8 @@ export class SqliteDirectory implements Directory {
     const { values } = this.#engine
     return this.#write((now) => {
       if (values.mark(FIRST) !== undefined || users.count() > 0) return false
-      users.insert(id, new Date(now).toISOString(), document)
+      const at = new Date(now).toISOString()
+      users.insert({ id, version: 1, createdAt: at, updatedAt: at, document })
       this.#accounts.setPassword(id, password, now)
       values.setMark(FIRST, 'made')
       return true
@@ -111,11 +112,7 @@ export class SqliteDirectory implements Directory {
     this.#write((now) => this.#accounts.enable(subject, now))
   }
 
-  async openSession(
-    session: NewSession,
-    { hash, next }: VerifiedPassword,
-    alongside?: CommitWith<undefined>,
-  ): Promise<boolean> {
+  async openSession(session: NewSession, { hash, next }: VerifiedPassword, record?: string): Promise<boolean> {
     return this.#write((now) => {
       const { userId } = session
       const account = this.#accounts.person(userId)?.account
@@ -126,24 +123,28 @@ export class SqliteDirectory implements Directory {
       } else if (account.oneTime) this.#accounts.spendPassword(userId, now)
       this.#sessions.insert(session)
       this.#sessions.sweep(now, SWEPT_AT_ONCE)
-      this.#keep(alongside?.(undefined))
+      this.#keep(record)
       return true
     })
   }
 
-  async refreshSession(refresh: Refresh, alongside?: CommitWith<RefreshChange>): Promise<Refreshed> {
+  async userOfSession(id: string): Promise<string | undefined> {
+    return answering(() => this.#sessions.find(id)?.userId)
+  }
+
+  async refreshSession(refresh: Refresh, records?: RefreshRecords): Promise<Refreshed> {
     return this.#write((now) => {
       const change = this.#refresh(refresh, now)
       if (!change) return { kind: 'unknown' }
-      this.#keep(alongside?.(change))
+      this.#keep(records?.[change.kind])
       return change
     })
   }
 
-  async endSession(id: string, alongside?: CommitWith<undefined>): Promise<boolean> {
+  async endSession(id: string, record?: string): Promise<boolean> {
     return this.#write(() => {
       const ended = this.#sessions.end(id)
-      if (ended) this.#keep(alongside?.(undefined))
+      if (ended) this.#keep(record)
       return ended
     })
   }
@@ -188,7 +189,7 @@ export class SqliteDirectory implements Directory {
   }
 
   /** In the transaction of the change. */
-  #keep({ record }: Alongside = {}): void {
+  #keep(record: string | undefined): void {
     if (record !== undefined) this.#engine.outbox.add(record)
   }
 }
