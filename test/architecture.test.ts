@@ -79,9 +79,11 @@ describe('architecture', () => {
   })
 
   it('an import that points up would be found', () => {
-    const text = "import { authorize } from '../server/stages/authorize.ts'"
-    expect(upward(importsOf('decide/page.ts', text))).to.have.length(1)
-    expect(upward(importsOf('decide/page.ts', "const x = await import('../store/contract.ts')"))).to.have.length(1)
+    const text = "import { authorize } from '../../server/stages/authorize.ts'"
+    expect(upward(importsOf('decide/grants/grant-table.ts', text))).to.have.length(1)
+    expect(
+      upward(importsOf('decide/grants/grant-table.ts', "const x = await import('../../store/contract.ts')")),
+    ).to.have.length(1)
   })
 
   it('commands and backends do not know each other', () => {
@@ -90,7 +92,7 @@ describe('architecture', () => {
   })
 
   it('Casbin is known to one file', () => {
-    expect(whoImports("'casbin'")).to.deep.equal(['decide/casbin.ts'])
+    expect(whoImports("'casbin'")).to.deep.equal(['decide/grants/casbin.ts'])
   })
 
   it('commands print by one file, which escapes what a terminal would obey', () => {
@@ -110,10 +112,10 @@ describe('architecture', () => {
     expect(whoImports('decideRole')).to.deep.equal(['decide/decision.ts', 'server/stages/authorize.ts'])
     expect(whoImports('.grant(')).to.deep.equal([
       'decide/decision.ts',
-      'decide/page.ts',
+      'decide/grants/grant-table.ts',
+      'decide/grants/role-level.ts',
+      'decide/grants/row-fields.ts',
       'decide/permits.ts',
-      'decide/role-level.ts',
-      'decide/row-fields.ts',
       'decide/snapshot.ts',
     ])
   })

@@ -2,7 +2,7 @@
 
 import { Enforcer } from 'casbin'
 import { expect } from 'chai'
-import { Page } from '../src/decide/page.ts'
+import { GrantTable } from '../src/decide/grants/grant-table.ts'
 import { Snapshot } from '../src/decide/snapshot.ts'
 import type { TokenVerifier } from '../src/identity/caller.ts'
 import { StoreUnavailable } from '../src/store/contract.ts'
@@ -55,12 +55,12 @@ const FAULTS: readonly Fault[] = [
   { name: 'Casbin cannot take a function', inject: () => put(Enforcer.prototype, 'addFunction', rejects) },
   { name: 'Casbin cannot load the rules', inject: () => put(Enforcer.prototype, 'loadPolicy', rejects) },
   { name: 'Casbin loads no rules', inject: () => put(Enforcer.prototype, 'loadPolicy', async () => undefined) },
-  { name: 'the page of an action cannot be made', inject: () => put(Snapshot.prototype, 'page', rejects) },
-  { name: 'the page of an action is missing', inject: () => put(Snapshot.prototype, 'page', async () => undefined) },
-  { name: 'a cell cannot be made', inject: () => put(Page.prototype, 'grant', boom) },
-  { name: 'a cell is missing', inject: () => put(Page.prototype, 'grant', nothing) },
-  { name: 'the list filter throws', inject: () => put(Page.prototype, 'where', boom), verbs: ['list'] },
-  { name: 'the list filter is missing', inject: () => put(Page.prototype, 'where', nothing), verbs: ['list'] },
+  { name: 'the table of an action cannot be made', inject: () => put(Snapshot.prototype, 'table', rejects) },
+  { name: 'the table of an action is missing', inject: () => put(Snapshot.prototype, 'table', async () => undefined) },
+  { name: 'a cell cannot be made', inject: () => put(GrantTable.prototype, 'grant', boom) },
+  { name: 'a cell is missing', inject: () => put(GrantTable.prototype, 'grant', nothing) },
+  { name: 'the list filter throws', inject: () => put(GrantTable.prototype, 'where', boom), verbs: ['list'] },
+  { name: 'the list filter is missing', inject: () => put(GrantTable.prototype, 'where', nothing), verbs: ['list'] },
   { name: 'the subjects of a caller are unknown', inject: () => put(Snapshot.prototype, 'subjectOf', boom) },
   { name: 'the ownership resolver throws', inject: () => put(Snapshot.prototype, 'ownershipOf', boom) },
   {

@@ -1,12 +1,12 @@
 /**
- * The server's own decision, alone: who the caller is to the policy, what the page says, how the caller relates to the
+ * The server's own decision, alone: who the caller is to the policy, what the table says, how the caller relates to the
  * object. The same module serves the peers' `engines.mjs --extra`.
  */
 import { onceKnown } from '../../src/base/once-known.ts'
-import { MODEL } from '../../src/decide/model.ts'
-import type { Page } from '../../src/decide/page.ts'
+import type { GrantTable } from '../../src/decide/grants/grant-table.ts'
+import { MODEL } from '../../src/decide/grants/model.ts'
 import { relationsOf } from '../../src/decide/relations/ownership.ts'
-import { packPolicy } from '../../src/decide/rule-table.ts'
+import { packPolicy } from '../../src/decide/rules/rule-table.ts'
 import { Snapshots } from '../../src/decide/snapshots.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import type { PolicyFiles } from '../../src/policy/policy-files.ts'
@@ -26,11 +26,11 @@ export function setup(rules: readonly EngineRule[]): Engine {
       const snapshot = snapshots.at(0)
       const caller = callers.get(role)
       const attributeOf = (name: string) => (name === 'id' ? caller?.id : undefined)
-      const answer = (page: Page) => {
+      const answer = (table: GrantTable) => {
         const relations = relationsOf(snapshot.ownershipOf(resource), attributeOf, { ownerId: owner })
-        return page.grant(relations).fields.size > 0
+        return table.grant(relations).fields.size > 0
       }
-      return onceKnown(snapshot.page(snapshot.subjectOf(caller), resource, action), answer)
+      return onceKnown(snapshot.table(snapshot.subjectOf(caller), resource, action), answer)
     },
   }
 }

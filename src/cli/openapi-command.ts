@@ -1,7 +1,7 @@
 /** sallyport openapi */
 import { Command } from 'commander'
 import { didYouMean } from '../base/did-you-mean.ts'
-import { packPolicy } from '../decide/rule-table.ts'
+import { packPolicy } from '../decide/rules/rule-table.ts'
 import type { Snapshot, Subject } from '../decide/snapshot.ts'
 import { Snapshots } from '../decide/snapshots.ts'
 import { print } from '../present/print.ts'

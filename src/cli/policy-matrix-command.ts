@@ -1,7 +1,7 @@
 /** sallyport policy matrix */
 import { Command, Option } from 'commander'
 import { didYouMean } from '../base/did-you-mean.ts'
-import { livingAt } from '../decide/ends.ts'
+import { livingAt } from '../decide/rules/ends.ts'
 import { print } from '../present/print.ts'
 import { loadResources } from '../resources/load/load-resources.ts'
 import type { Resources } from '../resources/resource.ts'

@@ -6,8 +6,9 @@
 import { represent, type StoredObject } from '../resources/object.ts'
 import type { Field, Json, Representation } from '../resources/resource.ts'
 import type { Condition } from './condition.ts'
+import type { Grant, GrantTable } from './grants/grant-table.ts'
+import { type RowFields, rowFields } from './grants/row-fields.ts'
 import { Denied, evidenceOf, type Ground, recordAttributes, recordObject } from './ground.ts'
-import type { Grant, Page } from './page.ts'
 import type { Evidence, Permit } from './permit.ts'
 import {
   type Passed,
@@ -19,7 +20,6 @@ import {
   refuseUnreadable,
 } from './permits.ts'
 import { relationsOf } from './relations/ownership.ts'
-import { type RowFields, rowFields } from './row-fields.ts'
 
 /** The action is allowed and no object is concerned: OPTIONS, a redirect, a built-in route. */
 export interface RouteDecision {
@@ -110,16 +110,16 @@ export function decideRole(ground: Ground): RouteDecision {
   return { kind: 'route', evidence, fields: new Set() }
 }
 
-export function decideRoute(page: Page): RouteDecision {
-  const grant = page.grant([])
+export function decideRoute(table: GrantTable): RouteDecision {
+  const grant = table.grant([])
   const evidence = evidenceOf([], grant, {})
   if (grant.fields.size === 0) throw new Denied(evidence)
   return { kind: 'route', evidence, fields: grant.fields }
 }
 
 export function decideList(ground: Ground): ListDecision {
-  const { page, roleLevel, attributeOf } = ground
-  const where = page.where(attributeOf)
+  const { table, roleLevel, attributeOf } = ground
+  const where = table.where(attributeOf)
   const shown = visible(roleLevel.grantable, ground.view)
   const everywhere = visible(roleLevel.shownInEveryRow, ground.view)
   const facts = { ...recordAttributes(ground), where, shown: [...shown], everywhere: [...everywhere] }
@@ -204,7 +204,7 @@ export function decideUpdate(ground: Ground, object: StoredObject): UpdateDecisi
     },
     object,
     writable: grant.fields,
-    readable: ground.readPage.grant(evidence.relations).fields,
+    readable: ground.readTable.grant(evidence.relations).fields,
     refuseHidden: (named) => tell(about)(refuseHidden(ground, about.evidence, grant, named)),
     refuseUnreadable: (read) => tell(about)(refuseUnreadable(ground, about.evidence, read)),
     permit: (proposal) => permitUpdate(ground, object, proposal, tell(about)),
@@ -236,11 +236,11 @@ function allowOn(
 ): { evidence: Evidence; grant: Grant; representation: Representation } {
   const representation = represent(object)
   const relations = relationsOf(ground.ownership, ground.attributeOf, representation)
-  const grant = ground.page.grant(relations)
+  const grant = ground.table.grant(relations)
   const facts = { ...recordAttributes(ground), object: recordObject(ground, representation) }
   const evidence = evidenceOf(relations, grant, facts)
   if (visible(grant.fields, view).size > 0) return { evidence, grant, representation }
-  const hidden = ground.ownership?.conceal === true && ground.readPage.grant(relations).fields.size === 0
+  const hidden = ground.ownership?.conceal === true && ground.readTable.grant(relations).fields.size === 0
   throw new Denied(evidence, hidden)
 }
 
@@ -254,8 +254,8 @@ function presentAgain(ground: Ground, then: StoredObject, now: StoredObject | un
   return cutUnlessNothing(represent(then), now ? fields.intersection(readableOf(ground, now)) : fields)
 }
 
-function readableOf({ ownership, attributeOf, readPage, view }: Ground, object: StoredObject): ReadonlySet<string> {
-  return visible(readPage.grant(relationsOf(ownership, attributeOf, represent(object))).fields, view)
+function readableOf({ ownership, attributeOf, readTable, view }: Ground, object: StoredObject): ReadonlySet<string> {
+  return visible(readTable.grant(relationsOf(ownership, attributeOf, represent(object))).fields, view)
 }
 
 function cutUnlessNothing(whole: Representation, fields: ReadonlySet<string>): Representation | undefined {

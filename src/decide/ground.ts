@@ -1,22 +1,22 @@
 /** What decisions about one caller and one resource are made from, and what is written down of them. */
 import type { Json, Representation, Resource } from '../resources/resource.ts'
-import type { Grant, Page } from './page.ts'
+import type { Grant, GrantTable } from './grants/grant-table.ts'
+import type { RoleLevel } from './grants/role-level.ts'
 import type { Evidence, Facts } from './permit.ts'
 import type { Ownership } from './policy.ts'
 import type { AttributeOf } from './relations/ownership.ts'
-import type { RoleLevel } from './role-level.ts'
 
-/** The pages of one caller on one resource. */
+/** The tables of one caller on one resource. */
 export interface Ground {
   readonly resource: Resource
   readonly ownership: Ownership | undefined
   readonly attributeOf: AttributeOf
-  /** The page of the action asked for. */
-  readonly page: Page
-  /** What that page tells before an object is known. */
+  /** The table of the action asked for. */
+  readonly table: GrantTable
+  /** What that table tells before an object is known. */
   readonly roleLevel: RoleLevel
-  /** The page of `read`: what an answer to a write shows. */
-  readonly readPage: Page
+  /** The table of `read`: what an answer to a write shows. */
+  readonly readTable: GrantTable
   /** The fields that the route shows; undefined for all. */
   readonly view: ReadonlySet<string> | undefined
   /** The fields of an object that a decision record keeps. */
@@ -57,9 +57,9 @@ export function evidenceOf(relations: readonly string[], { rules }: Grant, facts
   return { relations, lines: rules.map((rule) => rule.line), fieldsRefused: [], facts }
 }
 
-/** The caller's attributes that the pages compare; undefined where they compare none. */
-export function recordAttributes({ page, readPage, attributeOf }: Ground): Pick<Facts, 'attributes'> {
-  const names = [...page.attributes, ...readPage.attributes]
+/** The caller's attributes that the tables compare; undefined where they compare none. */
+export function recordAttributes({ table, readTable, attributeOf }: Ground): Pick<Facts, 'attributes'> {
+  const names = [...table.attributes, ...readTable.attributes]
   if (names.length === 0) return {}
   return { attributes: Object.fromEntries(names.map((name) => [name, attributeOf(name) ?? null])) }
 }

@@ -5,9 +5,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { documentOf, represent, type StoredObject } from '../resources/object.ts'
 import type { Field, Representation, Resource } from '../resources/resource.ts'
+import type { Grant } from './grants/grant-table.ts'
 import { Denied, DeniedReading, evidenceOf, type Ground, recordAttributes, recordObject } from './ground.ts'
 import { refuseTooLarge } from './object-size.ts'
-import type { Grant } from './page.ts'
 import { type Evidence, issuePermit, type Permit } from './permit.ts'
 import { relationsOf, relationsOfProposal } from './relations/ownership.ts'
 
@@ -43,7 +43,7 @@ export function permitCreate(
   passed: Passed,
 ): Permit<'create'> {
   const relations = relationsOf(ground.ownership, ground.attributeOf, after)
-  const grant = ground.page.grant(relations)
+  const grant = ground.table.grant(relations)
   const evidence = evidenceOf(relations, grant, {
     ...recordAttributes(ground),
     proposed: recordObject(ground, after),
@@ -69,12 +69,12 @@ export function permitCreate(
 
 /** `evidence` with the fields. Throws Denied for a field that may be neither read nor written, whatever its value. */
 export function refuseHidden(
-  { resource, readPage }: Ground,
+  { resource, readTable }: Ground,
   evidence: Evidence,
   { fields }: Grant,
   named: Iterable<string>,
 ): Evidence {
-  const readable = readPage.grant(evidence.relations).fields
+  const readable = readTable.grant(evidence.relations).fields
   const hidden = ({ name, readOnly }: Field) => !readable.has(name) && (readOnly || !fields.has(name))
   const asked = { ...evidence, facts: { ...evidence.facts, named: namesOf(resource, named) } }
   const fieldsRefused = namesOf(resource, named, hidden)
@@ -83,8 +83,12 @@ export function refuseHidden(
 }
 
 /** `evidence` with the fields. Throws DeniedReading for a field that may not be read, whatever its value. */
-export function refuseUnreadable({ resource, readPage }: Ground, evidence: Evidence, read: Iterable<string>): Evidence {
-  const readable = readPage.grant(evidence.relations).fields
+export function refuseUnreadable(
+  { resource, readTable }: Ground,
+  evidence: Evidence,
+  read: Iterable<string>,
+): Evidence {
+  const readable = readTable.grant(evidence.relations).fields
   const fieldsRefused = namesOf(resource, read, ({ name }) => !readable.has(name))
   const asked = { ...evidence, facts: { ...evidence.facts, read: namesOf(resource, read) } }
   if (fieldsRefused.length === 0) return asked
@@ -104,11 +108,11 @@ export function permitUpdate(
   const { after, named, read, removed, refuseUnfit } = proposal
   const before = represent(object)
   const relations = relationsOf(ground.ownership, ground.attributeOf, before)
-  const granted = ground.page.grant(relations)
-  const readable = ground.readPage.grant(relations).fields
+  const granted = ground.table.grant(relations)
+  const readable = ground.readTable.grant(relations).fields
   const proposed = { stored: before, proposed: after }
   const relationsAfter = relationsOfProposal(ground.ownership, ground.attributeOf, proposed)
-  const grantedAfter = ground.page.grant(relationsAfter)
+  const grantedAfter = ground.table.grant(relationsAfter)
   const all = new Set([...Object.keys(before), ...Object.keys(after), ...named])
   const changed = new Set(namesOf(ground.resource, all, ({ name }) => changes(before, after, name)))
   const facts = {

@@ -2,12 +2,12 @@
 
 import type { Action, Resource, Resources } from '../resources/resource.ts'
 import type { Caller } from './caller.ts'
-import { type Ask, createEnforcer } from './casbin.ts'
+import { type Ask, createEnforcer } from './grants/casbin.ts'
+import { GrantTable } from './grants/grant-table.ts'
 import { recordedFields } from './ground.ts'
-import { LivingRules } from './living-rules.ts'
-import { Page } from './page.ts'
 import type { Limits, Masks, Ownership, Role, Rule } from './policy.ts'
-import type { PackedPolicy } from './rule-table.ts'
+import { LivingRules } from './rules/living-rules.ts'
+import type { PackedPolicy } from './rules/rule-table.ts'
 
 /** A caller as the policy sees it: the subjects of semantics.md that some rule names, inherited ones included. */
 export interface Subject {
@@ -17,11 +17,11 @@ export interface Subject {
   readonly names: readonly string[]
   /** The declared roles that the caller holds or inherits. */
   readonly roles: ReadonlySet<string>
-  /** By resource and action; shared by the subjects with these names, so that no page has to be looked for by them. */
-  readonly pages: SubjectPages
+  /** By resource and action; shared by the subjects with these names, so that no table has to be looked for by them. */
+  readonly tables: SubjectTables
 }
 
-type SubjectPages = Map<string, Map<string, Page | Promise<Page>>>
+type SubjectTables = Map<string, Map<string, GrantTable | Promise<GrantTable>>>
 
 /** No rule names it, so that the caller of an enforcer is nobody by itself (roles have no colon). */
 const CALLER = 'caller:'
@@ -32,7 +32,7 @@ export class Snapshot {
   readonly #rules: LivingRules
   readonly #inherited: ReadonlyMap<string, ReadonlySet<string>>
   readonly #recorded: ReadonlyMap<string, readonly string[]>
-  /** By the names of a subject: one that has them, and so all pages. */
+  /** By the names of a subject: one that has them, and so all tables. */
   readonly #known = new Map<string, Subject>()
   /** A credential that was seen before is the same caller again. */
   readonly #subjects = new WeakMap<Caller, Subject>()
@@ -105,59 +105,64 @@ export class Snapshot {
     return this.#subjectWith(caller, roles, names.filter((name) => this.#rules.names(name)).sort())
   }
 
-  /** All subjects that rules name at once: what is granted to somebody is on its pages. No caller is it. */
+  /** All subjects that rules name at once: what is granted to somebody is on its tables. No caller is it. */
   get anybody(): Subject {
     return this.#subjectWith(undefined, new Set(this.#inherited.keys()), this.#rules.subjects)
   }
 
   #subjectWith(caller: Caller | undefined, roles: ReadonlySet<string>, names: readonly string[]): Subject {
     const key = JSON.stringify(names)
-    const subject = { caller, roles, names, pages: this.#known.get(key)?.pages ?? new Map() }
+    const subject = { caller, roles, names, tables: this.#known.get(key)?.tables ?? new Map() }
     if (!this.#known.has(key)) this.#known.set(key, subject)
     return subject
   }
 
-  /** The page for a subject, a resource and an action: at once when it was made before. Throws for what no schema declares. */
-  page(subject: Subject, resource: string, action: string): Page | Promise<Page> {
-    const known = subject.pages.get(resource)?.get(action)
+  /** The table for a subject, a resource and an action: at once when it was made before. Throws for what no schema declares. */
+  table(subject: Subject, resource: string, action: string): GrantTable | Promise<GrantTable> {
+    const known = subject.tables.get(resource)?.get(action)
     if (known) return known
-    const pages = subject.pages.get(resource) ?? new Map<string, Page | Promise<Page>>()
-    subject.pages.set(resource, pages)
-    const page = this.#makePage(subject, resource, action)
-    pages.set(action, page)
-    page.then(
-      (made) => pages.set(action, made),
-      () => pages.delete(action),
+    const tables = subject.tables.get(resource) ?? new Map<string, GrantTable | Promise<GrantTable>>()
+    subject.tables.set(resource, tables)
+    const table = this.#makeTable(subject, resource, action)
+    tables.set(action, table)
+    table.then(
+      (made) => tables.set(action, made),
+      () => tables.delete(action),
     )
-    return page
+    return table
   }
 
   /** Makes the cells that another snapshot has in use, step by step, so that taking over costs no request any time. */
   async *warmLike(other: Snapshot): AsyncGenerator<undefined, void> {
-    for (const { caller, pages } of other.#known.values()) {
+    for (const { caller, tables } of other.#known.values()) {
       const subject = this.subjectOf(caller)
-      for (const [resource, byAction] of pages) {
-        for (const [action, page] of byAction) yield* this.#warmPage(subject, resource, action, await page)
+      for (const [resource, byAction] of tables) {
+        for (const [action, table] of byAction) yield* this.#warmTable(subject, resource, action, await table)
       }
     }
   }
 
-  async *#warmPage(subject: Subject, resource: string, action: string, like: Page): AsyncGenerator<undefined, void> {
+  async *#warmTable(
+    subject: Subject,
+    resource: string,
+    action: string,
+    like: GrantTable,
+  ): AsyncGenerator<undefined, void> {
     if (!this.#resources.byName.get(resource)?.actions.has(action)) return
-    const page = await this.page(subject, resource, action)
+    const table = await this.table(subject, resource, action)
     for (const relations of like.cellsInUse) {
       yield
-      page.grant(relations)
+      table.grant(relations)
     }
   }
 
-  async #makePage(subject: Subject, resourceName: string, actionName: string): Promise<Page> {
+  async #makeTable(subject: Subject, resourceName: string, actionName: string): Promise<GrantTable> {
     const { resource, action } = this.#declared(resourceName, actionName)
     const candidates = this.#rulesFor(subject.names, resource)
     const acting = candidates.filter(({ actions }) => actions.includes('*') || actions.includes(action.name))
     // A rule for `*` may name a relation that this resource doesn't have: here it can never match.
     const relations = this.#policy.ownership.get(resource.name)?.relations
-    return new Page({
+    return new GrantTable({
       resource,
       action,
       rules: acting.filter((rule) => rule.relations.every((name) => relations?.has(name))),

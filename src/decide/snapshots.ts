@@ -1,6 +1,6 @@
 /** One policy whose rules may end: at each time the snapshot of the rules that live then. Reads no clock; it is told. */
 import type { Resources } from '../resources/resource.ts'
-import type { PackedPolicy } from './rule-table.ts'
+import type { PackedPolicy } from './rules/rule-table.ts'
 import { Snapshot } from './snapshot.ts'
 
 /** The snapshot of the times from `from` on and before `to`, between which no rule ends; in milliseconds since the epoch. */
@@ -31,7 +31,7 @@ export class Snapshots {
     if (span && span.from <= now && now < span.to) return span.snapshot
     const next = this.#spanAt(now)
     this.#span = next
-    // Not awaited: what has ended must not rule until cells are made. A page that fails is made again when it is asked.
+    // Not awaited: what has ended must not rule until cells are made. A table that fails is made again when it is asked.
     if (span) this.#warm(next.snapshot.warmLike(span.snapshot)).catch(() => {})
     return next.snapshot
   }

@@ -4,7 +4,7 @@
  */
 
 import type { Action, Endpoint, Method, Resource, Resources, Route } from '../resources/resource.ts'
-import { isAbout } from './evaluate.ts'
+import { isAbout } from './grants/evaluate.ts'
 import type { Policy } from './policy.ts'
 
 /** A caller that rules can tell from others. */

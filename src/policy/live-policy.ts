@@ -4,7 +4,7 @@
  */
 import { FileError } from '../base/diagnostic.ts'
 import type { SourceFile } from '../base/source-file.ts'
-import { type PackedPolicy, packPolicy } from '../decide/rule-table.ts'
+import { type PackedPolicy, packPolicy } from '../decide/rules/rule-table.ts'
 import type { Snapshot } from '../decide/snapshot.ts'
 import { Snapshots, type Warm } from '../decide/snapshots.ts'
 import type { Resources } from '../resources/resource.ts'

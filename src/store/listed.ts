@@ -1,5 +1,5 @@
 /** What is passed on of an object that a list found: some of its fields, as text, or as values where a few are looked at. */
-import type { RowFields } from '../decide/row-fields.ts'
+import type { RowFields } from '../decide/grants/row-fields.ts'
 import type { Representation } from '../resources/resource.ts'
 import { DamagedObject, type ListedObject } from './contract.ts'
 import { cutDocument } from './cut-document.ts'

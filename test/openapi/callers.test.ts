@@ -1,7 +1,7 @@
 /** The document of one caller: just the operations and fields that the caller has. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { evaluate } from '../../src/decide/evaluate.ts'
+import { evaluate } from '../../src/decide/grants/evaluate.ts'
 import { columnOfRoles, concernsObject, relationSetsOf, spotsOf } from '../../src/decide/space.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import { type Document, documentFor, operationsOf, policyFiles, shipped, wholeDocument } from './fixture.ts'

@@ -1,6 +1,6 @@
 /** Documents of the shipped files, or of files that replace some of them, without a server. */
 import { readdirSync, readFileSync } from 'node:fs'
-import { packPolicy } from '../../src/decide/rule-table.ts'
+import { packPolicy } from '../../src/decide/rules/rule-table.ts'
 import { Snapshot } from '../../src/decide/snapshot.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import type { PolicyFiles } from '../../src/policy/policy-files.ts'

@@ -10,7 +10,7 @@ import { LivePolicy } from '../../src/policy/live-policy.ts'
 import { casbin, RBAC, withMatcher } from './casbin-as-is.ts'
 import { faultsOf } from './diagnostics.ts'
 import { DOCS, RESOURCES } from './fixture.ts'
-import { pageOf, snapshotOf } from './product.ts'
+import { snapshotOf, tableOf } from './product.ts'
 import { filesOf } from './render.ts'
 
 const BASE = fileURLToPath(new URL('base', import.meta.url))
@@ -52,8 +52,8 @@ describe('a policy that is loaded again', () => {
       await cp(BASE, directory, { recursive: true })
       const live = await LivePolicy.open({ directory, resources: RESOURCES, observe: () => {} })
       const before = live.active
-      const page = await pageOf(before.snapshot, { id: 'm', roles: ['member'], claims: {} }, DOCS, 'read')
-      expect(page.grant(['owner']).fields.size).to.be.greaterThan(0)
+      const table = await tableOf(before.snapshot, { id: 'm', roles: ['member'], claims: {} }, DOCS, 'read')
+      expect(table.grant(['owner']).fields.size).to.be.greaterThan(0)
 
       await writeFile(
         join(directory, 'policy.csv'),
@@ -66,9 +66,9 @@ describe('a policy that is loaded again', () => {
       await writeFile(join(directory, 'policy.csv'), 'p, member, docs, read, any, *, deny\n')
       await live.reload()
       expect(live.faults).to.deep.equal([])
-      const after = await pageOf(live.active.snapshot, { id: 'm', roles: ['member'], claims: {} }, DOCS, 'read')
+      const after = await tableOf(live.active.snapshot, { id: 'm', roles: ['member'], claims: {} }, DOCS, 'read')
       expect(after.grant(['owner']).fields.size).to.equal(0)
-      expect(page.grant(['owner']).fields.size, 'who asked before has the old snapshot').to.be.greaterThan(0)
+      expect(table.grant(['owner']).fields.size, 'who asked before has the old snapshot').to.be.greaterThan(0)
     } finally {
       await rm(directory, { recursive: true })
     }
@@ -89,8 +89,8 @@ describe('a chain of roles', () => {
     expect(byCasbin.lastIndexOf(true)).to.equal(10)
     const snapshot = snapshotOf(files)
     for (const role of roles) {
-      const page = await pageOf(snapshot, { id: 'x', roles: [role], claims: {} }, DOCS, 'read')
-      expect(page.grant([]).fields.size, role).to.equal(DOCS.fields.size)
+      const table = await tableOf(snapshot, { id: 'x', roles: [role], claims: {} }, DOCS, 'read')
+      expect(table.grant([]).fields.size, role).to.equal(DOCS.fields.size)
     }
   })
 
@@ -125,7 +125,7 @@ describe('a chain of roles', () => {
 describe('a policy of many rules', () => {
   const MANY = 200_000
 
-  it('costs Casbin a walk over every rule at each request; here a page asks once, and of its own rules', async () => {
+  it('costs Casbin a walk over every rule at each request; here a table asks once, and of its own rules', async () => {
     let calls = 0
     const rules = Array.from({ length: 500 }, (_, i) => `p, user${i}, docs, read, allow`)
     const enforcer = await casbin(withMatcher('counted(r.sub, p.sub)'), ...rules)
@@ -138,9 +138,9 @@ describe('a policy of many rules', () => {
 
     const lines = Array.from({ length: 500 }, (_, i) => `p, user:u${i}, docs, read, any, *, allow`)
     const snapshot = snapshotOf(filesOf({ 'policy.csv': lines.join('\n') }))
-    const page = await pageOf(snapshot, { id: 'u7', roles: [], claims: {} }, DOCS, 'read')
-    expect(page.roleLevel(() => true).lines).to.deep.equal([8])
-    expect(page.grant(['x'])).to.equal(page.grant([]))
+    const table = await tableOf(snapshot, { id: 'u7', roles: [], claims: {} }, DOCS, 'read')
+    expect(table.roleLevel(() => true).lines).to.deep.equal([8])
+    expect(table.grant(['x'])).to.equal(table.grant([]))
   })
 
   it('makes `getPolicy` of Casbin throw at 200,000; here it is parsed and decides', async () => {
@@ -151,8 +151,8 @@ describe('a policy of many rules', () => {
 
     const lines = Array.from({ length: MANY }, (_, i) => `p, user:u${i}, docs, read, any, *, allow`)
     const snapshot = snapshotOf(filesOf({ 'policy.csv': lines.join('\n') }))
-    const page = await pageOf(snapshot, { id: 'u199999', roles: [], claims: {} }, DOCS, 'read')
-    expect(page.grant([]).fields.size).to.equal(DOCS.fields.size)
+    const table = await tableOf(snapshot, { id: 'u199999', roles: [], claims: {} }, DOCS, 'read')
+    expect(table.grant([]).fields.size).to.equal(DOCS.fields.size)
   }).timeout(20_000)
 })
 

@@ -2,15 +2,15 @@
 import { readFileSync } from 'node:fs'
 import { newCachedEnforcer, newEnforcer, newModelFromString, StringAdapter } from 'casbin'
 import { expect } from 'chai'
-import { createEnforcer } from '../../src/decide/casbin.ts'
-import { MODEL } from '../../src/decide/model.ts'
+import { createEnforcer } from '../../src/decide/grants/casbin.ts'
+import { MODEL } from '../../src/decide/grants/model.ts'
 import { casbin, RBAC, withMatcher } from './casbin-as-is.ts'
 import { faultsOf } from './diagnostics.ts'
 import { DOCS } from './fixture.ts'
-import { pageOf, snapshotOf } from './product.ts'
+import { snapshotOf, tableOf } from './product.ts'
 import { filesOf, SHIPPED_MODEL } from './render.ts'
 
-const SOURCE = readFileSync(new URL('../../src/decide/casbin.ts', import.meta.url), 'utf8')
+const SOURCE = readFileSync(new URL('../../src/decide/grants/casbin.ts', import.meta.url), 'utf8')
 const ALLOW = 'p, member, docs, read, allow'
 
 const lines = SHIPPED_MODEL.split('\n')
@@ -91,11 +91,11 @@ describe('an empty policy', () => {
     expect(await empty.enforce('', '', '')).to.equal(true)
     const ask = await createEnforcer([], [], new Map())
     expect(ask({ subject: '', resource: '', action: '', relations: [], field: '' })).to.equal(false)
-    const page = await pageOf(snapshotOf(filesOf({})), { roles: [], claims: {} }, DOCS, 'read')
+    const table = await tableOf(snapshotOf(filesOf({})), { roles: [], claims: {} }, DOCS, 'read')
     expect([
-      page.roleLevel(() => true).allowed,
-      page.grant([]).fields.size,
-      page.where(() => undefined).kind,
+      table.roleLevel(() => true).allowed,
+      table.grant([]).fields.size,
+      table.where(() => undefined).kind,
     ]).to.deep.equal([false, 0, 'never'])
   })
 })

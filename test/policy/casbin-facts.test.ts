@@ -1,11 +1,11 @@
 /** What Casbin takes wrongly in a rule line, and that here it is refused at its place, or means what it says. */
 import { expect } from 'chai'
-import { createEnforcer } from '../../src/decide/casbin.ts'
+import { createEnforcer } from '../../src/decide/grants/casbin.ts'
 import type { Rule } from '../../src/decide/policy.ts'
 import { casbin, RBAC, withMatcher } from './casbin-as-is.ts'
 import { faultsOf } from './diagnostics.ts'
 import { DOCS } from './fixture.ts'
-import { pageOf, snapshotOf } from './product.ts'
+import { snapshotOf, tableOf } from './product.ts'
 import { filesOf } from './render.ts'
 
 const ROLES = 'admin: { description: An administrator. }\nmember: { description: A member. }\n'
@@ -19,8 +19,8 @@ async function granted(
   ...lines: readonly string[]
 ) {
   const snapshot = snapshotOf(filesOf({ 'policy.csv': lines.join('\n'), 'roles.yaml': ROLES }))
-  const page = await pageOf(snapshot, { ...caller, claims: {} }, DOCS, 'read')
-  return page.grant([]).fields.size > 0
+  const table = await tableOf(snapshot, { ...caller, claims: {} }, DOCS, 'read')
+  return table.grant([]).fields.size > 0
 }
 
 function rule(part: Partial<Rule>): Rule {

@@ -1,4 +1,4 @@
-/** Cells and the role level: what the product's pages grant is what the oracle and the full Casbin grant. */
+/** Cells and the role level: what the product's tables grant is what the oracle and the full Casbin grant. */
 import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
 import type { Resource } from '../../src/resources/resource.ts'
@@ -8,7 +8,7 @@ import { randomPolicy, type WrittenPolicy } from './arbitrary-policy.ts'
 import { DOCS, HEALTH, JOBS } from './fixture.ts'
 import { fullCasbin } from './full-casbin.ts'
 import { granted, roleLevel, subjects, subsets } from './oracle.ts'
-import { pageOf, roleLevelOf, snapshotOf, worldOf } from './product.ts'
+import { roleLevelOf, snapshotOf, tableOf, worldOf } from './product.ts'
 import type { OracleCaller, World } from './world.ts'
 
 interface Question {
@@ -27,8 +27,8 @@ interface Answer {
 type Answerer = (question: Question, world: World) => Answer | Promise<Answer>
 
 const product: Answerer = async ({ policy, caller, resource, action }) => {
-  const page = await pageOf(snapshotOf(policy.files), caller, resource, action)
-  return { reachable: roleLevelOf(page, caller).allowed, grant: (relations) => page.grant([...relations]).fields }
+  const table = await tableOf(snapshotOf(policy.files), caller, resource, action)
+  return { reachable: roleLevelOf(table, caller).allowed, grant: (relations) => table.grant([...relations]).fields }
 }
 
 const casbin: Answerer = async ({ action }, world) => {

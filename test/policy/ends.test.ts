@@ -3,7 +3,7 @@ import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
 import { parseTime, timeText } from '../../src/base/time.ts'
 import { meets } from '../../src/decide/condition.ts'
-import { packPolicy } from '../../src/decide/rule-table.ts'
+import { packPolicy } from '../../src/decide/rules/rule-table.ts'
 import type { Snapshot } from '../../src/decide/snapshot.ts'
 import { Snapshots } from '../../src/decide/snapshots.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
@@ -13,7 +13,7 @@ import { ENDS, endingPolicy, randomTime, type WrittenPolicy } from './arbitrary-
 import { DOCS, JOBS, RESOURCES } from './fixture.ts'
 import { fullCasbin } from './full-casbin.ts'
 import { granted, list, roleLevel, subsets } from './oracle.ts'
-import { attributeOf, pageOf, roleLevelOf, worldOf } from './product.ts'
+import { attributeOf, roleLevelOf, tableOf, worldOf } from './product.ts'
 import { filesOf } from './render.ts'
 import type { OracleCaller, World } from './world.ts'
 
@@ -43,11 +43,11 @@ function livesLikeTheOracle(
     const at = timed(policy)
     for (const now of times) {
       const world = { ...worldOf(policy.data, resource, caller), now }
-      const page = await pageOf(at(now), caller, resource, action)
+      const table = await tableOf(at(now), caller, resource, action)
       for (const relations of subsets([...(policy.data.relations.get(resource.name)?.keys() ?? [])])) {
-        expect(page.grant([...relations]).fields).to.deep.equal(granted(world, action, relations))
+        expect(table.grant([...relations]).fields).to.deep.equal(granted(world, action, relations))
       }
-      expect(roleLevelOf(page, caller).allowed, 'role level').to.equal(roleLevel(world, action))
+      expect(roleLevelOf(table, caller).allowed, 'role level').to.equal(roleLevel(world, action))
       await checkWorld(world, action)
     }
   })
@@ -74,7 +74,7 @@ describe('rules that end', () => {
       const at = product(policy)
       for (const now of times) {
         const world = { ...worldOf(policy.data, DOCS, caller), now }
-        const where = (await pageOf(at(now), caller, DOCS, 'list')).where(attributeOf(caller))
+        const where = (await tableOf(at(now), caller, DOCS, 'list')).where(attributeOf(caller))
         expect(objects.filter((object) => meets(where, object))).to.deep.equal(list(world, objects))
       }
     })
@@ -123,20 +123,20 @@ describe('the snapshots of a policy', () => {
     const timed = snapshots('p, a, docs, read, any, *, allow', `p, a, docs, read, any, *, deny, until=${timeText(end)}`)
     const before = timed.at(end - 1)
     expect(timed.at(0)).to.equal(before)
-    expect((await pageOf(before, caller, DOCS, 'read')).grant([]).fields.size).to.equal(0)
+    expect((await tableOf(before, caller, DOCS, 'read')).grant([]).fields.size).to.equal(0)
     const after = timed.at(end)
     expect(after).not.to.equal(before)
     expect(timed.at(end + 1e12)).to.equal(after)
-    const page = await pageOf(after, caller, DOCS, 'read')
-    for (let i = 0; i < 100 && page.cellsInUse.length === 0; i++) await new Promise(setImmediate)
-    expect(page.cellsInUse).to.deep.equal([[]])
-    expect(page.grant([]).fields.size).to.equal(DOCS.fields.size)
+    const table = await tableOf(after, caller, DOCS, 'read')
+    for (let i = 0; i < 100 && table.cellsInUse.length === 0; i++) await new Promise(setImmediate)
+    expect(table.cellsInUse).to.deep.equal([[]])
+    expect(table.grant([]).fields.size).to.equal(DOCS.fields.size)
   })
 
   it('follow a clock that is set back', async () => {
     const timed = snapshots(`p, a, docs, read, any, *, allow, until=${timeText(end)}`)
     const sizes = [end, end - 1, end].map(async (now) => {
-      return (await pageOf(timed.at(now), caller, DOCS, 'read')).grant([]).fields.size > 0
+      return (await tableOf(timed.at(now), caller, DOCS, 'read')).grant([]).fields.size > 0
     })
     expect(await Promise.all(sizes)).to.deep.equal([false, true, false])
   })

@@ -1,8 +1,8 @@
-/** List filters: what a page's filter finds in a real database is what the oracle lists one by one. */
+/** List filters: what a table's filter finds in a real database is what the oracle lists one by one. */
 import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
 import type { Condition } from '../../src/decide/condition.ts'
-import type { Page } from '../../src/decide/page.ts'
+import type { GrantTable } from '../../src/decide/grants/grant-table.ts'
 import type { ListedObject, Store } from '../../src/store/contract.ts'
 import { openSqlite } from '../../src/store/sqlite/open.ts'
 import { representListed } from '../listed.ts'
@@ -11,21 +11,21 @@ import { randomCaller, randomDocument } from './arbitrary.ts'
 import { randomPolicy } from './arbitrary-policy.ts'
 import { DOCS, RESOURCES } from './fixture.ts'
 import { list } from './oracle.ts'
-import { attributeOf, pageOf, snapshotOf, worldOf } from './product.ts'
+import { attributeOf, snapshotOf, tableOf, worldOf } from './product.ts'
 import type { OracleCaller, Plain } from './world.ts'
 
 const OBJECTS = 150
 const TIME = new Date('2026-01-01T00:00:00.000Z')
 
 /** Finds the objects that a caller may list. */
-type Lister = (page: Page, caller: OracleCaller) => Promise<readonly ListedObject[]>
+type Lister = (table: GrantTable, caller: OracleCaller) => Promise<readonly ListedObject[]>
 
 describe('a list', () => {
   let store: Store
   let objects: readonly ListedObject[]
 
   const find = (where: Condition) => store.list('docs', { where, limit: OBJECTS })
-  const product: Lister = (page, caller) => find(page.where(attributeOf(caller)))
+  const product: Lister = (table, caller) => find(table.where(attributeOf(caller)))
 
   before(async () => {
     const opened = await openSqlite({
@@ -47,8 +47,8 @@ describe('a list', () => {
 
   function listsLikeTheOracle(lister: Lister) {
     return fc.asyncProperty(randomPolicy, randomCaller, async (policy, caller) => {
-      const page = await pageOf(snapshotOf(policy.files), caller, DOCS, 'list')
-      const listed = await lister(page, caller)
+      const table = await tableOf(snapshotOf(policy.files), caller, DOCS, 'list')
+      const listed = await lister(table, caller)
       const expected = list(worldOf(policy.data, DOCS, caller), objects.map(representListed) as readonly Plain[])
       expect(listed.map((object) => object.id)).to.deep.equal(expected.map((object) => object.id))
     })
@@ -66,9 +66,9 @@ describe('a list', () => {
         fc.array(randomCaller, { minLength: 2, maxLength: 6 }),
         async (policy, callers) => {
           const first = callers[0] as OracleCaller
-          const shared = await pageOf(snapshotOf(policy.files), first, DOCS, 'list')
+          const shared = await tableOf(snapshotOf(policy.files), first, DOCS, 'list')
           for (const caller of [...callers, ...callers]) {
-            const alone = await pageOf(snapshotOf(policy.files), first, DOCS, 'list')
+            const alone = await tableOf(snapshotOf(policy.files), first, DOCS, 'list')
             expect(shared.where(attributeOf(caller))).to.deep.equal(alone.where(attributeOf(caller)))
           }
         },
@@ -78,14 +78,14 @@ describe('a list', () => {
 
   /** Each finds something else in one case; the property above must see it. */
   const wrong: Readonly<Record<string, Lister>> = {
-    'whose negation is unknown where a field is missing or null': async (page, caller) => {
-      const where = page.where(attributeOf(caller))
+    'whose negation is unknown where a field is missing or null': async (table, caller) => {
+      const where = table.where(attributeOf(caller))
       return objects.filter((object) => naive(where, representListed(object)) === true)
     },
-    'that shows what a deny takes away': (page, caller) => find(withoutNegations(page.where(attributeOf(caller)))),
-    'that takes an absent attribute for an empty one': (page, caller) =>
-      find(page.where((name) => attributeOf(caller)(name) ?? '')),
-    'of another caller': (page) => find(page.where(attributeOf({ id: 'u2', roles: [], claims: {} }))),
+    'that shows what a deny takes away': (table, caller) => find(withoutNegations(table.where(attributeOf(caller)))),
+    'that takes an absent attribute for an empty one': (table, caller) =>
+      find(table.where((name) => attributeOf(caller)(name) ?? '')),
+    'of another caller': (table) => find(table.where(attributeOf({ id: 'u2', roles: [], claims: {} }))),
   }
 
   for (const [fault, lister] of Object.entries(wrong)) {

@@ -1,10 +1,10 @@
 /** The index of a snapshot: of the rules that live, exactly those that name a subject and a resource, as they were written. */
 import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
-import { lives } from '../../src/decide/ends.ts'
-import { LivingRules } from '../../src/decide/living-rules.ts'
 import type { Policy, Rule } from '../../src/decide/policy.ts'
-import { buffersOf, packPolicy } from '../../src/decide/rule-table.ts'
+import { lives } from '../../src/decide/rules/ends.ts'
+import { LivingRules } from '../../src/decide/rules/living-rules.ts'
+import { buffersOf, packPolicy } from '../../src/decide/rules/rule-table.ts'
 
 /** Names that a sloppy index would take for one another, or find in what lies before or behind them. */
 const SUBJECTS = ['a', 'aa', 'ab', 'b', 'user:a', 'user:é', 'user:\u{1F600}', 'user:\uFFFD', 'everyone', 'user:a,b']

@@ -1,11 +1,11 @@
 /** The product's answers to the questions that the oracle answers, for comparing them. */
 
 import type { Caller } from '../../src/decide/caller.ts'
+import type { GrantTable } from '../../src/decide/grants/grant-table.ts'
+import type { RoleLevel } from '../../src/decide/grants/role-level.ts'
 import type { Ground } from '../../src/decide/ground.ts'
-import type { Page } from '../../src/decide/page.ts'
 import type { AttributeOf } from '../../src/decide/relations/ownership.ts'
-import type { RoleLevel } from '../../src/decide/role-level.ts'
-import { packPolicy } from '../../src/decide/rule-table.ts'
+import { packPolicy } from '../../src/decide/rules/rule-table.ts'
 import { Snapshot } from '../../src/decide/snapshot.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import type { PolicyFiles } from '../../src/policy/policy-files.ts'
@@ -34,19 +34,19 @@ export function attributeOf({ id, claims, record }: OracleCaller): AttributeOf {
   }
 }
 
-export async function pageOf(
+export async function tableOf(
   snapshot: Snapshot,
   caller: OracleCaller,
   resource: Resource,
   action: string,
-): Promise<Page> {
-  return snapshot.page(snapshot.subjectOf(callerOf(caller)), resource.name, action)
+): Promise<GrantTable> {
+  return snapshot.table(snapshot.subjectOf(callerOf(caller)), resource.name, action)
 }
 
-/** What a page tells the caller before an object is known. */
-export function roleLevelOf(page: Page, caller: OracleCaller): RoleLevel {
+/** What a table tells the caller before an object is known. */
+export function roleLevelOf(table: GrantTable, caller: OracleCaller): RoleLevel {
   const attribute = attributeOf(caller)
-  return page.roleLevel((name) => attribute(name) !== undefined)
+  return table.roleLevel((name) => attribute(name) !== undefined)
 }
 
 /** What a decision about one action of one caller is made from. */
@@ -56,14 +56,14 @@ export async function groundOf(
   resource: Resource,
   action: string,
 ): Promise<Ground> {
-  const page = await pageOf(snapshot, caller, resource, action)
+  const table = await tableOf(snapshot, caller, resource, action)
   return {
     resource,
     ownership: snapshot.ownershipOf(resource.name),
     attributeOf: attributeOf(caller),
-    page,
-    roleLevel: roleLevelOf(page, caller),
-    readPage: await pageOf(snapshot, caller, resource, 'read'),
+    table,
+    roleLevel: roleLevelOf(table, caller),
+    readTable: await tableOf(snapshot, caller, resource, 'read'),
     view: undefined,
     objectBytes: 1_000_000,
     recorded: snapshot.recordedFieldsOf(resource.name),

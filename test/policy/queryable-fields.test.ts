@@ -44,7 +44,7 @@ describe('the fields that a list may be queried by', () => {
   it('would be found out if rules counted that can never match for the caller', async () => {
     const forAnybody: typeof groundOf = async (...asked) => {
       const ground = await groundOf(...asked)
-      return { ...ground, roleLevel: ground.page.roleLevel(() => true) }
+      return { ...ground, roleLevel: ground.table.roleLevel(() => true) }
     }
     const outcome = await fc.check(areWhatTheOracleSays(forAnybody), { numRuns: 20_000, seed: 1, endOnFailure: true })
     expect(outcome.errorInstance).to.be.instanceOf(AssertionError)

@@ -1,7 +1,7 @@
 /** The shipped policy, as a table: every role, resource and action, on own and other objects, in every state. */
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
-import { packPolicy } from '../../src/decide/rule-table.ts'
+import { packPolicy } from '../../src/decide/rules/rule-table.ts'
 import { Snapshot } from '../../src/decide/snapshot.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import { readPolicyFiles } from '../../src/policy/policy-files.ts'
@@ -91,10 +91,10 @@ describe('the shipped policy', () => {
 
   async function granted(roles: readonly string[] | undefined, on: string, action: string) {
     const caller = roles && { id: 'somebody', roles, claims: {} }
-    const page = await snapshot.page(snapshot.subjectOf(caller), on, action)
+    const table = await snapshot.table(snapshot.subjectOf(caller), on, action)
     const relations = [...(snapshot.ownershipOf(on)?.relations.keys() ?? [])]
-    const cells = subsets(relations).map((relates) => ({ relates, fields: page.grant([...relates]).fields }))
-    return { cells, reachable: page.roleLevel(() => roles !== undefined).allowed }
+    const cells = subsets(relations).map((relates) => ({ relates, fields: table.grant([...relates]).fields }))
+    return { cells, reachable: table.roleLevel(() => roles !== undefined).allowed }
   }
 
   async function expectRow(roles: readonly string[] | undefined, on: string, action: string, access: Access) {

@@ -59,7 +59,7 @@ const product: Shower = async ({ policy, caller, action, object, view, asked }) 
   const rows = decideList(ground)
   return {
     role: unlessDenied(() => decideRole(ground).kind),
-    route: unlessDenied(() => [...decideRoute(ground.page).fields].sort()),
+    route: unlessDenied(() => [...decideRoute(ground.table).fields].sort()),
     read: unlessDenied(() => decideRead(ground, stored).representation),
     row: meets(rows.where, object) ? rowWriter(rows.rowFields(asked))(listedOf(stored)) : 'not listed',
     created: decideCreate(ground).show(stored),

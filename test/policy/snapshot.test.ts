@@ -1,10 +1,10 @@
 /** A snapshot: who is asked for what, what is kept, and that a fault never allows. */
 import { expect } from 'chai'
 import type { Caller } from '../../src/decide/caller.ts'
-import { createEnforcer } from '../../src/decide/casbin.ts'
-import { Page } from '../../src/decide/page.ts'
+import { createEnforcer } from '../../src/decide/grants/casbin.ts'
+import { GrantTable } from '../../src/decide/grants/grant-table.ts'
 import type { Rule, Views } from '../../src/decide/policy.ts'
-import { packPolicy } from '../../src/decide/rule-table.ts'
+import { packPolicy } from '../../src/decide/rules/rule-table.ts'
 import { Snapshot } from '../../src/decide/snapshot.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import { DOCS, RESOURCES } from './fixture.ts'
@@ -28,12 +28,12 @@ function caller(id: string, ...roles: readonly string[]): Caller {
   return { id, roles, claims: {} }
 }
 
-async function pageOf(of: Snapshot, who: Caller | undefined, action = 'read'): Promise<Page> {
-  return of.page(of.subjectOf(who), 'docs', action)
+async function tableOf(of: Snapshot, who: Caller | undefined, action = 'read'): Promise<GrantTable> {
+  return of.table(of.subjectOf(who), 'docs', action)
 }
 
 async function mayRead(of: Snapshot, who: Caller | undefined): Promise<boolean> {
-  return (await pageOf(of, who)).grant([]).fields.size > 0
+  return (await tableOf(of, who)).grant([]).fields.size > 0
 }
 
 describe('a snapshot', () => {
@@ -108,16 +108,16 @@ boss: { description: A boss., claims: [eng] }
     for (const { name, actions } of RESOURCES.byName.values()) {
       for (const action of actions.keys()) {
         for (const who of [undefined, caller('x'), caller('x', 'member', 'boss')]) {
-          const page = await policy.page(policy.subjectOf(who), name, action)
-          expect(page.roleLevel(() => true).allowed).to.equal(false)
-          expect(page.where(() => 'x')).to.deep.equal({ kind: 'never' })
-          for (const set of subsets(['owner', 'draft'])) expect(page.grant([...set]).fields.size).to.equal(0)
+          const table = await policy.table(policy.subjectOf(who), name, action)
+          expect(table.roleLevel(() => true).allowed).to.equal(false)
+          expect(table.where(() => 'x')).to.deep.equal({ kind: 'never' })
+          for (const set of subsets(['owner', 'draft'])) expect(table.grant([...set]).fields.size).to.equal(0)
         }
       }
     }
   })
 
-  it('has no page for what no schema declares', async () => {
+  it('has no table for what no schema declares', async () => {
     const policy = snapshot('p, everyone, *, *, any, *, allow')
     const subject = policy.subjectOf(undefined)
     for (const [resource, action] of [
@@ -126,29 +126,29 @@ boss: { description: A boss., claims: [eng] }
       ['docs', 'toString'],
       ['*', 'read'],
     ] as const) {
-      expect(await failureOf(Promise.resolve(policy.page(subject, resource, action)))).to.be.instanceOf(Error)
+      expect(await failureOf(Promise.resolve(policy.table(subject, resource, action)))).to.be.instanceOf(Error)
     }
   })
 
-  it('has one page for callers of the same subjects, and cells that name the rules that matched', async () => {
+  it('has one table for callers of the same subjects, and cells that name the rules that matched', async () => {
     const policy = snapshot(
       'p, member, docs, read, owner, *, allow',
       '# note',
       'p, member, docs, read, draft+owner, *, deny',
     )
-    const page = await pageOf(policy, caller('a', 'member'))
-    expect(await pageOf(policy, caller('b', 'ghost', 'member'))).to.equal(page)
-    expect(await pageOf(policy, caller('a'))).not.to.equal(page)
-    expect(page.grant(['owner']).rules.map((rule) => rule.line)).to.deep.equal([1])
-    expect(page.grant(['owner', 'draft', 'colleague']).rules.map((rule) => rule.line)).to.deep.equal([1, 3])
-    expect(page.grant(['draft', 'owner'])).to.equal(page.grant(['owner', 'colleague', 'draft']))
-    expect(page.attributes).to.deep.equal([])
+    const table = await tableOf(policy, caller('a', 'member'))
+    expect(await tableOf(policy, caller('b', 'ghost', 'member'))).to.equal(table)
+    expect(await tableOf(policy, caller('a'))).not.to.equal(table)
+    expect(table.grant(['owner']).rules.map((rule) => rule.line)).to.deep.equal([1])
+    expect(table.grant(['owner', 'draft', 'colleague']).rules.map((rule) => rule.line)).to.deep.equal([1, 3])
+    expect(table.grant(['draft', 'owner'])).to.equal(table.grant(['owner', 'colleague', 'draft']))
+    expect(table.attributes).to.deep.equal([])
     const compared = snapshot('p, member, docs, read, owner, *, allow', 'p, everyone, docs, read, colleague, *, allow')
-    expect((await pageOf(compared, caller('a', 'member'))).attributes).to.deep.equal(['team'])
+    expect((await tableOf(compared, caller('a', 'member'))).attributes).to.deep.equal(['team'])
   })
 })
 
-describe('the cells of a page', () => {
+describe('the cells of a table', () => {
   for (const count of [3, 31, 32, 60]) {
     it(`are told apart where rules name ${count} relations`, async () => {
       const names = Array.from({ length: count }, (_, i) => `r${i}`)
@@ -156,8 +156,8 @@ describe('the cells of a page', () => {
       const policy = names.map((name) => `p, member, docs, read, ${name}, *, allow`).join('\n')
       const ownership = `docs:\n  relations:\n${relations}\n`
       const made = snapshotOf(filesOf({ 'policy.csv': policy, 'roles.yaml': ROLES, 'ownership.yaml': ownership }))
-      const page = await pageOf(made, caller('a', 'member'))
-      const linesOf = (...held: readonly string[]) => page.grant(held).rules.map(({ line }) => line)
+      const table = await tableOf(made, caller('a', 'member'))
+      const linesOf = (...held: readonly string[]) => table.grant(held).rules.map(({ line }) => line)
       expect(linesOf()).to.deep.equal([])
       for (const [i, name] of names.entries()) {
         const next = names[(i + 1) % count] ?? name
@@ -165,7 +165,7 @@ describe('the cells of a page', () => {
         expect(linesOf(name, name), 'a name twice').to.deep.equal([i + 1])
         expect(linesOf(next, 'ghost', name)).to.have.members([i + 1, ((i + 1) % count) + 1])
       }
-      expect(page.cellsInUse).to.have.lengthOf(1 + 2 * count)
+      expect(table.cellsInUse).to.have.lengthOf(1 + 2 * count)
     })
   }
 })
@@ -174,21 +174,21 @@ describe('the snapshot that takes over', () => {
   it('has made the cells that the other has in use, and no others', async () => {
     const old = snapshot('p, member, docs, read, owner, *, allow', 'p, member, docs, read, draft, *, deny')
     const next = snapshot('p, member, docs, read, owner, *, allow', 'p, boss, docs, read, draft, *, allow')
-    const used = await pageOf(old, caller('a', 'member'))
+    const used = await tableOf(old, caller('a', 'member'))
     for (const relations of [[], ['owner'], ['owner', 'draft']]) used.grant(relations)
     for await (const _ of next.warmLike(old));
-    expect((await pageOf(next, caller('b', 'member'))).cellsInUse).to.have.deep.members([[], ['owner']])
-    expect((await pageOf(next, caller('b', 'boss'))).cellsInUse).to.deep.equal([])
+    expect((await tableOf(next, caller('b', 'member'))).cellsInUse).to.have.deep.members([[], ['owner']])
+    expect((await tableOf(next, caller('b', 'boss'))).cellsInUse).to.deep.equal([])
   })
 
   it('leaves out what its schemas no longer declare', async () => {
     const old = snapshot('p, member, docs, peek, any, *, allow')
-    ;(await pageOf(old, caller('a', 'member'), 'peek')).grant([])
+    ;(await tableOf(old, caller('a', 'member'), 'peek')).grant([])
     const { byName } = RESOURCES
     const fewer = { byName: new Map([...byName].filter(([name]) => name !== 'docs')), routes: [] }
     const next = new Snapshot(packPolicy(parsePolicy(filesOf({}), fewer)), fewer)
     for await (const _ of next.warmLike(old));
-    expect(await failureOf(pageOf(next, caller('a', 'member'), 'peek'))).to.be.instanceOf(Error)
+    expect(await failureOf(tableOf(next, caller('a', 'member'), 'peek'))).to.be.instanceOf(Error)
   })
 })
 
@@ -203,7 +203,7 @@ describe('a Casbin that throws', () => {
     let broken = true
     const inCasbin = { get: () => (broken ? fail() : views) } as unknown as ReadonlyMap<string, Views>
     const ask = await createEnforcer(rules, [{ child: 'caller:', parent: 'member' }], inCasbin)
-    const page = new Page({
+    const table = new GrantTable({
       resource: DOCS,
       action: action ?? fail(),
       rules,
@@ -213,12 +213,12 @@ describe('a Casbin that throws', () => {
       subject: 'caller:',
     })
     for (let attempt = 0; attempt < 2; attempt++) {
-      expect(() => page.grant([])).to.throw('broken')
-      expect(() => page.roleLevel(() => true).allowed).to.throw('broken')
+      expect(() => table.grant([])).to.throw('broken')
+      expect(() => table.roleLevel(() => true).allowed).to.throw('broken')
     }
-    expect(page.cellsInUse).to.deep.equal([])
+    expect(table.cellsInUse).to.deep.equal([])
     broken = false
-    expect([page.roleLevel(() => true).allowed, [...page.grant([]).fields]]).to.deep.equal([true, ['id']])
+    expect([table.roleLevel(() => true).allowed, [...table.grant([]).fields]]).to.deep.equal([true, ['id']])
   })
 })
 

@@ -1,9 +1,9 @@
 /** The direct evaluation that review tools use says what the server's cells say, which Casbin made. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { evaluate } from '../../src/decide/evaluate.ts'
+import { evaluate } from '../../src/decide/grants/evaluate.ts'
 import type { Policy } from '../../src/decide/policy.ts'
-import { packPolicy } from '../../src/decide/rule-table.ts'
+import { packPolicy } from '../../src/decide/rules/rule-table.ts'
 import { Snapshot } from '../../src/decide/snapshot.ts'
 import { columnOfRoles, relationSetsOf } from '../../src/decide/space.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
@@ -43,10 +43,10 @@ async function differences(policy: Policy, snapshot: Snapshot, roles: readonly s
   const different: string[] = []
   for (const resource of RESOURCES.byName.values()) {
     for (const action of resource.actions.values()) {
-      const page = await snapshot.page(subject, resource.name, action.name)
+      const table = await snapshot.table(subject, resource.name, action.name)
       for (const relations of relationSetsOf(policy, resource, action)) {
         const mine = [...evaluate(policy, { subjects, resource, action, relations }).fields]
-        const theirs = [...page.grant([...relations]).fields]
+        const theirs = [...table.grant([...relations]).fields]
         if (mine.sort().join() !== theirs.sort().join()) different.push(`${resource.name} ${action.name}`)
       }
     }

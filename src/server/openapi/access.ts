@@ -1,7 +1,7 @@
 /** What a document is about: the operations and fields of one set of subjects, or of anybody at all. */
-import type { Page } from '../../decide/page.ts'
+import type { GrantTable } from '../../decide/grants/grant-table.ts'
+import type { RoleLevel } from '../../decide/grants/role-level.ts'
 import type { Limit } from '../../decide/policy.ts'
-import type { RoleLevel } from '../../decide/role-level.ts'
 import type { Snapshot, Subject } from '../../decide/snapshot.ts'
 import { concernsObject, type Spot } from '../../decide/space.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
@@ -24,14 +24,14 @@ export interface Access {
 }
 
 interface Asked {
-  readonly pages: ReadonlyMap<string, Page>
+  readonly tables: ReadonlyMap<string, GrantTable>
   readonly snapshot: Snapshot
   readonly subject: Subject
 }
 
 /** What these subjects have. */
 export async function accessOf(snapshot: Snapshot, subject: Subject, resources: Resources): Promise<Access> {
-  const asked = { pages: await pagesOf(snapshot, subject, resources), snapshot, subject }
+  const asked = { tables: await tablesOf(snapshot, subject, resources), snapshot, subject }
   const granted = ({ name }: Resource, action: string) => {
     const { grantable, shownInEveryRow } = roleLevelOf(asked, name, action)
     return { some: grantable, every: shownInEveryRow }
@@ -46,9 +46,9 @@ export async function accessOf(snapshot: Snapshot, subject: Subject, resources: 
 
 /** All that there is, whoever has it: every operation, and the fields that some rule allows to somebody. */
 export async function wholeAccess(snapshot: Snapshot, resources: Resources): Promise<Access> {
-  const asked = { pages: await pagesOf(snapshot, snapshot.anybody, resources), snapshot, subject: snapshot.anybody }
+  const asked = { tables: await tablesOf(snapshot, snapshot.anybody, resources), snapshot, subject: snapshot.anybody }
   const granted = ({ name, fields }: Resource, action: string) => {
-    const { allowable, shownInEveryRow } = pageOf(asked, name, action).roleLevel(() => true)
+    const { allowable, shownInEveryRow } = tableOf(asked, name, action).roleLevel(() => true)
     return allowable.size > 0
       ? { some: allowable, every: shownInEveryRow }
       : { some: new Set(fields.keys()), every: new Set<string>() }
@@ -61,10 +61,14 @@ export async function wholeAccess(snapshot: Snapshot, resources: Resources): Pro
   }
 }
 
-async function pagesOf(snapshot: Snapshot, subject: Subject, resources: Resources): Promise<ReadonlyMap<string, Page>> {
-  const asked = new Map<string, Page>()
+async function tablesOf(
+  snapshot: Snapshot,
+  subject: Subject,
+  resources: Resources,
+): Promise<ReadonlyMap<string, GrantTable>> {
+  const asked = new Map<string, GrantTable>()
   for (const { name, actions } of resources.byName.values()) {
-    for (const action of actions.keys()) asked.set(keyOf(name, action), await snapshot.page(subject, name, action))
+    for (const action of actions.keys()) asked.set(keyOf(name, action), await snapshot.table(subject, name, action))
   }
   return asked
 }
@@ -73,19 +77,19 @@ function keyOf(resource: string, action: string): string {
   return `${resource} ${action}`
 }
 
-function pageOf({ pages }: Asked, resource: string, action: string): Page {
-  const page = pages.get(keyOf(resource, action))
-  if (!page) throw new Error(`no schema declares ${action} on ${resource}`)
-  return page
+function tableOf({ tables }: Asked, resource: string, action: string): GrantTable {
+  const table = tables.get(keyOf(resource, action))
+  if (!table) throw new Error(`no schema declares ${action} on ${resource}`)
+  return table
 }
 
 /** As `authorize` decides, object level aside. */
 function offers(asked: Asked, spot: Spot): boolean {
   const { route, endpoint, resource } = spot
-  const page = pageOf(asked, resource.name, endpoint.action)
-  if (endpoint.operation === 'options') return page.unrelated.size > 0
+  const table = tableOf(asked, resource.name, endpoint.action)
+  if (endpoint.operation === 'options') return table.unrelated.size > 0
   if (route.kind === 'caller' && !asked.subject.caller) return false
-  if (resource.builtIn) return page.unrelated.size > 0
+  if (resource.builtIn) return table.unrelated.size > 0
   const { allowed, grantable } = roleLevelOf(asked, resource.name, endpoint.action)
   if (!concernsObject(spot) || endpoint.operation !== 'read' || route.view === undefined) return allowed
   return grantable.intersection(asked.snapshot.viewOf(resource.name, route.view)).size > 0
@@ -94,7 +98,7 @@ function offers(asked: Asked, spot: Spot): boolean {
 /** The document is the same for all callers with these subjects, whatever attributes they have. */
 function roleLevelOf(asked: Asked, resource: string, action: string): RoleLevel {
   const { caller } = asked.subject
-  return pageOf(asked, resource, action).roleLevel(() => caller !== undefined)
+  return tableOf(asked, resource, action).roleLevel(() => caller !== undefined)
 }
 
 function matches({ match }: Limit, { resource, endpoint }: Spot): boolean {

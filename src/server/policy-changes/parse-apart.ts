@@ -2,7 +2,7 @@
 import { serialize } from 'node:v8'
 import { Worker } from 'node:worker_threads'
 import { FileError } from '../../base/diagnostic.ts'
-import { type PackedPolicy, packPolicy } from '../../decide/rule-table.ts'
+import { type PackedPolicy, packPolicy } from '../../decide/rules/rule-table.ts'
 import { parsePolicy } from '../../policy/parse/parse-policy.ts'
 import type { PolicyFiles } from '../../policy/policy-files.ts'
 import type { Resources } from '../../resources/resource.ts'

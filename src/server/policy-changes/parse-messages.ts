@@ -1,7 +1,7 @@
 /** What the server and the thread that parses a policy tell each other: types only. */
 
 import type { Diagnostic } from '../../base/diagnostic.ts'
-import type { PackedPolicy } from '../../decide/rule-table.ts'
+import type { PackedPolicy } from '../../decide/rules/rule-table.ts'
 import type { PolicyFiles } from '../../policy/policy-files.ts'
 import type { Resource } from '../../resources/resource.ts'
 import type { SourceText } from '../../resources/schema/schema-file.ts'

@@ -15,8 +15,8 @@ import {
   decideRoute,
   decideUpdate,
 } from '../../decide/decision.ts'
+import type { GrantTable } from '../../decide/grants/grant-table.ts'
 import { Denied, DeniedReading, type Ground } from '../../decide/ground.ts'
-import type { Page } from '../../decide/page.ts'
 import type { AttributeOf } from '../../decide/relations/ownership.ts'
 import type { ActivePolicy } from '../../policy/live-policy.ts'
 import { isBlocked } from '../../policy/parse/parse-blocked.ts'
@@ -82,17 +82,17 @@ async function decide(gate: Gate, { snapshot }: ActivePolicy, { match, caller }:
   const { route, endpoint } = match
   const resource = declared(gate, route.resource)
   const subject = snapshot.subjectOf(caller)
-  const page = await snapshot.page(subject, resource.name, endpoint.action)
-  if (endpoint.operation === 'options' || resource.builtIn) return decideRoute(page)
-  const readPage = endpoint.action === 'read' ? page : await snapshot.page(subject, resource.name, 'read')
-  const attributeOf = await attributesOf(gate, caller, [page, readPage])
+  const table = await snapshot.table(subject, resource.name, endpoint.action)
+  if (endpoint.operation === 'options' || resource.builtIn) return decideRoute(table)
+  const readTable = endpoint.action === 'read' ? table : await snapshot.table(subject, resource.name, 'read')
+  const attributeOf = await attributesOf(gate, caller, [table, readTable])
   const ground: Ground = {
     resource,
     ownership: snapshot.ownershipOf(resource.name),
     attributeOf,
-    page,
-    roleLevel: page.roleLevel((attribute) => attributeOf(attribute) !== undefined),
-    readPage,
+    table,
+    roleLevel: table.roleLevel((attribute) => attributeOf(attribute) !== undefined),
+    readTable,
     view: route.view === undefined ? undefined : snapshot.viewOf(resource.name, route.view),
     recorded: snapshot.recordedFieldsOf(resource.name),
     objectBytes: snapshot.limits.objectBytes,
@@ -132,10 +132,10 @@ function objectNotFound(cause?: unknown): Problem {
 function attributesOf(
   { store, resources }: Gate,
   caller: Caller | undefined,
-  pages: readonly Page[],
+  tables: readonly GrantTable[],
 ): AttributeOf | Promise<AttributeOf> {
   if (!caller) return () => undefined
-  const needed = pages.some(({ attributes }) => attributes.length > 0)
+  const needed = tables.some(({ attributes }) => attributes.length > 0)
   if (!needed || !resources.byName.has(DIRECTORY)) return lookUp(caller, caller.claims)
   return store.get(DIRECTORY, caller.id).then((record) => lookUp(caller, record?.document ?? caller.claims))
 }

@@ -1,6 +1,6 @@
 /** How callers relate to objects: relations whose meaning changed, who a new object belongs to, and concealing. */
 
-import { coversResource } from '../../decide/evaluate.ts'
+import { coversResource } from '../../decide/grants/evaluate.ts'
 import type { Policy, Relation, Rule } from '../../decide/policy.ts'
 import { listed, type Phrase, plainText, say } from '../../present/phrase.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'

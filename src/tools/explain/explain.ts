@@ -4,7 +4,7 @@
  */
 
 import { timeText } from '../../base/time.ts'
-import { livingAt } from '../../decide/ends.ts'
+import { livingAt } from '../../decide/rules/ends.ts'
 import { isBlocked } from '../../policy/parse/parse-blocked.ts'
 import { revisionOf } from '../../policy/policy-files.ts'
 import { quote } from '../../present/quote.ts'

@@ -1,5 +1,5 @@
 /** Field level: which fields an answer shows, and which a body may write. */
-import { queryableFields } from '../../decide/queryable.ts'
+import { queryableFields } from '../../decide/grants/queryable.ts'
 import type { FieldReport } from './explanation.ts'
 import { type Ground, pageRules } from './ground.ts'
 

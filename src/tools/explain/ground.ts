@@ -1,8 +1,8 @@
 /** What every part of an explanation is made from: one caller, one method of one route, under one policy. */
 
-import { evaluate, roleLevelRules, type Verdict } from '../../decide/evaluate.ts'
+import { evaluate, roleLevelRules, type Verdict } from '../../decide/grants/evaluate.ts'
+import type { Has } from '../../decide/grants/role-level.ts'
 import type { Policy, Rule } from '../../decide/policy.ts'
-import type { Has } from '../../decide/role-level.ts'
 import type { Action, Endpoint, Method, Representation, Resource, Resources, Route } from '../../resources/resource.ts'
 import { type Asker, subjectsOf } from './caller.ts'
 

@@ -1,6 +1,6 @@
 /** What is decided for one set of relations, and what a client then gets: the server's `authorize` without a server. */
 import { CATALOGUE, type ProblemCode } from '../../base/problems/catalogue.ts'
-import type { Verdict } from '../../decide/evaluate.ts'
+import type { Verdict } from '../../decide/grants/evaluate.ts'
 import type { Answer, Case, RulePlace } from './explanation.ts'
 import { reportFields, shownFields } from './fields.ts'
 import { type Ground, readAction, verdictOf } from './ground.ts'

@@ -1,6 +1,6 @@
 /** What is missing from a refused request: the least changes of caller, object or rules that would make it an allowed one. */
 
-import { rulesFor } from '../../decide/evaluate.ts'
+import { rulesFor } from '../../decide/grants/evaluate.ts'
 import type { Policy, Rule } from '../../decide/policy.ts'
 import { inheritedBy } from '../../decide/space.ts'
 import type { Change, Miss } from './explanation.ts'

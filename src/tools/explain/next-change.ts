@@ -1,8 +1,8 @@
 /** What becomes of an explained request when a rule or a block ends. */
 
 import { timeText } from '../../base/time.ts'
-import { endsOf } from '../../decide/ends.ts'
-import { coversResource } from '../../decide/evaluate.ts'
+import { coversResource } from '../../decide/grants/evaluate.ts'
+import { endsOf } from '../../decide/rules/ends.ts'
 import { subjectsOf } from './caller.ts'
 import type { Finding } from './finding.ts'
 import { placeOf } from './place.ts'

@@ -1,9 +1,9 @@
 /** How the caller relates to the object: for each relation of ownership.yaml whether it holds, as far as is known, and why. */
 
 import { meets } from '../../decide/condition.ts'
+import type { Has } from '../../decide/grants/role-level.ts'
 import type { Ownership, Relation } from '../../decide/policy.ts'
 import { type AttributeOf, conditionOf } from '../../decide/relations/ownership.ts'
-import type { Has } from '../../decide/role-level.ts'
 import { quote } from '../../present/quote.ts'
 import type { Scalar } from '../../resources/object.ts'
 import type { Json, Representation } from '../../resources/resource.ts'

@@ -1,6 +1,7 @@
 /** A cell, and until when it stays as it is: rules and blocks may end. */
-import { endsOf, livingAt } from '../../decide/ends.ts'
+
 import type { Block, Policy } from '../../decide/policy.ts'
+import { endsOf, livingAt } from '../../decide/rules/ends.ts'
 import type { Column } from '../../decide/space.ts'
 import { type Cell, decideCell } from './cell.ts'
 import type { RowPlan } from './rows.ts'

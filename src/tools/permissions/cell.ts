@@ -1,8 +1,8 @@
 /** One cell of a matrix: whether one caller may do what a row says, with which fields, and which rules decide that. */
 
-import { evaluate, ruleNames, type Verdict } from '../../decide/evaluate.ts'
+import { evaluate, ruleNames, type Verdict } from '../../decide/grants/evaluate.ts'
+import { couldHold } from '../../decide/grants/role-level.ts'
 import type { Policy, Rule } from '../../decide/policy.ts'
-import { couldHold } from '../../decide/role-level.ts'
 import { type Column, relationSetsOf } from '../../decide/space.ts'
 import type { RowPlan } from './rows.ts'
 

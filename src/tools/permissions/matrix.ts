@@ -1,7 +1,8 @@
 /** Who can do what, as data: every caller at every method, path and relation. Each form of output is made from this. */
-import { livingAt } from '../../decide/ends.ts'
-import { coversResource } from '../../decide/evaluate.ts'
+
+import { coversResource } from '../../decide/grants/evaluate.ts'
 import type { Policy, Rule } from '../../decide/policy.ts'
+import { livingAt } from '../../decide/rules/ends.ts'
 import type { Column } from '../../decide/space.ts'
 import { type Revision, revisionOf } from '../../policy/policy-files.ts'
 import type { Method, Resources } from '../../resources/resource.ts'

@@ -1,6 +1,6 @@
 /** The rows of a matrix: every method of every route, with every way in which a caller can relate to the object. */
 
-import { fieldsOf } from '../../decide/evaluate.ts'
+import { fieldsOf } from '../../decide/grants/evaluate.ts'
 import type { Policy, Relation } from '../../decide/policy.ts'
 import { concernsObject, namedRelations, relationSetsOf, type Spot, spotsOf } from '../../decide/space.ts'
 import type { Scalar } from '../../resources/object.ts'

@@ -31,16 +31,16 @@ async function comparedFor(
 ): Promise<readonly Relation[]> {
   if (endpoint.operation === 'options') return []
   const subject = snapshot.subjectOf(caller)
-  const page = await snapshot.page(subject, route.resource, endpoint.action)
+  const table = await snapshot.table(subject, route.resource, endpoint.action)
   // Refused whatever attributes the caller has.
-  if (!page.roleLevel(() => caller !== undefined).allowed) return []
+  if (!table.roleLevel(() => caller !== undefined).allowed) return []
   if (route.redirect || (problem === 'object-not-found' && !facts?.object)) {
     // Answered before caller and object are compared: only the role level may ask for attributes.
-    const passes = page.roleLevel((attribute) => caller !== undefined && attribute === 'id').allowed
-    return passes ? [] : page.compared
+    const passes = table.roleLevel((attribute) => caller !== undefined && attribute === 'id').allowed
+    return passes ? [] : table.compared
   }
-  const { compared } = await snapshot.page(subject, route.resource, 'read')
-  return [...page.compared, ...compared]
+  const { compared } = await snapshot.table(subject, route.resource, 'read')
+  return [...table.compared, ...compared]
 }
 
 function unknownIn(facts: Facts, { caller }: Asked, relation: Relation): string | undefined {

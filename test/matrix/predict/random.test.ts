@@ -1,7 +1,7 @@
 /** Under any policy the predictor says what authorize, the permits and the handlers answer. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { packPolicy } from '../../../src/decide/rule-table.ts'
+import { packPolicy } from '../../../src/decide/rules/rule-table.ts'
 import { Snapshot } from '../../../src/decide/snapshot.ts'
 import type { Spot } from '../../../src/decide/space.ts'
 import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'

@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { Diagnostic } from '../../../src/base/diagnostic.ts'
-import { evaluate } from '../../../src/decide/evaluate.ts'
+import { evaluate } from '../../../src/decide/grants/evaluate.ts'
 import type { Limit, Policy } from '../../../src/decide/policy.ts'
 import { columnsOf, relationSetsOf } from '../../../src/decide/space.ts'
 import { createMemoryLimiter } from '../../../src/limits/memory.ts'

@@ -1,6 +1,6 @@
 /** What a rule is about, in terms of the schemas: resources, actions, and which actions have a route. */
 
-import { coversResource } from '../../../decide/evaluate.ts'
+import { coversResource } from '../../../decide/grants/evaluate.ts'
 import type { Rule } from '../../../decide/policy.ts'
 import type { Operation, Resource, Resources } from '../../../resources/resource.ts'
 

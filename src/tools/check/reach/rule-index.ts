@@ -3,7 +3,7 @@
  * 10,000 rules cheap; what the answers mean is the rules' matter.
  */
 
-import { fieldsOf } from '../../../decide/evaluate.ts'
+import { fieldsOf } from '../../../decide/grants/evaluate.ts'
 import type { Policy, RoleLink, Rule } from '../../../decide/policy.ts'
 import type { Action, Resource, Resources } from '../../../resources/resource.ts'
 import { Area, getOrMake, type Reach } from './action-rules.ts'

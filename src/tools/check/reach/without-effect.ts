@@ -7,8 +7,9 @@
  * effect shows at the callers who have its subject and that of an allow, when just the relations of both hold.
  * test/review/check/without-effect.test.ts holds it to the oracle.
  */
-import { endsOf, lives } from '../../../decide/ends.ts'
+
 import type { Rule } from '../../../decide/policy.ts'
+import { endsOf, lives } from '../../../decide/rules/ends.ts'
 import { type Area, isWithin, type Reach } from './action-rules.ts'
 import { canBeOneCaller, type RuleMap } from './rule-index.ts'
 

@@ -1,7 +1,7 @@
 /** What has ended: rules of policy.csv, and blocks of blocked.txt. */
 
 import { timeText } from '../../../base/time.ts'
-import { lives } from '../../../decide/ends.ts'
+import { lives } from '../../../decide/rules/ends.ts'
 import { CELL, type CheckedBlocked, type CheckedPolicy } from '../checked.ts'
 import { type Check, warning } from '../finding.ts'
 

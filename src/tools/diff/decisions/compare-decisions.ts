@@ -1,7 +1,8 @@
 /** Every decision that differs between two policies, as changes that a person can read: grouped, and told once. */
-import { endsOf, livingAt } from '../../../decide/ends.ts'
-import { coversResource } from '../../../decide/evaluate.ts'
+
+import { coversResource } from '../../../decide/grants/evaluate.ts'
 import type { Policy } from '../../../decide/policy.ts'
+import { endsOf, livingAt } from '../../../decide/rules/ends.ts'
 import { columnOfRoles } from '../../../decide/space.ts'
 import type { Resource, Resources, Route } from '../../../resources/resource.ts'
 import type { DecisionChange } from '../change.ts'

@@ -1,9 +1,9 @@
 /** By which fields a list may be filtered and sorted, of those that it shows before and after: grants don't tell. */
 
-import { roleLevelRules } from '../../../decide/evaluate.ts'
+import { roleLevelRules } from '../../../decide/grants/evaluate.ts'
+import { queryableFields } from '../../../decide/grants/queryable.ts'
+import type { Has } from '../../../decide/grants/role-level.ts'
 import type { Policy } from '../../../decide/policy.ts'
-import { queryableFields } from '../../../decide/queryable.ts'
-import type { Has } from '../../../decide/role-level.ts'
 import type { Scope } from '../change.ts'
 import { type Column, setsByName } from './compare-callers.ts'
 import type { Finding } from './compare-grants.ts'

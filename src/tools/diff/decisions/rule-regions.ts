@@ -1,6 +1,6 @@
 /** What the rules of both policies say about one resource and action: per subject and field, where it is allowed or denied. */
 
-import { coversResource, fieldsOf, ruleNames } from '../../../decide/evaluate.ts'
+import { coversResource, fieldsOf, ruleNames } from '../../../decide/grants/evaluate.ts'
 import type { Policy, Rule } from '../../../decide/policy.ts'
 import type { Action, Resource } from '../../../resources/resource.ts'
 import {

@@ -3,7 +3,7 @@
  * without a role, and pairs of roles where a deny of one takes what the other allows.
  */
 
-import { coversResource, evaluate, isAbout, rulesFor } from '../../../decide/evaluate.ts'
+import { coversResource, evaluate, isAbout, rulesFor } from '../../../decide/grants/evaluate.ts'
 import type { Policy, Rule } from '../../../decide/policy.ts'
 import { columnOfRoles, concernsObject, namedRelations, type Spot, spotsOf } from '../../../decide/space.ts'
 import type { Resources } from '../../../resources/resource.ts'

@@ -1,6 +1,6 @@
 /** Rows that send other bodies than the smallest: what a view lets somebody write shows only there. */
 
-import { coversResource } from '../../../decide/evaluate.ts'
+import { coversResource } from '../../../decide/grants/evaluate.ts'
 import type { Policy } from '../../../decide/policy.ts'
 import type { Spot } from '../../../decide/space.ts'
 import type { Json } from '../../../resources/resource.ts'

@@ -1,8 +1,8 @@
 /** What becomes of one mutant: an expectation notices it, the parser refuses it, no request differs, or it survives. */
 
 import { FileError, type Place } from '../../../base/diagnostic.ts'
-import { livingAt } from '../../../decide/ends.ts'
 import type { Policy } from '../../../decide/policy.ts'
+import { livingAt } from '../../../decide/rules/ends.ts'
 import { parsePolicy } from '../../../policy/parse/parse-policy.ts'
 import type { Resources } from '../../../resources/resource.ts'
 import { compareRouteViews } from '../../diff/compare-names.ts'

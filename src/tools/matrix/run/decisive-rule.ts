@@ -1,6 +1,6 @@
 /** The one rule without which the policy would answer a wrong cell as expected: what to look at first. */
 
-import { rulesFor } from '../../../decide/evaluate.ts'
+import { rulesFor } from '../../../decide/grants/evaluate.ts'
 import type { Rule } from '../../../decide/policy.ts'
 import { columnOfRoles } from '../../../decide/space.ts'
 import { createArrange } from '../predict/arrange.ts'

@@ -1,6 +1,6 @@
 /** The rules behind an answer that wasn't expected, as far as the policy files tell. */
 import { v7 as uuidv7 } from 'uuid'
-import { evaluate, type Verdict } from '../../../decide/evaluate.ts'
+import { evaluate, type Verdict } from '../../../decide/grants/evaluate.ts'
 import { proposeNew } from '../../../decide/propose.ts'
 import { ownerFieldOf, relationsOf } from '../../../decide/relations/ownership.ts'
 import { relationSetsOf } from '../../../decide/space.ts'

@@ -3,8 +3,8 @@
  * Casbin would take wrongly in silence (test/policy/casbin-facts.test.ts) never reaches it.
  */
 import { type Adapter, type Model, newEnforcer, newModelFromString } from 'casbin'
+import type { Rule, Views } from '../policy.ts'
 import { MODEL } from './model.ts'
-import type { Rule, Views } from './policy.ts'
 
 /** A request to Casbin: relations are joined with `+`, in any order. */
 export interface Question {

@@ -1,5 +1,5 @@
 /** Rules that end: which of them live at a time. A rule is gone from the very millisecond that its `until=` names. */
-import type { Policy, Rule } from './policy.ts'
+import type { Policy, Rule } from '../policy.ts'
 
 /** `now` in milliseconds since the epoch. */
 export function lives({ until }: { readonly until?: number | undefined }, now: number): boolean {

@@ -3,8 +3,8 @@
  * tests hold it equal to Casbin and to the oracle (test/review/evaluate.test.ts). The server never uses it.
  */
 
-import type { Action, Resource } from '../resources/resource.ts'
-import type { Policy, Rule } from './policy.ts'
+import type { Action, Resource } from '../../resources/resource.ts'
+import type { Policy, Rule } from '../policy.ts'
 import { couldHold, type Has } from './role-level.ts'
 
 /** Everything that a decision depends on; `subjects` include `everyone` and what roles inherit (space.ts). */

@@ -1,9 +1,9 @@
-/** The objects that a page's rules let a caller list, as one condition: exactly those that are allowed one by one. */
+/** The objects that a table's rules let a caller list, as one condition: exactly those that are allowed one by one. */
 
-import type { Condition } from './condition.ts'
-import { simplify } from './condition.ts'
-import type { Ownership, Rule, Views } from './policy.ts'
-import { type AttributeOf, conditionOf } from './relations/ownership.ts'
+import type { Condition } from '../condition.ts'
+import { simplify } from '../condition.ts'
+import type { Ownership, Rule, Views } from '../policy.ts'
+import { type AttributeOf, conditionOf } from '../relations/ownership.ts'
 
 interface Rules {
   readonly rules: readonly Rule[]
@@ -12,12 +12,12 @@ interface Rules {
 }
 
 /** `classes`: fields that no view tells apart. */
-export function filterOf(page: Rules, classes: readonly (readonly string[])[], attributeOf: AttributeOf): Condition {
+export function filterOf(table: Rules, classes: readonly (readonly string[])[], attributeOf: AttributeOf): Condition {
   const granted = classes.map(([field = '*']): Condition => {
-    const naming = page.rules.filter((rule) => names(page, rule, field))
+    const naming = table.rules.filter((rule) => names(table, rule, field))
     const when = (effect: Rule['effect']): Condition => ({
       kind: 'some',
-      of: naming.filter((rule) => rule.effect === effect).map((rule) => holds(page, rule, attributeOf)),
+      of: naming.filter((rule) => rule.effect === effect).map((rule) => holds(table, rule, attributeOf)),
     })
     return { kind: 'all', of: [when('allow'), { kind: 'not', of: when('deny') }] }
   })

@@ -1,8 +1,8 @@
 /** By which fields a list may be filtered and sorted: those that each of its rows shows (semantics.md, "list"). */
 
-import type { Resource } from '../resources/resource.ts'
+import type { Resource } from '../../resources/resource.ts'
+import type { Policy, Rule } from '../policy.ts'
 import { ruleNames } from './evaluate.ts'
-import type { Policy, Rule } from './policy.ts'
 
 /**
  * `rules`: those that count for the caller and the list before an object is known. The fields stand in the schema's order, and mean something only where the

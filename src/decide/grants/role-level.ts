@@ -1,24 +1,24 @@
 /**
- * What the rules of a page let a caller do on some object: all that is known of a request before an object is. Only the
+ * What the rules of a table let a caller do on some object: all that is known of a request before an object is. Only the
  * caller counts: whether objects are as the state relations want them is asked later.
  */
-import type { Field } from '../resources/resource.ts'
+import type { Field } from '../../resources/resource.ts'
+import type { Ownership, Rule } from '../policy.ts'
+import type { Grant, TableParts } from './grant-table.ts'
 import { names } from './list-filter.ts'
-import type { Grant, PageParts } from './page.ts'
-import type { Ownership, Rule } from './policy.ts'
 
 /** Whether the caller has an attribute; `id` is what a caller with credentials has. */
 export type Has = (attribute: string) => boolean
 
-interface Page {
-  readonly parts: PageParts
+interface TableInside {
+  readonly parts: TableParts
   /** Fields that no view tells apart. */
   readonly classes: readonly (readonly string[])[]
   readonly grant: (relations: readonly string[]) => Grant
 }
 
 export class RoleLevel {
-  readonly #page: Page
+  readonly #table: TableInside
   /** Those that could match, and that name something of this resource. */
   readonly #rules: readonly Rule[]
   /** The lines of policy.csv that they are. */
@@ -27,9 +27,9 @@ export class RoleLevel {
   #everywhere: ReadonlySet<string> | undefined
   #queryable: ReadonlyMap<string, Field> | undefined
 
-  constructor(page: Page, has: Has) {
-    const { parts, classes } = page
-    this.#page = page
+  constructor(table: TableInside, has: Has) {
+    const { parts, classes } = table
+    this.#table = table
     this.#rules = parts.rules.filter(
       (rule) => couldHold(parts.ownership, rule, has) && classes.some(([field = '*']) => names(parts, rule, field)),
     )
@@ -46,13 +46,13 @@ export class RoleLevel {
    * allow rule: with more relations the rule grants no more, and only denies can join.
    */
   get grantable(): ReadonlySet<string> {
-    this.#grantable ??= new Set(this.#allows.flatMap((rule) => [...this.#page.grant(rule.relations).fields]))
+    this.#grantable ??= new Set(this.#allows.flatMap((rule) => [...this.#table.grant(rule.relations).fields]))
     return this.#grantable
   }
 
   /** The fields that some allow rule names, whatever denies take away. */
   get allowable(): ReadonlySet<string> {
-    const allowed = this.#page.classes.filter(([field = '*']) => this.#allows.some((rule) => this.#names(rule, field)))
+    const allowed = this.#table.classes.filter(([field = '*']) => this.#allows.some((rule) => this.#names(rule, field)))
     return new Set(allowed.flat())
   }
 
@@ -61,7 +61,7 @@ export class RoleLevel {
    * names every field, so that its rows are no rows of the list (semantics.md, "list").
    */
   get shownInEveryRow(): ReadonlySet<string> {
-    this.#everywhere ??= new Set(this.#page.classes.filter(([field = '*']) => this.#isEverywhere(field)).flat())
+    this.#everywhere ??= new Set(this.#table.classes.filter(([field = '*']) => this.#isEverywhere(field)).flat())
     return this.#everywhere
   }
 
@@ -77,7 +77,7 @@ export class RoleLevel {
    */
   get queryable(): ReadonlyMap<string, Field> {
     this.#queryable ??= new Map(
-      [...this.#page.parts.resource.fields].filter(([name, { indexed }]) => {
+      [...this.#table.parts.resource.fields].filter(([name, { indexed }]) => {
         return this.shownInEveryRow.has(name) && (indexed || name === 'id')
       }),
     )
@@ -89,14 +89,14 @@ export class RoleLevel {
   }
 
   #names(rule: Rule, field: string): boolean {
-    return names(this.#page.parts, rule, field)
+    return names(this.#table.parts, rule, field)
   }
 
   #isEverywhere(field: string): boolean {
     return this.#rules.every((rule) =>
       rule.effect === 'allow'
         ? this.#names(rule, field)
-        : !this.#names(rule, field) || this.#page.classes.every(([other = '*']) => this.#names(rule, other)),
+        : !this.#names(rule, field) || this.#table.classes.every(([other = '*']) => this.#names(rule, other)),
     )
   }
 }

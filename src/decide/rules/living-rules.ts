@@ -1,6 +1,7 @@
 /** The rules of a table that live at a time: the index of a snapshot, which makes rules only of those that are asked for. */
+
+import type { Rule } from '../policy.ts'
 import { lives } from './ends.ts'
-import type { Rule } from './policy.ts'
 import type { Column, RuleTable } from './rule-table.ts'
 
 export class LivingRules {

@@ -1,7 +1,7 @@
 /** Field level, for the rows of a list: the fields that each row's own relations grant. */
-import type { Representation } from '../resources/resource.ts'
-import type { Ground } from './ground.ts'
-import { relationsOf } from './relations/ownership.ts'
+import type { Representation } from '../../resources/resource.ts'
+import type { Ground } from '../ground.ts'
+import { relationsOf } from '../relations/ownership.ts'
 
 type Fields = ReadonlySet<string>
 
@@ -10,14 +10,14 @@ export type RowFields =
   | { readonly kind: 'alike'; readonly fields: Fields }
   | { readonly kind: 'by row'; readonly compared: Fields; readonly of: (compared: Representation) => Fields }
 
-/** For rows that the page's filter finds. `asked`: no other fields are shown; undefined for all that are granted. */
+/** For rows that the table's filter finds. `asked`: no other fields are shown; undefined for all that are granted. */
 export function rowFields(ground: Ground, asked: Fields | undefined): RowFields {
-  const { page, roleLevel, view, ownership, attributeOf } = ground
+  const { table, roleLevel, view, ownership, attributeOf } = ground
   const shown = (granted: Fields) =>
     [view, asked].reduce((rest: Fields, only) => (only ? rest.intersection(only) : rest), granted)
   if (roleLevel.shownAlike) return { kind: 'alike', fields: shown(roleLevel.shownAlike) }
-  // Relations that no rule of the page names don't count, so it is enough to read what the others compare.
-  const compared = new Set(page.compared.map(({ field }) => field))
-  const of = (row: Representation) => shown(page.grant(relationsOf(ownership, attributeOf, row)).fields)
+  // Relations that no rule of the table names don't count, so it is enough to read what the others compare.
+  const compared = new Set(table.compared.map(({ field }) => field))
+  const of = (row: Representation) => shown(table.grant(relationsOf(ownership, attributeOf, row)).fields)
   return { kind: 'by row', compared, of }
 }

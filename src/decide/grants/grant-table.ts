@@ -3,13 +3,13 @@
  * exactly the relations S hold) are made by Casbin, on first use, and kept; a request costs a look-up.
  */
 
-import { RecentlyUsed } from '../base/recently-used.ts'
-import type { Action, Resource } from '../resources/resource.ts'
+import { RecentlyUsed } from '../../base/recently-used.ts'
+import type { Action, Resource } from '../../resources/resource.ts'
+import type { Condition } from '../condition.ts'
+import type { Ownership, Relation, Rule, Views } from '../policy.ts'
+import type { AttributeOf } from '../relations/ownership.ts'
 import type { Ask } from './casbin.ts'
-import type { Condition } from './condition.ts'
 import { filterOf } from './list-filter.ts'
-import type { Ownership, Relation, Rule, Views } from './policy.ts'
-import type { AttributeOf } from './relations/ownership.ts'
 import { type Has, RoleLevel } from './role-level.ts'
 
 /** A cell of semantics.md: the granted fields (the pseudo-field `*` for an action without), and the rules that matched. */
@@ -18,7 +18,7 @@ export interface Grant {
   readonly rules: readonly Rule[]
 }
 
-export interface PageParts {
+export interface TableParts {
   readonly resource: Resource
   readonly action: Action
   /** The rules whose subject, resource and action fit, and whose relations the resource has. */
@@ -37,24 +37,24 @@ interface Cell {
   readonly grant: Grant
 }
 
-/** How many callers' conditions a page keeps; they are made in some ten microseconds. */
+/** How many callers' conditions a table keeps; they are made in some ten microseconds. */
 const CALLERS = 1000
 
 /** Bitwise operators take numbers of 32 bits. */
 const MOST_BITS = 31
 
-export class Page {
-  readonly #parts: PageParts
+export class GrantTable {
+  readonly #parts: TableParts
   /** Fields that no view tells apart: Casbin is asked about the first of each class. */
   readonly #classes: readonly (readonly string[])[]
-  /** The relations that rules of this page name; others don't count. */
+  /** The relations that rules of this table name; others don't count. */
   readonly #relations: readonly string[]
   readonly #cells = new Map<string | number, Cell>()
   /** A bit for each relation: together they tell sets of relations apart. */
   readonly #bits: ReadonlyMap<string, number>
-  /** The relations that rules of this page name, as ownership.yaml declares them. */
+  /** The relations that rules of this table name, as ownership.yaml declares them. */
   readonly compared: readonly Relation[]
-  /** Attributes of the caller, besides the id, that the rules of this page compare. */
+  /** Attributes of the caller, besides the id, that the rules of this table compare. */
   readonly attributes: readonly string[]
   /** What relations compare of the caller: `id`, and attributes. */
   readonly #asked: readonly string[]
@@ -63,7 +63,7 @@ export class Page {
   /** By the caller's values that relations compare. */
   readonly #wheres = new RecentlyUsed<Condition>(CALLERS)
 
-  constructor(parts: PageParts) {
+  constructor(parts: TableParts) {
     this.#parts = parts
     this.#classes = classesOf(parts)
     this.#relations = [...new Set(parts.rules.flatMap((rule) => rule.relations))].sort()
@@ -87,12 +87,12 @@ export class Page {
     const key = lacking.length === 0 ? '' : JSON.stringify(lacking)
     const known = this.#roleLevels.get(key)
     if (known) return known
-    const page = {
+    const table = {
       parts: this.#parts,
       classes: this.#classes,
       grant: (relations: readonly string[]) => this.grant(relations),
     }
-    const made = new RoleLevel(page, (attribute) => !lacking.includes(attribute))
+    const made = new RoleLevel(table, (attribute) => !lacking.includes(attribute))
     this.#roleLevels.set(key, made)
     return made
   }
@@ -122,7 +122,7 @@ export class Page {
     return this.#wheres.get(key, () => filterOf(this.#parts, this.#classes, attributeOf))
   }
 
-  /** The relation sets that have a cell, for warming the page of the next snapshot. */
+  /** The relation sets that have a cell, for warming the table of the next snapshot. */
   get cellsInUse(): readonly (readonly string[])[] {
     return [...this.#cells.values()].map(({ relations }) => relations)
   }
@@ -137,7 +137,7 @@ export class Page {
   }
 }
 
-function classesOf({ resource, action, rules, views }: PageParts): readonly (readonly string[])[] {
+function classesOf({ resource, action, rules, views }: TableParts): readonly (readonly string[])[] {
   if (!action.hasFields) return [['*']]
   const named = [...new Set(rules.flatMap((rule) => rule.views))]
   const signature = (field: string) => named.map((view) => (views?.get(view)?.has(field) ? '1' : '0')).join('')
