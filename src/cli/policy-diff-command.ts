@@ -3,11 +3,11 @@ import { Command, Option } from 'commander'
 import { print } from '../present/print.ts'
 import { loadResources } from '../resources/load/load-resources.ts'
 import { AT, timeOf } from '../tools/at.ts'
+import { FAIL_ON, fails, type Report, reportOn } from '../tools/diff/compare-policies.ts'
 import { formatJson } from '../tools/diff/format-json.ts'
 import { formatMarkdown } from '../tools/diff/format-markdown.ts'
 import { formatText } from '../tools/diff/format-text.ts'
-import { readSide } from '../tools/diff/read-side.ts'
-import { FAIL_ON, fails, type Report, reportOn } from '../tools/diff/report.ts'
+import { readSide } from '../tools/diff/revision.ts'
 import type { ReviewFolders } from './policy-command.ts'
 
 const FORMATS = { text: formatText, json: formatJson, markdown: formatMarkdown } as const

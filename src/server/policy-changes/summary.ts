@@ -5,9 +5,9 @@ import { parsePolicy } from '../../policy/parse/parse-policy.ts'
 import { plainText } from '../../present/phrase.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { Direction } from '../../tools/diff/change.ts'
+import { countsOf, reportOn } from '../../tools/diff/compare-policies.ts'
 import type { Circumstances } from '../../tools/diff/decisions/compare-decisions.ts'
 import { sectionsOf } from '../../tools/diff/format-text.ts'
-import { countsOf, reportOn } from '../../tools/diff/report.ts'
 import type { ReviewedPolicy } from '../../tools/load-policy.ts'
 
 const MOST_SENTENCES = 5

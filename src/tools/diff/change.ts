@@ -1,13 +1,23 @@
-/** What can differ between two policies: types only. A difference is told as data and as a sentence (sentences.ts). */
-import type { Phrase } from '../../present/phrase.ts'
+/** What can differ between two policies, as data and as one sentence: `support gains delete on orders (any)`. */
+import { timeText } from '../../base/time.ts'
+import { listed, type Phrase, say } from '../../present/phrase.ts'
+
+export type Side = 'before' | 'after'
+
+/** The same thing in both policies. */
+export type Sides<T> = Readonly<Record<Side, T>>
+
+export function sidesOf<T>(of: (side: Side) => T): Sides<T> {
+  return { before: of('before'), after: of('after') }
+}
 
 /**
  * Whether more or less is possible afterwards. `either`: that depends on objects or callers which the policy doesn't
- * know. `neutral`: nothing that a request could meet.
+ * know. `neutral`: no request is decided differently.
  */
 export type Direction = 'widening' | 'narrowing' | 'either' | 'neutral'
 
-/** When all of `with` and none of `without` hold; both empty for `any`. Relation names. */
+/** All relations of `with` hold and none of `without`; both empty for `any`. */
 export interface Term {
   readonly with: readonly string[]
   readonly without: readonly string[]
@@ -20,16 +30,16 @@ export interface Scope {
 }
 
 /**
- * What changed of it. `action`: whether it is allowed; `fields`: only which fields it is about; `role level`: only
- * whether it is refused before any object is looked for, since no object can relate to a caller so. `query`: of a list,
- * only by which of the fields that it shows it may be filtered and sorted.
+ * What changed. `action`: whether the action is allowed. `fields`: only its fields. `role level`: only whether the role
+ * level refuses, since no object can relate to a caller so. `query`: only the fields by which a list may be filtered and
+ * sorted, of those that it shows.
  */
 export type Part = 'action' | 'fields' | 'role level' | 'query'
 
 /** Somebody may do what they could not, or the other way round. */
 export interface DecisionChange {
   readonly kind: 'decision'
-  /** Subjects, alone or two together; the first is who the sentence is about. */
+  /** Subjects, alone or two together; the sentence is about the first. */
   readonly callers: readonly (readonly string[])[]
   /** Where `everyone` is the first caller: the subjects for whom nothing changes. */
   readonly unchanged: readonly string[]
@@ -37,19 +47,19 @@ export interface DecisionChange {
   readonly part: Part
   readonly resources: readonly string[]
   readonly actions: readonly string[]
-  /** Undefined for all that the action has. */
+  /** Undefined for all fields of the action. */
   readonly fields: readonly string[] | undefined
   /** Undefined where it differs by the second subject: as far as that one grants it. */
   readonly scope: Scope | undefined
-  /** The moment from which on it is so, because a rule ends; absent for what is so at once. Milliseconds since the epoch. */
+  /** When the change begins, because a rule ends; absent for a change at once. Milliseconds since the epoch. */
   readonly from?: number
-  /** The moment from which on it is so no more; absent for what stays. */
+  /** When the change ends; absent for a lasting change. */
   readonly until?: number
 }
 
 type Setting = string | number | boolean | readonly string[] | null
 
-/** Anything else that the files set. `before` and `after` are as a person would write them; null: not there. */
+/** A change of another setting. `before` and `after` are as a person would write them; null: not there. */
 export interface SettingChange {
   readonly kind:
     | 'relation'
@@ -68,7 +78,7 @@ export interface SettingChange {
     | 'blocked'
     | 'mask'
   readonly direction: Direction
-  /** Of the relation, route, role, limit or user; for others what it is. */
+  /** The relation, route, role, limit or user; for other kinds a fixed word. */
   readonly name: string
   /** Where it belongs to one. */
   readonly resource?: string
@@ -82,4 +92,64 @@ export type Change = DecisionChange | SettingChange
 export function directionOf(change: Change): Direction {
   if (change.kind !== 'decision') return change.direction
   return change.effect === 'gains' ? 'widening' : 'narrowing'
+}
+
+export function sentenceOf(change: Change): Phrase {
+  return change.kind === 'decision' ? say`${changePhrase(change)}${timesPhrase(change)}` : change.sentence
+}
+
+function timesPhrase({ from, until }: DecisionChange): Phrase {
+  if (from === undefined) return until === undefined ? [] : say`, until ${timeText(until)}`
+  return until === undefined ? say`, from ${timeText(from)} on` : say`, from ${timeText(from)} until ${timeText(until)}`
+}
+
+function changePhrase(change: DecisionChange): Phrase {
+  const { part } = change
+  const effect = change.effect === 'gains' ? say`gains` : say`loses`
+  const actions = listed(change.actions)
+  const resources = listed(change.resources)
+  const who = say`${callersPhrase(change)} ${effect}`
+  const when = scopePhrase(change)
+  if (part === 'fields') return say`${who} ${fieldsPhrase(change.fields ?? [])} on ${resources} (${actions}, ${when})`
+  if (part === 'query') {
+    return say`${who} filtering and sorting by ${fieldsPhrase(change.fields ?? [])} on ${resources} (${actions})`
+  }
+  const whole = say`${who} ${actions} on ${resources} (${when})`
+  if (part === 'role level') return say`${whole}, which no object can meet`
+  return change.fields ? say`${whole}, only ${fieldsPhrase(change.fields)}` : whole
+}
+
+function callersPhrase({ callers, unchanged }: DecisionChange): Phrase {
+  const [[leader = '', partner] = [], ...others] = callers
+  if (leader === 'everyone') {
+    if (others.length === 0) return say`everyone without a role`
+    return unchanged.length === 0 ? say`everyone` : say`everyone (no change for: ${listed(unchanged, say`, `)})`
+  }
+  const who = partner === undefined ? say`${leader}` : say`${leader} together with ${partner}`
+  if (others.length === 0) return who
+  const also = others.map((caller) => caller.at(-1) ?? '')
+  return say`${who} (also: ${listed(also, say`, `)})`
+}
+
+function fieldsPhrase(fields: readonly string[]): Phrase {
+  return fields.length === 1 ? say`field ${listed(fields)}` : say`fields ${listed(fields)}`
+}
+
+function scopePhrase({ effect, scope }: DecisionChange): Phrase {
+  if (!scope) return say`as far as the other grants it`
+  const { when, besides } = scope
+  const where = listed(when.map(termPhrase), OR)
+  if (besides.length === 0) return where
+  const others = listed(besides.map(termPhrase), OR)
+  return effect === 'gains' ? say`${where}, had ${others}` : say`${where}, keeps ${others}`
+}
+
+const OR = say`, or `
+
+/** `owner+draft without shipped or sent`. */
+function termPhrase(term: Term): Phrase {
+  const held = term.with.length === 0 ? [] : [say`${term.with.join('+')}`]
+  const absent = term.without.length === 0 ? [] : [say`without ${listed(term.without, say` or `)}`]
+  const words = [...held, ...absent]
+  return words.length === 0 ? say`any` : listed(words, say` `)
 }

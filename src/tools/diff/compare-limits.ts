@@ -1,10 +1,8 @@
-/** limits.yaml, the rate limits: how often, and whom they count. */
-import type { Limit, LimitMatch, Policy } from '../../decide/policy.ts'
+/** limits.yaml: the rate limits and the callers whom they count; the sizes of bodies, objects, answers and pages. */
+import type { Limit, LimitMatch, Limits, Policy } from '../../decide/policy.ts'
 import { inheritedBy } from '../../decide/space.ts'
 import { listed, type Phrase, plainText, say } from '../../present/phrase.ts'
-import type { Direction, SettingChange } from './change.ts'
-import { type Sides, sidesOf } from './decisions/relation-space.ts'
-import { durationText } from './measure.ts'
+import { type Direction, type SettingChange, type Sides, sidesOf } from './change.ts'
 
 export function compareLimits(policies: Sides<Policy>): readonly SettingChange[] {
   const { before, after } = sidesOf((side) => new Map(policies[side].limits.limits.map((one) => [one.name, one])))
@@ -15,7 +13,7 @@ export function compareLimits(policies: Sides<Policy>): readonly SettingChange[]
   return [
     ...kept.flatMap(compareLimit),
     ...kept.flatMap((limits) => compareHolders(policies, limits)),
-    ...comingAndGoing({
+    ...compareOthers({
       before: [...before.values()].filter(({ name }) => !after.has(name)),
       after: [...after.values()].filter(({ name }) => !before.has(name)),
     }),
@@ -35,12 +33,11 @@ function compareLimit({ before, after }: Sides<Limit>): readonly SettingChange[]
   const sentences = aspects.map((aspect) => aspect.sentence)
   const sentence = say`rate limit of ${after.name} ${listed(sentences, say`, `)}`
   const direction = others.length === 0 ? first : 'either'
-  return [{ kind: 'limit', direction, name: after.name, ...sidesOf(textOf({ before, after })), sentence }]
+  return [{ kind: 'limit', direction, name: after.name, before: contentOf(before), after: contentOf(after), sentence }]
 }
 
 function aspectsOf({ before, after }: Sides<Limit>): readonly Aspect[] {
-  const windows = [durationText(before.windowMs), durationText(after.windowMs)] as const
-  const counted = [matchPhrase(before.match), matchPhrase(after.match)] as const
+  const [oldMatch, newMatch] = [matchPhrase(before.match), matchPhrase(after.match)]
   const aspects: readonly (Aspect & { readonly same: boolean })[] = [
     {
       same: before.allow === after.allow,
@@ -50,13 +47,13 @@ function aspectsOf({ before, after }: Sides<Limit>): readonly Aspect[] {
     {
       same: before.windowMs === after.windowMs,
       direction: before.windowMs > after.windowMs ? 'widening' : 'narrowing',
-      sentence: say`window ${windows[0]} -> ${windows[1]}`,
+      sentence: say`window ${inUnits(before.windowMs, DURATIONS)} -> ${inUnits(after.windowMs, DURATIONS)}`,
     },
     { same: before.per === after.per, direction: 'either', sentence: say`per ${before.per} -> ${after.per}` },
     {
-      same: plainText(counted[0]) === plainText(counted[1]),
+      same: plainText(oldMatch) === plainText(newMatch),
       direction: matchDirection(before.match, after.match),
-      sentence: say`counts ${counted[0]} -> ${counted[1]}`,
+      sentence: say`counts ${oldMatch} -> ${newMatch}`,
     },
   ]
   return aspects.filter(({ same }) => !same)
@@ -68,22 +65,13 @@ function compareHolders(policies: Sides<Policy>, limits: Sides<Limit>): readonly
   const { role } = match
   if (role === undefined || role !== limits.before.match.role) return []
   const { before, after } = sidesOf((side) => heirsOf(policies[side], role))
-  const base = { kind: 'limit-role', name, before: [...before].sort(), after: [...after].sort() } as const
-  const changes: readonly (SettingChange & { readonly roles: ReadonlySet<string> })[] = [
-    {
-      ...base,
-      direction: 'narrowing',
-      roles: after.difference(before),
-      sentence: say`rate limit of ${name} also counts ${listed([...after.difference(before)])}`,
-    },
-    {
-      ...base,
-      direction: 'widening',
-      roles: before.difference(after),
-      sentence: say`rate limit of ${name} no longer counts ${listed([...before.difference(after)])}`,
-    },
-  ]
-  return changes.flatMap(({ roles, ...change }) => (roles.size === 0 ? [] : [change]))
+  const change = (direction: Direction, roles: ReadonlySet<string>): readonly SettingChange[] => {
+    if (roles.size === 0) return []
+    const verb = direction === 'narrowing' ? say`also counts` : say`no longer counts`
+    const sentence = say`rate limit of ${name} ${verb} ${listed([...roles])}`
+    return [{ kind: 'limit-role', direction, name, before: [...before].sort(), after: [...after].sort(), sentence }]
+  }
+  return [...change('narrowing', after.difference(before)), ...change('widening', before.difference(after))]
 }
 
 function heirsOf(policy: Policy, role: string): ReadonlySet<string> {
@@ -99,7 +87,7 @@ function matchDirection(before: LimitMatch, after: LimitMatch): Direction {
   return within(old, now) ? 'widening' : 'either'
 }
 
-/** Every request is of `everyone`. */
+/** The role `everyone` restricts nothing. */
 function conditionsOf(match: LimitMatch): ReadonlyMap<string, string> {
   return new Map(Object.entries(match).filter(([key, value]) => key !== 'role' || value !== 'everyone'))
 }
@@ -109,42 +97,29 @@ function matchPhrase(match: LimitMatch): Phrase {
   return conditions.length === 0 ? say`every request` : listed(conditions)
 }
 
-/** What has the same content under another name is renamed: only the name in the answer's headers differs. */
-function comingAndGoing({ before, after }: Sides<readonly Limit[]>): readonly SettingChange[] {
+/** Limits that only one side names. Two with the same content are one that was renamed: only headers show its name. */
+function compareOthers({ before, after }: Sides<readonly Limit[]>): readonly SettingChange[] {
   const pairs = before.flatMap((old): Sides<Limit>[] => {
     const now = after.find((limit) => contentOf(limit) === contentOf(old))
     return now ? [{ before: old, after: now }] : []
   })
-  const isPaired = (limit: Limit) => pairs.some((pair) => pair.before === limit || pair.after === limit)
-  const base = { kind: 'limit' } as const
+  const isAlone = (limit: Limit) => !pairs.some((pair) => pair.before === limit || pair.after === limit)
+  const change = (direction: Direction, name: string, sides: Sides<string | null>, sentence: Phrase): SettingChange => {
+    return { kind: 'limit', direction, name, ...sides, sentence }
+  }
   return [
-    ...pairs.map(({ before: { name: old }, after: { name } }): SettingChange => {
-      return {
-        ...base,
-        direction: 'neutral',
-        name,
-        before: old,
-        after: name,
-        sentence: say`rate limit ${old} is called ${name}`,
-      }
+    ...pairs.map(({ before: { name: old }, after: { name } }) =>
+      change('neutral', name, { before: old, after: name }, say`rate limit ${old} is called ${name}`),
+    ),
+    ...after.filter(isAlone).map((limit) => {
+      const sentence = say`rate limit ${limit.name} is new: ${contentPhrase(limit)}`
+      return change('narrowing', limit.name, { before: null, after: contentOf(limit) }, sentence)
     }),
-    ...after
-      .filter((limit) => !isPaired(limit))
-      .map((limit): SettingChange => {
-        const sentence = say`rate limit ${limit.name} is new: ${contentPhrase(limit)}`
-        return { ...base, direction: 'narrowing', name: limit.name, before: null, after: contentOf(limit), sentence }
-      }),
-    ...before
-      .filter((limit) => !isPaired(limit))
-      .map((limit): SettingChange => {
-        const sentence = say`rate limit ${limit.name} is gone: ${contentPhrase(limit)}`
-        return { ...base, direction: 'widening', name: limit.name, before: contentOf(limit), after: null, sentence }
-      }),
+    ...before.filter(isAlone).map((limit) => {
+      const sentence = say`rate limit ${limit.name} is gone: ${contentPhrase(limit)}`
+      return change('widening', limit.name, { before: contentOf(limit), after: null }, sentence)
+    }),
   ]
-}
-
-function textOf(limits: Sides<Limit>): (side: keyof Sides<Limit>) => string {
-  return (side) => contentOf(limits[side])
 }
 
 function contentOf(limit: Limit): string {
@@ -152,5 +127,49 @@ function contentOf(limit: Limit): string {
 }
 
 function contentPhrase({ allow, windowMs, per, match }: Limit): Phrase {
-  return say`${allow} in ${durationText(windowMs)} per ${per}, counts ${matchPhrase(match)}`
+  return say`${allow} in ${inUnits(windowMs, DURATIONS)} per ${per}, counts ${matchPhrase(match)}`
+}
+
+export function compareSizes(policies: Sides<Policy>): readonly SettingChange[] {
+  const [before, after] = [policies.before.limits, policies.after.limits]
+  return [
+    ...compareBytes('body', before.bodyBytes, after.bodyBytes),
+    ...compareBytes('object', before.objectBytes, after.objectBytes),
+    ...compareBytes('answer', before.answerBytes, after.answerBytes),
+    ...comparePage('max', before, after),
+    ...comparePage('default', before, after),
+  ]
+}
+
+function compareBytes(name: 'body' | 'object' | 'answer', old: number, now: number): readonly SettingChange[] {
+  if (old === now) return []
+  const [before, after] = [inUnits(old, SIZES), inUnits(now, SIZES)]
+  const sentence = say`largest ${name} ${before} -> ${after}`
+  return [{ kind: `${name}-size`, direction: growth(old, now), name, before, after, sentence }]
+}
+
+/** A client may always ask for the largest page, so the default changes nothing that is possible. */
+function comparePage(name: 'max' | 'default', { page: old }: Limits, { page: now }: Limits): readonly SettingChange[] {
+  const [before, after] = [old[name], now[name]]
+  if (before === after) return []
+  const direction = name === 'max' ? growth(before, after) : 'neutral'
+  const sentence = say`${name === 'max' ? say`largest` : say`default`} page ${before} -> ${after}`
+  return [{ kind: 'page-size', direction, name, before, after, sentence }]
+}
+
+function growth(before: number, after: number): 'widening' | 'narrowing' {
+  return after > before ? 'widening' : 'narrowing'
+}
+
+type Units = readonly (readonly [unit: string, size: number])[]
+
+const SIZES: Units = Object.entries({ mb: 1024 * 1024, kb: 1024, b: 1 })
+
+/** From milliseconds. */
+const DURATIONS: Units = Object.entries({ h: 3_600_000, m: 60_000, s: 1000 })
+
+/** As limits.yaml writes it, never rounded: in the largest unit of which the value is a whole number. */
+function inUnits(value: number, units: Units): string {
+  const [unit, size] = units.find(([, one]) => value % one === 0) ?? ['', 1]
+  return `${value / size}${unit}`
 }

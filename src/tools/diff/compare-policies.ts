@@ -1,22 +1,38 @@
-/** Two policies -> every difference of meaning between them; none when they are equivalent. */
+/** Compares two policies: the report holds every difference of meaning, none when the policies are equivalent. */
+import { revisionOf } from '../../policy/policy-files.ts'
 import type { ReviewedPolicy } from '../load-policy.ts'
-import type { Change } from './change.ts'
-import { compareBlocked } from './compare-blocked.ts'
-import { compareLimits } from './compare-limits.ts'
-import { compareMasks } from './compare-masks.ts'
-import { compareRoles, compareRouteViews } from './compare-names.ts'
+import { type Change, type Direction, directionOf, type Sides, sidesOf } from './change.ts'
+import { compareLimits, compareSizes } from './compare-limits.ts'
 import { compareRelations } from './compare-relations.ts'
-import { compareSizes } from './compare-sizes.ts'
+import { compareBlocked, compareRoles } from './compare-roles.ts'
+import { compareMasks, compareRouteViews } from './compare-shown.ts'
 import { type Circumstances, compareDecisions } from './decisions/compare-decisions.ts'
-import { type Sides, sidesOf } from './decisions/relation-space.ts'
 
-/** Throws ReviewError for more relations than can be compared. */
+export interface Report {
+  /** As the user called them. */
+  readonly names: Sides<string>
+  /** Whether the files have the same bytes. */
+  readonly sameText: boolean
+  readonly changes: readonly Change[]
+}
+
+/** The values of --fail-on. */
+export const FAIL_ON = ['widening', 'narrowing', 'any'] as const
+
+/** Throws ReviewError for policies with too many relations to compare. */
+export function reportOn(names: Sides<string>, reviewed: Sides<ReviewedPolicy>, circumstances: Circumstances): Report {
+  const [before, after] = [reviewed.before, reviewed.after].map((one) => revisionOf(one.files, one.blockedFile))
+  return { names, sameText: before === after, changes: comparePolicies(reviewed, circumstances) }
+}
+
+/** Throws ReviewError for policies with too many relations to compare. */
 export function comparePolicies(
   reviewed: Sides<Pick<ReviewedPolicy, 'policy' | 'blocked'>>,
   circumstances: Circumstances,
 ): readonly Change[] {
-  const { resources } = circumstances
+  const { resources, now } = circumstances
   const policies = sidesOf((side) => reviewed[side].policy)
+  const blocked = sidesOf((side) => reviewed[side].blocked)
   return [
     ...compareDecisions(policies, circumstances),
     ...compareRelations(policies, resources),
@@ -25,9 +41,31 @@ export function comparePolicies(
     ...compareLimits(policies),
     ...compareSizes(policies),
     ...compareMasks(policies),
-    ...compareBlocked(
-      sidesOf((side) => reviewed[side].blocked),
-      circumstances.now,
-    ),
+    ...compareBlocked(blocked, now),
   ]
+}
+
+export function countsOf({ changes }: Report): Readonly<Record<Direction, number>> {
+  const count = (direction: Direction) => changes.filter((change) => directionOf(change) === direction).length
+  return {
+    widening: count('widening'),
+    narrowing: count('narrowing'),
+    either: count('either'),
+    neutral: count('neutral'),
+  }
+}
+
+/** A change that may go either way fails for both ways. */
+export function fails(report: Report, failOn: (typeof FAIL_ON)[number]): boolean {
+  if (failOn === 'any') return report.changes.length > 0
+  const counts = countsOf(report)
+  return counts[failOn] + counts.either > 0
+}
+
+/** Undefined when there is something to show. */
+export function equivalence({ changes, sameText }: Report): string | undefined {
+  if (changes.length > 0) return undefined
+  return sameText
+    ? 'The two policies are equivalent: their files are the same.'
+    : 'The two policies are equivalent: only text or comments differ.'
 }

@@ -5,7 +5,8 @@ import type { Policy, Relation, Rule } from '../../decide/policy.ts'
 import { listed, type Phrase, plainText, say } from '../../present/phrase.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
 import type { Direction, SettingChange } from './change.ts'
-import { meaningOf, type Sides, sidesOf } from './decisions/relation-space.ts'
+import { type Sides, sidesOf } from './change.ts'
+import { meaningOf } from './decisions/relation-space.ts'
 
 const NONE = say`none`
 

@@ -1,9 +1,8 @@
 /** A diff for programs; docs/schemas/policy-diff.schema.json fixes its shape. */
 import { timeText } from '../../base/time.ts'
 import { plainText } from '../../present/phrase.ts'
-import { type Change, type DecisionChange, directionOf, type SettingChange } from './change.ts'
-import { countsOf, type Report } from './report.ts'
-import { sentenceOf } from './sentences.ts'
+import { type Change, type DecisionChange, directionOf, type SettingChange, sentenceOf } from './change.ts'
+import { countsOf, type Report } from './compare-policies.ts'
 
 export function formatJson(report: Report): string {
   const { names, sameText, changes } = report

@@ -1,8 +1,8 @@
 /** A diff as a comment on a pull request. Names come from whoever proposed the files: they stay text (phrase.ts). */
 
 import { markdownText, say } from '../../present/phrase.ts'
+import { equivalence, type Report } from './compare-policies.ts'
 import { sectionsOf, summaryOf } from './format-text.ts'
-import { equivalence, type Report } from './report.ts'
 
 /** GitHub refuses a comment of more than 65,536 characters. */
 const MOST_CHARACTERS = 60_000

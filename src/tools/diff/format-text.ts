@@ -1,9 +1,8 @@
 /** A diff for a terminal: one line a change, what widens first. */
 
 import { type Phrase, plainText, say } from '../../present/phrase.ts'
-import { type Direction, directionOf } from './change.ts'
-import { countsOf, equivalence, type Report } from './report.ts'
-import { sentenceOf } from './sentences.ts'
+import { type Direction, directionOf, sentenceOf } from './change.ts'
+import { countsOf, equivalence, type Report } from './compare-policies.ts'
 
 const HEADINGS: Readonly<Record<Direction, string>> = {
   widening: 'Widening: more is allowed',

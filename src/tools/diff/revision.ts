@@ -1,14 +1,35 @@
-/** A git revision's policy files, laid out as a directory for as long as they are read. The working tree doesn't matter. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+/** OLD and NEW of a diff: a directory, or a git revision, whose files are written into a temporary directory to be read. */
+import { type ExecFileException, execFile } from 'node:child_process'
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, posix, relative, resolve, sep } from 'node:path'
 import { FileError } from '../../base/diagnostic.ts'
 import { POLICY_FILES } from '../../policy/policy-files.ts'
-import { ReviewError } from '../load-policy.ts'
-import { askGit, type GitAnswer } from './git.ts'
+import type { Resources } from '../../resources/resource.ts'
+import { loadPolicy, ReviewError, type ReviewedPolicy } from '../load-policy.ts'
+
+/**
+ * `name`: a directory, or anything that git takes for a commit, optionally followed by `:path/to/policies` from the
+ * repository's top. Without a path the files are read from the folder `policies`. A directory wins over a revision with
+ * the same name. Throws ReviewError, and FileError (with places in `name`) for what the server would refuse.
+ */
+export async function readSide(name: string, policies: string, resources: Resources): Promise<ReviewedPolicy> {
+  const found = await stat(name).catch(() => undefined)
+  if (found?.isDirectory()) return loadPolicy(name, resources)
+  const location = await locate(name, policies)
+  const directory = await mkdtemp(join(tmpdir(), 'sallyport-revision-'))
+  try {
+    await writeFiles(name, location, directory)
+    return await loadPolicy(directory, resources)
+  } catch (error) {
+    throw error instanceof FileError ? renameFiles(error, directory, `${withoutPath(name)}:${location.path}`) : error
+  } finally {
+    await rm(directory, { recursive: true, force: true })
+  }
+}
 
 interface Repository {
-  /** Where git is asked. */
+  /** Where git runs. */
   readonly folder: string
   /** From the repository's top to `folder`; empty at the top. */
   readonly prefix: string
@@ -19,27 +40,6 @@ interface Location {
   readonly commit: string
   /** From the repository's top; empty for the top itself. */
   readonly path: string
-}
-
-/**
- * `name`: anything that git takes for a commit, optionally followed by `:path/to/policies` from the repository's top;
- * without a path the files are where the folder `policies` is. Throws ReviewError, and FileError with places in `name`.
- */
-export async function withRevision<T>(
-  name: string,
-  policies: string,
-  use: (directory: string) => Promise<T>,
-): Promise<T> {
-  const location = await locate(name, policies)
-  const directory = await mkdtemp(join(tmpdir(), 'sallyport-revision-'))
-  try {
-    await layOut(name, location, directory)
-    return await use(directory)
-  } catch (error) {
-    throw error instanceof FileError ? calledBy(error, directory, `${withoutPath(name)}:${location.path}`) : error
-  } finally {
-    await rm(directory, { recursive: true, force: true })
-  }
 }
 
 async function locate(name: string, policies: string): Promise<Location> {
@@ -67,7 +67,7 @@ async function repositoryOf(name: string, policies: string): Promise<Repository>
   )
 }
 
-/** The commit's id. What begins with a dash is never an option. */
+/** The commit's id. A name that begins with a dash is never an option. */
 async function commitOf({ folder }: Repository, revision: string): Promise<string | undefined> {
   const asked = ['rev-parse', '--verify', '--quiet', '--end-of-options', `${revision}^{commit}`]
   const answer = await askGit(folder, ...asked)
@@ -84,7 +84,7 @@ function defaultPath(name: string, { folder, prefix }: Repository, policies: str
   return path === '.' ? '' : path.replace(/\/+$/, '')
 }
 
-/** At the first colon that isn't inside braces, as in `HEAD^{/fix: it}`. */
+/** Splits at the first colon outside braces: `HEAD^{/fix: it}` has one inside. */
 function split(name: string): { readonly revision: string; readonly path: string | undefined } {
   const { revision = name, path } = /^(?<revision>(?:[^:{]|\{[^}]*\})+):(?<path>.*)$/s.exec(name)?.groups ?? {}
   return { revision, path }
@@ -94,7 +94,7 @@ function withoutPath(name: string): string {
   return split(name).revision
 }
 
-async function layOut(name: string, { repository, commit, path }: Location, directory: string): Promise<void> {
+async function writeFiles(name: string, { repository, commit, path }: Location, directory: string): Promise<void> {
   const tree = await askGit(repository.folder, 'ls-tree', '-z', '--full-tree', `${commit}:${path}`)
   const where = path === '' ? 'its top' : `\`${path}\``
   if (tree.kind === 'refused') throw new ReviewError(`\`${withoutPath(name)}\` has no folder ${where}`)
@@ -107,7 +107,7 @@ async function layOut(name: string, { repository, commit, path }: Location, dire
   }
 }
 
-/** The policy files of `git ls-tree -z`; a link isn't one. */
+/** The policy files of `git ls-tree -z`, without symbolic links. */
 function blobsOf(tree: string): ReadonlyMap<string, string> {
   const entries = tree.split('\0').map((entry) => /^100\d{3} blob (?<id>[0-9a-f]+)\t(?<file>.*)$/s.exec(entry)?.groups)
   return new Map(
@@ -122,11 +122,41 @@ function textOf(answer: Extract<GitAnswer, { kind: 'answer' }>): string {
   return answer.bytes.toString('utf8')
 }
 
-/** The same faults, in files called as git calls them. */
-function calledBy({ diagnostics, more }: FileError, directory: string, place: string): FileError {
+/** The same faults, with the file names of git. */
+function renameFiles({ diagnostics, more }: FileError, directory: string, place: string): FileError {
   const rename = (text: string) => text.replaceAll(directory + sep, place.endsWith(':') ? place : `${place}/`)
   return new FileError(
     diagnostics.map((one) => ({ ...one, file: rename(one.file), message: rename(one.message) })),
     more,
   )
+}
+
+type GitAnswer =
+  | { readonly kind: 'answer'; readonly bytes: Buffer }
+  | { readonly kind: 'refused'; readonly reason: string }
+
+/** A policy of 10,000 rules has less than a megabyte. */
+const MOST_BYTES = 64 * 1024 * 1024
+
+/** Variables of a git hook would make git look into another repository. */
+const HOOK_VARIABLES: readonly string[] = ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_PREFIX']
+
+/** Runs git without a shell; it writes and fetches nothing. Throws ReviewError where git is missing. */
+function askGit(folder: string, ...args: readonly string[]): Promise<GitAnswer> {
+  const environment = Object.entries(process.env).filter(([name]) => !HOOK_VARIABLES.includes(name))
+  const env = { ...Object.fromEntries(environment), LC_ALL: 'C', GIT_NO_LAZY_FETCH: '1' }
+  const options = { env, maxBuffer: MOST_BYTES, encoding: 'buffer' } as const
+  return new Promise((resolve, reject) => {
+    execFile('git', ['-C', folder, ...args], options, (error, stdout, stderr) => {
+      if (!error) resolve({ kind: 'answer', bytes: stdout })
+      else if (error.code === 'ENOENT') reject(new ReviewError('git is not installed; name a directory instead'))
+      else resolve({ kind: 'refused', reason: reasonOf(error, stderr) })
+    })
+  })
+}
+
+/** The first line of what git writes, without its prefix. */
+function reasonOf(error: ExecFileException, stderr: Buffer): string {
+  const [first = ''] = stderr.toString('utf8').split('\n')
+  return first.replace(/^(fatal|error): /, '') || error.message
 }

@@ -1,7 +1,7 @@
 /** What a diff says about edits of the shipped policy, word for word. The table is edits.ts. */
 import { expect } from 'chai'
+import { equivalence } from '../../../src/tools/diff/compare-policies.ts'
 import { formatText } from '../../../src/tools/diff/format-text.ts'
-import { equivalence } from '../../../src/tools/diff/report.ts'
 import { CASES } from './edits.ts'
 import { applyEdits, reportOnEdits } from './shipped.ts'
 

@@ -1,8 +1,8 @@
 /** Ends in a diff: an allow that lives longer widens, a deny that ends earlier too, also when nothing else changes. */
 import { expect } from 'chai'
+import { fails, type Report } from '../../../src/tools/diff/compare-policies.ts'
 import { formatJson } from '../../../src/tools/diff/format-json.ts'
 import { formatText } from '../../../src/tools/diff/format-text.ts'
-import { fails, type Report } from '../../../src/tools/diff/report.ts'
 import { policyDiff } from './command.ts'
 import { POLICIES, reportOnEdits } from './shipped.ts'
 

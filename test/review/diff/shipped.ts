@@ -5,7 +5,7 @@ import { parseBlocked } from '../../../src/policy/parse/parse-blocked.ts'
 import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
 import { type PolicyFiles, readBlockedFile, readPolicyFiles } from '../../../src/policy/policy-files.ts'
 import { loadResources } from '../../../src/resources/load/load-resources.ts'
-import { type Report, reportOn } from '../../../src/tools/diff/report.ts'
+import { type Report, reportOn } from '../../../src/tools/diff/compare-policies.ts'
 import type { ReviewedPolicy } from '../../../src/tools/load-policy.ts'
 import { withRules } from '../../policy-text.ts'
 

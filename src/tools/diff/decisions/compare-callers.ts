@@ -6,9 +6,11 @@
  * it now allows and none denies, so if that subject is still refused before when alone, it differs alone; else some other
  * subject of the set denied it before, and the two differ together. (The same, with before and after swapped, for a loss.)
  */
+
+import { type Side, type Sides, sidesOf } from '../change.ts'
 import { compareGrants, type Finding } from './compare-grants.ts'
-import { type Region, type RelationSpace, type Side, type Sides, sidesOf } from './relation-space.ts'
-import { grantedBy, type Said, type Topic, together } from './rule-regions.ts'
+import type { Region, RelationSpace } from './relation-space.ts'
+import { grantedBy, joinRegions, type RuleRegions, type Topic } from './rule-regions.ts'
 
 /** A subject alone, with the subjects whose rules it is under. */
 export interface Column {
@@ -16,17 +18,18 @@ export interface Column {
   readonly subjects: Sides<ReadonlySet<string>>
 }
 
-interface Spoken {
+/** What the rules say about one column, and what they grant to it. */
+interface ColumnRegions {
   readonly column: Column
-  readonly said: Sides<Said>
-  readonly saidByName: Sides<Said>
+  readonly rules: Sides<RuleRegions>
+  readonly rulesByName: Sides<RuleRegions>
   readonly granted: Sides<readonly Region[]>
   readonly grantedByName: Sides<readonly Region[]>
 }
 
 export function compareSingles(topic: Topic, columns: readonly Column[]): readonly Finding[] {
   return columns.flatMap((column) => {
-    const { granted, grantedByName } = speak(topic, column)
+    const { granted, grantedByName } = regionsOf(topic, column)
     const could = sidesOf((side) => setsByName(topic, column, side))
     return compareGrants(topic, [column.name], {
       granted,
@@ -43,34 +46,34 @@ export function compareSingles(topic: Topic, columns: readonly Column[]): readon
 
 /** Differences that neither of the two has alone: what one grants, and the other denies on one side only. */
 export function comparePairs(topic: Topic, columns: readonly Column[]): readonly Finding[] {
-  const spoken = columns.filter(canJoin).map((column) => speak(topic, column))
-  const denying = new Set(spoken.filter(({ saidByName }) => differ(saidByName.before.deny, saidByName.after.deny)))
+  const all = columns.filter(canJoin).map((column) => regionsOf(topic, column))
+  const denying = new Set(all.filter(({ rulesByName }) => differ(rulesByName.before.deny, rulesByName.after.deny)))
   if (denying.size === 0) return []
-  return spoken.flatMap((one, i) =>
-    spoken.slice(i + 1).flatMap((other) => {
+  return all.flatMap((one, i) =>
+    all.slice(i + 1).flatMap((other) => {
       if (!denying.has(one) && !denying.has(other)) return []
       return canMeet(one.column, other.column) ? comparePair(topic, denying.has(one) ? [one, other] : [other, one]) : []
     }),
   )
 }
 
-function comparePair(topic: Topic, pair: readonly [Spoken, Spoken]): readonly Finding[] {
-  const grantedTo = (said: 'said' | 'saidByName') =>
+function comparePair(topic: Topic, pair: readonly [ColumnRegions, ColumnRegions]): readonly Finding[] {
+  const grantedTo = (rules: 'rules' | 'rulesByName') =>
     sidesOf((side) =>
       grantedBy(
-        together(
-          pair.map((one) => one[said][side]),
+        joinRegions(
+          pair.map((one) => one[rules][side]),
           topic.classes.length,
         ),
       ),
     )
   const caller = pair.map(({ column }) => column.name)
   return compareGrants(topic, caller, {
-    granted: grantedTo('said'),
+    granted: grantedTo('rules'),
     alone: pair.map(({ granted }) => granted),
     possible: topic.space.possible,
     byName: {
-      granted: grantedTo('saidByName'),
+      granted: grantedTo('rulesByName'),
       alone: pair.map(({ grantedByName }) => grantedByName),
       possible: topic.byName.space.all,
     },
@@ -86,17 +89,17 @@ function canMeet(one: Column, other: Column): boolean {
   return ![one, other].every(({ name }) => name.startsWith('user:'))
 }
 
-function speak(topic: Topic, column: Column): Spoken {
-  const sayIn = ({ said }: Pick<Topic, 'said'>) =>
+function regionsOf(topic: Topic, column: Column): ColumnRegions {
+  const rulesIn = ({ bySubject }: Pick<Topic, 'bySubject'>) =>
     sidesOf((side) =>
-      together(
-        [...column.subjects[side]].map((subject) => said[side].get(subject)),
+      joinRegions(
+        [...column.subjects[side]].map((subject) => bySubject[side].get(subject)),
         topic.classes.length,
       ),
     )
-  const [said, saidByName] = [sayIn(topic), sayIn(topic.byName)]
-  const grantedIn = (one: Sides<Said>) => sidesOf((side) => grantedBy(one[side]))
-  return { column, said, saidByName, granted: grantedIn(said), grantedByName: grantedIn(saidByName) }
+  const [rules, rulesByName] = [rulesIn(topic), rulesIn(topic.byName)]
+  const grantedIn = (one: Sides<RuleRegions>) => sidesOf((side) => grantedBy(one[side]))
+  return { column, rules, rulesByName, granted: grantedIn(rules), grantedByName: grantedIn(rulesByName) }
 }
 
 function possibleFor({ possible, possibleAnonymous }: RelationSpace, { name }: Column): Region {

@@ -6,11 +6,10 @@ import { endsOf, livingAt } from '../../../decide/rules/ends.ts'
 import { columnOfRoles } from '../../../decide/space.ts'
 import type { Resource, Resources, Route } from '../../../resources/resource.ts'
 import type { DecisionChange } from '../change.ts'
-import { joinSpans } from '../join-spans.ts'
+import { type Sides, sidesOf } from '../change.ts'
 import { type Column, comparePairs, compareSingles } from './compare-callers.ts'
 import { compareQueries } from './compare-queries.ts'
 import { groupFindings, type TopicFindings } from './group-findings.ts'
-import { type Sides, sidesOf } from './relation-space.ts'
 import { topicsOf } from './rule-regions.ts'
 
 /** What they are compared with, and the time at which, in milliseconds since the epoch: rules and blocks may end. */
@@ -44,7 +43,7 @@ function listingActions({ endpoints }: Route): readonly string[] {
   return [...endpoints.values()].filter(({ operation }) => operation === 'list').map(({ action }) => action)
 }
 
-interface Asked {
+interface Callers {
   readonly columns: readonly Column[]
   /** The actions by which some route lists. */
   readonly listing: ReadonlySet<string>
@@ -53,11 +52,11 @@ interface Asked {
 function compareResource(
   policies: Sides<Policy>,
   resource: Resource,
-  { columns, listing }: Asked,
+  { columns, listing }: Callers,
 ): readonly TopicFindings[] {
   return [...topicsOf(policies, [resource])].map((topic) => {
     // A user whom no rule here names is `everyone`.
-    const named = (subject: string) => topic.said.before.has(subject) || topic.said.after.has(subject)
+    const named = (subject: string) => topic.bySubject.before.has(subject) || topic.bySubject.after.has(subject)
     const here = columns.filter(({ name }) => !name.startsWith('user:') || named(name))
     return {
       resource: topic.resource.name,
@@ -89,4 +88,26 @@ function columnsOf(policies: Sides<Policy>): readonly Column[] {
     }),
     ...users.map((name) => same(name, ['everyone', name])),
   ]
+}
+
+/** The changes that hold from a moment (milliseconds since the epoch) to the beginning of the next span. */
+interface Span {
+  readonly from: number
+  readonly changes: readonly DecisionChange[]
+}
+
+/** One change for the spans that it holds in. Changes of the first span have no `from`, those of the last one no `until`. */
+function joinSpans(spans: readonly Span[]): readonly DecisionChange[] {
+  const keyed = spans.map(({ from, changes }) => ({
+    from,
+    changes: new Map(changes.map((change) => [JSON.stringify(change), change])),
+  }))
+  return keyed.flatMap(({ from, changes }, i) =>
+    [...changes]
+      .filter(([key]) => !keyed[i - 1]?.changes.has(key))
+      .map(([key, change]) => {
+        const until = keyed.find((later, at) => at > i && !later.changes.has(key))?.from
+        return { ...change, ...(i > 0 ? { from } : {}), ...(until === undefined ? {} : { until }) }
+      }),
+  )
 }

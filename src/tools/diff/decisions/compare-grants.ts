@@ -1,7 +1,8 @@
 /** What one caller gains and loses between two grants of one action: the whole action, fields of it, or its role level. */
 import type { Part, Scope } from '../change.ts'
+import { type Sides, sidesOf } from '../change.ts'
 import { describeScope } from './describe-region.ts'
-import { type Region, type Sides, sidesOf } from './relation-space.ts'
+import type { Region } from './relation-space.ts'
 import type { Topic } from './rule-regions.ts'
 
 export interface Finding {
@@ -29,7 +30,7 @@ export interface Comparison extends Grants {
 export function compareGrants(topic: Topic, caller: readonly string[], comparison: Comparison): readonly Finding[] {
   const found = [
     ...gainsOf(topic, comparison, byFields).map((gain) => ({ ...gain, caller, effect: 'gains' as const })),
-    // Of an action that is lost it isn't said which fields it had.
+    // A lost action is told without its fields.
     ...gainsOf(topic, { ...comparison, ...swapped(comparison) }, whole).map((gain) => ({
       ...gain,
       caller,

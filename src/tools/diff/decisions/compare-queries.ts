@@ -5,10 +5,10 @@ import { queryableFields } from '../../../decide/grants/queryable.ts'
 import type { Has } from '../../../decide/grants/role-level.ts'
 import type { Policy } from '../../../decide/policy.ts'
 import type { Scope } from '../change.ts'
+import { type Side, type Sides, sidesOf } from '../change.ts'
 import { type Column, setsByName } from './compare-callers.ts'
 import type { Finding } from './compare-grants.ts'
-import { type Side, type Sides, sidesOf } from './relation-space.ts'
-import { grantedBy, type Topic, together } from './rule-regions.ts'
+import { grantedBy, joinRegions, type Topic } from './rule-regions.ts'
 
 type BySubject = ReadonlyMap<string, ReadonlySet<string>>
 
@@ -51,9 +51,9 @@ function queryableOf(subjects: ReadonlySet<string>, allowed: BySubject, { resour
 function isShown(topic: Topic, column: Column, field: string): boolean {
   const { byName, classes } = topic
   const shownOn = (side: Side) => {
-    const said = [...column.subjects[side]].map((subject) => byName.said[side].get(subject))
+    const rules = [...column.subjects[side]].map((subject) => byName.bySubject[side].get(subject))
     const could = setsByName(topic, column, side)
-    const granted = grantedBy(together(said, classes.length))
+    const granted = grantedBy(joinRegions(rules, classes.length))
     return granted.some((region, i) => (region & could) !== 0n && classes[i]?.includes(field))
   }
   return shownOn('before') && shownOn('after')

@@ -6,6 +6,7 @@
 import type { Policy, Relation, Rule } from '../../../decide/policy.ts'
 import type { Action, Resource } from '../../../resources/resource.ts'
 import { ReviewError } from '../../load-policy.ts'
+import { type Side, type Sides, sidesOf } from '../change.ts'
 import { possibleSets } from './possible-sets.ts'
 
 export type Region = bigint
@@ -24,10 +25,6 @@ export interface RelationSpace {
   /** Where a rule's relations all hold. */
   fits(side: Side, rule: Rule): Region
 }
-
-export type Side = 'before' | 'after'
-
-export type Sides<T> = Readonly<Record<Side, T>>
 
 /** A relation by what it compares, whatever it is called; one whose meaning changed is told apart by its name. */
 interface Atom {
@@ -66,10 +63,6 @@ export function relationSpace(
     ...possibilities([...atoms.values()], resource, sets),
     fits: (side, rule) => rule.relations.reduce((region, name) => region & whereNamed(keys[side].get(name)), sets.all),
   }
-}
-
-export function sidesOf<T>(of: (side: Side) => T): Sides<T> {
-  return { before: of('before'), after: of('after') }
 }
 
 /** A canonical text of what a relation compares. */

@@ -1,38 +1,30 @@
-/** What the rules of both policies say about one resource and action: per subject and field, where it is allowed or denied. */
+/** The rules of both policies about one resource and action, as regions: for which sets of relations each subject's rules allow and deny a field. */
 
 import { coversResource, fieldsOf, ruleNames } from '../../../decide/grants/evaluate.ts'
 import type { Policy, Rule } from '../../../decide/policy.ts'
 import type { Action, Resource } from '../../../resources/resource.ts'
-import {
-  type Identity,
-  type Region,
-  type RelationSpace,
-  relationSpace,
-  type Side,
-  type Sides,
-  sidesOf,
-} from './relation-space.ts'
+import { type Side, type Sides, sidesOf } from '../change.ts'
+import { type Identity, type Region, type RelationSpace, relationSpace } from './relation-space.ts'
 
-/** Regions by class of fields. */
-export interface Said {
+/** Where rules allow and deny: one region for each class of fields. */
+export interface RuleRegions {
   readonly allow: readonly Region[]
   readonly deny: readonly Region[]
 }
 
-/** What is said, in regions of a space. */
-interface Speech {
+interface RulesInSpace {
   readonly space: RelationSpace
-  /** By subject, as its own rules say it: not what it inherits. */
-  readonly said: Sides<ReadonlyMap<string, Said>>
+  /** The subject's own rules, without those that it inherits. */
+  readonly bySubject: Sides<ReadonlyMap<string, RuleRegions>>
 }
 
-export interface Topic extends Speech {
+export interface Topic extends RulesInSpace {
   readonly resource: Resource
   readonly action: Action
   /** Fields that no rule of either policy tells apart. */
   readonly classes: readonly (readonly string[])[]
-  /** With relations told apart by their names, as the role level does, which knows no object. */
-  readonly byName: Speech
+  /** The same with relations told apart by their names, as the role level does, which knows no object. */
+  readonly byName: RulesInSpace
 }
 
 /** Every action of every resource. Throws ReviewError for more relations than can be compared. */
@@ -46,15 +38,15 @@ export function* topicsOf(policies: Sides<Policy>, resources: Iterable<Resource>
   }
 }
 
-/** What several subjects say together. */
-export function together(said: readonly (Said | undefined)[], classes: number): Said {
-  const join = (effect: keyof Said) =>
-    Array.from({ length: classes }, (_, i) => said.reduce((sum, one) => sum | (one?.[effect][i] ?? 0n), 0n))
+/** The rules of several subjects together. */
+export function joinRegions(regions: readonly (RuleRegions | undefined)[], classes: number): RuleRegions {
+  const join = (effect: keyof RuleRegions) =>
+    Array.from({ length: classes }, (_, i) => regions.reduce((sum, one) => sum | (one?.[effect][i] ?? 0n), 0n))
   return { allow: join('allow'), deny: join('deny') }
 }
 
 /** semantics.md, "What is granted". */
-export function grantedBy({ allow, deny }: Said): readonly Region[] {
+export function grantedBy({ allow, deny }: RuleRegions): readonly Region[] {
   return allow.map((region, i) => region & ~(deny[i] ?? 0n))
 }
 
@@ -68,28 +60,31 @@ function topicOf(
   subject: { readonly resource: Resource; readonly action: Action },
 ): Topic {
   const namedBy = sidesOf((side) => viewsNamed(policies[side], rules[side], subject.resource))
-  const classes = [...Map.groupBy(fieldsOf(subject), (field) => signature(namedBy, field)).values()]
-  const speech = (identity: Identity): Speech => {
+  const classes = [...Map.groupBy(fieldsOf(subject), (field) => namedSignature(namedBy, field)).values()]
+  const placeIn = (identity: Identity): RulesInSpace => {
     const space = relationSpace(policies, rules, subject, identity)
-    const said = sidesOf((side) => {
-      const bySubject = new Map<string, { allow: Region[]; deny: Region[] }>()
-      for (const rule of rules[side]) add(bySubject, rule, { space, side, classes, named: namedBy[side] })
-      return bySubject
+    const bySubject = sidesOf((side) => {
+      const regions = new Map<string, { allow: Region[]; deny: Region[] }>()
+      for (const rule of rules[side]) addRule(regions, rule, { space, side, classes, named: namedBy[side] })
+      return regions
     })
-    return { space, said }
+    return { space, bySubject }
   }
-  return { ...subject, classes, ...speech('meaning'), byName: speech('name') }
+  return { ...subject, classes, ...placeIn('meaning'), byName: placeIn('name') }
 }
 
-interface Words {
+interface Reading {
   readonly space: RelationSpace
   readonly side: Side
   readonly classes: Topic['classes']
   readonly named: ReadonlyMap<string, ReadonlySet<string>>
 }
 
-function add(bySubject: Map<string, { allow: Region[]; deny: Region[] }>, rule: Rule, words: Words): void {
-  const { space, side, classes, named } = words
+function addRule(
+  bySubject: Map<string, { allow: Region[]; deny: Region[] }>,
+  rule: Rule,
+  { space, side, classes, named }: Reading,
+): void {
   const nothing = () => classes.map(() => 0n)
   const own = bySubject.get(rule.subject) ?? { allow: nothing(), deny: nothing() }
   bySubject.set(rule.subject, own)
@@ -120,7 +115,7 @@ function columnOf({ views }: Rule): string {
   return views.join('|')
 }
 
-function signature(namedBy: Sides<ReadonlyMap<string, ReadonlySet<string>>>, field: string): string {
+function namedSignature(namedBy: Sides<ReadonlyMap<string, ReadonlySet<string>>>, field: string): string {
   const sets = [...namedBy.before.values(), ...namedBy.after.values()]
   return sets.map((fields) => (fields.has(field) ? '1' : '0')).join('')
 }
