@@ -1,4 +1,4 @@
-/** docs/http.md, "What is answered": JSON, unless the client wants none of it. */
+/** docs/http.md, "Answers": JSON, unless the client wants none of it. */
 import { expect } from 'chai'
 import { startTestServer, type TestServer } from '../server.ts'
 import { type Callers, firstOf, tokensOf } from './callers.ts'
