@@ -9,7 +9,7 @@ import { findCutOff } from '../../policy/parse/rule-lines.ts'
 import { type PolicyFiles, type PolicyReading, readInPlace } from '../../policy/policy-files.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { CODES, findInBlocked, findInPolicy } from './catalogue.ts'
-import { checkedBlocked, checkedPolicy } from './checked.ts'
+import { checkedBlocked, checkedPolicy } from './check.ts'
 import { applySuppressions, readSuppressions, unusedSuppression } from './suppressions.ts'
 
 export interface CheckOptions {

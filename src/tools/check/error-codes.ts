@@ -1,5 +1,5 @@
 /** The codes of what the server refuses. The parser (src/policy) finds them; here they are told for people. */
-import type { CodeEntry } from './finding.ts'
+import type { CodeEntry } from './check.ts'
 
 export const ERROR_CODES: readonly CodeEntry[] = [
   entry(

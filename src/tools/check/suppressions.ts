@@ -5,7 +5,7 @@
 
 import type { Diagnostic, Place } from '../../base/diagnostic.ts'
 import type { SourceFile } from '../../base/source-file.ts'
-import { type CodeEntry, warning } from './finding.ts'
+import { type CodeEntry, warning } from './check.ts'
 
 export const SUPPRESSION_CODES: readonly CodeEntry[] = [
   {

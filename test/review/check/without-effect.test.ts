@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
-import { RuleMap } from '../../../src/tools/check/reach/rule-index.ts'
+import { RuleIndex } from '../../../src/tools/check/reach/rule-index.ts'
 import { findWithoutEffect } from '../../../src/tools/check/reach/without-effect.ts'
 import { IDS, ROLES } from '../../policy/arbitrary.ts'
 import { ENDS, endingPolicy, generousPolicy, randomPolicy, type WrittenPolicy } from '../../policy/arbitrary-policy.ts'
@@ -17,26 +17,26 @@ const written = fc.oneof(randomPolicy, generousPolicy)
 /** What was found about the rules of a policy, by their positions in it. */
 interface Found {
   readonly policy: OraclePolicy
-  readonly idle: ReadonlySet<OracleRule>
+  readonly needless: ReadonlySet<OracleRule>
   /** Rules that can't match at all: not the matter of what is tested here. */
   readonly unmatched: ReadonlySet<OracleRule>
 }
 
 describe('a rule that is said to have no effect', () => {
   it('has none: without it, and without all of them, everybody is granted the same', () => {
-    holds(({ policy, idle, unmatched }) => {
+    holds(({ policy, needless, unmatched }) => {
       const before = table(policy)
-      for (const rule of [...idle, ...unmatched]) expect(table(without(policy, [rule]))).to.equal(before)
-      expect(table(without(policy, [...idle]))).to.equal(before)
+      for (const rule of [...needless, ...unmatched]) expect(table(without(policy, [rule]))).to.equal(before)
+      expect(table(without(policy, [...needless]))).to.equal(before)
     })
   }).timeout(60_000)
 
   it('is every rule that has none: each other one changes something beside those that are left', () => {
-    holds(({ policy, idle, unmatched }) => {
-      const idleDenies = [...idle].filter(({ effect }) => effect === 'deny')
-      for (const rule of policy.rules.filter((one) => !idle.has(one) && !unmatched.has(one))) {
+    holds(({ policy, needless, unmatched }) => {
+      const idleDenies = [...needless].filter(({ effect }) => effect === 'deny')
+      for (const rule of policy.rules.filter((one) => !needless.has(one) && !unmatched.has(one))) {
         // What lies under a deny is what the deny has its effect on.
-        const beside = without(policy, rule.effect === 'deny' ? idleDenies : [...idle])
+        const beside = without(policy, rule.effect === 'deny' ? idleDenies : [...needless])
         expect(table(without(beside, [rule]))).not.to.equal(table(beside))
       }
     })
@@ -45,20 +45,22 @@ describe('a rule that is said to have no effect', () => {
   it('is found in the random policies, of every kind', () => {
     const kinds = fc.sample(written, { numRuns: 300, seed: 1 }).flatMap(({ files }) => {
       const policy = parsePolicy(files, RESOURCES)
-      return findWithoutEffect(new RuleMap(policy, RESOURCES), policy.rules)
+      return findWithoutEffect(new RuleIndex(policy, RESOURCES), policy.rules)
     })
     for (const kind of ['covered', 'under-deny', 'nothing-to-deny']) {
-      expect(kinds.filter((idle) => idle.kind === kind).length, kind).to.be.greaterThan(10)
+      expect(kinds.filter((needless) => needless.kind === kind).length, kind).to.be.greaterThan(10)
     }
-    expect(kinds.filter((idle) => idle.kind !== 'nothing-to-deny' && idle.by.length === 0)).to.deep.equal([])
+    expect(kinds.filter((needless) => needless.kind !== 'nothing-to-deny' && needless.by.length === 0)).to.deep.equal(
+      [],
+    )
   })
 
   it('has none at any time, where rules end', () => {
     let found = 0
     const ending = fc.property(endingPolicy, (one) => {
-      const { policy, idle } = findIn(one)
-      found += [...idle].filter(({ until }) => until !== undefined).length
-      for (const now of [0, ...ENDS]) expect(table(without(policy, [...idle]), now)).to.equal(table(policy, now))
+      const { policy, needless } = findIn(one)
+      found += [...needless].filter(({ until }) => until !== undefined).length
+      for (const now of [0, ...ENDS]) expect(table(without(policy, [...needless]), now)).to.equal(table(policy, now))
     })
     fc.assert(ending, { numRuns: 60 })
     expect(found).to.be.greaterThan(10)
@@ -67,11 +69,11 @@ describe('a rule that is said to have no effect', () => {
   it('has none when it ends: looking at the beginning alone would be found out', () => {
     const beginning = fc.property(endingPolicy, ({ data }) => {
       const forever = { ...data, rules: data.rules.map(({ until, ...rule }) => rule) }
-      const { idle } = findIn({
+      const { needless } = findIn({
         data: forever,
         files: render(forever, { lineEnd: '\n', padding: '', comments: false }),
       })
-      const left = { ...data, rules: data.rules.filter((_, i) => !idle.has(forever.rules[i] as OracleRule)) }
+      const left = { ...data, rules: data.rules.filter((_, i) => !needless.has(forever.rules[i] as OracleRule)) }
       for (const now of [0, ...ENDS]) expect(table(left, now)).to.equal(table(data, now))
     })
     expect(fc.check(beginning, { numRuns: 100, endOnFailure: true }).failed).to.equal(true)
@@ -80,8 +82,8 @@ describe('a rule that is said to have no effect', () => {
   it('a rule with an effect that was taken for one without would be found', () => {
     const taken = fc.check(
       fc.property(written, (one) => {
-        const { policy, idle, unmatched } = findIn(one)
-        const wrong = policy.rules.filter((rule) => !idle.has(rule) && !unmatched.has(rule)).slice(0, 1)
+        const { policy, needless, unmatched } = findIn(one)
+        const wrong = policy.rules.filter((rule) => !needless.has(rule) && !unmatched.has(rule)).slice(0, 1)
         expect(table(without(policy, wrong))).to.equal(table(policy))
       }),
       { endOnFailure: true },
@@ -99,13 +101,13 @@ function holds(property: (found: Found) => void): void {
 
 function findIn({ data, files }: WrittenPolicy): Found {
   const policy = parsePolicy(files, RESOURCES)
-  const map = new RuleMap(policy, RESOURCES)
+  const index = new RuleIndex(policy, RESOURCES)
   // A rule and its data stand in the same position.
   const dataOf = new Map(policy.rules.map((rule, i) => [rule, data.rules[i] as OracleRule]))
-  const unmatched = policy.rules.filter((rule) => map.areasOf(rule).length === 0)
-  const idle = findWithoutEffect(map, policy.rules).map(({ rule }) => rule)
-  const asData = (rules: typeof idle) => new Set(rules.flatMap((rule) => dataOf.get(rule) ?? []))
-  return { policy: data, idle: asData(idle), unmatched: asData(unmatched) }
+  const unmatched = policy.rules.filter((rule) => index.placesOf(rule).length === 0)
+  const needless = findWithoutEffect(index, policy.rules).map(({ rule }) => rule)
+  const asData = (rules: typeof needless) => new Set(rules.flatMap((rule) => dataOf.get(rule) ?? []))
+  return { policy: data, needless: asData(needless), unmatched: asData(unmatched) }
 }
 
 function without(policy: OraclePolicy, rules: readonly OracleRule[]): OraclePolicy {

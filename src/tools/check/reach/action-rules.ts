@@ -1,30 +1,30 @@
 /**
- * The rules about one action on one resource, so arranged that what they grant together is a few operations on bit masks:
- * by effect, subject and set of relations. Masks are BigInts, one bit a relation or field of the resource.
+ * The rules about one action on one resource, grouped by effect, subject and set of relations. A few operations on bit
+ * masks tell what they grant together. Masks are BigInts, one bit for each relation or field of the resource.
  */
 import type { Rule } from '../../../decide/policy.ts'
 import type { Action, Resource } from '../../../resources/resource.ts'
 
 type Effect = Rule['effect']
 
-const NO_GROUPS: ReadonlyMap<bigint, Group> = new Map()
+const NO_GROUPS: ReadonlyMap<bigint, RuleGroup> = new Map()
 
-/** The relations that a rule asks for, and the fields that it names. */
-export interface Reach {
+/** A rule as masks: the relations that it asks for, and the fields that it names. */
+export interface RuleMask {
   readonly rule: Rule
   readonly relations: bigint
   readonly fields: bigint
 }
 
 /** The rules of one effect and subject that ask for the same relations. */
-export class Group {
+export class RuleGroup {
   readonly relations: bigint
-  readonly #reaches = new Map<Rule, bigint>()
-  /** What at least one of the rules names. */
+  readonly #masks = new Map<Rule, bigint>()
+  /** Fields that at least one of the rules names. */
   #fields = 0n
-  /** What at least two of them name. */
+  /** Fields that at least two of them name. */
   #shared = 0n
-  /** Whether one was removed since both were joined. */
+  /** A rule was removed since both were joined. */
   #stale = false
 
   constructor(relations: bigint) {
@@ -36,33 +36,33 @@ export class Group {
     return this.#fields
   }
 
-  get reaches(): readonly Reach[] {
-    return [...this.#reaches].map(([rule, fields]) => ({ rule, relations: this.relations, fields }))
+  get masks(): readonly RuleMask[] {
+    return [...this.#masks].map(([rule, fields]) => ({ rule, relations: this.relations, fields }))
   }
 
-  /** What the rules name when one of them (which needn't be here) isn't counted. */
+  /** The fields that the rules name without one of them (which needn't be in the group). */
   fieldsWithout(rule: Rule): bigint {
     this.#refresh()
-    const mine = this.#reaches.get(rule) ?? 0n
+    const mine = this.#masks.get(rule) ?? 0n
     return (this.#fields & ~mine) | this.#shared
   }
 
-  add({ rule, fields }: Reach): void {
-    this.#reaches.set(rule, fields)
+  add({ rule, fields }: RuleMask): void {
+    this.#masks.set(rule, fields)
     this.#join(fields)
   }
 
   remove(rule: Rule): void {
-    if (this.#reaches.delete(rule)) this.#stale = true
+    if (this.#masks.delete(rule)) this.#stale = true
   }
 
-  /** Once for all that were removed: one by one, ten thousand would take a minute. */
+  /** Once for all removed rules: one by one, ten thousand would take a minute. */
   #refresh(): void {
     if (!this.#stale) return
     this.#stale = false
     this.#fields = 0n
     this.#shared = 0n
-    for (const fields of this.#reaches.values()) this.#join(fields)
+    for (const fields of this.#masks.values()) this.#join(fields)
   }
 
   #join(fields: bigint): void {
@@ -71,11 +71,14 @@ export class Group {
   }
 }
 
-export class Area {
+export class ActionRules {
   readonly resource: Resource
   readonly action: Action
-  readonly #reaches = new Map<Rule, Reach>()
-  readonly #groups: Readonly<Record<Effect, Map<string, Map<bigint, Group>>>> = { allow: new Map(), deny: new Map() }
+  readonly #masks = new Map<Rule, RuleMask>()
+  readonly #groups: Readonly<Record<Effect, Map<string, Map<bigint, RuleGroup>>>> = {
+    allow: new Map(),
+    deny: new Map(),
+  }
 
   constructor(resource: Resource, action: Action) {
     this.resource = resource
@@ -83,8 +86,8 @@ export class Area {
   }
 
   /** Undefined where the rule never matches. */
-  reachOf(rule: Rule): Reach | undefined {
-    return this.#reaches.get(rule)
+  maskOf(rule: Rule): RuleMask | undefined {
+    return this.#masks.get(rule)
   }
 
   /** The subjects that have rules of this effect here. */
@@ -92,7 +95,7 @@ export class Area {
     return this.#groups[effect].keys()
   }
 
-  groups(effect: Effect, subject: string): IteratorObject<Group> {
+  groups(effect: Effect, subject: string): IteratorObject<RuleGroup> {
     return (this.#groups[effect].get(subject) ?? NO_GROUPS).values()
   }
 
@@ -101,7 +104,7 @@ export class Area {
     return this.#join(effect, subjects, relations, (group) => group.fields)
   }
 
-  /** The same as if one rule weren't there. */
+  /** The same without one rule. */
   namedWithout(rule: Rule, effect: Effect, subjects: ReadonlySet<string>, relations: bigint): bigint {
     return this.#join(effect, subjects, relations, (group) => group.fieldsWithout(rule))
   }
@@ -111,26 +114,31 @@ export class Area {
     return this.named('allow', subjects, relations) & ~this.named('deny', subjects, relations)
   }
 
-  add(reach: Reach): void {
-    const { effect, subject } = reach.rule
-    const ofSubject = getOrMake(this.#groups[effect], subject, () => new Map<bigint, Group>())
-    getOrMake(ofSubject, reach.relations, () => new Group(reach.relations)).add(reach)
-    this.#reaches.set(reach.rule, reach)
+  add(mask: RuleMask): void {
+    const { effect, subject } = mask.rule
+    const ofSubject = getOrMake(this.#groups[effect], subject, () => new Map<bigint, RuleGroup>())
+    getOrMake(ofSubject, mask.relations, () => new RuleGroup(mask.relations)).add(mask)
+    this.#masks.set(mask.rule, mask)
   }
 
-  /** The rule counts no more; `reachOf` still tells what it would reach. */
+  /** Ignores the rule from now on; `maskOf` still knows it. */
   remove(rule: Rule): void {
-    const reach = this.#reaches.get(rule)
-    if (reach) this.#groups[rule.effect].get(rule.subject)?.get(reach.relations)?.remove(rule)
+    const mask = this.#masks.get(rule)
+    if (mask) this.#groups[rule.effect].get(rule.subject)?.get(mask.relations)?.remove(rule)
   }
 
   /** Undoes `remove`. */
   restore(rule: Rule): void {
-    const reach = this.#reaches.get(rule)
-    if (reach) this.#groups[rule.effect].get(rule.subject)?.get(reach.relations)?.add(reach)
+    const mask = this.#masks.get(rule)
+    if (mask) this.#groups[rule.effect].get(rule.subject)?.get(mask.relations)?.add(mask)
   }
 
-  #join(effect: Effect, subjects: ReadonlySet<string>, relations: bigint, fieldsOf: (group: Group) => bigint): bigint {
+  #join(
+    effect: Effect,
+    subjects: ReadonlySet<string>,
+    relations: bigint,
+    fieldsOf: (group: RuleGroup) => bigint,
+  ): bigint {
     const bySubject = this.#groups[effect]
     let named = 0n
     for (const subject of subjects) {
@@ -147,10 +155,10 @@ export function isWithin(mask: bigint, other: bigint): boolean {
   return (mask & ~other) === 0n
 }
 
-export function getOrMake<K, V>(map: Map<K, V>, key: K, make: () => V): V {
-  const known = map.get(key)
+export function getOrMake<K, V>(index: Map<K, V>, key: K, make: () => V): V {
+  const known = index.get(key)
   if (known !== undefined) return known
   const made = make()
-  map.set(key, made)
+  index.set(key, made)
   return made
 }

@@ -1,4 +1,4 @@
-/** What a rule is about, in terms of the schemas: resources, actions, and which actions have a route. */
+/** The resources and actions that a rule is about, as the schemas declare them, and the actions that have a route. */
 
 import { coversResource } from '../../../decide/grants/evaluate.ts'
 import type { Rule } from '../../../decide/policy.ts'
@@ -9,12 +9,12 @@ export function coveredBy(rule: Rule, { byName }: Resources): readonly Resource[
   return exact ? [exact] : [...byName.values()].filter((resource) => coversResource(rule, resource))
 }
 
-/** The actions that a rule names; none where it says `*`. */
+/** The actions that a rule names; none for `*`. */
 export function explicitActions({ actions }: Rule): readonly string[] {
   return actions.filter((name) => name !== '*')
 }
 
-/** The actions that some method of some route asks for. */
+/** The actions that some method of some route needs. */
 export function routedActions({ routes }: Resource): ReadonlySet<string> {
   return new Set(routes.flatMap(({ endpoints }) => [...endpoints.values()].map(({ action }) => action)))
 }
@@ -30,7 +30,7 @@ export function writingActions({ actions, routes }: Resource): ReadonlySet<strin
   return new Set([...WRITES, ...own].filter((name) => actions.has(name)))
 }
 
-/** Those of some actions that a rule is about. */
+/** The actions of this set that a rule is about. */
 export function performed({ actions }: Rule, of: ReadonlySet<string>): readonly string[] {
   return [...of].filter((name) => actions.includes('*') || actions.includes(name))
 }

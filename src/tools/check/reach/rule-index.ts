@@ -1,19 +1,15 @@
-/**
- * Where each rule of a policy reaches: the areas (one action on one resource) and the callers. It makes questions about
- * 10,000 rules cheap; what the answers mean is the rules' matter.
- */
-
+/** The rules of a policy by resource and action, and the subjects of each caller: makes checks of 10,000 rules cheap. */
 import { fieldsOf } from '../../../decide/grants/evaluate.ts'
 import type { Policy, RoleLink, Rule } from '../../../decide/policy.ts'
 import type { Action, Resource, Resources } from '../../../resources/resource.ts'
-import { Area, getOrMake, type Reach } from './action-rules.ts'
+import { ActionRules, getOrMake, type RuleMask } from './action-rules.ts'
 
-export class RuleMap {
+export class RuleIndex {
   readonly #policy: Policy
   readonly #links: ReadonlyMap<string, readonly RoleLink[]>
   readonly #subjects = new Map<string, ReadonlySet<string>>()
-  readonly #areas = new Map<string, Area>()
-  readonly #areasOfRules = new Map<Rule, Area[]>()
+  readonly #byAction = new Map<string, ActionRules>()
+  readonly #byRule = new Map<Rule, ActionRules[]>()
 
   constructor(policy: Policy, { byName }: Resources) {
     this.#policy = policy
@@ -25,26 +21,26 @@ export class RuleMap {
     }
   }
 
-  area(resource: string, action: string): Area | undefined {
-    return this.#areas.get(JSON.stringify([resource, action]))
+  rulesOf(resource: string, action: string): ActionRules | undefined {
+    return this.#byAction.get(JSON.stringify([resource, action]))
   }
 
   /** Where the rule can match; empty when it never can. */
-  areasOf(rule: Rule): readonly Area[] {
-    return this.#areasOfRules.get(rule) ?? []
+  placesOf(rule: Rule): readonly ActionRules[] {
+    return this.#byRule.get(rule) ?? []
   }
 
-  /** The rule counts no more in any area. */
+  /** Ignores the rule from now on. */
   remove(rule: Rule): void {
-    for (const area of this.areasOf(rule)) area.remove(rule)
+    for (const actionRules of this.placesOf(rule)) actionRules.remove(rule)
   }
 
   /** Undoes `remove`. */
   restore(rule: Rule): void {
-    for (const area of this.areasOf(rule)) area.restore(rule)
+    for (const actionRules of this.placesOf(rule)) actionRules.restore(rule)
   }
 
-  /** The subjects of the caller who has this one and no more than they must: what it inherits, and `everyone`. */
+  /** The subjects of a caller with this one: `everyone`, and all that it inherits. */
   subjectsOf(subject: string): ReadonlySet<string> {
     const known = this.#subjects.get(subject)
     if (known) return known
@@ -58,13 +54,13 @@ export class RuleMap {
   #place(resource: Resource, rules: readonly Rule[]): void {
     const masks = masksOf(this.#policy, resource)
     for (const action of resource.actions.values()) {
-      const area = new Area(resource, action)
-      this.#areas.set(JSON.stringify([resource.name, action.name]), area)
+      const actionRules = new ActionRules(resource, action)
+      this.#byAction.set(JSON.stringify([resource.name, action.name]), actionRules)
       for (const rule of rules) {
-        const reach = performs(rule, action) ? masks.reachOf(rule, action) : undefined
-        if (!reach) continue
-        area.add(reach)
-        getOrMake(this.#areasOfRules, rule, () => []).push(area)
+        const mask = performs(rule, action) ? masks.maskOf(rule, action) : undefined
+        if (!mask) continue
+        actionRules.add(mask)
+        getOrMake(this.#byRule, rule, () => []).push(actionRules)
       }
     }
   }
@@ -82,7 +78,7 @@ export function canBeOneCaller(a: string, b: string): boolean {
 }
 
 interface Masks {
-  reachOf(rule: Rule, action: Action): Reach | undefined
+  maskOf(rule: Rule, action: Action): RuleMask | undefined
 }
 
 function masksOf({ ownership, views }: Policy, resource: Resource): Masks {
@@ -97,7 +93,7 @@ function masksOf({ ownership, views }: Policy, resource: Resource): Masks {
     return action.hasFields ? join(rule.views, viewMasks) : 0n
   }
   return {
-    reachOf(rule, action) {
+    maskOf(rule, action) {
       if (!rule.relations.every((name) => relationBits.has(name))) return undefined
       const relations = join(rule.relations, relationBits)
       // OPTIONS concerns no object (docs/decisions/0001).

@@ -2,8 +2,7 @@
 
 import type { Diagnostic, Place } from '../../../base/diagnostic.ts'
 import type { RoleLink, Rule } from '../../../decide/policy.ts'
-import { CELL, type CheckedBlocked, type CheckedPolicy } from '../checked.ts'
-import { type Check, warning } from '../finding.ts'
+import { CELL, type Check, type CheckedBlocked, type CheckedPolicy, warning } from '../check.ts'
 
 export const duplicateRules: Check<CheckedPolicy> = {
   codes: [
@@ -40,7 +39,7 @@ export const impliedLinks: Check<CheckedPolicy> = {
       mend: 'Delete the line',
     },
   ],
-  find: ({ policy: { links }, map, placeOfLine }) => {
+  find: ({ policy: { links }, index, placeOfLine }) => {
     const repeated = linksTwice(links)
     const roles = Map.groupBy(
       links.filter((link) => !repeated.has(link)),
@@ -48,7 +47,7 @@ export const impliedLinks: Check<CheckedPolicy> = {
     )
     return links.flatMap((link) => {
       const through = (roles.get(link.role) ?? []).find(
-        ({ inherits }) => inherits !== link.inherits && map.subjectsOf(inherits).has(link.inherits),
+        ({ inherits }) => inherits !== link.inherits && index.subjectsOf(inherits).has(link.inherits),
       )
       return through ? [impliedLink(link, through, placeOfLine(link.line, CELL.inherits))] : []
     })

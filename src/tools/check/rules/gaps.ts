@@ -3,8 +3,7 @@
 import type { Diagnostic, Place } from '../../../base/diagnostic.ts'
 import type { Rule } from '../../../decide/policy.ts'
 import type { Resource } from '../../../resources/resource.ts'
-import { CELL, type CheckedPolicy } from '../checked.ts'
-import { type Check, namesText, warning } from '../finding.ts'
+import { CELL, type Check, type CheckedPolicy, namesText, warning } from '../check.ts'
 import { coveredBy, performed, routedActions } from '../reach/rule-actions.ts'
 
 export const relationGaps: Check<CheckedPolicy> = {

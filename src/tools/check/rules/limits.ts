@@ -2,9 +2,8 @@
 import type { Limit } from '../../../decide/policy.ts'
 import { spotsOf } from '../../../decide/space.ts'
 import type { Resources } from '../../../resources/resource.ts'
-import type { CheckedPolicy } from '../checked.ts'
-import { type Check, warning } from '../finding.ts'
-import type { RuleMap } from '../reach/rule-index.ts'
+import { type Check, type CheckedPolicy, warning } from '../check.ts'
+import type { RuleIndex } from '../reach/rule-index.ts'
 
 /** A limiter may count a request for up to a twentieth of the window longer than the window (src/limits/window.ts). */
 const LONGEST_COUNT = 1.05
@@ -54,12 +53,12 @@ export const shadowedLimits: Check<CheckedPolicy> = {
       mend: 'Delete it, or lower its `allow`',
     },
   ],
-  find: ({ policy, map, placeOfKey }) =>
+  find: ({ policy, index, placeOfKey }) =>
     policy.limits.limits.flatMap((limit, i, limits) => {
       const tighter = limits.find((other, j) => {
-        if (other === limit || !shadows(other, limit, map)) return false
+        if (other === limit || !shadows(other, limit, index)) return false
         // Of two that shadow each other the later one is the needless one.
-        return j < i || !shadows(limit, other, map)
+        return j < i || !shadows(limit, other, index)
       })
       if (!tighter) return []
       const message = `the limit \`${limit.name}\` can never refuse anything: \`${tighter.name}\` refuses first`
@@ -70,17 +69,17 @@ export const shadowedLimits: Check<CheckedPolicy> = {
 }
 
 /** Whether `limit` can't be reached while `other` holds. */
-function shadows(other: Limit, limit: Limit, map: RuleMap): boolean {
-  if (other.per !== limit.per || !countsAll(other.match, limit.match, map)) return false
+function shadows(other: Limit, limit: Limit, index: RuleIndex): boolean {
+  if (other.per !== limit.per || !countsAll(other.match, limit.match, index)) return false
   const windows = other.windowMs === limit.windowMs ? 1 : Math.ceil((limit.windowMs * LONGEST_COUNT) / other.windowMs)
   return other.allow * windows <= limit.allow
 }
 
 /** Whether the wider match fits every request that the narrower one fits. */
-function countsAll(wider: Limit['match'], narrower: Limit['match'], map: RuleMap): boolean {
+function countsAll(wider: Limit['match'], narrower: Limit['match'], index: RuleIndex): boolean {
   const same = (['resource', 'action', 'credentials'] as const).every(
     (key) => wider[key] === undefined || wider[key] === narrower[key],
   )
   if (!same || wider.role === undefined || wider.role === 'everyone') return same
-  return narrower.role !== undefined && narrower.role !== 'everyone' && map.subjectsOf(narrower.role).has(wider.role)
+  return narrower.role !== undefined && narrower.role !== 'everyone' && index.subjectsOf(narrower.role).has(wider.role)
 }

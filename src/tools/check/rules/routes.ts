@@ -2,10 +2,9 @@
 
 import { concernsObject, type Spot, spotsOf } from '../../../decide/space.ts'
 import type { Resources } from '../../../resources/resource.ts'
-import type { CheckedPolicy } from '../checked.ts'
-import { type Check, warning } from '../finding.ts'
-import type { Area } from '../reach/action-rules.ts'
-import type { RuleMap } from '../reach/rule-index.ts'
+import { type Check, type CheckedPolicy, warning } from '../check.ts'
+import type { ActionRules } from '../reach/action-rules.ts'
+import type { RuleIndex } from '../reach/rule-index.ts'
 
 const EVERYONE: ReadonlySet<string> = new Set(['everyone'])
 
@@ -18,9 +17,9 @@ export const unreachedRoutes: Check<CheckedPolicy> = {
       mend: 'Allow it to somebody, delete the method from the schema file, or deny the action to `everyone`, which says that it is meant',
     },
   ],
-  find: ({ files, resources, map }) => {
+  find: ({ files, resources, index }) => {
     const place = { file: files['policy.csv'].name, line: 1, column: 1 }
-    return unreached(resources, map).map(([{ resource, action }, requests]) => {
+    return unreached(resources, index).map(([{ resource, action }, requests]) => {
       const nothing = `nothing grants \`${action.name}\` on \`${resource.name}\``
       const message = `nobody may ${requests.join(', ')}: ${nothing}`
       const hint = 'allow it to somebody, deny it to everyone to say so, or delete the method if a schema file has it'
@@ -30,12 +29,12 @@ export const unreachedRoutes: Check<CheckedPolicy> = {
 }
 
 /** The actions that nobody may do, each at one of its spots, with the methods and paths that ask for it. */
-function unreached(resources: Resources, map: RuleMap): readonly (readonly [Spot, readonly string[]])[] {
+function unreached(resources: Resources, index: RuleIndex): readonly (readonly [Spot, readonly string[]])[] {
   // HEAD goes wherever GET does.
   const spots = spotsOf(resources).filter(({ method }) => method !== 'HEAD')
   const closed = spots.filter((spot) => {
-    const area = map.area(spot.resource.name, spot.action.name)
-    return area !== undefined && !isReached(map, area, spot) && !isClosedOnPurpose(area)
+    const actionRules = index.rulesOf(spot.resource.name, spot.action.name)
+    return actionRules !== undefined && !isReached(index, actionRules, spot) && !isClosedOnPurpose(actionRules)
   })
   const byAction = Map.groupBy(closed, ({ resource, action }) => JSON.stringify([resource.name, action.name]))
   return [...byAction.values()].flatMap((some) => {
@@ -45,16 +44,16 @@ function unreached(resources: Resources, map: RuleMap): readonly (readonly [Spot
 }
 
 /** Whether somebody passes. It is enough to ask for the relations of each allow: with more, only denies can join. */
-function isReached(map: RuleMap, area: Area, spot: Spot): boolean {
-  return area.subjects('allow').some((subject) =>
-    area.groups('allow', subject).some(({ relations, fields }) => {
+function isReached(index: RuleIndex, actionRules: ActionRules, spot: Spot): boolean {
+  return actionRules.subjects('allow').some((subject) =>
+    actionRules.groups('allow', subject).some(({ relations, fields }) => {
       // A redirect is decided at the role level: a caller who could have the relations passes.
       if (relations !== 0n && !concernsObject(spot) && spot.route.redirect === undefined) return false
-      return (fields & ~area.named('deny', map.subjectsOf(subject), relations)) !== 0n
+      return (fields & ~actionRules.named('deny', index.subjectsOf(subject), relations)) !== 0n
     }),
   )
 }
 
-function isClosedOnPurpose(area: Area): boolean {
-  return area.named('deny', EVERYONE, 0n) !== 0n
+function isClosedOnPurpose(actionRules: ActionRules): boolean {
+  return actionRules.named('deny', EVERYONE, 0n) !== 0n
 }

@@ -2,8 +2,7 @@
 
 import type { Diagnostic } from '../../../base/diagnostic.ts'
 import type { SourceFile } from '../../../base/source-file.ts'
-import type { CheckedBlocked, CheckedPolicy } from '../checked.ts'
-import { type Check, type CodeEntry, warning } from '../finding.ts'
+import { type Check, type CheckedBlocked, type CheckedPolicy, type CodeEntry, warning } from '../check.ts'
 
 const codes: readonly CodeEntry[] = [
   {

@@ -1,8 +1,7 @@
 /** What is declared and does nothing: roles, relations, views. */
 import type { Rule } from '../../../decide/policy.ts'
 import type { Resource, Resources } from '../../../resources/resource.ts'
-import type { CheckedPolicy } from '../checked.ts'
-import { type Check, warning } from '../finding.ts'
+import { type Check, type CheckedPolicy, warning } from '../check.ts'
 import { routedActions } from '../reach/rule-actions.ts'
 
 export const rolesWithoutGrant: Check<CheckedPolicy> = {
@@ -13,11 +12,11 @@ export const rolesWithoutGrant: Check<CheckedPolicy> = {
       mend: 'Write a line that allows something to the role, let it inherit one (`g`), or delete it from `roles.yaml`',
     },
   ],
-  find: ({ policy, map, placeOfKey }) => {
+  find: ({ policy, index, placeOfKey }) => {
     const granted = new Set(policy.rules.filter(({ effect }) => effect === 'allow').map(({ subject }) => subject))
     granted.delete('everyone')
     return [...policy.roles.keys()]
-      .filter((role) => map.subjectsOf(role).isDisjointFrom(granted))
+      .filter((role) => index.subjectsOf(role).isDisjointFrom(granted))
       .map((role) => {
         const message = `nothing is granted to the role \`${role}\``
         const hint = 'write a line that allows something to it, or delete it'

@@ -1,9 +1,8 @@
 /** Objects that somebody may change or delete without being allowed to read them, on a path that can be read. */
 import type { Diagnostic } from '../../../base/diagnostic.ts'
 import type { Operation, Resource } from '../../../resources/resource.ts'
-import { CELL, type CheckedPolicy } from '../checked.ts'
-import { type Check, namesText, warning } from '../finding.ts'
-import type { Group } from '../reach/action-rules.ts'
+import { CELL, type Check, type CheckedPolicy, namesText, warning } from '../check.ts'
+import type { RuleGroup } from '../reach/action-rules.ts'
 import { type Pair, pairsOf, writersOf } from '../reach/writers.ts'
 
 const WRITES: readonly Operation[] = ['replace', 'update', 'delete']
@@ -19,7 +18,7 @@ export const writesBeyondReads: Check<CheckedPolicy> = {
   ],
   find: (checked) =>
     [...checked.resources.byName.values()].flatMap((resource) => {
-      const found = pairsOf(resource, checked.map, WRITES).flatMap((pair) => beyond(pair, checked))
+      const found = pairsOf(resource, checked.index, WRITES).flatMap((pair) => beyond(pair, checked))
       return [...Map.groupBy(found, ({ subject, line, which }) => `${line} ${subject} ${which}`).values()].flatMap(
         (alike) => findingOf(resource, alike, checked),
       )
@@ -50,13 +49,13 @@ interface Beyond {
 }
 
 /** Each rule once: for its own subject, else for one that inherits it. */
-function beyond(pair: Pair, { policy, map }: CheckedPolicy): readonly Beyond[] {
-  const known = new Set<Group>()
-  return [...writersOf(pair, { policy, map })].flatMap(({ subject, group, relations: sets }) => {
-    const relations = known.has(group) ? undefined : unreadable(pair, sets(), map.subjectsOf(subject))
+function beyond(pair: Pair, { policy, index }: CheckedPolicy): readonly Beyond[] {
+  const known = new Set<RuleGroup>()
+  return [...writersOf(pair, { policy, index })].flatMap(({ subject, group, relations: sets }) => {
+    const relations = known.has(group) ? undefined : unreadable(pair, sets(), index.subjectsOf(subject))
     if (relations === undefined) return []
     known.add(group)
-    const line = Math.min(...group.reaches.map(({ rule }) => rule.line))
+    const line = Math.min(...group.masks.map(({ rule }) => rule.line))
     const declared = [...(policy.ownership.get(pair.write.resource.name)?.relations.keys() ?? [])]
     const names = declared.filter((_, bit) => (relations >> BigInt(bit)) & 1n)
     const which = names.length === 0 ? 'that they have no relation to' : `that are \`${names.join('+')}\``

@@ -1,6 +1,6 @@
-/** What the checks look at: files that the server takes, and where their parts stand. It finds nothing itself. */
+/** What a check is, and what it looks at: files without errors, and the places of their parts. */
 
-import type { Place } from '../../base/diagnostic.ts'
+import type { Diagnostic, Place } from '../../base/diagnostic.ts'
 import type { SourceFile } from '../../base/source-file.ts'
 import { parseYaml, type Shape } from '../../base/yaml-file.ts'
 import type { Block, Policy } from '../../decide/policy.ts'
@@ -9,7 +9,19 @@ import { parseBlocked } from '../../policy/parse/parse-blocked.ts'
 import { type RuleLine, readRuleLines } from '../../policy/parse/rule-lines.ts'
 import type { PolicyFiles, RequiredFileName } from '../../policy/policy-files.ts'
 import type { Resources } from '../../resources/resource.ts'
-import { RuleMap } from './reach/rule-index.ts'
+import { RuleIndex } from './reach/rule-index.ts'
+
+/** A line of docs/checks.md. `meaning` and `mend` are sentences without a final period, values in backticks. */
+export interface CodeEntry {
+  readonly code: string
+  readonly meaning: string
+  readonly mend: string
+}
+
+export interface Check<Subject> {
+  readonly codes: readonly CodeEntry[]
+  readonly find: (subject: Subject) => readonly Diagnostic[]
+}
 
 /** Cells of a line of policy.csv: of a `p` line, and of a `g` line. */
 export const CELL = {
@@ -26,7 +38,7 @@ export const CELL = {
 type YamlName = Exclude<RequiredFileName, 'model.conf' | 'policy.csv'>
 
 export interface CheckedPolicy {
-  /** With the rules that live at `now`. */
+  /** The rules that haven't ended at `now`. */
   readonly policy: Policy
   /** Every rule, also those that have ended. */
   readonly written: Policy
@@ -34,12 +46,12 @@ export interface CheckedPolicy {
   readonly now: number
   readonly resources: Resources
   readonly files: PolicyFiles
-  readonly map: RuleMap
+  readonly index: RuleIndex
   /** The ids that the directory knows; undefined when none was given. */
   readonly directory: ReadonlySet<string> | undefined
-  /** Where a cell of a line of policy.csv stands; without a cell, where the line begins. */
+  /** The place of a cell in a line of policy.csv; without a cell, the line's beginning. */
   placeOfLine(line: number, cell?: number): Place
-  /** Where a key of a YAML file stands. */
+  /** The place of a key in a YAML file. */
   placeOfKey(file: YamlName, path: readonly string[]): Place
 }
 
@@ -61,7 +73,7 @@ export function checkedPolicy(parts: Parts): CheckedPolicy {
   return {
     ...parts,
     policy,
-    map: new RuleMap(policy, resources),
+    index: new RuleIndex(policy, resources),
     placeOfLine: (line, cell = 0) =>
       lines.get(line)?.placeOf(cell) ?? { file: files['policy.csv'].name, line, column: 1 },
     placeOfKey(file, path) {
@@ -92,5 +104,25 @@ function placesOfKeys(source: SourceFile): (path: readonly string[]) => Place {
   return (path) => file?.fault(path, '', '') ?? { file: source.name, line: 1, column: 1 }
 }
 
-/** The file's faults are known: it has none. */
+/** The files have no faults. */
 function ignore(): void {}
+
+export function warning(place: Place, code: string, message: string, hint: string): Diagnostic {
+  const { file, line, column } = place
+  return { file, line, column, code, severity: 'warning', message, hint }
+}
+
+/** `line 4`, `lines 4 and 9`, `lines 4, 9, 12 and 3 more`. */
+export function linesText(lines: readonly number[]): string {
+  const sorted = [...new Set(lines)].sort((a, b) => a - b)
+  const [first, ...rest] = sorted
+  if (rest.length === 0) return `line ${first}`
+  const shown = sorted.slice(0, 3)
+  if (sorted.length > 3) return `lines ${shown.join(', ')} and ${sorted.length - 3} more`
+  return `lines ${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}`
+}
+
+/** Names in backticks: `a`, `b`. */
+export function namesText(names: Iterable<string>): string {
+  return [...names].map((name) => `\`${name}\``).join(', ')
+}

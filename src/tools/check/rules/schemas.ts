@@ -1,9 +1,9 @@
-/** Rules of a schema about several fields, by which an answer tells who may write one of them what another one holds. */
+/** Schemas that tell or take too much: rules that compare a field with a hidden one, and fields of any size. */
 import type { Diagnostic } from '../../../base/diagnostic.ts'
 import type { Operation, Resource } from '../../../resources/resource.ts'
+import { unboundedFields } from '../../../resources/schema/bounds.ts'
 import { type Comparison, comparisonsIn } from '../../../resources/schema/comparisons.ts'
-import { CELL, type CheckedPolicy } from '../checked.ts'
-import { type Check, namesText, warning } from '../finding.ts'
+import { CELL, type Check, type CheckedPolicy, namesText, warning } from '../check.ts'
 import { type Pair, pairsOf, writersOf } from '../reach/writers.ts'
 
 const CHANGES: readonly Operation[] = ['replace', 'update']
@@ -27,7 +27,7 @@ export const schemaTells: Check<CheckedPolicy> = {
 
 /** The first writer to whom each comparison tells something. */
 function findingsOf(resource: Resource, comparison: Comparison, checked: CheckedPolicy): readonly Diagnostic[] {
-  const told = pairsOf(resource, checked.map, CHANGES).flatMap((pair) => toldTo(pair, comparison, checked))
+  const told = pairsOf(resource, checked.index, CHANGES).flatMap((pair) => toldTo(pair, comparison, checked))
   return told.slice(0, 1).map(({ subject, line, action, writes, hidden }) => {
     const message = `\`${subject}\` may ${action} ${namesText(writes)} of \`${resource.name}\` and not read ${namesText(hidden)}, which \`${comparison.keyword}\` of the schema compares: answers tell what is stored`
     const hint = 'let the subject read these fields, or take the rule out of the schema'
@@ -48,15 +48,37 @@ function toldTo({ write, read, path }: Pair, { fields }: Comparison, checked: Ch
     fields.has(name) ? [{ name, readOnly, mask: 1n << BigInt(bit) }] : [],
   )
   return [...writersOf({ write, read, path }, checked)].flatMap(({ subject, group, relations }) => {
-    const subjects = checked.map.subjectsOf(subject)
+    const subjects = checked.index.subjectsOf(subject)
     return relations().flatMap((set) => {
       const [writable, readable] = [write.granted(subjects, set), read.granted(subjects, set)]
       const mine = writable & group.fields
       const writes = compared.filter(({ mask, readOnly }) => !readOnly && (mine & mask) !== 0n).map(({ name }) => name)
       const hidden = compared.filter(({ mask }) => (readable & mask) === 0n).map(({ name }) => name)
       if (!hidden.some((name) => writes.some((other) => other !== name))) return []
-      const line = Math.min(...group.reaches.map(({ rule }) => rule.line))
+      const line = Math.min(...group.masks.map(({ rule }) => rule.line))
       return [{ subject, line, action: write.action.name, writes, hidden }]
     })
   })
+}
+
+export const unboundedObjects: Check<CheckedPolicy> = {
+  codes: [
+    {
+      code: 'unbounded-field',
+      meaning:
+        'A schema has fields without a bound (text without `maxLength`, a list without `maxItems`, an object with free members), so that only `object` of `limits.yaml`, where the finding stands, limits what one object may take',
+      mend: 'Write the missing keywords into the schema file; if large values are meant, suppress the warning and say so',
+    },
+  ],
+  find: ({ resources, placeOfKey }) =>
+    [...resources.byName.values()]
+      .filter(({ builtIn }) => !builtIn)
+      .flatMap((resource) => {
+        const fields = unboundedFields(resource).map(({ field, lacks }) => `\`${field}\` (${namesText(lacks)})`)
+        if (fields.length === 0) return []
+        const message = `nothing but \`object\` bounds these fields of \`${resource.name}\`, each with what it lacks: ${fields.join(', ')}`
+        return [
+          warning(placeOfKey('limits.yaml', ['object']), 'unbounded-field', message, 'bound them in the schema file'),
+        ]
+      }),
 }

@@ -1,0 +1,76 @@
+/** Lines about what is gone: rules and blocks that have ended, users whom the directory has never seen. */
+import type { Diagnostic, Place } from '../../../base/diagnostic.ts'
+import { timeText } from '../../../base/time.ts'
+import { lives } from '../../../decide/rules/ends.ts'
+import { CELL, type Check, type CheckedBlocked, type CheckedPolicy, type CodeEntry, warning } from '../check.ts'
+
+export const expiredRules: Check<CheckedPolicy> = {
+  codes: [
+    {
+      code: 'rule-expired',
+      meaning: 'The time after `until=` is past: the line is as if it were not there, and no other check looks at it',
+      mend: 'Delete the line, or give it a later time',
+    },
+  ],
+  find: ({ written, now, placeOfLine }) =>
+    written.rules
+      .filter((rule) => !lives(rule, now))
+      .map(({ line, effect, until = now }) => {
+        const message = `this line ${effect === 'allow' ? 'allows' : 'denies'} nothing any more: it ended at \`${timeText(until)}\``
+        return warning(
+          placeOfLine(line, CELL.until),
+          'rule-expired',
+          message,
+          'delete the line, or give it a later time',
+        )
+      }),
+}
+
+export const expiredBlocks: Check<CheckedBlocked> = {
+  codes: [
+    {
+      code: 'block-expired',
+      meaning: 'The time after `until=` is past: the line blocks nobody any more',
+      mend: 'Delete the line, or give it a later time',
+    },
+  ],
+  find: ({ blocks, now }) =>
+    blocks
+      .filter(({ until }) => until !== undefined && until <= now)
+      .map(({ id, place }) => {
+        const message = `\`user:${id}\` is not blocked any more: the time is past`
+        return warning(place, 'block-expired', message, 'delete the line, or give it a later time')
+      }),
+}
+
+const unknownUser: readonly CodeEntry[] = [
+  {
+    code: 'unknown-user',
+    meaning:
+      'A line is about a user whom the directory has never seen, which may be a slip of the pen (only with `--directory`)',
+    mend: 'Write the id as the directory has it; for somebody who is still to come, suppress the warning and say so',
+  },
+]
+
+export const unknownUsersInRules: Check<CheckedPolicy> = {
+  codes: unknownUser,
+  find: ({ policy, directory, placeOfLine }) => {
+    if (!directory) return []
+    return policy.rules
+      .filter(({ subject }) => subject.startsWith('user:') && !directory.has(subject.slice('user:'.length)))
+      .map(({ line, subject }) => neverSeen(placeOfLine(line, CELL.subject), subject))
+  },
+}
+
+export const unknownUsersInBlocked: Check<CheckedBlocked> = {
+  codes: unknownUser,
+  find: ({ blocks, directory }) => {
+    if (!directory) return []
+    return blocks.filter(({ id }) => !directory.has(id)).map(({ id, place }) => neverSeen(place, `user:${id}`))
+  },
+}
+
+function neverSeen(place: Place, subject: string): Diagnostic {
+  const hint = 'write the id as the directory has it, or delete the line'
+  return warning(place, 'unknown-user', `the directory has never seen \`${subject}\``, hint)
+}
