@@ -14,11 +14,11 @@ import { createRouteMatcher } from '../resources/routing/match-route.ts'
 import { readTarget } from '../resources/routing/request-target.ts'
 import type { ObjectReader } from '../store/sqlite/reader.ts'
 import { AT, timeOf } from '../tools/at.ts'
-import type { Asker } from '../tools/explain/caller.ts'
 import { explain } from '../tools/explain/explain.ts'
 import type { Explanation } from '../tools/explain/explanation.ts'
-import { askedOf } from '../tools/explain/match-request.ts'
-import { aboutOf } from '../tools/explain/read-object.ts'
+import { matchRequest } from '../tools/explain/match-request.ts'
+import type { AskingCaller } from '../tools/explain/question.ts'
+import { readKnownObject } from '../tools/explain/read-object.ts'
 import { type DecisionRecord, readRecord } from '../tools/explain/read-record.ts'
 import { explainRecord } from '../tools/explain/record/explain-record.ts'
 import { toText } from '../tools/explain/text.ts'
@@ -183,15 +183,15 @@ function explainRequest(
 ): Explanation {
   if (written.includes('?'))
     throw new ReviewError('omit the query string: explain names the fields that a list may be filtered and sorted by')
-  const asker = askerOf(flags)
+  const caller = callerOf(flags)
   refuseUndeclared(flags.role, reviewed)
   // The server's own router, so that the path explained is the path that runs.
   const target = readTarget(written)
   const match = createRouteMatcher(resources.routes)(method, target)
   const path = 'path' in target ? target.path : written
-  const matched = askedOf({ method, path, match }, resources)
-  const about = aboutOf(flags, { matched, asker, reviewed, resources, openReader })
-  return explain({ reviewed, resources, asker, path, asked: matched.asked, about, now: timeOf(flags.at, Date.now()) })
+  const request = matchRequest({ method, path, match }, resources)
+  const known = readKnownObject(flags, { request, caller, reviewed, resources, openReader })
+  return explain({ reviewed, resources, caller, path, request, known, now: timeOf(flags.at, Date.now()) })
 }
 
 /** A token may claim any role; who asks here means one that grants something. */
@@ -204,7 +204,7 @@ function refuseUndeclared(roles: readonly string[], { policy }: ReviewedPolicy):
   )
 }
 
-function askerOf({ role, subject }: Flags): Asker {
+function callerOf({ role, subject }: Flags): AskingCaller {
   if (subject !== undefined && !isSubject(subject)) {
     throw new ReviewError(
       '--subject is the id of a caller: 1 to 128 characters, none of them a control character, without user: before it',

@@ -1,11 +1,9 @@
 /** The ids of the users that exist, from a text file (one a line) or from a Sallyport database, which is only read. */
 import { open, readFile } from 'node:fs/promises'
+import { USERS } from '../../decide/policy.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { StoreUnavailable } from '../../store/contract.ts'
 import { ReviewError } from '../load-policy.ts'
-
-/** The resource whose objects are the users. */
-const USERS = 'users'
 
 /** https://sqlite.org/fileformat.html#the_database_header */
 const SQLITE_HEADER = 'SQLite format 3\0'

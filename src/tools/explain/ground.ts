@@ -3,21 +3,14 @@
 import { evaluate, roleLevelRules, type Verdict } from '../../decide/grants/evaluate.ts'
 import type { Has } from '../../decide/grants/role-level.ts'
 import type { Policy, Rule } from '../../decide/policy.ts'
-import type { Action, Endpoint, Method, Representation, Resource, Resources, Route } from '../../resources/resource.ts'
-import { type Asker, subjectsOf } from './caller.ts'
+import type { Action, Representation, Resource, Resources } from '../../resources/resource.ts'
+import { type AskingCaller, type RouteRequest, subjectsOf } from './question.ts'
 
-/** A method of a route, as the server's own router matched it. */
-export interface AskedRoute {
-  readonly method: Method
-  readonly route: Route
-  readonly endpoint: Endpoint
-}
-
-export interface Ground extends AskedRoute {
+export interface Ground extends RouteRequest {
   readonly policy: Policy
   readonly resource: Resource
   readonly action: Action
-  readonly asker: Asker
+  readonly caller: AskingCaller
   readonly subjects: ReadonlySet<string>
   /** Whether the caller has an attribute, or may have it. */
   readonly has: Has
@@ -28,12 +21,13 @@ export interface Ground extends AskedRoute {
 export function groundOf(
   policy: Policy,
   resources: Resources,
-  asked: AskedRoute & Pick<Ground, 'asker' | 'object' | 'has'>,
+  request: RouteRequest & Pick<Ground, 'caller' | 'object' | 'has'>,
 ): Ground {
-  const resource = resources.byName.get(asked.route.resource)
-  const action = resource?.actions.get(asked.endpoint.action)
-  if (!resource || !action) throw new Error(`no schema declares ${asked.endpoint.action} on ${asked.route.resource}`)
-  return { ...asked, policy, resource, action, subjects: subjectsOf(policy, asked.asker) }
+  const resource = resources.byName.get(request.route.resource)
+  const action = resource?.actions.get(request.endpoint.action)
+  if (!resource || !action)
+    throw new Error(`no schema declares ${request.endpoint.action} on ${request.route.resource}`)
+  return { ...request, policy, resource, action, subjects: subjectsOf(policy, request.caller) }
 }
 
 /** The rules about the caller, the resource and the action that count before an object is known, by line. */
@@ -68,6 +62,6 @@ export function concernsObjects({ endpoint, resource, route }: Ground): boolean 
 }
 
 /** The caller's own record needs a caller, whatever the policy grants. */
-export function needsCaller({ route, endpoint, asker }: Ground): boolean {
-  return route.kind === 'caller' && endpoint.operation !== 'options' && asker.kind === 'anonymous'
+export function needsCaller({ route, endpoint, caller }: Ground): boolean {
+  return route.kind === 'caller' && endpoint.operation !== 'options' && caller.kind === 'anonymous'
 }

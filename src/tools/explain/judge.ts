@@ -1,10 +1,10 @@
 /** What is decided for one set of relations, and what a client then gets: the server's `authorize` without a server. */
-import { CATALOGUE, type ProblemCode } from '../../base/problems/catalogue.ts'
 import type { Verdict } from '../../decide/grants/evaluate.ts'
 import type { Answer, Case, RulePlace } from './explanation.ts'
 import { reportFields, shownFields } from './fields.ts'
+import { notPermitted, problem } from './finding.ts'
 import { type Ground, readAction, verdictOf } from './ground.ts'
-import { placeOf } from './place.ts'
+import { placeOf } from './quote-rules.ts'
 
 /** The role level must have been passed. */
 export function judge(ground: Ground, relations: ReadonlySet<string>): Case {
@@ -32,15 +32,6 @@ export function isAllowed(ground: Ground, { fields }: Verdict): boolean {
 
 function placesOf({ allows, denies }: Pick<Verdict, 'allows' | 'denies'>): readonly RulePlace[] {
   return [...allows, ...denies].toSorted((a, b) => a.line - b.line).map(placeOf)
-}
-
-/** 401 without credentials, 403 with them. */
-export function notPermitted({ asker }: Pick<Ground, 'asker'>): Answer {
-  return problem(asker.kind === 'anonymous' ? 'credentials-missing' : 'forbidden')
-}
-
-export function problem(code: ProblemCode, headers: Answer['headers'] = {}): Answer {
-  return { status: CATALOGUE[code].status, code, headers }
 }
 
 /** The answer to a request that concerns no object and is allowed. */

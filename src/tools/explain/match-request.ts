@@ -1,38 +1,25 @@
-/** From what the server's router says of a method and a path to what explain is asked. */
+/** A method and a path, as the server's router matches them, for explain. */
 import { METHODS } from 'node:http'
-import type { Problem } from '../../base/problems/problem.ts'
 import { quote } from '../../present/quote.ts'
-import type { Endpoint, Method, Resources, Route } from '../../resources/resource.ts'
+import type { Method, Resources, Route } from '../../resources/resource.ts'
+import type { Match } from '../../resources/routing/match-route.ts'
 import type { Answer } from './explanation.ts'
-import { problem } from './judge.ts'
-import type { Asked } from './question.ts'
+import { problem } from './finding.ts'
+import type { MatchedRequest } from './question.ts'
 
-/** What src/resources/routing/match-route.ts answers; review doesn't know the request layer. */
-type RouterAnswer =
-  | { readonly kind: 'route'; readonly route: Route; readonly endpoint: Endpoint; readonly id: string | undefined }
-  | { readonly kind: 'malformed'; readonly problem: Problem }
-  | { readonly kind: 'unknown-path' }
-  | { readonly kind: 'unaccepted-method'; readonly route: Route }
-
-export interface Matched {
-  readonly asked: Asked
-  /** The object's id, where the path has one in the place of `{id}`. */
-  readonly id: string | undefined
-}
-
-export interface Routed {
+interface RoutedRequest {
   readonly method: string
   readonly path: string
-  readonly match: RouterAnswer
+  readonly match: Match
 }
 
-export function askedOf({ method, path, match }: Routed, resources: Resources): Matched {
+export function matchRequest({ method, path, match }: RoutedRequest, resources: Resources): MatchedRequest {
   if (!METHODS.includes(method)) {
     return refused(method, problem('malformed-request'), `HTTP has no method ${quote(method)}`)
   }
   switch (match.kind) {
     case 'malformed':
-      return refused(method, problem(match.problem.code), sentence(match.problem.detail))
+      return refused(method, problem(match.problem.code), asClause(match.problem.detail))
     case 'unknown-path':
       return refused(method, problem('route-not-found'), `no resource has this path${similarPaths(path, resources)}`)
     case 'unaccepted-method': {
@@ -40,23 +27,22 @@ export function askedOf({ method, path, match }: Routed, resources: Resources): 
       return refused(method, problem('method-not-allowed', { Allow: allow }), `the path accepts ${allow}`)
     }
     case 'route': {
-      const { route, endpoint } = match
-      const id = path === route.path ? undefined : match.id
-      return { asked: { kind: 'route', method: method as Method, route, endpoint }, id }
+      const { route, endpoint, id } = match
+      return { kind: 'route', method: method as Method, route, endpoint, id: path === route.path ? undefined : id }
     }
   }
 }
 
-function refused(method: string, answer: Answer, reason: string): Matched {
-  return { asked: { kind: 'refused', method, answer, reason }, id: undefined }
+function refused(method: string, answer: Answer, reason: string): MatchedRequest {
+  return { kind: 'refused', method, answer, reason }
 }
 
-/** A detail for clients as a part of a sentence. */
-function sentence(detail: string): string {
+/** A sentence for clients, as part of another sentence. */
+function asClause(detail: string): string {
   return (detail.charAt(0).toLowerCase() + detail.slice(1)).replace(/\.$/, '')
 }
 
-/** The paths that have the most segments in common with it, in whatever case. */
+/** The paths that share the most segments with this one, in any case. */
 function similarPaths(path: string, { routes }: Resources): string {
   const words = new Set(path.toLowerCase().split('/').filter(Boolean))
   const common = (route: Route) =>
@@ -66,8 +52,6 @@ function similarPaths(path: string, { routes }: Resources): string {
       .filter((segment) => words.has(segment)).length
   const most = Math.max(0, ...routes.map(common))
   if (most === 0) return ''
-  return `; is it ${routes
-    .filter((route) => common(route) === most)
-    .map((route) => route.path)
-    .join(' or ')}?`
+  const similar = routes.filter((route) => common(route) === most)
+  return `; is it ${similar.map((route) => route.path).join(' or ')}?`
 }

@@ -3,17 +3,13 @@
 import { rulesFor } from '../../decide/grants/evaluate.ts'
 import type { Policy, Rule } from '../../decide/policy.ts'
 import { inheritedBy } from '../../decide/space.ts'
-import type { Change, Miss } from './explanation.ts'
+import type { Change } from './explanation.ts'
+import type { NearMiss } from './finding.ts'
 import { type Ground, needsCaller, pageRules, verdictOf } from './ground.ts'
 import { isAllowed } from './judge.ts'
 import { missSentence } from './miss-sentence.ts'
-import { placeOf } from './place.ts'
+import { placeOf } from './quote-rules.ts'
 import { isOwnRecord } from './relation-facts.ts'
-
-/** Before its rules are quoted from the file. */
-export interface NearMiss extends Pick<Miss, 'changes' | 'sentence'> {
-  readonly rules: readonly Rule[]
-}
 
 interface Candidate {
   readonly changes: readonly Change[]
@@ -49,11 +45,11 @@ function onlyAbout({ policy, resource, action }: Ground): Policy {
 }
 
 function othersOf(ground: Ground): readonly Other[] {
-  const { policy, asker } = ground
+  const { policy, caller } = ground
   const named = new Set(policy.rules.map(({ subject }) => subject)).difference(ground.subjects)
   const roles = [...policy.roles.keys()].filter((role) => named.has(role)).map((role) => withRole(ground, role))
   const users = [...named].filter((subject) => subject.startsWith('user:')).map((subject) => asUser(ground, subject))
-  const known = asker.kind === 'anonymous' ? [withCredentials(ground)] : []
+  const known = caller.kind === 'anonymous' ? [withCredentials(ground)] : []
   return [...known, ...roles, ...users]
 }
 
@@ -75,7 +71,7 @@ function asUser(ground: Ground, user: string): Other {
 function become(ground: Ground, subjects: ReadonlySet<string>): Ground {
   const rules = ground.policy.rules.filter(({ subject }) => subjects.has(subject))
   const policy = { ...ground.policy, rules }
-  return { ...ground, policy, subjects, has: () => true, asker: { kind: 'caller', subject: undefined, roles: [] } }
+  return { ...ground, policy, subjects, has: () => true, caller: { kind: 'caller', subject: undefined, roles: [] } }
 }
 
 function candidatesOf(other: Other, relations: ReadonlySet<string>): readonly Candidate[] {
@@ -84,8 +80,8 @@ function candidatesOf(other: Other, relations: ReadonlySet<string>): readonly Ca
 }
 
 /** Somebody's own record is theirs. */
-function certainRelations({ route, asker, policy, resource }: Ground): ReadonlySet<string> {
-  if (route.kind !== 'caller' || asker.kind === 'anonymous') return new Set()
+function certainRelations({ route, caller, policy, resource }: Ground): ReadonlySet<string> {
+  if (route.kind !== 'caller' || caller.kind === 'anonymous') return new Set()
   const relations = [...(policy.ownership.get(resource.name)?.relations.values() ?? [])]
   return new Set(relations.filter(isOwnRecord).map(({ name }) => name))
 }
@@ -93,7 +89,7 @@ function certainRelations({ route, asker, policy, resource }: Ground): ReadonlyS
 /** The relations as they are, and with what each allow rule asks for besides. */
 function additions({ ground }: Other, relations: ReadonlySet<string>): readonly ReadonlySet<string>[] {
   const declared = ground.policy.ownership.get(ground.resource.name)?.relations
-  const isPossible = (name: string) => ground.asker.kind === 'caller' || declared?.get(name)?.kind === 'state'
+  const isPossible = (name: string) => ground.caller.kind === 'caller' || declared?.get(name)?.kind === 'state'
   const asked = pageRules(ground, ground.action)
     .filter(({ effect }) => effect === 'allow')
     .map((rule) => rule.relations.filter((name) => !relations.has(name)))

@@ -1,15 +1,17 @@
-/** What becomes of an explained request when a rule or a block ends. */
-
+/** How the answer to an explained request changes when a rule or a block ends. */
 import { timeText } from '../../base/time.ts'
 import { coversResource } from '../../decide/grants/evaluate.ts'
 import { endsOf } from '../../decide/rules/ends.ts'
-import { subjectsOf } from './caller.ts'
 import type { Finding } from './finding.ts'
-import { placeOf } from './place.ts'
-import type { Question } from './question.ts'
+import { type Question, subjectsOf } from './question.ts'
+import { placeOf } from './quote-rules.ts'
 
-/** One sentence about the first moment at which the answer is another one; none when it stays. `find` answers a question. */
-export function tellLater(question: Question, now: Finding, find: (later: Question) => Finding): readonly string[] {
+/** One sentence about the first moment at which the answer changes; none if it never does. `find` answers a question. */
+export function noteNextChange(
+  question: Question,
+  now: Finding,
+  find: (later: Question) => Finding,
+): readonly string[] {
   const same = meaningOf(now)
   for (const end of endsAfter(question)) {
     const later = find({ ...question, now: end })
@@ -29,7 +31,7 @@ function meaningOf({ outcome, answer, cases }: Finding): string {
   return JSON.stringify([outcome, answer, cases.map(({ rules, ...one }) => one)])
 }
 
-/** In order, of what may be about the request. */
+/** The ends of the rules and the block that may be about the request, in order. */
 function endsAfter(question: Question): readonly number[] {
   const block = blockOf(question)
   return endsOf([...rulesAbout(question), ...(block?.until === undefined ? [] : [{ until: block.until }])]).filter(
@@ -47,13 +49,13 @@ function blockEnding(question: Question, end: number): readonly string[] {
   return blockOf(question)?.until === end ? ['the block'] : []
 }
 
-function blockOf({ asker, reviewed }: Question) {
-  return asker.kind === 'caller' && asker.subject !== undefined ? reviewed.blocked.get(asker.subject) : undefined
+function blockOf({ caller, reviewed }: Question) {
+  return caller.kind === 'caller' && caller.subject !== undefined ? reviewed.blocked.get(caller.subject) : undefined
 }
 
-function rulesAbout({ asked, asker, reviewed, resources }: Question) {
-  const resource = asked.kind === 'route' ? resources.byName.get(asked.route.resource) : undefined
-  const subjects = subjectsOf(reviewed.policy, asker)
+function rulesAbout({ request, caller, reviewed, resources }: Question) {
+  const resource = request.kind === 'route' ? resources.byName.get(request.route.resource) : undefined
+  const subjects = subjectsOf(reviewed.policy, caller)
   return reviewed.policy.rules.filter(
     (rule) => resource && subjects.has(rule.subject) && coversResource(rule, resource),
   )

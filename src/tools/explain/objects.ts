@@ -2,32 +2,32 @@
 
 import { quote } from '../../present/quote.ts'
 import type { Answer, Case, Outcome, RelationFact } from './explanation.ts'
-import { allowed, type Finding, refused } from './finding.ts'
+import { allowed, type Finding, problem, refused } from './finding.ts'
 import { type Ground, pageRules } from './ground.ts'
-import { judge, problem } from './judge.ts'
+import { judge } from './judge.ts'
 import { nearestMisses } from './nearest-misses.ts'
-import { placeOf } from './place.ts'
-import type { About } from './question.ts'
-import { assumeRelations, type Known, tellRelations } from './relation-facts.ts'
+import type { KnownObject } from './question.ts'
+import { placeOf } from './quote-rules.ts'
+import { assumeRelations, type Sources, tellRelations } from './relation-facts.ts'
 import { distinctSets } from './relation-sets.ts'
 import { reasonOf } from './role-level.ts'
 
 const LISTED: Answer = { status: 200, code: null, headers: {} }
 
 /** The role level must have been passed. */
-export function decideObjects(ground: Ground, about: About): Finding {
-  if (about.kind === 'object' && about.object === undefined) return decideMissing(ground, about.id)
-  const relations = factsOf(ground, about)
+export function decideObjects(ground: Ground, known: KnownObject): Finding {
+  if (known.kind === 'object' && known.object === undefined) return decideMissing(ground, known.id)
+  const relations = factsOf(ground, known)
   const cases = withoutRepeats(distinctSets(ground, relations).map((set) => judge(ground, set)))
   const summary = summaryOf(cases, { ground, relations })
   return {
     ...summary,
-    rules: rulesOf(ground, about, cases),
+    rules: rulesOf(ground, known, cases),
     relations,
     cases,
-    missing: about.kind === 'any' && namesObject(ground) ? problem('object-not-found') : null,
+    missing: known.kind === 'any' && namesObject(ground) ? problem('object-not-found') : null,
     misses: missesOf(ground, cases),
-    notes: notesOf(ground, about),
+    notes: notesOf(ground, known),
   }
 }
 
@@ -59,19 +59,19 @@ function decideMissing(ground: Ground, id: string): Finding {
   return refused('object', `${whose}; the rules would let the caller ask`, problem('object-not-found'))
 }
 
-function factsOf(ground: Ground, about: About): readonly RelationFact[] {
+function factsOf(ground: Ground, known: KnownObject): readonly RelationFact[] {
   const ownership = ground.policy.ownership.get(ground.resource.name)
-  if (about.kind === 'relations') return assumeRelations(ownership, about)
-  return tellRelations(ownership, knownOf(ground, about))
+  if (known.kind === 'relations') return assumeRelations(ownership, known)
+  return tellRelations(ownership, knownOf(ground, known))
 }
 
-function knownOf({ asker, route }: Ground, about: Exclude<About, { kind: 'relations' }>): Known {
+function knownOf({ caller, route }: Ground, known: Exclude<KnownObject, { kind: 'relations' }>): Sources {
   const isOwnRecord = route.kind === 'caller'
-  if (about.kind === 'object') {
-    return { asker, isOwnRecord, record: about.record, object: { fields: about.object ?? {}, complete: true } }
+  if (known.kind === 'object') {
+    return { caller, isOwnRecord, record: known.record, object: { fields: known.object ?? {}, complete: true } }
   }
-  const fields = about.id === undefined ? {} : { id: about.id }
-  return { asker, isOwnRecord, record: undefined, object: { fields, complete: false } }
+  const fields = known.id === undefined ? {} : { id: known.id }
+  return { caller, isOwnRecord, record: undefined, object: { fields, complete: false } }
 }
 
 type Summary = Pick<Finding, 'outcome' | 'stage' | 'reason' | 'answer'>
@@ -121,9 +121,9 @@ function matching(ground: Ground, cases: readonly Case[]) {
 }
 
 /** As in the server's records: of a list and of an object that isn't made yet, all the rules that could match. */
-function rulesOf(ground: Ground, about: About, cases: readonly Case[]) {
+function rulesOf(ground: Ground, known: KnownObject, cases: readonly Case[]) {
   const { operation } = ground.endpoint
-  const isOpen = about.kind === 'any' && (operation === 'list' || operation === 'create')
+  const isOpen = known.kind === 'any' && (operation === 'list' || operation === 'create')
   return isOpen || cases.length > 1 ? pageRules(ground, ground.action) : matching(ground, cases)
 }
 
@@ -139,9 +139,9 @@ function namesObject({ route, endpoint }: Ground): boolean {
   return endpoint.operation !== 'list' && endpoint.operation !== 'create' && route.kind !== 'collection'
 }
 
-function notesOf({ endpoint, policy, resource }: Ground, about: About): readonly string[] {
+function notesOf({ endpoint, policy, resource }: Ground, known: KnownObject): readonly string[] {
   const owner = policy.ownership.get(resource.name)?.relations.get('owner')
-  if (endpoint.operation !== 'create' || about.kind !== 'any' || owner?.kind !== 'caller' || owner.attribute !== 'id') {
+  if (endpoint.operation !== 'create' || known.kind !== 'any' || owner?.kind !== 'caller' || owner.attribute !== 'id') {
     return []
   }
   return [`a new object is the caller's own (${owner.field}) unless the body names somebody else`]

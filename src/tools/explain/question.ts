@@ -1,17 +1,34 @@
-/** What explain is asked: who, what, and what is known of the object. Types only. */
-import type { Representation, Resources } from '../../resources/resource.ts'
-import type { ReviewedPolicy } from '../load-policy.ts'
-import type { Asker } from './caller.ts'
-import type { Answer } from './explanation.ts'
-import type { AskedRoute } from './ground.ts'
+/** What explain is asked: who asks, for which request, and what is known of the object. */
 
-/** A request as the server's router matched it; what no route accepts comes with the server's answer. */
-export type Asked =
-  | ({ readonly kind: 'route' } & AskedRoute)
+import type { Policy } from '../../decide/policy.ts'
+import { inheritedBy } from '../../decide/space.ts'
+import type { Endpoint, Method, Representation, Resources, Route } from '../../resources/resource.ts'
+import type { ReviewedPolicy } from '../load-policy.ts'
+import type { Answer, ExplainedRole } from './explanation.ts'
+
+/** Without a subject: anybody with credentials. */
+export type AskingCaller =
+  | { readonly kind: 'anonymous' }
+  | { readonly kind: 'caller'; readonly subject: string | undefined; readonly roles: readonly string[] }
+
+/** A method of a route, as the server's own router matched it. */
+export interface RouteRequest {
+  readonly method: Method
+  readonly route: Route
+  readonly endpoint: Endpoint
+}
+
+/** The router's result; a request that no route accepts comes with the server's answer. */
+export type MatchedRequest =
+  | ({
+      readonly kind: 'route'
+      /** The object's id, if the path has one in the place of `{id}`. */
+      readonly id: string | undefined
+    } & RouteRequest)
   | { readonly kind: 'refused'; readonly method: string; readonly answer: Answer; readonly reason: string }
 
-/** What is known of the object: nothing but perhaps its id, its relations because somebody says so, or what a database holds. */
-export type About =
+/** What is known of the object: at most its id, its relations because somebody gives them, or its stored fields. */
+export type KnownObject =
   | { readonly kind: 'any'; readonly id: string | undefined }
   | {
       readonly kind: 'relations'
@@ -22,22 +39,37 @@ export type About =
   | {
       readonly kind: 'object'
       readonly id: string
-      /** Undefined when there is no such object. */
+      /** Undefined if there is no such object. */
       readonly object: Representation | undefined
-      /** The caller's users record; undefined when there is none. */
+      /** The caller's users record; undefined if there is none. */
       readonly record: Representation | undefined
     }
 
 export interface Question {
   readonly reviewed: ReviewedPolicy
   readonly resources: Resources
-  readonly asker: Asker
-  /** As it was asked, for the reader. */
+  readonly caller: AskingCaller
+  /** As the user wrote it. */
   readonly path: string
-  readonly asked: Asked
-  readonly about: About
-  /** Attributes of the caller that a record tells; null for one that the caller didn't have. */
+  readonly request: MatchedRequest
+  readonly known: KnownObject
+  /** Attributes of the caller from a decision record; null for one that the caller didn't have. */
   readonly attributes?: Representation | undefined
-  /** The time that it is about, in milliseconds since the epoch: rules and blocks may end. */
+  /** The time of the request, in milliseconds since the epoch: rules and blocks may end. */
   readonly now: number
+}
+
+/** semantics.md, "Subjects of a caller". */
+export function subjectsOf(policy: Policy, caller: AskingCaller): ReadonlySet<string> {
+  if (caller.kind === 'anonymous') return new Set(['everyone', 'anonymous'])
+  const roles = caller.roles.filter((role) => policy.roles.has(role)).flatMap((role) => [...inheritedBy(policy, role)])
+  return new Set(['everyone', ...(caller.subject === undefined ? [] : [`user:${caller.subject}`]), ...roles])
+}
+
+export function explainRoles(policy: Policy, caller: AskingCaller): readonly ExplainedRole[] {
+  const roles = caller.kind === 'anonymous' ? [] : caller.roles
+  return [...new Set(roles)].map((name) => {
+    const declared = policy.roles.has(name)
+    return { name, declared, inherits: declared ? [...inheritedBy(policy, name)].filter((role) => role !== name) : [] }
+  })
 }

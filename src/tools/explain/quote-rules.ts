@@ -1,24 +1,23 @@
-/** Rules as they stand in their file, with how each one comes to be about the caller. */
-
+/** Lines of the policy files: their places, their text, and the role links through which a rule reaches the caller. */
 import { timeText } from '../../base/time.ts'
-import type { Rule } from '../../decide/policy.ts'
+import type { Policy, RoleLink, Rule } from '../../decide/policy.ts'
+import { parseBlocked } from '../../policy/parse/parse-blocked.ts'
 import { printable } from '../../present/quote.ts'
 import type { ReviewedPolicy } from '../load-policy.ts'
-import { type Asker, explainInheritance } from './caller.ts'
-import type { QuotedRule, RuleLine } from './explanation.ts'
-import { placeOf } from './place.ts'
+import type { QuotedRule, RuleLine, RulePlace } from './explanation.ts'
+import type { AskingCaller } from './question.ts'
 
-export function ruleLines(reviewed: ReviewedPolicy, asker: Asker, rules: readonly Rule[]): readonly RuleLine[] {
-  return quoteRules(reviewed, rules).map((quoted, i) => ({
-    ...quoted,
-    effect: rules[i]?.effect ?? 'deny',
-    through: explainInheritance(reviewed.policy, asker, rules[i]?.subject ?? '') ?? null,
-    until: untilOf(rules[i]),
-  }))
+/** As in decision records. */
+export function placeOf({ line }: { readonly line: number }): RulePlace {
+  return `policy.csv:${line}`
 }
 
-function untilOf(rule: Rule | undefined): string | null {
-  return rule?.until === undefined ? null : timeText(rule.until)
+export function ruleLines(reviewed: ReviewedPolicy, caller: AskingCaller, rules: readonly Rule[]): readonly RuleLine[] {
+  return quoteRules(reviewed, rules).map((quoted, i) => {
+    const { effect = 'deny', subject = '', until } = rules[i] ?? {}
+    const through = explainInheritance(reviewed.policy, caller, subject) ?? null
+    return { ...quoted, effect, through, until: until === undefined ? null : timeText(until) }
+  })
 }
 
 export function quoteRules({ files }: ReviewedPolicy, rules: readonly Rule[]): readonly QuotedRule[] {
@@ -27,4 +26,34 @@ export function quoteRules({ files }: ReviewedPolicy, rules: readonly Rule[]): r
     place: placeOf(rule),
     text: printable((texts[rule.line - 1] ?? '').trim().replaceAll(/[ \t]+/g, ' ')),
   }))
+}
+
+/** The `g` lines through which the caller inherits a role; undefined for other subjects and for the caller's own roles. */
+function explainInheritance(policy: Policy, caller: AskingCaller, subject: string): string | undefined {
+  if (caller.kind === 'anonymous' || caller.roles.includes(subject) || !policy.roles.has(subject)) return undefined
+  const chains = caller.roles.filter((role) => policy.roles.has(role)).map((role) => chainTo(policy, role, subject))
+  const shortest = chains.filter((chain) => chain.length > 0).toSorted((a, b) => a.length - b.length)[0]
+  return shortest?.map((link) => `${link.role} inherits ${link.inherits} (${placeOf(link)})`).join(', ')
+}
+
+/** The shortest chain of links from one role to another; empty if there is none. */
+function chainTo({ links }: Policy, from: string, to: string): readonly RoleLink[] {
+  const chains = new Map<string, readonly RoleLink[]>([[from, []]])
+  // A Map's iterator also visits what is added while it runs.
+  for (const [role, chain] of chains) {
+    for (const link of links) {
+      if (link.role === role && !chains.has(link.inherits)) chains.set(link.inherits, [...chain, link])
+    }
+  }
+  return chains.get(to) ?? []
+}
+
+/** The line that blocks a caller: the one that blocks longest, if there are several. */
+export function blockPlace({ blocked, blockedFile }: ReviewedPolicy, subject: string): string {
+  const until = blocked.get(subject)?.until
+  const index = blockedFile.text.split(/\r?\n/).findIndex((text) => {
+    const block = parseBlocked({ name: blockedFile.name, text }).get(subject)
+    return block !== undefined && block.until === until
+  })
+  return `blocked.txt:${index + 1}`
 }

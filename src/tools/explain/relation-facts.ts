@@ -7,13 +7,12 @@ import { type AttributeOf, conditionOf } from '../../decide/relations/ownership.
 import { quote } from '../../present/quote.ts'
 import type { Scalar } from '../../resources/object.ts'
 import type { Json, Representation } from '../../resources/resource.ts'
-import type { Asker } from './caller.ts'
 import type { RelationFact } from './explanation.ts'
-import type { About, Question } from './question.ts'
+import type { AskingCaller, KnownObject, Question } from './question.ts'
 
 /** What relations are told from. */
-export interface Known {
-  readonly asker: Asker
+export interface Sources {
+  readonly caller: AskingCaller
   /** The caller's users record; undefined when none was found or looked for. */
   readonly record: Representation | undefined
   /** Fields of the object: all of them, or the id alone, or none. */
@@ -30,16 +29,16 @@ interface Side {
 /** Exactly these relations hold, because somebody says so. */
 export function assumeRelations(
   ownership: Ownership | undefined,
-  { holding, from }: Extract<About, { kind: 'relations' }>,
+  { holding, from }: Extract<KnownObject, { kind: 'relations' }>,
 ): readonly RelationFact[] {
   return [...(ownership?.relations.values() ?? [])].map(({ name }) => {
     return { name, holds: holding.has(name), why: `${from} says so` }
   })
 }
 
-export function tellRelations(ownership: Ownership | undefined, known: Known): RelationFact[] {
+export function tellRelations(ownership: Ownership | undefined, sources: Sources): RelationFact[] {
   return [...(ownership?.relations.values() ?? [])].map((relation) =>
-    relation.kind === 'state' ? tellState(relation, known) : tellCaller(relation, known),
+    relation.kind === 'state' ? tellState(relation, sources) : tellCaller(relation, sources),
   )
 }
 
@@ -54,7 +53,7 @@ export function isOwnRecord(relation: Relation): boolean {
   return relation.kind === 'caller' && relation.field === 'id' && relation.attribute === 'id'
 }
 
-function tellState(relation: Extract<Relation, { kind: 'state' }>, { object }: Known): RelationFact {
+function tellState(relation: Extract<Relation, { kind: 'state' }>, { object }: Sources): RelationFact {
   if (!isTold(object, relation.field)) return unknown(relation)
   const holds = meets(
     conditionOf(relation, () => undefined),
@@ -65,24 +64,24 @@ function tellState(relation: Extract<Relation, { kind: 'state' }>, { object }: K
   return { name: relation.name, holds, why: holds ? found : `${found}, not ${orList(relation.values)}` }
 }
 
-function tellCaller(relation: Extract<Relation, { kind: 'caller' }>, known: Known): RelationFact {
+function tellCaller(relation: Extract<Relation, { kind: 'caller' }>, sources: Sources): RelationFact {
   const { name, field, attribute } = relation
-  if (known.asker.kind === 'anonymous') return { name, holds: false, why: 'nobody is known without credentials' }
-  if (known.isOwnRecord && isOwnRecord(relation))
+  if (sources.caller.kind === 'anonymous') return { name, holds: false, why: 'nobody is sources without credentials' }
+  if (sources.isOwnRecord && isOwnRecord(relation))
     return { name, holds: true, why: "the path shows the caller's own record" }
-  const mine = attributeOf(known, attribute)
-  if (!mine.isKnown || !isTold(known.object, field)) return unknown(relation, mine)
+  const mine = attributeOf(sources, attribute)
+  if (!mine.isKnown || !isTold(sources.object, field)) return unknown(relation, mine)
   const { value } = mine
   if (value === undefined) return { name, holds: false, why: `the caller has no ${attribute} to compare with` }
   const asked: AttributeOf = () => value
-  const holds = meets(conditionOf(relation, asked), known.object.fields)
-  return { name, holds, why: compared(relation, fieldOf(known.object.fields, field), value, holds) }
+  const holds = meets(conditionOf(relation, asked), sources.object.fields)
+  return { name, holds, why: compared(relation, fieldOf(sources.object.fields, field), value, holds) }
 }
 
 /** From the caller's users record, as the server does; where there is none, a token's claims would count. */
-function attributeOf({ asker, record }: Known, attribute: string): Side {
+function attributeOf({ caller, record }: Sources, attribute: string): Side {
   if (attribute === 'id') {
-    const id = asker.kind === 'caller' ? asker.subject : undefined
+    const id = caller.kind === 'caller' ? caller.subject : undefined
     return { value: id, isKnown: id !== undefined }
   }
   const value = record && fieldOf(record, attribute)
@@ -93,9 +92,9 @@ function attributeOf({ asker, record }: Known, attribute: string): Side {
  * Whether the caller has an attribute: no caller without credentials has any. One with credentials may have whatever isn't
  * known.
  */
-export function hasOf({ asker, about, attributes }: Pick<Question, 'asker' | 'about' | 'attributes'>): Has {
-  if (asker.kind === 'anonymous') return () => false
-  const record = about.kind === 'object' ? about.record : undefined
+export function hasOf({ caller, known, attributes }: Pick<Question, 'caller' | 'known' | 'attributes'>): Has {
+  if (caller.kind === 'anonymous') return () => false
+  const record = known.kind === 'object' ? known.record : undefined
   return (name) => {
     if (name === 'id') return true
     if (record) return isScalar(fieldOf(record, name))
@@ -123,7 +122,7 @@ function unknown(relation: Relation, mine?: Side): RelationFact {
   return { name, holds: null, why: `${asks}, which the caller's users record or token says` }
 }
 
-function isTold({ fields, complete }: Known['object'], field: string): boolean {
+function isTold({ fields, complete }: Sources['object'], field: string): boolean {
   return complete || Object.hasOwn(fields, field)
 }
 

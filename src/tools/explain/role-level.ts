@@ -1,10 +1,10 @@
 /** What is decided before any object is looked at: the role level, and requests that concern no object. */
 import type { Rule } from '../../decide/policy.ts'
-import { allowed, type Finding, refused } from './finding.ts'
+import { allowed, type Finding, notPermitted, refused } from './finding.ts'
 import { type Ground, pageRules, verdictOf } from './ground.ts'
-import { isAllowed, notPermitted, routeAnswer } from './judge.ts'
+import { isAllowed, routeAnswer } from './judge.ts'
 import { nearestMisses } from './nearest-misses.ts'
-import type { About } from './question.ts'
+import type { KnownObject } from './question.ts'
 
 const NO_RELATIONS: ReadonlySet<string> = new Set()
 
@@ -18,9 +18,9 @@ export function decideRoute(ground: Ground): Finding {
 }
 
 /** No set of relations would be allowed, so the server looks at no object. */
-export function refuseRole(ground: Ground, about: About): Finding {
+export function refuseRole(ground: Ground, known: KnownObject): Finding {
   const rules = pageRules(ground, ground.action)
-  const misses = nearestMisses(ground, about.kind === 'relations' ? about.holding : NO_RELATIONS)
+  const misses = nearestMisses(ground, known.kind === 'relations' ? known.holding : NO_RELATIONS)
   const reason = `${reasonOf(rules, 'deny')}, whatever the object`
   return { ...refused('role', reason, notPermitted(ground)), rules, misses }
 }

@@ -4,10 +4,9 @@ import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
 import type { PolicyFiles } from '../../../src/policy/policy-files.ts'
 import { makeEndpoints } from '../../../src/resources/load/make-routes.ts'
 import type { Method, Operation, Route, RouteKind } from '../../../src/resources/resource.ts'
-import type { Asker } from '../../../src/tools/explain/caller.ts'
 import { explain } from '../../../src/tools/explain/explain.ts'
 import type { Explanation } from '../../../src/tools/explain/explanation.ts'
-import type { About } from '../../../src/tools/explain/question.ts'
+import type { AskingCaller, KnownObject } from '../../../src/tools/explain/question.ts'
 import { RESOURCES } from '../../policy/fixture.ts'
 import type { OracleCaller } from '../../policy/world.ts'
 
@@ -45,7 +44,7 @@ function ownAction(name: string): Pick<Route, 'endpoints' | 'allow'> {
   return makeEndpoints(new Map([['GET', 'read']]), (operation) => (operation === 'options' ? operation : name))
 }
 
-function asker({ id, roles }: OracleCaller): Asker {
+function askingCaller({ id, roles }: OracleCaller): AskingCaller {
   return id === undefined ? { kind: 'anonymous' } : { kind: 'caller', subject: id, roles }
 }
 
@@ -53,7 +52,7 @@ export function ask(
   files: PolicyFiles,
   { method, route }: Spot,
   caller: OracleCaller,
-  about: About,
+  known: KnownObject,
   now = 0,
 ): Explanation {
   const endpoint = route.endpoints.get(method)
@@ -62,10 +61,10 @@ export function ask(
   return explain({
     reviewed: { policy: parsePolicy(files, RESOURCES), blocked: new Map(), files, blockedFile },
     resources: RESOURCES,
-    asker: asker(caller),
+    caller: askingCaller(caller),
     path: route.path,
-    asked: { kind: 'route', method, route, endpoint },
-    about,
+    request: { kind: 'route', method, route, endpoint, id: undefined },
+    known,
     now,
   })
 }

@@ -127,7 +127,7 @@ describe('sallyport policy explain', () => {
     expect(await refused(...order, '--object', '1')).to.include('there is no such file; --object reads')
     expect(await refused('--role', 'member', 'GET', '/api/orders/2', '--object', '1')).to.include('--object names 1')
     expect(await refused('--role', 'member', 'POST', '/api/orders', '--object', '1')).to.include('--relation')
-    expect(await refused('OPTIONS', '/api/orders', '--relation', 'draft')).to.include('leave --relation away')
+    expect(await refused('OPTIONS', '/api/orders', '--relation', 'draft')).to.include('omit --relation')
     expect(await refused('GET', '/api/orders?limit=1')).to.include('omit the query string')
     expect(await refused('--role', 'membr', 'GET', '/profile')).to.equal(
       'ReviewError: roles.yaml declares no role membr; it declares member, support, auditor, admin; did you mean `member`?',

@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { Case, Explanation } from '../../../src/tools/explain/explanation.ts'
-import type { About } from '../../../src/tools/explain/question.ts'
+import type { KnownObject } from '../../../src/tools/explain/question.ts'
 import { randomCaller, randomObject } from '../../policy/arbitrary.ts'
 import { endingPolicy, randomPolicy, randomTime, type WrittenPolicy } from '../../policy/arbitrary-policy.ts'
 import { DOCS } from '../../policy/fixture.ts'
@@ -142,7 +142,7 @@ function isAboutOne({ method, route }: Spot): boolean {
 }
 
 /** What a claim says counts where there is no record; explain is given either as the record. */
-function aboutObject({ record, claims }: OracleCaller, object: Plain): About {
+function aboutObject({ record, claims }: OracleCaller, object: Plain): KnownObject {
   return { kind: 'object', id: String(object.id), object, record: record ?? claims }
 }
 

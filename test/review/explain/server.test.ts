@@ -7,8 +7,8 @@ import { readTarget } from '../../../src/resources/routing/request-target.ts'
 import { openSqliteReader } from '../../../src/store/sqlite/reader.ts'
 import { explain } from '../../../src/tools/explain/explain.ts'
 import type { Explanation } from '../../../src/tools/explain/explanation.ts'
-import { askedOf } from '../../../src/tools/explain/match-request.ts'
-import { aboutOf } from '../../../src/tools/explain/read-object.ts'
+import { matchRequest } from '../../../src/tools/explain/match-request.ts'
+import { readKnownObject } from '../../../src/tools/explain/read-object.ts'
 import { type DecisionRecord, readRecord } from '../../../src/tools/explain/read-record.ts'
 import { explainRecord } from '../../../src/tools/explain/record/explain-record.ts'
 import { loadPolicy, type ReviewedPolicy } from '../../../src/tools/load-policy.ts'
@@ -157,12 +157,12 @@ describe('explain, beside a running server', () => {
 
   function explainRequest({ person, method, path, route, objectId }: Request, files: ReviewedPolicy): Explanation {
     const match = createRouteMatcher(resources.routes)(method, readTarget(path))
-    const matched = askedOf({ method, path, match }, resources)
-    const asker = person ? ({ kind: 'caller', subject: person.id, roles: person.roles } as const) : ANONYMOUS
+    const matched = matchRequest({ method, path, match }, resources)
+    const caller = person ? ({ kind: 'caller', subject: person.id, roles: person.roles } as const) : ANONYMOUS
     const openReader = () => openSqliteReader(`${server.folder}/data/sallyport.db`)
-    const context = { matched, asker, reviewed: files, resources, openReader }
-    const about = aboutOf(toldOf(route, { method, person, objectId }), context)
-    return explain({ reviewed: files, resources, asker, path, asked: matched.asked, about, now: Date.now() })
+    const context = { request: matched, caller, reviewed: files, resources, openReader }
+    const known = readKnownObject(toldOf(route, { method, person, objectId }), context)
+    return explain({ reviewed: files, resources, caller, path, request: matched, known, now: Date.now() })
   }
 
   async function send({ person, method, path, route }: Request): Promise<Answer> {

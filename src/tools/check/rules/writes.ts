@@ -1,7 +1,7 @@
 /** Writes that allow more than is usual: to anybody, to objects of others, or to the roles of users. */
-import type { Policy, Rule } from '../../../decide/policy.ts'
+import { type Policy, type Rule, USERS } from '../../../decide/policy.ts'
 import type { Resource } from '../../../resources/resource.ts'
-import { USERS } from '../../../store/directory.ts'
+
 import { CELL, type Check, type CheckedPolicy, namesText, warning } from '../check.ts'
 import { coveredBy, performed, writingActions } from '../reach/rule-actions.ts'
 

@@ -3,7 +3,7 @@ import type { ProblemCode } from '../../../base/problems/catalogue.ts'
 import { stageOf } from '../../../base/problems/stages.ts'
 import { quote } from '../../../present/quote.ts'
 import type { Answer, Explanation } from '../explanation.ts'
-import { problem } from '../judge.ts'
+import { problem } from '../finding.ts'
 import type { DecisionRecord } from '../read-record.ts'
 
 export function asRecorded(record: DecisionRecord, explanation: Explanation): Explanation {

@@ -1,4 +1,4 @@
-/** A decision record under the files as they are now, at the time of the record: what they say, and whether that is the same. */
+/** Explains a decision record by the policy files of today, at the time of the record, and compares both answers. */
 
 import { CATALOGUE, type ProblemCode } from '../../../base/problems/catalogue.ts'
 import { parseTime } from '../../../base/time.ts'
@@ -6,16 +6,15 @@ import { MASKED } from '../../../decision-log/decision-record.ts'
 import { quote } from '../../../present/quote.ts'
 import type { Resources } from '../../../resources/resource.ts'
 import { ReviewError, type ReviewedPolicy } from '../../load-policy.ts'
-import type { Asker } from '../caller.ts'
 import { explain } from '../explain.ts'
 import type { Answer, Explanation } from '../explanation.ts'
-import { problem } from '../judge.ts'
-import type { About, Asked } from '../question.ts'
+import { problem } from '../finding.ts'
+import type { AskingCaller, KnownObject, MatchedRequest } from '../question.ts'
 import type { DecisionRecord } from '../read-record.ts'
 import { asRecorded } from './as-recorded.ts'
 import { compareRecord } from './compare-record.ts'
 
-/** What was asked before the policy decides, or after it, says nothing about the new object's relations. */
+/** Only with these answers did the policy look at the new object, so only then the record knows its relations. */
 const DECIDED: readonly (string | undefined)[] = [undefined, 'forbidden', 'credentials-missing', 'field-forbidden']
 
 interface Files {
@@ -30,13 +29,13 @@ export function explainRecord(
   { reviewed, resources, now = timeOf(record) }: Files,
 ): Explanation {
   refuseMasked(record)
-  const asked = askedOf(record, resources)
-  const about = asked.kind === 'route' ? aboutOf(record, asked) : ({ kind: 'any', id: record.objectId } as const)
+  const request = requestOf(record, resources)
+  const known = request.kind === 'route' ? objectOf(record, request) : ({ kind: 'any', id: record.objectId } as const)
   const path = record.route ?? '(not in the record)'
   const { attributes } = record
-  const explained = explain({ reviewed, resources, asker: askerOf(record), path, asked, about, attributes, now })
+  const explained = explain({ reviewed, resources, caller: callerOf(record), path, request, known, attributes, now })
   const explanation = asRecorded(record, explained)
-  const notes = [...explanation.notes, ...goneRelations(record, reviewed, asked)]
+  const notes = [...explanation.notes, ...goneRelations(record, reviewed, request)]
   return { ...explanation, notes, record: compareRecord(record, explanation) }
 }
 
@@ -54,11 +53,11 @@ function timeOf({ time = '' }: DecisionRecord): number {
   throw new ReviewError('the decision record has no usable `time`; say for which time to explain it with --at')
 }
 
-function askerOf({ authentication, subject, roles }: DecisionRecord): Asker {
+function callerOf({ authentication, subject, roles }: DecisionRecord): AskingCaller {
   return authentication === 'caller' ? { kind: 'caller', subject, roles } : { kind: 'anonymous' }
 }
 
-function askedOf(record: DecisionRecord, { routes }: Resources): Asked {
+function requestOf(record: DecisionRecord, { routes }: Resources): MatchedRequest {
   const { method, authentication } = record
   if (authentication === 'rejected' || authentication === 'failed') {
     return refused(method, recorded(record), 'the credentials were not accepted, so the policy was not asked')
@@ -72,10 +71,10 @@ function askedOf(record: DecisionRecord, { routes }: Resources): Asked {
   const found = [...route.endpoints].find(([accepted]) => accepted === method)
   const allow = { Allow: route.allow }
   if (!found) return refused(method, problem('method-not-allowed', allow), `the path accepts ${route.allow}`)
-  return { kind: 'route', method: found[0], route, endpoint: found[1] }
+  return { kind: 'route', method: found[0], route, endpoint: found[1], id: record.objectId }
 }
 
-function refused(method: string, answer: Answer, reason: string): Asked {
+function refused(method: string, answer: Answer, reason: string): MatchedRequest {
   return { kind: 'refused', method, answer, reason }
 }
 
@@ -87,7 +86,10 @@ function isProblemCode(code: string | undefined): code is ProblemCode {
   return code !== undefined && Object.hasOwn(CATALOGUE, code)
 }
 
-function aboutOf(record: DecisionRecord, { endpoint, route }: Extract<Asked, { kind: 'route' }>): About {
+function objectOf(
+  record: DecisionRecord,
+  { endpoint, route }: Extract<MatchedRequest, { kind: 'route' }>,
+): KnownObject {
   const { relations, objectId: id, problem: code } = record
   const isAboutObject = endpoint.operation === 'create' ? DECIDED.includes(code) : route.kind !== 'collection'
   if (!isAboutObject) return { kind: 'any', id: undefined }
@@ -96,14 +98,14 @@ function aboutOf(record: DecisionRecord, { endpoint, route }: Extract<Asked, { k
   return { kind: 'object', id: id ?? '', object: undefined, record: undefined }
 }
 
-/** Relations that held then, and that ownership.yaml doesn't declare now. */
+/** Relations that held then and that ownership.yaml no longer declares. */
 function goneRelations(
   { relations = [] }: DecisionRecord,
   { policy }: ReviewedPolicy,
-  asked: Asked,
+  request: MatchedRequest,
 ): readonly string[] {
-  if (asked.kind !== 'route') return []
-  const declared = policy.ownership.get(asked.route.resource)?.relations
+  if (request.kind !== 'route') return []
+  const declared = policy.ownership.get(request.route.resource)?.relations
   const gone = relations.filter((name) => !declared?.has(name))
   return gone.map((name) => `ownership.yaml doesn't declare the relation ${quote(name)} any more, which held then`)
 }
