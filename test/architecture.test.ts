@@ -25,8 +25,8 @@ const LAYERS = [
 const STILL_UPWARD: readonly Import[] = [
   { from: 'tools/replay/decide-again.ts', to: 'server/stages/authorize.ts' },
   { from: 'tools/replay/decide-again.ts', to: 'server/stages/problem-boundary.ts' },
-  { from: 'tools/replay/decide-again.ts', to: 'server/stages/refuse-unanswerable.ts' },
-  { from: 'tools/replay/unknown-fact.ts', to: 'server/stages/refuse-unanswerable.ts' },
+  { from: 'tools/replay/decide-again.ts', to: 'server/stages/state.ts' },
+  { from: 'tools/replay/unknown-fact.ts', to: 'server/stages/state.ts' },
 ]
 
 /** Files that do one job each and don't know one another; only the file that composes them does. */

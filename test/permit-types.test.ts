@@ -1,11 +1,5 @@
-import { execFile } from 'node:child_process'
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { expect } from 'chai'
-
-const ROOT = new URL('..', import.meta.url).pathname
-const run = promisify(execFile)
+import { errorLines, expectedLines } from './compile-errors.ts'
 
 describe('permits in the type system', () => {
   it('a handler that writes what no decision permitted does not compile', async () => {
@@ -23,25 +17,4 @@ describe('permits in the type system', () => {
   it('a handler that asked compiles', async () => {
     expect(await errorLines('handler-with-permit.ts')).to.deep.equal([])
   })
-
-  /** The lines on which the compiler finds an error, from 1. */
-  async function errorLines(file: string): Promise<readonly number[]> {
-    const project = join(ROOT, `test/compile/${file}.tsconfig.json`)
-    writeFileSync(project, JSON.stringify({ extends: '../../tsconfig.json', include: [file], exclude: [] }))
-    try {
-      await run(join(ROOT, 'node_modules/.bin/tsc'), ['-p', project, '--pretty', 'false'])
-      return []
-    } catch (error) {
-      const { stdout } = error as { stdout: string }
-      const lines = stdout.matchAll(new RegExp(`${file.replaceAll('.', '\\.')}\\((\\d+),`, 'g'))
-      return [...lines].map(([, line]) => Number(line))
-    } finally {
-      rmSync(project)
-    }
-  }
-
-  function expectedLines(file: string): readonly number[] {
-    const lines = readFileSync(join(ROOT, 'test/compile', file), 'utf8').split('\n')
-    return lines.flatMap((line, i) => (line.includes('// error:') ? [i + 1] : []))
-  }
 }).timeout(60_000)

@@ -32,7 +32,7 @@ import { Cursors } from './routes/cursor.ts'
 import { EntityTags } from './routes/entity-tag.ts'
 import { InFlight } from './routes/in-flight.ts'
 import type { Services } from './routes/services.ts'
-import { createPipeline } from './stack.ts'
+import { useStages } from './stack.ts'
 import { createCors } from './stages/cors.ts'
 import { createRateLimiter } from './stages/limit-rate.ts'
 
@@ -127,33 +127,32 @@ export async function startApp(options: AppOptions): Promise<App> {
       checkParts({ store, policy, limiter, decisionLog, shadow, draining: () => draining, note: noteStore })
     const koa = new Koa()
     koa.on('error', (error) => faults.note({ err: error }, 'response failed'))
-    koa.use(
-      createPipeline({
-        gate: { resources, store, now: () => now().getTime() },
+    useStages(koa, {
+      resources,
+      store,
+      services: {
         store,
-        services: {
-          store,
-          inFlight: new InFlight(),
-          now,
-          signIn,
-          keySet: () => keys?.keySet() ?? { keys: [] },
-          checks,
-          cursors,
-          tags,
-          describe: createDescribe(resources),
-        },
-        policy,
-        verifier: identity.verifier,
-        rateLimiter: createRateLimiter(limiter, identity.verifier),
-        matchRoute: createRouteMatcher(resources.routes),
-        clientAddress: createClientAddress(config.trustProxy),
-        cors: createCors(config.cors),
-        recorder: recorderOf(config, decisionLog, shadow),
-        faults,
-        metrics,
-        draining: () => draining,
-      }),
-    )
+        inFlight: new InFlight(),
+        now,
+        signIn,
+        keySet: () => keys?.keySet() ?? { keys: [] },
+        checks,
+        cursors,
+        tags,
+        describe: createDescribe(resources),
+      },
+      policy,
+      now,
+      verifier: identity.verifier,
+      rateLimiter: createRateLimiter(limiter, identity.verifier),
+      matchRoute: createRouteMatcher(resources.routes),
+      clientAddress: createClientAddress(config.trustProxy),
+      cors: createCors(config.cors),
+      recorder: recorderOf(config, decisionLog, shadow),
+      faults,
+      metrics,
+      draining: () => draining,
+    })
     const server = createHttpServer(koa.callback(), timeouts)
     closing.push(() => {
       server.close()

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { TokenVerifier } from '../../src/identity/caller.ts'
 import { readCredentials } from '../../src/identity/read-credentials.ts'
-import { authenticate } from '../../src/server/stages/authenticate.ts'
+import { verifyCredentials } from '../../src/server/stages/authenticate.ts'
 
 describe('credentials of a request', () => {
   it('without an Authorization header there are none', () => {
@@ -85,13 +85,15 @@ describe('authentication', () => {
   }
 
   it('only a bearer token is verified', async () => {
-    expect(await authenticate(verifier, readCredentials([]))).to.deep.equal({ kind: 'anonymous' })
-    expect(await authenticate(verifier, readCredentials(['Authorization', 'Basic abc']))).to.include({
+    expect(await verifyCredentials(verifier, readCredentials([]))).to.deep.equal({ kind: 'anonymous' })
+    expect(await verifyCredentials(verifier, readCredentials(['Authorization', 'Basic abc']))).to.include({
       kind: 'rejected',
       code: 'token-invalid',
     })
     expect(asked).to.deep.equal([])
-    expect((await authenticate(verifier, readCredentials(['Authorization', 'Bearer abc']))).kind).to.equal('caller')
+    expect((await verifyCredentials(verifier, readCredentials(['Authorization', 'Bearer abc']))).kind).to.equal(
+      'caller',
+    )
     expect(asked).to.deep.equal(['abc'])
   })
 })

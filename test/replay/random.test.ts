@@ -20,9 +20,10 @@ import { represent } from '../../src/resources/object.ts'
 import type { Endpoint, Json, Method, Resources, Route } from '../../src/resources/resource.ts'
 import type { RouteMatch } from '../../src/resources/routing/match-route.ts'
 import { readListQuery } from '../../src/server/input/read-list-query.ts'
-import { authorize, type Gate } from '../../src/server/stages/authorize.ts'
+import { decideRequest, type Gate } from '../../src/server/stages/authorize.ts'
 import { problemOf } from '../../src/server/stages/problem-boundary.ts'
-import { type Exchange, recordOf } from '../../src/server/stages/record.ts'
+import { type RequestFacts, recordOf } from '../../src/server/stages/record.ts'
+import type { Writable } from '../../src/server/stages/stage.ts'
 import { rowWriter } from '../../src/store/listed.ts'
 import { CHANGES, compare } from '../../src/tools/replay/compare.ts'
 import { type Again, decideAgain } from '../../src/tools/replay/decide-again.ts'
@@ -129,7 +130,7 @@ async function live(policy: ActivePolicy, request: Request): Promise<Answered> {
   const caller: Caller | undefined =
     asking.id === undefined ? undefined : { id: asking.id, roles: asking.roles, claims: asking.claims }
   const gate: Gate = { resources: WITH_ROUTES, store: { get: async () => storedOf(stored) }, now: () => 0 }
-  const exchange: Exchange = {
+  const exchange: Writable<RequestFacts> = {
     requestId: 'r',
     started: 0,
     time: '2026-01-01T00:00:00.000Z',
@@ -141,7 +142,7 @@ async function live(policy: ActivePolicy, request: Request): Promise<Answered> {
   }
   let rows: readonly string[] = []
   try {
-    const decision = await authorize(gate, policy, { match, caller })
+    const decision = await decideRequest(gate, policy, { match, caller })
     exchange.decision = decision
     if (decision.kind === 'list') rows = list(decision, request)
     const owner = ownerFieldOf(DOCS, policy.snapshot.ownershipOf(DOCS.name))

@@ -3,8 +3,8 @@ import type { IncomingMessage } from 'node:http'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { Problem } from '../../src/base/problems/problem.ts'
+import type { TagCondition } from '../../src/server/input/input.ts'
 import { readPreconditions } from '../../src/server/input/read-preconditions.ts'
-import type { TagCondition } from '../../src/server/routes/preconditions.ts'
 
 /** RFC 9110 section 8.8.3: etagc. */
 const etagc = fc

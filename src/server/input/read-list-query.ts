@@ -5,7 +5,7 @@ import type { ListDecision, QueriedFields } from '../../decide/decision.ts'
 import type { Limits } from '../../decide/policy.ts'
 import type { Field } from '../../resources/resource.ts'
 import type { SortKey } from '../../store/contract.ts'
-import type { ListQuery } from '../routes/list-query.ts'
+import type { ListQuery } from './input.ts'
 import { readComparison } from './read-comparison.ts'
 import { unknownParameter } from './read-query.ts'
 

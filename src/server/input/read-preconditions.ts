@@ -1,7 +1,7 @@
 /** If-Match and If-None-Match (RFC 9110 sections 13.1.1 and 13.1.2). Objects have no Last-Modified, so no date is asked. */
 import type { IncomingMessage } from 'node:http'
 import { Problem } from '../../base/problems/problem.ts'
-import type { Preconditions, TagCondition } from '../routes/preconditions.ts'
+import type { EntityTag, Preconditions, TagCondition } from './input.ts'
 
 /** One element of the list, which may be empty (RFC 9110 section 5.6.1.2), and what ends it. No part can match twice. */
 const ELEMENT = /(?:(?<weak>W\/)?"(?<opaque>[\x21\x23-\x7e\x80-\xff]*)"[ \t]*)?(?:,[ \t]*|$)/y
@@ -26,8 +26,8 @@ function readCondition(name: string, value: string): TagCondition {
 }
 
 /** Undefined for what is no list of entity tags. */
-function readTags(value: string): readonly { readonly weak: boolean; readonly opaque: string }[] | undefined {
-  const tags: { readonly weak: boolean; readonly opaque: string }[] = []
+function readTags(value: string): readonly EntityTag[] | undefined {
+  const tags: EntityTag[] = []
   let at = 0
   while (at < value.length) {
     ELEMENT.lastIndex = at

@@ -1,14 +1,12 @@
 /** Runs the handler that a decision and an input call for. Handlers are thin: what they may do is decided already. */
 import type { Decision } from '../../decide/decision.ts'
-import type { Json, Route } from '../../resources/resource.ts'
+import type { Route } from '../../resources/resource.ts'
+import type { Input } from '../input/input.ts'
 import { createObject } from './create-object.ts'
 import { deleteObject } from './delete-object.ts'
-import type { PatchOperation } from './json-patch/operation.ts'
 import { listObjects } from './list-objects.ts'
-import type { ListQuery } from './list-query.ts'
 import type { Outcome } from './outcome.ts'
 import { patchObject } from './patch-object.ts'
-import type { Preconditions } from './preconditions.ts'
 import { readObject } from './read-object.ts'
 import { redirect } from './redirect.ts'
 import { reportHealth } from './report-health.ts'
@@ -17,15 +15,6 @@ import { showDocument } from './show-document.ts'
 import { showOptions } from './show-options.ts'
 import { showKeys, signIn, signOut } from './tokens.ts'
 import { replaceObject, updateObject } from './write-object.ts'
-
-/** What a request brings along, by what its operation takes. */
-export type Content =
-  | { readonly kind: 'nothing' }
-  | { readonly kind: 'list'; readonly query: ListQuery }
-  | { readonly kind: 'body'; readonly body: Readonly<Record<string, Json>> }
-  | { readonly kind: 'json-patch'; readonly operations: readonly PatchOperation[] }
-
-export type Input = Content & { readonly preconditions: Preconditions; readonly idempotencyKey?: string }
 
 /** Throws what the store throws, Denied, and Problem. */
 export function handle(

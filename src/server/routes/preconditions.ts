@@ -1,22 +1,9 @@
 /** Whether the preconditions of a request hold (RFC 9110 section 13.2). Reading them is src/server/input/read-preconditions.ts. */
 import { Problem } from '../../base/problems/problem.ts'
 import type { Representation } from '../../resources/resource.ts'
+import type { TagCondition } from '../input/input.ts'
 import { type Item, stateOfTag } from './entity-tag.ts'
 import type { Asking, Services } from './services.ts'
-
-interface EntityTag {
-  readonly weak: boolean
-  /** Without the quotes. */
-  readonly opaque: string
-}
-
-/** `any` is `*`: whatever there is. */
-export type TagCondition = { readonly kind: 'any' } | { readonly kind: 'listed'; readonly tags: readonly EntityTag[] }
-
-export interface Preconditions {
-  readonly ifMatch?: TagCondition
-  readonly ifNoneMatch?: TagCondition
-}
 
 type Guarded = Pick<Asking, 'preconditions' | 'route'>
 

@@ -6,10 +6,10 @@ import type { Snapshot } from '../../decide/snapshot.ts'
 import type { SignIn } from '../../identity/sign-in/sign-in.ts'
 import type { Endpoint, Json, Method, Resource, Route } from '../../resources/resource.ts'
 import type { Store } from '../../store/contract.ts'
+import type { Preconditions } from '../input/input.ts'
 import type { Cursors } from './cursor.ts'
 import type { EntityTags } from './entity-tag.ts'
 import type { InFlight } from './in-flight.ts'
-import type { Preconditions } from './preconditions.ts'
 import type { Writes } from './writes.ts'
 
 /** Whether a part of the server can do its work: `degraded` answers, but not as well as it should. */

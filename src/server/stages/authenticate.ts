@@ -1,10 +1,22 @@
-/** Finds out who asks; a later stage answers, once the rate limits have counted the request. */
+/** Finds out who asks; `refuse` answers for it, once the rate limits have counted the request. */
 
+import { onceKnown } from '../../base/once-known.ts'
+import type { Snapshot } from '../../decide/snapshot.ts'
 import type { Authentication, TokenVerifier } from '../../identity/caller.ts'
 import type { Credentials } from '../../identity/read-credentials.ts'
 import { StoreUnavailable } from '../../store/contract.ts'
+import type { Stage } from './stage.ts'
+import type { Addressed, Authenticated, Received } from './state.ts'
 
-export function authenticate(
+export function authenticate(verifier: TokenVerifier): Stage<Received & Addressed, Authenticated> {
+  return (ctx, next) =>
+    onceKnown(verifyCredentials(verifier, ctx.state.credentials), (authentication) => {
+      ctx.state.authentication = assignRoles(ctx.state.policy.snapshot, authentication)
+      return next()
+    })
+}
+
+export function verifyCredentials(
   verifier: TokenVerifier,
   credentials: Credentials,
 ): Authentication | Promise<Authentication> {
@@ -30,4 +42,10 @@ function verify(verifier: TokenVerifier, token: string): Authentication | Promis
 function failed(error: unknown): Authentication {
   if (error instanceof StoreUnavailable) return { kind: 'failed', code: 'store-unavailable', cause: error }
   throw error
+}
+
+/** A caller whom an OpenID provider vouches for gets the roles that roles.yaml has now for the provider's claims. */
+function assignRoles(snapshot: Snapshot, authentication: Authentication): Authentication {
+  if (authentication.kind !== 'caller' || authentication.caller.provided === undefined) return authentication
+  return { kind: 'caller', caller: snapshot.withRoles(authentication.caller) }
 }

@@ -23,7 +23,9 @@ import { isBlocked } from '../../policy/parse/parse-blocked.ts'
 import type { Scalar, StoredObject } from '../../resources/object.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
 import type { Store } from '../../store/contract.ts'
-import { type Asked, notPermitted } from './refuse-unanswerable.ts'
+import { notPermitted } from './refuse.ts'
+import type { Stage } from './stage.ts'
+import type { Accepted, AcceptedRequest, Authorized, Received } from './state.ts'
 
 export interface Gate {
   readonly resources: Resources
@@ -36,7 +38,16 @@ export interface Gate {
 const DIRECTORY = 'users'
 
 /** Leaves a decision, or throws: 401, 403, 404, or a fault (never a pass). */
-export async function authorize(gate: Gate, policy: ActivePolicy, asked: Asked): Promise<Decision> {
+export function authorize(gate: Gate): Stage<Received & Accepted, Authorized> {
+  return async (ctx, next) => {
+    const { policy, accepted } = ctx.state
+    ctx.state.decideAnew = () => decideRequest(gate, policy, accepted)
+    ctx.state.decision = await decideRequest(gate, policy, accepted)
+    return next()
+  }
+}
+
+export async function decideRequest(gate: Gate, policy: ActivePolicy, asked: AcceptedRequest): Promise<Decision> {
   refuseBlocked(gate, policy, asked.caller)
   refuseAnonymousOwnRecord(asked)
   try {
@@ -72,13 +83,13 @@ function refuseBlocked({ now }: Gate, { blocked }: ActivePolicy, caller: Caller 
 }
 
 /** The caller's own record needs a caller, whatever the policy grants. OPTIONS concerns no record. */
-function refuseAnonymousOwnRecord({ match: { route, endpoint }, caller }: Asked): void {
+function refuseAnonymousOwnRecord({ match: { route, endpoint }, caller }: AcceptedRequest): void {
   if (route.kind === 'caller' && endpoint.operation !== 'options' && !caller) {
     throw notPermitted(caller, 'This path shows the record of the caller.')
   }
 }
 
-async function decide(gate: Gate, { snapshot }: ActivePolicy, { match, caller }: Asked): Promise<Decision> {
+async function decide(gate: Gate, { snapshot }: ActivePolicy, { match, caller }: AcceptedRequest): Promise<Decision> {
   const { route, endpoint } = match
   const resource = declared(gate, route.resource)
   const subject = snapshot.subjectOf(caller)

@@ -5,18 +5,20 @@ import { lineOf } from '../../decision-log/record-line.ts'
 import type { Store } from '../../store/contract.ts'
 import type { Outcome } from '../routes/outcome.ts'
 import type { End, Writes } from '../routes/writes.ts'
-import { type Exchange, recordOf } from './record.ts'
+import { recordOf } from './record.ts'
+import type { Writable } from './stage.ts'
+import type { RequestState } from './state.ts'
 
-export function createWrites(store: Store, exchange: Exchange): Writes {
+export function createWrites(store: Store, state: Writable<RequestState>): Writes {
   const made = new Map<string, DecisionRecord>()
   const record = (end: End) => {
-    const unmasked = recordOf({ ...exchange, ...end })
-    const line = lineOf(mask(unmasked, exchange.masks))
+    const unmasked = recordOf({ ...state, ...end })
+    const line = lineOf(mask(unmasked, state.masks))
     made.set(line, unmasked)
     return line
   }
   const committed = (line: string) => {
-    exchange.committed = made.get(line)
+    state.committed = made.get(line)
   }
   const recorded = async (outcome: Outcome, write: (line: string) => Promise<unknown>) => {
     const line = record({ outcome })

@@ -3,7 +3,7 @@
  * 3.3). It opens nothing: preflights and requests pass every stage like any other, and credentials are never ambient.
  */
 import type { IncomingMessage } from 'node:http'
-import type { ResponseHeaders } from './present.ts'
+import type { ResponseHeaders } from './state.ts'
 
 export interface CorsOptions {
   /** Serialized origins, compared as they are; `*` alone for every page; none turns it off. */

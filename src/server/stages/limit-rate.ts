@@ -4,13 +4,37 @@ import { onceKnown } from '../../base/once-known.ts'
 import { Problem } from '../../base/problems/problem.ts'
 import type { Limit } from '../../decide/policy.ts'
 import type { Authentication, TokenVerifier } from '../../identity/caller.ts'
-import type { Credentials } from '../../identity/read-credentials.ts'
+import { type Credentials, readCredentials } from '../../identity/read-credentials.ts'
 import type { Admission, Limiter, Quota, QuotaState } from '../../limits/limiter.ts'
 import { createMemoryLimiter } from '../../limits/memory.ts'
 import type { ActivePolicy } from '../../policy/live-policy.ts'
 import type { Match } from '../../resources/routing/match-route.ts'
+import type { ClientAddress } from '../http/client-address.ts'
+import type { Stage } from './stage.ts'
+import type { Addressed, Authenticated, Matched, Received } from './state.ts'
 
 type Headers = Readonly<Record<string, string>>
+
+/** Finds out from where a request comes. An address known to be over a limit is refused before its token is verified. */
+export function refuseFloods(rateLimiter: RateLimiter, clientAddress: ClientAddress): Stage<Received, Addressed> {
+  return (ctx, next) => {
+    const address = clientAddress(ctx.req)
+    ctx.state.address = address
+    const credentials = readCredentials(ctx.req.rawHeaders)
+    ctx.state.credentials = credentials
+    rateLimiter.refuseKnownOver(ctx.state.policy, address, credentials)
+    return next()
+  }
+}
+
+/** Counts every request, before any refusal is told. */
+export function limitRate(rateLimiter: RateLimiter): Stage<Received & Matched & Addressed & Authenticated> {
+  return (ctx, next) =>
+    onceKnown(rateLimiter.count(ctx.state.policy, ctx.state), (headers) => {
+      Object.assign(ctx.state.headers, headers)
+      return next()
+    })
+}
 
 export interface RateLimiter {
   /**
@@ -19,7 +43,7 @@ export interface RateLimiter {
    */
   refuseKnownOver(policy: ActivePolicy, address: string, credentials: Credentials): void
   /** Throws quota-exceeded; else the headers of a limited response. */
-  limitRate(policy: ActivePolicy, request: LimitedRequest): Headers | Promise<Headers>
+  count(policy: ActivePolicy, request: LimitedRequest): Headers | Promise<Headers>
 }
 
 interface LimitedRequest {
@@ -80,7 +104,7 @@ export function createRateLimiter(
       throw refusal([limit], [{ name: limit.name, remaining: 0, resetMs, exceeded: true }], resetMs)
     },
 
-    limitRate(policy, request) {
+    count(policy, request) {
       const limits = policy.snapshot.limits.limits.filter((limit) => counts(limit, policy, request))
       if (limits.length === 0) return {}
       const admission = limiter.admit(limits.map((limit) => quotaOf(limit, request)))

@@ -1,15 +1,13 @@
 /** Status, headers and body of an answer. The fields were cut already, by the decision that granted them. */
 import type { Context } from 'koa'
 import type { Problem } from '../../base/problems/problem.ts'
+import type { Match } from '../../resources/routing/match-route.ts'
 import { hasBody } from '../input/read-body.ts'
 import { type Outcome, WrittenJson } from '../routes/outcome.ts'
 import type { Cors } from './cors.ts'
 import { PROBLEM_TYPE, problemDocument, problemOf } from './problem-boundary.ts'
-import type { Exchange } from './record.ts'
-import { announceLifecycle } from './version.ts'
-
-/** By name, in the spelling that is sent; each once. */
-export type ResponseHeaders = Record<string, string>
+import type { Writable } from './stage.ts'
+import type { RequestState, ResponseHeaders } from './state.ts'
 
 interface Answer {
   readonly status: number
@@ -22,18 +20,18 @@ interface Answer {
  * What the exchange came to, with the headers that every answer has. An outcome that can't be sent as HTTP becomes a fault.
  * Node's own `writeHead` sends all headers at once, which takes a fraction of Koa's time for setting them one by one.
  */
-export function present(ctx: Context, exchange: Exchange, common: ResponseHeaders, cors: Cors): void {
+export function present(ctx: Context, state: Writable<RequestState>, cors: Cors): void {
   ctx.respond = false
   if (!ctx.writable) return
   try {
-    if (exchange.outcome && !exchange.problem) {
-      send(ctx, exchange, answerOf(ctx, exchange.outcome, common, cors))
+    if (state.outcome && !state.problem) {
+      send(ctx, state, answerOf(ctx, state.outcome, state.headers, cors))
       return
     }
   } catch (error) {
-    exchange.problem = problemOf(error, undefined)
+    state.problem = problemOf(error, undefined)
   }
-  send(ctx, exchange, problemAnswerOf(ctx, exchange, common))
+  send(ctx, state, problemAnswerOf(ctx, state))
 }
 
 function answerOf(
@@ -49,7 +47,7 @@ function answerOf(
   return { status, headers, text: body instanceof WrittenJson ? body.text : JSON.stringify(body) }
 }
 
-function problemAnswerOf({ req }: Context, { problem, requestId }: Exchange, common: ResponseHeaders): Answer {
+function problemAnswerOf({ req }: Context, { problem, requestId, headers: common }: RequestState): Answer {
   const told: Problem = problem ?? problemOf(undefined, undefined)
   const headers: ResponseHeaders = { ...common, ...told.headers, 'Content-Type': PROBLEM_TYPE }
   // A body that nobody read would be read to its end for nothing.
@@ -57,10 +55,28 @@ function problemAnswerOf({ req }: Context, { problem, requestId }: Exchange, com
   return { status: told.status, headers, text: JSON.stringify(problemDocument(told, requestId)) }
 }
 
-function send({ req, res }: Context, { match }: Exchange, { status, headers, text }: Answer): void {
+function send({ req, res }: Context, { match }: RequestState, { status, headers, text }: Answer): void {
   announceLifecycle(headers, match)
   // RFC 9110 section 8.6: neither of the two has one.
   if (status !== 204 && status !== 304) headers['Content-Length'] = String(Buffer.byteLength(text ?? ''))
   res.writeHead(status, headers)
   res.end(req.method === 'HEAD' ? undefined : text)
+}
+
+/** A version on its way out says so with every answer of its route, problems included. A list has a Link of its own, which stays. */
+function announceLifecycle(headers: ResponseHeaders, match: Match | undefined): void {
+  if (!match || !('route' in match) || !match.route.lifecycle) return
+  const { deprecatedAt, sunsetAt, successor } = match.route.lifecycle
+  // RFC 9745 section 2: a Date of structured fields (RFC 9651 section 3.3.7), in seconds.
+  if (deprecatedAt !== undefined) headers.Deprecation = `@${deprecatedAt / 1000}`
+  // RFC 8594 section 3: an HTTP-date.
+  if (sunsetAt !== undefined) headers.Sunset = new Date(sunsetAt).toUTCString()
+  if (successor === undefined) return
+  const link = `<${addressOf(successor, match.id)}>; rel="successor-version"`
+  headers.Link = headers.Link === undefined ? link : `${headers.Link}, ${link}`
+}
+
+/** Encoded anew, so that no id ends the link. */
+function addressOf(successor: string, id: string | undefined): string {
+  return successor.replace('{id}', () => encodeURIComponent(id ?? ''))
 }

@@ -1,18 +1,20 @@
-/** What the client sent besides path and credentials: query parameters and body, checked for form. */
+/** What the client sent besides path and credentials: Accept, query parameters, body and headers, checked for form. */
 import type { Context } from 'koa'
 import { onceKnown } from '../../base/once-known.ts'
+import { Problem } from '../../base/problems/problem.ts'
 import type { Decision } from '../../decide/decision.ts'
 import type { Limits } from '../../decide/policy.ts'
 import type { Operation, Resource } from '../../resources/resource.ts'
 import type { RouteMatch } from '../../resources/routing/match-route.ts'
+import type { Content, Input } from '../input/input.ts'
 import { readBody } from '../input/read-body.ts'
 import { readIdempotencyKey } from '../input/read-idempotency-key.ts'
 import { readListQuery } from '../input/read-list-query.ts'
 import { readPreconditions } from '../input/read-preconditions.ts'
 import { readQuery, refuseParameters } from '../input/read-query.ts'
-import type { Content, Input } from '../routes/handle.ts'
 import { parseJsonPatch } from '../routes/json-patch/parse.ts'
-import { refuseUnacceptable } from './refuse-unacceptable.ts'
+import type { Stage } from './stage.ts'
+import type { Accepted, Authorized, Received, Validated } from './state.ts'
 
 interface Frame {
   readonly match: RouteMatch
@@ -22,14 +24,39 @@ interface Frame {
 
 const WITH_BODY: readonly Operation[] = ['create', 'replace', 'update']
 
+/** As it is sent: a client may insist on the parameter or leave it out. */
+const REPRESENTATION = 'application/json;charset=utf-8'
+
+/** What is answered without a body has nothing to negotiate. */
+const BODILESS: readonly Operation[] = ['delete', 'options']
+
 /**
  * Throws Problem not-acceptable, invalid-query, what read-body throws, invalid-patch, invalid-precondition, or
  * invalid-idempotency-key, in this order.
  */
-export function validate(ctx: Context, frame: Frame, decision: Decision): Input | Promise<Input> {
-  const { route, endpoint } = frame.match
-  if (!route.redirect) refuseUnacceptable(ctx, endpoint.operation)
-  return onceKnown(readContent(ctx, frame, decision), (content) => withHeaders(ctx, decision, content))
+export function validate(): Stage<Received & Accepted & Authorized, Validated> {
+  return (ctx, next) => {
+    const { accepted, resource, decision, policy } = ctx.state
+    const { match } = accepted
+    if (!match.route.redirect) refuseUnacceptable(ctx, match.endpoint.operation)
+    const frame = { match, resource, limits: policy.snapshot.limits }
+    return onceKnown(readContent(ctx, frame, decision), (content) => {
+      ctx.state.input = withHeaders(ctx, decision, content)
+      return next()
+    })
+  }
+}
+
+/**
+ * Content negotiation (RFC 9110 section 12.5.1): there is one representation, JSON; 406 where the client wants none of it.
+ * A header without one well-formed media range fits nothing.
+ */
+function refuseUnacceptable(ctx: Context, operation: Operation): void {
+  const { accept } = ctx.req.headers
+  // What most clients send needs no negotiation.
+  if (accept === undefined || accept === '*/*' || BODILESS.includes(operation)) return
+  if (ctx.accepts(REPRESENTATION) !== false) return
+  throw new Problem('not-acceptable', 'The answer is application/json, which the header Accept excludes.')
 }
 
 function withHeaders(ctx: Context, decision: Decision, content: Content): Input {

@@ -15,9 +15,9 @@ import { type DecisionRecord, MASKED } from '../../decision-log/decision-record.
 import type { ActivePolicy } from '../../policy/live-policy.ts'
 import type { Method, Representation, Resource, Resources } from '../../resources/resource.ts'
 import type { RouteMatch } from '../../resources/routing/match-route.ts'
-import { authorize, type Gate } from '../../server/stages/authorize.ts'
+import { decideRequest, type Gate } from '../../server/stages/authorize.ts'
 import { problemOf } from '../../server/stages/problem-boundary.ts'
-import type { Asked } from '../../server/stages/refuse-unanswerable.ts'
+import type { AcceptedRequest } from '../../server/stages/state.ts'
 import { permitAgain, type Unasked } from './permit-again.ts'
 import { FactsMissing, recordedStore } from './recorded-store.ts'
 import { differsByRow, shownFields } from './shown.ts'
@@ -75,7 +75,7 @@ export async function decideAgain(bench: Bench, record: DecisionRecord): Promise
 
 interface Recorded {
   readonly record: DecisionRecord
-  readonly asked: Asked
+  readonly asked: AcceptedRequest
   readonly stage: 'policy' | 'after'
 }
 
@@ -86,7 +86,7 @@ async function authorizeAgain(
 ): Promise<Again> {
   const gate: Gate = { resources, store: recordedStore(record, targetOf(asked)), now: () => Date.parse(record.time) }
   try {
-    const decision = await authorize(gate, policy, asked)
+    const decision = await decideRequest(gate, policy, asked)
     if (decision.kind === 'list') return queryAgain(decision, record, policy)
     const permitted = permitAgain(decision, record, unaskedUnder(resources, policy, asked))
     return permitted === 'whole' ? { kind: 'allowed', decision } : beyond(record, decision, stage)
@@ -97,7 +97,7 @@ async function authorizeAgain(
   }
 }
 
-function unaskedUnder({ byName }: Resources, { snapshot }: ActivePolicy, { match, caller }: Asked): Unasked {
+function unaskedUnder({ byName }: Resources, { snapshot }: ActivePolicy, { match, caller }: AcceptedRequest): Unasked {
   const resource = byName.get(match.route.resource)
   if (!resource) throw new Error(`no schema declares ${match.route.resource}`)
   const owner = ownerFieldOf(resource, snapshot.ownershipOf(resource.name))
@@ -151,7 +151,7 @@ function beyond({ problem }: DecisionRecord, decision: Decision, stage: 'policy'
 }
 
 /** The request as `authorize` is asked; a sentence where the schemas don't know it any more. */
-function askedOf({ byName, routes }: Resources, record: DecisionRecord): Asked | string {
+function askedOf({ byName, routes }: Resources, record: DecisionRecord): AcceptedRequest | string {
   const { method, objectId, authentication } = record
   const route = routes.find(({ path }) => path === record.route)
   const endpoint = route?.endpoints.get(method as Method)
@@ -165,7 +165,7 @@ function askedOf({ byName, routes }: Resources, record: DecisionRecord): Asked |
   return { match, caller: { id: subject, roles, claims: facts?.attributes ?? {} } }
 }
 
-function targetOf({ match: { route, id }, caller }: Asked): string | undefined {
+function targetOf({ match: { route, id }, caller }: AcceptedRequest): string | undefined {
   return route.kind === 'caller' ? caller?.id : id
 }
 

@@ -7,14 +7,14 @@ import type { Snapshot } from '../../decide/snapshot.ts'
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
 import { MASKED } from '../../decision-log/decision-record.ts'
 import type { Json } from '../../resources/resource.ts'
-import type { Asked } from '../../server/stages/refuse-unanswerable.ts'
+import type { AcceptedRequest } from '../../server/stages/state.ts'
 
 type Values = Readonly<Record<string, Json>>
 
 /** What is missing, for people; undefined when nothing is. */
 export async function unknownFact(
   snapshot: Snapshot,
-  asked: Asked,
+  asked: AcceptedRequest,
   record: DecisionRecord,
 ): Promise<string | undefined> {
   const { facts = {} } = record
@@ -26,7 +26,7 @@ export async function unknownFact(
 /** The relations that a decision would look at. */
 async function comparedFor(
   snapshot: Snapshot,
-  { match: { route, endpoint }, caller }: Asked,
+  { match: { route, endpoint }, caller }: AcceptedRequest,
   { problem, facts }: DecisionRecord,
 ): Promise<readonly Relation[]> {
   if (endpoint.operation === 'options') return []
@@ -43,7 +43,7 @@ async function comparedFor(
   return [...table.compared, ...compared]
 }
 
-function unknownIn(facts: Facts, { caller }: Asked, relation: Relation): string | undefined {
+function unknownIn(facts: Facts, { caller }: AcceptedRequest, relation: Relation): string | undefined {
   const attribute = relation.kind === 'caller' && relation.attribute !== 'id' ? relation.attribute : undefined
   if (caller && attribute !== undefined && isUnknown(facts.attributes, attribute)) {
     return `the record doesn't hold the caller's \`${attribute}\``

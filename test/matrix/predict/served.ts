@@ -1,4 +1,4 @@
-/** The product's answer to a situation, in process: `authorize` and the handlers, on a store in memory. */
+/** The product's answer to a situation, in process: `decideRequest` and the handlers, on a store in memory. */
 
 import { Problem } from '../../../src/base/problems/problem.ts'
 import type { Caller } from '../../../src/decide/caller.ts'
@@ -9,13 +9,14 @@ import type { Spot } from '../../../src/decide/space.ts'
 import type { ActivePolicy } from '../../../src/policy/live-policy.ts'
 import { represent } from '../../../src/resources/object.ts'
 import type { Json, Resource, Resources } from '../../../src/resources/resource.ts'
+import type { Input } from '../../../src/server/input/input.ts'
 import { Cursors } from '../../../src/server/routes/cursor.ts'
 import { EntityTags } from '../../../src/server/routes/entity-tag.ts'
-import { handle, type Input } from '../../../src/server/routes/handle.ts'
+import { handle } from '../../../src/server/routes/handle.ts'
 import { InFlight } from '../../../src/server/routes/in-flight.ts'
 import { type Outcome, WrittenJson } from '../../../src/server/routes/outcome.ts'
 import type { Asking } from '../../../src/server/routes/services.ts'
-import { authorize, refusal } from '../../../src/server/stages/authorize.ts'
+import { decideRequest, refusal } from '../../../src/server/stages/authorize.ts'
 import type { Store } from '../../../src/store/contract.ts'
 import type { Asker } from '../../../src/tools/matrix/predict/grants.ts'
 import type { Answer, Objects } from '../../../src/tools/matrix/predict/situation.ts'
@@ -57,7 +58,7 @@ async function outcomeOf(served: Served, caller: Caller | undefined): Promise<Ou
   const policy = { revision: '', snapshot, blocked: new Map() } as unknown as ActivePolicy
   const target = { path: spot.route.path.replace('{id}', id), query: '' }
   const match = { kind: 'route', route: spot.route, endpoint: spot.endpoint, id, target } as const
-  const decision = await authorize({ resources, store, now: () => 0 }, policy, { match, caller })
+  const decision = await decideRequest({ resources, store, now: () => 0 }, policy, { match, caller })
   const now = () => new Date(0)
   const inFlight = new InFlight()
   const services = {

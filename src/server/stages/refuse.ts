@@ -1,21 +1,28 @@
-/** Turns what match-route and authenticate found out into refusals, once the rate limits have had their say. */
+/** Refuses what no route answers and who sent bad credentials, once the rate limits have counted the request. */
 
 import { Problem } from '../../base/problems/problem.ts'
 import type { Caller } from '../../decide/caller.ts'
 import type { Authentication } from '../../identity/caller.ts'
+import type { Resource, Resources } from '../../resources/resource.ts'
 import type { Match, RouteMatch } from '../../resources/routing/match-route.ts'
-
-export interface Asked {
-  readonly match: RouteMatch
-  /** Undefined without credentials. */
-  readonly caller: Caller | undefined
-}
+import type { Stage } from './stage.ts'
+import type { Accepted, AcceptedRequest, Authenticated, Matched } from './state.ts'
 
 /**
  * 400 and the like for what isn't well-formed, 404, 405 with `Allow`, then 401 (bad credentials, on public routes too)
- * or the key server's fault.
+ * or the key server's fault, and 410 after a route's sunset.
  */
-export function refuseUnanswerable(match: Match, authentication: Authentication): Asked {
+export function refuse(resources: Resources, now: () => Date): Stage<Matched & Authenticated, Accepted> {
+  return (ctx, next) => {
+    const accepted = acceptedOf(ctx.state.match, ctx.state.authentication)
+    refuseGone(accepted.match, now().getTime())
+    ctx.state.accepted = accepted
+    ctx.state.resource = resourceOf(resources, accepted.match)
+    return next()
+  }
+}
+
+function acceptedOf(match: Match, authentication: Authentication): AcceptedRequest {
   switch (match.kind) {
     case 'malformed':
       throw match.problem
@@ -60,4 +67,21 @@ export function notPermitted(caller: Caller | undefined, detail: string, cause?:
     cause,
     headers: { 'WWW-Authenticate': 'Bearer realm="sallyport"' },
   })
+}
+
+/**
+ * Throws Problem gone from the sunset on (RFC 9110 section 15.5.11), for every method and caller. `now` is milliseconds since
+ * the epoch.
+ */
+function refuseGone({ route }: RouteMatch, now: number): void {
+  const { sunsetAt, successor } = route.lifecycle ?? {}
+  if (sunsetAt === undefined || now < sunsetAt) return
+  const instead = successor === undefined ? '' : ' The header Link says what stands in for it.'
+  throw new Problem('gone', `This path ended on ${new Date(sunsetAt).toISOString().slice(0, 10)}.${instead}`)
+}
+
+function resourceOf({ byName }: Resources, { route }: RouteMatch): Resource {
+  const resource = byName.get(route.resource)
+  if (!resource) throw new Error(`no schema declares ${route.resource}`)
+  return resource
 }

@@ -1,0 +1,42 @@
+/** What a request brings along, read and checked: query parameters, body, preconditions, idempotency key. */
+import type { Json } from '../../resources/resource.ts'
+import type { Comparison, SortKey } from '../../store/contract.ts'
+import type { PatchOperation } from '../routes/json-patch/operation.ts'
+
+export type Input = Content & { readonly preconditions: Preconditions; readonly idempotencyKey?: string }
+
+/** By what the route's operation takes. */
+export type Content =
+  | { readonly kind: 'nothing' }
+  | { readonly kind: 'list'; readonly query: ListQuery }
+  | { readonly kind: 'body'; readonly body: Readonly<Record<string, Json>> }
+  | { readonly kind: 'json-patch'; readonly operations: readonly PatchOperation[] }
+
+/** What a client asks of a list. */
+export interface ListQuery {
+  /** As sent, decoded: a link to the next page repeats them. */
+  readonly parameters: ReadonlyMap<string, string>
+  readonly limit: number
+  readonly filter: readonly Comparison[]
+  /** The last key is the id. */
+  readonly order: readonly SortKey[]
+  /** Undefined for all that are granted. */
+  readonly fields: ReadonlySet<string> | undefined
+  /** Whether the number of all objects that fit is asked for. */
+  readonly counted: boolean
+  readonly cursor?: string
+}
+
+export interface Preconditions {
+  readonly ifMatch?: TagCondition
+  readonly ifNoneMatch?: TagCondition
+}
+
+/** `any` is `*`: whatever there is. */
+export type TagCondition = { readonly kind: 'any' } | { readonly kind: 'listed'; readonly tags: readonly EntityTag[] }
+
+export interface EntityTag {
+  readonly weak: boolean
+  /** Without the quotes. */
+  readonly opaque: string
+}

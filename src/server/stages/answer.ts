@@ -1,0 +1,72 @@
+/** The problem boundary: the first to see a request, and the last to see its answer, which has its record by then. */
+import { randomUUID } from 'node:crypto'
+import { Problem } from '../../base/problems/problem.ts'
+import type { Recorder } from '../../decision-log/recorder.ts'
+import type { LivePolicy } from '../../policy/live-policy.ts'
+import { createEndOfTurn } from '../http/end-of-turn.ts'
+import type { FaultLog } from '../observe/fault-log.ts'
+import type { Metrics } from '../observe/metrics.ts'
+import type { Cors } from './cors.ts'
+import { present } from './present.ts'
+import { problemOf } from './problem-boundary.ts'
+import { observe, settle } from './record.ts'
+import type { Stage, Writable } from './stage.ts'
+import type { Received, RequestState } from './state.ts'
+
+export interface AnswerParts {
+  readonly policy: Pick<LivePolicy, 'active' | 'at'>
+  readonly now: () => Date
+  readonly cors: Cors
+  readonly recorder: Recorder
+  readonly faults: FaultLog
+  readonly metrics: Metrics
+  readonly draining: () => boolean
+}
+
+export function answer(parts: AnswerParts): Stage<object, Received> {
+  const endOfTurn = createEndOfTurn()
+  return async (ctx, next) => {
+    const state: Writable<RequestState> = receive(parts, ctx.method)
+    ctx.state = state
+    parts.cors.share(ctx.req, state.headers)
+    try {
+      // The time that the record tells is the one that the rules are chosen by.
+      const time = parts.now()
+      state.time = time.toISOString()
+      state.policy = parts.policy.at(time.getTime())
+      if (parts.draining()) throw draining()
+      await next()
+    } catch (error) {
+      const { authentication } = state
+      state.problem = problemOf(error, authentication?.kind === 'caller' ? authentication.caller : undefined)
+    }
+    const settled = settle(parts, state)
+    if (settled) await settled
+    await endOfTurn()
+    // Else the connection would stay open, and the drain would wait for it.
+    if (parts.draining()) state.headers.Connection = 'close'
+    present(ctx, state, parts.cors)
+    observe(parts, state)
+  }
+}
+
+function receive({ policy: { active } }: AnswerParts, method: string): RequestState {
+  return {
+    requestId: randomUUID(),
+    started: performance.now(),
+    method,
+    revision: active.revision,
+    masks: active.snapshot.masks,
+    headers: {
+      'Policy-Revision': active.revision,
+      Vary: 'Authorization, Accept',
+      'Cache-Control': 'private, no-cache',
+    },
+    policy: active,
+  }
+}
+
+/** Requests in flight end; what comes after them on a connection that is still open is refused. */
+function draining(): Problem {
+  return new Problem('draining', 'The server is shutting down; try again.', { headers: { 'Retry-After': '1' } })
+}

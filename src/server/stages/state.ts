@@ -1,0 +1,90 @@
+/** What each stage leaves in `ctx.state` for the stages after it, in their order (src/server/stack.ts). */
+import type { Problem } from '../../base/problems/problem.ts'
+import type { Caller } from '../../decide/caller.ts'
+import type { Decision } from '../../decide/decision.ts'
+import type { Masks } from '../../decide/policy.ts'
+import type { DecisionRecord } from '../../decision-log/decision-record.ts'
+import type { Authentication } from '../../identity/caller.ts'
+import type { Credentials } from '../../identity/read-credentials.ts'
+import type { ActivePolicy } from '../../policy/live-policy.ts'
+import type { Resource } from '../../resources/resource.ts'
+import type { Match, RouteMatch } from '../../resources/routing/match-route.ts'
+import type { Input } from '../input/input.ts'
+import type { Outcome } from '../routes/outcome.ts'
+
+/** By name, in the spelling that is sent; each once. */
+export type ResponseHeaders = Record<string, string>
+
+/** Left by `answer`. */
+export interface Received {
+  readonly requestId: string
+  /** `performance.now()` when the request came. */
+  readonly started: number
+  readonly method: string
+  readonly revision: string
+  /** What the record leaves out, by the policy that decides. */
+  readonly masks: Masks
+  /** The headers of every answer, also of a later stage's refusal. */
+  readonly headers: ResponseHeaders
+  /** When the request came: RFC 3339, UTC, milliseconds. */
+  readonly time?: string
+  /** The policy that decides, as it is at that time. */
+  readonly policy: ActivePolicy
+}
+
+/** Left by `match`. */
+export interface Matched {
+  readonly match: Match
+}
+
+/** Left by `refuseFloods`. */
+export interface Addressed {
+  /** Of the client, as limits count it. */
+  readonly address: string
+  readonly credentials: Credentials
+}
+
+/** Left by `authenticate`. */
+export interface Authenticated {
+  readonly authentication: Authentication
+}
+
+/** A request that a route accepts, from a caller who is known or sent no credentials. */
+export interface AcceptedRequest {
+  readonly match: RouteMatch
+  /** Undefined without credentials. */
+  readonly caller: Caller | undefined
+}
+
+/** Left by `refuse`. */
+export interface Accepted {
+  readonly accepted: AcceptedRequest
+  /** The resource of the route. */
+  readonly resource: Resource
+}
+
+/** Left by `authorize`. */
+export interface Authorized {
+  readonly decision: Decision
+  /** Decides once more, by the object as it is stored by then: for a write that came too late. */
+  readonly decideAnew: () => Promise<Decision>
+}
+
+/** Left by `validate`. */
+export interface Validated {
+  readonly input: Input
+}
+
+/** Left by the handler of a route. */
+export interface Handled {
+  readonly outcome: Outcome
+}
+
+/** What `answer` finds when the stages have ended, as far as they came. */
+export interface RequestState
+  extends Received,
+    Partial<Matched & Addressed & Authenticated & Accepted & Authorized & Validated & Handled> {
+  readonly problem?: Problem
+  /** The record that is in the store, together with the write that it is about. */
+  readonly committed?: DecisionRecord | undefined
+}

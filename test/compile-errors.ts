@@ -1,0 +1,30 @@
+/** Compiles one file of test/compile by itself, and finds the lines with errors: those that there are, and those that it names. */
+import { execFile } from 'node:child_process'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+const ROOT = new URL('..', import.meta.url).pathname
+const run = promisify(execFile)
+
+/** The lines on which the compiler finds an error, from 1. */
+export async function errorLines(file: string): Promise<readonly number[]> {
+  const project = join(ROOT, `test/compile/${file}.tsconfig.json`)
+  writeFileSync(project, JSON.stringify({ extends: '../../tsconfig.json', include: [file], exclude: [] }))
+  try {
+    await run(join(ROOT, 'node_modules/.bin/tsc'), ['-p', project, '--pretty', 'false'])
+    return []
+  } catch (error) {
+    const { stdout } = error as { stdout: string }
+    const lines = stdout.matchAll(new RegExp(`${file.replaceAll('.', '\\.')}\\((\\d+),`, 'g'))
+    return [...lines].map(([, line]) => Number(line))
+  } finally {
+    rmSync(project)
+  }
+}
+
+/** The lines that say `// error:`, from 1. */
+export function expectedLines(file: string): readonly number[] {
+  const lines = readFileSync(join(ROOT, 'test/compile', file), 'utf8').split('\n')
+  return lines.flatMap((line, i) => (line.includes('// error:') ? [i + 1] : []))
+}
