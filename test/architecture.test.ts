@@ -21,6 +21,9 @@ const LAYERS = [
   'base',
 ]
 
+/** The rooms of src/tools/matrix/, in the same way. */
+const MATRIX_ROOMS = ['report', 'attack', 'coverage', 'mutate', 'init', 'run', 'target', 'cells', 'predict', 'read']
+
 /** Imports that still point up. */
 const STILL_UPWARD: readonly Import[] = [
   { from: 'tools/replay/decide-again.ts', to: 'server/stages/authorize.ts' },
@@ -64,6 +67,21 @@ function upward(imports: readonly Import[]): readonly Import[] {
   return imports.filter(({ from, to }) => layerOf(to) < layerOf(from))
 }
 
+const MATRIX = 'tools/matrix/'
+
+function withinMatrix(from: string, to: string): Import | undefined {
+  if (!from.startsWith(MATRIX) || !to.startsWith(MATRIX)) return undefined
+  return { from: from.slice(MATRIX.length), to: to.slice(MATRIX.length) }
+}
+
+function matrixRoomOf(file: string): number {
+  return MATRIX_ROOMS.indexOf(file.split('/')[0] ?? '')
+}
+
+function upwardInMatrix(imports: readonly Import[]): readonly Import[] {
+  return imports.filter(({ from, to }) => matrixRoomOf(to) < matrixRoomOf(from))
+}
+
 describe('architecture', () => {
   it('sees the whole program', () => {
     expect(sources().length).to.be.greaterThan(60)
@@ -84,6 +102,14 @@ describe('architecture', () => {
     expect(
       upward(importsOf('decide/grants/grant-table.ts', "const x = await import('../../store/contract.ts')")),
     ).to.have.length(1)
+  })
+
+  it('the rooms of tools/matrix stand in one order too', () => {
+    const within = allImports().flatMap(({ from, to }) => withinMatrix(from, to) ?? [])
+    expect(within.length).to.be.greaterThan(100)
+    expect(within.filter(({ from, to }) => matrixRoomOf(from) < 0 || matrixRoomOf(to) < 0)).to.deep.equal([])
+    expect(upwardInMatrix(within)).to.deep.equal([])
+    expect(upwardInMatrix([{ from: 'predict/suite.ts', to: 'run/result.ts' }])).to.have.length(1)
   })
 
   it('commands and backends do not know each other', () => {

@@ -4,11 +4,11 @@ import { type Command, Option } from 'commander'
 import { print } from '../present/print.ts'
 import { attackAll } from '../tools/matrix/attack/attack-all.ts'
 import { type AttackRun, isHeld, toJson, toText } from '../tools/matrix/attack/attack-report.ts'
-import { chooseArena, type Whereabouts } from '../tools/matrix/target/choose-target.ts'
-import type { StartTrialServer } from '../tools/matrix/target/trial-server.ts'
-import { type ArenaFlags, interrupted, type MatrixSettings, newArenaCommand } from './matrix-command.ts'
+import { openTargetPool, type TargetOptions } from '../tools/matrix/target/open-targets.ts'
+import type { StartTrialServer } from '../tools/matrix/target/trial-target.ts'
+import { interrupted, type MatrixSettings, newTargetCommand, type TargetFlags } from './matrix-command.ts'
 
-interface Flags extends ArenaFlags {
+interface Flags extends TargetFlags {
   readonly resource: readonly string[]
   readonly format: keyof typeof FORMATS
 }
@@ -21,7 +21,7 @@ ids of others in path, query and body. What each caller reaches is compared with
 Exit code: 0 when it is what they say, 1 when not (or when something could not be tried), 2 when it could not run.`
 
 export function matrixAttackCommand(settings: MatrixSettings, startServer: StartTrialServer): Command {
-  return newArenaCommand('attack')
+  return newTargetCommand('attack')
     .description('make the requests of one role as every other, and show what differs from the policy')
     .option('--resource <name...>', 'only this resource; repeat for more', [])
     .addOption(new Option('--format <format>', 'how to print it').choices(Object.keys(FORMATS)).default('text'))
@@ -33,7 +33,7 @@ export function matrixAttackCommand(settings: MatrixSettings, startServer: Start
     })
 }
 
-async function attackWithProgress(flags: Flags & Whereabouts, startServer: StartTrialServer): Promise<AttackRun> {
+async function attackWithProgress(flags: Flags & TargetOptions, startServer: StartTrialServer): Promise<AttackRun> {
   const bar = new SingleBar({ format: 'attacking {bar} {value} of {total}, {found} findings', noTTYOutput: false })
   let found = 0
   try {
@@ -41,7 +41,7 @@ async function attackWithProgress(flags: Flags & Whereabouts, startServer: Start
       ...flags,
       resources: flags.resource,
       signal: interrupted(),
-      openArena: (ground) => chooseArena(ground, flags, startServer),
+      openTargets: (ground) => openTargetPool(ground, flags, startServer),
       started: (total) => bar.start(total, 0, { found }),
       observe: ({ outcome }) => {
         if (outcome === 'different') found++

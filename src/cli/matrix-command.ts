@@ -12,7 +12,7 @@ export type MatrixSettings = () => {
 }
 
 /** Where requests go. */
-export interface ArenaFlags {
+export interface TargetFlags {
   readonly policies?: string
   readonly schemas?: string
   readonly url?: string
@@ -34,7 +34,7 @@ export function matrixCommand(commands: readonly Command[]): Command {
 const WITH_URL = ['tokens', 'key', 'data', 'issuer', 'audience', 'setupRole']
 
 /** A command that asks a server: this process's own, or a deployment. */
-export function newArenaCommand(name: string): Command {
+export function newTargetCommand(name: string): Command {
   return new Command(name)
     .hook('preAction', (_, command) => refuseWithoutUrl(command))
     .option('--policies <directory>', 'policy files (POLICIES, policies)')

@@ -5,7 +5,7 @@ import { type Coverage, measureCoverage, percentOf } from '../tools/matrix/cover
 import { formatJson } from '../tools/matrix/coverage/format-json.ts'
 import { formatText } from '../tools/matrix/coverage/format-text.ts'
 import { toPage } from '../tools/matrix/coverage/page.ts'
-import { readBench } from '../tools/matrix/predict/bench.ts'
+import { readPredictedSuite } from '../tools/matrix/predict/suite.ts'
 import type { ReviewFolders } from './policy-command.ts'
 
 interface Flags {
@@ -39,7 +39,7 @@ export function matrixCoverageCommand(folders: ReviewFolders): Command {
     .addOption(new Option('--format <format>', 'how to print it').choices(Object.keys(FORMATS)).default('text'))
     .addHelpText('after', HELP)
     .action(async (paths: readonly string[], flags: Flags) => {
-      const bench = await readBench({ ...folders(), ...flags, matrices: paths }, Date.now())
+      const bench = await readPredictedSuite({ ...folders(), ...flags, matrices: paths }, Date.now())
       const coverage = measureCoverage(bench)
       print(FORMATS[flags.format](coverage))
       if (!isEnough(coverage, flags)) process.exitCode = 1

@@ -4,12 +4,13 @@ import { Command } from 'commander'
 import { didYouMean } from '../base/did-you-mean.ts'
 import { print, tell } from '../present/print.ts'
 import { ReviewError } from '../tools/load-policy.ts'
-import { columnsFor, everywhere, planMatrix, statedIn } from '../tools/matrix/init/plan-matrix.ts'
+import { statedIn } from '../tools/matrix/cells/survey.ts'
+import { columnsFor, everywhere, planMatrix } from '../tools/matrix/init/plan-matrix.ts'
 import { storeNew, storeOver, textsIn } from '../tools/matrix/init/store-matrix.ts'
 import { writeMatrix, writeMissing } from '../tools/matrix/init/write-matrix.ts'
-import { readBench } from '../tools/matrix/predict/bench.ts'
+import { readPredictedSuite } from '../tools/matrix/predict/suite.ts'
 import type { Column } from '../tools/matrix/read/expectation.ts'
-import { parseColumn } from '../tools/matrix/read/parse-words.ts'
+import { parseColumn } from '../tools/matrix/read/words.ts'
 import type { ReviewFolders } from './policy-command.ts'
 
 interface Flags {
@@ -54,7 +55,7 @@ async function init(
 ): Promise<readonly string[]> {
   const { out, missing, force } = flags
   const matrices = (await isFolder(out)) ? [out] : []
-  const bench = await readBench({ ...flags, matrices }, Date.now())
+  const bench = await readPredictedSuite({ ...flags, matrices }, Date.now())
   const asked = flags.role.map((name) => columnOf(name, bench.grants.policy.roles))
   const columns = asked.length > 0 ? asked.flatMap(everywhere) : columnsFor(bench)
   const plan = planMatrix(bench, columns, missing ? statedIn(bench) : () => false)

@@ -4,9 +4,9 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { print } from '../present/print.ts'
 import { formatJson } from '../tools/matrix/mutate/format-json.ts'
 import { formatText } from '../tools/matrix/mutate/format-text.ts'
-import { OPERATORS, type Operator } from '../tools/matrix/mutate/mutant.ts'
+import { OPERATORS, type Operator } from '../tools/matrix/mutate/mutants.ts'
 import { type Mutation, mutate, scoreOf } from '../tools/matrix/mutate/mutate.ts'
-import { readBench } from '../tools/matrix/predict/bench.ts'
+import { readPredictedSuite } from '../tools/matrix/predict/suite.ts'
 import type { ReviewFolders } from './policy-command.ts'
 
 interface Flags {
@@ -54,7 +54,7 @@ export function matrixMutateCommand(folders: ReviewFolders): Command {
 async function mutateWithProgress(
   flags: Flags & { readonly policies: string; readonly schemas: string; readonly matrices: readonly string[] },
 ): Promise<Mutation> {
-  const bench = await readBench(flags, Date.now())
+  const bench = await readPredictedSuite(flags, Date.now())
   const bar = new SingleBar({ format: 'mutating {bar} {value} of {total}', noTTYOutput: false })
   const only = flags.only.length > 0 ? new Set(flags.only) : undefined
   try {

@@ -3,13 +3,13 @@ import { SingleBar } from 'cli-progress'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { print } from '../present/print.ts'
 import { parseReport, REPORTS, type ReportRequest, writeReports } from '../tools/matrix/report/reports.ts'
-import { isGreen, type Run } from '../tools/matrix/run/summary.ts'
+import { isGreen, type Run } from '../tools/matrix/run/result.ts'
 import { testMatrices } from '../tools/matrix/run/test-matrices.ts'
-import { chooseArena, type Whereabouts } from '../tools/matrix/target/choose-target.ts'
-import type { StartTrialServer } from '../tools/matrix/target/trial-server.ts'
-import { type ArenaFlags, interrupted, type MatrixSettings, newArenaCommand } from './matrix-command.ts'
+import { openTargetPool, type TargetOptions } from '../tools/matrix/target/open-targets.ts'
+import type { StartTrialServer } from '../tools/matrix/target/trial-target.ts'
+import { interrupted, type MatrixSettings, newTargetCommand, type TargetFlags } from './matrix-command.ts'
 
-interface Flags extends ArenaFlags {
+interface Flags extends TargetFlags {
   readonly only?: RegExp
   readonly role: readonly string[]
   readonly resource: readonly string[]
@@ -31,7 +31,7 @@ Examples:
   sallyport matrix test --url https://api.example.com --tokens tokens.yaml --setup-role admin`
 
 export function matrixTestCommand(settings: MatrixSettings, startServer: StartTrialServer): Command {
-  return newArenaCommand('test')
+  return newTargetCommand('test')
     .description('ask what every cell states, and show which answers differ')
     .argument('[paths...]', 'matrices', ['test/matrix'])
     .option('--only <pattern>', 'only cells whose title, as the report shows it, fits this regular expression', pattern)
@@ -53,7 +53,7 @@ export function matrixTestCommand(settings: MatrixSettings, startServer: StartTr
 
 async function runWithProgress(
   paths: readonly string[],
-  flags: Flags & Whereabouts,
+  flags: Flags & TargetOptions,
   startServer: StartTrialServer,
 ): Promise<Run> {
   const bar = new SingleBar({
@@ -66,7 +66,7 @@ async function runWithProgress(
       ...flags,
       filter: { roles: flags.role, resources: flags.resource, ...(flags.only ? { only: flags.only } : {}) },
       signal: interrupted(),
-      openArena: (ground) => chooseArena(ground, flags, startServer),
+      openTargets: (ground) => openTargetPool(ground, flags, startServer),
       started: (total) => bar.start(total, 0, { red }),
       observe: ({ outcome }) => {
         if (outcome !== 'passed') red++

@@ -7,7 +7,7 @@ import { readConfig } from '../config.ts'
 import { openEmbeddedKey } from '../identity/keys/key-folder.ts'
 import { issueToken } from '../identity/tokens/issue-token.ts'
 import { POLICY_FILES } from '../policy/policy-files.ts'
-import type { StartTrialServer } from '../tools/matrix/target/trial-server.ts'
+import type { StartTrialServer } from '../tools/matrix/target/trial-target.ts'
 import { startApp } from './app.ts'
 import { createLog } from './observe/log.ts'
 

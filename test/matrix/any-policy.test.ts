@@ -6,23 +6,23 @@ import fc from 'fast-check'
 import { stringify } from 'yaml'
 import { startTrialServer } from '../../src/server/trial-server.ts'
 import { compareDecisions } from '../../src/tools/diff/decisions/compare-decisions.ts'
-import { cellsOfUniverse, measureCoverage, percentOf } from '../../src/tools/matrix/coverage/coverage.ts'
+import { surveyCells } from '../../src/tools/matrix/cells/survey.ts'
+import { measureCoverage, percentOf } from '../../src/tools/matrix/coverage/coverage.ts'
 import { columnsFor, planMatrix } from '../../src/tools/matrix/init/plan-matrix.ts'
 import { storeNew } from '../../src/tools/matrix/init/store-matrix.ts'
 import { writeMatrix } from '../../src/tools/matrix/init/write-matrix.ts'
 import { tryMutant } from '../../src/tools/matrix/mutate/judge-mutant.ts'
-import { mutateRules } from '../../src/tools/matrix/mutate/mutate-rules.ts'
-import { vocabularyOf } from '../../src/tools/matrix/mutate/vocabulary.ts'
-import { type Bench, readBench } from '../../src/tools/matrix/predict/bench.ts'
+import { mutateRules, vocabularyOf } from '../../src/tools/matrix/mutate/mutate-rules.ts'
 import { CALLER } from '../../src/tools/matrix/predict/samples.ts'
 import { statementsOf } from '../../src/tools/matrix/predict/stated.ts'
+import { type PredictedSuite, readPredictedSuite } from '../../src/tools/matrix/predict/suite.ts'
 import { testMatrices } from '../../src/tools/matrix/run/test-matrices.ts'
-import { openTrialArena } from '../../src/tools/matrix/target/trial-target.ts'
+import { openTrialPool } from '../../src/tools/matrix/target/trial-target.ts'
 import { filesOf } from '../policy/render.ts'
 import { runs } from '../runs.ts'
-import { newFolder } from './predict/benches.ts'
 import { RELATIONS, SOURCES } from './predict/kinds.ts'
 import { randomPolicyFiles } from './predict/random-policies.ts'
+import { newFolder } from './predict/suites.ts'
 
 type Files = Readonly<Record<string, string>>
 
@@ -60,8 +60,8 @@ p, everyone, users, read, owner, card, allow
 `,
 }
 
-/** A bench of these files, with the matrices of the folder `matrices` beside them. */
-async function benchOfFiles(files: Files): Promise<{ readonly folder: string; bench(): Promise<Bench> }> {
+/** A suite of these files, with the matrices of the folder `matrices` beside them. */
+async function suiteOfFiles(files: Files): Promise<{ readonly folder: string; suite(): Promise<PredictedSuite> }> {
   const folder = await newFolder()
   const [policies, schemas, matrices] = ['policies', 'schemas', 'matrices'].map((name) => join(folder, name)) as [
     string,
@@ -72,13 +72,13 @@ async function benchOfFiles(files: Files): Promise<{ readonly folder: string; be
   for (const { name, text } of Object.values(filesOf(files))) await writeFile(join(policies, name), text)
   await writeFile(join(policies, 'blocked.txt'), '')
   for (const { name, text } of SOURCES) await writeFile(join(folder, name), text)
-  return { folder, bench: () => readBench({ policies, schemas, matrices: [matrices] }, Date.now()) }
+  return { folder, suite: () => readPredictedSuite({ policies, schemas, matrices: [matrices] }, Date.now()) }
 }
 
 /** Writes the matrix of a policy beside it, and asks a server: what isn't green. */
 async function initAndTest(files: Files) {
-  const { folder, bench } = await benchOfFiles(files)
-  const before = await bench()
+  const { folder, suite } = await suiteOfFiles(files)
+  const before = await suite()
   const matrices = join(folder, 'matrices')
   const texts = writeMatrix(
     planMatrix(before, columnsFor(before), () => false),
@@ -90,28 +90,28 @@ async function initAndTest(files: Files) {
     ...folders,
     filter: { roles: [], resources: [] },
     bail: false,
-    openArena: (ground) => openTrialArena(ground, folders, startTrialServer),
+    openTargets: (suite) => openTrialPool(suite, startTrialServer),
     started: () => undefined,
     observe: () => undefined,
   })
   const red = run.results.filter(({ outcome }) => outcome !== 'passed').map(({ title, why }) => `${title}: ${why}`)
-  return { red, asked: run.results.length, texts, bench: await bench(), folder }
+  return { red, asked: run.results.length, texts, suite: await suite(), folder }
 }
 
 /** Mistakes in rules that change what a route decides: how many a cell notices, and those that nothing tells of. */
-function tryMistakes(bench: Bench) {
-  const { reviewed, resources, grants, ground } = bench
-  const coverage = measureCoverage(bench)
-  const stated = statementsOf(bench).met
+function tryMistakes(suite: PredictedSuite) {
+  const { files, resources, grants, predictor } = suite
+  const coverage = measureCoverage(suite)
+  const stated = statementsOf(suite).met
   const named = new Set(coverage.mistakes.flatMap(({ place, operators }) => operators.map((one) => `${place} ${one}`)))
   const unneeded = new Set(coverage.rules.filter(({ covered }) => !covered).map(({ place }) => place))
   const untold: string[] = []
   let noticed = 0
-  for (const mutant of mutateRules({ files: reviewed.files, resources }, vocabularyOf(grants.policy))) {
-    const tried = tryMutant({ ...bench, stated }, mutant)
+  for (const mutant of mutateRules({ files, resources }, vocabularyOf(grants.policy))) {
+    const tried = tryMutant({ ...suite, stated }, mutant)
     if (typeof tried === 'string') continue
     const policies = { before: grants.policy, after: tried.grants.policy }
-    const changes = compareDecisions(policies, { resources, now: ground.now }).filter(({ part }) => part !== 'query')
+    const changes = compareDecisions(policies, { resources, now: predictor.now }).filter(({ part }) => part !== 'query')
     const served = changes.some((change) =>
       resources.routes.some(({ resource, endpoints }) => {
         const actions = [...endpoints.values()].map(({ action }) => action)
@@ -131,7 +131,7 @@ function tryMistakes(bench: Bench) {
 
 describe('the matrix of any policy', () => {
   it('is green at once, with callers and objects of every kind', async () => {
-    const { red, texts, bench, folder } = await initAndTest(AWKWARD)
+    const { red, texts, suite, folder } = await initAndTest(AWKWARD)
     expect(red).to.deep.equal([])
     const [things = '', users = ''] = ['things.csv', 'users.csv'].map(
       (one) => texts.find(({ name }) => name === one)?.text,
@@ -143,7 +143,7 @@ describe('the matrix of any policy', () => {
     expect(things).to.match(/^GET\|HEAD,\/things\/\{id\},mine\+owner\+round,/m)
     expect(users).to.match(/^GET\|HEAD,\/users\/\{id\},mate\+owner\+peer,/m)
     for (const { name, text } of texts) if (name.startsWith('bodies/')) expect(text).to.not.include(CALLER)
-    const { coverage, untold, noticed } = tryMistakes(bench)
+    const { coverage, untold, noticed } = tryMistakes(suite)
     expect(percentOf(coverage.cells)).to.equal(100)
     expect(coverage.unasked).to.deep.equal([])
     expect(untold).to.deep.equal([])
@@ -164,7 +164,7 @@ describe('the matrix of any policy', () => {
   })
 
   it('is green at once where rules name objects by a unique value, which one of them can have at a time', async () => {
-    const { red, asked, bench } = await initAndTest({
+    const { red, asked, suite } = await initAndTest({
       ...AWKWARD,
       'ownership.yaml': 'users: { relations: { known: { field: email, in: [b@example.com, c@example.com] } } }\n',
       'views.yaml': 'users: { rank: [level] }\n',
@@ -173,17 +173,17 @@ describe('the matrix of any policy', () => {
     })
     expect(red).to.deep.equal([])
     expect(asked).to.be.greaterThan(30)
-    expect(cellsOfUniverse(bench).unasked).to.deep.equal([])
+    expect(surveyCells(suite).unasked).to.deep.equal([])
   }).timeout(60_000)
 
   it('is green at once, and names what it does not notice, of random policies', async () => {
     let [noticed, named] = [0, 0]
     await fc.assert(
       fc.asyncProperty(randomPolicyFiles, async (files) => {
-        const { red, asked, bench, folder } = await initAndTest(files)
+        const { red, asked, suite, folder } = await initAndTest(files)
         expect(red).to.deep.equal([])
         expect(asked).to.be.greaterThan(50)
-        const tried = tryMistakes(bench)
+        const tried = tryMistakes(suite)
         expect(percentOf(tried.coverage.cells)).to.equal(100)
         expect(tried.untold).to.deep.equal([])
         noticed += tried.noticed
@@ -217,8 +217,8 @@ describe('the matrix of any policy', () => {
       'policy.csv': some.map((name) => `p, clerk, things, delete, ${name}, *, allow\n`).join(''),
     })
     const further = async (some: readonly string[]) => {
-      const { folder, bench } = await benchOfFiles(files(some))
-      const { unasked } = cellsOfUniverse(await bench())
+      const { folder, suite } = await suiteOfFiles(files(some))
+      const { unasked } = surveyCells(await suite())
       await rm(folder, { recursive: true })
       return unasked.map(({ method, object, why }) => `${method} ${object}: ${why}`)
     }
@@ -229,7 +229,7 @@ describe('the matrix of any policy', () => {
   }).timeout(180_000)
 
   it('turns red when one rule is another', async () => {
-    const { bench, folder } = await initAndTest(AWKWARD)
+    const { suite, folder } = await initAndTest(AWKWARD)
     const policy = join(folder, 'policies/policy.csv')
     await writeFile(policy, (await readFile(policy, 'utf8')).replace('shipped, *, allow', 'any, *, allow'))
     const folders = { policies: join(folder, 'policies'), schemas: join(folder, 'schemas') }
@@ -237,12 +237,12 @@ describe('the matrix of any policy', () => {
       ...folders,
       filter: { roles: [], resources: ['things'] },
       bail: false,
-      openArena: (ground) => openTrialArena(ground, folders, startTrialServer),
+      openTargets: (suite) => openTrialPool(suite, startTrialServer),
       started: () => undefined,
       observe: () => undefined,
     })
     expect(run.results.filter(({ outcome }) => outcome === 'failed')).to.not.be.empty
-    expect(bench.expectations.length).to.be.greaterThan(100)
+    expect(suite.expectations.length).to.be.greaterThan(100)
     await rm(folder, { recursive: true })
   }).timeout(180_000)
 })

@@ -7,7 +7,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import { attackAll } from '../../src/tools/matrix/attack/attack-all.ts'
 import { type AttackRun, isHeld, talliesOf, toJson, toText } from '../../src/tools/matrix/attack/attack-report.ts'
-import { openTrialArena } from '../../src/tools/matrix/target/trial-target.ts'
+import { openTrialPool } from '../../src/tools/matrix/target/trial-target.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
@@ -77,8 +77,7 @@ async function attackOn(server: TestServer, resources: readonly string[] = [], u
   return attackAll({
     ...folders,
     resources,
-    openArena: (ground) =>
-      openTrialArena(ground, folders, async () => ({ url, seeding: server.app.seeding, token, stop })),
+    openTargets: (suite) => openTrialPool(suite, async () => ({ url, seeding: server.app.seeding, token, stop })),
     started: () => {},
     observe: () => {},
   })

@@ -3,7 +3,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { readCases } from '../../src/tools/matrix/read/read-cases.ts'
+import { readCases } from '../../src/tools/matrix/read/cases.ts'
 import { runCase } from '../../src/tools/matrix/run/run-case.ts'
 import { type MatrixServer, startMatrixServer } from './matrix-server.ts'
 
@@ -82,7 +82,7 @@ describe('a case in steps', () => {
 `)
     const [one] = await readCases([file])
     if (!one) throw new Error('no case')
-    const { why, outcome } = await runCase(server.ground, server.stage, one)
+    const { why, outcome } = await runCase(server.suite, server.target, one)
     return why ?? outcome
   }
 })

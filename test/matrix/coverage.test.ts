@@ -14,7 +14,7 @@ import { startChromium } from '../chromium.ts'
 import { withRules } from '../policy-text.ts'
 import { INSTALL_MS } from '../programs.ts'
 import { openPage } from '../review/matrix/open-page.ts'
-import { benchOf, benchOfText, benchWith, ROOT } from './predict/benches.ts'
+import { ROOT, suiteOf, suiteOfText, suiteWith } from './predict/suites.ts'
 
 const SCHEMA = JSON.parse(readFileSync(join(ROOT, 'docs/schemas/matrix-coverage.schema.json'), 'utf8'))
 const validate = new Ajv2020({ strict: true, strictTypes: false, strictRequired: false, allErrors: true }).compile(
@@ -36,7 +36,7 @@ const NOTES = 'method,path,object,member\nGET,/api/v1/notes/{id},own,200\nGET,/a
 
 describe('sallyport matrix coverage', () => {
   it('finds nothing missing in the shipped matrices', async () => {
-    const { cells, rules, relations, views, unmet } = measureCoverage(await benchOf(join(ROOT, 'test/matrix')))
+    const { cells, rules, relations, views, unmet } = measureCoverage(await suiteOf(join(ROOT, 'test/matrix')))
     const open = [...cells, ...rules, ...relations, ...views].filter(({ covered }) => !covered)
     expect(open).to.deep.equal([])
     expect(unmet).to.equal(0)
@@ -45,7 +45,7 @@ describe('sallyport matrix coverage', () => {
   })
 
   it('tells cells without an expectation, and rules that none depends on', async () => {
-    const coverage = measureCoverage(await benchOfText(NOTES))
+    const coverage = measureCoverage(await suiteOfText(NOTES))
     expect(percentOf(coverage.cells)).to.be.lessThan(1)
     const covered = coverage.rules.filter((rule) => rule.covered).map(({ text }) => text)
     expect(covered).to.deep.equal(['p, member, notes, list|read|create|replace|update|delete, owner, *, allow'])
@@ -57,7 +57,7 @@ describe('sallyport matrix coverage', () => {
 
   it('knows each way in which two states of one field tell objects apart', async () => {
     const { cells, unasked } = measureCoverage(
-      await benchWith(withRelation('shipped: { field: status, in: [shipped] }')),
+      await suiteWith(withRelation('shipped: { field: status, in: [shipped] }')),
     )
     const update = cells.filter(({ method, path }) => method === 'PATCH' && path === '/api/orders/{id}')
     const objects = [...new Set(update.map(({ object }) => object))]
@@ -67,11 +67,11 @@ describe('sallyport matrix coverage', () => {
   })
 
   it("lists what can't be asked, as neither stated nor missing", async () => {
-    const bench = await benchWith(
+    const suite = await suiteWith(
       withRelation('lost: { field: note, equals: subject.nowhere }', 'lost'),
       join(ROOT, 'test/matrix'),
     )
-    const coverage = measureCoverage(bench)
+    const coverage = measureCoverage(suite)
     const { object, column, why } = coverage.unasked[0] ?? {}
     expect([object, column]).to.deep.equal(['lost', 'member'])
     expect(why).to.include("callers can't be given the attribute `nowhere`: no schema `users` has it")
@@ -84,20 +84,20 @@ describe('sallyport matrix coverage', () => {
     const json = JSON.parse(formatJson(coverage))
     expect(validate(json), JSON.stringify(validate.errors)).to.equal(true)
     expect(validate({ ...json, unasked: [{ ...json.unasked[0], covered: true }] })).to.equal(false)
-    const mutation = mutate(bench, { only: new Set(['flip-conceal']), observe: () => undefined })
+    const mutation = mutate(suite, { only: new Set(['flip-conceal']), observe: () => undefined })
     expect(formatMutation(mutation)).to.match(
       /^\d+ cells can't be asked, so a mistake that shows only there goes unnoticed/m,
     )
   })
 
   it('says how many expectations the policy does not meet', async () => {
-    const coverage = measureCoverage(await benchOfText(NOTES.replace('other,403', 'other,200')))
+    const coverage = measureCoverage(await suiteOfText(NOTES.replace('other,403', 'other,200')))
     expect(coverage.unmet).to.equal(1)
     expect(formatText(coverage)).to.match(/^1 expectations don't hold/m)
   })
 
   it('prints JSON that keeps to its schema', async () => {
-    const json = JSON.parse(formatJson(measureCoverage(await benchOfText(NOTES))))
+    const json = JSON.parse(formatJson(measureCoverage(await suiteOfText(NOTES))))
     expect(validate(json), JSON.stringify(validate.errors)).to.equal(true)
     expect(json.cells.missing.length).to.equal(json.cells.total - json.cells.covered)
     expect(validate({ ...json, more: 1 })).to.equal(false)
@@ -107,7 +107,7 @@ describe('sallyport matrix coverage', () => {
   it('prints a page that runs nothing and shows names as text', async () => {
     const rules = readFileSync(join(ROOT, 'policies/policy.csv'), 'utf8')
     const hostile = withRules(rules, 'p, "user:<img src=x onerror=alert(1)>", notes, read, any, *, allow')
-    const page = toPage(measureCoverage(await benchWith({ 'policy.csv': hostile }, join(ROOT, 'test/matrix'))))
+    const page = toPage(measureCoverage(await suiteWith({ 'policy.csv': hostile }, join(ROOT, 'test/matrix'))))
     expect(page).to.include('user:&lt;img src=x onerror=alert(1)&gt;')
     expect(page).to.not.include('<img')
     expect(page).to.not.include('<script')
@@ -122,7 +122,7 @@ describe('sallyport matrix coverage', () => {
     after(() => browser.close())
 
     it('shows open cells first, with what the policy answers, and can be narrowed', async () => {
-      const { page, troubles, close } = await openPage(browser, toPage(measureCoverage(await benchOfText(NOTES))))
+      const { page, troubles, close } = await openPage(browser, toPage(measureCoverage(await suiteOfText(NOTES))))
       const first = page.locator('.resource').first()
       expect(await first.locator('h2').innerText()).to.match(/^users \d+ open$/)
       const notes = page.locator('.resource', { hasText: 'GET /api/v1/notes/{id} (own)' })

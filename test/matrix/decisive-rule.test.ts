@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { readMatrices } from '../../src/tools/matrix/read/read-matrices.ts'
-import { withDecisiveRules } from '../../src/tools/matrix/run/decisive-rule.ts'
 import type { Result } from '../../src/tools/matrix/run/result.ts'
+import { withDecisiveRules } from '../../src/tools/matrix/run/rules-behind.ts'
 import { runCell } from '../../src/tools/matrix/run/run-cell.ts'
 import { startMatrixServer } from './matrix-server.ts'
-import { ROOT } from './predict/benches.ts'
+import { ROOT } from './predict/suites.ts'
 
 const SHIPPED = readFileSync(join(ROOT, 'policies/policy.csv'), 'utf8')
 
@@ -48,7 +48,7 @@ async function wrongUnder(policy: string): Promise<readonly Result[]> {
   const cells = await readMatrices([join(ROOT, 'test/matrix/orders.csv')])
   const server = await startMatrixServer(cells, { files: { 'policies/policy.csv': policy } })
   const results: Result[] = []
-  for (const cell of cells) results.push(await runCell(server.ground, server.stage, cell))
+  for (const cell of cells) results.push(await runCell(server.suite, server.target, cell))
   await server.stop()
-  return withDecisiveRules(server.ground, results).filter(({ outcome }) => outcome === 'failed')
+  return withDecisiveRules(server.suite, results).filter(({ outcome }) => outcome === 'failed')
 }

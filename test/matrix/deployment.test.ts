@@ -2,11 +2,10 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import type { Result } from '../../src/tools/matrix/run/result.ts'
-import type { Run } from '../../src/tools/matrix/run/summary.ts'
+import type { Result, Run } from '../../src/tools/matrix/run/result.ts'
 import { testMatrices } from '../../src/tools/matrix/run/test-matrices.ts'
-import { chooseArena, type Whereabouts } from '../../src/tools/matrix/target/choose-target.ts'
 import { retryAfter } from '../../src/tools/matrix/target/http.ts'
+import { openTargetPool, type TargetOptions } from '../../src/tools/matrix/target/open-targets.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 
 const MATRICES = new URL('.', import.meta.url).pathname
@@ -108,7 +107,7 @@ describe('the matrices against a deployment', () => {
   })
 
   it('say in a sentence what is missing to ask a server', async () => {
-    const failing = (whereabouts: Partial<Whereabouts>) =>
+    const failing = (whereabouts: Partial<TargetOptions>) =>
       run(server, whereabouts).then(
         () => 'ran',
         (error: Error) => error.message,
@@ -158,7 +157,7 @@ interface Narrowed {
 
 function run(
   server: TestServer,
-  whereabouts: Partial<Whereabouts>,
+  whereabouts: Partial<TargetOptions>,
   { only, resources = [] }: Narrowed = {},
   counted?: (results: number) => unknown,
   signal?: AbortSignal,
@@ -166,15 +165,15 @@ function run(
 ): Promise<Run> {
   const folders = { policies: join(server.folder, 'policies'), schemas: join(server.folder, 'schemas') }
   const claims = { issuer: 'sallyport', audience: 'sallyport', data: join(server.folder, 'data'), setupRole: 'admin' }
-  const asked: Whereabouts = { ...folders, ...claims, url: server.url, ...whereabouts }
+  const asked: TargetOptions = { ...folders, ...claims, url: server.url, ...whereabouts }
   let seen = 0
   return testMatrices(paths, {
     ...folders,
     filter: { roles: [], resources, ...(only ? { only } : {}) },
     bail: false,
     ...(signal ? { signal } : {}),
-    openArena: (ground) =>
-      chooseArena(ground, asked, () => {
+    openTargets: (suite) =>
+      openTargetPool(suite, asked, () => {
         throw new Error('no server of its own is needed')
       }),
     started: () => {},

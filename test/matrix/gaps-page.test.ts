@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { newFolder, ROOT } from './predict/benches.ts'
+import { newFolder, ROOT } from './predict/suites.ts'
 
 const page = readFileSync(join(ROOT, 'docs/matrix-gaps.md'), 'utf8')
 const commands = [...page.matchAll(/^```sh\n(.*?)^```$/gms)].flatMap(([, text = '']) => text.trim().split('\n'))

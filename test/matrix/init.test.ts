@@ -4,15 +4,16 @@ import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { ReviewError } from '../../src/tools/load-policy.ts'
+import { statedIn } from '../../src/tools/matrix/cells/survey.ts'
 import { type Coverage, measureCoverage, percentOf } from '../../src/tools/matrix/coverage/coverage.ts'
-import { columnsFor, everywhere, planMatrix, statedIn } from '../../src/tools/matrix/init/plan-matrix.ts'
+import { columnsFor, everywhere, planMatrix } from '../../src/tools/matrix/init/plan-matrix.ts'
 import { storeNew, storeOver, textsIn } from '../../src/tools/matrix/init/store-matrix.ts'
 import { writeMatrix, writeMissing } from '../../src/tools/matrix/init/write-matrix.ts'
-import type { Bench } from '../../src/tools/matrix/predict/bench.ts'
+import type { PredictedSuite } from '../../src/tools/matrix/predict/suite.ts'
 import { runCell } from '../../src/tools/matrix/run/run-cell.ts'
 import { withRules } from '../policy-text.ts'
 import { startMatrixServer } from './matrix-server.ts'
-import { benchOf, benchOfText, benchWith, newFolder, ROOT } from './predict/benches.ts'
+import { newFolder, ROOT, suiteOf, suiteOfText, suiteWith } from './predict/suites.ts'
 
 const SHIPPED_RULES = readFileSync(join(ROOT, 'policies/policy.csv'), 'utf8')
 const MANIFOLD = {
@@ -42,11 +43,11 @@ p, auditor, orders, read, any, progress, deny, until=2020-01-01T00:00:00Z`,
   ),
 }
 
-/** Writes the matrix of a bench, and tries it on a server with these policy files in place of the shipped ones. */
-async function roundTrip(bench: Bench, files: Readonly<Record<string, string>>) {
+/** Writes the matrix of a suite, and tries it on a server with these policy files in place of the shipped ones. */
+async function roundTrip(suite: PredictedSuite, files: Readonly<Record<string, string>>) {
   const folder = await newFolder()
-  await storeNew(folder, written(bench))
-  const again = await benchWith(files, folder)
+  await storeNew(folder, written(suite))
+  const again = await suiteWith(files, folder)
   const server = await startMatrixServer(again.expectations, {
     files: Object.fromEntries(Object.entries(files).map(([name, text]) => [`policies/${name}`, text])),
   })
@@ -54,7 +55,7 @@ async function roundTrip(bench: Bench, files: Readonly<Record<string, string>>) 
   const waiting = again.expectations.values()
   const work = async () => {
     for (const one of waiting) {
-      const { why } = await runCell(server.ground, server.stage, one)
+      const { why } = await runCell(server.suite, server.target, one)
       if (why !== undefined) red.push(`${one.place.file}:${one.place.line} ${why}`)
     }
   }
@@ -68,16 +69,16 @@ function percentages({ cells, rules, relations, views }: Coverage) {
   return { cells: percentOf(cells), unseen: parts.filter(({ covered }) => !covered).map(({ text }) => text) }
 }
 
-function written(bench: Bench) {
+function written(suite: PredictedSuite) {
   return writeMatrix(
-    planMatrix(bench, columnsFor(bench), () => false),
+    planMatrix(suite, columnsFor(suite), () => false),
     '',
   )
 }
 
 describe('sallyport matrix init', () => {
   it('writes what the server answers, and leaves no cell out', async () => {
-    const { stated, red, cells, unseen } = await roundTrip(await benchOf(), {})
+    const { stated, red, cells, unseen } = await roundTrip(await suiteOf(), {})
     expect(stated).to.be.greaterThan(600)
     expect(cells).to.equal(100)
     // Both see all of what everybody sees a part of: `200` is true with and without these rules, and coverage says so.
@@ -89,42 +90,42 @@ describe('sallyport matrix init', () => {
   }).timeout(60_000)
 
   it('also of a policy with attributes, lists, several states, concealed objects and ends', async () => {
-    const { stated, red, cells } = await roundTrip(await benchWith(MANIFOLD), MANIFOLD)
+    const { stated, red, cells } = await roundTrip(await suiteWith(MANIFOLD), MANIFOLD)
     expect(stated).to.be.greaterThan(800)
     expect(cells).to.equal(100)
     expect(red).to.deep.equal([])
   }).timeout(60_000)
 
   it('would not be what a server with another policy answers', async () => {
-    const bench = await benchOf()
-    const routes = [...bench.resources.routes].filter(({ resource }) => resource === 'notes')
-    expect((await roundTrip({ ...bench, resources: { ...bench.resources, routes } }, MANIFOLD)).red).to.not.be.empty
+    const suite = await suiteOf()
+    const routes = [...suite.resources.routes].filter(({ resource }) => resource === 'notes')
+    expect((await roundTrip({ ...suite, resources: { ...suite.resources, routes } }, MANIFOLD)).red).to.not.be.empty
   }).timeout(60_000)
 
   it('writes the same bytes again', async () => {
-    expect(written(await benchOf())).to.deep.equal(written(await benchOf()))
+    expect(written(await suiteOf())).to.deep.equal(written(await suiteOf()))
   })
 
   it('says views and whose objects a list holds, where they fit exactly', async () => {
-    const texts = new Map(written(await benchOf()).map(({ name, text }) => [name, text]))
+    const texts = new Map(written(await suiteOf()).map(({ name, text }) => [name, text]))
     expect(texts.get('orders.csv')).to.match(/^GET\|HEAD,\/api\/orders,none,,401,200 \[own\],200 \[all\],/m)
     expect(texts.get('users.csv')).to.match(/^GET\|HEAD,\/profile\/\{id\},other,,200 public,/m)
     expect(texts.get('users.csv')).to.match(/^GET\|HEAD,\/api\/users,none,,401,403,200 contact,200 \[all\],/m)
   })
 
   it('takes the columns of the matrices that are there', async () => {
-    const bench = await benchOf(join(ROOT, 'test/matrix'))
-    const [head] = (written(bench)[0]?.text ?? '').split('\n')
+    const suite = await suiteOf(join(ROOT, 'test/matrix'))
+    const [head] = (written(suite)[0]?.text ?? '').split('\n')
     expect(head).to.equal(
       'method,path,object,anonymous,member,support,auditor,admin,auditor+member,admin+auditor,everyone',
     )
   })
 
   it('writes only what is missing when asked', async () => {
-    const bench = await benchOfText(
+    const suite = await suiteOfText(
       'method,path,object,member\nGET|HEAD|OPTIONS,/api/v1/notes,none,-\nPOST,/api/v1/notes,none,201\n',
     )
-    const plan = planMatrix(bench, everywhere({ kind: 'roles', roles: ['member'] }), statedIn(bench))
+    const plan = planMatrix(suite, everywhere({ kind: 'roles', roles: ['member'] }), statedIn(suite))
     const [notes] = writeMatrix(plan, '.missing').filter(({ name }) => name === 'notes.missing.csv')
     expect(notes?.text).to.match(/^GET\|HEAD,\/api\/v1\/notes,none,200 \[own\]$/m)
     expect(notes?.text).to.not.match(/^POST,\/api\/v1/m)
@@ -134,8 +135,8 @@ describe('sallyport matrix init', () => {
     const folder = await newFolder()
     const columns = everywhere({ kind: 'roles', roles: ['member'] })
     const addMissing = async () => {
-      const bench = await benchOf(folder)
-      return storeNew(folder, writeMissing(planMatrix(bench, columns, statedIn(bench)), await textsIn(folder)))
+      const suite = await suiteOf(folder)
+      return storeNew(folder, writeMissing(planMatrix(suite, columns, statedIn(suite)), await textsIn(folder)))
     }
     const first = await addMissing()
     expect(first).to.include.members(
@@ -157,7 +158,7 @@ describe('sallyport matrix init', () => {
   it('overwrites nothing unasked, and then writes nothing', async () => {
     const folder = await newFolder()
     await writeFile(join(folder, 'notes.csv'), 'mine')
-    const files = written(await benchOf())
+    const files = written(await suiteOf())
     const refused = await storeNew(folder, files).catch((error: unknown) => error)
     expect(refused).to.be.instanceOf(ReviewError)
     expect((refused as Error).message).to.match(/notes\.csv` would be overwritten; write to another folder with --out/)

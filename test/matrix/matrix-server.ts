@@ -3,16 +3,16 @@ import { join } from 'node:path'
 import { readSchemas } from '../../src/resources/load/read-schemas.ts'
 import { loadPolicy } from '../../src/tools/load-policy.ts'
 import { sampleResources } from '../../src/tools/matrix/predict/samples.ts'
-import { readBodies } from '../../src/tools/matrix/read/bodies.ts'
+import type { Suite } from '../../src/tools/matrix/predict/suite.ts'
 import type { Expectation } from '../../src/tools/matrix/read/expectation.ts'
-import type { Ground } from '../../src/tools/matrix/run/bind.ts'
-import type { Stage } from '../../src/tools/matrix/target/server-under-test.ts'
-import { createTrialStage } from '../../src/tools/matrix/target/trial-server.ts'
+import { readBodies } from '../../src/tools/matrix/read/read-matrices.ts'
+import type { TestTarget } from '../../src/tools/matrix/target/test-target.ts'
+import { createTrialTarget } from '../../src/tools/matrix/target/trial-target.ts'
 import { startTestServer, type TestServer, type TestServerOptions } from '../server.ts'
 
 export interface MatrixServer {
-  readonly ground: Ground
-  readonly stage: Stage
+  readonly suite: Suite
+  readonly target: TestTarget
   readonly server: TestServer
   stop(): Promise<void>
 }
@@ -24,16 +24,17 @@ export async function startMatrixServer(
   const server = await startTestServer(options)
   const { resources, seeding } = server.app
   const { sources } = await readSchemas(join(server.folder, 'schemas'))
-  const { policy } = await loadPolicy(join(server.folder, 'policies'), resources)
+  const { policy, files } = await loadPolicy(join(server.folder, 'policies'), resources)
   const folders = { policies: 'policies', schemas: 'schemas' }
-  const ground = {
+  const suite = {
     folders,
     policy,
+    files,
     resources,
     samples: sampleResources(sources, resources),
     bodies: await readBodies(cells),
   }
   const token = (subject: string, roles: readonly string[]) => server.token(subject, ...roles)
-  const stage = createTrialStage({ url: server.url, seeding, token })
-  return { ground, stage, server, stop: () => server.stop() }
+  const target = createTrialTarget({ url: server.url, seeding, token })
+  return { suite, target, server, stop: () => server.stop() }
 }

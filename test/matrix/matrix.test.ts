@@ -4,8 +4,8 @@
  */
 import { expect } from 'chai'
 import type { Route } from '../../src/resources/resource.ts'
+import { readCases } from '../../src/tools/matrix/read/cases.ts'
 import { objectText } from '../../src/tools/matrix/read/expectation.ts'
-import { readCases } from '../../src/tools/matrix/read/read-cases.ts'
 import { findMatrixFiles, readMatrices } from '../../src/tools/matrix/read/read-matrices.ts'
 import { runCase } from '../../src/tools/matrix/run/run-case.ts'
 import { runCell, titleOf } from '../../src/tools/matrix/run/run-cell.ts'
@@ -26,21 +26,21 @@ describe('policy matrix', () => {
 
   for (const cell of cells) {
     it(titleOf(cell), async () => {
-      const { outcome, why } = await runCell(server.ground, server.stage, cell)
+      const { outcome, why } = await runCell(server.suite, server.target, cell)
       expect(why ?? outcome).to.equal('passed')
     })
   }
 
   for (const one of cases) {
     it(one.name, async () => {
-      const { outcome, why } = await runCase(server.ground, server.stage, one)
+      const { outcome, why } = await runCase(server.suite, server.target, one)
       expect(why ?? outcome).to.equal('passed')
     })
   }
 
   it('states every method of every route, for every kind of object that the route can be asked about', () => {
     const stated = new Set(cells.map(({ method, path, object }) => `${method} ${path} ${objectText(object)}`))
-    const missing = server.ground.resources.routes
+    const missing = server.suite.resources.routes
       .filter(({ path }) => path !== '*')
       .flatMap((route) => expectedRows(route).filter((row) => !stated.has(row)))
     expect(missing).to.deep.equal([])
@@ -57,7 +57,7 @@ describe('policy matrix', () => {
     )
     if (!cell) throw new Error('no cell is about deleting')
     const wrong = { ...cell, column: { kind: 'roles', roles: ['member'] }, expected: { status: 204 } } as const
-    const { why } = await runCell(server.ground, server.stage, wrong)
+    const { why } = await runCell(server.suite, server.target, wrong)
     expect(why).to.equal('204 was expected, and the answer is 403; no rule of policy.csv allows it')
   })
 })

@@ -6,21 +6,20 @@ import { expect } from 'chai'
 import { formatJson } from '../../src/tools/matrix/mutate/format-json.ts'
 import { formatText } from '../../src/tools/matrix/mutate/format-text.ts'
 import { judgeMutant } from '../../src/tools/matrix/mutate/judge-mutant.ts'
-import { makeMutants } from '../../src/tools/matrix/mutate/make-mutants.ts'
-import { type Mutant, OPERATORS, type Operator } from '../../src/tools/matrix/mutate/mutant.ts'
-import { type Mutation, mutate, scoreOf } from '../../src/tools/matrix/mutate/mutate.ts'
-import type { Bench } from '../../src/tools/matrix/predict/bench.ts'
+import { type Mutant, OPERATORS, type Operator } from '../../src/tools/matrix/mutate/mutants.ts'
+import { type Mutation, makeMutants, mutate, scoreOf } from '../../src/tools/matrix/mutate/mutate.ts'
 import { statementsOf } from '../../src/tools/matrix/predict/stated.ts'
+import type { PredictedSuite } from '../../src/tools/matrix/predict/suite.ts'
 import { withRules } from '../policy-text.ts'
-import { benchOf, benchOfText, benchWith, ROOT } from './predict/benches.ts'
+import { ROOT, suiteOf, suiteOfText, suiteWith } from './predict/suites.ts'
 
 const SCHEMA = JSON.parse(readFileSync(join(ROOT, 'docs/schemas/matrix-mutate.schema.json'), 'utf8'))
 const validate = new Ajv2020({ strict: true, allErrors: true }).compile(SCHEMA)
 
 const NOTES = 'method,path,object,member\nGET,/api/v1/notes/{id},own,200\nGET,/api/v1/notes/{id},other,403\n'
 
-function mutated(bench: Bench, ...only: readonly Operator[]): Mutation {
-  return mutate(bench, { only: only.length > 0 ? new Set(only) : undefined, observe: () => undefined })
+function mutated(suite: PredictedSuite, ...only: readonly Operator[]): Mutation {
+  return mutate(suite, { only: only.length > 0 ? new Set(only) : undefined, observe: () => undefined })
 }
 
 function nameOf({ file, line, change }: Mutant): string {
@@ -32,7 +31,7 @@ describe('sallyport matrix mutate', () => {
 
   before(async function () {
     this.timeout(60_000)
-    shipped = mutated(await benchOf(join(ROOT, 'test/matrix')))
+    shipped = mutated(await suiteOf(join(ROOT, 'test/matrix')))
   })
 
   it('finds that the shipped matrices notice every mistake in the shipped policy', () => {
@@ -43,7 +42,7 @@ describe('sallyport matrix mutate', () => {
   })
 
   it('says that only a case can notice a mistake in what a view means, and it does', async () => {
-    const cells = await benchOf(
+    const cells = await suiteOf(
       ...['users', 'accounts', 'notes', 'orders'].map((name) => join(ROOT, `test/matrix/${name}.csv`)),
     )
     const mutation = mutated(cells, 'add-field')
@@ -51,7 +50,7 @@ describe('sallyport matrix mutate', () => {
     expect(formatText(mutation)).to.match(
       /a case in steps that names the fields would notice: GET \/profile\/\{id\} \(other\) as anonymous/,
     )
-    expect(scoreOf(mutated(await benchOf(join(ROOT, 'test/matrix')), 'add-field'))).to.equal(100)
+    expect(scoreOf(mutated(await suiteOf(join(ROOT, 'test/matrix')), 'add-field'))).to.equal(100)
   })
 
   it('makes every kind of mistake there', () => {
@@ -70,7 +69,7 @@ describe('sallyport matrix mutate', () => {
 
   it('calls none equivalent that an expectation notices', async () => {
     const operators = ['widen-fields', 'add-field', 'drop-relation', 'any-object', 'change-relation'] as const
-    const unaided = mutated(await benchOf(join(ROOT, 'test/matrix/system.csv')), ...operators)
+    const unaided = mutated(await suiteOf(join(ROOT, 'test/matrix/system.csv')), ...operators)
     const verdicts = new Map(unaided.judged.map(({ mutant, verdict }) => [nameOf(mutant), verdict.kind]))
     const killed = shipped.judged.filter(
       ({ mutant, verdict }) => verdict.kind === 'killed' && verdicts.has(nameOf(mutant)),
@@ -82,21 +81,21 @@ describe('sallyport matrix mutate', () => {
   it('tries the values that relations compare, one among thousands as each may be', async () => {
     const rules = readFileSync(join(ROOT, 'policies/policy.csv'), 'utf8')
     const owned = readFileSync(join(ROOT, 'policies/ownership.yaml'), 'utf8')
-    const bench = await benchWith({
+    const suite = await suiteWith({
       'policy.csv': withRules(rules, 'p, support, orders, delete, west, *, allow'),
       'ownership.yaml': owned.replace(/^( *)draft: .*$/m, '$&\n$1west: { field: currency, in: [EUR, CHF] }'),
     })
-    const { reviewed, resources, grants } = bench
+    const { files, resources, grants } = suite
     const only = new Set<Operator>(['change-relation', 'add-action'])
-    const mutants = makeMutants({ files: reviewed.files, resources }, grants.policy, { only, valuesOf: () => [] })
+    const mutants = makeMutants({ files, resources }, grants.policy, { only, valuesOf: () => [] })
     const verdicts = mutants
       .filter(({ change }) => /west.*(\["EUR"\]\}|delete\|create)$/.test(change))
-      .map((mutant) => judgeMutant({ ...bench, stated: [] }, mutant).kind)
+      .map((mutant) => judgeMutant({ ...suite, stated: [] }, mutant).kind)
     expect(verdicts).to.deep.equal(['survived', 'survived'])
   }).timeout(20_000)
 
   it('shows what nobody notices, with the row that would', async () => {
-    const mutation = mutated(await benchOfText(NOTES), 'drop-deny')
+    const mutation = mutated(await suiteOfText(NOTES), 'drop-deny')
     expect(scoreOf(mutation)).to.equal(0)
     expect(formatText(mutation)).to.match(
       /this would notice:\n\s+method,path,object,admin\+auditor\n\s+POST,\/api\/accounts,none,403/,
@@ -104,21 +103,21 @@ describe('sallyport matrix mutate', () => {
   })
 
   it('the row that it shows does notice', async () => {
-    const before = mutated(await benchOfText(NOTES), 'drop-rule', 'any-object', 'remove-action', 'drop-deny')
+    const before = mutated(await suiteOfText(NOTES), 'drop-rule', 'any-object', 'remove-action', 'drop-deny')
     const witnesses = JSON.parse(formatJson(before)).mutants.filter(
       ({ witness }: { witness?: { rows?: string; body?: object } }) => witness?.rows && !witness.body,
     )
     expect(witnesses.length).to.be.greaterThan(40)
     for (const { place, change, witness } of witnesses.filter((_: unknown, i: number) => i % 6 === 0)) {
-      const bench = await benchOfText(witness.rows)
+      const suite = await suiteOfText(witness.rows)
       const shown = before.judged.filter(({ mutant }) => nameOf(mutant) === `${place} ${change}`)
-      const again = shown.map(({ mutant }) => judgeMutant({ ...bench, stated: statementsOf(bench).met }, mutant).kind)
+      const again = shown.map(({ mutant }) => judgeMutant({ ...suite, stated: statementsOf(suite).met }, mutant).kind)
       expect(again, `${place} ${change}`).to.deep.equal(['killed'])
     }
   }).timeout(60_000)
 
   it('prints JSON that keeps to its schema', async () => {
-    const json = JSON.parse(formatJson(mutated(await benchOfText(NOTES), 'drop-rule', 'add-field', 'add-inheritance')))
+    const json = JSON.parse(formatJson(mutated(await suiteOfText(NOTES), 'drop-rule', 'add-field', 'add-inheritance')))
     expect(validate(json), JSON.stringify(validate.errors)).to.equal(true)
     expect(new Set(json.mutants.map(({ outcome }: { outcome: string }) => outcome))).to.include.members([
       'killed',

@@ -2,11 +2,11 @@
 
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { cellsOfUniverse } from '../../src/tools/matrix/coverage/coverage.ts'
+import { surveyCells } from '../../src/tools/matrix/cells/survey.ts'
 import { columnsFor, planMatrix } from '../../src/tools/matrix/init/plan-matrix.ts'
 import { writeMatrix } from '../../src/tools/matrix/init/write-matrix.ts'
-import { readBench } from '../../src/tools/matrix/predict/bench.ts'
-import { parseMatrix } from '../../src/tools/matrix/read/parse-matrix.ts'
+import { readPredictedSuite } from '../../src/tools/matrix/predict/suite.ts'
+import { parseMatrix } from '../../src/tools/matrix/read/matrix-file.ts'
 import { runCell } from '../../src/tools/matrix/run/run-cell.ts'
 import { type MatrixServer, startMatrixServer } from './matrix-server.ts'
 
@@ -143,12 +143,12 @@ describe('a matrix of odd resources', () => {
     const parts = FILES['schemas/parts.json'].replace('"examples":["ABC-01"],', '')
     expect(parts).not.to.equal(FILES['schemas/parts.json'])
     const other = await startMatrixServer([], { files: { ...FILES, 'schemas/parts.json': parts } })
-    const { samples } = await readBench(foldersOf(other), Date.now())
+    const { samples } = await readPredictedSuite(foldersOf(other), Date.now())
     const cells = parseMatrix(
       { name: 'm.csv', text: 'method,path,object,member\nGET,/parts,none,200 [all]\nGET,/parts/{id},red,200' },
       ({ message }) => expect.fail(message),
     )
-    const results = await Promise.all(cells.map((cell) => runCell(other.ground, other.stage, cell)))
+    const results = await Promise.all(cells.map((cell) => runCell(other.suite, other.target, cell)))
     await other.stop()
     expect(samples.get('parts')?.values.get('code')?.[0]).to.equal('AAA-00')
     expect(results.map(({ outcome, why }) => why ?? outcome)).to.deep.equal(['passed', 'passed'])
@@ -160,21 +160,21 @@ describe('a matrix of odd resources', () => {
       'schemas/parts.json': FILES['schemas/parts.json'].replace('"examples":["ABC-01"],', '"minLength":9,'),
     }
     const other = await startMatrixServer([], { files: without })
-    const bench = await readBench(foldersOf(other), Date.now())
+    const suite = await readPredictedSuite(foldersOf(other), Date.now())
     const rows = 'method,path,object,member\nPOST,/parts,none,403\nGET,/parts/{id},red,200\nGET,/bins,none,200 light'
     const cells = parseMatrix({ name: 'm.csv', text: rows }, ({ message }) => expect.fail(message))
-    const tried = await Promise.all(cells.map((cell) => runCell(other.ground, other.stage, cell)))
+    const tried = await Promise.all(cells.map((cell) => runCell(other.suite, other.target, cell)))
     await other.stop()
     const why = 'no valid value was found for `code` of parts; give its schema `examples`'
     const impossible = `can't be tried: ${why}`
     expect(tried.map((result) => result.why ?? result.outcome)).to.deep.equal([impossible, impossible, 'passed'])
-    const { unasked, cells: known } = cellsOfUniverse(bench)
+    const { unasked, cells: known } = surveyCells(suite)
     expect(new Set(unasked.map((cell) => [cell.resource, cell.why].join(': ')))).to.deep.equal(
       new Set([`parts: ${why}`]),
     )
     expect(unasked.map(({ method, path }) => `${method} ${path}`)).to.include.members(['POST /parts', 'GET /parts'])
     expect(known.some(({ resource }) => resource === 'bins')).to.equal(true)
-    const plan = planMatrix(bench, columnsFor(bench), () => false).rows.filter(({ spot, body }) => {
+    const plan = planMatrix(suite, columnsFor(suite), () => false).rows.filter(({ spot, body }) => {
       return spot.resource.name === 'parts' && body === undefined
     })
     expect(new Set(plan.flatMap(({ methods }) => methods))).to.deep.equal(new Set(['GET', 'HEAD', 'OPTIONS']))
@@ -208,8 +208,8 @@ describe('a matrix of odd resources', () => {
   })
 
   async function written(file: string): Promise<string | undefined> {
-    const bench = await readBench(foldersOf(server), Date.now())
-    const plan = planMatrix(bench, columnsFor(bench), () => false)
+    const suite = await readPredictedSuite(foldersOf(server), Date.now())
+    const plan = planMatrix(suite, columnsFor(suite), () => false)
     return writeMatrix(plan, '').find(({ name }) => name === file)?.text
   }
 
@@ -220,7 +220,7 @@ describe('a matrix of odd resources', () => {
   async function whole(row: string): Promise<readonly (string | undefined)[]> {
     const text = `method,path,object,member,keeper\n${row}`
     const cells = parseMatrix({ name: 'm.csv', text }, ({ message }) => expect.fail(message))
-    const results = await Promise.all(cells.map((cell) => runCell(server.ground, server.stage, cell)))
+    const results = await Promise.all(cells.map((cell) => runCell(server.suite, server.target, cell)))
     return results.flatMap(({ outcome, why }) => (outcome === 'passed' ? [] : [why]))
   }
 })

@@ -6,7 +6,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { type Diagnostic, formatDiagnostic } from '../../src/base/diagnostic.ts'
 import { columnText, type Expectation, expectedText, objectText } from '../../src/tools/matrix/read/expectation.ts'
-import { parseMatrix } from '../../src/tools/matrix/read/parse-matrix.ts'
+import { parseMatrix } from '../../src/tools/matrix/read/matrix-file.ts'
 import { readMatrices } from '../../src/tools/matrix/read/read-matrices.ts'
 
 const PLAIN = `method,path,object,body,anonymous,member+auditor,user:alice,note

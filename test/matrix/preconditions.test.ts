@@ -1,15 +1,16 @@
 /** Where a route requires `If-Match`, a cell names the object's current tag; one that expects 428 names none. */
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { columnsFor, type PlannedRow, planMatrix, statedIn } from '../../src/tools/matrix/init/plan-matrix.ts'
+import { statedIn } from '../../src/tools/matrix/cells/survey.ts'
+import { columnsFor, type PlannedRow, planMatrix } from '../../src/tools/matrix/init/plan-matrix.ts'
 import { storeOver } from '../../src/tools/matrix/init/store-matrix.ts'
 import { writeMatrix } from '../../src/tools/matrix/init/write-matrix.ts'
-import { readBench } from '../../src/tools/matrix/predict/bench.ts'
-import { parseMatrix } from '../../src/tools/matrix/read/parse-matrix.ts'
+import { readPredictedSuite } from '../../src/tools/matrix/predict/suite.ts'
+import { parseMatrix } from '../../src/tools/matrix/read/matrix-file.ts'
 import type { Result } from '../../src/tools/matrix/run/result.ts'
 import { runCell } from '../../src/tools/matrix/run/run-cell.ts'
 import { type MatrixServer, startMatrixServer } from './matrix-server.ts'
-import { newFolder } from './predict/benches.ts'
+import { newFolder } from './predict/suites.ts'
 
 const times = { type: 'string', format: 'date-time', readOnly: true }
 const SCHEMA = JSON.stringify({
@@ -92,10 +93,10 @@ describe('a matrix about a route that requires If-Match', () => {
   it('leaves nothing missing once it is written, the request without a tag included', async () => {
     const folder = await newFolder()
     await storeOver(folder, [{ name: 'papers.csv', text: await written(server) }])
-    const bench = await readBench({ ...foldersOf(server), matrices: [folder] }, Date.now())
-    const papers = planMatrix(bench, columnsFor(bench), statedIn(bench)).rows.filter(isOfPapers)
+    const suite = await readPredictedSuite({ ...foldersOf(server), matrices: [folder] }, Date.now())
+    const papers = planMatrix(suite, columnsFor(suite), statedIn(suite)).rows.filter(isOfPapers)
     expect(papers).to.deep.equal([])
-    const without = { ...bench, expectations: bench.expectations.filter(({ expected }) => expected.status !== 428) }
+    const without = { ...suite, expectations: suite.expectations.filter(({ expected }) => expected.status !== 428) }
     const missing = planMatrix(without, columnsFor(without), statedIn(without)).rows.filter(isOfPapers)
     expect(missing.map(({ unconditional }) => unconditional)).to.deep.equal([true, true, true, true])
   })
@@ -110,14 +111,14 @@ function foldersOf({ server: { folder } }: MatrixServer) {
 }
 
 async function written(server: MatrixServer): Promise<string> {
-  const bench = await readBench(foldersOf(server), Date.now())
-  const plan = planMatrix(bench, columnsFor(bench), () => false)
+  const suite = await readPredictedSuite(foldersOf(server), Date.now())
+  const plan = planMatrix(suite, columnsFor(suite), () => false)
   return writeMatrix(plan, '').find(({ name }) => name === 'papers.csv')?.text ?? ''
 }
 
-async function run({ ground, stage }: MatrixServer, text: string): Promise<readonly Result[]> {
+async function run({ suite, target }: MatrixServer, text: string): Promise<readonly Result[]> {
   const cells = parseMatrix({ name: 'm.csv', text }, ({ message }) => expect.fail(message))
-  return Promise.all(cells.map((cell) => runCell(ground, stage, cell)))
+  return Promise.all(cells.map((cell) => runCell(suite, target, cell)))
 }
 
 async function redIn(server: MatrixServer, text: string): Promise<readonly string[]> {

@@ -1,7 +1,7 @@
 /** What the runner says of cells: green, red with what differs, and what can't be tried with why. */
 import { expect } from 'chai'
 import { formatDiagnostic } from '../../src/base/diagnostic.ts'
-import { parseMatrix } from '../../src/tools/matrix/read/parse-matrix.ts'
+import { parseMatrix } from '../../src/tools/matrix/read/matrix-file.ts'
 import { runCell } from '../../src/tools/matrix/run/run-cell.ts'
 import { type MatrixServer, startMatrixServer } from './matrix-server.ts'
 
@@ -145,7 +145,7 @@ describe('trying a cell', () => {
   it('a failed cell keeps the request and the answer, without the token', async () => {
     const [cell] = cellsOf('method,path,object,member\nGET,/papers/{id},finished,200')
     if (!cell) throw new Error('no cell')
-    const { exchanges, explain } = await runCell(server.ground, server.stage, cell)
+    const { exchanges, explain } = await runCell(server.suite, server.target, cell)
     expect(exchanges).to.have.length(1)
     expect(exchanges[0]?.request.headers.authorization).to.equal('Bearer ***')
     expect(exchanges[0]?.answer?.status).to.equal(403)
@@ -157,7 +157,7 @@ describe('trying a cell', () => {
 
   /** What isn't as expected, in the order of the cells; ids are alike. */
   async function tried(text: string): Promise<readonly string[]> {
-    const results = await Promise.all(cellsOf(text).map((cell) => runCell(server.ground, server.stage, cell)))
+    const results = await Promise.all(cellsOf(text).map((cell) => runCell(server.suite, server.target, cell)))
     return results.flatMap(({ outcome, why = '' }) =>
       outcome === 'passed' ? [] : [why.replace(/[0-9a-f-]{36}/g, 'ID').replace(/shows \d+/, 'shows N')],
     )

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { startTrialServer } from '../../src/server/trial-server.ts'
 import { type TestOptions, testMatrices } from '../../src/tools/matrix/run/test-matrices.ts'
-import { openTrialArena } from '../../src/tools/matrix/target/trial-target.ts'
+import { openTrialPool } from '../../src/tools/matrix/target/trial-target.ts'
 import { startTestServer } from '../server.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
@@ -78,7 +78,7 @@ describe('a run in one process', () => {
       ...FOLDERS,
       filter: { roles: [], resources: [] },
       bail: false,
-      openArena: (ground) => openTrialArena(ground, FOLDERS, startTrialServer),
+      openTargets: (suite) => openTrialPool(suite, startTrialServer),
       started: () => {},
       observe: () => {},
       ...options,

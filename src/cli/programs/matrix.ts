@@ -1,7 +1,7 @@
 /** sallyport matrix … */
 import type { Command } from 'commander'
 import { readConfig } from '../../config.ts'
-import type { StartTrialServer } from '../../tools/matrix/target/trial-server.ts'
+import type { StartTrialServer } from '../../tools/matrix/target/trial-target.ts'
 import { type MatrixSettings, matrixCommand } from '../matrix-command.ts'
 import type { ReviewFolders } from '../policy-command.ts'
 import { oneOrAll } from './one-or-all.ts'

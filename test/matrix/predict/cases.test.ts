@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { holdsCase, isPredictable } from '../../../src/tools/matrix/predict/predict-case.ts'
 import { runCase } from '../../../src/tools/matrix/run/run-case.ts'
 import { startMatrixServer } from '../matrix-server.ts'
-import { benchWith, ROOT } from './benches.ts'
+import { ROOT, suiteWith } from './suites.ts'
 
 const FOLDER = join(ROOT, 'test/matrix')
 const VIEWS = readFileSync(join(ROOT, 'policies/views.yaml'), 'utf8')
@@ -22,13 +22,13 @@ const POLICIES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 describe('the predictor, of cases in steps', () => {
   for (const [name, files] of Object.entries(POLICIES)) {
     it(`says which hold, as the server has it, under ${name}`, async () => {
-      const bench = await benchWith(files, FOLDER)
+      const suite = await suiteWith(files, FOLDER)
       const server = await startMatrixServer([], {
         files: Object.fromEntries(Object.entries(files).map(([file, text]) => [`policies/${file}`, text])),
       })
-      const predictable = bench.cases.filter(isPredictable)
-      const foretold = predictable.map((one) => holdsCase(bench.ground, bench.grants, one))
-      const outcomes = await Promise.all(predictable.map((one) => runCase(server.ground, server.stage, one)))
+      const predictable = suite.cases.filter(isPredictable)
+      const foretold = predictable.map((one) => holdsCase(suite.predictor, suite.grants, one))
+      const outcomes = await Promise.all(predictable.map((one) => runCase(server.suite, server.target, one)))
       await server.stop()
       expect(predictable.length).to.be.greaterThan(4)
       expect(outcomes.map(({ outcome }) => outcome === 'passed')).to.deep.equal(foretold)
@@ -37,7 +37,7 @@ describe('the predictor, of cases in steps', () => {
   }
 
   it('leaves out what only a server can answer', async () => {
-    const [one] = (await benchWith({}, FOLDER)).cases
+    const [one] = (await suiteWith({}, FOLDER)).cases
     if (!one) throw new Error('there is one')
     const steps = one.steps.map((step) => ({ ...step, headers: { 'if-match': '*' } }))
     expect(isPredictable(one)).to.equal(true)

@@ -5,7 +5,7 @@ import type { Json, Representation } from '../../../src/resources/resource.ts'
 import { columnsOf } from '../../../src/tools/matrix/cells/columns.ts'
 import { rowsOf } from '../../../src/tools/matrix/cells/rows.ts'
 import { probesOf } from '../../../src/tools/matrix/mutate/probes.ts'
-import type { Cell, Scene } from '../../../src/tools/matrix/predict/arrangement.ts'
+import type { ArrangedRequest, Cell } from '../../../src/tools/matrix/predict/arrangement.ts'
 import { predictCell } from '../../../src/tools/matrix/predict/predict-cell.ts'
 import type { Answer } from '../../../src/tools/matrix/predict/situation.ts'
 import type { Column } from '../../../src/tools/matrix/read/expectation.ts'
@@ -54,7 +54,7 @@ describe('the predictor, of the shipped policy', () => {
   async function agree(cells: readonly Cell[]): Promise<void> {
     const differing: string[] = []
     for (const cell of cells) {
-      const prediction = predictCell(known.ground, known.grants, cell)
+      const prediction = predictCell(known.predictor, known.grants, cell)
       if (prediction.kind !== 'answer') continue
       const expected = { status: prediction.answer.status, seen: seenOf(prediction.answer, cell) }
       const answer = await askedOf(cell)
@@ -67,21 +67,21 @@ describe('the predictor, of the shipped policy', () => {
   }
 
   async function askedOf(cell: Cell): Promise<{ status: number; seen: unknown }> {
-    const arranged = known.ground.arrange(known.policy, cell)
-    if (arranged.kind !== 'scene') throw new Error(arranged.why)
-    const scene = ownScene(arranged.scene)
-    const here = await insert(scene)
-    const token = scene.asker && (await server.token(scene.asker.id, ...scene.asker.roles))
+    const arranged = known.predictor.arrange(known.policy, cell)
+    if (arranged.kind !== 'arranged') throw new Error(arranged.why)
+    const request = ownRequest(arranged.request)
+    const here = await insert(request)
+    const token = request.asker && (await server.token(request.asker.id, ...request.asker.roles))
     const list = cell.method === 'GET' && cell.object.kind === 'none' && !isHealth(cell)
-    const path = cell.path.replace('{id}', encodeURIComponent(scene.id ?? '')) + (list ? '?limit=200' : '')
-    const { status, body } = await server.ask(cell.method, path, { token, body: scene.body })
+    const path = cell.path.replace('{id}', encodeURIComponent(request.id ?? '')) + (list ? '?limit=200' : '')
+    const { status, body } = await server.ask(cell.method, path, { token, body: request.body })
     return {
       status,
       seen: cell.method === 'HEAD' || status > 299 || isHealth(cell) ? undefined : fieldsOf(body, new Set(here)),
     }
   }
 
-  async function insert({ objects }: Scene): Promise<readonly string[]> {
+  async function insert({ objects }: ArrangedRequest): Promise<readonly string[]> {
     for (const [resource, some] of objects) {
       const rows = [...some.values()].map(({ id, createdAt, updatedAt, ...document }) => ({ id: String(id), document }))
       if (rows.length > 0) await server.app.seeding.insert(resource, rows)
@@ -91,20 +91,20 @@ describe('the predictor, of the shipped policy', () => {
 })
 
 /** Fixed ids and unique values become this cell's own. */
-function ownScene(scene: Scene): Scene {
+function ownRequest(request: ArrangedRequest): ArrangedRequest {
   const mark = randomUUID().slice(0, 18)
   const own = <T extends Json>(value: T): T =>
     JSON.parse(
       JSON.stringify(value).replaceAll('01980000-0000-7000', mark).replaceAll('@example.com', `@${mark}.example.com`),
     )
   const objects = new Map(
-    [...scene.objects].map(([name, some]) => {
+    [...request.objects].map(([name, some]) => {
       const renamed = [...some.values()].map((object, i) => alone(own(object as Json) as Representation, i))
       return [name, new Map(renamed.map((object) => [String(object.id), object]))] as const
     }),
   )
-  const asker = scene.asker && { ...scene.asker, id: own(scene.asker.id) }
-  return { asker, id: scene.id && own(scene.id), body: scene.body && own(scene.body as Json as never), objects }
+  const asker = request.asker && { ...request.asker, id: own(request.asker.id) }
+  return { asker, id: request.id && own(request.id), body: request.body && own(request.body as Json as never), objects }
 }
 
 /** What the program says of itself isn't the policy's matter; only whether it does. */

@@ -5,7 +5,7 @@ import { readSchemas } from '../../../src/resources/load/read-schemas.ts'
 import { loadPolicy } from '../../../src/tools/load-policy.ts'
 import { createArrange } from '../../../src/tools/matrix/predict/arrange.ts'
 import { Grants } from '../../../src/tools/matrix/predict/grants.ts'
-import { groundOf } from '../../../src/tools/matrix/predict/predict-cell.ts'
+import { predictorOf } from '../../../src/tools/matrix/predict/predict-cell.ts'
 import { sampleResources } from '../../../src/tools/matrix/predict/samples.ts'
 
 const ROOT = new URL('../../../', import.meta.url).pathname
@@ -22,7 +22,7 @@ export async function shipped() {
     resources,
     samples,
     now,
-    ground: groundOf(resources, arrange, now),
+    predictor: predictorOf(resources, arrange, now),
     grants: new Grants(reviewed.policy, now),
   }
 }

@@ -1,12 +1,10 @@
-/** All attacks of a policy, in an arena that is left as it was found. */
+/** All attacks of a policy, on targets that is left as it was found. */
 import { ReviewError } from '../../load-policy.ts'
 import { Grants } from '../predict/grants.ts'
-import type { Folders, Ground } from '../run/bind.ts'
-import { loadGround } from '../run/load-ground.ts'
-import type { Arena } from '../target/test-target.ts'
-import type { Reached } from './attack.ts'
+import { type Folders, loadSuite, type Suite } from '../predict/suite.ts'
+import type { TargetPool } from '../target/test-target.ts'
 import type { AttackRun } from './attack-report.ts'
-import { carryOut } from './carry-out.ts'
+import { carryOut, type Reached } from './carry-out.ts'
 import { planAttacks } from './plan-attacks.ts'
 
 export interface AttackOptions extends Folders {
@@ -15,39 +13,39 @@ export interface AttackOptions extends Folders {
   readonly parallel?: number
   /** Ends the run early. */
   readonly signal?: AbortSignal
-  readonly openArena: (ground: Ground) => Promise<Arena>
+  readonly openTargets: (suite: Suite) => Promise<TargetPool>
   readonly started: (attacks: number) => void
   readonly observe: (reached: Reached) => void
 }
 
 /** Throws FileError for faulty files, and ReviewError where nothing can be attacked. */
 export async function attackAll(options: AttackOptions): Promise<AttackRun> {
-  const ground = await loadGround(options, [])
-  const grants = new Grants(ground.policy, Date.now())
-  const attacks = planAttacks(ground, grants, options.resources)
+  const suite = await loadSuite(options, [])
+  const grants = new Grants(suite.policy, Date.now())
+  const attacks = planAttacks(suite, grants, options.resources)
   if (attacks.length === 0) throw new ReviewError('there is nothing to attack; see --resource, and roles.yaml')
-  const arena = await options.openArena(ground)
+  const pool = await options.openTargets(suite)
   const reached: Reached[] = []
   try {
     options.started(attacks.length)
-    const raid = { ground, grants, stage: arena.stage, now: Date.now }
+    const context = { suite, grants, target: pool.target, now: Date.now }
     const queue = attacks.values()
     const work = async () => {
       for (const attack of queue) {
         if (options.signal?.aborted) return
-        const result = await carryOut(raid, attack)
+        const result = await carryOut(context, attack)
         reached.push(result)
         options.observe(result)
       }
     }
-    await Promise.all(Array.from({ length: options.parallel ?? arena.parallel }, work))
+    await Promise.all(Array.from({ length: options.parallel ?? pool.parallel }, work))
   } catch (error) {
-    await arena.leave()
+    await pool.close()
     throw error
   }
   const left = attacks.length - reached.length
   const cut = left > 0 ? [`The run ended early: ${left} attacks were left out.`] : []
-  return { url: arena.url, reached: inOrder(attacks, reached), remarks: [...cut, ...(await arena.leave())] }
+  return { url: pool.url, reached: inOrder(attacks, reached), remarks: [...cut, ...(await pool.close())] }
 }
 
 function inOrder(attacks: readonly Reached['attack'][], reached: readonly Reached[]): readonly Reached[] {

@@ -1,7 +1,8 @@
 /** What each caller could reach, compared with the policy: for people and for programs. */
 import { printable } from '../../../present/quote.ts'
 import { columnText } from '../read/expectation.ts'
-import type { Attack, Reached } from './attack.ts'
+import type { Reached } from './carry-out.ts'
+import type { Attack } from './plan-attacks.ts'
 
 export interface AttackRun {
   /** The deployment, or undefined for this process. */

@@ -1,25 +1,38 @@
-/** Carries one attack out on a stage, and compares what it reached with what the policy says. */
+/** Carries one attack out on a target, and compares what it reached with what the policy says. */
 import { randomUUID } from 'node:crypto'
 import type { Json, Representation } from '../../../resources/resource.ts'
 import { isObject } from '../../../resources/schema/subschemas.ts'
 import { predict } from '../predict/answer.ts'
 import type { Grants } from '../predict/grants.ts'
 import type { Answer } from '../predict/situation.ts'
+import type { Suite } from '../predict/suite.ts'
 import type { Column, ObjectState } from '../read/expectation.ts'
-import type { Bound, Ground } from '../run/bind.ts'
+import type { Bound } from '../run/bind.ts'
 import { conditionOf } from '../run/current-tag.ts'
-import { exchangeOf } from '../run/result.ts'
-import { type Scene, setUp } from '../run/set-up.ts'
+import { type Exchange, exchangeOf } from '../run/result.ts'
+import { type CellSetup, setUpCell } from '../run/set-up.ts'
 import { type HttpRequest, NoAnswer } from '../target/http.ts'
-import { CannotSetUp, type Stage } from '../target/server-under-test.ts'
-import type { Attack, Reached } from './attack.ts'
+import { CannotSetUp, type TestTarget } from '../target/test-target.ts'
 import { differenceOf } from './difference.ts'
-import { isAnonymous } from './plan-attacks.ts'
+import { type Attack, isAnonymous } from './plan-attacks.ts'
 
-export interface Raid {
-  readonly ground: Ground
+/** `same`: as the policy says; `different`: a finding; `impossible`: it could not be tried, which proves nothing. */
+export interface Reached {
+  readonly attack: Attack
+  readonly outcome: 'same' | 'different' | 'impossible'
+  /** What the policy says. */
+  readonly predicted?: number
+  readonly status?: number
+  /** One sentence, where it isn't the same. */
+  readonly why?: string
+  /** Of what is different. */
+  readonly exchange?: Exchange
+}
+
+export interface AttackContext {
+  readonly suite: Suite
   readonly grants: Grants
-  readonly stage: Stage
+  readonly target: TestTarget
   /** Milliseconds since the epoch: rules may have an end. */
   readonly now: () => number
 }
@@ -37,96 +50,104 @@ interface Ready {
 }
 
 /** Never rejects but for a fault of the program. */
-export async function carryOut(raid: Raid, attack: Attack): Promise<Reached> {
+export async function carryOut(context: AttackContext, attack: Attack): Promise<Reached> {
   try {
-    return await send(raid, attack, await prepare(raid, attack))
+    return await send(context, attack, await prepare(context, attack))
   } catch (error) {
     if (!(error instanceof CannotSetUp || error instanceof NoAnswer)) throw error
     return { attack, outcome: 'impossible', why: error.message }
   }
 }
 
-async function send(raid: Raid, attack: Attack, ready: Ready): Promise<Reached> {
-  const { stage } = raid
-  const predicted = predictFor(raid, attack, ready)
-  const request = await withCondition(raid, attack, ready)
-  const answer = await stage.ask(request, predicted.status)
-  await stage.note(attack.spot.resource.name, answer, ready.request.token)
+async function send(context: AttackContext, attack: Attack, ready: Ready): Promise<Reached> {
+  const { target } = context
+  const predicted = predictFor(context, attack, ready)
+  const request = await withCondition(context, attack, ready)
+  const answer = await target.ask(request, predicted.status)
+  await target.note(attack.spot.resource.name, answer, ready.request.token)
   const why = differenceOf({ attack, predicted, answer, victims: ready.victims })
   const outcome = { attack, predicted: predicted.status, status: answer.status } as const
   if (why === undefined) return { ...outcome, outcome: 'same' }
   return { ...outcome, outcome: 'different', why, exchange: exchangeOf(request, answer) }
 }
 
-async function withCondition({ stage }: Raid, { spot }: Attack, { request, id }: Ready): Promise<HttpRequest> {
+async function withCondition(
+  { target }: AttackContext,
+  { spot }: Attack,
+  { request, id }: Ready,
+): Promise<HttpRequest> {
   const { route, resource, method } = spot
   const asked = { route, resource, method, id: id === undefined ? undefined : encodeURIComponent(id) }
-  return { ...request, headers: await conditionOf(stage, asked, request) }
+  return { ...request, headers: await conditionOf(target, asked, request) }
 }
 
-function predictFor({ grants, now }: Raid, { spot }: Attack, { request, attacker, id, objects }: Ready): Answer {
+function predictFor(
+  { grants, now }: AttackContext,
+  { spot }: Attack,
+  { request, attacker, id, objects }: Ready,
+): Answer {
   const body = isObject(request.body ?? null) ? (request.body as Representation) : undefined
   const stored = new Map([[spot.resource.name, new Map(objects.map((object) => [String(object.id), object]))]])
   return predict({ grants, spot, asker: attacker, id, body, objects: stored, conditional: true, now: now() })
 }
 
-function prepare(raid: Raid, attack: Attack): Promise<Ready> {
+function prepare(context: AttackContext, attack: Attack): Promise<Ready> {
   switch (attack.vector) {
     case 'id in path':
-      return aimAtObject(raid, attack)
+      return aimAtObject(context, attack)
     case 'owner in query':
-      return aimAtList(raid, attack)
+      return aimAtList(context, attack)
     default:
-      return aimFromOwn(raid, attack)
+      return aimFromOwn(context, attack)
   }
 }
 
 /** The victim's request as it is, with the attacker's credentials. */
-async function aimAtObject(raid: Raid, attack: Attack): Promise<Ready> {
-  const scene = await sceneOf(raid, attack, attack.victim)
-  const attacker = await attackerOf(raid, attack)
-  const objects = scene.placed.map(({ object }) => object)
-  const request = requestOf(raid, attack, { ...scene, token: attacker?.token })
+async function aimAtObject(context: AttackContext, attack: Attack): Promise<Ready> {
+  const setup = await setUpFor(context, attack, attack.victim)
+  const attacker = await attackerOf(context, attack)
+  const objects = setup.placed.map(({ object }) => object)
+  const request = requestOf(context, attack, { ...setup, token: attacker?.token })
   return { request, attacker: attacker?.asker, id: String(objects[0]?.id), objects, victims: objects }
 }
 
 /** The list, narrowed to what is the victim's. */
-async function aimAtList(raid: Raid, attack: Attack): Promise<Ready> {
-  const scene = await setUp(raid.ground, raid.stage, boundOf(raid.ground, attack, attack.victim, 'all'))
-  const attacker = await attackerOf(raid, attack)
-  const objects = scene.placed.flatMap(({ object, own }) => (own ? [object] : []))
-  const field = ownerField(raid.ground, attack)
-  const query = `?${field}=${encodeURIComponent(scene.caller?.id ?? '')}&limit=${raid.ground.policy.limits.page.max}`
-  const request = requestOf(raid, attack, { path: scene.path + query, body: undefined, token: attacker?.token })
+async function aimAtList(context: AttackContext, attack: Attack): Promise<Ready> {
+  const setup = await setUpCell(context.suite, context.target, boundOf(context.suite, attack, attack.victim, 'all'))
+  const attacker = await attackerOf(context, attack)
+  const objects = setup.placed.flatMap(({ object, own }) => (own ? [object] : []))
+  const field = ownerField(context.suite, attack)
+  const query = `?${field}=${encodeURIComponent(setup.caller?.id ?? '')}&limit=${context.suite.policy.limits.page.max}`
+  const request = requestOf(context, attack, { path: setup.path + query, body: undefined, token: attacker?.token })
   return { request, attacker: attacker?.asker, id: undefined, objects, victims: objects }
 }
 
 /** A request of the attacker's own, with an id of the victim's put into it. */
-async function aimFromOwn(raid: Raid, attack: Attack): Promise<Ready> {
-  const victims = (await sceneOf(raid, { ...attack, spot: itemSpot(attack) }, attack.victim)).placed.map(
+async function aimFromOwn(context: AttackContext, attack: Attack): Promise<Ready> {
+  const victims = (await setUpFor(context, { ...attack, spot: itemSpot(attack) }, attack.victim)).placed.map(
     ({ object }) => object,
   )
-  const scene = await sceneOf(raid, attack, attack.attacker)
+  const setup = await setUpFor(context, attack, attack.attacker)
   const [victim] = victims
-  const objects = scene.placed.map(({ object }) => object)
+  const objects = setup.placed.map(({ object }) => object)
   const asker =
-    scene.caller && !isAnonymous(attack.attacker) ? { id: scene.caller.id, roles: attack.attacker.roles } : undefined
+    setup.caller && !isAnonymous(attack.attacker) ? { id: setup.caller.id, roles: attack.attacker.roles } : undefined
   const query = attack.vector === 'id in query' ? `?id=${encodeURIComponent(String(victim?.id ?? randomUUID()))}` : ''
-  const body = withVictim(raid, attack, scene, victim)
-  const request = requestOf(raid, attack, { path: scene.path + query, body, token: scene.caller?.token })
+  const body = withVictim(context, attack, setup, victim)
+  const request = requestOf(context, attack, { path: setup.path + query, body, token: setup.caller?.token })
   const id = attack.spot.route.kind === 'item' ? String(objects[0]?.id) : undefined
   return { request, attacker: asker, id, objects: [...objects, ...victims], victims }
 }
 
 function withVictim(
-  { ground }: Raid,
+  { suite }: AttackContext,
   attack: Attack,
-  { body }: Scene,
+  { body }: CellSetup,
   victim: Representation | undefined,
 ): Json | undefined {
   if (!isObject(body ?? null)) return body
   const own = body as Representation
-  const field = ownerField(ground, attack)
+  const field = ownerField(suite, attack)
   if (attack.vector === 'id in body') return { ...own, id: victim?.id ?? randomUUID() }
   return attack.vector === 'owner in body' && field !== undefined
     ? { ...own, [field]: victim?.[field] ?? randomUUID() }
@@ -139,13 +160,13 @@ function itemSpot({ spot }: Attack): Attack['spot'] {
   return spot.route.kind === 'collection' && route ? { ...spot, route } : spot
 }
 
-function sceneOf({ ground, stage }: Raid, attack: Attack, column: Column): Promise<Scene> {
-  return setUp(ground, stage, boundOf(ground, attack, column))
+function setUpFor({ suite, target }: AttackContext, attack: Attack, column: Column): Promise<CellSetup> {
+  return setUpCell(suite, target, boundOf(suite, attack, column))
 }
 
-/** The cell that would set the scene up. */
-function boundOf(ground: Ground, { spot, relations }: Attack, column: Column, list?: 'all'): Bound {
-  const owned = relations.length > 0 ? relations : ownerOnly(ground, spot.resource.name)
+/** The cell that would set the setup up. */
+function boundOf(suite: Suite, { spot, relations }: Attack, column: Column, list?: 'all'): Bound {
+  const owned = relations.length > 0 ? relations : ownerOnly(suite, spot.resource.name)
   const own: ObjectState = owned.length > 0 ? { kind: 'relations', names: owned } : { kind: 'other' }
   const object: ObjectState = spot.route.kind === 'collection' ? { kind: 'none' } : own
   const place = { file: '', line: 1, column: 1 }
@@ -161,24 +182,24 @@ function boundOf(ground: Ground, { spot, relations }: Attack, column: Column, li
   return { expectation, route, resource, endpoint, body: undefined, view: undefined }
 }
 
-function ownerOnly({ policy }: Ground, resource: string): readonly string[] {
+function ownerOnly({ policy }: Suite, resource: string): readonly string[] {
   return policy.ownership.get(resource)?.relations.has('owner') ? ['owner'] : []
 }
 
-function ownerField({ policy }: Ground, { spot }: Attack): string | undefined {
+function ownerField({ policy }: Suite, { spot }: Attack): string | undefined {
   return policy.ownership.get(spot.resource.name)?.relations.get('owner')?.field
 }
 
-async function attackerOf({ stage }: Raid, { attacker }: Attack) {
+async function attackerOf({ target }: AttackContext, { attacker }: Attack) {
   if (isAnonymous(attacker)) return undefined
-  const { id, token } = await stage.caller(attacker)
+  const { id, token } = await target.caller(attacker)
   return { token, asker: { id, roles: attacker.roles } }
 }
 
 function requestOf(
-  { stage }: Raid,
+  { target }: AttackContext,
   { spot }: Attack,
   { path, body, token }: { readonly path: string; readonly body: Json | undefined; readonly token: string | undefined },
 ): HttpRequest {
-  return { method: spot.method, url: stage.url + path, body, token }
+  return { method: spot.method, url: target.url + path, body, token }
 }

@@ -3,7 +3,7 @@ import type { Representation } from '../../../resources/resource.ts'
 import { isObject } from '../../../resources/schema/subschemas.ts'
 import type { Answer } from '../predict/situation.ts'
 import type { HttpAnswer } from '../target/http.ts'
-import type { Attack } from './attack.ts'
+import type { Attack } from './plan-attacks.ts'
 
 export interface Compared {
   readonly attack: Attack

@@ -5,22 +5,34 @@ import type { Resource } from '../../../resources/resource.ts'
 import type { Grants } from '../predict/grants.ts'
 import { relatability } from '../predict/relatability.ts'
 import { relationSets } from '../predict/relation-sets.ts'
+import type { Suite } from '../predict/suite.ts'
 import type { Column } from '../read/expectation.ts'
-import type { Ground } from '../run/bind.ts'
-import type { Attack, Vector } from './attack.ts'
+
+/** Where the victim's ids are put. */
+type Vector = 'id in path' | 'owner in body' | 'id in body' | 'owner in query' | 'id in query'
+
+export interface Attack {
+  readonly vector: Vector
+  readonly spot: Spot
+  /** Whose object it is, and who may make the request. */
+  readonly victim: Extract<Column, { kind: 'roles' }>
+  readonly attacker: Exclude<Column, { kind: 'user' }>
+  /** How the victim relates to the object. */
+  readonly relations: readonly string[]
+}
 
 type Victim = Attack['victim']
 type Attacker = Attack['attacker']
 
 /** In the order of routes, methods, victims and attackers. `narrow` keeps resources; empty for all. */
-export function planAttacks(ground: Ground, grants: Grants, narrow: readonly string[] = []): readonly Attack[] {
-  const roles = [...ground.policy.roles.keys()].map((role): Victim => ({ kind: 'roles', roles: [role] }))
+export function planAttacks(suite: Suite, grants: Grants, narrow: readonly string[] = []): readonly Attack[] {
+  const roles = [...suite.policy.roles.keys()].map((role): Victim => ({ kind: 'roles', roles: [role] }))
   const attackers: readonly Attacker[] = [{ kind: 'anonymous' }, ...roles]
-  const spots = spotsOf(ground.resources).filter(({ resource }) => !resource.builtIn && isChosen(resource, narrow))
+  const spots = spotsOf(suite.resources).filter(({ resource }) => !resource.builtIn && isChosen(resource, narrow))
   return spots.flatMap((spot) =>
     roles
       .filter((victim) => mayReach(grants, victim, spot))
-      .flatMap((victim) => attackers.flatMap((attacker) => attacksOn(ground, { spot, victim, attacker }))),
+      .flatMap((victim) => attackers.flatMap((attacker) => attacksOn(suite, { spot, victim, attacker }))),
   )
 }
 
@@ -36,9 +48,9 @@ function mayReach(grants: Grants, { roles }: Victim, { resource, action, endpoin
   )
 }
 
-function attacksOn(ground: Ground, about: Omit<Attack, 'vector' | 'relations'>): readonly Attack[] {
-  return relationsOf(ground, about.spot).flatMap((relations) =>
-    vectorsOf(ground, about).map((vector) => ({ vector, ...about, relations })),
+function attacksOn(suite: Suite, about: Omit<Attack, 'vector' | 'relations'>): readonly Attack[] {
+  return relationsOf(suite, about.spot).flatMap((relations) =>
+    vectorsOf(suite, about).map((vector) => ({ vector, ...about, relations })),
   )
 }
 
@@ -46,19 +58,19 @@ function attacksOn(ground: Ground, about: Omit<Attack, 'vector' | 'relations'>):
  * The ways in which the victim is the owner of an object; without such a relation, none of the caller's holds. One for
  * which no object was found is planned as well, so that the report says that it could not be tried.
  */
-function relationsOf(ground: Ground, { resource, route }: Spot): readonly (readonly string[])[] {
-  const { policy } = ground
+function relationsOf(suite: Suite, { resource, route }: Spot): readonly (readonly string[])[] {
+  const { policy } = suite
   if (route.kind === 'collection') return [[]]
   const declared = policy.ownership.get(resource.name)?.relations
   const relations = [...(declared?.values() ?? [])].filter(({ kind, name }) => kind === 'state' || name === 'owner')
   const own = route.kind === 'caller'
   return relationSets(relations, resource)
     .filter((set) => !declared?.has('owner') || set.has('owner'))
-    .filter((set) => relatability(policy, ground, { resource, relations: set, own }) !== 'impossible')
+    .filter((set) => relatability(policy, suite, { resource, relations: set, own }) !== 'impossible')
     .map((set) => [...set].sort())
 }
 
-function vectorsOf({ policy }: Ground, { spot, attacker }: Pick<Attack, 'spot' | 'attacker'>): readonly Vector[] {
+function vectorsOf({ policy }: Suite, { spot, attacker }: Pick<Attack, 'spot' | 'attacker'>): readonly Vector[] {
   const { route, method, endpoint, resource } = spot
   const owner = policy.ownership.get(resource.name)?.relations.get('owner')
   const named = owner && !resource.fields.get(owner.field)?.readOnly

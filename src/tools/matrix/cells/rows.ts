@@ -1,12 +1,12 @@
 /** All that a matrix could ask about: every path and method, every way to relate to the object, every column. */
 import type { Policy } from '../../../decide/policy.ts'
 import { namedRelations, type Spot, spotsOf } from '../../../decide/space.ts'
-import type { Method } from '../../../resources/resource.ts'
+import type { Json, Method } from '../../../resources/resource.ts'
 import { isOfOwnId } from '../predict/arrange-related.ts'
 import type { Cell } from '../predict/arrangement.ts'
 import { type Known, relatability } from '../predict/relatability.ts'
 import { relationSets } from '../predict/relation-sets.ts'
-import type { ObjectState } from '../read/expectation.ts'
+import type { Column, ObjectState } from '../read/expectation.ts'
 import { columnText } from '../read/expectation.ts'
 
 /** A row of a matrix: methods that the same endpoint answers, and one way to relate to the object. */
@@ -14,6 +14,10 @@ export interface Row {
   readonly spot: Spot
   readonly methods: readonly Method[]
   readonly object: ObjectState
+  /** Absent for the smallest body; `file` is one of bodies/. */
+  readonly body?: { readonly file: string; readonly content: Readonly<Record<string, Json>> }
+  /** Sent without `If-Match` to a route that requires it. */
+  readonly unconditional?: true
 }
 
 /** Sets that are tried to find an object to which the named relations relate, and others as they must. */
@@ -88,6 +92,13 @@ function selfRelations({ ownership }: Policy, resource: string): readonly string
 
 function stateOf(names: ReadonlySet<string>): ObjectState {
   return names.size === 0 ? { kind: 'other' } : { kind: 'relations', names: [...names].sort() }
+}
+
+/** One for each method of the row. */
+export function cellsOf({ spot, methods, object, body, unconditional }: Row, column: Column): readonly Cell[] {
+  const content = body && { content: body.content }
+  const how = unconditional ? { unconditional } : {}
+  return methods.map((method) => ({ method, path: spot.route.path, object, column, ...content, ...how }))
 }
 
 /** The same for cells that no rule tells apart, whatever body they send. */

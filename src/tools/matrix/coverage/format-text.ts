@@ -1,13 +1,8 @@
 /** Coverage for people: what nothing is said about, then the figures. */
-import { leftOutLines } from '../cells/left-out.ts'
-import {
-  type Coverage,
-  type CoverageCell,
-  type CoveredPart,
-  percentOf,
-  type UnaskedCell,
-  type UnseenMistakes,
-} from './coverage.ts'
+
+import type { CoverageCell, UnaskedCell } from '../cells/survey.ts'
+import { leftOutLines } from '../predict/stated.ts'
+import { type Coverage, type CoveredPart, percentOf, type UnseenMistakes } from './coverage.ts'
 
 export function formatText(coverage: Coverage): string {
   const { cells, unasked, rules, relations, views } = coverage

@@ -1,12 +1,11 @@
 /** Mistakes in rules that would change a decision, and that no expectation notices. */
 import type { Resources } from '../../../resources/resource.ts'
 import { compareDecisions } from '../../diff/decisions/compare-decisions.ts'
-import { type Court, tryMutant } from '../mutate/judge-mutant.ts'
-import type { Mutant, Operator } from '../mutate/mutant.ts'
-import { mutateRules } from '../mutate/mutate-rules.ts'
-import { vocabularyOf } from '../mutate/vocabulary.ts'
-import type { Bench } from '../predict/bench.ts'
+import { type MutationContext, tryMutant } from '../mutate/judge-mutant.ts'
+import type { Mutant, Operator } from '../mutate/mutants.ts'
+import { mutateRules, vocabularyOf } from '../mutate/mutate-rules.ts'
 import type { Stated } from '../predict/stated.ts'
+import type { PredictedSuite } from '../predict/suite.ts'
 
 /** Mistakes in one line of policy.csv. */
 export interface RuleMistakes {
@@ -16,15 +15,15 @@ export interface RuleMistakes {
 
 /** Of these lines, in their order. A rule that is gone is no mistake here: coverage tells whether somebody depends on it. */
 export function unseenMistakes(
-  bench: Bench,
+  suite: PredictedSuite,
   stated: readonly Stated[],
   lines: ReadonlySet<number>,
 ): readonly RuleMistakes[] {
-  const { grants, reviewed, resources } = bench
-  const mutants = mutateRules({ files: reviewed.files, resources }, vocabularyOf(grants.policy))
-  const court = { ...bench, stated }
+  const { grants, files, resources } = suite
+  const mutants = mutateRules({ files, resources }, vocabularyOf(grants.policy))
+  const context = { ...suite, stated }
   const unseen = mutants.filter(
-    (mutant) => lines.has(mutant.line) && !GONE.has(mutant.operator) && isUnseen(court, mutant),
+    (mutant) => lines.has(mutant.line) && !GONE.has(mutant.operator) && isUnseen(context, mutant),
   )
   return [...Map.groupBy(unseen, ({ line }) => line)].map(([line, some]) => {
     return { line, operators: [...new Set(some.map(({ operator }) => operator))] }
@@ -33,13 +32,13 @@ export function unseenMistakes(
 
 const GONE: ReadonlySet<Operator> = new Set(['drop-rule', 'drop-deny'])
 
-function isUnseen(court: Court, mutant: Mutant): boolean {
-  const tried = tryMutant(court, mutant)
+function isUnseen(context: MutationContext, mutant: Mutant): boolean {
+  const tried = tryMutant(context, mutant)
   if (typeof tried === 'string' || tried.noticed) return false
-  const policies = { before: court.grants.policy, after: tried.grants.policy }
-  const changes = compareDecisions(policies, { resources: court.resources, now: court.ground.now })
+  const policies = { before: context.grants.policy, after: tried.grants.policy }
+  const changes = compareDecisions(policies, { resources: context.resources, now: context.predictor.now })
   // What a list may be filtered by no cell asks.
-  return changes.some(({ part, ...where }) => part !== 'query' && isServed(court.resources, where))
+  return changes.some(({ part, ...where }) => part !== 'query' && isServed(context.resources, where))
 }
 
 interface Where {

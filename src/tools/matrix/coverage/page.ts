@@ -5,14 +5,8 @@
 import { createHash } from 'node:crypto'
 import { escapeHtml } from '../../../present/escape.ts'
 import { LAYOUT_STYLE } from '../../permissions/page-style-layout.ts'
-import {
-  type Coverage,
-  type CoverageCell,
-  type CoveredPart,
-  percentOf,
-  type UnaskedCell,
-  type UnseenMistakes,
-} from './coverage.ts'
+import type { CoverageCell, UnaskedCell } from '../cells/survey.ts'
+import { type Coverage, type CoveredPart, percentOf, type UnseenMistakes } from './coverage.ts'
 
 const STYLE = `${LAYOUT_STYLE}
 html, body { height: auto }

@@ -1,15 +1,17 @@
 /** The matrix of a policy as it is: every row and column, with the answer that the policy gives. */
-
+import { coversResource } from '../../../decide/grants/evaluate.ts'
+import type { Policy } from '../../../decide/policy.ts'
+import type { Spot } from '../../../decide/space.ts'
 import { type AskedColumn, columnsOf } from '../cells/columns.ts'
-import { cellKey, type Row, rowsOf } from '../cells/rows.ts'
+import { cellsOf, type Row, rowsOf } from '../cells/rows.ts'
 import type { Cell } from '../predict/arrangement.ts'
-import type { Bench } from '../predict/bench.ts'
 import { answers, describe } from '../predict/compare-answer.ts'
 import { type Prediction, predictCell } from '../predict/predict-cell.ts'
-import { type Column, columnText, type Expected, expectedText, isUnconditional } from '../read/expectation.ts'
-import { type BodyRow, bodyRows } from './body-rows.ts'
+import { namesCaller } from '../predict/samples.ts'
+import type { PredictedSuite } from '../predict/suite.ts'
+import { type Column, columnText, type Expected, expectedText } from '../read/expectation.ts'
 
-export interface PlannedRow extends BodyRow {
+export interface PlannedRow extends Row {
   /** One a column; undefined where nothing can be asked, or nothing is to be stated. */
   readonly answers: readonly (Expected | undefined)[]
 }
@@ -20,7 +22,7 @@ export interface Plan {
 }
 
 /** The columns that the policy's answers depend on (predict/columns.ts), and all that the matrices have besides. */
-export function columnsFor({ grants: { policy }, resources, expectations }: Bench): readonly AskedColumn[] {
+export function columnsFor({ grants: { policy }, resources, expectations }: PredictedSuite): readonly AskedColumn[] {
   const usual = columnsOf(policy, resources)
   const known = new Set(usual.map(({ column }) => columnText(column)))
   const further = new Map(expectations.map(({ column }) => [columnText(column), column]))
@@ -34,17 +36,21 @@ export function everywhere(column: Column | undefined): readonly AskedColumn[] {
 }
 
 /** Rows of which nothing is left to say are left out. */
-export function planMatrix(bench: Bench, columns: readonly AskedColumn[], leaveOut: (cell: Cell) => boolean): Plan {
-  const rows = rowsOf([bench.grants.policy], bench)
+export function planMatrix(
+  suite: PredictedSuite,
+  columns: readonly AskedColumn[],
+  leaveOut: (cell: Cell) => boolean,
+): Plan {
+  const rows = rowsOf([suite.grants.policy], suite)
   const all = [
-    ...rows.flatMap((row): readonly BodyRow[] => [row, ...bodyRows(bench, row)]),
-    ...unconditionalRows(bench, rows, columns),
+    ...rows.flatMap((row): readonly Row[] => [row, ...bodyRows(suite, row)]),
+    ...unconditionalRows(suite, rows, columns),
   ].map((row) => ({
     ...row,
     answers: columns.map(({ column, concerns }) => {
       if (!concerns(row.spot)) return undefined
       const cells = cellsOf(row, column)
-      const answer = cells.every(leaveOut) ? undefined : answerTo(bench, cells)
+      const answer = cells.every(leaveOut) ? undefined : answerTo(suite, cells)
       return row.unconditional && answer?.status !== PRECONDITION_REQUIRED ? undefined : answer
     }),
   }))
@@ -57,36 +63,25 @@ export function planMatrix(bench: Bench, columns: readonly AskedColumn[], leaveO
 const PRECONDITION_REQUIRED = 428
 
 /** For each endpoint that requires `If-Match` one request without it, about the first object that somebody may write. */
-function unconditionalRows(bench: Bench, rows: readonly Row[], columns: readonly AskedColumn[]): readonly BodyRow[] {
+function unconditionalRows(
+  suite: PredictedSuite,
+  rows: readonly Row[],
+  columns: readonly AskedColumn[],
+): readonly Row[] {
   const asked = rows
     .filter(({ spot: { route, endpoint } }) => {
       return route.precondition === 'required' && ['replace', 'update', 'delete'].includes(endpoint.operation)
     })
-    .map((row): BodyRow => ({ ...row, unconditional: true }))
+    .map((row): Row => ({ ...row, unconditional: true }))
     .filter((row) =>
-      columns.some(({ column }) => answerTo(bench, cellsOf(row, column))?.status === PRECONDITION_REQUIRED),
+      columns.some(({ column }) => answerTo(suite, cellsOf(row, column))?.status === PRECONDITION_REQUIRED),
     )
   return [...Map.groupBy(asked, ({ spot }) => spot.endpoint).values()].flatMap((some) => some.slice(0, 1))
 }
 
-/** Whether an expectation states a cell, whatever body it sends. */
-export function statedIn(bench: Bench): (cell: Cell) => boolean {
-  const { policy } = bench.grants
-  const keyOf = (cell: Cell) => cellKey(policy, bench.ground.spots.get(`${cell.method} ${cell.path}`), cell)
-  const stated = new Set(bench.expectations.map((one) => keyOf({ ...one, unconditional: isUnconditional(one) })))
-  return (cell) => stated.has(keyOf(cell))
-}
-
-/** One for each method of the row. */
-export function cellsOf({ spot, methods, object, body, unconditional }: BodyRow, column: Column): readonly Cell[] {
-  const content = body && { content: body.content }
-  const how = unconditional ? { unconditional } : {}
-  return methods.map((method) => ({ method, path: spot.route.path, object, column, ...content, ...how }))
-}
-
 /** In words that fit the answers to all methods of the row; undefined where nothing can be asked. */
-function answerTo({ ground, grants }: Bench, cells: readonly Cell[]): Expected | undefined {
-  const predictions = cells.map((cell) => predictCell(ground, grants, cell))
+function answerTo({ predictor, grants }: PredictedSuite, cells: readonly Cell[]): Expected | undefined {
+  const predictions = cells.map((cell) => predictCell(predictor, grants, cell))
   const [first] = predictions
   if (first?.kind !== 'answer' || !predictions.every(isAnswer)) return undefined
   const fitting = describe(first).find((words) => predictions.every((one) => isAnswer(one) && answers(one, words)))
@@ -98,4 +93,33 @@ function answerTo({ ground, grants }: Bench, cells: readonly Cell[]): Expected |
 
 function isAnswer(prediction: Prediction): prediction is Extract<Prediction, { kind: 'answer' }> {
   return prediction.kind === 'answer'
+}
+
+/** One for each view that rules about writing here name. A unique field would clash with the next cell's. */
+function bodyRows({ grants, samples }: PredictedSuite, row: Row): readonly Row[] {
+  const { endpoint, resource } = row.spot
+  if (!['create', 'replace', 'update'].includes(endpoint.operation) || row.object.kind === 'missing') return []
+  const values = samples.get(resource.name)?.values
+  return viewsWritten(grants.policy, row.spot).flatMap((view) => {
+    const fields = grants.policy.views.get(resource.name)?.get(view) ?? new Set()
+    const written = [...fields].filter(
+      (name) => !resource.fields.get(name)?.readOnly && !resource.fields.get(name)?.unique,
+    )
+    const given = written.flatMap((name) => {
+      // What is stored has the second value, or one that a relation wants.
+      const known = values?.get(name)?.filter((one) => !namesCaller(one))
+      const value = known?.[2] ?? known?.[0]
+      return value === undefined ? [] : [[name, value] as const]
+    })
+    const file = `${resource.name}-${view}.json`
+    return given.length === 0 ? [] : [{ ...row, body: { file, content: Object.fromEntries(given) } }]
+  })
+}
+
+function viewsWritten({ rules, views }: Policy, { resource, action }: Spot): readonly string[] {
+  const about = rules.filter(
+    (rule) => coversResource(rule, resource) && (rule.actions.includes('*') || rule.actions.includes(action.name)),
+  )
+  const named = new Set(about.flatMap((rule) => rule.views))
+  return [...(views.get(resource.name)?.keys() ?? [])].filter((view) => named.has(view)).sort()
 }

@@ -1,6 +1,6 @@
 /** A planned matrix as text: one file a resource, and the bodies that it sends; the same text for the same policy. */
 import { columnText, expectedText, objectText } from '../read/expectation.ts'
-import { lineOf } from './matrix-line.ts'
+import { lineOf } from '../read/table.ts'
 import type { Plan, PlannedRow } from './plan-matrix.ts'
 
 /** The folder of bodies within that of matrices. */

@@ -1,6 +1,6 @@
 /** What became of the mutants, for people: those that nobody noticed first, with what would notice them. */
 
-import { leftOutLines } from '../cells/left-out.ts'
+import { leftOutLines } from '../predict/stated.ts'
 import { columnText, objectText } from '../read/expectation.ts'
 import type { Verdict } from './judge-mutant.ts'
 import { type Judged, type Mutation, scoreOf } from './mutate.ts'

@@ -8,10 +8,10 @@ import type { Resources } from '../../../resources/resource.ts'
 import { compareRelations } from '../../diff/compare-relations.ts'
 import { compareRouteViews } from '../../diff/compare-shown.ts'
 import { compareDecisions } from '../../diff/decisions/compare-decisions.ts'
-import type { Bench } from '../predict/bench.ts'
 import { Grants } from '../predict/grants.ts'
 import type { Stated } from '../predict/stated.ts'
-import type { Mutant } from './mutant.ts'
+import type { PredictedSuite } from '../predict/suite.ts'
+import type { Mutant } from './mutants.ts'
 import { probesOf } from './probes.ts'
 import { findWitness, type Witness } from './witness.ts'
 import { findByValues } from './witness-by-value.ts'
@@ -23,7 +23,7 @@ export type Verdict =
   | { readonly kind: 'equivalent'; readonly proof: 'diff' | 'probes' }
   | { readonly kind: 'survived'; readonly witness: Witness }
 
-export interface Court extends Pick<Bench, 'ground' | 'samples' | 'resources' | 'grants'> {
+export interface MutationContext extends Pick<PredictedSuite, 'predictor' | 'samples' | 'resources' | 'grants'> {
   readonly stated: readonly Stated[]
 }
 
@@ -34,40 +34,40 @@ export interface Tried {
 }
 
 /** Or what the parser says of it. */
-export function tryMutant(court: Court, mutant: Mutant): Tried | string {
-  const parsed = parseMutant(court, mutant)
+export function tryMutant(context: MutationContext, mutant: Mutant): Tried | string {
+  const parsed = parseMutant(context, mutant)
   if (typeof parsed === 'string') return parsed
-  const grants = new Grants(parsed, court.ground.now)
-  const covers = coverageOf(court.resources, mutant)
-  const noticing = court.stated.find(({ resources, holds }) => [...resources].some(covers) && !holds(grants))
+  const grants = new Grants(parsed, context.predictor.now)
+  const covers = coverageOf(context.resources, mutant)
+  const noticing = context.stated.find(({ resources, holds }) => [...resources].some(covers) && !holds(grants))
   return { grants, noticed: noticing?.place }
 }
 
-export function judgeMutant(court: Court, mutant: Mutant): Verdict {
-  const tried = tryMutant(court, mutant)
+export function judgeMutant(context: MutationContext, mutant: Mutant): Verdict {
+  const tried = tryMutant(context, mutant)
   if (typeof tried === 'string') return { kind: 'invalid', why: tried }
   const { grants, noticed } = tried
   if (noticed) return { kind: 'killed', by: noticed }
-  if (isSame(court, grants.policy)) return { kind: 'equivalent', proof: 'diff' }
-  const pair = { before: court.grants, after: grants }
-  const covers = coverageOf(court.resources, mutant)
-  const probes = () => probesOf([court.grants.policy, grants.policy], court, covers)
-  const witness = findWitness(court.ground, pair, probes()) ?? findByValues(court, pair, probes())
+  if (isSame(context, grants.policy)) return { kind: 'equivalent', proof: 'diff' }
+  const pair = { before: context.grants, after: grants }
+  const covers = coverageOf(context.resources, mutant)
+  const probes = () => probesOf([context.grants.policy, grants.policy], context, covers)
+  const witness = findWitness(context.predictor, pair, probes()) ?? findByValues(context, pair, probes())
   return witness ? { kind: 'survived', witness } : { kind: 'equivalent', proof: 'probes' }
 }
 
 /** Whether the exact diff of decisions and relations finds nothing. */
-function isSame({ grants, resources, ground }: Court, after: Policy): boolean {
+function isSame({ grants, resources, predictor }: MutationContext, after: Policy): boolean {
   const policies = { before: grants.policy, after }
-  const { now } = ground
+  const { now } = predictor
   if (compareDecisions(policies, { resources, now }).length > 0) return false
   return [compareRelations, compareRouteViews].every((compare) => compare(policies, resources).length === 0)
 }
 
 /** The policy, or what the parser says of it. */
-function parseMutant({ resources, grants, ground }: Court, { files, file }: Mutant): Policy | string {
+function parseMutant({ resources, grants, predictor }: MutationContext, { files, file }: Mutant): Policy | string {
   try {
-    const policy = livingAt(parsePolicy(files, resources), ground.now)
+    const policy = livingAt(parsePolicy(files, resources), predictor.now)
     // The same relations are the same object, so that what was set up for them is found again.
     return file === 'ownership.yaml' ? policy : { ...policy, ownership: grants.policy.ownership }
   } catch (error) {

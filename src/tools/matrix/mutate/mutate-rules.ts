@@ -1,8 +1,8 @@
 /** The mistakes in `p` lines of policy.csv. */
+import type { Policy } from '../../../decide/policy.ts'
 import type { Resource, Resources } from '../../../resources/resource.ts'
-import type { Mutant, Source } from './mutant.ts'
-import { COLUMN, type Line, linesOf, withCell, withoutLine } from './rule-edits.ts'
-import type { Vocabulary } from './vocabulary.ts'
+import type { Mutant, Source } from './mutants.ts'
+import { COLUMN, type Line, linesOf, withCell, withLineMore, withoutLine } from './rule-edits.ts'
 
 /** Every mistake in every rule. */
 export function mutateRules(source: Source, vocabulary: Vocabulary): readonly Mutant[] {
@@ -93,4 +93,26 @@ function coveredBy(resource: string, { byName }: Resources): readonly Resource[]
 /** An action that no route serves is nobody's mistake: nothing could come of it. */
 function actionsServed({ routes }: Resource): readonly string[] {
   return routes.flatMap(({ endpoints }) => [...endpoints.values()].map(({ action }) => action))
+}
+
+/** A circle of inheritance is made too: the parser refuses it. */
+export function mutateLinks({ files }: Source, { roles }: Vocabulary): readonly Mutant[] {
+  const links = linesOf(files).filter(({ cells }) => cells[0] === 'g')
+  const linked = new Set(links.map(({ cells }) => `${cells[1]} ${cells[2]}`))
+  const pairs = roles.flatMap((role) => roles.filter((other) => other !== role).map((other) => [role, other] as const))
+  return [
+    ...links.map((link) => withoutLine(files, 'drop-inheritance', link)),
+    ...pairs
+      .filter(([role, inherits]) => !linked.has(`${role} ${inherits}`))
+      .map(([role, inherits]) => withLineMore(files, 'add-inheritance', ['g', role, inherits])),
+  ]
+}
+
+export interface Vocabulary {
+  readonly roles: readonly string[]
+  viewsOf(resource: string): readonly string[]
+}
+
+export function vocabularyOf({ roles, views }: Policy): Vocabulary {
+  return { roles: [...roles.keys()], viewsOf: (resource) => [...(views.get(resource)?.keys() ?? [])] }
 }

@@ -2,7 +2,7 @@
 import type { Policy, Relation } from '../../../decide/policy.ts'
 import type { Scalar } from '../../../resources/object.ts'
 import type { Resource } from '../../../resources/resource.ts'
-import type { Mutant, Source } from './mutant.ts'
+import type { Mutant, Source } from './mutants.ts'
 import { withValue } from './yaml-edits.ts'
 
 /** The values that a field can have, as far as the schema lists them. */

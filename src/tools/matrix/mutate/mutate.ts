@@ -1,10 +1,12 @@
 /** All mutants of a policy, judged one by one. */
-import { cellsOfUniverse } from '../coverage/coverage.ts'
-import type { Bench } from '../predict/bench.ts'
+import type { Policy } from '../../../decide/policy.ts'
+import { surveyCells } from '../cells/survey.ts'
 import { statementsOf } from '../predict/stated.ts'
+import type { PredictedSuite } from '../predict/suite.ts'
 import { judgeMutant, type Verdict } from './judge-mutant.ts'
-import { makeMutants } from './make-mutants.ts'
-import type { Mutant, Operator } from './mutant.ts'
+import type { Mutant, Operator, Source } from './mutants.ts'
+import { mutateLinks, mutateRules, vocabularyOf } from './mutate-rules.ts'
+import { mutateVocabulary, type ValuesOf } from './mutate-vocabulary.ts'
 
 export interface Judged {
   readonly mutant: Mutant
@@ -27,19 +29,35 @@ interface Options {
   readonly observe: (done: number, of: number) => void
 }
 
-export function mutate(bench: Bench, { only, observe }: Options): Mutation {
-  const { reviewed, resources, samples, grants } = bench
-  const source = { files: reviewed.files, resources }
+export function mutate(suite: PredictedSuite, { only, observe }: Options): Mutation {
+  const { files, resources, samples, grants } = suite
+  const source = { files, resources }
   const mutants = makeMutants(source, grants.policy, {
     only,
     valuesOf: (resource, field) => (samples.get(resource.name)?.values.get(field) ?? []).filter(isScalar),
   })
-  const { met, unmet, unpredictable } = statementsOf(bench)
+  const { met, unmet, unpredictable } = statementsOf(suite)
   const judged = mutants.map((mutant, i) => {
     observe(i, mutants.length)
-    return { mutant, verdict: judgeMutant({ ...bench, stated: met }, mutant) }
+    return { mutant, verdict: judgeMutant({ ...suite, stated: met }, mutant) }
   })
-  return { judged, unmet, unpredictable, unasked: cellsOfUniverse(bench).unasked.length }
+  return { judged, unmet, unpredictable, unasked: surveyCells(suite).unasked.length }
+}
+
+export interface Wanted {
+  readonly valuesOf: ValuesOf
+  /** Undefined for all. */
+  readonly only: ReadonlySet<Operator> | undefined
+}
+
+/** In the order of the files' lines: the same policy has the same mutants in the same order. */
+export function makeMutants(source: Source, policy: Policy, { valuesOf, only }: Wanted): readonly Mutant[] {
+  const vocabulary = vocabularyOf(policy)
+  return [
+    ...mutateRules(source, vocabulary),
+    ...mutateLinks(source, vocabulary),
+    ...mutateVocabulary(source, policy, valuesOf),
+  ].filter(({ operator }) => only?.has(operator) ?? true)
 }
 
 /** Killed ones among those that some request could notice, in percent. */

@@ -1,7 +1,7 @@
 /** The cell that would notice a mutant, as a matrix to paste. */
 
-import { lineOf } from '../init/matrix-line.ts'
 import { columnText, expectedText, objectText } from '../read/expectation.ts'
+import { lineOf } from '../read/table.ts'
 import type { Witness } from './witness.ts'
 
 export interface Paste {

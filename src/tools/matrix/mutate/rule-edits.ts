@@ -2,7 +2,7 @@
 
 import { placeForRules, readRuleLines } from '../../../policy/parse/rule-lines.ts'
 import type { PolicyFiles } from '../../../policy/policy-files.ts'
-import type { Mutant, Operator } from './mutant.ts'
+import type { Mutant, Operator } from './mutants.ts'
 
 /** The cells of a `p` or `g` line. */
 export interface Line {

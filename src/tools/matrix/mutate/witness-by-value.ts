@@ -4,32 +4,32 @@ import type { Policy, Relation } from '../../../decide/policy.ts'
 import type { Json, Representation } from '../../../resources/resource.ts'
 import { meaningOf } from '../../diff/decisions/relation-space.ts'
 import { predict } from '../predict/answer.ts'
-import type { Cell, Scene } from '../predict/arrangement.ts'
-import type { Ground } from '../predict/predict-cell.ts'
+import type { ArrangedRequest, Cell } from '../predict/arrangement.ts'
+import type { Predictor } from '../predict/predict-cell.ts'
 import type { SamplesOf } from '../predict/samples.ts'
 import type { Situation } from '../predict/situation.ts'
 import { type FieldValue, type Pair, seenIn, type Witness } from './witness.ts'
 
-interface Bench {
-  readonly ground: Ground
+interface PredictedSuite {
+  readonly predictor: Predictor
   readonly samples: SamplesOf
 }
 
 const MOST_VALUES = 12
 
 /** Undefined where no relation means something else, or nothing differs. */
-export function findByValues(bench: Bench, pair: Pair, probes: Iterable<Cell>): Witness | undefined {
+export function findByValues(suite: PredictedSuite, pair: Pair, probes: Iterable<Cell>): Witness | undefined {
   const changed = new Map(
-    [...bench.ground.resources.byName.keys()].map((name) => [
+    [...suite.predictor.resources.byName.keys()].map((name) => [
       name,
       changedFields(pair.before.policy, pair.after.policy, name),
     ]),
   )
   if ([...changed.values()].every((fields) => fields.size === 0)) return undefined
   for (const cell of probes) {
-    const spot = bench.ground.spots.get(`${cell.method} ${cell.path}`)
+    const spot = suite.predictor.spots.get(`${cell.method} ${cell.path}`)
     const fields = spot && changed.get(spot.resource.name)
-    const found = fields && fields.size > 0 ? witnessAmong(bench, pair, cell, fields) : undefined
+    const found = fields && fields.size > 0 ? witnessAmong(suite, pair, cell, fields) : undefined
     if (found) return found
   }
   return undefined
@@ -46,14 +46,14 @@ function changedFields(before: Policy, after: Policy, resource: string): Readonl
   return new Set(different.flatMap((both) => both.flatMap((relation) => relation?.field ?? [])))
 }
 
-function witnessAmong(bench: Bench, pair: Pair, cell: Cell, fields: ReadonlySet<string>): Witness | undefined {
-  const arranged = bench.ground.arrange(pair.before.policy, cell)
-  const spot = bench.ground.spots.get(`${cell.method} ${cell.path}`)
-  if (arranged.kind !== 'scene' || !spot) return undefined
-  const { scene } = arranged
-  for (const value of valuesFor(bench, spot.resource.name, scene, fields)) {
-    const objects = withValue(scene, spot.resource.name, value)
-    const common = { ...scene, objects, spot, conditional: true, now: bench.ground.now }
+function witnessAmong(suite: PredictedSuite, pair: Pair, cell: Cell, fields: ReadonlySet<string>): Witness | undefined {
+  const arranged = suite.predictor.arrange(pair.before.policy, cell)
+  const spot = suite.predictor.spots.get(`${cell.method} ${cell.path}`)
+  if (arranged.kind !== 'arranged' || !spot) return undefined
+  const { request } = arranged
+  for (const value of valuesFor(suite, spot.resource.name, request, fields)) {
+    const objects = withValue(request, spot.resource.name, value)
+    const common = { ...request, objects, spot, conditional: true, now: suite.predictor.now }
     const before = givenBy({ ...common, grants: pair.before })
     const after = givenBy({ ...common, grants: pair.after })
     if (isDeepStrictEqual(seenIn(before), seenIn(after))) continue
@@ -67,9 +67,9 @@ function givenBy(situation: Situation) {
 }
 
 function valuesFor(
-  { samples }: Bench,
+  { samples }: PredictedSuite,
   resource: string,
-  { asker }: Scene,
+  { asker }: ArrangedRequest,
   fields: ReadonlySet<string>,
 ): readonly FieldValue[] {
   return [...fields]
@@ -81,7 +81,7 @@ function valuesFor(
     })
 }
 
-function withValue({ objects }: Scene, resource: string, { field, value }: FieldValue) {
+function withValue({ objects }: ArrangedRequest, resource: string, { field, value }: FieldValue) {
   const changed = [...(objects.get(resource) ?? [])].map(([id, object]): readonly [string, Representation] => [
     id,
     { ...object, [field]: value },

@@ -4,7 +4,7 @@ import type { Json } from '../../../resources/resource.ts'
 import type { Cell } from '../predict/arrangement.ts'
 import { answers, describe, type Given } from '../predict/compare-answer.ts'
 import type { Grants } from '../predict/grants.ts'
-import { type Ground, predictCell } from '../predict/predict-cell.ts'
+import { type Predictor, predictCell } from '../predict/predict-cell.ts'
 import { namesCaller } from '../predict/samples.ts'
 import type { Expected } from '../read/expectation.ts'
 
@@ -31,20 +31,20 @@ export interface FieldValue {
 const INVALID = 400
 
 /** The first of these cells that is answered differently; one that a row can tell wins. */
-export function findWitness(ground: Ground, pair: Pair, probes: Iterable<Cell>): Witness | undefined {
+export function findWitness(predictor: Predictor, pair: Pair, probes: Iterable<Cell>): Witness | undefined {
   let untold: Witness | undefined
   for (const cell of probes) {
-    const witness = witnessIn(ground, pair, cell)
+    const witness = witnessIn(predictor, pair, cell)
     if (witness?.kind === 'cell' && witness.expected.status !== INVALID) return witness
     if (untold?.kind !== 'cell') untold = witness?.kind === 'cell' ? witness : (untold ?? witness)
   }
   return untold
 }
 
-function witnessIn(ground: Ground, { before, after }: Pair, cell: Cell): Witness | undefined {
-  const expected = predictCell(ground, before, cell)
+function witnessIn(predictor: Predictor, { before, after }: Pair, cell: Cell): Witness | undefined {
+  const expected = predictCell(predictor, before, cell)
   if (expected.kind !== 'answer') return undefined
-  const mutated = predictCell(ground, after, cell)
+  const mutated = predictCell(predictor, after, cell)
   const [usual = { status: expected.answer.status }] = describe(expected)
   // A file of bodies can't hold the id that a caller will have.
   const kind = cell.content && namesCaller(cell.content) ? 'fields' : 'cell'
@@ -52,7 +52,7 @@ function witnessIn(ground: Ground, { before, after }: Pair, cell: Cell): Witness
   const telling = describe(expected).find((words) => !answers(mutated, words))
   if (telling) return { kind, cell, expected: telling }
   // The same objects, whatever relations are called now.
-  const same = predictCell({ ...ground, arrange: (_, one) => ground.arrange(before.policy, one) }, after, cell)
+  const same = predictCell({ ...predictor, arrange: (_, one) => predictor.arrange(before.policy, one) }, after, cell)
   const differs = same.kind === 'answer' && !isDeepStrictEqual(seenIn(expected), seenIn(same))
   return differs ? { kind: 'fields', cell, expected: usual } : undefined
 }

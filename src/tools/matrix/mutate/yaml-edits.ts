@@ -1,7 +1,7 @@
 /** One value of a YAML file at a time, written otherwise; the rest of the file stays as it is. */
 import { type Document, isNode, LineCounter, parseDocument } from 'yaml'
 import type { PolicyFiles, RequiredFileName } from '../../../policy/policy-files.ts'
-import type { Mutant, Operator } from './mutant.ts'
+import type { Mutant, Operator } from './mutants.ts'
 
 export interface YamlEdit {
   readonly operator: Operator

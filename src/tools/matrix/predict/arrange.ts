@@ -71,7 +71,7 @@ function arrangeOn(parts: Remembering, about: About): Arranged {
     if (cell.object.kind !== 'none') return impossible('a collection is asked about with the object `none`')
     const { attributes, objects } = listed(parts, about)
     const asker = askerOf(about, attributes)
-    return { kind: 'scene', scene: { asker, id: undefined, body, objects: storeOf(about, objects) } }
+    return { kind: 'arranged', request: { asker, id: undefined, body, objects: storeOf(about, objects) } }
   }
   if (cell.object.kind === 'none') return impossible('this path names an object')
   const found = cell.object.kind === 'missing' ? NOTHING : stored(parts, about)
@@ -80,7 +80,7 @@ function arrangeOn(parts: Remembering, about: About): Arranged {
   const id = object ? String(object.id) : MISSING
   const objects = storeOf(about, object ? [object] : [])
   const asker = askerOf(about, attributes)
-  return { kind: 'scene', scene: { asker, id: route.kind === 'item' ? id : undefined, body, objects } }
+  return { kind: 'arranged', request: { asker, id: route.kind === 'item' ? id : undefined, body, objects } }
 }
 
 /** Undefined for a request that needs no values: nothing is made for it, and it sends no body of the schema's. */

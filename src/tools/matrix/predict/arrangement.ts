@@ -19,7 +19,7 @@ export interface Cell {
   readonly unconditional?: boolean
 }
 
-export interface Scene {
+export interface ArrangedRequest {
   readonly asker: Asker
   /** The path's `{id}`; undefined where the path has none. */
   readonly id: string | undefined
@@ -28,7 +28,7 @@ export interface Scene {
 }
 
 export type Arranged =
-  | { readonly kind: 'scene'; readonly scene: Scene }
+  | { readonly kind: 'arranged'; readonly request: ArrangedRequest }
   /** Nothing can be so, or nothing was found that is. */
   | { readonly kind: 'impossible' | 'unarranged'; readonly why: string }
 

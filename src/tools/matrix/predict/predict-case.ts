@@ -1,10 +1,10 @@
 /** Whether a policy answers every step of a case as expected. */
 import type { Json, Representation } from '../../../resources/resource.ts'
 import { isObject } from '../../../resources/schema/subschemas.ts'
-import type { Case, Step, StepExpected } from '../read/case.ts'
-import { fillIn, pointedAt, UnknownName } from '../read/saved-names.ts'
+import type { Case, Step, StepExpected } from '../read/cases.ts'
+import { fillIn, pointedAt, UnknownName } from '../read/cases.ts'
 import type { Asker, Grants } from './grants.ts'
-import type { Ground } from './predict-cell.ts'
+import type { Predictor } from './predict-cell.ts'
 import type { Answer, Objects } from './situation.ts'
 import { type Told, tell } from './world.ts'
 
@@ -16,13 +16,13 @@ export function isPredictable({ steps }: Case): boolean {
 }
 
 /** False as soon as a step is answered otherwise, or can't be asked. Headers of answers are taken as they are expected. */
-export function holdsCase(ground: Ground, grants: Grants, one: Case): boolean {
-  return walk(ground, grants, one).holds
+export function holdsCase(predictor: Predictor, grants: Grants, one: Case): boolean {
+  return walk(predictor, grants, one).holds
 }
 
 /** The resources that the steps are about, as far as they hold. */
-export function resourcesOf(ground: Ground, grants: Grants, one: Case): ReadonlySet<string> {
-  return walk(ground, grants, one).resources
+export function resourcesOf(predictor: Predictor, grants: Grants, one: Case): ReadonlySet<string> {
+  return walk(predictor, grants, one).resources
 }
 
 interface Walk {
@@ -30,13 +30,13 @@ interface Walk {
   readonly resources: ReadonlySet<string>
 }
 
-function walk(ground: Ground, grants: Grants, { callers, steps }: Case): Walk {
+function walk(predictor: Predictor, grants: Grants, { callers, steps }: Case): Walk {
   const askers = new Map([...callers].map(([name, column]) => [name, askerOf(name, column)]))
   const names = new Map([...askers].map(([name, asker]): [string, Json] => [name, asker?.id ?? '']))
   const resources = new Set<string>()
   let objects: Objects = new Map()
   for (const step of steps) {
-    const told = tellStep(ground, grants, { objects, names, asker: askers.get(step.as) }, step)
+    const told = tellStep(predictor, grants, { objects, names, asker: askers.get(step.as) }, step)
     if (told?.situation) resources.add(told.situation.spot.resource.name)
     if (!told || !isExpected(told, step.expect) || !save(names, step, told.answer)) return { holds: false, resources }
     objects = told.objects
@@ -48,18 +48,23 @@ function askerOf(name: string, column: Case['callers'] extends ReadonlyMap<strin
   return column.kind === 'user' ? { id: column.id, roles: [] } : { id: `${name}-of-the-case`, roles: column.roles }
 }
 
-interface Scene {
+interface Before {
   readonly objects: Objects
   readonly names: ReadonlyMap<string, Json>
   readonly asker: Asker
 }
 
 /** Undefined where the step uses what no step before it saved. */
-function tellStep(ground: Ground, grants: Grants, { objects, names, asker }: Scene, step: Step): Told | undefined {
+function tellStep(
+  predictor: Predictor,
+  grants: Grants,
+  { objects, names, asker }: Before,
+  step: Step,
+): Told | undefined {
   try {
     const path = fillIn(names, step.path, (value) => value)
     const filled = step.body === undefined ? undefined : JSON.parse(fillIn(names, JSON.stringify(step.body), inJson))
-    return tell(ground, grants, objects, { asker, method: step.method, path, body: filled })
+    return tell(predictor, grants, objects, { asker, method: step.method, path, body: filled })
   } catch (error) {
     if (error instanceof UnknownName) return undefined
     throw error

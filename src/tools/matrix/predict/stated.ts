@@ -1,9 +1,9 @@
 /** The expectations that the policy as it is meets: what can notice a change of it. */
 import type { Place } from '../../../base/diagnostic.ts'
-import type { Bench } from './bench.ts'
 import type { Grants } from './grants.ts'
 import { holdsCase, isPredictable, resourcesOf } from './predict-case.ts'
 import { holds } from './predict-cell.ts'
+import type { PredictedSuite } from './suite.ts'
 
 /** One expectation: the resources that it is about, and whether it holds under another policy. */
 export interface Stated {
@@ -20,26 +20,37 @@ export interface Statements {
   readonly unpredictable: number
 }
 
-export function statementsOf(bench: Bench): Statements {
-  const predictable = bench.cases.filter(isPredictable)
-  const stated = [...statedCells(bench), ...statedCases({ ...bench, cases: predictable })]
-  const met = stated.filter((one) => one.holds(bench.grants))
-  return { met, unmet: stated.length - met.length, unpredictable: bench.cases.length - predictable.length }
+export function statementsOf(suite: PredictedSuite): Statements {
+  const predictable = suite.cases.filter(isPredictable)
+  const stated = [...statedCells(suite), ...statedCases({ ...suite, cases: predictable })]
+  const met = stated.filter((one) => one.holds(suite.grants))
+  return { met, unmet: stated.length - met.length, unpredictable: suite.cases.length - predictable.length }
 }
 
-function statedCells({ ground, expectations, resources }: Bench): readonly Stated[] {
+function statedCells({ predictor, expectations, resources }: PredictedSuite): readonly Stated[] {
   const resourceAt = new Map(resources.routes.map(({ path, resource }) => [path, resource]))
   return expectations.map((expectation) => ({
     place: expectation.place,
     resources: new Set([resourceAt.get(expectation.path) ?? '']),
-    holds: (grants) => holds(ground, grants, expectation),
+    holds: (grants) => holds(predictor, grants, expectation),
   }))
 }
 
-function statedCases({ ground, grants, cases }: Bench): readonly Stated[] {
+function statedCases({ predictor, grants, cases }: PredictedSuite): readonly Stated[] {
   return cases.map((one) => ({
     place: one.place,
-    resources: resourcesOf(ground, grants, one),
-    holds: (other) => holdsCase(ground, other, one),
+    resources: resourcesOf(predictor, grants, one),
+    holds: (other) => holdsCase(predictor, other, one),
   }))
+}
+
+/** `unasked`: how many cells can be, and no object was found for them. */
+type LeftOut = Pick<Statements, 'unmet' | 'unpredictable'> & { readonly unasked: number }
+
+export function leftOutLines({ unmet, unpredictable, unasked }: LeftOut): readonly string[] {
+  const red = `${unmet} expectations don't hold of the policy as it is and were left out; sallyport matrix test names them`
+  const steps = `${unpredictable} cases with headers, a query or a JSON Patch were left out; only a server can answer them`
+  const open = `${unasked} cells can't be asked, so a mistake that shows only there goes unnoticed; sallyport matrix coverage lists them`
+  const lines = [...(unmet > 0 ? [red] : []), ...(unpredictable > 0 ? [steps] : []), ...(unasked > 0 ? [open] : [])]
+  return lines.length === 0 ? [] : [...lines, '']
 }

@@ -3,7 +3,7 @@ import type { Json, Method, Route } from '../../../resources/resource.ts'
 import { predict } from './answer.ts'
 import type { Given } from './compare-answer.ts'
 import type { Asker, Grants } from './grants.ts'
-import type { Ground } from './predict-cell.ts'
+import type { Predictor } from './predict-cell.ts'
 import type { Objects } from './situation.ts'
 
 export interface Request {
@@ -19,13 +19,13 @@ export interface Told extends Given {
   readonly objects: Objects
 }
 
-export function tell(ground: Ground, grants: Grants, objects: Objects, request: Request): Told {
+export function tell(predictor: Predictor, grants: Grants, objects: Objects, request: Request): Told {
   const { asker, method, path, body } = request
-  const route = ground.resources.routes.find((one) => idIn(one, path) !== undefined)
+  const route = predictor.resources.routes.find((one) => idIn(one, path) !== undefined)
   if (!route) return { answer: { status: 404 }, situation: undefined, objects }
-  const spot = ground.spots.get(`${method} ${route.path}`)
+  const spot = predictor.spots.get(`${method} ${route.path}`)
   if (!spot) return { answer: { status: 405 }, situation: undefined, objects }
-  const situation = { grants, spot, asker, id: idIn(route, path) || undefined, body, objects, now: ground.now }
+  const situation = { grants, spot, asker, id: idIn(route, path) || undefined, body, objects, now: predictor.now }
   const answer = predict(situation)
   return { answer, situation, objects: answer.written ? withWritten(objects, route.resource, answer.written) : objects }
 }

@@ -90,3 +90,11 @@ function cellStarts(raw: string, separator: Separator): readonly number[] {
   }
   return starts.map((start) => start + (/^[ \t]*/.exec(raw.slice(start))?.[0].length ?? 0))
 }
+
+export function lineOf(cells: readonly string[]): string {
+  return `${cells.map(quoted).join(',')}\n`
+}
+
+function quoted(cell: string): string {
+  return /[",;\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell
+}

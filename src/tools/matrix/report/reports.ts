@@ -1,7 +1,7 @@
 /** The reports of a run, as they are asked for: `text`, or `<format>=<file>`. */
 import { writeFile } from 'node:fs/promises'
 import { ReviewError } from '../../load-policy.ts'
-import type { Run } from '../run/summary.ts'
+import type { Run } from '../run/result.ts'
 import { toHtml } from './to-html.ts'
 import { toJson } from './to-json.ts'
 import { toJunit } from './to-junit.ts'

@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import { escapeHtml } from '../../../present/escape.ts'
 import { LAYOUT_STYLE } from '../../permissions/page-style-layout.ts'
-import { countOf, isGreen, type Run } from '../run/summary.ts'
+import { countOf, isGreen, type Run } from '../run/result.ts'
 import { detailsHtml } from './html-details.ts'
 import { gridHtml } from './html-grid.ts'
 import { RUN_STYLE } from './html-style.ts'

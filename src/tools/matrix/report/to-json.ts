@@ -1,7 +1,7 @@
 /** A run for programs; docs/schemas/matrix-test.schema.json is its shape. */
 import { columnText, expectedText, objectText } from '../read/expectation.ts'
 import type { Result } from '../run/result.ts'
-import { countOf, countsByFile, type Run } from '../run/summary.ts'
+import { countOf, countsByFile, type Run } from '../run/result.ts'
 
 export function toJson(run: Run): string {
   const { results, milliseconds, startedAt, url, remarks } = run

@@ -1,7 +1,6 @@
 /** A run as CI systems read it: one suite a file, one test a cell. */
 import junit, { type Builder, type TestSuite } from 'junit-report-builder'
-import type { Exchange, Result } from '../run/result.ts'
-import type { Run } from '../run/summary.ts'
+import type { Exchange, Result, Run } from '../run/result.ts'
 
 /** Characters that XML 1.0 can't say (section 2.2); the builder escapes the rest. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for

@@ -1,7 +1,7 @@
 /** A run for the terminal: what isn't as expected, a line a file, and one line for all. */
 import { printable } from '../../../present/quote.ts'
 import type { Outcome, Result } from '../run/result.ts'
-import { type Counts, countOf, countsByFile, isGreen, type Run } from '../run/summary.ts'
+import { type Counts, countOf, countsByFile, isGreen, type Run } from '../run/result.ts'
 import { type Cause, causesOf, sentenceOf } from './causes.ts'
 
 const HEADS: Readonly<Record<Outcome, string>> = {

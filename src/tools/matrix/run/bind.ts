@@ -1,27 +1,11 @@
 /** An expectation's words, looked up in the policy and the schemas: what names nothing there can't be tried. */
 
 import { didYouMean } from '../../../base/did-you-mean.ts'
-import type { Policy } from '../../../decide/policy.ts'
-import type { Endpoint, Json, Resource, Resources, Route } from '../../../resources/resource.ts'
+import type { Endpoint, Json, Resource, Route } from '../../../resources/resource.ts'
 import { isOfOwnId } from '../predict/arrange-related.ts'
-import type { SamplesOf } from '../predict/samples.ts'
-import type { Bodies, Body } from '../read/bodies.ts'
+import type { Suite } from '../predict/suite.ts'
 import { type Expectation, objectText } from '../read/expectation.ts'
-
-/** Where the files are that a run goes by. */
-export interface Folders {
-  readonly policies: string
-  readonly schemas: string
-}
-
-/** What expectations are about; the same for a whole run. */
-export interface Ground {
-  readonly folders: Folders
-  readonly policy: Policy
-  readonly resources: Resources
-  readonly samples: SamplesOf
-  readonly bodies: Bodies
-}
+import type { Body } from '../read/read-matrices.ts'
 
 export interface Bound {
   readonly expectation: Expectation
@@ -39,35 +23,35 @@ export type Binding =
   | { readonly kind: 'bound'; readonly bound: Bound }
   | { readonly kind: 'unusable'; readonly why: string }
 
-export function bind(ground: Ground, expectation: Expectation): Binding {
-  const route = ground.resources.routes.find(({ path }) => path === expectation.path)
-  const resource = route && ground.resources.byName.get(route.resource)
+export function bind(suite: Suite, expectation: Expectation): Binding {
+  const route = suite.resources.routes.find(({ path }) => path === expectation.path)
+  const resource = route && suite.resources.byName.get(route.resource)
   if (!route || !resource) return unusable(`no route has the path \`${expectation.path}\``)
-  const body = bodyOf(ground, expectation)
+  const body = bodyOf(suite, expectation)
   const why =
-    unknownRole(ground, expectation) ??
-    unfitObject(ground, route, expectation) ??
-    unknownRelation(ground, resource, expectation) ??
-    unfitAnswer(ground, route, expectation)
+    unknownRole(suite, expectation) ??
+    unfitObject(suite, route, expectation) ??
+    unknownRelation(suite, resource, expectation) ??
+    unfitAnswer(suite, route, expectation)
   if (why !== undefined) return unusable(why)
   if (body?.kind === 'unusable') return body
-  const view = viewOf(ground, resource, expectation)
+  const view = viewOf(suite, resource, expectation)
   const endpoint = route.endpoints.get(expectation.method)
   return { kind: 'bound', bound: { expectation, route, resource, endpoint, body: body?.json, view } }
 }
 
-function bodyOf({ bodies }: Ground, { body }: Expectation): Body | undefined {
+function bodyOf({ bodies }: Suite, { body }: Expectation): Body | undefined {
   if (body === undefined) return undefined
   return bodies.get(body) ?? { kind: 'unusable', why: `there is no body file \`${body}\`` }
 }
 
-function unknownRole({ policy }: Ground, { column }: Expectation): string | undefined {
+function unknownRole({ policy }: Suite, { column }: Expectation): string | undefined {
   const role = column.kind === 'roles' ? column.roles.find((name) => !policy.roles.has(name)) : undefined
   if (role === undefined) return undefined
   return `roles.yaml declares no role \`${role}\`; ${itHas(role, policy.roles.keys())}`
 }
 
-function unfitObject({ policy }: Ground, { kind, path, resource }: Route, { object }: Expectation): string | undefined {
+function unfitObject({ policy }: Suite, { kind, path, resource }: Route, { object }: Expectation): string | undefined {
   if (kind === 'collection' && object.kind !== 'none') {
     return `\`${path}\` names no object; write \`none\` in the column object`
   }
@@ -79,7 +63,7 @@ function unfitObject({ policy }: Ground, { kind, path, resource }: Route, { obje
   return kind === 'caller' && isOther ? `\`${path}\` is about the caller's own record, never another` : undefined
 }
 
-function unknownRelation({ policy }: Ground, { name }: Resource, { object }: Expectation): string | undefined {
+function unknownRelation({ policy }: Suite, { name }: Resource, { object }: Expectation): string | undefined {
   if (object.kind !== 'relations') return undefined
   const declared = policy.ownership.get(name)?.relations ?? new Map()
   const unknown = object.names.find((relation) => !declared.has(relation))
@@ -87,7 +71,7 @@ function unknownRelation({ policy }: Ground, { name }: Resource, { object }: Exp
   return `ownership.yaml names no relation \`${unknown}\` of ${name}; ${itHas(unknown, declared.keys())}`
 }
 
-function unfitAnswer({ policy }: Ground, route: Route, { expected, method, object }: Expectation): string | undefined {
+function unfitAnswer({ policy }: Suite, route: Route, { expected, method, object }: Expectation): string | undefined {
   const { view, list } = expected
   if (list && route.endpoints.get(method)?.operation !== 'list') {
     return `\`[${list}]\` is about a list, and ${method} \`${route.path}\` (${objectText(object)}) answers with none`
@@ -97,7 +81,7 @@ function unfitAnswer({ policy }: Ground, route: Route, { expected, method, objec
   return `views.yaml has no view \`${view}\` of ${route.resource}; ${itHas(view, known)}`
 }
 
-function viewOf({ policy }: Ground, { name }: Resource, { expected }: Expectation): ReadonlySet<string> | undefined {
+function viewOf({ policy }: Suite, { name }: Resource, { expected }: Expectation): ReadonlySet<string> | undefined {
   return expected.view === undefined ? undefined : policy.views.get(name)?.get(expected.view)
 }
 

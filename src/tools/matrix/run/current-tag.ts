@@ -1,7 +1,7 @@
 /** The `If-Match` of a request to a route that requires one, as a client who read the object would send it. */
 import type { Method, Resource, Route } from '../../../resources/resource.ts'
 import type { HttpRequest } from '../target/http.ts'
-import type { Stage } from '../target/server-under-test.ts'
+import type { TestTarget } from '../target/test-target.ts'
 
 /** Methods that a precondition guards. */
 const GUARDED: readonly Method[] = ['PUT', 'PATCH', 'DELETE']
@@ -19,14 +19,14 @@ interface Asked {
  * precondition. Throws NoAnswer.
  */
 export async function conditionOf(
-  stage: Stage,
+  target: TestTarget,
   { route, resource, method, id }: Asked,
   { url, token }: Pick<HttpRequest, 'url' | 'token'>,
 ): Promise<Readonly<Record<string, string>>> {
   if (route.precondition !== 'required' || !GUARDED.includes(method)) return {}
   const item = resource.canonicalItemPath
   const path = id === undefined || item === undefined ? undefined : item.replace('{id}', () => id)
-  const readable = route.endpoints.has('GET') ? url : path && stage.url + path
-  const answer = readable === undefined ? undefined : await stage.ask({ method: 'GET', url: readable, token })
+  const readable = route.endpoints.has('GET') ? url : path && target.url + path
+  const answer = readable === undefined ? undefined : await target.ask({ method: 'GET', url: readable, token })
   return { 'if-match': answer?.headers.etag ?? '*' }
 }

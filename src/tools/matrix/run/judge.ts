@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Json, Representation, Resource } from '../../../resources/resource.ts'
 import type { HttpAnswer } from '../target/http.ts'
 import type { Bound } from './bind.ts'
-import type { Scene } from './set-up.ts'
+import type { CellSetup } from './set-up.ts'
 
 /** What was answered; of a list, the rows of all pages. */
 export interface Given {
@@ -12,18 +12,18 @@ export interface Given {
 }
 
 /** Undefined for what was expected. */
-export function judge(bound: Bound, scene: Scene, { answer, rows }: Given): string | undefined {
+export function judge(bound: Bound, setup: CellSetup, { answer, rows }: Given): string | undefined {
   const { expected, method } = bound.expectation
   if (answer.status !== expected.status) return `${expected.status} was expected, and the answer is ${answer.status}`
   // An answer to HEAD has no body to look at.
   if (method === 'HEAD') return undefined
-  if (expected.list) return judgeList(expected.list, scene, rows ?? [])
-  return bound.view ? judgeView(bound, bound.view, scene, rows ?? [answer.json]) : undefined
+  if (expected.list) return judgeList(expected.list, setup, rows ?? [])
+  return bound.view ? judgeView(bound, bound.view, setup, rows ?? [answer.json]) : undefined
 }
 
 function judgeList(
   list: 'own' | 'all',
-  { placed, caller }: Scene,
+  { placed, caller }: CellSetup,
   rows: readonly Representation[],
 ): string | undefined {
   const wanted = new Set(placed.filter(({ own }) => own || list === 'all').map(({ object }) => object.id))
@@ -45,7 +45,7 @@ function judgeList(
 function judgeView(
   { expectation, resource }: Bound,
   view: ReadonlySet<string>,
-  { placed }: Scene,
+  { placed }: CellSetup,
   shown: readonly (Json | undefined)[],
 ): string | undefined {
   const rows = shown.flatMap((row) => (isObject(row) ? [row] : []))

@@ -1,35 +1,32 @@
-/** Carries the steps of a case out on a stage, up to the first that isn't answered as expected. */
+/** Carries the steps of a case out on a target, up to the first that isn't answered as expected. */
 import { didYouMean } from '../../../base/did-you-mean.ts'
-import type { Json, Resource } from '../../../resources/resource.ts'
+import type { Json, Representation, Resource, Resources } from '../../../resources/resource.ts'
 import { createRouteMatcher } from '../../../resources/routing/match-route.ts'
 import { readTarget } from '../../../resources/routing/request-target.ts'
-import type { Case, Step } from '../read/case.ts'
+import type { Suite } from '../predict/suite.ts'
+import { type Case, fillIn, pointedAt, type Step, type StepExpected, UnknownName } from '../read/cases.ts'
 import { columnText } from '../read/expectation.ts'
-import { fillIn, pointedAt, UnknownName } from '../read/saved-names.ts'
 import { type HttpAnswer, type HttpRequest, NoAnswer } from '../target/http.ts'
-import { type Caller, CannotSetUp, type Stage } from '../target/server-under-test.ts'
-import type { Ground } from './bind.ts'
-import { judgeStep } from './judge-step.ts'
+import { type Caller, CannotSetUp, type TestTarget } from '../target/test-target.ts'
 import { type Exchange, exchangeOf, type Result } from './result.ts'
-import { refuseChangeOfOthers } from './spare.ts'
 
 type Tried = Pick<Result, 'outcome' | 'why' | 'exchanges'>
 
 /** Never rejects but for a fault of the program: what can't be tried is a result. */
-export async function runCase(ground: Ground, stage: Stage, one: Case): Promise<Result> {
+export async function runCase(suite: Suite, target: TestTarget, one: Case): Promise<Result> {
   const started = performance.now()
-  const tried = await tryCase(ground, stage, one)
+  const tried = await tryCase(suite, target, one)
   return { kind: 'case', title: one.name, place: one.place, ...tried, milliseconds: performance.now() - started }
 }
 
-async function tryCase(ground: Ground, stage: Stage, one: Case): Promise<Tried> {
+async function tryCase(suite: Suite, target: TestTarget, one: Case): Promise<Tried> {
   const exchanges: Exchange[] = []
   try {
-    const callers = await callersOf(ground, stage, one)
+    const callers = await callersOf(suite, target, one)
     const names = new Map([...callers].map(([name, { id }]): [string, Json] => [name, id]))
     const created = new Set<string>()
     for (const [i, step] of one.steps.entries()) {
-      const why = await carryOut({ ground, stage, callers, names, created, exchanges }, step)
+      const why = await carryOut({ suite, target, callers, names, created, exchanges }, step)
       if (why !== undefined)
         return {
           outcome: 'failed',
@@ -46,15 +43,15 @@ async function tryCase(ground: Ground, stage: Stage, one: Case): Promise<Tried> 
 }
 
 /** Two names of one case are two people. */
-async function callersOf(ground: Ground, stage: Stage, { callers }: Case): Promise<ReadonlyMap<string, Caller>> {
+async function callersOf(suite: Suite, target: TestTarget, { callers }: Case): Promise<ReadonlyMap<string, Caller>> {
   const made = new Map<string, Caller>()
   for (const [name, column] of callers) {
-    const unknown = column.kind === 'roles' ? column.roles.find((role) => !ground.policy.roles.has(role)) : undefined
+    const unknown = column.kind === 'roles' ? column.roles.find((role) => !suite.policy.roles.has(role)) : undefined
     if (unknown !== undefined)
       throw new CannotSetUp(
-        `roles.yaml declares no role \`${unknown}\`${didYouMean(unknown, ground.policy.roles.keys())}`,
+        `roles.yaml declares no role \`${unknown}\`${didYouMean(unknown, suite.policy.roles.keys())}`,
       )
-    const caller = await stage.caller(column)
+    const caller = await target.caller(column)
     const same = [...made].find(([, { id }]) => id === caller.id)
     if (same)
       throw new CannotSetUp(
@@ -65,9 +62,9 @@ async function callersOf(ground: Ground, stage: Stage, { callers }: Case): Promi
   return made
 }
 
-interface Scene {
-  readonly ground: Ground
-  readonly stage: Stage
+interface CaseRun {
+  readonly suite: Suite
+  readonly target: TestTarget
   readonly callers: ReadonlyMap<string, Caller>
   /** Ids of callers, and what steps saved. */
   readonly names: Map<string, Json>
@@ -77,24 +74,24 @@ interface Scene {
 }
 
 /** What differs; undefined for an answer as expected, whose parts are then saved. */
-async function carryOut(scene: Scene, step: Step): Promise<string | undefined> {
-  const { ground, stage, callers, names, created, exchanges } = scene
+async function carryOut(run: CaseRun, step: Step): Promise<string | undefined> {
+  const { suite, target, callers, names, created, exchanges } = run
   const path = fillIn(names, step.path, encodeURIComponent)
   const caller = callers.get(step.as)
   refuseChangeOfOthers(
     { method: step.method, path, caller },
-    { resources: ground.resources, callers: callers.values(), created },
+    { resources: suite.resources, callers: callers.values(), created },
   )
-  const resource = resourceAt(ground, path)
-  const view = step.expect.view === undefined ? undefined : viewOf(ground, resource, step.expect.view)
+  const resource = resourceAt(suite, path)
+  const view = step.expect.view === undefined ? undefined : viewOf(suite, resource, step.expect.view)
   const token = caller?.token
   const body =
     step.body === undefined ? undefined : (JSON.parse(fillIn(names, JSON.stringify(step.body), inJson)) as Json)
-  const request: HttpRequest = { method: step.method, url: stage.url + path, token, body, headers: step.headers ?? {} }
-  const answer = await stage.ask(request, step.expect.status)
+  const request: HttpRequest = { method: step.method, url: target.url + path, token, body, headers: step.headers ?? {} }
+  const answer = await target.ask(request, step.expect.status)
   exchanges.push(exchangeOf(request, answer))
   if (answer.status === 201) for (const id of idsIn(answer)) created.add(id)
-  if (resource) await stage.note(resource.name, answer, token)
+  if (resource) await target.note(resource.name, answer, token)
   return judgeStep(step.expect, answer, view) ?? save(names, step, answer)
 }
 
@@ -114,12 +111,12 @@ function idsIn({ json, headers }: HttpAnswer): readonly string[] {
   return [...inBody, inPath && decodeURIComponent(inPath)].filter((id) => typeof id === 'string')
 }
 
-function resourceAt({ resources }: Ground, path: string): Resource | undefined {
+function resourceAt({ resources }: Suite, path: string): Resource | undefined {
   const match = createRouteMatcher(resources.routes)('GET', readTarget(path))
   return 'route' in match ? resources.byName.get(match.route.resource) : undefined
 }
 
-function viewOf({ policy }: Ground, resource: Resource | undefined, view: string): ReadonlySet<string> {
+function viewOf({ policy }: Suite, resource: Resource | undefined, view: string): ReadonlySet<string> {
   const fields = resource && policy.views.get(resource.name)?.get(view)
   if (!fields) throw new CannotSetUp(`views.yaml has no view \`${view}\` of ${resource?.name ?? 'this path'}`)
   return fields
@@ -127,4 +124,67 @@ function viewOf({ policy }: Ground, resource: Resource | undefined, view: string
 
 function inJson(text: string): string {
   return JSON.stringify(text).slice(1, -1)
+}
+
+/** `view`: the fields of the view that is expected. */
+function judgeStep(
+  expected: StepExpected,
+  answer: HttpAnswer,
+  view: ReadonlySet<string> | undefined,
+): string | undefined {
+  if (answer.status !== expected.status) return `${expected.status} was expected, and the answer is ${answer.status}`
+  const fields = view ?? (expected.fields ? new Set(expected.fields) : undefined)
+  return headerFault(expected, answer) ?? (fields ? fieldFault(fields, answer) : undefined)
+}
+
+function headerFault({ headers = {} }: StepExpected, answer: HttpAnswer): string | undefined {
+  for (const [name, wanted] of Object.entries(headers)) {
+    const found = answer.headers[name.toLowerCase()]
+    if (found === undefined) return `the answer has no header \`${name}\``
+    if (!fits(wanted, found)) return `the header \`${name}\` is \`${found}\`, not \`${wanted}\``
+  }
+  return undefined
+}
+
+function fits(pattern: string, text: string): boolean {
+  const parts = pattern.split('*').map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&'))
+  return new RegExp(`^${parts.join('.*')}$`, 's').test(text)
+}
+
+/** Of a list each row counts; a list without rows shows no field. */
+function fieldFault(fields: ReadonlySet<string>, { json }: HttpAnswer): string | undefined {
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) return 'the answer shows no object'
+  const items = (json as Representation).items
+  const rows = (Array.isArray(items) ? items : [json]) as readonly Representation[]
+  if (rows.length === 0) return 'the list has no rows, so no field is shown'
+  const wrong = rows.find((row) => new Set(Object.keys(row)).symmetricDifference(fields).size > 0)
+  if (!wrong) return undefined
+  const quoted = (names: Iterable<string>) => [...names].map((name) => `\`${name}\``).join(', ')
+  return `the fields ${quoted(fields)} were expected, and ${quoted(Object.keys(wrong)) || 'none'} are shown`
+}
+
+interface Attempt {
+  readonly method: string
+  readonly path: string
+  readonly caller: Caller | undefined
+}
+
+interface Spared {
+  readonly resources: Resources
+  /** Everybody of the case. */
+  readonly callers: Iterable<Caller>
+  /** Ids of what steps of the case created. */
+  readonly created: ReadonlySet<string>
+}
+
+/** Throws CannotSetUp for a change of what the case didn't make, where its callers are people who were there before. */
+function refuseChangeOfOthers({ method, path, caller }: Attempt, { resources, callers, created }: Spared): void {
+  if (!['PUT', 'PATCH', 'DELETE'].includes(method) || [...callers].every(({ fresh }) => fresh)) return
+  const match = createRouteMatcher(resources.routes)(method, readTarget(path))
+  if (match.kind !== 'route' || match.route.kind === 'collection') return
+  const id = match.route.kind === 'caller' ? caller?.id : match.id
+  if (id === undefined || created.has(id)) return
+  throw new CannotSetUp(
+    `${id} of ${match.route.resource} may have been there before, so nothing is tried that could change it`,
+  )
 }

@@ -1,15 +1,15 @@
-/** Tries one cell on a stage: sets it up, asks, and judges the answer. */
+/** Tries one cell on a target: sets it up, asks, and judges the answer. */
 import type { Representation } from '../../../resources/resource.ts'
+import type { Folders, Suite } from '../predict/suite.ts'
 import { columnText, type Expectation, expectedText, isUnconditional, objectText } from '../read/expectation.ts'
 import { type HttpAnswer, type HttpRequest, NoAnswer } from '../target/http.ts'
-import { CannotSetUp, type Stage } from '../target/server-under-test.ts'
-import { type Bound, bind, type Ground } from './bind.ts'
+import { CannotSetUp, type TestTarget } from '../target/test-target.ts'
+import { type Bound, bind } from './bind.ts'
 import { conditionOf } from './current-tag.ts'
-import { explainCommand } from './explain-command.ts'
 import { judge } from './judge.ts'
 import { exchangeOf, type Result } from './result.ts'
-import { type Scene, setUp } from './set-up.ts'
-import { rulesBehind } from './verdict.ts'
+import { rulesBehind } from './rules-behind.ts'
+import { type CellSetup, setUpCell } from './set-up.ts'
 
 /** Pages of a list that are read to the end; a longer one isn't of a test. */
 const MOST_PAGES = 500
@@ -17,16 +17,16 @@ const MOST_PAGES = 500
 type Tried = Pick<Result, 'outcome' | 'why' | 'cause' | 'exchanges' | 'status'>
 
 /** Never rejects but for a fault of the program: what can't be tried is a result. */
-export async function runCell(ground: Ground, stage: Stage, expectation: Expectation): Promise<Result> {
+export async function runCell(suite: Suite, target: TestTarget, expectation: Expectation): Promise<Result> {
   const started = performance.now()
-  const tried = await tryCell(ground, stage, expectation)
+  const tried = await tryCell(suite, target, expectation)
   const failed = tried.outcome === 'failed'
   return {
     kind: 'cell',
     title: titleOf(expectation),
     place: expectation.place,
     ...tried,
-    ...(failed ? { explain: explainCommand(expectation, ground.folders) } : {}),
+    ...(failed ? { explain: explainCommand(expectation, suite.folders) } : {}),
     milliseconds: performance.now() - started,
     expectation,
   }
@@ -38,43 +38,43 @@ export function titleOf({ method, path, object, column, body, note, expected }: 
   return `${method} ${path} (${about}) as ${columnText(column)} is ${expectedText(expected)}`
 }
 
-async function tryCell(ground: Ground, stage: Stage, expectation: Expectation): Promise<Tried> {
-  const binding = bind(ground, expectation)
+async function tryCell(suite: Suite, target: TestTarget, expectation: Expectation): Promise<Tried> {
+  const binding = bind(suite, expectation)
   if (binding.kind === 'unusable') return impossible(binding.why)
   try {
-    return await tryBound(ground, stage, binding.bound)
+    return await tryBound(suite, target, binding.bound)
   } catch (error) {
     if (error instanceof CannotSetUp || error instanceof NoAnswer) return impossible(error.message)
     throw error
   }
 }
 
-async function tryBound(ground: Ground, stage: Stage, bound: Bound): Promise<Tried> {
-  const scene = await setUp(ground, stage, bound)
-  const request = await requestOf(ground, stage, bound, scene)
-  const answer = await stage.ask(request, bound.expectation.expected.status)
-  await stage.note(bound.resource.name, answer, scene.caller?.token)
-  const rows = looksIntoList(bound) && answer.status === 200 ? await readRows(stage, request, answer) : undefined
-  const why = judge(bound, scene, { answer, ...(rows ? { rows } : {}) })
+async function tryBound(suite: Suite, target: TestTarget, bound: Bound): Promise<Tried> {
+  const setup = await setUpCell(suite, target, bound)
+  const request = await requestOf(suite, target, bound, setup)
+  const answer = await target.ask(request, bound.expectation.expected.status)
+  await target.note(bound.resource.name, answer, setup.caller?.token)
+  const rows = looksIntoList(bound) && answer.status === 200 ? await readRows(target, request, answer) : undefined
+  const why = judge(bound, setup, { answer, ...(rows ? { rows } : {}) })
   const { status } = answer
   if (why === undefined) return { outcome: 'passed', exchanges: [], status }
-  const rules = looksIntoList(bound) ? undefined : rulesBehind(ground, bound, scene, status)
+  const rules = looksIntoList(bound) ? undefined : rulesBehind(suite, bound, setup, status)
   const behind = rules === undefined ? { why } : { why: `${why}; ${rules}`, cause: rules }
   return { outcome: 'failed', ...behind, exchanges: [exchangeOf(request, answer)], status }
 }
 
 async function requestOf(
-  { policy }: Ground,
-  stage: Stage,
+  { policy }: Suite,
+  target: TestTarget,
   bound: Bound,
-  { caller, path, id, body }: Scene,
+  { caller, path, id, body }: CellSetup,
 ): Promise<HttpRequest> {
   const { expectation, route, resource } = bound
   const { method } = expectation
   const query = looksIntoList(bound) ? `?limit=${policy.limits.page.max}` : ''
-  const plain = { method, url: stage.url + path + query, token: caller?.token, body }
+  const plain = { method, url: target.url + path + query, token: caller?.token, body }
   if (isUnconditional(expectation)) return plain
-  return { ...plain, headers: await conditionOf(stage, { route, resource, method, id }, plain) }
+  return { ...plain, headers: await conditionOf(target, { route, resource, method, id }, plain) }
 }
 
 function looksIntoList({ endpoint, expectation }: Bound): boolean {
@@ -83,7 +83,11 @@ function looksIntoList({ endpoint, expectation }: Bound): boolean {
 }
 
 /** The rows of all pages. */
-async function readRows(stage: Stage, request: HttpRequest, first: HttpAnswer): Promise<readonly Representation[]> {
+async function readRows(
+  target: TestTarget,
+  request: HttpRequest,
+  first: HttpAnswer,
+): Promise<readonly Representation[]> {
   const rows: Representation[] = []
   let answer = first
   for (let page = 1; ; page++) {
@@ -93,10 +97,29 @@ async function readRows(stage: Stage, request: HttpRequest, first: HttpAnswer): 
     }
     rows.push(...items)
     if (next === null || page === MOST_PAGES) return rows
-    answer = await stage.ask({ ...request, url: `${request.url}&cursor=${encodeURIComponent(next)}` })
+    answer = await target.ask({ ...request, url: `${request.url}&cursor=${encodeURIComponent(next)}` })
   }
 }
 
 function impossible(why: string): Tried {
   return { outcome: 'impossible', why: `can't be tried: ${why}`, exchanges: [] }
+}
+
+function explainCommand({ method, path, object, column }: Expectation, { policies, schemas }: Folders): string {
+  const roles = column.kind === 'roles' ? column.roles.flatMap((role) => ['--role', role]) : []
+  const subject = column.kind === 'user' ? ['--subject', column.id] : []
+  const relation = object.kind === 'relations' ? ['--relation', object.names.join('+')] : []
+  // What the command takes by itself, as long as the environment says nothing else.
+  const folders = [
+    ...(policies === 'policies' ? [] : ['--policies', policies]),
+    ...(schemas === 'schemas' ? [] : ['--schemas', schemas]),
+  ]
+  const asked = [method === 'HEAD' ? 'GET' : method, path, ...relation]
+  const words = ['policy', 'explain', ...roles, ...subject, ...asked, ...folders]
+  return `npm run -s sallyport -- ${words.map(quoted).join(' ')}`
+}
+
+/** For a POSIX shell. */
+function quoted(word: string): string {
+  return /^[\w./:+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 }

@@ -4,10 +4,11 @@ import type { Scalar } from '../../../resources/object.ts'
 import type { Representation } from '../../../resources/resource.ts'
 import { arrangeObject } from '../predict/arrange-object.ts'
 import { type Attributes, arrangeWith, DIRECTORY } from '../predict/arrange-related.ts'
+import type { Suite } from '../predict/suite.ts'
 import { withUniqueValues } from '../predict/unique-values.ts'
-import { type Caller, CannotSetUp, type Stage } from '../target/server-under-test.ts'
-import type { Bound, Ground } from './bind.ts'
-import { relatingOf, type ScenePlan } from './plan-scene.ts'
+import { type Caller, CannotSetUp, type TestTarget } from '../target/test-target.ts'
+import type { Bound } from './bind.ts'
+import { relatingOf, type SetupPlan } from './plan-setup.ts'
 
 export interface Named extends Caller {
   /** With the id. */
@@ -21,26 +22,30 @@ interface Made {
 }
 
 /** Throws CannotSetUp. */
-export async function makeCaller(ground: Ground, stage: Stage, bound: Bound, plan: ScenePlan): Promise<Made> {
+export async function makeCaller(suite: Suite, target: TestTarget, bound: Bound, plan: SetupPlan): Promise<Made> {
   const { column } = bound.expectation
   if (column.kind === 'anonymous') return { caller: undefined, record: undefined }
   const isPlain = Object.keys(plan.attributes).length === 0
-  if (isPlain && !plan.own) return plainCaller(stage, bound, column)
+  if (isPlain && !plan.own) return plainCaller(target, bound, column)
   const resource = isPlain ? bound.resource.name : DIRECTORY
-  const make = (id: string) => recordOf(ground, bound, plan, { name: resource, id })
-  const { caller, object, made } = await stage.callerWithRecord(column, resource, make)
+  const make = (id: string) => recordOf(suite, bound, plan, { name: resource, id })
+  const { caller, object, made } = await target.callerWithRecord(column, resource, make)
   if (!made && !isSafe(bound)) {
     throw new CannotSetUp(`the record of ${caller.id} was there before, so nothing is tried that could change it`)
   }
-  const attributes = resource === DIRECTORY ? attributesOf(object, comparedIn(ground, bound)) : {}
+  const attributes = resource === DIRECTORY ? attributesOf(object, comparedIn(suite, bound)) : {}
   const named = { ...caller, attributes: { ...attributes, id: caller.id } }
   if (!plan.own) return { caller: named, record: undefined }
-  const record = resource === bound.resource.name ? object : await putRecord(ground, stage, bound, plan, named)
+  const record = resource === bound.resource.name ? object : await putRecord(suite, target, bound, plan, named)
   return { caller: named, record }
 }
 
-async function plainCaller(stage: Stage, { route, expectation }: Bound, column: Parameters<Stage['caller']>[0]) {
-  const caller = await stage.caller(column)
+async function plainCaller(
+  target: TestTarget,
+  { route, expectation }: Bound,
+  column: Parameters<TestTarget['caller']>[0],
+) {
+  const caller = await target.caller(column)
   if (route.kind === 'caller' && !caller.fresh && expectation.object.kind === 'missing') {
     throw new CannotSetUp(`${caller.id} was there before and may have a record, so nobody is without one`)
   }
@@ -49,14 +54,14 @@ async function plainCaller(stage: Stage, { route, expectation }: Bound, column: 
 
 /** The caller's own object in a resource that isn't the directory, where objects can be put with an id. */
 async function putRecord(
-  ground: Ground,
-  stage: Stage,
+  suite: Suite,
+  target: TestTarget,
   bound: Bound,
-  plan: ScenePlan,
+  plan: SetupPlan,
   { id }: Named,
 ): Promise<Representation> {
   const { name } = bound.resource
-  const record = await stage.put({ resource: name, object: recordOf(ground, bound, plan, { name, id }) }, id)
+  const record = await target.put({ resource: name, object: recordOf(suite, bound, plan, { name, id }) }, id)
   if (record.id === id) return record
   throw new CannotSetUp(`this server gives objects of ${name} ids of its own, so none can have the caller's`)
 }
@@ -65,7 +70,7 @@ function isSafe({ expectation }: Bound): boolean {
   return ['GET', 'HEAD', 'OPTIONS'].includes(expectation.method)
 }
 
-function comparedIn({ policy }: Ground, { resource }: Bound): readonly string[] {
+function comparedIn({ policy }: Suite, { resource }: Bound): readonly string[] {
   const relations = [...(policy.ownership.get(resource.name)?.relations.values() ?? [])]
   return relations.flatMap((one) => (one.kind === 'caller' && one.attribute !== 'id' ? [one.attribute] : []))
 }
@@ -85,10 +90,10 @@ interface Place {
   readonly id: string
 }
 
-function recordOf(ground: Ground, bound: Bound, plan: ScenePlan, { name, id }: Place): Representation {
-  const { resources, samples } = ground
+function recordOf(suite: Suite, bound: Bound, plan: SetupPlan, { name, id }: Place): Representation {
+  const { resources, samples } = suite
   const resource = resources.byName.get(name)
-  const common = relatingOf(ground, bound)
+  const common = relatingOf(suite, bound)
   const known = samples.get(name)
   if (!resource || !known || !common) throw new CannotSetUp(`no record of ${name} can be made for this caller`)
   const fixed = new Map(Object.entries(plan.attributes))

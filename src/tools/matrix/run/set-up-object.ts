@@ -3,9 +3,10 @@ import { v7 as uuidv7 } from 'uuid'
 import { relationsOf } from '../../../decide/relations/ownership.ts'
 import type { Representation } from '../../../resources/resource.ts'
 import { arrangeObject, type ObjectFound } from '../predict/arrange-object.ts'
+import type { Suite } from '../predict/suite.ts'
 import { withUniqueValues } from '../predict/unique-values.ts'
-import { CannotSetUp, type Stage } from '../target/server-under-test.ts'
-import type { Bound, Ground } from './bind.ts'
+import { CannotSetUp, type TestTarget } from '../target/test-target.ts'
+import type { Bound } from './bind.ts'
 import type { Named } from './set-up-caller.ts'
 
 interface Wanted {
@@ -18,36 +19,36 @@ interface Wanted {
 }
 
 /** Throws CannotSetUp. */
-export async function makeObject(ground: Ground, stage: Stage, wanted: Wanted): Promise<Representation> {
+export async function makeObject(suite: Suite, target: TestTarget, wanted: Wanted): Promise<Representation> {
   const { bound, caller, record, relations } = wanted
-  if (record && relatesSo(ground, wanted, record)) return record
+  if (record && relatesSo(suite, wanted, record)) return record
   const reasons: string[] = []
-  for (const stranger of stage.strangers(caller)) {
-    const found = arranged(ground, wanted, stranger)
+  for (const stranger of target.strangers(caller)) {
+    const found = arranged(suite, wanted, stranger)
     if (found?.kind !== 'object') {
       if (found) reasons.push(found.why)
       continue
     }
     const { object } = found
     const owner = relations.has('owner') ? caller?.id : stranger
-    const placed = await stage.put({ resource: bound.resource.name, object }, owner).catch((error) => {
+    const placed = await target.put({ resource: bound.resource.name, object }, owner).catch((error) => {
       if (!(error instanceof CannotSetUp)) throw error
       reasons.push(error.message)
       return undefined
     })
-    if (placed && relatesSo(ground, wanted, placed)) return placed
+    if (placed && relatesSo(suite, wanted, placed)) return placed
   }
   throw new CannotSetUp(reasons[0] ?? otherwise(wanted))
 }
 
 /** Whether the caller is its owner. */
-export function isOwn(ground: Ground, { resource }: Bound, caller: Named | undefined, object: Representation): boolean {
-  const ownership = ground.policy.ownership.get(resource.name)
+export function isOwn(suite: Suite, { resource }: Bound, caller: Named | undefined, object: Representation): boolean {
+  const ownership = suite.policy.ownership.get(resource.name)
   return relationsOf(ownership, (name) => caller?.attributes[name], object).includes('owner')
 }
 
 /** Undefined where only the caller's own record will do. */
-function arranged({ policy, samples }: Ground, wanted: Wanted, somebody: string): ObjectFound | undefined {
+function arranged({ policy, samples }: Suite, wanted: Wanted, somebody: string): ObjectFound | undefined {
   const { bound, caller, relations } = wanted
   const { resource } = bound
   const known = samples.get(resource.name)
@@ -62,7 +63,7 @@ function arranged({ policy, samples }: Ground, wanted: Wanted, somebody: string)
   return { kind: 'object', object: withUniqueValues(resource, found.object, kept) }
 }
 
-function relatesSo({ policy }: Ground, { bound, caller, relations }: Wanted, object: Representation): boolean {
+function relatesSo({ policy }: Suite, { bound, caller, relations }: Wanted, object: Representation): boolean {
   const ownership = policy.ownership.get(bound.resource.name)
   const holding = relationsOf(ownership, (name) => caller?.attributes[name], object)
   return holding.length === relations.size && holding.every((name) => relations.has(name))

@@ -1,11 +1,12 @@
-/** Sets a cell up on a stage: the caller, an object that relates to them as stated, and the request's path and body. */
+/** Sets a cell up on a target: the caller, an object that relates to them as stated, and the request's path and body. */
 import { randomUUID } from 'node:crypto'
 import type { Json, Representation } from '../../../resources/resource.ts'
 import { lackingValue } from '../predict/samples.ts'
+import type { Suite } from '../predict/suite.ts'
 import { withUniqueValues } from '../predict/unique-values.ts'
-import { CannotSetUp, type Stage } from '../target/server-under-test.ts'
-import type { Bound, Ground } from './bind.ts'
-import { planScene, type ScenePlan } from './plan-scene.ts'
+import { CannotSetUp, type TestTarget } from '../target/test-target.ts'
+import type { Bound } from './bind.ts'
+import { planSetup, type SetupPlan } from './plan-setup.ts'
 import { makeCaller, type Named } from './set-up-caller.ts'
 import { isOwn, makeObject } from './set-up-object.ts'
 
@@ -15,7 +16,7 @@ interface Placed {
   readonly own: boolean
 }
 
-export interface Scene {
+export interface CellSetup {
   readonly caller: Named | undefined
   /** The path, with an id in the place of `{id}`. */
   readonly path: string
@@ -27,10 +28,10 @@ export interface Scene {
 }
 
 /** Throws CannotSetUp. */
-export async function setUp(ground: Ground, stage: Stage, bound: Bound): Promise<Scene> {
-  const plan = planScene(ground, bound)
-  const { caller, record } = await makeCaller(ground, stage, bound, plan)
-  const make = (relations: ReadonlySet<string>) => makeObject(ground, stage, { bound, caller, record, relations })
+export async function setUpCell(suite: Suite, target: TestTarget, bound: Bound): Promise<CellSetup> {
+  const plan = planSetup(suite, bound)
+  const { caller, record } = await makeCaller(suite, target, bound, plan)
+  const make = (relations: ReadonlySet<string>) => makeObject(suite, target, { bound, caller, record, relations })
   const placed =
     bound.expectation.object.kind === 'none' ? await makeListed(plan, make) : await Promise.all(plan.ways.map(make))
   const id = encodeURIComponent(String(placed[0]?.id ?? randomUUID()))
@@ -38,14 +39,14 @@ export async function setUp(ground: Ground, stage: Stage, bound: Bound): Promise
     caller,
     path: bound.route.path.replace('{id}', () => id),
     id: bound.route.kind === 'item' ? id : undefined,
-    body: bodyOf(ground, bound),
-    placed: placed.map((one) => ({ object: one, own: isOwn(ground, bound, caller, one) })),
+    body: bodyOf(suite, bound),
+    placed: placed.map((one) => ({ object: one, own: isOwn(suite, bound, caller, one) })),
   }
 }
 
 /** A caller who was there before may have other attributes, and a deployment other ids: then fewer objects have to do. */
 async function makeListed(
-  { ways }: ScenePlan,
+  { ways }: SetupPlan,
   make: (relations: ReadonlySet<string>) => Promise<Representation>,
 ): Promise<readonly Representation[]> {
   const made = await Promise.all(
@@ -63,7 +64,7 @@ async function makeListed(
 }
 
 /** The smallest valid body leaves out the owner, which the server fills in. Throws CannotSetUp where there is none. */
-function bodyOf({ policy, samples }: Ground, { expectation, resource, body }: Bound): Json | undefined {
+function bodyOf({ policy, samples }: Suite, { expectation, resource, body }: Bound): Json | undefined {
   if (!['POST', 'PUT', 'PATCH'].includes(expectation.method)) return undefined
   if (body !== undefined) return body
   const known = samples.get(resource.name)

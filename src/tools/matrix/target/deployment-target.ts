@@ -1,59 +1,143 @@
-/** The arena at a deployment: reached before anything is made there, and cleaned up whatever happens. */
-import { revisionOf } from '../../../policy/policy-files.ts'
-import { loadPolicy, ReviewError } from '../../load-policy.ts'
-import type { Folders, Ground } from '../run/bind.ts'
-import { cleanUp } from './clean-up.ts'
-import { createDeploymentStage } from './deployment-server.ts'
-import { ask, NoAnswer } from './http.ts'
-import type { Arena, Lease } from './test-target.ts'
+/** The target at a deployment: objects are made with requests, by the set-up role, and noted for the clean-up. */
+import { randomUUID } from 'node:crypto'
+import type { Representation, Resource, Route } from '../../../resources/resource.ts'
+import { type Column, columnText } from '../read/expectation.ts'
+import type { Deployment, Trace } from './clean-up.ts'
+import { askPatiently, type HttpAnswer } from './http.ts'
+import { type Caller, CannotSetUp, type TestTarget } from './test-target.ts'
 import type { TokenSource } from './token-source.ts'
 
-export interface DeploymentSettings {
-  readonly url: string
+export interface DeploymentOptions extends Deployment {
   readonly tokens: TokenSource
+  /** Whose tokens make objects. */
   readonly setupRole: string
 }
 
-/** A server that is used by others is asked a few things at a time. */
-const PARALLEL = 4
-const PATIENCE = { attempts: 10, longestWait: 120_000 }
+type Known = Exclude<Column, { kind: 'anonymous' }>
 
-/** Throws ReviewError for an address that isn't one, or where nobody answers. */
-export async function openDeploymentArena(
-  ground: Ground,
-  folders: Folders,
-  settings: DeploymentSettings,
-): Promise<Arena> {
-  const url = addressOf(settings.url)
-  const remark = await compareRevision(url, ground, folders)
-  const deployment = { ...settings, url, resources: ground.resources, patience: PATIENCE }
-  const { stage, traces } = createDeploymentStage(deployment)
-  const lease: Lease = { stage, release: async () => {} }
-  return {
-    url,
-    parallel: PARALLEL,
-    stage,
-    lend: async () => lease,
-    leave: async () => [...remark, ...(await cleanUp(deployment, traces))],
+/** `traces` grows with every object that the run makes. */
+export function createDeploymentTarget(options: DeploymentOptions): { target: TestTarget; traces: readonly Trace[] } {
+  const traces: Trace[] = []
+  const stranger = randomUUID()
+  const put = (resource: string, object: Representation, owner?: string) =>
+    create(options, traces, { resource, object, owner })
+  const target: TestTarget = {
+    url: options.url,
+    strangers: (caller) => strangersTo(options.tokens, caller, stranger),
+    caller: (column) => callerOf(options.tokens, column),
+    callerWithRecord: (column, resource, make) => {
+      const made = column.kind === 'roles' && options.tokens.kind === 'minted' ? options.tokens.mint : undefined
+      return made ? newCaller(made, column, put(resource, make(randomUUID()))) : knownCaller(options, column, resource)
+    },
+    put: ({ resource, object }, owner) => put(resource, object, owner),
+    ask: (request, wanted) => askPatiently(request, options.patience, wanted),
+    async note(resource, answer, token) {
+      const id = answer.status === 201 ? idIn(answer) : undefined
+      if (id === undefined) return
+      const setup = await setupTokens(options, undefined)
+      traces.push({ resource, id, tokens: [...setup, ...(token === undefined ? [] : [token])] })
+    },
   }
+  return { target, traces }
 }
 
-/** Tokens travel with every request: only this machine is asked without TLS. */
-function addressOf(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  const local = url && ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)
-  if (url?.protocol === 'https:' || (url?.protocol === 'http:' && local)) return url.href.replace(/\/+$/, '')
-  throw new ReviewError('--url must be an https address (http only to this machine)')
+function strangersTo(tokens: TokenSource, caller: Caller | undefined, stranger: string): readonly string[] {
+  if (tokens.kind === 'minted') return [stranger]
+  const others = [...tokens.callers.values()].map(({ subject }) => subject).filter((subject) => subject !== caller?.id)
+  return others.length > 0 ? [...new Set(others)] : [stranger]
 }
 
-/** A server with another policy may differ from the files here for that reason alone. */
-async function compareRevision(url: string, { resources }: Ground, { policies }: Folders): Promise<readonly string[]> {
-  const answer = await ask({ method: 'GET', url: `${url}/livez` }).catch((error) => {
-    throw error instanceof NoAnswer ? new ReviewError(error.message) : error
-  })
-  const { files, blockedFile } = await loadPolicy(policies, resources)
-  const [here, there] = [revisionOf(files, blockedFile), answer.headers['policy-revision']]
-  if (there === here) return []
-  if (there === undefined) return [`${url} says no Policy-Revision, so it may have another policy than ${policies}.`]
-  return [`${url} has the policy ${there}, and ${policies} is ${here}: what differs may come from that.`]
+async function callerOf(tokens: TokenSource, column: Known): Promise<Caller> {
+  if (tokens.kind === 'minted') {
+    const id = column.kind === 'user' ? column.id : randomUUID()
+    const roles = column.kind === 'user' ? [] : column.roles
+    return { id, token: await tokens.mint(id, roles), fresh: column.kind !== 'user' }
+  }
+  const given = tokens.callers.get(columnText(column))
+  if (!given) throw new CannotSetUp(`the tokens have none for the column \`${columnText(column)}\``)
+  return { id: given.subject, token: given.token, fresh: false }
+}
+
+/** The deployment gives the record its id, and the caller's token takes it over. */
+async function newCaller(
+  mint: (subject: string, roles: readonly string[]) => Promise<string>,
+  column: Known,
+  record: Promise<Representation>,
+): Promise<{ caller: Caller; object: Representation; made: boolean }> {
+  const object = await record
+  const id = String(object.id)
+  const token = await mint(id, column.kind === 'roles' ? column.roles : [])
+  return { caller: { id, token, fresh: true }, object, made: true }
+}
+
+/** A caller who is somebody has the record that is there, or none. */
+async function knownCaller(options: DeploymentOptions, column: Known, resource: string) {
+  const caller = await callerOf(options.tokens, column)
+  const path = options.resources.byName.get(resource)?.canonicalItemPath
+  const [token] = await setupTokens(options, undefined)
+  const url = `${options.url}${path?.replace('{id}', () => encodeURIComponent(caller.id))}`
+  const answer = await askPatiently({ method: 'GET', url, token }, options.patience)
+  if (answer.status !== 200) {
+    throw new CannotSetUp(`the set-up role reads no record ${caller.id} of ${resource}: ${told(answer)}`)
+  }
+  return { caller, object: answer.json as Representation, made: false }
+}
+
+interface Creation {
+  readonly resource: string
+  readonly object: Representation
+  readonly owner: string | undefined
+}
+
+/** With each token that may do it; what is answered last is told. */
+async function create(options: DeploymentOptions, traces: Trace[], creation: Creation): Promise<Representation> {
+  const { resource: name, object, owner } = creation
+  const resource = options.resources.byName.get(name)
+  const route = resource?.routes.find(isForCreation)
+  if (!resource || !route)
+    throw new CannotSetUp(`no route makes objects of ${name}, so a deployment can't be given one`)
+  const body = withoutServersFields(resource, object)
+  const tokens = await setupTokens(options, owner)
+  let last = `there is no token for the set-up role \`${options.setupRole}\``
+  for (const token of tokens) {
+    const answer = await askPatiently({ method: 'POST', url: options.url + route.path, token, body }, options.patience)
+    const id = answer.status === 201 ? idIn(answer) : undefined
+    if (id !== undefined) {
+      traces.push({ resource: name, id, tokens: [token, ...tokens.filter((one) => one !== token)] })
+      return { ...object, ...(answer.json as Representation | undefined), id }
+    }
+    last = told(answer)
+  }
+  throw new CannotSetUp(`the set-up role \`${options.setupRole}\` could not make an object of ${name}: ${last}`)
+}
+
+function isForCreation({ endpoints, redirect, lifecycle }: Route): boolean {
+  return endpoints.has('POST') && !redirect && lifecycle?.sunsetAt === undefined
+}
+
+function withoutServersFields({ fields }: Resource, object: Representation): Representation {
+  return Object.fromEntries(Object.entries(object).filter(([name]) => !fields.get(name)?.readOnly))
+}
+
+/** The set-up role in the name of the owner, where tokens are minted; else its own, then the owner's. */
+async function setupTokens(
+  { tokens, setupRole }: DeploymentOptions,
+  owner: string | undefined,
+): Promise<readonly string[]> {
+  if (tokens.kind === 'minted') return [await tokens.mint(owner ?? randomUUID(), setupRole.split('+'))]
+  const mine = tokens.callers.get(setupRole)
+  const theirs = [...tokens.callers.values()].filter(({ subject }) => subject === owner)
+  return [...(mine ? [mine] : []), ...theirs].map(({ token }) => token)
+}
+
+function idIn({ json, headers }: HttpAnswer): string | undefined {
+  const id = (json as { id?: unknown } | undefined)?.id
+  if (typeof id === 'string') return id
+  const last = headers.location?.split('/').at(-1)
+  return last === undefined ? undefined : decodeURIComponent(last)
+}
+
+function told({ status, json }: HttpAnswer): string {
+  const detail = (json as { detail?: unknown } | undefined)?.detail
+  return typeof detail === 'string' ? `${status}, ${detail}` : String(status)
 }

@@ -1,20 +1,68 @@
-/** Where a whole run takes place: it lends stages to cells, and is left as it was found. Types only. */
-import type { Expectation } from '../read/expectation.ts'
-import type { Stage } from './server-under-test.ts'
+/** Where requests go: a server, callers with tokens, and a way to put objects there. Types and the one error. */
+import type { Representation } from '../../../resources/resource.ts'
+import type { Column, Expectation } from '../read/expectation.ts'
+import type { HttpAnswer, HttpRequest } from './http.ts'
 
-export interface Lease {
-  readonly stage: Stage
+export interface LentTarget {
+  readonly target: TestTarget
   release(): Promise<void>
 }
 
-export interface Arena {
+/** The targets of a whole run. */
+export interface TargetPool {
   /** The deployment's address; undefined for this process. */
   readonly url: string | undefined
-  /** How many cells at once, unless somebody wishes otherwise. */
+  /** How many cells are tried at once, unless an option says otherwise. */
   readonly parallel: number
-  /** The stage that most cells share. */
-  readonly stage: Stage
-  lend(expectation: Expectation): Promise<Lease>
-  /** Takes away what the run made; tells what it could not, a sentence each. */
-  leave(): Promise<readonly string[]>
+  /** The target that most cells share. */
+  readonly target: TestTarget
+  /** The shared target, or one for this cell alone. */
+  lend(expectation: Expectation): Promise<LentTarget>
+  /** Removes what the run made; returns what it could not remove, a sentence each. */
+  close(): Promise<readonly string[]>
+}
+
+export interface Caller {
+  readonly id: string
+  readonly token: string
+  /** Whether the caller was made for this cell, so that no other object is theirs. */
+  readonly fresh: boolean
+}
+
+/** An object to put there; a deployment may give it another id. */
+export interface NewObject {
+  readonly resource: string
+  readonly object: Representation
+}
+
+export interface TestTarget {
+  /** Without a slash at its end. */
+  readonly url: string
+  /** Ids of other users, who own the objects that aren't the caller's; at least one. */
+  strangers(caller: Caller | undefined): readonly string[]
+  /** A caller of this column, a new one where the target can make one. Throws CannotSetUp. */
+  caller(column: Exclude<Column, { kind: 'anonymous' }>): Promise<Caller>
+  /**
+   * A caller of this column and an object with the caller's id, which `make` returns for an id. `made`: the object was made
+   * for the cell, so the cell may change it. Throws CannotSetUp.
+   */
+  callerWithRecord(
+    column: Exclude<Column, { kind: 'anonymous' }>,
+    resource: string,
+    make: (id: string) => Representation,
+  ): Promise<{ readonly caller: Caller; readonly object: Representation; readonly made: boolean }>
+  /** Returns the object as the target has it, with its id. `owner` may have to create it. Throws CannotSetUp. */
+  put(wanted: NewObject, owner: string | undefined): Promise<Representation>
+  /** Sends the request. An answer with the status `wanted` isn't asked for again. Throws NoAnswer. */
+  ask(request: HttpRequest, wanted?: number): Promise<HttpAnswer>
+  /** Remembers what a request of the run created, for the clean-up. */
+  note(resource: string, answer: HttpAnswer, token: string | undefined): Promise<void>
+}
+
+/** The target can't give a cell what it needs. The message is one sentence. */
+export class CannotSetUp extends Error {
+  constructor(message: string) {
+    super(message)
+    this.name = 'CannotSetUp'
+  }
 }

@@ -11,8 +11,8 @@ import { shapeOf } from '../../../base/shape-of.ts'
 import { parseYaml } from '../../../base/yaml-file.ts'
 import { ReviewError } from '../../load-policy.ts'
 import { columnText } from '../read/expectation.ts'
-import { parseColumn } from '../read/parse-words.ts'
 import { readSource } from '../read/read-matrices.ts'
+import { parseColumn } from '../read/words.ts'
 
 /** Whose tokens a run can have. */
 export type TokenSource =

@@ -1,27 +1,29 @@
-/** The arena in this process: one throw-away server, and another for a cell that must have one alone. */
+/** Targets in this process: a throw-away server for most cells, and one more for each cell that can't share it. */
+import { randomUUID } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
+import type { Document } from '../../../resources/object.ts'
+import { type Seeding, UniqueTaken } from '../../../store/contract.ts'
+import type { Folders, Suite } from '../predict/suite.ts'
+import type { Column, Expectation } from '../read/expectation.ts'
+import { ask } from './http.ts'
+import { type Caller, CannotSetUp, type NewObject, type TargetPool, type TestTarget } from './test-target.ts'
 
-import type { Expectation } from '../read/expectation.ts'
-import type { Folders, Ground } from '../run/bind.ts'
-import type { Arena, Lease } from './test-target.ts'
-import { createLoneStage, createTrialStage, type StartTrialServer } from './trial-server.ts'
-
-/** One process serves and asks: more at once only wait for each other. */
+/** One process sends and answers: more requests at once only wait for each other. */
 const PARALLEL = 16
 
-export async function openTrialArena(ground: Ground, folders: Folders, startServer: StartTrialServer): Promise<Arena> {
-  const server = await startServer(folders)
-  const stage = createTrialStage(server)
-  const shared: Lease = { stage, release: async () => {} }
+export async function openTrialPool(suite: Suite, startServer: StartTrialServer): Promise<TargetPool> {
+  const server = await startServer(suite.folders)
+  const target = createTrialTarget(server)
   return {
     url: undefined,
     parallel: PARALLEL,
-    stage,
+    target,
     async lend(expectation) {
-      if (!needsOwnServer(ground, expectation)) return shared
-      const alone = await startServer(folders)
-      return { stage: createLoneStage(alone), release: () => alone.stop() }
+      if (!needsOwnServer(suite, expectation)) return { target, release: async () => {} }
+      const own = await startServer(suite.folders)
+      return { target: createOwnTarget(own), release: () => own.stop() }
     },
-    async leave() {
+    async close() {
       await server.stop()
       return []
     },
@@ -29,10 +31,10 @@ export async function openTrialArena(ground: Ground, folders: Folders, startServ
 }
 
 /**
- * A record or a session of `user:alice`, or an object that a relation names by its id or a unique value, can be there once, and
- * is another for each cell.
+ * Cells that set up the same thing differently can't share a server: a record or a session of `user:alice`, or an object
+ * that a relation names by its id or by a unique value.
  */
-function needsOwnServer({ policy, resources }: Ground, expectation: Expectation): boolean {
+function needsOwnServer({ policy, resources }: Suite, expectation: Expectation): boolean {
   const { column, path, object } = expectation
   const route = resources.routes.find((one) => one.path === path)
   const relations = [...(policy.ownership.get(route?.resource ?? '')?.relations.values() ?? [])]
@@ -45,4 +47,96 @@ function needsOwnServer({ policy, resources }: Ground, expectation: Expectation)
   if (column.kind !== 'user') return false
   if (route?.kind === 'caller') return true
   return held.some((one) => one.kind === 'caller' && (one.field === 'id' || one.attribute !== 'id'))
+}
+
+/** A server on a temporary data folder, without rate limits. */
+interface TrialServer {
+  readonly url: string
+  readonly seeding: Pick<Seeding, 'insert'>
+  /** A token that this server accepts. */
+  token(subject: string, roles: readonly string[]): Promise<string>
+  stop(): Promise<void>
+}
+
+/** Starts one with these policies and schemas. Throws what a start throws. */
+export type StartTrialServer = (folders: Folders) => Promise<TrialServer>
+
+type Known = Exclude<Column, { kind: 'anonymous' }>
+
+/** For cells that share a server: several cells may use the caller `user:<id>`. */
+export function createTrialTarget(server: Server): TestTarget {
+  return trialTarget(server, ({ kind }) => kind !== 'user')
+}
+
+/** For one cell: each caller is new there. */
+function createOwnTarget(server: Server): TestTarget {
+  return trialTarget(server, () => true)
+}
+
+type Server = Pick<TrialServer, 'url' | 'seeding' | 'token'>
+
+function trialTarget({ url, seeding, token }: Server, isFresh: (column: Known) => boolean): TestTarget {
+  const put = createInserts(seeding)
+  const somebody = randomUUID()
+  const caller = async (column: Known): Promise<Caller> => {
+    const id = column.kind === 'user' ? column.id : randomUUID()
+    const roles = column.kind === 'user' ? [] : column.roles
+    return { id, token: await token(id, roles), fresh: isFresh(column) }
+  }
+  return {
+    url,
+    strangers: () => [somebody],
+    caller,
+    async callerWithRecord(column, resource, make) {
+      const made = await caller(column)
+      const object = make(made.id)
+      await put({ resource, object })
+      return { caller: made, object, made: true }
+    },
+    async put(wanted) {
+      await put(wanted)
+      return wanted.object
+    },
+    ask,
+    note: async () => {},
+  }
+}
+
+/** Objects of one turn of the event loop are inserted in one transaction a resource. */
+function createInserts(seeding: Pick<Seeding, 'insert'>): (wanted: NewObject) => Promise<void> {
+  let waiting: NewObject[] = []
+  let flushed: Promise<ReadonlyMap<string, Promise<void>>> | undefined
+  const flush = async () => {
+    await setImmediate()
+    const groups = Map.groupBy(waiting, ({ resource }) => resource)
+    waiting = []
+    flushed = undefined
+    return new Map([...groups].map(([resource, some]) => [resource, seeding.insert(resource, some.map(stored))]))
+  }
+  return async (wanted) => {
+    waiting.push(wanted)
+    flushed ??= flush()
+    const together = (await flushed).get(wanted.resource)
+    // A unique value that is taken undoes the whole transaction; then each object is inserted alone.
+    await together?.catch((error) => insertAlone(seeding, wanted, error))
+  }
+}
+
+/** Throws CannotSetUp for a taken value, and `before` when it was another error. */
+async function insertAlone(seeding: Pick<Seeding, 'insert'>, wanted: NewObject, before: unknown): Promise<void> {
+  if (!(before instanceof UniqueTaken)) throw before
+  await seeding.insert(wanted.resource, [stored(wanted)]).catch((error) => {
+    if (!(error instanceof UniqueTaken)) throw error
+    throw new CannotSetUp(
+      `no further value was found for the unique field \`${error.field}\` of ${wanted.resource}; give its schema more \`examples\``,
+    )
+  })
+}
+
+/** The server's own times apply. */
+function stored({ object: { id, createdAt: _, updatedAt: __, ...document } }: NewObject): {
+  id: string
+  document: Document
+} {
+  return { id: String(id), document }
 }

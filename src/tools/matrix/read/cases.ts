@@ -1,12 +1,12 @@
 /** The YAML files of cases, strictly: everything that is wrong, at once, each with its place. */
 import { readFileSync } from 'node:fs'
-import { type Diagnostic, FileError } from '../../../base/diagnostic.ts'
+import { type Diagnostic, FileError, type Place } from '../../../base/diagnostic.ts'
 import { shapeOf } from '../../../base/shape-of.ts'
 import { parseYaml, type Shape, type YamlFile } from '../../../base/yaml-file.ts'
-import type { Case, Step } from './case.ts'
+import type { Json, Method } from '../../../resources/resource.ts'
 import type { Column } from './expectation.ts'
-import { parseColumn } from './parse-words.ts'
 import { readSource } from './read-matrices.ts'
+import { parseColumn } from './words.ts'
 
 interface Written {
   readonly name: string
@@ -59,4 +59,59 @@ function caseOf(
   })
   const { file: path, line, column } = file.fault([at, 'name'], '', '')
   return { name, place: { file: path, line, column }, callers: new Map(known), steps }
+}
+
+export interface StepExpected {
+  readonly status: number
+  readonly view?: string
+  readonly fields?: readonly string[]
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface Step {
+  /** A name of the case's callers, or `anonymous`. */
+  readonly as: string
+  readonly method: Method
+  readonly path: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: Json
+  readonly expect: StepExpected
+  /** JSON Pointers (RFC 6901) into the answer, by the name that later steps use. */
+  readonly save?: Readonly<Record<string, string>>
+}
+
+export interface Case {
+  readonly name: string
+  readonly place: Place
+  readonly callers: ReadonlyMap<string, Exclude<Column, { kind: 'anonymous' }>>
+  readonly steps: readonly Step[]
+}
+
+/** A step uses a name that no step before it saved. */
+export class UnknownName extends Error {
+  constructor(name: string) {
+    super(`no step before saves \`${name}\`, and no caller has this name`)
+    this.name = 'UnknownName'
+  }
+}
+
+/** `{name}` becomes its value, written for its surroundings. Throws UnknownName. */
+export function fillIn(names: ReadonlyMap<string, Json>, text: string, write: (value: string) => string): string {
+  return text.replace(/\{([A-Za-z][A-Za-z0-9_-]*)\}/g, (_, name: string) => {
+    const value = names.get(name)
+    if (value === undefined) throw new UnknownName(name)
+    return write(typeof value === 'string' ? value : JSON.stringify(value))
+  })
+}
+
+/** RFC 6901; undefined where there is nothing. */
+export function pointedAt(json: Json | undefined, pointer: string): Json | undefined {
+  const keys = pointer
+    .split('/')
+    .slice(1)
+    .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'))
+  return keys.reduce<Json | undefined>((value, key) => {
+    const inside = typeof value === 'object' && value !== null && Object.hasOwn(value, key)
+    return inside ? (value as Readonly<Record<string, Json>>)[key] : undefined
+  }, json)
 }

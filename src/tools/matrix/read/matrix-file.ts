@@ -1,10 +1,9 @@
 /** One matrix file -> expectations, strictly: everything that is wrong, at once, each with the place of its cell. */
 import { dirname, join } from 'node:path'
 import type { SourceFile } from '../../../base/source-file.ts'
-import type { Expectation } from './expectation.ts'
-import { type Head, parseHead } from './parse-head.ts'
-import { type Parsed, parseExpected, parseMethods, parseObject } from './parse-words.ts'
+import type { Column, Expectation } from './expectation.ts'
 import { type Report, readTable, type TableCell, type TableRow } from './table.ts'
+import { type Parsed, parseColumn, parseExpected, parseMethods, parseObject } from './words.ts'
 
 /** Bodies lie in this folder beside the matrix. */
 const BODIES = 'bodies'
@@ -87,4 +86,71 @@ function bodyOf({ text, place }: TableCell, report: Report): string | undefined 
   const message = `\`${text}\` is not the name of a body file`
   report({ ...place, code: 'matrix-body', severity: 'error', message, hint: `write a file of the folder ${BODIES}/` })
   return undefined
+}
+
+const NEEDED = ['method', 'path', 'object'] as const
+const KNOWN = [...NEEDED, 'body', 'note'] as const
+
+type Known = (typeof KNOWN)[number]
+
+interface Head {
+  /** Where the cells stand that say what is asked. */
+  readonly known: ReadonlyMap<Known, number>
+  /** Where each caller's answers stand. */
+  readonly columns: ReadonlyMap<number, Column>
+  /** Every place that has a head, wrong ones included. */
+  readonly headed: ReadonlySet<number>
+}
+
+/** What is wrong goes to `report`; undefined for a head without which no row can be read. */
+function parseHead(row: TableRow, file: string, report: Report): Head | undefined {
+  const known = new Map<Known, number>()
+  const columns = new Map<number, Column>()
+  const seen = new Set<string>()
+  const fault = (at: number, message: string, hint: string) =>
+    report({ ...(row[at]?.place ?? start(file)), code: 'matrix-head', severity: 'error', message, hint })
+  row.forEach(({ text }, at) => {
+    const name = KNOWN.find((word) => word === text.toLowerCase())
+    const key = name ?? columnKey(text)
+    if (text === '') return
+    const twice = seen.has(key)
+    if (twice) fault(at, `the column \`${text}\` is here twice`, 'keep one of them')
+    seen.add(key)
+    if (name) known.set(name, at)
+    else if (!twice) readColumn(text, at, columns, fault)
+  })
+  const missing = NEEDED.filter((name) => !known.has(name))
+  if (missing.length === 0) return { known, columns, headed: headedOf(row) }
+  const names = missing.map((name) => `\`${name}\``).join(', ')
+  fault(
+    0,
+    `the first row lacks ${names}`,
+    'it begins with method, path, object and names a caller above each column of answers',
+  )
+  return undefined
+}
+
+function headedOf(row: TableRow): ReadonlySet<number> {
+  return new Set(row.flatMap(({ text }, at) => (text === '' ? [] : [at])))
+}
+
+function readColumn(
+  text: string,
+  at: number,
+  columns: Map<number, Column>,
+  fault: (at: number, message: string, hint: string) => void,
+): void {
+  const column = parseColumn(text)
+  if (column.kind === 'parsed') columns.set(at, column.value)
+  else fault(at, column.message, column.hint)
+}
+
+/** `a+b` and `b+a` are one caller. */
+function columnKey(text: string): string {
+  const column = parseColumn(text)
+  return column.kind === 'parsed' ? JSON.stringify(column.value) : text
+}
+
+function start(file: string) {
+  return { file, line: 1, column: 1 }
 }

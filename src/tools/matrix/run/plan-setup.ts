@@ -3,10 +3,11 @@
 import { arrangeList } from '../predict/arrange-list.ts'
 import { type Attributes, arrangeRelated, isOwn, type Relating } from '../predict/arrange-related.ts'
 import { CALLER, lackingValue, OBJECT } from '../predict/samples.ts'
-import { CannotSetUp } from '../target/server-under-test.ts'
-import type { Bound, Ground } from './bind.ts'
+import type { Suite } from '../predict/suite.ts'
+import { CannotSetUp } from '../target/test-target.ts'
+import type { Bound } from './bind.ts'
 
-export interface ScenePlan {
+export interface SetupPlan {
   readonly attributes: Attributes
   /** One object each. */
   readonly ways: readonly ReadonlySet<string>[]
@@ -16,12 +17,12 @@ export interface ScenePlan {
 
 type Common = Omit<Relating, 'relations' | 'own' | 'id'>
 
-const NOTHING: ScenePlan = { attributes: {}, ways: [], own: undefined }
+const NOTHING: SetupPlan = { attributes: {}, ways: [], own: undefined }
 
 /** Throws CannotSetUp. */
-export function planScene(ground: Ground, bound: Bound): ScenePlan {
+export function planSetup(suite: Suite, bound: Bound): SetupPlan {
   const { object, expected } = bound.expectation
-  const common = relatingOf(ground, bound)
+  const common = relatingOf(suite, bound)
   if (object.kind === 'missing') return NOTHING
   if (!common && object.kind !== 'none') throw new CannotSetUp(`${bound.resource.name} has no objects`)
   if (!common) return NOTHING
@@ -33,7 +34,7 @@ export function planScene(ground: Ground, bound: Bound): ScenePlan {
 }
 
 /** What relates a caller to objects of the cell's resource; undefined for a resource without objects. */
-export function relatingOf({ resources, samples: samplesOf, policy }: Ground, bound: Bound): Common | undefined {
+export function relatingOf({ resources, samples: samplesOf, policy }: Suite, bound: Bound): Common | undefined {
   const { resource, expectation } = bound
   const { column } = expectation
   const samples = samplesOf.get(resource.name)
@@ -42,7 +43,7 @@ export function relatingOf({ resources, samples: samplesOf, policy }: Ground, bo
   return samples && { resources, samplesOf, samples, resource, ownership, callerId }
 }
 
-function planObject(common: Common, { route }: Bound, names: readonly string[]): ScenePlan {
+function planObject(common: Common, { route }: Bound, names: readonly string[]): SetupPlan {
   const relating: Relating = { ...common, relations: new Set(names), own: route.kind === 'caller', id: OBJECT }
   const ofCaller = names.some((name) => common.ownership?.relations.get(name)?.kind === 'caller')
   if (common.callerId === undefined && (ofCaller || relating.own)) {
@@ -54,7 +55,7 @@ function planObject(common: Common, { route }: Bound, names: readonly string[]):
   return { attributes: found.attributes, ways: [relating.relations], own }
 }
 
-function planList(common: Common): ScenePlan {
+function planList(common: Common): SetupPlan {
   const { attributes, placed } = listOf(common)
   const ways = placed.map(({ relations }) => relations)
   if (ways.length === 0) throw new CannotSetUp(lackOf(common) ?? `no object of ${common.resource.name} can be made`)

@@ -1,0 +1,80 @@
+/** Every cell that the policy's matrices could have: what the policy answers, and whether an expectation states it. */
+
+import type { Cell } from '../predict/arrangement.ts'
+import { describe } from '../predict/compare-answer.ts'
+import { predictCell } from '../predict/predict-cell.ts'
+import { MOST_SETS } from '../predict/relation-sets.ts'
+import type { PredictedSuite } from '../predict/suite.ts'
+import { columnText, expectedText, isUnconditional, objectText } from '../read/expectation.ts'
+import { columnsOf } from './columns.ts'
+import { cellKey, cellsOf, type Row, rowsOf } from './rows.ts'
+
+export interface CoverageCell {
+  readonly resource: string
+  readonly method: string
+  readonly path: string
+  readonly object: string
+  readonly column: string
+  /** What the policy answers now, as a matrix writes it. */
+  readonly answer: string
+  readonly covered: boolean
+}
+
+/** A cell that can be, and that nobody can ask about. */
+export interface UnaskedCell extends Omit<CoverageCell, 'covered' | 'answer'> {
+  readonly why: string
+}
+
+export interface CellSurvey {
+  readonly cells: readonly CoverageCell[]
+  /** Neither covered nor missing. */
+  readonly unasked: readonly UnaskedCell[]
+}
+
+/** What no caller can be asked about, because no object was found that relates so; `cells` are all others that can be. */
+export function surveyCells(suite: PredictedSuite): CellSurvey {
+  const { policy } = suite.grants
+  const isStated = statedIn(suite)
+  const columns = columnsOf(policy, suite.resources)
+  const cells: CoverageCell[] = []
+  const unasked: UnaskedCell[] = []
+  const rows = rowsOf([policy], suite)
+  for (const row of rows) {
+    for (const { column } of columns.filter(({ concerns }) => concerns(row.spot))) {
+      for (const cell of cellsOf(row, column)) {
+        const place = placeOf(row, cell)
+        const prediction = predictCell(suite.predictor, suite.grants, cell)
+        if (prediction.kind === 'answer') {
+          const [words = { status: prediction.answer.status }] = describe(prediction)
+          cells.push({ ...place, answer: expectedText(words), covered: isStated(cell) })
+        }
+        if (prediction.kind === 'unarranged') unasked.push({ ...place, why: prediction.why })
+      }
+    }
+  }
+  return { cells, unasked: [...unasked, ...furtherWays(rows)] }
+}
+
+/** Where rules name so many relations that not every way to relate has a row. */
+function furtherWays(rows: readonly Row[]): readonly UnaskedCell[] {
+  const groups = Map.groupBy(rows, ({ spot }) => spot.endpoint)
+  const cut = [...groups.values()].filter((some) => some.length > MOST_SETS)
+  return cut.flatMap(([row]) => {
+    if (!row) return []
+    const { resource, route, method } = row.spot
+    const why = `rules name more relations than the ${MOST_SETS} ways to relate that are told apart`
+    return [{ resource: resource.name, method, path: route.path, object: 'further ways', column: 'every caller', why }]
+  })
+}
+
+function placeOf({ spot }: Row, { method, path, object, column }: Cell): Omit<CoverageCell, 'covered' | 'answer'> {
+  return { resource: spot.resource.name, method, path, object: objectText(object), column: columnText(column) }
+}
+
+/** Whether an expectation states a cell, whatever body it sends. */
+export function statedIn(suite: PredictedSuite): (cell: Cell) => boolean {
+  const { policy } = suite.grants
+  const keyOf = (cell: Cell) => cellKey(policy, suite.predictor.spots.get(`${cell.method} ${cell.path}`), cell)
+  const stated = new Set(suite.expectations.map((one) => keyOf({ ...one, unconditional: isUnconditional(one) })))
+  return (cell) => stated.has(keyOf(cell))
+}

@@ -1,0 +1,116 @@
+/** The rules behind an answer that wasn't expected, as far as the policy files tell. */
+
+import { v7 as uuidv7 } from 'uuid'
+import { evaluate, rulesFor, type Verdict } from '../../../decide/grants/evaluate.ts'
+import type { Policy, Rule } from '../../../decide/policy.ts'
+import { proposeNew } from '../../../decide/propose.ts'
+import { ownerFieldOf, relationsOf } from '../../../decide/relations/ownership.ts'
+import { columnOfRoles, relationSetsOf } from '../../../decide/space.ts'
+import type { Representation } from '../../../resources/resource.ts'
+import { isObject } from '../../../resources/schema/subschemas.ts'
+import { Grants } from '../predict/grants.ts'
+import { holds, type Predictor } from '../predict/predict-cell.ts'
+import { predictedSuite, type Suite } from '../predict/suite.ts'
+import type { Column, Expectation } from '../read/expectation.ts'
+import type { Bound } from './bind.ts'
+import type { Result } from './result.ts'
+import type { CellSetup } from './set-up.ts'
+
+/** Half a sentence, as in `policy.csv:19 allows it`; undefined where no rule says anything about it. */
+export function rulesBehind(suite: Suite, bound: Bound, setup: CellSetup, status: number): string | undefined {
+  const { endpoint, resource, expectation } = bound
+  const action = endpoint && resource.actions.get(endpoint.action)
+  // What the schema refuses isn't the policy's matter.
+  if (!action || expectation.object.kind === 'missing' || status === 400) return undefined
+  const subjects = subjectsOf(suite.policy, expectation.column)
+  const verdicts = relationsBehind(suite, bound, setup).map((relations) =>
+    evaluate(suite.policy, { subjects, resource, action, relations }),
+  )
+  const granting = verdicts.filter(({ fields }) => fields.size > 0)
+  if (granting.length === 0) return say(verdicts, 'denies') ?? 'no rule of policy.csv allows it'
+  const allowed = say(granting, 'allows')
+  const view = suite.policy.views.get(resource.name)?.get(bound.route.view ?? '')
+  if (view && action.hasFields && granting.every(({ fields }) => fields.isDisjointFrom(view)))
+    return `${allowed}, but no field of the view \`${bound.route.view}\``
+  if (status === 403 && setup.body !== undefined) return `${allowed}, but not all that the body would write`
+  const denied = say(granting, 'denies', 'some of its fields')
+  return denied === undefined ? allowed : `${allowed}, and ${denied}`
+}
+
+/** As in `policy.csv:3, policy.csv:7 deny it`; undefined where no rule does. */
+function say(verdicts: readonly Verdict[], what: 'allows' | 'denies', object = 'it'): string | undefined {
+  const lines = [...new Set(verdicts.flatMap((verdict) => verdict[what].map(({ line }) => line)))].sort((a, b) => a - b)
+  const verb = what === 'allows' ? 'allow' : 'deny'
+  if (lines.length === 0) return undefined
+  return `${lines.map((line) => `policy.csv:${line}`).join(', ')} ${lines.length > 1 ? verb : what} ${object}`
+}
+
+/** A list is allowed where one of the ways to relate to an object is. */
+function relationsBehind(suite: Suite, bound: Bound, setup: CellSetup): readonly ReadonlySet<string>[] {
+  const { endpoint, resource } = bound
+  const action = endpoint?.operation === 'list' ? resource.actions.get(endpoint.action) : undefined
+  if (action && !resource.builtIn) return relationSetsOf(suite.policy, resource, action)
+  return [new Set(relationsIn(suite, bound, setup))]
+}
+
+/** Those that hold with the object that the cell is about. */
+function relationsIn(suite: Suite, bound: Bound, setup: CellSetup): readonly string[] {
+  const { resource, endpoint, expectation } = bound
+  const [placed] = expectation.object.kind === 'none' ? [] : setup.placed
+  const about = endpoint?.operation === 'create' ? created(suite, bound, setup) : placed?.object
+  if (!about) return []
+  return relationsOf(suite.policy.ownership.get(resource.name), (name) => setup.caller?.attributes[name], about)
+}
+
+/** What the body makes, with the owner and the defaults that the server fills in. */
+function created(
+  { policy }: Suite,
+  { resource }: Bound,
+  { caller, body = null }: CellSetup,
+): Representation | undefined {
+  const owner = ownerFieldOf(resource, policy.ownership.get(resource.name))
+  const server = { id: uuidv7(), owner, callerId: caller?.id, now: new Date().toISOString() }
+  return isObject(body) ? proposeNew(resource, body, server).after : undefined
+}
+
+/** Wrong cells with the rule that decides them alone as their cause; those that no single rule decides stay as they are. */
+export function withDecisiveRules(suite: Suite, results: readonly Result[]): readonly Result[] {
+  if (results.every(({ outcome }) => outcome !== 'failed')) return results
+  const { policy } = suite
+  const { predictor } = predictedSuite(suite, Date.now())
+  const without = new Map<Rule, Grants>()
+  const grantsWithout = (rule: Rule): Grants => {
+    const rules = policy.rules.filter((one) => one !== rule)
+    const grants = without.get(rule) ?? new Grants({ ...policy, rules }, predictor.now)
+    without.set(rule, grants)
+    return grants
+  }
+  return results.map((result) => {
+    const { expectation, outcome } = result
+    if (outcome !== 'failed' || !expectation) return result
+    const decides = (rule: Rule) => holds(predictor, grantsWithout(rule), expectation)
+    const rule = candidates(policy, predictor, expectation).find(decides)
+    return rule ? { ...result, cause: causeOf(rule) } : result
+  })
+}
+
+function causeOf({ line, effect }: Rule): string {
+  return `policy.csv:${line} ${effect === 'allow' ? 'allows' : 'denies'} it`
+}
+
+/** Also rules about `read`: the answer to a write shows what a read would. Later lines first: they are the likeliest to be new. */
+function candidates(policy: Policy, { spots }: Predictor, expectation: Expectation): readonly Rule[] {
+  const spot = spots.get(`${expectation.method} ${expectation.path}`)
+  if (!spot) return []
+  const subjects = subjectsOf(policy, expectation.column)
+  const { resource, action } = spot
+  const actions = new Set([action, resource.actions.get('read') ?? action])
+  return [...actions].flatMap((one) => rulesFor(policy, { subjects, resource, action: one }).toReversed())
+}
+
+/** All names that rules may call a caller of this column by. */
+function subjectsOf(policy: Policy, column: Column): ReadonlySet<string> {
+  if (column.kind === 'anonymous') return new Set(['everyone', 'anonymous'])
+  if (column.kind === 'user') return new Set(['everyone', `user:${column.id}`])
+  return columnOfRoles(policy, column.roles).subjects
+}

@@ -1,0 +1,131 @@
+/** Runs many cells and cases at once, lists first, and hands each result out as it comes. */
+import { createRouteMatcher } from '../../../resources/routing/match-route.ts'
+import { readTarget } from '../../../resources/routing/request-target.ts'
+import type { Suite } from '../predict/suite.ts'
+import type { Case } from '../read/cases.ts'
+import { columnText, type Expectation } from '../read/expectation.ts'
+import type { LentTarget, TestTarget } from '../target/test-target.ts'
+import type { Result } from './result.ts'
+import { runCase } from './run-case.ts'
+import { runCell, titleOf } from './run-cell.ts'
+
+/** Something to be tried. */
+export interface Trial {
+  readonly title: string
+  /** Lists come first: as long as little else is in the store, they are short. */
+  readonly first: boolean
+  run(): Promise<Result>
+  /** The result of a trial whose turn doesn't come. */
+  leaveOut(): Result
+}
+
+export interface RunOptions {
+  /** How many at once. */
+  readonly parallel: number
+  /** Ends the run at the first that doesn't pass. */
+  readonly bail: boolean
+  /** Ends the run early. */
+  readonly signal?: AbortSignal
+  readonly observe: (result: Result) => void
+}
+
+/** The results in the order of the trials. */
+export async function runAll(trials: readonly Trial[], options: RunOptions): Promise<readonly Result[]> {
+  const results = new Map<Trial, Result>()
+  const queue = [...trials.filter(({ first }) => first), ...trials.filter(({ first }) => !first)].values()
+  let stopped = false
+  const work = async () => {
+    for (const trial of queue) {
+      if (stopped || options.signal?.aborted) return
+      const result = await trial.run()
+      results.set(trial, result)
+      options.observe(result)
+      if (options.bail && result.outcome !== 'passed') stopped = true
+    }
+  }
+  await Promise.all(Array.from({ length: options.parallel }, work))
+  return trials.map((trial) => results.get(trial) ?? trial.leaveOut())
+}
+
+/** What doesn't restrict is empty or absent. */
+export interface Filter {
+  /** In a cell's title: `GET /api/orders/{id} (own) as member is 200`. */
+  readonly only?: RegExp
+  /** Columns that hold one of these roles, or are written so. */
+  readonly roles: readonly string[]
+  readonly resources: readonly string[]
+}
+
+export function matches({ only, roles, resources }: Filter, { resources: known }: Suite, one: Expectation): boolean {
+  const { column } = one
+  const names = column.kind === 'roles' ? column.roles : []
+  const route = known.routes.find(({ path }) => path === one.path)
+  return (
+    (only?.test(titleOf(one)) ?? true) &&
+    (roles.length === 0 || roles.some((role) => names.includes(role) || role === columnText(column))) &&
+    (resources.length === 0 || (route !== undefined && resources.includes(route.resource)))
+  )
+}
+
+/** `lend` gives each cell a target to be tried on. */
+export function cellTrials(
+  suite: Suite,
+  lend: (expectation: Expectation) => Promise<LentTarget>,
+  expectations: readonly Expectation[],
+): readonly Trial[] {
+  return expectations.map((expectation) => ({
+    title: titleOf(expectation),
+    first: expectation.object.kind === 'none' && expectation.method === 'GET',
+    run: async () => {
+      const { target, release } = await lend(expectation)
+      return runCell(suite, target, expectation).finally(release)
+    },
+    leaveOut: () => ({
+      kind: 'cell',
+      title: titleOf(expectation),
+      place: expectation.place,
+      outcome: 'left-out',
+      why: 'the run ended before its turn',
+      exchanges: [],
+      milliseconds: 0,
+      expectation,
+    }),
+  }))
+}
+
+export function caseTrials(suite: Suite, target: TestTarget, cases: readonly Case[]): readonly Trial[] {
+  return cases.map((one) => ({
+    title: one.name,
+    first: false,
+    run: () => runCase(suite, target, one),
+    leaveOut: () => ({
+      kind: 'case',
+      title: one.name,
+      place: one.place,
+      outcome: 'left-out',
+      why: 'the run ended before its turn',
+      exchanges: [],
+      milliseconds: 0,
+    }),
+  }))
+}
+
+/** A case is kept whole: for a resource that one of its steps is about, and a role that one of its callers holds. */
+export function matchesCase({ only, roles, resources }: Filter, { resources: known }: Suite, one: Case): boolean {
+  const match = createRouteMatcher(known.routes)
+  const about = one.steps.flatMap(({ path }) => {
+    const found = match('GET', readTarget(path.replaceAll(/\{[^}]*\}/g, 'id')))
+    return 'route' in found ? [found.route.resource] : []
+  })
+  const columns = [...one.callers.values()]
+  return (
+    (only?.test(one.name) ?? true) &&
+    (resources.length === 0 || about.some((name) => resources.includes(name))) &&
+    (roles.length === 0 ||
+      columns.some(
+        (column) =>
+          roles.includes(columnText(column)) ||
+          (column.kind === 'roles' && column.roles.some((role) => roles.includes(role))),
+      ))
+  )
+}

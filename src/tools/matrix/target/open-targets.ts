@@ -1,0 +1,91 @@
+/** Opens the targets of a run: servers in this process, or a deployment with tokens from a file or a key. */
+import { join } from 'node:path'
+import { revisionOf } from '../../../policy/policy-files.ts'
+import { loadPolicy, ReviewError } from '../../load-policy.ts'
+import type { Folders, Suite } from '../predict/suite.ts'
+import { cleanUp } from './clean-up.ts'
+import { createDeploymentTarget } from './deployment-target.ts'
+import { ask, NoAnswer } from './http.ts'
+import type { TargetPool } from './test-target.ts'
+import { readMint, readTokens, type TokenSource } from './token-source.ts'
+import { openTrialPool, type StartTrialServer } from './trial-target.ts'
+
+export interface TargetOptions extends Folders {
+  /** Absent for this process. */
+  readonly url?: string
+  /** A file of tokens. */
+  readonly tokens?: string
+  /** A file of a private key. */
+  readonly key?: string
+  /** A server's data folder, whose signing key is used. */
+  readonly data: string
+  readonly issuer: string
+  readonly audience: string
+  readonly setupRole: string
+}
+
+/** Throws ReviewError and FileError. */
+export async function openTargetPool(
+  suite: Suite,
+  asked: TargetOptions,
+  startServer: StartTrialServer,
+): Promise<TargetPool> {
+  const { url, setupRole } = asked
+  if (url === undefined) return openTrialPool(suite, startServer)
+  const unknown = setupRole.split('+').find((role) => !suite.policy.roles.has(role))
+  if (unknown !== undefined)
+    throw new ReviewError(`roles.yaml declares no role \`${unknown}\`; --setup-role needs one that may create`)
+  return openDeploymentPool(suite, { url, setupRole, tokens: await tokensOf(asked) })
+}
+
+function tokensOf({ tokens, key, data, ...claims }: TargetOptions): Promise<TokenSource> {
+  if (tokens !== undefined && key !== undefined)
+    throw new ReviewError('--tokens and --key are both given; tokens come from one of them')
+  if (tokens !== undefined) return readTokens(tokens)
+  return readMint(key ?? join(data, 'keys', 'signing.jwk'), claims)
+}
+
+interface DeploymentSettings {
+  readonly url: string
+  readonly tokens: TokenSource
+  readonly setupRole: string
+}
+
+/** Others use this server too. */
+const PARALLEL = 4
+const PATIENCE = { attempts: 10, longestWait: 120_000 }
+
+/** Throws ReviewError for an address that isn't one, or where nobody answers. */
+async function openDeploymentPool(suite: Suite, settings: DeploymentSettings): Promise<TargetPool> {
+  const url = addressOf(settings.url)
+  const remark = await compareRevision(url, suite)
+  const deployment = { ...settings, url, resources: suite.resources, patience: PATIENCE }
+  const { target, traces } = createDeploymentTarget(deployment)
+  return {
+    url,
+    parallel: PARALLEL,
+    target,
+    lend: async () => ({ target, release: async () => {} }),
+    close: async () => [...remark, ...(await cleanUp(deployment, traces))],
+  }
+}
+
+/** Every request carries a token, so only this machine may be asked without TLS. */
+function addressOf(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  const local = url && ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)
+  if (url?.protocol === 'https:' || (url?.protocol === 'http:' && local)) return url.href.replace(/\/+$/, '')
+  throw new ReviewError('--url must be an https address (http only to this machine)')
+}
+
+/** A remark where the server has another policy than the files here, because then answers differ for that reason alone. */
+async function compareRevision(url: string, { resources, folders: { policies } }: Suite): Promise<readonly string[]> {
+  const answer = await ask({ method: 'GET', url: `${url}/livez` }).catch((error) => {
+    throw error instanceof NoAnswer ? new ReviewError(error.message) : error
+  })
+  const { files, blockedFile } = await loadPolicy(policies, resources)
+  const [here, there] = [revisionOf(files, blockedFile), answer.headers['policy-revision']]
+  if (there === here) return []
+  if (there === undefined) return [`${url} says no Policy-Revision, so it may have another policy than ${policies}.`]
+  return [`${url} has the policy ${there}, and ${policies} is ${here}: what differs may come from that.`]
+}
