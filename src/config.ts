@@ -5,6 +5,7 @@ import bytes from 'bytes'
 import ipaddr from 'ipaddr.js'
 import { isSafeForKeys } from './identity/keys/key-url.ts'
 import { type OpenIdSettings, readOpenIdSettings } from './identity/tokens/openid-settings.ts'
+import { DATABASE_URL_FORMS, type Database, databaseIn, readDatabaseUrl } from './store/open.ts'
 
 type KeySource =
   | { readonly kind: 'embedded' }
@@ -19,7 +20,7 @@ export interface Config {
   readonly demo: boolean
   readonly dataDirectory: string
   /** The SQLite file. */
-  readonly databaseFile: string
+  readonly database: Database
   readonly policies: string
   readonly schemas: string
   readonly redisUrl: string | undefined
@@ -91,7 +92,7 @@ export function readConfig(environment: Environment, flags: Flags = {}): Config 
     }),
     demo: flags.demo ?? false,
     dataDirectory,
-    databaseFile: databaseFile(env('DATABASE_URL'), dataDirectory),
+    database: database(env('DATABASE_URL'), dataDirectory),
     policies: flags.policies ?? env('POLICIES') ?? 'policies',
     schemas: flags.schemas ?? env('SCHEMAS') ?? 'schemas',
     redisUrl: redisUrl(env('REDIS_URL')),
@@ -142,12 +143,11 @@ function adminToken(value: string | undefined): string | undefined {
   )
 }
 
-function databaseFile(url: string | undefined, dataDirectory: string): string {
-  if (url === undefined) return `${dataDirectory}/sallyport.db`
-  const file = /^sqlite:(?:\/\/)?(?<file>.+)$/.exec(url)?.groups?.file
-  if (file) return file
+function database(url: string | undefined, dataDirectory: string): Database {
+  const found = url === undefined ? databaseIn(dataDirectory) : readDatabaseUrl(url)
+  if (found) return found
   // The value may hold a password, so it isn't repeated.
-  throw new ConfigError('DATABASE_URL names a database that is not supported yet; it must be sqlite:<file>')
+  throw new ConfigError(`DATABASE_URL names a database that is not supported yet; it must be ${DATABASE_URL_FORMS}`)
 }
 
 function decisionLog(env: (name: string) => string | undefined, dataDirectory: string): Config['decisionLog'] {

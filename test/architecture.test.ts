@@ -121,6 +121,18 @@ describe('architecture', () => {
     expect(whoImports("'casbin'")).to.deep.equal(['decide/grants/casbin.ts'])
   })
 
+  it('store engines are known to one file of the store room', () => {
+    const known = (imports: readonly Import[]) =>
+      imports.filter(({ from, to }) => /^store\/\w+\//.test(to) && !from.startsWith('store/')).map(({ from }) => from)
+    expect(known(allImports())).to.deep.equal([])
+    const inside = allImports().filter(({ from, to }) => /^store\/sqlite\//.test(to) && !/^store\/sqlite\//.test(from))
+    expect(inside).to.deep.equal([{ from: 'store/open.ts', to: 'store/sqlite/open.ts' }])
+    expect(known([{ from: 'cli/x.ts', to: 'store/sqlite/open.ts' }])).to.deep.equal(['cli/x.ts'])
+    for (const text of ["'node:sqlite'", 'sqlite:<file>', 'SQLite format']) {
+      expect(whoImports(text).filter((file) => !file.startsWith('store/'))).to.deep.equal([])
+    }
+  })
+
   it('commands print by one file, which escapes what a terminal would obey', () => {
     const writes = /process\.std(?:out|err)\.write/
     const prints = (file: string) => writes.test(readFileSync(join(SOURCE, file), 'utf8'))

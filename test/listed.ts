@@ -1,13 +1,15 @@
 /** Stored objects as a list finds them, and back. */
-
-import { represent, type StoredObject } from '../src/resources/object.ts'
+import type { StoredObject } from '../src/resources/object.ts'
 import type { Representation } from '../src/resources/resource.ts'
 import type { ListedObject } from '../src/store/contract.ts'
+import { JsonRow } from '../src/store/listed.ts'
+
+const EVERY_FIELD = { has: () => true } as unknown as ReadonlySet<string>
 
 export function listedOf({ id, createdAt, updatedAt, document }: StoredObject): ListedObject {
-  return { id, createdAt, updatedAt, text: JSON.stringify(document) }
+  return new JsonRow(id, createdAt, updatedAt, JSON.stringify(document))
 }
 
-export function representListed({ text, ...object }: ListedObject): Representation {
-  return represent({ ...object, document: JSON.parse(text) })
+export function representListed(row: ListedObject): Representation {
+  return JSON.parse(row.json(EVERY_FIELD))
 }

@@ -12,7 +12,8 @@ import { loadResources } from '../resources/load/load-resources.ts'
 import type { Resources } from '../resources/resource.ts'
 import { createRouteMatcher } from '../resources/routing/match-route.ts'
 import { readTarget } from '../resources/routing/request-target.ts'
-import type { ObjectReader } from '../store/sqlite/reader.ts'
+import type { ObjectReader } from '../store/contract.ts'
+import { type Database, loadReader } from '../store/open.ts'
 import { AT, timeOf } from '../tools/at.ts'
 import { explain } from '../tools/explain/explain.ts'
 import type { Explanation } from '../tools/explain/explanation.ts'
@@ -62,12 +63,12 @@ Examples:
 /** Of a server; reading it can throw ConfigError. */
 interface Server {
   /** The SQLite file that --object reads. */
-  readonly databaseFile: () => string
+  readonly database: () => Database
   /** Where --request-id finds the record (undefined: standard output) and the versions of the policy. */
   readonly past: () => { readonly log: string | undefined; readonly dataDirectory: string }
 }
 
-export function policyExplainCommand(folders: ReviewFolders, { databaseFile, past }: Server): Command {
+export function policyExplainCommand(folders: ReviewFolders, { database, past }: Server): Command {
   return new Command('explain')
     .description('is this request allowed, by which lines, and what is missing if not')
     .argument('[method]', 'GET, POST, …')
@@ -88,7 +89,7 @@ export function policyExplainCommand(folders: ReviewFolders, { databaseFile, pas
       const directories = { ...folders(), ...flags }
       const explanation =
         flags.requestId === undefined
-          ? await explainAsked({ method, path, flags }, await readFiles(directories), databaseFile)
+          ? await explainAsked({ method, path, flags }, await readFiles(directories), database)
           : await explainPast(flags.requestId, { ...directories, ...past() }, [
               method,
               flags.record,
@@ -108,10 +109,10 @@ interface Question {
 async function explainAsked(
   { method, path, flags }: Question,
   files: Files,
-  databaseFile: () => string,
+  database: () => Database,
 ): Promise<Explanation> {
   if (flags.record === undefined) {
-    return explainRequest(requested(method, path), flags, files, await readerOf(flags, databaseFile))
+    return explainRequest(requested(method, path), flags, files, await readerOf(flags, database))
   }
   const now = flags.at === undefined ? undefined : timeOf(flags.at, 0)
   return explainRecord(await recordIn(flags.record, [method, ...conflicting(flags)]), { ...files, now })
@@ -160,10 +161,9 @@ interface Requested {
 }
 
 /** Opens the database for `--object` alone, which also is why its engine is loaded here. */
-async function readerOf({ object }: Flags, databaseFile: () => string): Promise<() => ObjectReader> {
+async function readerOf({ object }: Flags, database: () => Database): Promise<() => ObjectReader> {
   if (object === undefined) return () => fail('no object was asked for')
-  const { openSqliteReader } = await import('../store/sqlite/reader.ts')
-  return () => openSqliteReader(databaseFile())
+  return loadReader(database())
 }
 
 function fail(message: string): never {

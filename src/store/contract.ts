@@ -6,11 +6,19 @@
 import type { Condition } from '../decide/condition.ts'
 import type { Permit } from '../decide/permit.ts'
 import type { Document, Scalar, StoredObject } from '../resources/object.ts'
+import type { Resource } from '../resources/resource.ts'
+import type { Attempts } from './attempts.ts'
+import type { Directory } from './directory.ts'
 
-/** An object as a list finds it: most of what is found is only passed on, so nobody has parsed the document yet. */
-export interface ListedObject extends Omit<StoredObject, 'version' | 'document'> {
-  /** The document as JSON.stringify writes it. */
-  readonly text: string
+/** An object as a list finds it. Most of them are only passed on, so the engine needn't parse what it has stored. */
+export interface ListedObject {
+  readonly id: string
+  /** These fields as JSON text, in the order of `represent`. Throws DamagedObject. */
+  json(fields: ReadonlySet<string>): string
+  /** Bytes that the object takes in an answer that shows all of it, or a few more. */
+  bytes(): number
+  /** At least `bytes()`, and cheaper. */
+  bytesAtMost(): number
 }
 
 /** `time`: a text that RFC 3339 calls a date-time, compared as the instant that it means, to the millisecond. */
@@ -44,7 +52,7 @@ export interface ListQuery {
   readonly filter?: readonly Comparison[]
   /** At most so many objects. */
   readonly limit: number
-  /** Ends with the object by which all together take more bytes (`sizeOfListed`), but not with the first one. */
+  /** Ends with the object by which all together take more bytes (`bytes()`), but not with the first one. */
   readonly bytes?: number
   /** By the first key, then the next; the last one is the id. By the id alone when not given. */
   readonly order?: readonly SortKey[]
@@ -137,6 +145,24 @@ export interface Seeding {
   writeMark(name: string, value: string): Promise<void>
   /** Number of objects of a resource. */
   count(resource: string): Promise<number>
+}
+
+/** One database, by what is done with it; closing the store closes them all. */
+export interface OpenedStore {
+  readonly store: Store
+  readonly seeding: Seeding
+  readonly outbox: Outbox
+  readonly directory: Directory
+  readonly attempts: Attempts
+}
+
+/** Reads a database that may belong to a running server, and changes nothing. Everything throws StoreUnavailable. */
+export interface ObjectReader {
+  /** A resource of which nothing was ever stored has no objects. */
+  get(resource: Resource, id: string): StoredObject | undefined
+  /** The ids of all objects. Throws also where nothing of the resource was ever stored: the database may be another one. */
+  ids(resource: Resource): ReadonlySet<string>
+  close(): void
 }
 
 /** The object that a create makes. */

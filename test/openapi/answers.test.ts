@@ -87,7 +87,12 @@ describe('a server whose answer the document does not allow', () => {
     Object.assign(server.app.store, {
       list: async (...args: Parameters<typeof list>) => {
         const found = await list.apply(server.app.store, args)
-        return found.map((object) => ({ ...object, text: JSON.stringify({ ...JSON.parse(object.text), title: 7 }) }))
+        for (const object of found) {
+          const json = object.json.bind(object)
+          const wrong = (fields: ReadonlySet<string>) => JSON.stringify({ ...JSON.parse(json(fields)), title: 7 })
+          Object.assign(object, { json: wrong })
+        }
+        return found
       },
     })
     const token = await server.token('alice', 'member')

@@ -12,7 +12,7 @@ const COMMANDS = {
   explain: async () => {
     const { policyExplainCommand } = await import('../policy-explain-command.ts')
     return policyExplainCommand(folders, {
-      databaseFile: () => readConfig(process.env).databaseFile,
+      database: () => readConfig(process.env).database,
       past: () => {
         const { decisionLog, dataDirectory } = readConfig(process.env)
         return { log: decisionLog.file, dataDirectory }

@@ -1,22 +1,20 @@
 /** Opens the directory for a command, beside a server that may be running. */
-import { existsSync } from 'node:fs'
 import type { Config } from '../../config.ts'
 import { type DirectoryAccess, DirectoryError } from '../../identity/directory/directory-access.ts'
 import { loadResources } from '../../resources/load/load-resources.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { USERS } from '../../store/directory.ts'
-import { openSqliteBeside } from '../../store/sqlite/open.ts'
+import { databaseExists, openDatabaseBeside } from '../../store/open.ts'
 
 /** Throws DirectoryError, FileError, StoreUnavailable or UnfitDatabase. */
-export async function openDirectory({ databaseFile, policies, schemas }: Config): Promise<DirectoryAccess> {
-  if (!existsSync(databaseFile)) {
+export async function openDirectory({ database, policies, schemas }: Config): Promise<DirectoryAccess> {
+  if (!databaseExists(database)) {
     throw new DirectoryError(
-      `there is no database \`${databaseFile}\`; start the server once, or set DATA_DIR to its data folder`,
+      `there is no database \`${database.name}\`; start the server once, or set DATA_DIR to its data folder`,
     )
   }
   const resources = await loadResources(schemas)
-  const { store, seeding, directory } = await openSqliteBeside({
-    file: databaseFile,
+  const { store, seeding, directory } = await openDatabaseBeside(database, {
     resources: peopleIn(resources),
     now: () => new Date(),
   })

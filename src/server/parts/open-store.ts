@@ -1,13 +1,13 @@
 /** Opens the store that the configuration names, with indexes for what the policy's relations compare. */
-import { existsSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { makeFolder } from '../../base/make-folder.ts'
 import { type Config, ConfigError } from '../../config.ts'
 import type { LivePolicy } from '../../policy/live-policy.ts'
 import type { Resources } from '../../resources/resource.ts'
-import { StoreUnavailable } from '../../store/contract.ts'
-import { openSqlite } from '../../store/sqlite/open.ts'
+import { type OpenedStore, StoreUnavailable } from '../../store/contract.ts'
+import { databaseExists, openDatabase } from '../../store/open.ts'
 
 /** Throws ConfigError, or UnfitDatabase. */
 export async function openStore(
@@ -15,19 +15,19 @@ export async function openStore(
   resources: Resources,
   policy: LivePolicy,
   now: () => Date,
-): ReturnType<typeof openSqlite> {
-  const { dataDirectory, databaseFile } = config
+): Promise<OpenedStore> {
+  const { dataDirectory, database } = config
   await makeFolder(dataDirectory).catch(({ code }: NodeJS.ErrnoException) => {
     throw new ConfigError(
       `DATA_DIR is \`${dataDirectory}\`, which can't be used (${code}); it must be a folder to write in`,
     )
   })
   try {
-    return await openSqlite({ file: databaseFile, resources, now, indexFields: comparedFields(resources, policy) })
+    return await openDatabase(database, { resources, now, indexFields: comparedFields(resources, policy) })
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error
     const why = error.cause instanceof Error ? error.cause.message : String(error.cause)
-    throw new ConfigError(`the database ${databaseFile} can't be opened (${why}); see DATA_DIR and DATABASE_URL`)
+    throw new ConfigError(`the database ${database.name} can't be opened (${why}); see DATA_DIR and DATABASE_URL`)
   }
 }
 
@@ -35,13 +35,13 @@ export async function openStore(
  * A first start leaves a database, then keys, then a log: where the first is missing, it was lost, or taken away on purpose. To be
  * called before the store is opened; what it returns warns, once the decision log is known to be one.
  */
-export function findLoss({ databaseFile, dataDirectory, decisionLog }: Config): (log: Pick<Logger, 'warn'>) => void {
+export function findLoss({ database, dataDirectory, decisionLog }: Config): (log: Pick<Logger, 'warn'>) => void {
   // Keys alone can be of commands before the first start.
   const trace = decisionLog.file ?? join(dataDirectory, 'keys')
   const isThere = (statSync(trace, { throwIfNoEntry: false })?.size ?? 0) > 0
-  if (existsSync(databaseFile) || !isThere) return () => {}
-  const message = `the database ${databaseFile} is missing, but ${trace} is of an earlier start: the server starts without any data; if this is a loss, stop it and put the database back`
-  return (log) => log.warn({ database: databaseFile, trace }, message)
+  if (databaseExists(database) || !isThere) return () => {}
+  const message = `the database ${database.name} is missing, but ${trace} is of an earlier start: the server starts without any data; if this is a loss, stop it and put the database back`
+  return (log) => log.warn({ database: database.name, trace }, message)
 }
 
 /** The fields that relations compare with the caller: lists look objects up by them. */

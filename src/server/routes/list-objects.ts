@@ -4,7 +4,7 @@ import type { ListDecision } from '../../decide/decision.ts'
 import { represent } from '../../resources/object.ts'
 import type { Representation } from '../../resources/resource.ts'
 import type { ListedObject, SortValue } from '../../store/contract.ts'
-import { mostOfListed, readListed, rowWriter, sizeOfListed } from '../../store/listed.ts'
+import { readListed, rowWriter } from '../../store/listed.ts'
 import { sortValue } from '../../store/sort-value.ts'
 import type { ListQuery } from '../input/input.ts'
 import { lostPlace } from './cursor.ts'
@@ -47,10 +47,10 @@ export async function listObjects(
 /** How many of the first objects make a page: at most `limit`, and no more bytes than `bytes`, but always one. */
 function fittingOf(found: readonly ListedObject[], limit: number, bytes: number): number {
   const most = Math.min(found.length, limit)
-  if (found.reduce((sum, object) => sum + mostOfListed(object), 0) <= bytes) return most
+  if (found.reduce((sum, object) => sum + object.bytesAtMost(), 0) <= bytes) return most
   let size = 0
   for (let at = 0; at < most; at++) {
-    size += sizeOfListed(found[at] as ListedObject)
+    size += found[at]?.bytes() ?? 0
     if (size > bytes && at > 0) return at
   }
   return most

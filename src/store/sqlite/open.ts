@@ -1,9 +1,7 @@
 /** The embedded engine: one SQLite file (or memory) behind the contract of contract.ts. */
 import type { DatabaseSync } from 'node:sqlite'
-import type { Resources } from '../../resources/resource.ts'
-import type { Attempts } from '../attempts.ts'
-import { type Outbox, type Seeding, type Store, StoreUnavailable, UnfitDatabase } from '../contract.ts'
-import type { Directory } from '../directory.ts'
+import { type OpenedStore, StoreUnavailable, UnfitDatabase } from '../contract.ts'
+import type { OpenOptions, StoreEngine } from '../open.ts'
 import { GroupCommits } from './commits.ts'
 import { openDatabase, renewStatistics } from './database.ts'
 import { SqliteAttempts } from './directory/attempts.ts'
@@ -16,6 +14,7 @@ import { answeringColumns, migrate } from './layout/migrate.ts'
 import { planTable, type TablePlan } from './layout/schema.ts'
 import { SqliteOutbox } from './outbox.ts'
 import { SqliteProbe } from './probe.ts'
+import { openSqliteReader } from './reader.ts'
 import { SqliteReplays } from './replays.ts'
 import { SqliteSeeding } from './seeding.ts'
 import { type Engine, SqliteStore } from './store.ts'
@@ -24,29 +23,18 @@ import { ObjectTable } from './table.ts'
 /** Forgotten idempotency keys, and sessions that are over, that an opening clears away. */
 const SWEPT_AT_START = 10_000
 
-interface SqliteOptions {
+interface SqliteOptions extends OpenOptions {
   /** Created, for its owner alone, when it isn't there; its folder must be. */
   readonly file: string | ':memory:'
-  readonly resources: Resources
-  readonly now: () => Date
-  /** Resource -> fields to index besides those that the resource declares: the fields that relations compare. */
-  readonly indexFields?: ReadonlyMap<string, readonly string[]>
 }
 
-/** One database, by what is done with it; closing the store closes them all. */
-interface Opened {
-  readonly store: Store
-  readonly seeding: Seeding
-  readonly outbox: Outbox
-  readonly directory: Directory
-  readonly attempts: Attempts
+export const sqlite: StoreEngine = {
+  open: (file, options) => openSqlite({ ...options, file }),
+  openBeside: (file, options) => openSqliteBeside({ ...options, file }),
+  openReader: openSqliteReader,
 }
 
-/**
- * Brings the file to what the resources declare. Throws StoreUnavailable when it can't be opened, and UnfitDatabase when
- * what it holds doesn't fit (a field newly unique whose values aren't; a file of a later version).
- */
-export function openSqlite(options: SqliteOptions): Promise<Opened> {
+export function openSqlite(options: SqliteOptions): Promise<OpenedStore> {
   return open(options, (database, plans) => {
     migrate(database, plans)
     renewStatistics(database)
@@ -55,17 +43,13 @@ export function openSqlite(options: SqliteOptions): Promise<Opened> {
   })
 }
 
-/**
- * Opens a file that a server has brought to what the resources declare, and may have open: nothing is changed by it, for this
- * may be called with other schemas. Throws StoreUnavailable, or UnfitDatabase where a server would have to migrate it first.
- */
-export function openSqliteBeside(options: Omit<SqliteOptions, 'indexFields'>): Promise<Opened> {
+export function openSqliteBeside(options: Omit<SqliteOptions, 'indexFields'>): Promise<OpenedStore> {
   return open(options, refuseOtherLayout)
 }
 
 type Prepare = (database: DatabaseSync, plans: readonly TablePlan[]) => void
 
-async function open(options: SqliteOptions, prepare: Prepare): Promise<Opened> {
+async function open(options: SqliteOptions, prepare: Prepare): Promise<OpenedStore> {
   const plans = planTables(options)
   const database = answering(() => openDatabase(options.file))
   try {

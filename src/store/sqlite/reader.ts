@@ -3,16 +3,11 @@ import { existsSync } from 'node:fs'
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import type { StoredObject } from '../../resources/object.ts'
 import type { Resource } from '../../resources/resource.ts'
-import { StoreUnavailable } from '../contract.ts'
+import { type ObjectReader, StoreUnavailable } from '../contract.ts'
 import { openReadOnly } from './database.ts'
 import { answering } from './errors.ts'
 import { OBJECT_COLUMNS, planTable, stored } from './layout/schema.ts'
-
-export interface ObjectReader {
-  /** Throws StoreUnavailable. A resource that the file has no table for yet has no objects. */
-  get(resource: Resource, id: string): StoredObject | undefined
-  close(): void
-}
+import { quoteName } from './query/text.ts'
 
 /** Throws StoreUnavailable when there is no such file or it can't be opened. */
 export function openSqliteReader(file: string): ObjectReader {
@@ -20,6 +15,7 @@ export function openSqliteReader(file: string): ObjectReader {
   const database = answering(() => openReadOnly(file))
   return {
     get: (resource, id) => answering(() => read(database, resource, id)),
+    ids: (resource) => answering(() => readIds(database, resource)),
     close: () => database.close(),
   }
 }
@@ -29,9 +25,13 @@ function read(database: DatabaseSync, resource: Resource, id: string): StoredObj
   const known = database.prepare("select 1 from sqlite_schema where type = 'table' and name = ?").get(table)
   // Text that isn't well-formed would be bound with U+FFFD in it, and could find another object.
   if (!known || !id.isWellFormed()) return undefined
-  // The name of a table holds no quote (sqlite-schema.ts).
-  const query = database.prepare(`select ${OBJECT_COLUMNS.join()} from "${table}" where id = ?`)
+  const query = database.prepare(`select ${OBJECT_COLUMNS.join()} from ${quoteName(table)} where id = ?`)
   query.setReturnArrays(true)
   const row = query.get(id)
   return row && stored(row as unknown as readonly SQLOutputValue[])
+}
+
+function readIds(database: DatabaseSync, resource: Resource): ReadonlySet<string> {
+  const rows = database.prepare(`select id from ${quoteName(planTable(resource, []).table)}`).all()
+  return new Set(rows.map(({ id }) => String(id)))
 }

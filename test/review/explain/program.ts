@@ -24,7 +24,7 @@ export const SHIPPED: Folders = {
 /** In this process, one at a time: a process of its own takes far longer than the explanation. */
 export async function run({ policies, schemas, database }: Folders, args: readonly string[]): Promise<Ended> {
   const command = policyExplainCommand(() => ({ policies, schemas }), {
-    databaseFile: () => database,
+    database: () => ({ engine: 'sqlite', name: database }),
     past: () => ({ log: undefined, dataDirectory: '/nowhere' }),
   }).exitOverride()
   const { write } = process.stdout

@@ -3,7 +3,7 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { RecentlyUsed } from '../../../base/recently-used.ts'
 import { type Condition, simplify } from '../../../decide/condition.ts'
 import { type Comparison, DamagedObject, type ListedObject, type ListQuery } from '../../contract.ts'
-import { sizeOfListed } from '../../listed.ts'
+import { JsonRow } from '../../listed.ts'
 import { documentNamed } from '../../parse-stored.ts'
 import { isMalformedJson } from '../errors.ts'
 import { boundValues, conditionSql, shapeOf } from './condition.ts'
@@ -126,7 +126,7 @@ export class ObjectLists {
       for (const row of rows as unknown as Iterable<ListedRow>) {
         const object = listed(row)
         found.push(object)
-        read += sizeOfListed(object)
+        read += object.bytes()
         if (read > bytes && found.length > 1) return found
       }
     }
@@ -170,7 +170,7 @@ export class ObjectLists {
 }
 
 function listed([id, createdAt, updatedAt, text]: ListedRow): ListedObject {
-  return { id, createdAt, updatedAt, text: text ?? '' }
+  return new JsonRow(id, createdAt, updatedAt, text ?? '')
 }
 
 type ListKey = NonNullable<ListQuery['order']>[number]

@@ -1,0 +1,115 @@
+/**
+ * Opens a database by the engine that keeps it. Nothing outside of src/store/ names an engine: a new one is a folder here and a
+ * line in ENGINES.
+ */
+import { existsSync } from 'node:fs'
+import { open } from 'node:fs/promises'
+import type { Resources } from '../resources/resource.ts'
+import type { ObjectReader, OpenedStore } from './contract.ts'
+
+/** What a folder of src/store/ gives: the module of an engine, loaded when it is needed. */
+export interface StoreEngine {
+  readonly open: (database: string, options: OpenOptions) => Promise<OpenedStore>
+  readonly openBeside: (database: string, options: Omit<OpenOptions, 'indexFields'>) => Promise<OpenedStore>
+  readonly openReader: (database: string) => ObjectReader
+}
+
+export interface OpenOptions {
+  readonly resources: Resources
+  readonly now: () => Date
+  /** Resource -> fields to index besides those that the resource declares: the fields that relations compare. */
+  readonly indexFields?: ReadonlyMap<string, readonly string[]>
+}
+
+interface EngineEntry {
+  /** What a DATABASE_URL of it looks like; the group `name` is the database. */
+  readonly url: RegExp
+  readonly form: string
+  readonly exists: (database: string) => boolean
+  /** The first bytes of its files, where a file is a database. */
+  readonly fileHeader?: string
+  readonly load: () => Promise<StoreEngine>
+}
+
+const ENGINES = {
+  sqlite: {
+    url: /^sqlite:(?:\/\/)?(?<name>.+)$/,
+    form: 'sqlite:<file>',
+    exists: existsSync,
+    // https://sqlite.org/fileformat.html#the_database_header
+    fileHeader: 'SQLite format 3\0',
+    load: async () => (await import('./sqlite/open.ts')).sqlite,
+  },
+} as const satisfies Readonly<Record<string, EngineEntry>>
+
+type EngineName = keyof typeof ENGINES
+
+/** A database: `name` is what messages call it, and what its engine finds it by. */
+export interface Database {
+  readonly engine: EngineName
+  readonly name: string
+}
+
+/** What DATABASE_URL can be. */
+export const DATABASE_URL_FORMS = Object.values(ENGINES)
+  .map(({ form }) => form)
+  .join(' or ')
+
+/** Undefined for a URL that no engine takes. */
+export function readDatabaseUrl(url: string): Database | undefined {
+  for (const [engine, entry] of Object.entries(ENGINES)) {
+    const name = entry.url.exec(url)?.groups?.name
+    if (name !== undefined) return { engine: engine as EngineName, name }
+  }
+  return undefined
+}
+
+/** The database that a file is, by its first bytes; undefined for any other file. Throws what reading the file throws. */
+export async function databaseOfFile(file: string): Promise<Database | undefined> {
+  const handle = await open(file)
+  try {
+    for (const [engine, { fileHeader }] of Object.entries<EngineEntry>(ENGINES)) {
+      const { buffer } = await handle.read(Buffer.alloc(fileHeader?.length ?? 0), { position: 0 })
+      if (fileHeader !== undefined && buffer.toString('latin1') === fileHeader) {
+        return { engine: engine as EngineName, name: file }
+      }
+    }
+    return undefined
+  } finally {
+    await handle.close()
+  }
+}
+
+/** The database of a server whose settings name none. */
+export function databaseIn(folder: string): Database {
+  return { engine: 'sqlite', name: `${folder}/sallyport.db` }
+}
+
+export function databaseExists({ engine, name }: Database): boolean {
+  return ENGINES[engine].exists(name)
+}
+
+/**
+ * Brings the database to what the resources declare. Throws StoreUnavailable when it can't be opened, and UnfitDatabase when
+ * its content doesn't fit (a field newly unique whose values aren't; a database of a later version).
+ */
+export async function openDatabase({ engine, name }: Database, options: OpenOptions): Promise<OpenedStore> {
+  return (await ENGINES[engine].load()).open(name, options)
+}
+
+/**
+ * Opens a database that a server has brought to what the resources declare, and may have open. The layout stays as it is, because
+ * the caller's schemas may be others. Throws StoreUnavailable, or UnfitDatabase where a server would have to migrate it first.
+ */
+export async function openDatabaseBeside(
+  { engine, name }: Database,
+  options: Omit<OpenOptions, 'indexFields'>,
+): Promise<OpenedStore> {
+  return (await ENGINES[engine].load()).openBeside(name, options)
+}
+
+/** What it resolves with opens the database for reading alone, and throws StoreUnavailable when it can't. */
+export async function loadReader({ engine, name }: Database): Promise<() => ObjectReader> {
+  const { openReader } = await ENGINES[engine].load()
+  return () => openReader(name)
+}
