@@ -5,28 +5,28 @@ export const ERROR_CODES: readonly CodeEntry[] = [
   entry(
     'file-unreadable',
     'A file of the policy is missing, or is not readable',
-    'Restore it: a policy is seven files',
+    'Restore it: a policy has seven files',
   ),
   entry(
     'apply-unfinished',
-    'A `policy apply` is writing the files, or was killed while it did; the files of before it are in force',
+    'A `policy apply` is writing the files, or was killed while it did; the previous files are in force',
     'Wait for it, or run `sallyport policy apply` or `sallyport policy rollback` again',
   ),
   entry('not-utf8', 'The file is not UTF-8', 'Save it as UTF-8 without a byte order mark'),
   entry(
     'invisible-character',
-    'A character that nobody sees (no-break space, zero-width space, control character) stands in the file, and makes another name of a name',
+    'The file has an invisible character (no-break space, zero-width space, control character), so that a name is not the name that you read',
     'Delete it, or write a plain space',
   ),
   entry(
     'model-changed',
-    '`model.conf` says something else than the shipped one, which index, lists and fields rest on',
+    '`model.conf` differs from the shipped file, and lists, fields and the index of rules depend on that file',
     'Restore the shipped file; rules go into `policy.csv`',
   ),
   entry(
     'rule-kind',
-    'A line of `policy.csv` begins with neither `p` nor `g`',
-    'Begin it with `p` (a rule) or `g` (a role link); comments begin with `#`',
+    'A line of `policy.csv` starts with neither `p` nor `g`',
+    'Start it with `p` (a rule) or `g` (a role link); comments start with `#`',
   ),
   entry(
     'rule-columns',
@@ -35,14 +35,14 @@ export const ERROR_CODES: readonly CodeEntry[] = [
   ),
   entry(
     'rule-until',
-    'What stands after `until=` behind a rule is not one time: RFC 3339 with an offset, on a day that exists',
+    'The end of a rule (`until=`) is not a time in RFC 3339 with an offset, on a day that exists',
     'Write it as in `until=2027-01-31T18:00:00Z`',
   ),
-  entry('link-until', 'A `g` line has an end', 'Write `until=` at the rules that shall end'),
+  entry('link-until', 'A `g` line has an end', 'Write `until=` on the rules that should end'),
   entry(
     'rule-quotes',
     'The quotes of a line are not well-formed CSV',
-    'Write `""` for a quote inside quotes, and close what is open',
+    'Write `""` for a quote inside quotes, and close each quoted cell',
   ),
   entry(
     'rule-behind-end',
@@ -52,9 +52,9 @@ export const ERROR_CODES: readonly CodeEntry[] = [
   entry(
     'policy-incomplete',
     'The last line `# end of policy` is missing, and the policy in force has it: the file may be cut off',
-    'Save the whole file, or write that line at its end; a server that restarts does without it',
+    'Save the whole file, or write that line at its end; a server that restarts accepts the file without it',
   ),
-  entry('rule-lines', 'A quoted cell runs over several lines', 'One rule a line: close the quotes'),
+  entry('rule-lines', 'A quoted cell spans several lines', 'Write one rule a line, and close the quotes'),
   entry(
     'unknown-role',
     'A role, or the subject of a rule, is not declared (names are case-sensitive)',
@@ -62,7 +62,7 @@ export const ERROR_CODES: readonly CodeEntry[] = [
   ),
   entry(
     'user-id',
-    'What follows `user:` is not 1 to 128 characters, or has a space at an end',
+    'The id after `user:` is not 1 to 128 characters long, or starts or ends with a space',
     'Write `user:<id>`, in quotes where the id has a comma',
   ),
   entry(
@@ -75,31 +75,35 @@ export const ERROR_CODES: readonly CodeEntry[] = [
     'The resource has no such action (names are case-sensitive)',
     'Correct it, or write `*` for all',
   ),
-  entry('action-list', 'A cell names an action twice, or others beside `*`', 'Name each once; `*` stands alone'),
+  entry('action-list', 'A cell names an action twice, or other actions beside `*`', 'Name each once; write `*` alone'),
   entry(
     'unknown-relation',
     'The relation is not declared for the resource',
     'Declare it in `ownership.yaml`, correct it, or write `any`',
   ),
-  entry('relation-list', 'A cell names a relation twice, or others beside `any`', 'Name each once; `any` stands alone'),
+  entry(
+    'relation-list',
+    'A cell names a relation twice, or other relations beside `any`',
+    'Name each once; write `any` alone',
+  ),
   entry(
     'unknown-view',
     'The view is not declared for the resource',
     'Declare it in `views.yaml`, correct it, or write `*` for all fields',
   ),
-  entry('view-list', 'A cell names a view twice, or others beside `*`', 'Name each once; `*` stands alone'),
+  entry('view-list', 'A cell names a view twice, or other views beside `*`', 'Name each once; write `*` alone'),
   entry(
     'unknown-effect',
-    'The last column is neither `allow` nor `deny`; a comment behind it counts as part of it',
-    'Write `allow` or `deny`, exactly so; comments go on their own lines',
+    'The last column is neither `allow` nor `deny`; a comment after it is part of the cell',
+    'Write exactly `allow` or `deny`; put comments on their own lines',
   ),
-  entry('role-cycle', 'A role inherits itself by way of others', 'Delete one of the `g` lines'),
-  entry('yaml-syntax', 'The file is not YAML as it should be, or has a key twice', 'Correct what the message says'),
+  entry('role-cycle', 'A role inherits itself through other roles', 'Delete one of the `g` lines'),
+  entry('yaml-syntax', 'The file is not valid YAML, or has a key twice', 'Fix what the message names'),
   entry('yaml-alias', 'The file uses an alias (`*name`)', 'Write the value out'),
   entry(
     'yaml-shape',
-    'A key or a value is not what the JSON Schema of the file allows; an editor that knows the schema shows it',
-    'Correct what the message says',
+    'A key or a value is not what the JSON Schema of the file allows; an editor with that schema shows the place',
+    'Fix what the message names',
   ),
   entry('unknown-field', 'The resource has no such field', 'Write a field of its schema'),
   entry(
@@ -113,10 +117,10 @@ export const ERROR_CODES: readonly CodeEntry[] = [
     'Write a constant of the type of the field',
   ),
   entry('page-size', 'In `limits.yaml` the default page is larger than the largest', 'Lower `default`, or raise `max`'),
-  entry('limit-subject', 'A limit per subject is about requests that have no subject', 'Write `per: address`'),
+  entry('limit-subject', 'A limit per subject counts requests that have no subject', 'Write `per: address`'),
   entry(
     'blocked-line',
-    'A line of `blocked.txt` is not `user:<id>`, optionally with `until=<time>`',
+    'A line of `blocked.txt` is not `user:<id>`, optionally followed by `until=<time>`',
     'Write it as in `user:mallory until=2027-01-31T18:00:00Z`, and an id with a space in quotes: `"user:first last"`',
   ),
   entry(

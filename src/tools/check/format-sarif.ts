@@ -27,7 +27,7 @@ export function formatSarif({ findings, more }: CheckReport): string {
 }
 
 function notShown(more: number): unknown {
-  return { level: 'warning', message: { text: `and ${more} more findings, which are not listed; mend these first` } }
+  return { level: 'warning', message: { text: `and ${more} more findings, which are not listed; fix these first` } }
 }
 
 function rule({ code, meaning, mend, severity }: CataloguedCode): unknown {

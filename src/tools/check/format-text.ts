@@ -33,7 +33,7 @@ function excerpt({ line: number, column }: Diagnostic, line: string | undefined)
 
 function summary({ findings, errors, warnings, more, suppressed }: CheckReport): string {
   const counts = findings.length === 0 ? 'nothing found' : `${count(errors, 'error')}, ${count(warnings, 'warning')}`
-  const unshown = more > 0 ? `and ${more} more; mend these first\n\n` : ''
+  const unshown = more > 0 ? `and ${more} more; fix these first\n\n` : ''
   return `${unshown}${counts}${suppressed > 0 ? ` (${suppressed} suppressed)` : ''}\n`
 }
 

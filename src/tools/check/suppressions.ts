@@ -11,7 +11,7 @@ export const SUPPRESSION_CODES: readonly CodeEntry[] = [
   {
     code: 'suppression-unused',
     meaning: 'A `check-ignore` comment suppresses nothing: the line below it has no such warning',
-    mend: 'Delete the comment; it stands directly above the line that it is about',
+    mend: 'Delete the comment, or put it directly above the line that it is about',
   },
   {
     code: 'suppression-form',
@@ -21,8 +21,8 @@ export const SUPPRESSION_CODES: readonly CodeEntry[] = [
   {
     code: 'suppression-unknown-code',
     meaning:
-      'A `check-ignore` comment names a code that no warning has; nothing suppresses errors, or warnings about suppressions',
-    mend: 'Write a code of a warning of this page',
+      'A `check-ignore` comment names a code that no comment can suppress: an error, a warning about suppressions, or an unknown code',
+    mend: 'Write the code of a warning from this page',
   },
 ]
 
@@ -109,6 +109,11 @@ function malformed(place: Place): Diagnostic {
 }
 
 function unknownCode(place: Place, code: string): Diagnostic {
-  const message = `\`${code}\` is no warning that can be suppressed`
-  return warning(place, 'suppression-unknown-code', message, 'docs/checks.md lists the codes; errors must be mended')
+  const message = `\`${code}\` is not a warning that can be suppressed`
+  return warning(
+    place,
+    'suppression-unknown-code',
+    message,
+    'docs/checks.md lists the codes; no comment suppresses errors',
+  )
 }

@@ -75,7 +75,7 @@ describe('a policy with very many bad lines', () => {
         .to.be.at.least(atLeast)
         .and.to.equal(SHOWN + report.more)
       for (const [format, told] of Object.entries(output)) expect(told.length, format).to.be.lessThan(MEGABYTE)
-      expect(output.text).to.contain(`\nand ${report.more} more; mend these first\n`)
+      expect(output.text).to.contain(`\nand ${report.more} more; fix these first\n`)
       expect(JSON.parse(output.json)).to.include({ more: report.more, errors: report.errors })
       expect(output.sarif).to.contain(`and ${report.more} more findings`)
     }).timeout(120_000)

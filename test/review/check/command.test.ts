@@ -103,10 +103,10 @@ describe('sallyport policy check', () => {
       const { stdout } = await check()
       expect(
         stdout,
-      ).to.equal(`policies/blocked.txt:2:1: warning: \`user:ann\` is not blocked any more: the time is past [block-expired]
+      ).to.equal(`policies/blocked.txt:2:1: warning: \`user:ann\` is no longer blocked: the block has ended [block-expired]
     2 | user:ann until=2026-05-31T00:00:00Z
       | ^
-  = delete the line, or give it a later time
+  = delete the line, or write a later time
 
 policies/policy.csv:10:4: error: the role \`Member\` is not declared [unknown-role]
    10 | p,\tMember, docs, read, owner, *, allow
@@ -233,7 +233,7 @@ function run(program: string, args: readonly string[], cwd: string): Promise<End
 }
 
 function unknown({ stdout }: Ended): readonly string[] {
-  return [...stdout.matchAll(/never seen `(.*)` \[unknown-user\]/g)].map(([, subject = '']) => subject)
+  return [...stdout.matchAll(/no user `(.*)` \[unknown-user\]/g)].map(([, subject = '']) => subject)
 }
 
 async function hash(file: string): Promise<string> {

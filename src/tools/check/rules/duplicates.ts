@@ -9,8 +9,8 @@ export const duplicateRules: Check<CheckedPolicy> = {
     {
       code: 'duplicate-rule',
       meaning:
-        'The line says the same as an earlier one; the order of names in a cell, spaces, and how the time of an end is written make no difference',
-      mend: 'Delete the line, or write what was meant',
+        'The line says the same as an earlier one; the order of names in a cell, spaces, and the format of the end time make no difference',
+      mend: 'Delete the line, or correct it',
     },
   ],
   find: ({ policy, placeOfLine }) =>
@@ -35,7 +35,7 @@ export const impliedLinks: Check<CheckedPolicy> = {
   codes: [
     {
       code: 'implied-link',
-      meaning: 'The `g` line links roles that other `g` lines link already, by way of a third role',
+      meaning: 'The `g` line links roles that other `g` lines link already, through a third role',
       mend: 'Delete the line',
     },
   ],
@@ -63,7 +63,7 @@ export const duplicateBlocks: Check<CheckedBlocked> = {
   codes: [
     {
       code: 'duplicate-block',
-      meaning: 'A user stands in `blocked.txt` twice; the line that blocks longest counts',
+      meaning: '`blocked.txt` names a user twice; the line that blocks longest counts',
       mend: 'Delete the line that blocks for a shorter time',
     },
   ],

@@ -13,7 +13,7 @@ export const limitsThatNeverMatch: Check<CheckedPolicy> = {
     {
       code: 'limit-never-matches',
       meaning:
-        'The limit counts no request: no route has its resource and action, or a request whose credentials were rejected would need a role',
+        'The limit counts no request: no route has its resource and action, or it counts requests with rejected credentials, which have no role',
       mend: 'Correct `match`, or delete the limit',
     },
   ],

@@ -11,15 +11,15 @@ export const relationsThatNeverHold: Check<CheckedPolicy> = {
     {
       code: 'relation-never-holds',
       meaning:
-        'The relation can never hold there: OPTIONS concerns no object, and a caller without credentials relates to none as `owner` does',
-      mend: 'Write `any`, or give the actions or callers for which the relation is meant a line of their own',
+        'The relation can never hold there: OPTIONS concerns no object, and no relation like `owner` holds for a caller without credentials',
+      mend: 'Write `any`, or write a line of its own for the actions or callers that the relation is meant for',
     },
   ],
   find: ({ policy, resources, placeOfLine }) =>
     policy.rules.flatMap((rule) => {
       const why = neverHolds(rule, coveredBy(rule, resources), policy)
       if (!why) return []
-      const hint = rule.effect === 'deny' ? 'write any: as it stands this denies nothing' : 'write any'
+      const hint = rule.effect === 'deny' ? 'write any: this denies nothing' : 'write any'
       return [warning(placeOfLine(rule.line, CELL.relation), 'relation-never-holds', why, hint)]
     }),
 }
@@ -66,7 +66,12 @@ function hasNoFields({ actions }: Resource, name: string): boolean {
 function viewWithoutFields(rule: Rule, actions: readonly string[], place: Place): Diagnostic {
   const nothing = rule.effect === 'deny' ? 'so nothing of it is denied' : 'so nothing of it is granted'
   const message = `${namesText(actions)} has no fields for a view to name, ${nothing}`
-  return warning(place, 'view-without-fields', message, 'give this action a line of its own, with * for the fields')
+  return warning(
+    place,
+    'view-without-fields',
+    message,
+    'write a line of its own for this action, with * for the fields',
+  )
 }
 
 export const actionsWithoutRoute: Check<CheckedPolicy> = {
@@ -74,7 +79,7 @@ export const actionsWithoutRoute: Check<CheckedPolicy> = {
     {
       code: 'action-without-route',
       meaning: 'No route of the resource has a method for the action, so nobody can ask for it',
-      mend: 'Take the action out of the line; or add the method to the schema file',
+      mend: 'Remove the action from the line, or add the method to the schema file',
     },
   ],
   find: ({ policy, resources, placeOfLine }) =>
@@ -87,6 +92,6 @@ export const actionsWithoutRoute: Check<CheckedPolicy> = {
       const has = rule.resource === '*' ? 'no resource has a' : `\`${rule.resource}\` has no`
       const message = `${has} route for ${namesText(without)}`
       const place = placeOfLine(rule.line, CELL.action)
-      return [warning(place, 'action-without-route', message, 'take it out, or add the method to the schema')]
+      return [warning(place, 'action-without-route', message, 'remove it, or add the method to the schema')]
     }),
 }

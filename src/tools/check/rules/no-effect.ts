@@ -8,19 +8,19 @@ export const rulesWithoutEffect: Check<CheckedPolicy> = {
   codes: [
     {
       code: 'rule-under-deny',
-      meaning: 'The allow can never take effect: a deny, which always wins, takes away all that it grants',
-      mend: 'Delete the line, or narrow the deny that is named',
+      meaning: 'The allow can never take effect: a deny, which always wins, takes away everything that it grants',
+      mend: 'Delete the line, or narrow the deny that the message names',
     },
     {
       code: 'rule-covered',
-      meaning: 'The line adds nothing: other lines, which are named, already say all that it says, to the same callers',
-      mend: 'Delete the line; if it was meant to be narrower than the other one, delete or narrow the other one',
+      meaning: 'The line adds nothing: the lines that the message names already say all of it, about the same callers',
+      mend: 'Delete the line; if it should be narrower than the other line, delete or narrow that one',
     },
     {
       code: 'deny-without-allow',
       meaning:
-        'The deny takes nothing away: nobody whom it could concern is allowed any of it, or other denies take it from all of them',
-      mend: 'Delete the line; to keep it as a safeguard against a later allow, suppress the warning and say so',
+        'The deny takes nothing away: no caller that it matches is allowed any of it, or other denies already take it away',
+      mend: 'Delete the line; to keep it as a safeguard against a later allow, suppress the warning and give the reason',
     },
   ],
   find: ({ policy, index, placeOfLine }) => {
@@ -38,8 +38,8 @@ export const rulesWithoutEffect: Check<CheckedPolicy> = {
 
 function findingOf(needless: NeedlessRule, place: Place): Diagnostic {
   if (needless.kind === 'nothing-to-deny') {
-    const message = 'this deny takes nothing away: nobody whom it could concern is allowed any of it'
-    return warning(place, 'deny-without-allow', message, 'delete it, or keep it as a safeguard and say why')
+    const message = 'this deny takes nothing away: no caller that it matches is allowed any of it'
+    return warning(place, 'deny-without-allow', message, 'delete it, or suppress this and give the reason')
   }
   const lines = linesText(needless.by.map(({ line }) => line))
   if (needless.kind === 'under-deny') {

@@ -13,8 +13,8 @@ export const unreachedRoutes: Check<CheckedPolicy> = {
     {
       code: 'route-unreached',
       meaning:
-        'A schema declares a method of a route that nobody is allowed to use. The finding stands at the head of `policy.csv`, because no line is at fault',
-      mend: 'Allow it to somebody, delete the method from the schema file, or deny the action to `everyone`, which says that it is meant',
+        'A schema declares a method of a route that nobody is allowed to use. The finding is at line 1 of `policy.csv`, because no line is at fault',
+      mend: 'Allow it to somebody, delete the method from the schema file, or deny the action to `everyone` to show that this is intended',
     },
   ],
   find: ({ files, resources, index }) => {
@@ -22,7 +22,8 @@ export const unreachedRoutes: Check<CheckedPolicy> = {
     return unreached(resources, index).map(([{ resource, action }, requests]) => {
       const nothing = `nothing grants \`${action.name}\` on \`${resource.name}\``
       const message = `nobody may ${requests.join(', ')}: ${nothing}`
-      const hint = 'allow it to somebody, deny it to everyone to say so, or delete the method if a schema file has it'
+      const hint =
+        'allow it to somebody, deny it to everyone if this is intended, or delete the method if a schema file has it'
       return warning(place, 'route-unreached', message, hint)
     })
   },

@@ -13,8 +13,8 @@ export const schemaTells: Check<CheckedPolicy> = {
     {
       code: 'schema-tells',
       meaning:
-        'A rule at the root of the schema (`if`, `dependentRequired`, `oneOf`, `maxProperties` and their like) is about several fields, and somebody may write one of them without reading another one: whether the write is 400 tells what that one holds',
-      mend: 'Let those who write the one field read the others, or take the rule out of the schema',
+        'A rule at the root of the schema (`if`, `dependentRequired`, `oneOf`, `maxProperties` and their like) is about several fields, and somebody may write one of them without reading another one: whether the write is answered with 400 tells the value of the other',
+      mend: 'Let those who write the one field read the others, or remove the rule from the schema',
     },
   ],
   find: (checked) =>
@@ -29,8 +29,8 @@ export const schemaTells: Check<CheckedPolicy> = {
 function findingsOf(resource: Resource, comparison: Comparison, checked: CheckedPolicy): readonly Diagnostic[] {
   const told = pairsOf(resource, checked.index, CHANGES).flatMap((pair) => toldTo(pair, comparison, checked))
   return told.slice(0, 1).map(({ subject, line, action, writes, hidden }) => {
-    const message = `\`${subject}\` may ${action} ${namesText(writes)} of \`${resource.name}\` and not read ${namesText(hidden)}, which \`${comparison.keyword}\` of the schema compares: answers tell what is stored`
-    const hint = 'let the subject read these fields, or take the rule out of the schema'
+    const message = `\`${subject}\` may ${action} ${namesText(writes)} of \`${resource.name}\` and not read ${namesText(hidden)}, which \`${comparison.keyword}\` of the schema compares: answers tell the stored values`
+    const hint = 'let the subject read these fields, or remove the rule from the schema'
     return warning(checked.placeOfLine(line, CELL.fields), 'schema-tells', message, hint)
   })
 }
@@ -66,8 +66,8 @@ export const unboundedObjects: Check<CheckedPolicy> = {
     {
       code: 'unbounded-field',
       meaning:
-        'A schema has fields without a bound (text without `maxLength`, a list without `maxItems`, an object with free members), so that only `object` of `limits.yaml`, where the finding stands, limits what one object may take',
-      mend: 'Write the missing keywords into the schema file; if large values are meant, suppress the warning and say so',
+        'A schema has fields without a bound (text without `maxLength`, a list without `maxItems`, an object with free members), so that only `object` of `limits.yaml` (the place of the finding) limits the size of one object',
+      mend: 'Write the missing keywords into the schema file; if large values are intended, suppress the warning and give the reason',
     },
   ],
   find: ({ resources, placeOfKey }) =>
@@ -76,7 +76,7 @@ export const unboundedObjects: Check<CheckedPolicy> = {
       .flatMap((resource) => {
         const fields = unboundedFields(resource).map(({ field, lacks }) => `\`${field}\` (${namesText(lacks)})`)
         if (fields.length === 0) return []
-        const message = `nothing but \`object\` bounds these fields of \`${resource.name}\`, each with what it lacks: ${fields.join(', ')}`
+        const message = `only \`object\` bounds these fields of \`${resource.name}\`, each with what it lacks: ${fields.join(', ')}`
         return [
           warning(placeOfKey('limits.yaml', ['object']), 'unbounded-field', message, 'bound them in the schema file'),
         ]

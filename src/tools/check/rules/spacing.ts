@@ -7,8 +7,7 @@ import { type Check, type CheckedBlocked, type CheckedPolicy, type CodeEntry, wa
 const codes: readonly CodeEntry[] = [
   {
     code: 'trailing-space',
-    meaning:
-      'A space or tab stands at the end of a line, or before a comma: it means nothing, and shows up in every diff',
+    meaning: 'A line has a space or tab at its end or before a comma: it means nothing, and appears in diffs',
     mend: 'Delete it',
   },
 ]
@@ -36,6 +35,6 @@ function trailingSpaces({ name, text }: SourceFile, find: (line: string) => numb
     const at = line.trimStart().startsWith('#') ? -1 : find(line)
     if (at < 0) return []
     const place = { file: name, line: index + 1, column: at + 1 }
-    return [warning(place, 'trailing-space', 'spaces that nobody sees stand here', 'delete them')]
+    return [warning(place, 'trailing-space', 'invisible spaces', 'delete them')]
   })
 }

@@ -1,4 +1,4 @@
-/** Lines about what is gone: rules and blocks that have ended, users whom the directory has never seen. */
+/** Lines about what is gone: rules and blocks that have ended, users that are not in the directory. */
 import type { Diagnostic, Place } from '../../../base/diagnostic.ts'
 import { timeText } from '../../../base/time.ts'
 import { lives } from '../../../decide/rules/ends.ts'
@@ -8,8 +8,8 @@ export const expiredRules: Check<CheckedPolicy> = {
   codes: [
     {
       code: 'rule-expired',
-      meaning: 'The time after `until=` is past: the line is as if it were not there, and no other check looks at it',
-      mend: 'Delete the line, or give it a later time',
+      meaning: 'The rule has ended: the server and all other checks ignore the line',
+      mend: 'Delete the line, or write a later time',
     },
   ],
   find: ({ written, now, placeOfLine }) =>
@@ -17,12 +17,7 @@ export const expiredRules: Check<CheckedPolicy> = {
       .filter((rule) => !lives(rule, now))
       .map(({ line, effect, until = now }) => {
         const message = `this line ${effect === 'allow' ? 'allows' : 'denies'} nothing any more: it ended at \`${timeText(until)}\``
-        return warning(
-          placeOfLine(line, CELL.until),
-          'rule-expired',
-          message,
-          'delete the line, or give it a later time',
-        )
+        return warning(placeOfLine(line, CELL.until), 'rule-expired', message, 'delete the line, or write a later time')
       }),
 }
 
@@ -30,16 +25,16 @@ export const expiredBlocks: Check<CheckedBlocked> = {
   codes: [
     {
       code: 'block-expired',
-      meaning: 'The time after `until=` is past: the line blocks nobody any more',
-      mend: 'Delete the line, or give it a later time',
+      meaning: 'The block has ended: the line blocks nobody',
+      mend: 'Delete the line, or write a later time',
     },
   ],
   find: ({ blocks, now }) =>
     blocks
       .filter(({ until }) => until !== undefined && until <= now)
       .map(({ id, place }) => {
-        const message = `\`user:${id}\` is not blocked any more: the time is past`
-        return warning(place, 'block-expired', message, 'delete the line, or give it a later time')
+        const message = `\`user:${id}\` is no longer blocked: the block has ended`
+        return warning(place, 'block-expired', message, 'delete the line, or write a later time')
       }),
 }
 
@@ -47,8 +42,8 @@ const unknownUser: readonly CodeEntry[] = [
   {
     code: 'unknown-user',
     meaning:
-      'A line is about a user whom the directory has never seen, which may be a slip of the pen (only with `--directory`)',
-    mend: 'Write the id as the directory has it; for somebody who is still to come, suppress the warning and say so',
+      'A line names a user that is not in the directory, perhaps because of a typing error (only with `--directory`)',
+    mend: 'Write the id as the directory has it; for a user who will be added later, suppress the warning and give the reason',
   },
 ]
 
@@ -72,5 +67,5 @@ export const unknownUsersInBlocked: Check<CheckedBlocked> = {
 
 function neverSeen(place: Place, subject: string): Diagnostic {
   const hint = 'write the id as the directory has it, or delete the line'
-  return warning(place, 'unknown-user', `the directory has never seen \`${subject}\``, hint)
+  return warning(place, 'unknown-user', `the directory has no user \`${subject}\``, hint)
 }

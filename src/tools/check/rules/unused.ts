@@ -8,7 +8,7 @@ export const rolesWithoutGrant: Check<CheckedPolicy> = {
   codes: [
     {
       code: 'role-without-grant',
-      meaning: 'No allow names the role or one that it inherits: its holders may do what everyone may, and no more',
+      meaning: 'No allow names the role or one that it inherits: its holders may do what `everyone` may, and no more',
       mend: 'Write a line that allows something to the role, let it inherit one (`g`), or delete it from `roles.yaml`',
     },
   ],
@@ -30,7 +30,7 @@ export const unusedRelations: Check<CheckedPolicy> = {
     {
       code: 'unused-relation',
       meaning:
-        'No line of `policy.csv` names the relation for this resource (`owner` has a use without one where objects are created: it says whose a new object is)',
+        'No line of `policy.csv` names the relation for this resource (without such a line, `owner` still sets the owner of a new object)',
       mend: 'Delete it from `ownership.yaml`, or use it',
     },
   ],

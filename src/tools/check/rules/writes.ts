@@ -9,8 +9,8 @@ export const publicWrites: Check<CheckedPolicy> = {
   codes: [
     {
       code: 'public-write',
-      meaning: '`everyone` or `anonymous` is allowed to change something: whoever reaches the server may do it',
-      mend: 'Allow it to a role; if a public form is meant, suppress the warning and say so',
+      meaning: '`everyone` or `anonymous` is allowed to change something: anybody who reaches the server may do it',
+      mend: 'Allow it to a role; if a public form is intended, suppress the warning and give the reason',
     },
   ],
   find: ({ policy, resources, placeOfLine }) =>
@@ -28,8 +28,8 @@ export const unprivilegedWrites: Check<CheckedPolicy> = {
     {
       code: 'unprivileged-write',
       meaning:
-        'A role without `privileged: true`, or a single user, may change objects whoever they belong to: the relation is `any`, or compares nothing with the caller',
-      mend: 'Name a relation such as `owner`; if it is meant, write `privileged: true` at the role in `roles.yaml` (for a user: suppress the warning and say why)',
+        'A role without `privileged: true`, or a single user, may change objects of anybody: the relation is `any`, or compares nothing with the caller',
+      mend: 'Name a relation such as `owner`; if this is intended, write `privileged: true` at the role in `roles.yaml` (for a user: suppress the warning and give the reason)',
     },
   ],
   find: ({ policy, resources, placeOfLine }) =>
@@ -39,7 +39,7 @@ export const unprivilegedWrites: Check<CheckedPolicy> = {
       const writes = new Set(loose.flatMap((resource) => performed(rule, writingActions(resource))))
       if (writes.size === 0) return []
       const whose = rule.relations.length === 0 ? 'any object' : `any object that is ${namesText(rule.relations)}`
-      const message = `\`${rule.subject}\` isn't privileged, and may ${namesText(writes)} ${whose}, whoever it belongs to`
+      const message = `\`${rule.subject}\` isn't privileged, and may ${namesText(writes)} ${whose}, not only its own`
       const hint = 'name a relation such as owner, or write `privileged: true` at the role'
       return [warning(placeOfLine(rule.line, CELL.relation), 'unprivileged-write', message, hint)]
     }),
@@ -70,8 +70,8 @@ export const rolesHandedOut: Check<CheckedPolicy> = {
     {
       code: 'roles-writable',
       meaning:
-        'A subject that is not a role with `privileged: true` may write the field `roles` of users records: it can make anybody an admin who signs in, itself included',
-      mend: 'Name views without `roles` in the fields column; if handing out roles is meant, write `privileged: true` at the role',
+        'A subject that is not a role with `privileged: true` may write the field `roles` of users records: it can make any user an admin, itself included',
+      mend: 'Name views without `roles` in the fields column; if this is intended, write `privileged: true` at the role',
     },
   ],
   find: ({ policy, resources, placeOfLine }) =>
