@@ -138,7 +138,7 @@ function isHolds(part: Condition): part is Holds {
   return part.kind === 'holds'
 }
 
-function isComparable(value: Scalar): boolean {
+export function isComparable(value: Scalar): boolean {
   return typeof value === 'string' ? value.isWellFormed() : typeof value !== 'number' || Number.isFinite(value)
 }
 

@@ -1,10 +1,12 @@
 /** What decisions about one caller and one resource are made from, and what is written down of them. */
+
 import type { Json, Representation, Resource } from '../resources/resource.ts'
 import type { Grant, GrantTable } from './grants/grant-table.ts'
 import type { RoleLevel } from './grants/role-level.ts'
 import type { Evidence, Facts } from './permit.ts'
 import type { Ownership } from './policy.ts'
-import type { AttributeOf } from './relations/ownership.ts'
+import { comparedFields } from './relations/relation.ts'
+import type { AttributeOf } from './relations/relation-kind.ts'
 
 /** The tables of one caller on one resource. */
 export interface Ground {
@@ -47,7 +49,7 @@ export class DeniedReading extends Denied {}
  * ones (an email) name somebody, which no relation needs and no log should.
  */
 export function recordedFields({ fields }: Resource, ownership: Ownership | undefined): readonly string[] {
-  const compared = new Set([...(ownership?.relations.values() ?? [])].map(({ field }) => field))
+  const compared = new Set([...(ownership?.relations.values() ?? [])].flatMap(comparedFields))
   const kept = [...fields.values()].filter(({ name, indexed, unique }) => compared.has(name) || (indexed && !unique))
   return Object.freeze(kept.map(({ name }) => name))
 }

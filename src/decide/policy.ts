@@ -1,10 +1,5 @@
 /** A policy as its files say it, parsed and checked, before anybody asks it anything. Types only. */
-import type { Scalar } from '../resources/object.ts'
-
-/** A relation that compares a field with the caller (`attribute`, `id` for the caller's id), or with constants. */
-export type Relation =
-  | { readonly kind: 'caller'; readonly name: string; readonly field: string; readonly attribute: string }
-  | { readonly kind: 'state'; readonly name: string; readonly field: string; readonly values: readonly Scalar[] }
+import type { Relation } from './relations/relation.ts'
 
 /** One `p` line of policy.csv. */
 export interface Rule {

@@ -143,7 +143,7 @@ describe('the shipped policy', () => {
       snapshot.ownershipOf(on)?.relations.get('owner'),
     )
     expect(owners.map((owner) => owner?.field)).to.deep.equal(['ownerId', 'customerId', 'userId', 'id'])
-    expect(owners.every((owner) => owner?.kind === 'caller' && owner.attribute === 'id')).to.equal(true)
+    expect(owners.every((owner) => owner?.kind === 'attribute' && owner.attribute === 'id')).to.equal(true)
   })
 
   it('conceals no resource', () => {

@@ -5,7 +5,8 @@
 
 import type { Action, Resource } from '../../resources/resource.ts'
 import type { Policy, Rule } from '../policy.ts'
-import { couldHold, type Has } from './role-level.ts'
+import type { Has } from '../relations/relation-kind.ts'
+import { couldHold } from './role-level.ts'
 
 /** Everything that a decision depends on; `subjects` include `everyone` and what roles inherit (space.ts). */
 export interface Situation {

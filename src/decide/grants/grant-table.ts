@@ -6,11 +6,12 @@
 import { RecentlyUsed } from '../../base/recently-used.ts'
 import type { Action, Resource } from '../../resources/resource.ts'
 import type { Condition } from '../condition.ts'
-import type { Ownership, Relation, Rule, Views } from '../policy.ts'
-import type { AttributeOf } from '../relations/ownership.ts'
+import type { Ownership, Rule, Views } from '../policy.ts'
+import { comparedAttributes, type Relation } from '../relations/relation.ts'
+import type { AttributeOf, Has } from '../relations/relation-kind.ts'
 import type { Ask } from './casbin.ts'
 import { filterOf } from './list-filter.ts'
-import { type Has, RoleLevel } from './role-level.ts'
+import { RoleLevel } from './role-level.ts'
 
 /** A cell of semantics.md: the granted fields (the pseudo-field `*` for an action without), and the rules that matched. */
 export interface Grant {
@@ -69,7 +70,7 @@ export class GrantTable {
     this.#relations = [...new Set(parts.rules.flatMap((rule) => rule.relations))].sort()
     this.#bits = new Map(this.#relations.map((name, i) => [name, 1 << i]))
     this.compared = this.#relations.flatMap((name) => parts.ownership?.relations.get(name) ?? [])
-    this.#asked = [...new Set(this.compared.flatMap((one) => (one.kind === 'caller' ? [one.attribute] : [])))]
+    this.#asked = [...new Set(this.compared.flatMap(comparedAttributes))]
     this.attributes = this.#asked.filter((attribute) => attribute !== 'id')
   }
 

@@ -3,7 +3,8 @@
 import type { Condition } from '../condition.ts'
 import { simplify } from '../condition.ts'
 import type { Ownership, Rule, Views } from '../policy.ts'
-import { type AttributeOf, conditionOf } from '../relations/ownership.ts'
+import { conditionOf } from '../relations/ownership.ts'
+import type { AttributeOf } from '../relations/relation-kind.ts'
 
 interface Rules {
   readonly rules: readonly Rule[]

@@ -2,13 +2,13 @@
  * What the rules of a table let a caller do on some object: all that is known of a request before an object is. Only the
  * caller counts: whether objects are as the state relations want them is asked later.
  */
+
 import type { Field } from '../../resources/resource.ts'
 import type { Ownership, Rule } from '../policy.ts'
+import { kindOf } from '../relations/relation.ts'
+import type { Has } from '../relations/relation-kind.ts'
 import type { Grant, TableParts } from './grant-table.ts'
 import { names } from './list-filter.ts'
-
-/** Whether the caller has an attribute; `id` is what a caller with credentials has. */
-export type Has = (attribute: string) => boolean
 
 interface TableInside {
   readonly parts: TableParts
@@ -108,6 +108,6 @@ export class RoleLevel {
 export function couldHold(ownership: Ownership | undefined, { relations }: Pick<Rule, 'relations'>, has: Has): boolean {
   return relations.every((name) => {
     const relation = ownership?.relations.get(name)
-    return relation !== undefined && (relation.kind === 'state' || has(relation.attribute))
+    return relation !== undefined && kindOf(relation).couldHold(relation, has)
   })
 }

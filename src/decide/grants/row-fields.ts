@@ -1,7 +1,9 @@
 /** Field level, for the rows of a list: the fields that each row's own relations grant. */
+
 import type { Representation } from '../../resources/resource.ts'
 import type { Ground } from '../ground.ts'
 import { relationsOf } from '../relations/ownership.ts'
+import { comparedFields } from '../relations/relation.ts'
 
 type Fields = ReadonlySet<string>
 
@@ -17,7 +19,7 @@ export function rowFields(ground: Ground, asked: Fields | undefined): RowFields 
     [view, asked].reduce((rest: Fields, only) => (only ? rest.intersection(only) : rest), granted)
   if (roleLevel.shownAlike) return { kind: 'alike', fields: shown(roleLevel.shownAlike) }
   // Relations that no rule of the table names don't count, so it is enough to read what the others compare.
-  const compared = new Set(table.compared.map(({ field }) => field))
+  const compared = new Set(table.compared.flatMap(comparedFields))
   const of = (row: Representation) => shown(table.grant(relationsOf(ownership, attributeOf, row)).fields)
   return { kind: 'by row', compared, of }
 }

@@ -1,19 +1,13 @@
-/** The ownership resolver: how a caller relates to an object, as a condition for SQL and as an answer for one object. */
-
-import type { Scalar } from '../../resources/object.ts'
+/** The ownership resolver: how a caller relates to an object. */
 import type { Field, Representation, Resource } from '../../resources/resource.ts'
 import type { Condition } from '../condition.ts'
-import { has } from '../condition.ts'
-import type { Ownership, Relation } from '../policy.ts'
-
-/** The caller's side of a comparison: `id`, or an attribute; undefined when the caller has none. */
-export type AttributeOf = (attribute: string) => Scalar | undefined
+import type { Ownership } from '../policy.ts'
+import { kindOf, type Relation } from './relation.ts'
+import type { AttributeOf } from './relation-kind.ts'
 
 /** When a relation holds, for SQL and for one object alike. */
 export function conditionOf(relation: Relation, attributeOf: AttributeOf): Condition {
-  if (relation.kind === 'state') return { kind: 'holds', field: relation.field, values: relation.values }
-  const value = attributeOf(relation.attribute)
-  return value === undefined ? { kind: 'never' } : { kind: 'holds', field: relation.field, values: [value] }
+  return kindOf(relation).condition(relation, attributeOf)
 }
 
 /** `rel(C, o)` of semantics.md: the names of the relations that hold, in the order of ownership.yaml. */
@@ -22,36 +16,22 @@ export function relationsOf(
   attributeOf: AttributeOf,
   object: Representation,
 ): readonly string[] {
-  return relate(ownership, attributeOf, { caller: object, state: object })
+  return relationsOfProposal(ownership, attributeOf, { stored: object, proposed: object })
 }
 
-/** The same with the caller relations taken from the proposed object and the state relations from the stored one. */
+/** The same for the result of a write: each relation looks at the proposed object or at the stored one, as its kind says. */
 export function relationsOfProposal(
   ownership: Ownership | undefined,
   attributeOf: AttributeOf,
-  { stored, proposed }: { readonly stored: Representation; readonly proposed: Representation },
-): readonly string[] {
-  return relate(ownership, attributeOf, { caller: proposed, state: stored })
-}
-
-function relate(
-  ownership: Ownership | undefined,
-  attributeOf: AttributeOf,
-  objects: Readonly<Record<Relation['kind'], Representation>>,
+  objects: { readonly stored: Representation; readonly proposed: Representation },
 ): readonly string[] {
   if (!ownership) return []
   const holding: string[] = []
   for (const relation of ownership.relations.values()) {
-    if (holds(relation, attributeOf, objects[relation.kind])) holding.push(relation.name)
+    const kind = kindOf(relation)
+    if (kind.holds(relation, attributeOf, objects[kind.onResultOfWrite])) holding.push(relation.name)
   }
   return holding
-}
-
-/** As conditionOf has it, for one object. */
-function holds(relation: Relation, attributeOf: AttributeOf, object: Representation): boolean {
-  if (relation.kind === 'state') return relation.values.some((value) => has(object, relation.field, value))
-  const value = attributeOf(relation.attribute)
-  return value !== undefined && has(object, relation.field, value)
 }
 
 /**
@@ -60,6 +40,7 @@ function holds(relation: Relation, attributeOf: AttributeOf, object: Representat
  */
 export function ownerFieldOf({ fields }: Resource, ownership: Ownership | undefined): Field | undefined {
   const relation = ownership?.relations.get('owner')
-  const field = relation?.kind === 'caller' && relation.attribute === 'id' ? fields.get(relation.field) : undefined
+  const { field: name = '', attribute } = (relation && kindOf(relation).equates?.(relation)) ?? {}
+  const field = attribute === 'id' ? fields.get(name) : undefined
   return field?.readOnly ? undefined : field
 }

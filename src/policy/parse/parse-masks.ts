@@ -6,6 +6,7 @@ import type { SourceFile } from '../../base/source-file.ts'
 import { parseYaml, shapeBy, type YamlFile } from '../../base/yaml-file.ts'
 import type { Ownership } from '../../decide/policy.ts'
 import { type MaskedField, type Masks, NO_MASKS, USERS } from '../../decide/policy.ts'
+import { comparedAttributes } from '../../decide/relations/relation.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { masks } from '../compiled-schemas.ts'
 
@@ -67,5 +68,5 @@ function fieldsOf(resource: string, { resources, ownership }: Known): ReadonlySe
 }
 
 function attributesOf({ relations }: Ownership): readonly string[] {
-  return [...relations.values()].flatMap((one) => (one.kind === 'caller' ? [one.attribute] : []))
+  return [...relations.values()].flatMap(comparedAttributes)
 }

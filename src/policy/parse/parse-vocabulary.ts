@@ -1,11 +1,13 @@
 /** roles.yaml, ownership.yaml and views.yaml -> the names that rules may use. */
+
 import type { Diagnostic } from '../../base/diagnostic.ts'
 import { oneOf } from '../../base/did-you-mean.ts'
 import type { SourceFile } from '../../base/source-file.ts'
 import { parseYaml, shapeBy, type YamlFile } from '../../base/yaml-file.ts'
-import type { Ownership, Relation, Role, Views } from '../../decide/policy.ts'
-import type { Scalar } from '../../resources/object.ts'
-import type { Field, FieldType, Resource, Resources } from '../../resources/resource.ts'
+import type { Ownership, Role, Views } from '../../decide/policy.ts'
+import { parseRelation } from '../../decide/relations/relation.ts'
+import type { Declaration } from '../../decide/relations/relation-kind.ts'
+import type { Resource, Resources } from '../../resources/resource.ts'
 import { ownership, roles, views } from '../compiled-schemas.ts'
 
 type Report = (diagnostic: Diagnostic) => void
@@ -13,12 +15,8 @@ type Report = (diagnostic: Diagnostic) => void
 type RolesFile = Readonly<
   Record<string, { readonly description: string; readonly privileged?: boolean; readonly claims?: readonly string[] }>
 >
-type RelationText =
-  | string
-  | { readonly field: string; readonly equals: string }
-  | { readonly field: string; readonly in: readonly Scalar[] }
 type OwnershipFile = Readonly<
-  Record<string, { readonly conceal?: boolean; readonly relations: Readonly<Record<string, RelationText>> }>
+  Record<string, { readonly conceal?: boolean; readonly relations: Readonly<Record<string, unknown>> }>
 >
 type ViewsFile = Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>
 
@@ -47,11 +45,11 @@ export function parseOwnership(
   for (const [name, { relations, conceal = false }] of Object.entries(file.value)) {
     const resource = declared(name, resources, file, report)
     if (!resource) continue
-    const entries = Object.entries(relations).flatMap(([relation, text]) =>
-      parseRelation(relation, text, resource, (path, code, message, hint) =>
-        report(file.fault([name, 'relations', relation, ...path], code, message, hint)),
-      ),
-    )
+    const entries = Object.entries(relations).flatMap(([relation, form]) => {
+      const at = [name, 'relations', relation]
+      const fault: Declaration['fault'] = (path, ...rest) => report(file.fault([...at, ...path], ...rest))
+      return parseRelation(relation, form, { resource, fault }) ?? []
+    })
     parsed.set(name, { conceal, relations: new Map(entries.map((relation) => [relation.name, relation])) })
   }
   return parsed
@@ -104,62 +102,4 @@ function declared<T>(name: string, { byName }: Resources, file: YamlFile<T>, rep
   const message = `no schema declares the resource \`${name}\``
   report(file.fault([name], 'unknown-resource', message, oneOf(name, byName.keys())))
   return undefined
-}
-
-type RelationFault = (path: readonly (string | number)[], code: string, message: string, hint?: string) => void
-
-function parseRelation(name: string, text: RelationText, resource: Resource, fault: RelationFault): Relation[] {
-  const fieldName = typeof text === 'string' ? text : text.field
-  const field = resource.fields.get(fieldName)
-  if (!field) {
-    fault(
-      [],
-      'unknown-field',
-      `\`${resource.name}\` has no field \`${fieldName}\``,
-      oneOf(fieldName, resource.fields.keys()),
-    )
-    return []
-  }
-  if (field.type === 'other') {
-    fault(
-      [],
-      'incomparable-field',
-      `the field \`${fieldName}\` can't be compared`,
-      'its schema type must be string, number, integer or boolean, or a list of these',
-    )
-    return []
-  }
-  if (typeof text === 'string') return [{ kind: 'caller', name, field: fieldName, attribute: 'id' }]
-  if ('equals' in text) {
-    return [{ kind: 'caller', name, field: fieldName, attribute: text.equals.slice('subject.'.length) }]
-  }
-  const sound = text.in.map((value, i) =>
-    fitsField(value, field, resource, (message) => fault(['in', i], 'constant-type', message)),
-  )
-  return sound.every(Boolean) ? [{ kind: 'state', name, field: fieldName, values: text.in }] : []
-}
-
-/** A constant that no object can have would make a relation that never holds, and a deny by it that denies nothing. */
-function fitsField(value: Scalar, field: Field, resource: Resource, fault: (message: string) => void): boolean {
-  const never = `\`${value}\` can never be the value of \`${field.name}\``
-  if (!fitsType(value, field)) {
-    fault(`${never}, whose type is ${field.type}`)
-    return false
-  }
-  const place = field.list ? `/${field.name}/` : `/${field.name}`
-  const faults = resource.validate({ [field.name]: field.list ? [value] : value })
-  const first = faults.find(({ pointer }) => (field.list ? pointer.startsWith(place) : pointer === place))
-  if (first) fault(`${never}, which ${first.detail}`)
-  return first === undefined
-}
-
-function fitsType(value: Scalar, { type }: Field): boolean {
-  const accepts: Readonly<Record<FieldType, boolean>> = {
-    string: typeof value === 'string',
-    integer: Number.isInteger(value),
-    number: typeof value === 'number',
-    boolean: typeof value === 'boolean',
-    other: false,
-  }
-  return accepts[type]
 }

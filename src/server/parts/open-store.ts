@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { makeFolder } from '../../base/make-folder.ts'
 import { type Config, ConfigError } from '../../config.ts'
+import { comparedFields, needsCaller } from '../../decide/relations/relation.ts'
 import type { LivePolicy } from '../../policy/live-policy.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { type OpenedStore, StoreUnavailable } from '../../store/contract.ts'
@@ -23,7 +24,7 @@ export async function openStore(
     )
   })
   try {
-    return await openDatabase(database, { resources, now, indexFields: comparedFields(resources, policy) })
+    return await openDatabase(database, { resources, now, indexFields: fieldsForLists(resources, policy) })
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error
     const why = error.cause instanceof Error ? error.cause.message : String(error.cause)
@@ -45,13 +46,11 @@ export function findLoss({ database, dataDirectory, decisionLog }: Config): (log
 }
 
 /** The fields that relations compare with the caller: lists look objects up by them. */
-function comparedFields({ byName }: Resources, { active }: LivePolicy): ReadonlyMap<string, readonly string[]> {
+function fieldsForLists({ byName }: Resources, { active }: LivePolicy): ReadonlyMap<string, readonly string[]> {
   return new Map(
     [...byName.keys()].map((name) => [
       name,
-      [...(active.snapshot.ownershipOf(name)?.relations.values() ?? [])]
-        .filter(({ kind }) => kind === 'caller')
-        .map(({ field }) => field),
+      [...(active.snapshot.ownershipOf(name)?.relations.values() ?? [])].filter(needsCaller).flatMap(comparedFields),
     ]),
   )
 }

@@ -17,7 +17,7 @@ import {
 } from '../../decide/decision.ts'
 import type { GrantTable } from '../../decide/grants/grant-table.ts'
 import { Denied, DeniedReading, type Ground } from '../../decide/ground.ts'
-import type { AttributeOf } from '../../decide/relations/ownership.ts'
+import type { AttributeOf } from '../../decide/relations/relation-kind.ts'
 import type { ActivePolicy } from '../../policy/live-policy.ts'
 import { isBlocked } from '../../policy/parse/parse-blocked.ts'
 import type { Scalar, StoredObject } from '../../resources/object.ts'

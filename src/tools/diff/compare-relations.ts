@@ -1,12 +1,13 @@
 /** How callers relate to objects: relations whose meaning changed, who a new object belongs to, and concealing. */
 
 import { coversResource } from '../../decide/grants/evaluate.ts'
-import type { Policy, Relation, Rule } from '../../decide/policy.ts'
-import { listed, type Phrase, plainText, say } from '../../present/phrase.ts'
+import type { Policy, Rule } from '../../decide/policy.ts'
+import { ownerFieldOf } from '../../decide/relations/ownership.ts'
+import { kindOf, meaningOf, type Relation } from '../../decide/relations/relation.ts'
+import { plainText, say } from '../../present/phrase.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
 import type { Direction, SettingChange } from './change.ts'
 import { type Sides, sidesOf } from './change.ts'
-import { meaningOf } from './decisions/relation-space.ts'
 
 const NONE = say`none`
 
@@ -27,7 +28,7 @@ function changedMeanings(policies: Sides<Policy>, resource: Resource): readonly 
   return [...before].flatMap(([name, old]): SettingChange[] => {
     const now = after.get(name)
     if (!now || meaningOf(now) === meaningOf(old)) return []
-    const [from, to] = [relationPhrase(old), relationPhrase(now)]
+    const [from, to] = [kindOf(old).define(old), kindOf(now).define(now)]
     const texts = { before: plainText(from), after: plainText(to) }
     const sentence = say`relation ${name} on ${resource.name} compares ${from} -> ${to}`
     const direction = directionOf({ before: old, after: now }, rulesWith(policies, resource, name))
@@ -37,15 +38,12 @@ function changedMeanings(policies: Sides<Policy>, resource: Resource): readonly 
 
 /** The field of the relation `owner` defaults to the caller's id (semantics.md, "create"). */
 function compareOwners(policies: Sides<Policy>, resource: Resource): readonly SettingChange[] {
-  const { before, after } = sidesOf((side) => ownerField(relationsOf(policies, resource)[side].get('owner'), resource))
+  const { before, after } = sidesOf(
+    (side) => ownerFieldOf(resource, policies[side].ownership.get(resource.name))?.name ?? null,
+  )
   if (before === after) return []
   const sentence = say`field for the creator of a new object of ${resource.name}: ${before ?? NONE} -> ${after ?? NONE}`
   return [{ kind: 'owner', direction: 'either', name: 'owner', resource: resource.name, before, after, sentence }]
-}
-
-function ownerField(owner: Relation | undefined, { fields }: Resource): string | null {
-  if (owner?.kind !== 'caller' || owner.attribute !== 'id') return null
-  return fields.get(owner.field)?.readOnly ? null : owner.field
 }
 
 function compareConceal(policies: Sides<Policy>, { name }: Resource): readonly SettingChange[] {
@@ -68,9 +66,7 @@ function directionOf(relations: Sides<Relation>, rules: readonly Rule[]): Direct
 }
 
 function reachOf({ before, after }: Sides<Relation>): 'more' | 'fewer' | undefined {
-  if (before.kind !== 'state' || after.kind !== 'state' || before.field !== after.field) return undefined
-  if (before.values.every((value) => after.values.includes(value))) return 'more'
-  return after.values.every((value) => before.values.includes(value)) ? 'fewer' : undefined
+  return before.kind === after.kind ? kindOf(before).reach(before, after) : undefined
 }
 
 function rulesWith(policies: Sides<Policy>, resource: Resource, relation: string): readonly Rule[] {
@@ -81,11 +77,4 @@ function rulesWith(policies: Sides<Policy>, resource: Resource, relation: string
 
 function relationsOf(policies: Sides<Policy>, { name }: Resource): Sides<ReadonlyMap<string, Relation>> {
   return sidesOf((side) => policies[side].ownership.get(name)?.relations ?? new Map<string, Relation>())
-}
-
-function relationPhrase(relation: Relation): Phrase {
-  if (relation.kind === 'state') return say`${relation.field} in ${listed(relation.values.map(String), say` or `)}`
-  return relation.attribute === 'id'
-    ? say`${relation.field}`
-    : say`${relation.field} = ${`subject.${relation.attribute}`}`
 }

@@ -1,8 +1,8 @@
 /** What every part of an explanation is made from: one caller, one method of one route, under one policy. */
 
 import { evaluate, roleLevelRules, type Verdict } from '../../decide/grants/evaluate.ts'
-import type { Has } from '../../decide/grants/role-level.ts'
 import type { Policy, Rule } from '../../decide/policy.ts'
+import type { Has } from '../../decide/relations/relation-kind.ts'
 import type { Action, Representation, Resource, Resources } from '../../resources/resource.ts'
 import { type AskingCaller, type RouteRequest, subjectsOf } from './question.ts'
 

@@ -1,9 +1,9 @@
 /** A near miss in words: "if the caller were owner (ownerId is the caller)", "but for the deny policy.csv:30". */
 
+import { describeRelation, needsCaller } from '../../decide/relations/relation.ts'
 import { quote } from '../../present/quote.ts'
 import type { Change } from './explanation.ts'
 import type { Ground } from './ground.ts'
-import { describeRelation } from './relation-facts.ts'
 
 /** `the caller` and `were owner`. */
 interface Condition {
@@ -37,7 +37,7 @@ function conditionOf({ policy, resource }: Ground, change: Exclude<Change, { kin
       const relation = policy.ownership.get(resource.name)?.relations.get(change.name)
       const asks = relation ? ` (${describeRelation(relation)})` : ''
       return {
-        who: relation?.kind === 'state' ? 'the object' : 'the caller',
+        who: relation && !needsCaller(relation) ? 'the object' : 'the caller',
         what: `were ${change.name}${asks}`,
       }
     }

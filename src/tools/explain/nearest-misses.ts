@@ -2,6 +2,7 @@
 
 import { rulesFor } from '../../decide/grants/evaluate.ts'
 import type { Policy, Rule } from '../../decide/policy.ts'
+import { holdsForOwnRecord, kindOf } from '../../decide/relations/relation.ts'
 import { inheritedBy } from '../../decide/space.ts'
 import type { Change } from './explanation.ts'
 import type { NearMiss } from './finding.ts'
@@ -9,7 +10,6 @@ import { type Ground, needsCaller, pageRules, verdictOf } from './ground.ts'
 import { isAllowed } from './judge.ts'
 import { missSentence } from './miss-sentence.ts'
 import { placeOf } from './quote-rules.ts'
-import { isOwnRecord } from './relation-facts.ts'
 
 interface Candidate {
   readonly changes: readonly Change[]
@@ -83,13 +83,16 @@ function candidatesOf(other: Other, relations: ReadonlySet<string>): readonly Ca
 function certainRelations({ route, caller, policy, resource }: Ground): ReadonlySet<string> {
   if (route.kind !== 'caller' || caller.kind === 'anonymous') return new Set()
   const relations = [...(policy.ownership.get(resource.name)?.relations.values() ?? [])]
-  return new Set(relations.filter(isOwnRecord).map(({ name }) => name))
+  return new Set(relations.filter(holdsForOwnRecord).map(({ name }) => name))
 }
 
 /** The relations as they are, and with what each allow rule asks for besides. */
 function additions({ ground }: Other, relations: ReadonlySet<string>): readonly ReadonlySet<string>[] {
   const declared = ground.policy.ownership.get(ground.resource.name)?.relations
-  const isPossible = (name: string) => ground.caller.kind === 'caller' || declared?.get(name)?.kind === 'state'
+  const isPossible = (name: string) => {
+    const relation = declared?.get(name)
+    return ground.caller.kind === 'caller' || (relation && kindOf(relation).couldHold(relation, () => false))
+  }
   const asked = pageRules(ground, ground.action)
     .filter(({ effect }) => effect === 'allow')
     .map((rule) => rule.relations.filter((name) => !relations.has(name)))

@@ -1,5 +1,6 @@
 /** What is decided about objects: one that is known, or every kind that rules can tell apart. */
 
+import { ownerFieldOf } from '../../decide/relations/ownership.ts'
 import { quote } from '../../present/quote.ts'
 import type { Answer, Case, Outcome, RelationFact } from './explanation.ts'
 import { allowed, type Finding, problem, refused } from './finding.ts'
@@ -140,9 +141,7 @@ function namesObject({ route, endpoint }: Ground): boolean {
 }
 
 function notesOf({ endpoint, policy, resource }: Ground, known: KnownObject): readonly string[] {
-  const owner = policy.ownership.get(resource.name)?.relations.get('owner')
-  if (endpoint.operation !== 'create' || known.kind !== 'any' || owner?.kind !== 'caller' || owner.attribute !== 'id') {
-    return []
-  }
-  return [`a new object is the caller's own (${owner.field}) unless the body names somebody else`]
+  const owner = ownerFieldOf(resource, policy.ownership.get(resource.name))
+  if (endpoint.operation !== 'create' || known.kind !== 'any' || !owner) return []
+  return [`a new object is the caller's own (${owner.name}) unless the body names somebody else`]
 }

@@ -1,6 +1,8 @@
 /** What is known of the object: from --relation, from --object, or from the path. */
+
 import { didYouMean } from '../../base/did-you-mean.ts'
 import { USERS } from '../../decide/policy.ts'
+import { needsCaller } from '../../decide/relations/relation.ts'
 import { quote } from '../../present/quote.ts'
 import { represent, type StoredObject } from '../../resources/object.ts'
 import type { Resource, Resources, Route } from '../../resources/resource.ts'
@@ -57,10 +59,10 @@ function knownRelations(text: string, request: RouteRequest, context: Context): 
 /** Without credentials no relation to a caller can hold. */
 function refuseImpossible(names: readonly string[], { name: resource }: Resource, { reviewed, caller }: Context): void {
   const relations = reviewed.policy.ownership.get(resource)?.relations
-  const ofCaller = names.find((name) => relations?.get(name)?.kind === 'caller')
-  if (caller.kind === 'caller' || ofCaller === undefined) return
+  const ofCaller = names.flatMap((name) => relations?.get(name) ?? []).find(needsCaller)
+  if (caller.kind === 'caller' || !ofCaller) return
   throw new ReviewError(
-    `a caller without credentials can't be ${quote(ofCaller)}: say who asks with --role or --subject`,
+    `a caller without credentials can't be ${quote(ofCaller.name)}: say who asks with --role or --subject`,
   )
 }
 

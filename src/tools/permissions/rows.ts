@@ -1,7 +1,8 @@
 /** The rows of a matrix: every method of every route, with every way in which a caller can relate to the object. */
 
 import { fieldsOf } from '../../decide/grants/evaluate.ts'
-import type { Policy, Relation } from '../../decide/policy.ts'
+import type { Policy } from '../../decide/policy.ts'
+import { holdsForOwnRecord, needsCaller, type Relation, valuesWhoeverAsks } from '../../decide/relations/relation.ts'
 import { concernsObject, namedRelations, relationSetsOf, type Spot, spotsOf } from '../../decide/space.ts'
 import type { Scalar } from '../../resources/object.ts'
 import type { Action, Method, Operation, Resource, Resources, Route } from '../../resources/resource.ts'
@@ -71,7 +72,7 @@ function rowsOf(policy: Policy, spot: Spot, methods: readonly Method[]): readonl
       ...common,
       relations: new Set(holding.map(({ name }) => name)),
       relation: holding.map(({ name }) => name).join('+') || (named.length === 0 ? 'any' : 'none'),
-      related: holding.some(({ kind }) => kind === 'caller'),
+      related: holding.some(needsCaller),
       fields,
     }))
 }
@@ -107,8 +108,8 @@ function fieldsAbout(policy: Policy, spot: Spot): readonly string[] {
 /** Whether these relations can hold while the others that rules name don't. */
 function isPossible({ route, resource }: Spot, named: readonly Relation[], holding: readonly Relation[]): boolean {
   const left = named.filter((relation) => !holding.includes(relation))
-  if (route.kind === 'caller' && left.some(isOfOwnId)) return false
-  const fields = new Set(holding.filter(({ kind }) => kind === 'state').map(({ field }) => field))
+  if (route.kind === 'caller' && left.some(holdsForOwnRecord)) return false
+  const fields = new Set(holding.flatMap((relation) => valuesWhoeverAsks(relation)?.field ?? []))
   // A field that is a list can hold many values.
   return [...fields].every(
     (field) => resource.fields.get(field)?.list || hasValue(valuesOf(holding, field), valuesOf(left, field)),
@@ -126,12 +127,10 @@ type Values = readonly Scalar[]
 
 /** Of each relation that compares this field with constants. */
 function valuesOf(relations: readonly Relation[], field: string): readonly Values[] {
-  return relations.flatMap((one) => (one.kind === 'state' && one.field === field ? [one.values] : []))
-}
-
-/** The caller's own record is the one whose id is the caller's. */
-function isOfOwnId(relation: Relation): boolean {
-  return relation.kind === 'caller' && relation.field === 'id' && relation.attribute === 'id'
+  return relations.flatMap((relation) => {
+    const accepted = valuesWhoeverAsks(relation)
+    return accepted?.field === field ? [accepted.telling] : []
+  })
 }
 
 function bySizeAndPlace(all: readonly Relation[], a: readonly Relation[], b: readonly Relation[]): number {

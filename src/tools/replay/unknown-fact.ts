@@ -2,7 +2,7 @@
 
 import type { Condition } from '../../decide/condition.ts'
 import type { Facts } from '../../decide/permit.ts'
-import type { Relation } from '../../decide/policy.ts'
+import { comparedAttributes, comparedFields, type Relation } from '../../decide/relations/relation.ts'
 import type { Snapshot } from '../../decide/snapshot.ts'
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
 import { MASKED } from '../../decision-log/decision-record.ts'
@@ -44,14 +44,12 @@ async function comparedFor(
 }
 
 function unknownIn(facts: Facts, { caller }: AcceptedRequest, relation: Relation): string | undefined {
-  const attribute = relation.kind === 'caller' && relation.attribute !== 'id' ? relation.attribute : undefined
-  if (caller && attribute !== undefined && isUnknown(facts.attributes, attribute)) {
-    return `the record doesn't hold the caller's \`${attribute}\``
-  }
+  const attributes = comparedAttributes(relation).filter((name) => name !== 'id')
+  const attribute = caller && attributes.find((name) => isUnknown(facts.attributes, name))
+  if (attribute !== undefined) return `the record doesn't hold the caller's \`${attribute}\``
   const objects = [facts.object, facts.proposed]
-  return objects.some((values) => values && isUnknown(values, relation.field))
-    ? `the record doesn't hold the object's \`${relation.field}\``
-    : undefined
+  const field = comparedFields(relation).find((name) => objects.some((values) => values && isUnknown(values, name)))
+  return field && `the record doesn't hold the object's \`${field}\``
 }
 
 function isMasked(condition: Condition): boolean {

@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import type { Policy } from '../../../src/decide/policy.ts'
 import { relationsOf } from '../../../src/decide/relations/ownership.ts'
+import { comparedAttributes, comparedFields } from '../../../src/decide/relations/relation.ts'
 import { namedRelations } from '../../../src/decide/space.ts'
 import type { Json, Representation, Resource } from '../../../src/resources/resource.ts'
 import { rowsOf } from '../../../src/tools/matrix/cells/rows.ts'
@@ -64,10 +65,10 @@ function products(domains: Readonly<Record<string, readonly (Json | undefined)[]
 function achieved({ ownership }: Policy, resource: Resource): ReadonlySet<string> {
   const owned = ownership.get(resource.name)
   const relations = [...(owned?.relations.values() ?? [])]
-  const attributes = new Set(relations.flatMap((one) => (one.kind === 'caller' ? [one.attribute] : [])))
+  const attributes = new Set(relations.flatMap(comparedAttributes))
   const compared = new Set([
     'id',
-    ...relations.map(({ field }) => field),
+    ...relations.flatMap(comparedFields),
     ...(resource.name === 'users' ? attributes : []),
   ])
   const fields = Object.fromEntries([...compared].map((name) => [name, domainOf(resource, name)]))

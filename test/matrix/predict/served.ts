@@ -83,7 +83,7 @@ function describe(): never {
 function askingOf({ snapshot, spot }: Served, caller: Caller | undefined): Asking {
   const { resource, route, endpoint, method } = spot
   const relation = snapshot.ownershipOf(resource.name)?.relations.get('owner')
-  const field = relation?.kind === 'caller' && relation.attribute === 'id' && resource.fields.get(relation.field)
+  const field = relation?.kind === 'attribute' && relation.attribute === 'id' && resource.fields.get(relation.field)
   return {
     method,
     route,

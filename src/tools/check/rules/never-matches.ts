@@ -2,6 +2,7 @@
 
 import type { Diagnostic, Place } from '../../../base/diagnostic.ts'
 import type { Rule } from '../../../decide/policy.ts'
+import { needsCaller } from '../../../decide/relations/relation.ts'
 import type { Resource } from '../../../resources/resource.ts'
 import { CELL, type Check, type CheckedPolicy, namesText, warning } from '../check.ts'
 import { coveredBy, explicitActions, routedActions } from '../reach/rule-actions.ts'
@@ -33,7 +34,10 @@ function neverHolds(
   const named = namesText(relations)
   if (actions.includes('options')) return `${named} never holds for \`options\`, which concerns no object`
   const comparesCaller = (name: string) =>
-    covered.every((resource) => ownership.get(resource.name)?.relations.get(name)?.kind !== 'state')
+    covered.every((resource) => {
+      const relation = ownership.get(resource.name)?.relations.get(name)
+      return relation === undefined || needsCaller(relation)
+    })
   const hopeless = relations.find(comparesCaller)
   if (subject !== 'anonymous' || hopeless === undefined) return undefined
   return `\`${hopeless}\` never holds for \`anonymous\`: without credentials there is nobody to compare with`

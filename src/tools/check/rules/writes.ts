@@ -1,5 +1,7 @@
 /** Writes that allow more than is usual: to anybody, to objects of others, or to the roles of users. */
+
 import { type Policy, type Rule, USERS } from '../../../decide/policy.ts'
+import { needsCaller } from '../../../decide/relations/relation.ts'
 import type { Resource } from '../../../resources/resource.ts'
 
 import { CELL, type Check, type CheckedPolicy, namesText, warning } from '../check.ts'
@@ -92,7 +94,7 @@ function isPublic(subject: string): boolean {
 /** Whether the rule asks how the caller relates to an object of this resource. Where it can't match, it asks enough. */
 function asksWhose({ relations }: Rule, { name }: Resource, { ownership }: Policy): boolean {
   const declared = relations.map((relation) => ownership.get(name)?.relations.get(relation))
-  return declared.some((relation) => relation === undefined || relation.kind === 'caller')
+  return declared.some((relation) => relation === undefined || needsCaller(relation))
 }
 
 /** The actions by which the rule lets the roles of a users record be written. */

@@ -2,8 +2,8 @@
 
 import { roleLevelRules } from '../../../decide/grants/evaluate.ts'
 import { queryableFields } from '../../../decide/grants/queryable.ts'
-import type { Has } from '../../../decide/grants/role-level.ts'
 import type { Policy } from '../../../decide/policy.ts'
+import type { Has } from '../../../decide/relations/relation-kind.ts'
 import type { Scope } from '../change.ts'
 import { type Side, type Sides, sidesOf } from '../change.ts'
 import { type Column, setsByName } from './compare-callers.ts'

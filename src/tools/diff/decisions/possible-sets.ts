@@ -1,5 +1,7 @@
 /** Which sets of relations an object can have at all: its fields have one value at a time. */
-import type { Relation } from '../../../decide/policy.ts'
+
+import type { Relation } from '../../../decide/relations/relation.ts'
+import { valuesWhoeverAsks } from '../../../decide/relations/relation.ts'
 import type { Scalar } from '../../../resources/object.ts'
 import type { Resource } from '../../../resources/resource.ts'
 import type { Region } from './relation-space.ts'
@@ -12,9 +14,10 @@ interface Sets {
 
 /** The sets that an object's values allow: relations that want different constants of one field exclude one another. */
 export function possibleSets(relations: readonly Relation[], resource: Resource, { holds, all }: Sets): Region {
-  const ofState = relations.flatMap((relation, i): readonly Constants[] =>
-    relation.kind === 'state' ? [{ field: relation.field, values: relation.values, holds: holds[i] ?? 0n }] : [],
-  )
+  const ofState = relations.flatMap((relation, i): readonly Constants[] => {
+    const accepted = valuesWhoeverAsks(relation)
+    return accepted ? [{ field: accepted.field, values: accepted.telling, holds: holds[i] ?? 0n }] : []
+  })
   return [...Map.groupBy(ofState, ({ field }) => field)].reduce((region, [field, group]) => {
     return region & (resource.fields.get(field)?.list ? possibleOfList(group, all) : possibleOfScalar(group, all))
   }, all)

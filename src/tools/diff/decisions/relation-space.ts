@@ -3,7 +3,9 @@
  * such sets, bit S standing for the set whose i-th relation holds when bit i of S is set. So rules become a few
  * operations on numbers, however many sets there are.
  */
-import type { Policy, Relation, Rule } from '../../../decide/policy.ts'
+
+import type { Policy, Rule } from '../../../decide/policy.ts'
+import { meaningOf, needsCaller, type Relation } from '../../../decide/relations/relation.ts'
 import type { Action, Resource } from '../../../resources/resource.ts'
 import { ReviewError } from '../../load-policy.ts'
 import { type Side, type Sides, sidesOf } from '../change.ts'
@@ -65,16 +67,6 @@ export function relationSpace(
   }
 }
 
-/** A canonical text of what a relation compares. */
-export function meaningOf(relation: Relation): string {
-  if (relation.kind === 'caller') return JSON.stringify([relation.field, 'subject', relation.attribute])
-  return JSON.stringify([
-    relation.field,
-    'in',
-    ...new Set(relation.values.map((value) => JSON.stringify(value)).sort()),
-  ])
-}
-
 /** Options and built-in routes are decided with no relation holding (docs/decisions/0001). */
 function concernsObject({ builtIn }: Resource, { name }: Action): boolean {
   return !builtIn && name !== 'options'
@@ -88,7 +80,7 @@ function possibilities(
 ): Pick<RelationSpace, 'possible' | 'possibleAnonymous' | 'unrelated'> {
   const on = (side: Side) => {
     const relations = atoms.map(({ meaning }) => meaning[side])
-    const ofCaller = sets.holds.filter((_, i) => relations[i]?.kind === 'caller')
+    const ofCaller = relations.flatMap((relation, i) => (needsCaller(relation) ? (sets.holds[i] ?? 0n) : []))
     const possible = possibleSets(relations, resource, sets)
     return { possible, unrelated: ofCaller.reduce((left, region) => left & ~region, sets.all) }
   }

@@ -5,6 +5,7 @@
 
 import { coversResource, evaluate, isAbout, rulesFor } from '../../../decide/grants/evaluate.ts'
 import type { Policy, Rule } from '../../../decide/policy.ts'
+import { needsCaller } from '../../../decide/relations/relation.ts'
 import { columnOfRoles, concernsObject, namedRelations, type Spot, spotsOf } from '../../../decide/space.ts'
 import type { Resources } from '../../../resources/resource.ts'
 import { relationSets } from '../predict/relation-sets.ts'
@@ -67,7 +68,8 @@ function callerOf(policy: Policy, roles: readonly string[]): Caller {
 function showsAlone(policy: Policy, spot: Spot, nobody: Caller, usual: readonly Caller[]): boolean {
   const rules = rulesFor(policy, { ...spot, subjects: nobody.subjects })
   const declared = policy.ownership.get(spot.resource.name)?.relations
-  const ofCaller = rules.some((rule) => rule.relations.some((name) => declared?.get(name)?.kind === 'caller'))
+  const named = rules.flatMap(({ relations }) => relations.flatMap((name) => declared?.get(name) ?? []))
+  const ofCaller = named.some(needsCaller)
   const same = usual.filter(
     ({ column, subjects }) =>
       !(column.kind === 'anonymous' && ofCaller) && rulesFor(policy, { ...spot, subjects }).length === rules.length,

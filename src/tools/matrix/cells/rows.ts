@@ -1,8 +1,8 @@
 /** All that a matrix could ask about: every path and method, every way to relate to the object, every column. */
 import type { Policy } from '../../../decide/policy.ts'
+import { holdsForOwnRecord } from '../../../decide/relations/relation.ts'
 import { namedRelations, type Spot, spotsOf } from '../../../decide/space.ts'
 import type { Json, Method } from '../../../resources/resource.ts'
-import { isOfOwnId } from '../predict/arrange-related.ts'
 import type { Cell } from '../predict/arrangement.ts'
 import { type Known, relatability } from '../predict/relatability.ts'
 import { relationSets } from '../predict/relation-sets.ts'
@@ -87,7 +87,7 @@ function namedHere(policy: Policy, { endpoint, resource, action, route }: Spot):
 /** Those that hold for a record whose id is the caller's. */
 function selfRelations({ ownership }: Policy, resource: string): readonly string[] {
   const relations = [...(ownership.get(resource)?.relations.values() ?? [])]
-  return relations.filter(isOfOwnId).map(({ name }) => name)
+  return relations.filter(holdsForOwnRecord).map(({ name }) => name)
 }
 
 function stateOf(names: ReadonlySet<string>): ObjectState {

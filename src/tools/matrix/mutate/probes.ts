@@ -3,7 +3,10 @@
  * each caller alone and each two roles together (src/tools/diff/decisions/compare-callers.ts says why that is enough), and bodies
  * that change one field each.
  */
+
 import type { Policy } from '../../../decide/policy.ts'
+import { ownerFieldOf } from '../../../decide/relations/ownership.ts'
+import { valuesWhoeverAsks } from '../../../decide/relations/relation.ts'
 import type { Spot } from '../../../decide/space.ts'
 import type { Json, Resource, Resources } from '../../../resources/resource.ts'
 import { type Row, rowsOf } from '../cells/rows.ts'
@@ -55,7 +58,7 @@ function columnsOf(policies: readonly Policy[]): readonly Column[] {
 function bodiesFor({ endpoint, resource }: Spot, samples: SamplesOf, { ownership }: Policy): readonly Body[] {
   const known = samples.get(resource.name)
   if (!known || !['create', 'replace', 'update'].includes(endpoint.operation)) return []
-  const owner = ownership.get(resource.name)?.relations.get('owner')?.field
+  const owner = ownerFieldOf(resource, ownership.get(resource.name))?.name
   const smallest = Object.fromEntries(Object.entries(known.smallest).filter(([name]) => name !== owner))
   // Also a PUT may name one field alone: those that the caller can't write keep their value.
   const states = endpoint.operation === 'create' ? statesIn(resource, ownership) : []
@@ -71,8 +74,10 @@ function bodiesFor({ endpoint, resource }: Spot, samples: SamplesOf, { ownership
 function statesIn({ name, fields }: Resource, ownership: Policy['ownership']): readonly Body[] {
   const relations = [...(ownership.get(name)?.relations.values() ?? [])]
   return relations.flatMap((relation) => {
-    const field = fields.get(relation.field)
-    if (relation.kind !== 'state' || !field || field.readOnly) return []
-    return relation.values.map((value) => ({ [field.name]: field.list ? [value] : value }))
+    const accepted = valuesWhoeverAsks(relation)
+    const field = accepted && fields.get(accepted.field)
+    if (!field || field.readOnly) return []
+    const values = accepted.telling.filter(accepted.accepts)
+    return values.map((value) => ({ [field.name]: field.list ? [value] : value }))
   })
 }

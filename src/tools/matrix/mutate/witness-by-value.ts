@@ -1,8 +1,8 @@
 /** Requests about objects whose compared fields have each value in turn: relations that mean something else show there. */
 import { isDeepStrictEqual } from 'node:util'
-import type { Policy, Relation } from '../../../decide/policy.ts'
+import type { Policy } from '../../../decide/policy.ts'
+import { comparedFields, meaningOf, type Relation } from '../../../decide/relations/relation.ts'
 import type { Json, Representation } from '../../../resources/resource.ts'
-import { meaningOf } from '../../diff/decisions/relation-space.ts'
 import { predict } from '../predict/answer.ts'
 import type { ArrangedRequest, Cell } from '../predict/arrangement.ts'
 import type { Predictor } from '../predict/predict-cell.ts'
@@ -43,7 +43,7 @@ function changedFields(before: Policy, after: Policy, resource: string): Readonl
   const names = new Set([...(old?.keys() ?? []), ...(now?.keys() ?? [])])
   const pairs = [...names].map((name) => [old?.get(name), now?.get(name)] as const)
   const different = pairs.filter(([one, other]) => !one || !other || meaningOf(one) !== meaningOf(other))
-  return new Set(different.flatMap((both) => both.flatMap((relation) => relation?.field ?? [])))
+  return new Set(different.flatMap((both) => both.flatMap((relation) => (relation ? comparedFields(relation) : []))))
 }
 
 function witnessAmong(suite: PredictedSuite, pair: Pair, cell: Cell, fields: ReadonlySet<string>): Witness | undefined {

@@ -3,8 +3,9 @@
  * field, because several may compare one field. Where no object is found, the result says whether that is proven.
  */
 
-import type { Ownership, Relation } from '../../../decide/policy.ts'
+import type { Ownership } from '../../../decide/policy.ts'
 import { relationsOf } from '../../../decide/relations/ownership.ts'
+import { comparedAttributes, comparedFields, type Relation } from '../../../decide/relations/relation.ts'
 import type { Scalar } from '../../../resources/object.ts'
 import type { Field, Json, Representation, Resource } from '../../../resources/resource.ts'
 import { choicesOf, type FieldChoice, type FieldQuestion, fits } from './field-choice.ts'
@@ -57,7 +58,9 @@ export function arrangeObject(wanted: Wanted): ObjectFound {
 
 /** What relations that aren't about the caller's attributes leave to a field, which `present` says to have a value. */
 export function stateChoice(wanted: Wanted, field: Field, present: boolean): FieldChoice {
-  const relations = relationsOn(wanted, field.name).filter((one) => one.kind === 'state' || one.attribute === 'id')
+  const relations = relationsOn(wanted, field.name).filter((one) =>
+    comparedAttributes(one).every((name) => name === 'id'),
+  )
   return choiceOf({ ...questionOf(wanted, field, relations), present }, wanted)
 }
 
@@ -79,7 +82,7 @@ function howText(relations: ReadonlySet<string>): string {
 
 function choicesByField(wanted: Wanted): ReadonlyMap<string, FieldChoice> {
   const { ownership, fixed, resource } = wanted
-  const compared = [...(ownership?.relations.values() ?? [])].map(({ field }) => field)
+  const compared = [...(ownership?.relations.values() ?? [])].flatMap(comparedFields)
   const names = new Set([...compared, ...(fixed?.keys() ?? [])])
   return new Map(
     [...names].flatMap((name) => {
@@ -90,7 +93,7 @@ function choicesByField(wanted: Wanted): ReadonlyMap<string, FieldChoice> {
 }
 
 function relationsOn({ ownership }: Wanted, field: string): readonly Relation[] {
-  return [...(ownership?.relations.values() ?? [])].filter((relation) => relation.field === field)
+  return [...(ownership?.relations.values() ?? [])].filter((relation) => comparedFields(relation).includes(field))
 }
 
 function questionOf(

@@ -1,5 +1,13 @@
 /** A caller and an object that relate as asked: chooses the caller's attributes, and then the object by them. */
-import type { Relation } from '../../../decide/policy.ts'
+import {
+  comparedAttributes,
+  comparedFields,
+  holdsForOwnRecord,
+  kindOf,
+  meaningOf,
+  needsCaller,
+  type Relation,
+} from '../../../decide/relations/relation.ts'
 import type { Scalar } from '../../../resources/object.ts'
 import type { Json, Representation, Resource, Resources } from '../../../resources/resource.ts'
 import {
@@ -43,11 +51,11 @@ export function arrangeRelated(relating: Relating): Related {
   const wanted = wantedOf(relating)
   if (wanted.length < relating.relations.size) return impossible(relating)
   if (callerId === undefined) {
-    const needed = relating.own || wanted.some(({ kind }) => kind === 'caller')
+    const needed = relating.own || wanted.some(needsCaller)
     return needed ? impossible(relating) : related({}, arrangeWith(relating, {}))
   }
   if (isContradictory(relating)) return impossible(relating)
-  const names = comparedAttributes(relating)
+  const names = attributesFor(relating)
   const choices = names.map((name) => attributeChoice(relating, name))
   const unfit = choices.find(({ values }) => values.length === 0)
   if (unfit) return unfit.complete ? impossible(relating) : unarranged(relating, unfit.why)
@@ -63,7 +71,7 @@ export function arrangeWith(relating: Relating, attributes: Attributes): ObjectF
   const fixed = new Map<string, Scalar | undefined>([
     ...(own ? [['id', callerId] as const] : []),
     ...(record
-      ? comparedAttributes(relating).map((name) => [name, new Map(Object.entries(attributes)).get(name)] as const)
+      ? attributesFor(relating).map((name) => [name, new Map(Object.entries(attributes)).get(name)] as const)
       : []),
   ])
   return arrangeObject({ ...relating, attributes: { ...attributes, id: callerId }, fixed })
@@ -71,12 +79,7 @@ export function arrangeWith(relating: Relating, attributes: Attributes): ObjectF
 
 /** Whether the object's id is the caller's. */
 export function isOwn(relating: Pick<Relating, 'own' | 'ownership' | 'relations'>): boolean {
-  return relating.own || wantedOf(relating).some(isOfOwnId)
-}
-
-/** On the caller's own record it holds whatever the fields are. */
-export function isOfOwnId(relation: Relation): boolean {
-  return relation.kind === 'caller' && relation.field === 'id' && relation.attribute === 'id'
+  return relating.own || wantedOf(relating).some(holdsForOwnRecord)
 }
 
 function related(attributes: Attributes, found: ObjectFound): Related {
@@ -94,34 +97,33 @@ function wantedOf(relating: Pick<Relating, 'ownership' | 'relations'>): readonly
 /** Of the same comparison one relation holds and another doesn't, or a field has no value whoever the caller is. */
 function isContradictory(relating: Relating): boolean {
   const { resource, relations, callerId = '' } = relating
-  const compared = relationsOf(relating).filter(({ kind }) => kind === 'caller')
-  const meanings = Map.groupBy(compared, (one) => JSON.stringify([one.field, one.kind === 'caller' && one.attribute]))
+  const meanings = Map.groupBy(relationsOf(relating), meaningOf)
   if ([...meanings.values()].some((same) => new Set(same.map(({ name }) => relations.has(name))).size > 1)) return true
-  const fields = new Set(relationsOf(relating).map(({ field }) => field))
+  const fields = new Set(relationsOf(relating).flatMap(comparedFields))
   const fixed = new Map(isOwn(relating) ? [['id', callerId]] : [])
   const asked = { ...relating, attributes: { id: callerId }, fixed }
   return [...fields].some((name) => {
     const field = resource.fields.get(name)
-    const held = wantedOf(relating).some((one) => one.field === name && isOfAttribute(one))
+    const held = wantedOf(relating).some((one) => comparedFields(one).includes(name) && isOfAttribute(one))
     const choice = field && stateChoice(asked, field, held)
     return choice !== undefined && choice.values.length === 0 && choice.complete
   })
 }
 
 function isOfAttribute(relation: Relation): boolean {
-  return relation.kind === 'caller' && relation.attribute !== 'id'
+  return comparedAttributes(relation).some((name) => name !== 'id')
 }
 
 /** Those that wanted relations compare; of the caller's own record all, because there the object has them itself. */
-function comparedAttributes(relating: Relating): readonly string[] {
+function attributesFor(relating: Relating): readonly string[] {
   const record = relating.resource.name === DIRECTORY && isOwn(relating)
   const about = record ? relationsOf(relating) : wantedOf(relating)
-  const names = about.flatMap((one) => (one.kind === 'caller' && one.attribute !== 'id' ? [one.attribute] : []))
+  const names = about.flatMap(comparedAttributes).filter((name) => name !== 'id')
   return [...new Set(names)].filter((name) => !record || isPlain(relating.resource, name) || isNeeded(relating, name))
 }
 
 function isNeeded(relating: Relating, attribute: string): boolean {
-  return wantedOf(relating).some((one) => one.kind === 'caller' && one.attribute === attribute)
+  return wantedOf(relating).some((one) => comparedAttributes(one).includes(attribute))
 }
 
 /** An attribute is one plain value: of a list, a caller has none. */
@@ -150,8 +152,8 @@ function attributeChoice(relating: Relating, attribute: string): AttributeChoice
   if (!needed && isHeldByEach(relating, attribute)) return { values: [undefined], complete: true, why: '' }
   const asked = { ...relating, attributes: { id: callerId } }
   const choices = relationsOf(relating).flatMap((one) => {
-    const field =
-      one.kind === 'caller' && one.attribute === attribute ? relating.resource.fields.get(one.field) : undefined
+    const equation = kindOf(one).equates?.(one)
+    const field = equation?.attribute === attribute ? relating.resource.fields.get(equation.field) : undefined
     if (!field || (needed && !relating.relations.has(one.name))) return []
     return [{ list: field.list, ...stateChoice(asked, field, true) }]
   })
@@ -171,9 +173,10 @@ function attributeChoice(relating: Relating, attribute: string): AttributeChoice
 
 /** In the caller's own record such a relation holds as soon as there is a value. */
 function isHeldByEach(relating: Relating, attribute: string): boolean {
-  return relationsOf(relating).some(
-    (one) => one.kind === 'caller' && one.field === attribute && one.attribute === attribute,
-  )
+  return relationsOf(relating).some((one) => {
+    const equation = kindOf(one).equates?.(one)
+    return equation?.field === attribute && equation.attribute === attribute
+  })
 }
 
 function firstOf(relating: Relating, names: readonly string[], choices: readonly AttributeChoice[]): Related {

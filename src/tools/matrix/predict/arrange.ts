@@ -1,5 +1,7 @@
 /** Sets a cell up in memory, as the runner does in a store: the caller, objects that relate as stated, the request. */
+
 import type { Policy } from '../../../decide/policy.ts'
+import { ownerFieldOf } from '../../../decide/relations/ownership.ts'
 import type { Json, Representation, Resource, Resources, Route } from '../../../resources/resource.ts'
 import { arrangeList } from './arrange-list.ts'
 import type { NotFound } from './arrange-object.ts'
@@ -157,8 +159,8 @@ function bodyFor(parts: Remembering, about: About): Readonly<Record<string, Json
 /** It lacks the owner, which the server fills in. Its unique values are new ones, as the runner makes them. */
 function smallestBody({ samples }: Parts, { policy, resource }: About): Representation {
   const smallest = samples.get(resource.name)?.smallest ?? {}
-  const owner = policy.ownership.get(resource.name)?.relations.get('owner')
-  const named = Object.entries(smallest).filter(([name]) => name !== owner?.field)
+  const owner = ownerFieldOf(resource, policy.ownership.get(resource.name))
+  const named = Object.entries(smallest).filter(([name]) => name !== owner?.name)
   return withUniqueValues(resource, Object.fromEntries(named), new Set())
 }
 

@@ -1,7 +1,8 @@
 /** The values that one field can have so that just the wanted ones of its relations hold. */
 
-import { has } from '../../../decide/condition.ts'
-import type { Relation } from '../../../decide/policy.ts'
+import { acceptsField } from '../../../decide/relations/compared-field.ts'
+import { kindOf, needsCaller, type Relation } from '../../../decide/relations/relation.ts'
+import type { AcceptedValues } from '../../../decide/relations/relation-kind.ts'
 import type { Scalar } from '../../../resources/object.ts'
 import type { Field, Json, Resource } from '../../../resources/resource.ts'
 import { followReferences } from '../../../resources/schema/references.ts'
@@ -35,21 +36,17 @@ export interface FieldChoice {
 const MOST_PICKS = 64
 
 export function choicesOf(question: FieldQuestion): FieldChoice {
-  const { field, wanted, unwanted, attributes } = question
-  const forbidden = new Set(unwanted.flatMap((relation) => acceptedBy(relation, attributes)))
-  const accepted = wanted.map((relation) => acceptedBy(relation, attributes).filter((value) => !forbidden.has(value)))
-  const asked = { ...question, forbidden, accepted }
-  const { values, complete } = field.list ? listChoices(asked) : scalarChoices(asked)
-  const fitting = unique(values).filter((value) => isValid(question, value) && isAvoiding(value, forbidden))
-  return { values: mayLack(question) ? [...fitting, undefined] : fitting, complete }
+  const asked = { ...question, ...acceptedIn(question) }
+  const { values, complete } = question.field.list ? listChoices(asked) : scalarChoices(asked)
+  const fitting = unique(values).filter((value) => isValid(question, value) && asked.avoids(value))
+  return { values: mayLack(question) ? [...fitting, undefined] : fitting, complete: complete && asked.isKnown }
 }
 
 /** Whether the field can have this value, undefined for none, so that just the wanted relations hold. */
 export function fits(question: FieldQuestion, value: Json | undefined): boolean {
-  const { wanted, unwanted, attributes } = question
-  const holds = (relation: Relation) =>
-    value !== undefined && acceptedBy(relation, attributes).some((one) => has({ value }, 'value', one))
-  if (!wanted.every(holds) || unwanted.some(holds)) return false
+  const { wanted, avoids } = acceptedIn(question)
+  if (!wanted.every((accepted) => acceptsField(accepted, value)) || (value !== undefined && !avoids(value)))
+    return false
   return value === undefined ? mayLack(question) : isValid(question, value)
 }
 
@@ -59,10 +56,31 @@ export function isAllowed({ validate, fields }: Resource, name: string, value: J
   return !validate({ [name]: value }).some(({ pointer }) => pointer === `/${name}` || pointer.startsWith(`/${name}/`))
 }
 
-interface Asked extends FieldQuestion {
-  readonly forbidden: ReadonlySet<Scalar>
-  /** Of each wanted relation the values for which it holds and no unwanted one does. */
-  readonly accepted: readonly (readonly Scalar[])[]
+/** What the relations accept that the field's values can tell. */
+interface Accepted {
+  readonly wanted: readonly AcceptedValues[]
+  /** Whether no relation that mustn't hold accepts a value, or a member of a list. */
+  readonly avoids: (value: Json) => boolean
+  /** Whether the values tell all that the relations ask. */
+  readonly isKnown: boolean
+}
+
+interface Asked extends Omit<FieldQuestion, 'wanted'>, Accepted {
+  readonly somebodys: readonly Json[]
+}
+
+function acceptedIn({ wanted, unwanted, attributes, somebody }: FieldQuestion): Accepted & Pick<Asked, 'somebodys'> {
+  const attributeOf = (name: string) => (Object.hasOwn(attributes, name) ? attributes[name] : undefined)
+  const acceptedBy = (relations: readonly Relation[]) =>
+    relations.flatMap((relation) => kindOf(relation).accepted?.(relation, attributeOf) ?? [])
+  const [held, avoided] = [acceptedBy(wanted), acceptedBy(unwanted)]
+  return {
+    wanted: held,
+    avoids: (value) => !avoided.some((accepted) => acceptsField(accepted, value)),
+    isKnown: held.length === wanted.length,
+    // Whose id it may be where a relation asks for the caller's.
+    somebodys: unwanted.some(needsCaller) ? [somebody] : [],
+  }
 }
 
 interface Proposed {
@@ -70,36 +88,40 @@ interface Proposed {
   readonly complete: boolean
 }
 
-/** A relation that compares something that the caller doesn't have holds for no value. */
-function acceptedBy(relation: Relation, attributes: FieldQuestion['attributes']): readonly Scalar[] {
-  if (relation.kind === 'state') return relation.values
-  const value = Object.hasOwn(attributes, relation.attribute) ? attributes[relation.attribute] : undefined
-  return value === undefined ? [] : [value]
+function scalarChoices({ field, known, wanted, avoids, somebodys }: Asked): Proposed {
+  const first = wanted.find(({ complete }) => complete) ?? wanted[0]
+  if (first) {
+    const values = candidatesOf(first, known).filter((value) => wanted.every(({ accepts }) => accepts(value)))
+    return { values, complete: first.complete }
+  }
+  const all = field.type === 'boolean' ? [true, false, null] : field.oneOf
+  return { values: [...somebodys, ...known, ...(all ?? [null])].filter(avoids), complete: all !== undefined }
 }
 
-function scalarChoices({ field, known, accepted, ...asked }: Asked): Proposed {
-  const [first, ...others] = accepted
-  if (first) return { values: first.filter((value) => others.every((one) => one.includes(value))), complete: true }
-  const all = field.type === 'boolean' ? [true, false, null] : field.oneOf
-  return { values: [...strangers(asked), ...known, ...(all ?? [null])], complete: all !== undefined }
+/** Where a relation accepts more than it can tell, the samples are tried as well. */
+function candidatesOf({ telling, complete, accepts }: AcceptedValues, known: readonly Json[]): readonly Scalar[] {
+  return [...telling, ...(complete ? [] : known.flat().filter(isScalar))].filter(accepts)
 }
 
 /** An element for each wanted relation; further ones, as the schema asks for them, that mean nothing to any relation. */
-function listChoices({ resource, field, known, forbidden, accepted, ...asked }: Asked): Proposed {
+function listChoices({ resource, field, known, wanted, avoids, somebodys }: Asked): Proposed {
   const { minItems, maxItems, elements } = itemsOf(resource, field)
+  const accepted = wanted.map((one) => candidatesOf(one, known).filter(avoids))
   const picks = picksOf(accepted).filter((pick) => pick.length <= maxItems)
-  const neutral = unique([...known.flat(), ...(elements ?? [])]).filter((value) => !forbidden.has(value as Scalar))
-  const more = known.map((list) => (Array.isArray(list) ? list.filter((value) => !forbidden.has(value)) : []))
+  const neutral = unique([...known.flat(), ...(elements ?? [])]).filter(avoids)
+  const more = known.map((list) => (Array.isArray(list) ? list.filter(avoids) : []))
+  const strangers = accepted.length === 0 ? somebodys : []
   const values = picks.flatMap((pick): readonly Json[] => [
-    ...more.map((list) => unique([...pick, ...(accepted.length === 0 ? strangers(asked) : []), ...list])),
+    ...more.map((list) => unique([...pick, ...strangers, ...list])),
     ...more.map((list) => unique([...pick, ...list])),
     ...[minItems, minItems + 1].map((length) => filledUp(pick, neutral, length)),
   ])
   const unpadded = elements !== undefined && neutral.length === 0 && minItems > 0 && accepted.length === 0
-  return { values, complete: picks.length === 0 || unpadded }
+  const isAll = wanted.every(({ complete }) => complete)
+  return { values, complete: (picks.length === 0 && isAll) || unpadded }
 }
 
-function picksOf(accepted: Asked['accepted']): readonly (readonly Scalar[])[] {
+function picksOf(accepted: readonly (readonly Scalar[])[]): readonly (readonly Scalar[])[] {
   const products = accepted.reduce<readonly (readonly Scalar[])[]>(
     (some, values) =>
       some.flatMap((pick) => values.map((value) => [...new Set([...pick, value])])).slice(0, MOST_PICKS),
@@ -111,15 +133,6 @@ function picksOf(accepted: Asked['accepted']): readonly (readonly Scalar[])[] {
 function filledUp(pick: readonly Json[], neutral: readonly Json[], length: number): readonly Json[] {
   const further = neutral.filter((value) => !pick.includes(value))
   return [...pick, ...further.slice(0, Math.max(0, length - pick.length))]
-}
-
-/** Whose id it may be where a relation asks for the caller's. */
-function strangers({ unwanted, somebody }: Pick<FieldQuestion, 'unwanted' | 'somebody'>): readonly Json[] {
-  return unwanted.some(({ kind }) => kind === 'caller') ? [somebody] : []
-}
-
-function isAvoiding(value: Json, forbidden: ReadonlySet<Scalar>): boolean {
-  return ![...forbidden].some((one) => has({ value }, 'value', one))
 }
 
 function isValid({ resource, field, present }: FieldQuestion, value: Json): boolean {
@@ -145,4 +158,8 @@ function itemsOf({ schema }: Resource, { name }: Field) {
     maxItems: Number(maxItems),
     elements: Array.isArray(all) ? (all as readonly Json[]) : undefined,
   }
+}
+
+function isScalar(value: Json): value is Scalar {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
 }

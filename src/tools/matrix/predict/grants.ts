@@ -1,8 +1,8 @@
 /** What one policy grants, remembered: a prediction asks the same few questions for thousands of cells. */
 
 import { evaluate, roleLevelRules, rulesFor } from '../../../decide/grants/evaluate.ts'
-import type { Has } from '../../../decide/grants/role-level.ts'
 import type { Policy } from '../../../decide/policy.ts'
+import type { Has } from '../../../decide/relations/relation-kind.ts'
 import { lives } from '../../../decide/rules/ends.ts'
 import { columnOfRoles } from '../../../decide/space.ts'
 import type { Action, Json, Resource } from '../../../resources/resource.ts'

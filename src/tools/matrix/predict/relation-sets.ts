@@ -1,7 +1,6 @@
 /** The ways in which a caller can relate to an object of a resource, as its fields allow them. */
 
-import { has } from '../../../decide/condition.ts'
-import type { Relation } from '../../../decide/policy.ts'
+import { comparedFields, type Relation, valuesWhoeverAsks } from '../../../decide/relations/relation.ts'
 import type { Resource } from '../../../resources/resource.ts'
 
 /** More rows than this for one path nobody reads. */
@@ -12,7 +11,7 @@ export const MOST_SETS = 1024
  * Whether an object can be so is for arrange-related.ts to say.
  */
 export function relationSets(relations: readonly Relation[], resource: Resource): readonly ReadonlySet<string>[] {
-  const fields = [...Map.groupBy(relations, ({ field }) => field).values()]
+  const fields = [...Map.groupBy(relations, (relation) => comparedFields(relation).join()).values()]
   const sets = fields.reduce<readonly (readonly Relation[])[]>(
     (some, group) => smallest(setsOfField(group, resource).flatMap((more) => some.map((set) => [...set, ...more]))),
     [[]],
@@ -21,18 +20,22 @@ export function relationSets(relations: readonly Relation[], resource: Resource)
 }
 
 function setsOfField(group: readonly Relation[], { fields }: Resource): readonly (readonly Relation[])[] {
-  const list = fields.get(group[0]?.field ?? '')?.list ?? false
-  const states = group.filter(({ kind }) => kind === 'state')
-  const ofValues = list ? subsets(states) : setsOfValues(states)
-  const ofCaller = subsets(group.filter(({ kind }) => kind === 'caller'))
-  return smallest(ofValues.flatMap((set) => ofCaller.map((more) => [...set, ...more])))
+  const list = fields.get(comparedFields(group[0] as Relation)[0] ?? '')?.list ?? false
+  const ofValues = group.filter((relation) => valuesWhoeverAsks(relation))
+  const others = subsets(group.filter((relation) => !ofValues.includes(relation)))
+  const sets = list ? subsets(ofValues) : setsOfValues(ofValues)
+  return smallest(sets.flatMap((set) => others.map((more) => [...set, ...more])))
 }
 
-/** For each constant those that hold of it, and none for what no relation names. */
-function setsOfValues(states: readonly Relation[]): readonly (readonly Relation[])[] {
-  const values = [...new Set(states.flatMap((one) => (one.kind === 'state' ? one.values : [])))]
-  const sets = values.map((value) =>
-    states.filter((one) => one.kind === 'state' && one.values.some((other) => has({ value }, 'value', other))),
+/** For each value those that accept it, and none for what no relation names. */
+function setsOfValues(relations: readonly Relation[]): readonly (readonly Relation[])[] {
+  const accepted = relations.flatMap((relation) => {
+    const values = valuesWhoeverAsks(relation)
+    return values ? [{ relation, values }] : []
+  })
+  const telling = new Set(accepted.flatMap(({ values }) => values.telling))
+  const sets = [...telling].map((value) =>
+    accepted.filter(({ values }) => values.accepts(value)).map(({ relation }) => relation),
   )
   return [...new Map([[], ...sets].map((set) => [set.map(({ name }) => name).join('+'), set])).values()]
 }

@@ -1,5 +1,6 @@
 /** Smallest bodies and further values of every resource, from the schemas alone. */
-import type { Policy, Relation } from '../../../decide/policy.ts'
+import type { Policy } from '../../../decide/policy.ts'
+import { kindOf, type Relation } from '../../../decide/relations/relation.ts'
 import type { Field, Json, Resource, Resources } from '../../../resources/resource.ts'
 import { parseSchemaFile, type SourceText } from '../../../resources/schema/schema-file.ts'
 import { isObject } from '../../../resources/schema/subschemas.ts'
@@ -70,10 +71,10 @@ function comparedBy(
   relation: Relation,
   resource: Resource,
 ): readonly { readonly field: string; readonly value: Json }[] {
-  const field = resource.fields.get(relation.field)
+  const accepted = kindOf(relation).accepted?.(relation, (name) => (name === 'id' ? CALLER : undefined))
+  const field = accepted && resource.fields.get(accepted.field)
   if (!field || field.readOnly) return []
-  const compared = relation.kind === 'state' ? relation.values : relation.attribute === 'id' ? [CALLER] : []
-  const values = compared.map((value) => (field.list ? [value] : value))
+  const values = accepted.telling.map((value) => (field.list ? [value] : value))
   return values.filter((value) => isValid(resource, field, value)).map((value) => ({ field: field.name, value }))
 }
 

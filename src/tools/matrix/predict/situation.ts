@@ -1,7 +1,7 @@
 /** One request and all that its answer depends on. Types, and how the caller relates to an object. */
 
 import type { Ownership } from '../../../decide/policy.ts'
-import { relationsOf, relationsOfProposal } from '../../../decide/relations/ownership.ts'
+import { ownerFieldOf, relationsOf, relationsOfProposal } from '../../../decide/relations/ownership.ts'
 import type { Spot } from '../../../decide/space.ts'
 import type { Scalar } from '../../../resources/object.ts'
 import type { Json, Representation, Resource } from '../../../resources/resource.ts'
@@ -92,10 +92,7 @@ export function inView({ grants, spot }: Situation, fields: ReadonlySet<string>)
 
 /** The field that a new object's creator gets into; undefined where there is none. */
 export function ownerField(situation: Situation): { readonly name: string; readonly list: boolean } | undefined {
-  const relation = ownershipOf(situation)?.relations.get('owner')
-  if (relation?.kind !== 'caller' || relation.attribute !== 'id') return undefined
-  const field = situation.spot.resource.fields.get(relation.field)
-  return field && !field.readOnly ? { name: field.name, list: field.list } : undefined
+  return ownerFieldOf(situation.spot.resource, ownershipOf(situation))
 }
 
 /** Of the caller's users record alone where there is one, else of the claims (semantics.md, "Caller"). */

@@ -1,8 +1,8 @@
 /** An expectation's words, looked up in the policy and the schemas: what names nothing there can't be tried. */
 
 import { didYouMean } from '../../../base/did-you-mean.ts'
+import { holdsForOwnRecord } from '../../../decide/relations/relation.ts'
 import type { Endpoint, Json, Resource, Route } from '../../../resources/resource.ts'
-import { isOfOwnId } from '../predict/arrange-related.ts'
 import type { Suite } from '../predict/suite.ts'
 import { type Expectation, objectText } from '../read/expectation.ts'
 import type { Body } from '../read/read-matrices.ts'
@@ -59,7 +59,7 @@ function unfitObject({ policy }: Suite, { kind, path, resource }: Route, { objec
     return `\`${path}\` names an object; write how the caller relates to it, or \`missing\``
   }
   const relations = [...(policy.ownership.get(resource)?.relations.values() ?? [])]
-  const isOther = object.kind === 'other' && relations.some(isOfOwnId)
+  const isOther = object.kind === 'other' && relations.some(holdsForOwnRecord)
   return kind === 'caller' && isOther ? `\`${path}\` is about the caller's own record, never another` : undefined
 }
 

@@ -1,5 +1,6 @@
 /** What a cell needs to be set up, told from the files alone: the caller's attributes, and how objects relate to them. */
 
+import { needsCaller } from '../../../decide/relations/relation.ts'
 import { arrangeList } from '../predict/arrange-list.ts'
 import { type Attributes, arrangeRelated, isOwn, type Relating } from '../predict/arrange-related.ts'
 import { CALLER, lackingValue, OBJECT } from '../predict/samples.ts'
@@ -45,7 +46,7 @@ export function relatingOf({ resources, samples: samplesOf, policy }: Suite, bou
 
 function planObject(common: Common, { route }: Bound, names: readonly string[]): SetupPlan {
   const relating: Relating = { ...common, relations: new Set(names), own: route.kind === 'caller', id: OBJECT }
-  const ofCaller = names.some((name) => common.ownership?.relations.get(name)?.kind === 'caller')
+  const ofCaller = names.flatMap((name) => common.ownership?.relations.get(name) ?? []).some(needsCaller)
   if (common.callerId === undefined && (ofCaller || relating.own)) {
     throw new CannotSetUp('a caller without credentials has no object of their own; write `-`')
   }

@@ -1,5 +1,6 @@
 /** The caller of a cell, with the attributes that relations compare, and with a record of their own where one is named. */
 
+import { comparedAttributes, comparedFields } from '../../../decide/relations/relation.ts'
 import type { Scalar } from '../../../resources/object.ts'
 import type { Representation } from '../../../resources/resource.ts'
 import { arrangeObject } from '../predict/arrange-object.ts'
@@ -72,7 +73,7 @@ function isSafe({ expectation }: Bound): boolean {
 
 function comparedIn({ policy }: Suite, { resource }: Bound): readonly string[] {
   const relations = [...(policy.ownership.get(resource.name)?.relations.values() ?? [])]
-  return relations.flatMap((one) => (one.kind === 'caller' && one.attribute !== 'id' ? [one.attribute] : []))
+  return relations.flatMap(comparedAttributes).filter((name) => name !== 'id')
 }
 
 /** As the record has them: one that was there before has its own. */
@@ -111,6 +112,6 @@ function recordOf(suite: Suite, bound: Bound, plan: SetupPlan, { name, id }: Pla
         })
   if (made.kind !== 'object') throw new CannotSetUp(made.why)
   const held = [...(common.ownership?.relations.values() ?? [])].filter((one) => plan.own?.has(one.name))
-  const kept = new Set([...fixed.keys(), ...held.map(({ field }) => field)])
+  const kept = new Set([...fixed.keys(), ...held.flatMap(comparedFields)])
   return withUniqueValues(resource, made.object, kept)
 }

@@ -1,6 +1,8 @@
 /** An object that relates to a caller in just the ways that a cell states, put there and looked at. */
+
 import { v7 as uuidv7 } from 'uuid'
 import { relationsOf } from '../../../decide/relations/ownership.ts'
+import { comparedFields, needsCaller } from '../../../decide/relations/relation.ts'
 import type { Representation } from '../../../resources/resource.ts'
 import { arrangeObject, type ObjectFound } from '../predict/arrange-object.ts'
 import type { Suite } from '../predict/suite.ts'
@@ -54,12 +56,13 @@ function arranged({ policy, samples }: Suite, wanted: Wanted, somebody: string):
   const known = samples.get(resource.name)
   const ownership = policy.ownership.get(resource.name)
   const held = [...(ownership?.relations.values() ?? [])].filter(({ name }) => relations.has(name))
-  if (!known || held.some(({ field, kind }) => field === 'id' && kind === 'caller')) return undefined
+  if (!known || held.some((relation) => needsCaller(relation) && comparedFields(relation).includes('id')))
+    return undefined
   const attributes = caller?.attributes ?? {}
   const common = { resource, samples: known, ownership, relations, attributes }
   const found = arrangeObject({ ...common, id: uuidv7(), somebody })
   if (found.kind !== 'object') return found
-  const kept = new Set(held.map(({ field }) => field))
+  const kept = new Set(held.flatMap(comparedFields))
   return { kind: 'object', object: withUniqueValues(resource, found.object, kept) }
 }
 

@@ -1,5 +1,6 @@
 /** Sets a cell up on a target: the caller, an object that relates to them as stated, and the request's path and body. */
 import { randomUUID } from 'node:crypto'
+import { ownerFieldOf } from '../../../decide/relations/ownership.ts'
 import type { Json, Representation } from '../../../resources/resource.ts'
 import { lackingValue } from '../predict/samples.ts'
 import type { Suite } from '../predict/suite.ts'
@@ -70,7 +71,7 @@ function bodyOf({ policy, samples }: Suite, { expectation, resource, body }: Bou
   const known = samples.get(resource.name)
   const lacking = known && lackingValue(resource.name, known)
   if (lacking !== undefined) throw new CannotSetUp(lacking)
-  const owner = policy.ownership.get(resource.name)?.relations.get('owner')
-  const smallest = Object.entries(known?.smallest ?? {}).filter(([name]) => name !== owner?.field)
+  const owner = ownerFieldOf(resource, policy.ownership.get(resource.name))
+  const smallest = Object.entries(known?.smallest ?? {}).filter(([name]) => name !== owner?.name)
   return withUniqueValues(resource, Object.fromEntries(smallest), new Set())
 }

@@ -1,6 +1,8 @@
 /** Targets in this process: a throw-away server for most cells, and one more for each cell that can't share it. */
+
 import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
+import { comparedAttributes, comparedFields, needsCaller } from '../../../decide/relations/relation.ts'
 import type { Document } from '../../../resources/object.ts'
 import { type Seeding, UniqueTaken } from '../../../store/contract.ts'
 import type { Folders, Suite } from '../predict/suite.ts'
@@ -43,10 +45,12 @@ function needsOwnServer({ policy, resources }: Suite, expectation: Expectation):
   )
   const fields = resources.byName.get(route?.resource ?? '')?.fields
   const isOnce = (name: string) => name === 'id' || fields?.get(name)?.unique
-  if (held.some(({ kind, field }) => kind === 'state' && isOnce(field))) return true
+  if (held.some((relation) => !needsCaller(relation) && comparedFields(relation).some(isOnce))) return true
   if (column.kind !== 'user') return false
   if (route?.kind === 'caller') return true
-  return held.some((one) => one.kind === 'caller' && (one.field === 'id' || one.attribute !== 'id'))
+  return held.filter(needsCaller).some((relation) => {
+    return comparedFields(relation).includes('id') || comparedAttributes(relation).some((name) => name !== 'id')
+  })
 }
 
 /** A server on a temporary data folder, without rate limits. */

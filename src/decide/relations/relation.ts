@@ -1,0 +1,53 @@
+/** Relations of every kind: how a caller relates to an object. A new kind is a file of its own, and a line in `KINDS`. */
+import { type AttributeRelation, attribute } from './attribute.ts'
+import type { AcceptedValues, Declaration, RelationKind } from './relation-kind.ts'
+import { type StateRelation, state } from './state.ts'
+
+export type Relation = AttributeRelation | StateRelation
+
+const KINDS: Readonly<Record<Relation['kind'], RelationKind<Relation>>> = { attribute, state }
+
+/** What there is to know about a relation. */
+export function kindOf({ kind }: Relation): RelationKind<Relation> {
+  return KINDS[kind]
+}
+
+/** From its form in ownership.yaml; undefined where `declaration.fault` was told what is wrong. */
+export function parseRelation(name: string, form: unknown, declaration: Declaration): Relation | undefined {
+  const kind = Object.values(KINDS).find(({ isForm }) => isForm(form))
+  if (!kind) throw new Error(`no kind of relation has the form of ${name}, which the JSON schema lets pass`)
+  return kind.parse(name, form, declaration)
+}
+
+/** Whether it holds for nobody without credentials. */
+export function needsCaller(relation: Relation): boolean {
+  return !kindOf(relation).couldHold(relation, () => false)
+}
+
+/** Whether it holds for the caller's own record, whoever the caller is. */
+export function holdsForOwnRecord(relation: Relation): boolean {
+  const { field, attribute } = kindOf(relation).equates?.(relation) ?? {}
+  return field === 'id' && attribute === 'id'
+}
+
+export function comparedFields(relation: Relation): readonly string[] {
+  return kindOf(relation).fields(relation)
+}
+
+/** `id` included. */
+export function comparedAttributes(relation: Relation): readonly string[] {
+  return kindOf(relation).attributes(relation)
+}
+
+export function meaningOf(relation: Relation): string {
+  return kindOf(relation).meaning(relation)
+}
+
+export function describeRelation(relation: Relation): string {
+  return kindOf(relation).describe(relation)
+}
+
+/** What it accepts as a field's value whoever asks; undefined where that depends on the caller, or on more than a field. */
+export function valuesWhoeverAsks(relation: Relation): AcceptedValues | undefined {
+  return comparedAttributes(relation).length === 0 ? kindOf(relation).accepted?.(relation, () => undefined) : undefined
+}
