@@ -158,6 +158,21 @@ describe('architecture', () => {
     ])
   })
 
+  it('kinds of relations are told apart by decide/relations/ alone', () => {
+    const folder = sources().filter((file) => file.startsWith('decide/relations/'))
+    const kinds = folder.flatMap((file) =>
+      [...read(file).matchAll(/^ {2}readonly kind: '(\w+)'$/gm)].map(([, kind]) => kind),
+    )
+    expect(kinds).to.include.members(['attribute', 'state'])
+    const tellsApart = (text: string) => new RegExp(`\\bkind\\b[^\\n]*'(${kinds.join('|')})'`).test(text)
+    const others = sources().filter((file) => !folder.includes(file))
+    expect(others.filter((file) => tellsApart(read(file)))).to.deep.equal([])
+    expect(tellsApart("if (relation.kind === 'state') return relation.values")).to.equal(true)
+    expect(tellsApart("relations.filter(({ kind }) => kind !== 'attribute')")).to.equal(true)
+    const known = kinds.flatMap((kind) => whoImports(`/${kind}.ts'`))
+    expect(new Set(known)).to.deep.equal(new Set(['decide/relations/relation.ts']))
+  })
+
   it('the environment and the clock stay outside of policy and resources', () => {
     const impure = sources()
       .filter((file) => /^(decide|policy|resources)\//.test(file) && file !== 'policy/watch-policy.ts')

@@ -5,6 +5,7 @@ import { CODES } from '../../../src/tools/check/catalogue.ts'
 
 const PAGE = readFileSync(new URL('../../../docs/checks.md', import.meta.url), 'utf8')
 const PARSER = new URL('../../../src/policy/', import.meta.url)
+const RELATIONS = new URL('../../../src/decide/relations/', import.meta.url)
 
 describe('the catalogue of findings', () => {
   it('is told by docs/checks.md, code by code and word for word', () => {
@@ -34,7 +35,10 @@ function codesInParser(): readonly string[] {
   const parsers = readdirSync(PARSER, { encoding: 'utf8', recursive: true })
     .filter((name) => /^(parse\/.*|policy-files)\.ts$/.test(name))
     .map((name) => new URL(name, PARSER))
-  const texts = [...parsers, new URL('../base/yaml-file.ts', PARSER)].map((file) => readFileSync(file, 'utf8'))
+  const kinds = readdirSync(RELATIONS).map((name) => new URL(name, RELATIONS))
+  const texts = [...parsers, ...kinds, new URL('../base/yaml-file.ts', PARSER)].map((file) =>
+    readFileSync(file, 'utf8'),
+  )
   const quoted = texts.flatMap((text) =>
     [...text.matchAll(/'([a-z0-9]+(?:-[a-z0-9]+)+)'/g)].map(([, code = '']) => code),
   )

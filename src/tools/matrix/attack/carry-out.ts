@@ -1,5 +1,7 @@
 /** Carries one attack out on a target, and compares what it reached with what the policy says. */
+
 import { randomUUID } from 'node:crypto'
+import { ownerFieldOf } from '../../../decide/relations/ownership.ts'
 import type { Json, Representation } from '../../../resources/resource.ts'
 import { isObject } from '../../../resources/schema/subschemas.ts'
 import { predict } from '../predict/answer.ts'
@@ -187,7 +189,7 @@ function ownerOnly({ policy }: Suite, resource: string): readonly string[] {
 }
 
 function ownerField({ policy }: Suite, { spot }: Attack): string | undefined {
-  return policy.ownership.get(spot.resource.name)?.relations.get('owner')?.field
+  return ownerFieldOf(spot.resource, policy.ownership.get(spot.resource.name))?.name
 }
 
 async function attackerOf({ target }: AttackContext, { attacker }: Attack) {

@@ -1,6 +1,7 @@
 /** All attacks: each request that some role may make about an object of its own, by every other caller and in every way. */
 
-import { comparedFields, needsCaller } from '../../../decide/relations/relation.ts'
+import { ownerFieldOf } from '../../../decide/relations/ownership.ts'
+import { needsCaller } from '../../../decide/relations/relation.ts'
 import { type Spot, spotsOf } from '../../../decide/space.ts'
 import type { Resource } from '../../../resources/resource.ts'
 import type { Grants } from '../predict/grants.ts'
@@ -75,19 +76,14 @@ function relationsOf(suite: Suite, { resource, route }: Spot): readonly (readonl
 
 function vectorsOf({ policy }: Suite, { spot, attacker }: Pick<Attack, 'spot' | 'attacker'>): readonly Vector[] {
   const { route, method, endpoint, resource } = spot
-  const owner = policy.ownership.get(resource.name)?.relations.get('owner')
-  const named =
-    owner &&
-    comparedFields(owner)
-      .map((name) => resource.fields.get(name))
-      .find((field) => !field?.readOnly)
+  const owner = ownerFieldOf(resource, policy.ownership.get(resource.name))
   const writes = ['create', 'replace', 'update'].includes(endpoint.operation)
   // A caller without credentials has no object of their own to write another's ids into.
   const own = route.kind === 'collection' || !isAnonymous(attacker)
   const path: readonly Vector[] = route.kind === 'item' ? ['id in path'] : []
-  const body: readonly Vector[] = writes && own ? [...(named ? (['owner in body'] as const) : []), 'id in body'] : []
+  const body: readonly Vector[] = writes && own ? [...(owner ? (['owner in body'] as const) : []), 'id in body'] : []
   const query: readonly Vector[] =
-    endpoint.operation === 'list' && method === 'GET' && named?.indexed ? ['owner in query'] : []
+    endpoint.operation === 'list' && method === 'GET' && owner?.indexed ? ['owner in query'] : []
   const asked: readonly Vector[] = endpoint.operation === 'read' && method === 'GET' && own ? ['id in query'] : []
   return [...path, ...body, ...query, ...asked]
 }
