@@ -13,7 +13,7 @@ export type AttributeOf = (attribute: string) => Scalar | undefined
 /** Whether the caller has an attribute; `id` is what a caller with credentials has. */
 export type Has = (attribute: string) => boolean
 
-export interface NamedRelation {
+interface NamedRelation {
   readonly kind: string
   /** As ownership.yaml calls it, once for each resource. */
   readonly name: string
@@ -66,7 +66,7 @@ export interface Declaration {
   fault(path: readonly (string | number)[], code: string, message: string, hint?: string): void
 }
 
-export interface Equation {
+interface Equation {
   readonly field: string
   readonly attribute: string
 }
