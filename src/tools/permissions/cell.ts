@@ -2,13 +2,15 @@
 
 import { evaluate, ruleNames, type Verdict } from '../../decide/grants/evaluate.ts'
 import { couldHold } from '../../decide/grants/role-level.ts'
-import type { Policy, Rule } from '../../decide/policy.ts'
+import type { Block, Policy, Rule } from '../../decide/policy.ts'
+import { endsOf, livingAt } from '../../decide/rules/ends.ts'
 import { type Column, relationSetsOf } from '../../decide/space.ts'
 import type { RowPlan } from './rows.ts'
 
 /**
- * Why: a rule grants it; no rule allows it; denies take all that is allowed; what is granted is outside of the route's
- * view; the caller's own record needs a caller; without credentials nobody relates to an object; blocked.txt names the caller.
+ * `granted`: a rule grants it. `no-rule`: no rule allows it. `deny-rule`: denies take away everything that is allowed.
+ * `outside-view`: the granted fields are outside the route's view. `needs-credentials`: the path shows the caller's own
+ * record. `unrelated`: no relation to the caller holds without credentials. `blocked`: blocked.txt names the caller.
  */
 export type Reason =
   | 'granted'
@@ -21,21 +23,44 @@ export type Reason =
 
 export interface Cell {
   readonly outcome: 'allowed' | 'denied'
-  /** How much of the row's fields; `all` where an action has none and is allowed. */
+  /** How many of the row's fields; `all` for an allowed action without fields. */
   readonly granted: 'all' | 'some' | 'none'
-  /** The granted fields, sorted, cut to the route's view. */
+  /** The granted fields that are in the route's view, sorted. */
   readonly fields: readonly string[]
-  /** Views that together hold exactly these fields; empty where there are none, or where all are granted. */
+  /** Views that together have exactly these fields; empty if there are none, or if all fields are granted. */
   readonly views: readonly string[]
   readonly reason: Reason
-  /** Allows that grant, and denies that take, by line. */
+  /** Allows that grant fields, and denies that take fields away, by line. */
   readonly rules: readonly Rule[]
-  /** From this moment on the cell is another one; absent when nothing ends that counts. Milliseconds since the epoch. */
+  /** The moment when the cell changes; absent if it never does. Milliseconds since the epoch. */
   readonly until?: number
 }
 
+export interface TimedColumn extends Column {
+  /** Undefined for a caller who is not in blocked.txt. */
+  readonly block: Block | undefined
+}
+
+/** The cell at `now` (milliseconds since the epoch), and the moment when its outcome or its fields change. */
+export function decideCell(policy: Policy, row: RowPlan, column: TimedColumn, now: number): Cell {
+  const mine = { ...policy, rules: policy.rules.filter(({ subject }) => column.subjects.has(subject)) }
+  const at = (time: number) => decideAt(livingAt(mine, time), row, { ...column, blocked: isBlocked(column, time) })
+  const cell = at(now)
+  const ends = endsOf([...mine.rules, { ...(column.block?.until === undefined ? {} : { until: column.block.until }) }])
+  const until = ends.find((end) => end > now && meaningOf(at(end)) !== meaningOf(cell))
+  return until === undefined ? cell : { ...cell, until }
+}
+
+function isBlocked({ block }: TimedColumn, time: number): boolean {
+  return block !== undefined && (block.until === undefined || time < block.until)
+}
+
+function meaningOf({ outcome, granted, fields }: Cell): string {
+  return JSON.stringify([outcome, granted, fields])
+}
+
 /** semantics.md, "The actions"; `blocked` callers are refused before any rule. */
-export function decideCell(policy: Policy, row: RowPlan, column: Column & { readonly blocked: boolean }): Cell {
+function decideAt(policy: Policy, row: RowPlan, column: Column & { readonly blocked: boolean }): Cell {
   const { subjects, blocked } = column
   if (blocked) return denied('blocked', [])
   const anonymous = subjects.has('anonymous')
@@ -68,13 +93,13 @@ function decideByFields(policy: Policy, row: RowPlan, verdict: Verdict): Cell {
 
 function refused(policy: Policy, row: RowPlan, verdict: Verdict): Cell {
   const about = aboutOf(row)
-  // Where nothing is allowed, a deny still tells that it isn't meant to be.
+  // Where nothing is allowed, a deny still shows that this is intended.
   const denies = verdict.denies.filter((rule) => names(policy, row, rule, about))
   if (about.some((field) => isNamed(policy, row, verdict.allows, field))) return denied('deny-rule', byLine(denies))
   return denied(verdict.fields.size > 0 ? 'outside-view' : 'no-rule', byLine(denies))
 }
 
-/** The fields, or the pseudo-field of an action about the whole. */
+/** The fields, or the pseudo-field of an action without fields. */
 function aboutOf({ fields }: RowPlan): readonly string[] {
   return fields.length > 0 ? fields : ['*']
 }
@@ -102,7 +127,7 @@ function extentOf(shown: readonly string[], about: readonly string[]): Cell['gra
   return shown.length < about.length ? 'some' : 'all'
 }
 
-/** One view, or those of the rules that grant: only where they hold exactly these fields. */
+/** One view, or the views of the granting rules, if they have exactly these fields. */
 function viewsOf(
   policy: Policy,
   { resource, fields: about }: RowPlan,

@@ -1,4 +1,4 @@
-/** Who can do what, as data: every caller at every method, path and relation. Each form of output is made from this. */
+/** Who can do what, as data: a cell for every caller, method, path and set of relations. All output formats use it. */
 
 import { coversResource } from '../../decide/grants/evaluate.ts'
 import type { Policy, Rule } from '../../decide/policy.ts'
@@ -7,8 +7,7 @@ import type { Column } from '../../decide/space.ts'
 import { type Revision, revisionOf } from '../../policy/policy-files.ts'
 import type { Method, Resources } from '../../resources/resource.ts'
 import type { ReviewedPolicy } from '../load-policy.ts'
-import type { Cell } from './cell.ts'
-import { decideInTime } from './cell-in-time.ts'
+import { type Cell, decideCell } from './cell.ts'
 import { type ObjectKind, planRows, type RowPlan } from './rows.ts'
 
 export interface Matrix {
@@ -27,17 +26,17 @@ export interface MatrixColumn extends Column {
 export interface MatrixRow {
   readonly resource: string
   readonly path: string
-  /** Of the same endpoint: HEAD stands with GET. */
+  /** Methods of the same endpoint: GET and HEAD share a row. */
   readonly methods: readonly Method[]
   readonly action: string
   readonly object: ObjectKind
   /**
-   * How the caller relates to the object: names joined with `+` (these hold and no other that a rule names), `none` (none
-   * of them holds), `any` (no rule asks), `-` (no object is concerned).
+   * The relations of the caller to the object: names joined with `+` (these hold, and no other that a rule names), `none`
+   * (none of those holds), `any` (no rule names a relation), `-` (the request concerns no object).
    */
   readonly relation: string
   readonly view: string | undefined
-  /** The fields that the row is about, sorted; none where the action is about the whole. */
+  /** The fields that the row is about, sorted; none for an action without fields. */
   readonly fields: readonly string[]
   /** One a column, in their order. */
   readonly cells: readonly Cell[]
@@ -55,19 +54,19 @@ export interface MatrixRequest {
   readonly columns: readonly Column[]
   /** Names of resources; undefined for all. */
   readonly only: ReadonlySet<string> | undefined
-  /** The time that it is about, in milliseconds since the epoch: rules and blocks may end. */
+  /** The time of the matrix, in milliseconds since the epoch: rules and blocks may end. */
   readonly now: number
 }
 
-/** Throws ReviewError where rules tell too many relation sets apart. */
+/** Throws ReviewError if rules name too many relations for a matrix. */
 export function buildMatrix(reviewed: ReviewedPolicy, { resources, columns, only, now }: MatrixRequest): Matrix {
   const { policy, blocked, files, blockedFile } = reviewed
   const known = columns.map((column) => ({ ...column, block: blocked.get(userOf(column) ?? '') }))
   const living = livingAt(policy, now)
   const rows = planRows(living, resources, only).map((plan) => {
-    // A row is about few of the rules; each cell would look through all of them.
+    // Few rules are about a row, so its cells needn't look at all of them.
     const about = { ...living, rules: rulesAbout(living, plan) }
-    return { ...describeRow(plan), cells: known.map((column) => decideInTime(about, plan, column, now)) }
+    return { ...describeRow(plan), cells: known.map((column) => decideCell(about, plan, column, now)) }
   })
   return {
     revision: revisionOf(files, blockedFile),
@@ -105,7 +104,7 @@ function describeColumn({ policy }: ReviewedPolicy, column: Column): string {
   return column.name.startsWith('user:') ? 'This one person, without any role.' : 'A caller who holds all of these.'
 }
 
-/** The id of the person that a column is about. */
+/** The user of a column, if it has one. */
 function userOf({ subjects }: Column): string | undefined {
   return [...subjects].find((subject) => subject.startsWith('user:'))?.slice('user:'.length)
 }

@@ -1,4 +1,4 @@
-/** The rows of a matrix: every method of every route, with every way in which a caller can relate to the object. */
+/** The rows of a matrix: every method of every route, with every set of relations that can hold. */
 
 import { fieldsOf } from '../../decide/grants/evaluate.ts'
 import type { Policy } from '../../decide/policy.ts'
@@ -8,10 +8,9 @@ import type { Scalar } from '../../resources/object.ts'
 import type { Action, Method, Operation, Resource, Resources, Route } from '../../resources/resource.ts'
 import { ReviewError } from '../load-policy.ts'
 
-/** Which object a row is about: one in the store, the caller's own record, each one of a list, the one to be made. */
+/** The object of a row: none, a stored one, the caller's own record, one of a list, or a new one. */
 export type ObjectKind = 'none' | 'stored' | 'own' | 'listed' | 'created'
 
-/** What a cell of the row is decided by. */
 export interface RowPlan {
   readonly route: Route
   readonly methods: readonly Method[]
@@ -20,18 +19,18 @@ export interface RowPlan {
   readonly action: Action
   readonly object: ObjectKind
   readonly relations: ReadonlySet<string>
-  /** The relations as MatrixRow.relation says them. */
+  /** The relations as in MatrixRow.relation. */
   readonly relation: string
   /** Some of the relations compare the object with the caller. */
   readonly related: boolean
-  /** What the row is about, sorted: all fields, or those of the route's view; none where the action has none. */
+  /** The fields that the row is about, sorted: all, or those of the route's view; none for an action without fields. */
   readonly fields: readonly string[]
 }
 
-/** 2^10 rows for one method of one path are more than anybody reads. */
+/** 2^10 rows for one method of one path: nobody reads more. */
 const MOST_RELATIONS = 10
 
-/** Throws ReviewError where rules tell too many relation sets apart. */
+/** Throws ReviewError if rules name too many relations for a matrix. */
 export function planRows(
   policy: Policy,
   resources: Resources,
@@ -96,7 +95,7 @@ function objectOf(spot: Spot): ObjectKind {
   return route.kind === 'caller' ? 'own' : 'stored'
 }
 
-/** A redirect shows nothing; a view narrows what is shown, not what may be written. */
+/** A redirect shows no fields; a view limits the fields that are shown, not those that may be written. */
 function fieldsAbout(policy: Policy, spot: Spot): readonly string[] {
   const { route, endpoint, resource, action } = spot
   if (!action.hasFields || route.redirect) return []

@@ -1,10 +1,9 @@
 /**
- * Who may do what they could not, or the other way round, about one resource and action: for every subject alone and
- * every two together.
+ * Compares what callers may do with one resource and action: every subject alone, and every two subjects together.
  *
- * That is enough for callers of any number of subjects. Say a set of subjects was refused and is granted: some subject of
- * it now allows and none denies, so if that subject is still refused before when alone, it differs alone; else some other
- * subject of the set denied it before, and the two differ together. (The same, with before and after swapped, for a loss.)
+ * That is enough for callers with any number of subjects. Say a set of subjects was refused and is now granted: now one of
+ * them allows and none denies. If that subject alone was refused before, it differs alone. Else another subject of the set
+ * denied it before, and the two differ together. (For a loss, swap before and after.)
  */
 
 import { type Side, type Sides, sidesOf } from '../change.ts'
@@ -12,7 +11,7 @@ import { compareGrants, type Finding } from './compare-grants.ts'
 import type { Region, RelationSpace } from './relation-space.ts'
 import { grantedBy, joinRegions, type RuleRegions, type Topic } from './rule-regions.ts'
 
-/** A subject alone, with the subjects whose rules it is under. */
+/** A subject alone, and all subjects whose rules apply to it. */
 export interface Column {
   readonly name: string
   readonly subjects: Sides<ReadonlySet<string>>
@@ -44,7 +43,7 @@ export function compareSingles(topic: Topic, columns: readonly Column[]): readon
   })
 }
 
-/** Differences that neither of the two has alone: what one grants, and the other denies on one side only. */
+/** Differences that neither of the two has alone: one subject grants it, and the other denies it on one side only. */
 export function comparePairs(topic: Topic, columns: readonly Column[]): readonly Finding[] {
   const all = columns.filter(canJoin).map((column) => regionsOf(topic, column))
   const denying = new Set(all.filter(({ rulesByName }) => differ(rulesByName.before.deny, rulesByName.after.deny)))
@@ -80,7 +79,7 @@ function comparePair(topic: Topic, pair: readonly [ColumnRegions, ColumnRegions]
   })
 }
 
-/** Everybody is `everyone` already, and who is `anonymous` is nothing else. */
+/** Every caller is `everyone`, and an `anonymous` caller has no other subject. */
 function canJoin({ name }: Column): boolean {
   return name !== 'anonymous' && name !== 'everyone'
 }
@@ -106,7 +105,7 @@ function possibleFor({ possible, possibleAnonymous }: RelationSpace, { name }: C
   return name === 'anonymous' ? possibleAnonymous : possible
 }
 
-/** The sets of names that the caller could have, whatever the object: without credentials no relation to a caller can hold. */
+/** The sets of names that the caller could have, whatever the object: a caller without credentials has no relation to a caller. */
 export function setsByName({ byName: { space } }: Topic, { name }: Column, side: Side): Region {
   return name === 'anonymous' ? space.unrelated[side] : space.all
 }

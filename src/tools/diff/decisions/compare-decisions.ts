@@ -1,4 +1,4 @@
-/** Every decision that differs between two policies, as changes that a person can read: grouped, and told once. */
+/** Finds every decision that differs between two policies, and groups them into changes that a person can read. */
 
 import { coversResource } from '../../../decide/grants/evaluate.ts'
 import type { Policy } from '../../../decide/policy.ts'
@@ -12,13 +12,13 @@ import { compareQueries } from './compare-queries.ts'
 import { groupFindings, type TopicFindings } from './group-findings.ts'
 import { topicsOf } from './rule-regions.ts'
 
-/** What they are compared with, and the time at which, in milliseconds since the epoch: rules and blocks may end. */
+/** The schemas, and the time of the comparison in milliseconds since the epoch: rules and blocks may end. */
 export interface Circumstances {
   readonly resources: Resources
   readonly now: number
 }
 
-/** At `now`, and at each moment after it at which a rule ends. Throws ReviewError for more relations than can be compared. */
+/** At `now`, and at each later moment when a rule ends. Throws ReviewError for policies with too many relations to compare. */
 export function compareDecisions(
   policies: Sides<Policy>,
   { resources: { byName, routes }, now }: Circumstances,
@@ -45,7 +45,7 @@ function listingActions({ endpoints }: Route): readonly string[] {
 
 interface Callers {
   readonly columns: readonly Column[]
-  /** The actions by which some route lists. */
+  /** The actions of routes that list. */
   readonly listing: ReadonlySet<string>
 }
 
@@ -55,7 +55,7 @@ function compareResource(
   { columns, listing }: Callers,
 ): readonly TopicFindings[] {
   return [...topicsOf(policies, [resource])].map((topic) => {
-    // A user whom no rule here names is `everyone`.
+    // A user without a rule here is `everyone`.
     const named = (subject: string) => topic.bySubject.before.has(subject) || topic.bySubject.after.has(subject)
     const here = columns.filter(({ name }) => !name.startsWith('user:') || named(name))
     return {

@@ -1,4 +1,4 @@
-/** What one caller gains and loses between two grants of one action: the whole action, fields of it, or its role level. */
+/** What one caller gains and loses between two grants of an action: the whole action, some fields, or the role level. */
 import type { Part, Scope } from '../change.ts'
 import { type Sides, sidesOf } from '../change.ts'
 import { describeScope } from './describe-region.ts'
@@ -9,12 +9,12 @@ export interface Finding {
   readonly caller: readonly string[]
   readonly effect: 'gains' | 'loses'
   readonly part: Part
-  /** Undefined for all that the action has. */
+  /** Undefined for all fields of the action. */
   readonly fields: readonly string[] | undefined
   readonly scope: Scope
 }
 
-/** What is granted to a caller, and to each of its subjects alone where there are two. */
+/** What is granted to a caller, and to each of its subjects alone if it has two. */
 interface Grants {
   readonly granted: Sides<readonly Region[]>
   readonly alone: readonly Sides<readonly Region[]>[]
@@ -22,11 +22,11 @@ interface Grants {
 
 export interface Comparison extends Grants {
   readonly possible: Region
-  /** In the topic's space of names, with the sets that the caller could have. */
+  /** In the topic's space of names. */
   readonly byName: Grants & { readonly possible: Region }
 }
 
-/** Nothing to find where both sides grant the same. */
+/** Empty if both sides grant the same. */
 export function compareGrants(topic: Topic, caller: readonly string[], comparison: Comparison): readonly Finding[] {
   const found = [
     ...gainsOf(topic, comparison, byFields).map((gain) => ({ ...gain, caller, effect: 'gains' as const })),
@@ -56,7 +56,7 @@ interface Slice {
   readonly fields: readonly string[] | undefined
 }
 
-/** `cut` parts the region where the action as a whole is gained. */
+/** `cut` divides the region where the whole action is gained. */
 function gainsOf(topic: Topic, { granted, alone, possible }: Comparison, cut: typeof byFields): readonly Gain[] {
   const fresh = granted.after.map((region, i) => region & ~(granted.before[i] ?? 0n) & possible)
   const explained = fresh.map((region, i) =>
@@ -81,7 +81,7 @@ function whole(_topic: Topic, action: Region): readonly Slice[] {
   return action === 0n ? [] : [{ changed: action, fields: undefined }]
 }
 
-/** By the fields that are granted with it. */
+/** One slice for each set of fields that are granted together. */
 function byFields(topic: Topic, action: Region, granted: readonly Region[]): readonly Slice[] {
   const all = topic.classes.map((_, i) => i)
   const slices = all.reduce<readonly { readonly has: readonly number[]; readonly changed: Region }[]>(
@@ -112,9 +112,8 @@ function sameScope(topic: Topic, changes: readonly { fields: readonly string[]; 
 }
 
 /**
- * No object can relate so, and no decision about an object differs. But whether some relations would be allowed is asked
- * before any object is looked for, of relations by their names: a list is then empty rather than refused, a missing object
- * 404 rather than 403.
+ * Differences that no object shows. The role level doesn't look at objects, so it takes relations by their names. Where it
+ * differs, a list is empty rather than refused, and a missing object is 404 rather than 403.
  */
 function compareRoleLevel(
   topic: Topic,

@@ -1,4 +1,4 @@
-/** By which fields a list may be filtered and sorted, of those that it shows before and after: grants don't tell. */
+/** Compares the fields by which a list may be filtered and sorted, of those that it shows before and after. */
 
 import { roleLevelRules } from '../../../decide/grants/evaluate.ts'
 import { queryableFields } from '../../../decide/grants/queryable.ts'
@@ -14,7 +14,7 @@ type BySubject = ReadonlyMap<string, ReadonlySet<string>>
 
 const ALWAYS: Scope = { when: [{ with: [], without: [] }], besides: [] }
 
-/** Each subject alone is enough: several may query by what each of them may. `topic`: an action that lists. */
+/** Each subject alone is enough: several together may query by the fields that each of them may. `topic`: an action that lists. */
 export function compareQueries(policies: Sides<Policy>, topic: Topic, columns: readonly Column[]): readonly Finding[] {
   const allowed = sidesOf((side) => ({
     anonymous: queryableBySubject(policies[side], topic, () => false),
@@ -41,13 +41,13 @@ function queryableBySubject(policy: Policy, { resource, action }: Topic, has: Ha
   return new Map([...bySubject].map(([subject, rules]) => [subject, new Set(queryableFields(policy, resource, rules))]))
 }
 
-/** A subject without a rule is in nobody's way. */
+/** A subject without rules takes no field away. */
 function queryableOf(subjects: ReadonlySet<string>, allowed: BySubject, { resource }: Topic): ReadonlySet<string> {
   const every: ReadonlySet<string> = new Set(resource.fields.keys())
   return [...subjects].reduce((fields, subject) => fields.intersection(allowed.get(subject) ?? every), every)
 }
 
-/** In some row of the list, on both sides; else the grants tell it. */
+/** Whether some row of the list shows the field on both sides; else the grants differ, and compareGrants finds it. */
 function isShown(topic: Topic, column: Column, field: string): boolean {
   const { byName, classes } = topic
   const shownOn = (side: Side) => {

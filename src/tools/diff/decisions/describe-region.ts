@@ -1,4 +1,4 @@
-/** A region in words: the fewest and shortest conditions that say for which sets of relations something holds. */
+/** A region as conditions: the fewest and shortest terms for its sets of relations. */
 import type { Scope, Term } from '../change.ts'
 import type { Region, RelationSpace } from './relation-space.ts'
 
@@ -8,20 +8,20 @@ interface Literal {
   readonly region: Region
 }
 
-interface Question {
-  /** Where it changed. */
+interface ChangedRegion {
+  /** Where the grant changed. */
   readonly changed: Region
-  /** Where it is granted on both sides. */
+  /** Where both sides grant it. */
   readonly kept: Region
-  /** The sets that can be; for the others any answer will do. */
+  /** The sets that can hold; the terms may say anything about the others. */
   readonly possible: Region
 }
 
 /**
- * `without` is avoided where what is granted on both sides can be named instead: who could list their own and now can
- * list all gains `any` besides `owner`.
+ * Prefers `besides` to `without`: a caller who could list their own objects and now lists all of them gains `any`, besides
+ * `owner`.
  */
-export function describeScope(space: RelationSpace, { changed, kept, possible }: Question): Scope {
+export function describeScope(space: RelationSpace, { changed, kept, possible }: ChangedRegion): Scope {
   const impossible = space.all & ~possible
   const exact = cover(space, changed, changed | impossible)
   if (exact.every(isPositive)) return { when: exact, besides: [] }
@@ -31,7 +31,7 @@ export function describeScope(space: RelationSpace, { changed, kept, possible }:
   return { when: exact, besides: [] }
 }
 
-/** Terms that together hold everywhere in `wanted`, and nowhere outside `allowed`. */
+/** Terms that together cover `wanted`, and nothing outside `allowed`. */
 function cover(space: RelationSpace, wanted: Region, allowed: Region): readonly Term[] {
   const terms: Literal[][] = []
   let left = wanted
@@ -43,7 +43,7 @@ function cover(space: RelationSpace, wanted: Region, allowed: Region): readonly 
   return withoutSuperfluous(space, terms, wanted).map(termOf)
 }
 
-/** Drops what isn't needed, negations first. */
+/** Drops needless literals, negations first. */
 function shortest(space: RelationSpace, literals: readonly Literal[], allowed: Region): Literal[] {
   const order = [...literals.filter(({ holds }) => !holds), ...literals.filter(({ holds }) => holds)]
   return order.reduce<Literal[]>(
@@ -63,7 +63,7 @@ function withoutSuperfluous(space: RelationSpace, terms: readonly Literal[][], w
   }, terms)
 }
 
-/** The number of a set with the fewest relations in a region that isn't empty. */
+/** The number of a set with the fewest relations; the region isn't empty. */
 function smallestSet(region: Region): number {
   const bits = region.toString(2)
   let smallest = -1

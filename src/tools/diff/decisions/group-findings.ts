@@ -1,4 +1,4 @@
-/** Findings -> changes: what is the same for several callers, actions and resources is told once. */
+/** Turns findings into changes: one change for all callers, actions and resources with the same finding. */
 import type { DecisionChange } from '../change.ts'
 import type { Column } from './compare-callers.ts'
 import type { Finding } from './compare-grants.ts'
@@ -6,7 +6,7 @@ import type { Finding } from './compare-grants.ts'
 export interface TopicFindings {
   readonly resource: string
   readonly action: string
-  /** Everybody who was compared. */
+  /** All subjects that were compared. */
   readonly subjects: readonly string[]
   readonly singles: readonly Finding[]
   readonly pairs: readonly Finding[]
@@ -26,7 +26,7 @@ export function groupFindings(topics: readonly TopicFindings[], columns: readonl
   return merged(byAction, 'resources').toSorted((a, b) => rank(a, order) - rank(b, order))
 }
 
-/** Led by `everyone`, else by the role that most of the others inherit from. */
+/** `everyone` comes first, else the role that most of the others inherit. */
 function ofSingles(topic: TopicFindings, group: readonly Finding[], columns: readonly Column[]): DecisionChange {
   const names = new Set(group.flatMap(({ caller }) => caller))
   const affected = columns.filter(({ name }) => names.has(name))
@@ -43,8 +43,8 @@ function ofSingles(topic: TopicFindings, group: readonly Finding[], columns: rea
 }
 
 /**
- * The subject that is in most of the pairs leads the sentence, for one partner after the other. What a deny takes from a
- * partner depends on what that one is granted: where it differs, it isn't told for each.
+ * One change for each subject that comes first; that is the one in most of the pairs. What a deny takes from its partners
+ * depends on their grants: if it differs between them, the change names no fields and no scope.
  */
 function ofPairs(
   topic: TopicFindings,
@@ -86,12 +86,12 @@ function change(
   return { kind: 'decision', callers, unchanged, resources: [resource], actions: [action], ...what }
 }
 
-/** In the order of the first of each group. */
+/** Groups in the order of their first items. */
 function grouped<T>(items: readonly T[], alike: (item: T) => unknown): readonly (readonly T[])[] {
   return [...Map.groupBy(items, (item) => JSON.stringify(alike(item))).values()]
 }
 
-/** One change for several that differ in their actions, or in their resources, alone. */
+/** One change for several that differ only in their actions, or only in their resources. */
 function merged(changes: readonly DecisionChange[], across: 'actions' | 'resources'): readonly DecisionChange[] {
   return grouped(changes, (one) => ({ ...one, [across]: [] })).flatMap((group) =>
     group.slice(0, 1).map((first) => ({ ...first, [across]: group.flatMap((one) => one[across]) })),
