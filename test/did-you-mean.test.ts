@@ -22,9 +22,9 @@ describe('a name that is not known', () => {
   })
 
   const commands: readonly (readonly [sentence: string, ...args: string[]])[] = [
-    ['Did you mean policy?', 'polcy'],
-    ['Did you mean check?', 'policy', 'chek'],
-    ['Did you mean --format?', 'policy', 'check', '--fromat', 'json'],
+    ['; did you mean policy?', 'polcy'],
+    ['; did you mean check?', 'policy', 'chek'],
+    ['; did you mean --format?', 'policy', 'check', '--fromat', 'json'],
     ['did you mean `admin`?', 'openapi', '--role', 'adnim'],
     ['did you mean `support`?', 'policy', 'matrix', '--role', 'suport'],
     ['did you mean `orders`?', 'policy', 'matrix', '--resource', 'oders'],

@@ -1,7 +1,7 @@
 /** sallyport matrix attack */
 import { SingleBar } from 'cli-progress'
 import { type Command, Option } from 'commander'
-import { print } from '../present/print.ts'
+import { printReport } from '../present/print.ts'
 import { attackAll } from '../tools/matrix/attack/attack-all.ts'
 import { type AttackRun, isHeld, toJson, toText } from '../tools/matrix/attack/attack-report.ts'
 import { openTargetPool, type TargetOptions } from '../tools/matrix/target/open-targets.ts'
@@ -18,7 +18,10 @@ const FORMATS = { text: toText, json: toJson } as const
 const HELP = `
 Each request that a role may make about an object of its own is made by every other role and without credentials, with the
 ids of others in path, query and body. What each caller reaches is compared with the policy files.
-Exit code: 0 when it is what they say, 1 when not (or when something could not be tried), 2 when it could not run.`
+Exit code: 0 when it is what they say, 1 when not (or when something could not be tried), 2 when it could not run.
+
+Examples:
+  sallyport matrix attack --resource orders`
 
 export function matrixAttackCommand(settings: MatrixSettings, startServer: StartTrialServer): Command {
   return newTargetCommand('attack')
@@ -28,7 +31,7 @@ export function matrixAttackCommand(settings: MatrixSettings, startServer: Start
     .addHelpText('after', HELP)
     .action(async (flags: Flags) => {
       const run = await attackWithProgress({ ...settings(), ...flags }, startServer)
-      print(FORMATS[flags.format](run))
+      printReport(flags.format, FORMATS[flags.format](run))
       if (!isHeld(run) || run.remarks.some((remark) => remark.startsWith('The run ended early'))) process.exitCode = 1
     })
 }

@@ -1,12 +1,12 @@
 /** sallyport matrix coverage */
-import { Command, InvalidArgumentError, Option } from 'commander'
-import { print } from '../present/print.ts'
+import { Command, Option } from 'commander'
+import { printReport } from '../present/print.ts'
 import { type Coverage, measureCoverage, percentOf } from '../tools/matrix/coverage/coverage.ts'
 import { formatJson } from '../tools/matrix/coverage/format-json.ts'
 import { formatText } from '../tools/matrix/coverage/format-text.ts'
 import { toPage } from '../tools/matrix/coverage/page.ts'
 import { readPredictedSuite } from '../tools/matrix/predict/suite.ts'
-import type { ReviewFolders } from './policy-command.ts'
+import { percent, type ReviewFolders } from './options.ts'
 
 interface Flags {
   readonly policies?: string
@@ -21,7 +21,11 @@ const FORMATS = { text: formatText, json: formatJson, html: toPage } as const
 const HELP = `
 A cell is a role (or anonymous), a method, a path and a way to relate to the object. An expectation depends on a rule
 (a relation, a view) when it would not hold without it.
-Exit code: 0, 1 when less than --min or --min-rules is covered, 2 when it could not run.`
+Exit code: 0, 1 when less than --min or --min-rules is covered, 2 when it could not run.
+
+Examples:
+  sallyport matrix coverage --min 90
+  sallyport matrix coverage test/matrix --format html > coverage.html`
 
 export function matrixCoverageCommand(folders: ReviewFolders): Command {
   return new Command('coverage')
@@ -41,18 +45,11 @@ export function matrixCoverageCommand(folders: ReviewFolders): Command {
     .action(async (paths: readonly string[], flags: Flags) => {
       const bench = await readPredictedSuite({ ...folders(), ...flags, matrices: paths }, Date.now())
       const coverage = measureCoverage(bench)
-      print(FORMATS[flags.format](coverage))
+      printReport(flags.format, FORMATS[flags.format](coverage))
       if (!isEnough(coverage, flags)) process.exitCode = 1
     })
 }
 
 function isEnough({ cells, rules, relations, views }: Coverage, { min, minRules }: Flags): boolean {
   return percentOf(cells) >= min && percentOf([...rules, ...relations, ...views]) >= minRules
-}
-
-function percent(text: string): number {
-  if (!/^\d{1,3}(\.\d+)?$/.test(text) || Number(text) > 100) {
-    throw new InvalidArgumentError('It must be a number from 0 to 100.')
-  }
-  return Number(text)
 }

@@ -11,7 +11,7 @@ import { writeMatrix, writeMissing } from '../tools/matrix/init/write-matrix.ts'
 import { readPredictedSuite } from '../tools/matrix/predict/suite.ts'
 import type { Column } from '../tools/matrix/read/expectation.ts'
 import { parseColumn } from '../tools/matrix/read/words.ts'
-import type { ReviewFolders } from './policy-command.ts'
+import type { ReviewFolders } from './options.ts'
 
 interface Flags {
   readonly policies?: string
@@ -27,7 +27,11 @@ Writes one file a resource: every method, path and way to relate to the object, 
 now. Review it like a spreadsheet; from then on \`sallyport matrix test\` tells what has become different.
 With --missing it writes only what no matrix of --out states, into new files like orders.missing.csv, or
 orders.missing-2.csv where that is there. Nothing is replaced.
-Exit code: 0, or 2 when it could not run; then nothing was written.`
+Exit code: 0, or 2 when it could not run; then nothing was written.
+
+Examples:
+  sallyport matrix init
+  sallyport matrix init --missing --role auditor`
 
 export function matrixInitCommand(folders: ReviewFolders): Command {
   return new Command('init')

@@ -1,13 +1,13 @@
 /** sallyport matrix mutate */
 import { SingleBar } from 'cli-progress'
 import { Command, InvalidArgumentError, Option } from 'commander'
-import { print } from '../present/print.ts'
+import { printReport } from '../present/print.ts'
 import { formatJson } from '../tools/matrix/mutate/format-json.ts'
 import { formatText } from '../tools/matrix/mutate/format-text.ts'
 import { OPERATORS, type Operator } from '../tools/matrix/mutate/mutants.ts'
 import { type Mutation, mutate, scoreOf } from '../tools/matrix/mutate/mutate.ts'
 import { readPredictedSuite } from '../tools/matrix/predict/suite.ts'
-import type { ReviewFolders } from './policy-command.ts'
+import { percent, type ReviewFolders } from './options.ts'
 
 interface Flags {
   readonly policies?: string
@@ -28,7 +28,10 @@ ${Object.entries(OPERATORS)
   .map(([name, meaning]) => `  ${name.padEnd(18)} ${meaning}`)
   .join('\n')}
 
-Exit code: 0 when at least --min percent of the mistakes are noticed, 1 when not, 2 when it could not run.`
+Exit code: 0 when at least --min percent of the mistakes are noticed, 1 when not, 2 when it could not run.
+
+Examples:
+  sallyport matrix mutate --only drop-deny`
 
 export function matrixMutateCommand(folders: ReviewFolders): Command {
   return new Command('mutate')
@@ -46,7 +49,7 @@ export function matrixMutateCommand(folders: ReviewFolders): Command {
     .addHelpText('after', HELP)
     .action(async (paths: readonly string[], flags: Flags) => {
       const mutation = await mutateWithProgress({ ...folders(), ...flags, matrices: paths })
-      print(FORMATS[flags.format](mutation))
+      printReport(flags.format, FORMATS[flags.format](mutation))
       if (scoreOf(mutation) < flags.min) process.exitCode = 1
     })
 }
@@ -62,13 +65,6 @@ async function mutateWithProgress(
   } finally {
     bar.stop()
   }
-}
-
-function percent(text: string): number {
-  if (!/^\d{1,3}(\.\d+)?$/.test(text) || Number(text) > 100) {
-    throw new InvalidArgumentError('It must be a number from 0 to 100.')
-  }
-  return Number(text)
 }
 
 function operator(text: string): Operator {

@@ -1,7 +1,7 @@
 /** sallyport matrix test */
 import { SingleBar } from 'cli-progress'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { print } from '../present/print.ts'
+import { printReport } from '../present/print.ts'
 import { parseReport, REPORTS, type ReportRequest, writeReports } from '../tools/matrix/report/reports.ts'
 import { isGreen, type Run } from '../tools/matrix/run/result.ts'
 import { testMatrices } from '../tools/matrix/run/test-matrices.ts'
@@ -45,7 +45,7 @@ export function matrixTestCommand(settings: MatrixSettings, startServer: StartTr
     .action(async (paths: readonly string[], flags: Flags) => {
       const run = await runWithProgress(paths, { ...settings(), ...flags }, startServer)
       // First, so that a report which can't be written doesn't take the result along.
-      print(REPORTS[flags.format]?.(run) ?? '')
+      printReport(flags.format, REPORTS[flags.format]?.(run) ?? '')
       await writeReports(flags.report, run)
       if (!isGreen(run)) process.exitCode = 1
     })

@@ -2,8 +2,6 @@
 import { parseTime } from '../base/time.ts'
 import { ReviewError } from './load-policy.ts'
 
-export const AT = ['--at <time>', 'as it will be (or was) at this time, as in 2027-01-31T18:00:00Z; else now'] as const
-
 /** Milliseconds since the epoch. Throws ReviewError for what is no moment. */
 export function timeOf(at: string | undefined, now: number): number {
   const time = at === undefined ? now : parseTime(at)

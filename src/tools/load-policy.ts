@@ -16,10 +16,15 @@ export interface ReviewedPolicy {
 
 /** Throws FileError for what the server would refuse, and ReviewError where there is no such directory. */
 export async function loadPolicy(directory: string, resources: Resources): Promise<ReviewedPolicy> {
-  const found = await stat(directory).catch(() => undefined)
-  if (!found?.isDirectory()) throw new ReviewError(`${directory} is not a directory of policy files`)
+  await refuseNoDirectory(directory)
   const { files, blocked: blockedFile } = await readPolicy(directory)
   return { policy: parsePolicy(files, resources), blocked: parseBlocked(blockedFile), files, blockedFile }
+}
+
+/** A directory that isn't there is no policy with seven files missing. Throws ReviewError. */
+export async function refuseNoDirectory(directory: string): Promise<void> {
+  const found = await stat(directory).catch(() => undefined)
+  if (!found?.isDirectory()) throw new ReviewError(`${directory} is not a directory of policy files`)
 }
 
 /** What a command can't do with what it was given: one sentence for its user; the exit code is 2. */

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { decisionsQueryCommand } from '../../src/cli/decisions-query-command.ts'
+import { decisionsCommand } from '../../src/cli/decisions.ts'
 import { startTestServer } from '../server.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
@@ -208,7 +208,7 @@ async function queryHere(log: string, args: readonly string[]): Promise<string> 
   const written: string[] = []
   process.stdout.write = ((text: string) => written.push(text) > 0) as typeof write
   try {
-    await decisionsQueryCommand(() => log).parseAsync([...args, '--format', 'json'], { from: 'user' })
+    await decisionsCommand(() => log).parseAsync(['query', ...args, '--format', 'json'], { from: 'user' })
   } finally {
     process.stdout.write = write
   }

@@ -24,7 +24,7 @@ import { type KeyRing, openKeyRing } from '../../src/identity/keys/key-ring.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { runCommand } from './processes.ts'
 
-const SCHEMA = new URL('../../docs/schemas/keys-list.schema.json', import.meta.url)
+const SCHEMA = new URL('../../docs/schemas/signing-keys-list.schema.json', import.meta.url)
 
 describe('the embedded keys in their folder', () => {
   let data: string

@@ -80,7 +80,7 @@ describe('sallyport matrix test', () => {
       ] as const) {
         const { code, stdout, stderr } = await sallyport('matrix', command, flag, value)
         expect({ code, stdout }, flag).to.deep.equal({ code: 2, stdout: '' })
-        expect(stderr).to.equal(`error: ${flag} needs --url, the server to ask; without it this process is asked\n`)
+        expect(stderr).to.equal(`sallyport: ${flag} needs --url, the server to ask; without it this process is asked\n`)
       }
     }
   }).timeout(30_000)

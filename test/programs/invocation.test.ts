@@ -1,6 +1,6 @@
 /** Commands that the program prints name it in the way that works where they are typed. */
 import { expect } from 'chai'
-import { invocation } from '../../src/cli/programs/invocation.ts'
+import { invocation } from '../../src/cli/serve/invocation.ts'
 
 describe('a command that is printed', () => {
   for (const [where, folder, root, expected] of [

@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 
+const OF_TOOLS = ['cli-progress', 'koa', 'jose', 'casbin', 'yaml', 'csv-parse']
+
 const ROOT = new URL('../..', import.meta.url).pathname
 
 describe('the start of a program', () => {
@@ -50,7 +52,15 @@ describe('the start of a program', () => {
   })
 
   it('of a command takes along nothing of the others', async () => {
-    expect(await packagesAt('sallyport', ['policy', 'nonsense'])).to.include.members(['cli-progress', 'csv-parse'])
+    expect(await packagesAt('sallyport', ['policy', 'replay', 'nowhere.log'])).to.include('cli-progress')
+    for (const words of [
+      ['policy', 'nonsense'],
+      ['policy', '--help'],
+      ['completion', 'bash', '--', 'policy', ''],
+    ]) {
+      const loaded = await packagesAt('', words)
+      for (const tool of OF_TOOLS) expect(loaded, words.join(' ')).not.to.include(tool)
+    }
     const loaded = await packagesAt('', ['policy', 'check', join(ROOT, 'policies')])
     for (const other of ['cli-progress', 'koa', 'jose', 'kysely']) expect(loaded).not.to.include(other)
     expect(await packagesAt('', ['--version'])).to.deep.equal(['commander'])

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { readConfig } from '../../config.ts'
 import type { StartTrialServer } from '../../tools/matrix/target/trial-target.ts'
 import { type MatrixSettings, matrixCommand } from '../matrix-command.ts'
-import type { ReviewFolders } from '../policy-command.ts'
+import type { ReviewFolders } from '../options.ts'
 import { oneOrAll } from './one-or-all.ts'
 
 const folders: ReviewFolders = () => readConfig(process.env)

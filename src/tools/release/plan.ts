@@ -1,5 +1,5 @@
 /** What a change would mean before it is made: its faults, what it means differently, whom it blocks. */
-import { mkdtemp, realpath, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { FileError } from '../../base/diagnostic.ts'
@@ -9,7 +9,7 @@ import { readBlockedFile } from '../../policy/policy-files.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { type CheckReport, checkPolicy } from '../check/check-policy.ts'
 import { type Report, reportOn } from '../diff/compare-policies.ts'
-import { loadPolicy, ReviewError } from '../load-policy.ts'
+import { loadPolicy, ReviewError, refuseNoDirectory } from '../load-policy.ts'
 import { withBlocks } from './blocks.ts'
 import { digestOf, type PolicyContent, readContent } from './content.ts'
 import { isHeld } from './exchange.ts'
@@ -142,9 +142,4 @@ async function blockedIn(directory: string): Promise<Blocked> {
     if (error instanceof FileError) return new Map()
     throw error
   }
-}
-
-async function refuseNoDirectory(directory: string): Promise<void> {
-  const found = await stat(directory).catch(() => undefined)
-  if (!found?.isDirectory()) throw new ReviewError(`${directory} is not a directory of policy files`)
 }

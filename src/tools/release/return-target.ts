@@ -1,6 +1,28 @@
-/** Which version a roll-back means. */
+/** Which version a rollback means, and what it would change. */
 import { ReviewError } from '../load-policy.ts'
-import type { Version } from './version.ts'
+import { digestOf, readContent } from './content.ts'
+import { isHeld } from './exchange.ts'
+import { type Plan, type PlanOptions, planReturn } from './plan.ts'
+import { isIntact, readHistory, readVersion, type Version } from './version.ts'
+
+export interface Rollback {
+  readonly plan: Plan
+  /** The number of the version. */
+  readonly of: number
+}
+
+/** To the version that `named` names, else to the one before. Throws ReviewError. */
+export async function planRollback(named: string | undefined, options: PlanOptions): Promise<Rollback> {
+  const { home } = options
+  // An `apply` that began and did not end is what the rollback leaves; the version before it rules already.
+  const present = (await isHeld(home.directory)) ? undefined : digestOf(await readContent(home.directory))
+  const version = returnTarget(await readHistory(home), present, named)
+  if (!(await isIntact(home, version))) {
+    const which = `the files of version ${version.number}`
+    throw new ReviewError(`${which} were edited since; choose another one of policy history`)
+  }
+  return { plan: await planReturn(version, await readVersion(home, version), options), of: version.number }
+}
 
 /**
  * `named`: a number or a revision; else the version before, which is the last one where its files were edited since

@@ -64,8 +64,8 @@ describe('sallyport policy check', () => {
       await writeFile(join(folder, 'users.txt'), 'ann\nuser:bob\n')
       await writeFile(join(folder, 'users.db'), 'SQLite format 3\0 but nothing else')
       const faulty: readonly (readonly [readonly string[], RegExp])[] = [
-        [['nowhere'], /^sallyport: `nowhere` is no folder of policy files$/],
-        [['policies/policy.csv'], /^sallyport: `policies\/policy.csv` is no folder of policy files$/],
+        [['nowhere'], /^sallyport: nowhere is not a directory of policy files$/],
+        [['policies/policy.csv'], /^sallyport: policies\/policy.csv is not a directory of policy files$/],
         [['--schemas', 'policies'], /./],
         [
           ['--format', 'xml'],

@@ -1,6 +1,6 @@
 /** Runs `policy diff` as the program would, in this process. */
 import { Command } from 'commander'
-import { policyDiffCommand } from '../../../src/cli/policy-diff-command.ts'
+import { policyCommandOf } from '../../settings.ts'
 import { POLICIES, SCHEMAS } from './shipped.ts'
 
 export interface Outcome {
@@ -11,7 +11,7 @@ export interface Outcome {
 }
 
 export async function policyDiff(...args: readonly string[]): Promise<Outcome> {
-  const command = policyDiffCommand(() => ({ policies: POLICIES, schemas: SCHEMAS })).exitOverride()
+  const command = policyCommandOf('diff', { policies: POLICIES, schemas: SCHEMAS }).exitOverride()
   command.configureOutput({ writeErr: () => undefined })
   const program = new Command('sallyport').exitOverride().addCommand(command)
   const { write } = process.stdout

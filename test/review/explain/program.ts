@@ -1,5 +1,5 @@
 /** `sallyport policy explain` as main.ts runs it: what it prints, and the sentence that it ends with where it can't run. */
-import { policyExplainCommand } from '../../../src/cli/policy-explain-command.ts'
+import { policyCommandOf } from '../../settings.ts'
 
 export interface Ended {
   readonly failed: boolean
@@ -23,9 +23,10 @@ export const SHIPPED: Folders = {
 
 /** In this process, one at a time: a process of its own takes far longer than the explanation. */
 export async function run({ policies, schemas, database }: Folders, args: readonly string[]): Promise<Ended> {
-  const command = policyExplainCommand(() => ({ policies, schemas }), {
-    database: () => ({ engine: 'sqlite', name: database }),
-    past: () => ({ log: undefined, dataDirectory: '/nowhere' }),
+  const command = policyCommandOf('explain', {
+    policies,
+    schemas,
+    database: { engine: 'sqlite', name: database },
   }).exitOverride()
   const { write } = process.stdout
   const printed: string[] = []

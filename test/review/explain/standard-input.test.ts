@@ -3,10 +3,10 @@ import { execFile } from 'node:child_process'
 import { expect } from 'chai'
 import { SHIPPED } from './program.ts'
 
-const COMMAND = new URL('../../../src/cli/policy-explain-command.ts', import.meta.url).href
+const COMMAND = new URL('../../settings.ts', import.meta.url).href
 const PROGRAM = `
-import { policyExplainCommand } from '${COMMAND}'
-await policyExplainCommand(() => (${JSON.stringify(SHIPPED)}), () => '').parseAsync(process.argv.slice(1), { from: 'user' })
+import { policyCommandOf } from '${COMMAND}'
+await policyCommandOf('explain', ${JSON.stringify(SHIPPED)}).parseAsync(process.argv.slice(1), { from: 'user' })
 `
 const RECORD = {
   record: 'decision',

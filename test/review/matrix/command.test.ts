@@ -12,12 +12,12 @@ interface Ended {
   readonly stderr: string
 }
 
-const COMMAND = new URL('../../../src/cli/policy-matrix-command.ts', import.meta.url).href
+const COMMAND = new URL('../../settings.ts', import.meta.url).href
 /** As main.ts does: errors that are meant for people end the program with their sentence. */
 const PROGRAM = `
-import { policyMatrixCommand } from '${COMMAND}'
+import { policyCommandOf } from '${COMMAND}'
 try {
-  await policyMatrixCommand(() => ({ policies: 'policies', schemas: 'schemas' })).parseAsync(process.argv.slice(1), { from: 'user' })
+  await policyCommandOf('matrix', { policies: 'policies', schemas: 'schemas' }).parseAsync(process.argv.slice(1), { from: 'user' })
 } catch (error) {
   process.stderr.write(error.name + ': ' + error.message)
   process.exitCode = 2

@@ -1,0 +1,113 @@
+/** sallyport completion: a script for the shell, which asks this program for the words that can come next. */
+import { Argument, Command, type Option } from 'commander'
+import { print } from '../present/print.ts'
+import { examples } from './options.ts'
+
+interface Candidate {
+  readonly word: string
+  readonly description: string
+}
+
+/** Where the program has no candidate, the shell completes the name of a file. */
+const SHELLS = {
+  bash: {
+    script: `_sallyport() {
+  local IFS=$'\\n'
+  COMPREPLY=($(sallyport completion bash -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+}
+complete -o default -F _sallyport sallyport
+`,
+    lineOf: ({ word }: Candidate) => word,
+  },
+  zsh: {
+    script: `#compdef sallyport
+_sallyport() {
+  local -a candidates
+  candidates=("\${(@f)$(sallyport completion zsh -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  if [[ -n "$candidates" ]]; then _describe sallyport candidates; else _files; fi
+}
+compdef _sallyport sallyport
+`,
+    lineOf: ({ word, description }: Candidate) => `${word.replaceAll(':', '\\:')}:${description}`,
+  },
+  fish: {
+    script: `function __sallyport
+  sallyport completion fish -- (commandline -opc)[2..] (commandline -ct) 2>/dev/null
+end
+complete -c sallyport -n 'test -n "$(__sallyport)"' -f -a '(__sallyport)'
+`,
+    lineOf: ({ word, description }: Candidate) => `${word}\t${description}`,
+  },
+} as const
+
+type Shell = keyof typeof SHELLS
+
+/** `load` makes the program with the group of a word, or with all of them. */
+export function completionCommand(load: (word?: string) => Promise<Command>): Command {
+  return new Command('completion')
+    .description('print what makes a shell complete the words of sallyport')
+    .addArgument(new Argument('<shell>', 'the shell that reads it').choices(Object.keys(SHELLS)))
+    .argument('[words...]', 'after --: a command line so far; prints the words that can come next')
+    .addHelpText(
+      'after',
+      examples(
+        'Add the line of your shell to its start-up file (~/.bashrc, ~/.zshrc, ~/.config/fish/config.fish).',
+        'completion bash',
+        'completion zsh',
+        'completion fish',
+        'completion bash -- policy ch',
+      ),
+    )
+    .action(async (shell: Shell, words: readonly string[]) => {
+      const { script, lineOf } = SHELLS[shell]
+      if (words.length === 0) return print(script)
+      const found = candidatesFor(await load(words.length > 1 ? words[0] : undefined), words)
+      print(found.map((candidate) => `${lineOf(candidate)}\n`).join(''))
+    })
+}
+
+/** Words that can stand where the last one is. */
+function candidatesFor(program: Command, words: readonly string[]): readonly Candidate[] {
+  const last = words.at(-1) ?? ''
+  const { command, option, operands } = commandAt(program, words.slice(0, -1))
+  return candidatesOf(command, option, { last, operands }).filter(({ word }) => word.startsWith(last))
+}
+
+interface Reached {
+  readonly command: Command
+  /** The option whose value comes next. */
+  readonly option: Option | undefined
+  /** How many arguments of the command stand before. */
+  readonly operands: number
+}
+
+function commandAt(program: Command, words: readonly string[]): Reached {
+  let reached: Reached = { command: program, option: undefined, operands: 0 }
+  for (const word of words) {
+    const { command, option, operands } = reached
+    const part = command.commands.find((one) => one.name() === word)
+    const flag = command.options.find(({ long, short }) => word === long || word === short)
+    if (option) reached = { command, option: undefined, operands }
+    else if (part) reached = { command: part, option: undefined, operands: 0 }
+    else if (flag) reached = { command, option: flag.required || flag.optional ? flag : undefined, operands }
+    else reached = { command, option, operands: operands + (word.startsWith('-') ? 0 : 1) }
+  }
+  return reached
+}
+
+function candidatesOf(
+  command: Command,
+  option: Option | undefined,
+  { last, operands }: { readonly last: string; readonly operands: number },
+): readonly Candidate[] {
+  const help = command.createHelp()
+  if (option) return (option.argChoices ?? []).map((word) => ({ word, description: '' }))
+  if (last.startsWith('-')) {
+    return help.visibleOptions(command).map(({ long, description }) => ({ word: long ?? '', description }))
+  }
+  const choices = command.registeredArguments[operands]?.argChoices ?? []
+  return [
+    ...help.visibleCommands(command).map((one) => ({ word: one.name(), description: one.description() })),
+    ...choices.map((word) => ({ word, description: '' })),
+  ]
+}

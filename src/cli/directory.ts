@@ -1,0 +1,12 @@
+/** The directory of the database that the environment names, for commands beside a server. */
+import { readConfig } from '../config.ts'
+import { type DirectoryAccess, type OpenDirectory, withDirectory } from '../identity/directory/directory-access.ts'
+
+/** Loads the engine only where a command comes to need it. */
+export const openDirectory: OpenDirectory = async () =>
+  (await import('../server/parts/open-directory.ts')).openDirectory(readConfig(process.env))
+
+/** Does a command's work and closes the directory after it. */
+export function inDirectory<T>(work: (access: DirectoryAccess) => Promise<T>): Promise<T> {
+  return withDirectory(openDirectory, work)
+}

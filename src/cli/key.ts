@@ -1,0 +1,155 @@
+/** sallyport key …: API keys, for machines that call the server. */
+import { Command, InvalidArgumentError } from 'commander'
+import { createApiKey, hashOfSecret } from '../identity/directory/api-key.ts'
+import { type DirectoryAccess, DirectoryError, refuseUndeclared } from '../identity/directory/directory-access.ts'
+import { isSubject } from '../identity/subject.ts'
+import { printResult, tell } from '../present/print.ts'
+import { printable, quote } from '../present/quote.ts'
+import { table } from '../present/text-layout.ts'
+import type { ApiKey, NewApiKey } from '../store/directory.ts'
+import { inDirectory } from './directory.ts'
+import { examples, formatOption, lifetime, type TextOrJson } from './options.ts'
+
+interface Format {
+  readonly format: TextOrJson
+}
+
+interface AddFlags extends Format {
+  readonly subject: string
+  readonly role: readonly string[]
+  /** Milliseconds. */
+  readonly expires: number
+  readonly name: string
+}
+
+const MAX_NAME_LENGTH = 100
+const HEAD = ['KEY', 'STATE', 'SUBJECT', 'ROLES', 'CREATED', 'EXPIRES', 'LAST USED', 'NAME']
+
+export function keyCommand(): Command {
+  const key = new Command('key').description('API keys for machines: made, listed and revoked beside a running server')
+  key
+    .command('add')
+    .description('make an API key and print it; it is shown this once')
+    .requiredOption('--subject <id>', 'who calls with it', readSubject)
+    .requiredOption('--role <role...>', 'a role that the key has; repeat for more')
+    .requiredOption('--expires <duration>', 'how long it is valid: 12h, 90d', lifetime)
+    .option('--name <text>', 'what it is for', readName, '')
+    .addOption(formatOption())
+    .addHelpText(
+      'after',
+      examples(
+        'Standard output gets the key and nothing else.',
+        'key add --subject robot --role auditor --expires 90d --name "nightly report" > robot.key',
+      ),
+    )
+    .action((flags: AddFlags) =>
+      inDirectory(async (access) => {
+        const { key, text } = await add(flags, access)
+        tell(`${describe(key)}${await warn(key, access)}`)
+        printResult(flags.format, { key: text, ...publicOf(key) }, `${text}\n`)
+      }),
+    )
+  key
+    .command('list')
+    .description('the API keys: whose, with which roles, until when, and when they were last used')
+    .addOption(formatOption())
+    .addHelpText('after', examples('', 'key list', 'key list --format json'))
+    .action(({ format }: Format) =>
+      inDirectory(async ({ directory }) => {
+        const keys = await directory.keys()
+        printResult(format, { keys: keys.map(listed) }, toText(keys))
+      }),
+    )
+  key
+    .command('revoke')
+    .description('take an API key away: no request with it is let in from now on')
+    .argument('<id>', 'what key list calls it', readId)
+    .addOption(formatOption())
+    .addHelpText('after', examples('', 'key revoke EcP2LDMWFc'))
+    .action((id: string, { format }: Format) =>
+      inDirectory(async ({ directory }) => {
+        const revoked = await directory.revokeKey(id)
+        if (!revoked) throw new DirectoryError(`there is no API key ${quote(id)}; see sallyport key list`)
+        printResult(format, { id, state: 'revoked' }, `The API key ${id} is revoked.\n`)
+      }),
+    )
+  return key
+}
+
+async function add(
+  { subject, role, expires, name }: AddFlags,
+  access: DirectoryAccess,
+): Promise<{ readonly key: NewApiKey; readonly text: string }> {
+  await refuseUndeclared(role, access)
+  const { disabled, deleted } = await access.directory.standing(subject)
+  if (disabled || deleted)
+    throw new DirectoryError(`${quote(subject)} is ${disabled ? 'disabled' : 'deleted'}, and no key would let it in`)
+  const { id, secret, text } = createApiKey()
+  const createdAt = Date.now()
+  const roles = [...new Set(role)]
+  const key = { id, secretHash: hashOfSecret(secret), subject, roles, name, createdAt, expiresAt: createdAt + expires }
+  await access.directory.addKey(key)
+  return { key, text }
+}
+
+function describe({ id, subject, roles, expiresAt }: NewApiKey): string {
+  return `API key ${id} of ${quote(subject)}, ${roles.join(', ')}, until ${timeOf(expiresAt)}; it is shown this once.
+Revoke it with: sallyport key revoke ${id}
+`
+}
+
+async function warn({ subject, roles }: NewApiKey, { directory }: DirectoryAccess): Promise<string> {
+  const person = await directory.person(subject)
+  const missing = person ? roles.filter((role) => !person.roles.includes(role)) : []
+  if (missing.length === 0) return ''
+  return `The users record of ${quote(subject)} lacks ${missing.join(', ')}: the key has no effect there until the record has it.\n`
+}
+
+function publicOf({ id, subject, roles, name, createdAt, expiresAt }: NewApiKey) {
+  return { id, subject, roles, name, created: timeOf(createdAt), expires: timeOf(expiresAt) }
+}
+
+function listed(key: ApiKey) {
+  const { id, ...rest } = publicOf(key)
+  return { id, state: stateOf(key), ...rest, lastUsed: timeOf(key.lastUsedAt), revoked: timeOf(key.revokedAt) }
+}
+
+function toText(keys: readonly ApiKey[]): string {
+  if (keys.length === 0) return 'There are no API keys.\n'
+  const rows = keys.map((key) => {
+    const { id, subject, roles, createdAt, expiresAt, lastUsedAt, name } = key
+    const used = lastUsedAt === null ? 'never' : minuteOf(lastUsedAt)
+    const cells = [id, stateOf(key), subject, roles.join(' '), minuteOf(createdAt), minuteOf(expiresAt), used, name]
+    return cells.map(printable)
+  })
+  return `${table([HEAD, ...rows]).join('\n')}\n`
+}
+
+function stateOf({ revokedAt, expiresAt }: ApiKey): 'active' | 'expired' | 'revoked' {
+  if (revokedAt !== null) return 'revoked'
+  return expiresAt <= Date.now() ? 'expired' : 'active'
+}
+
+function timeOf(milliseconds: number | null): string | null {
+  return milliseconds === null ? null : new Date(milliseconds).toISOString()
+}
+
+/** For reading: `2026-01-31 18:05Z`. */
+function minuteOf(milliseconds: number): string {
+  return `${new Date(milliseconds).toISOString().slice(0, 16).replace('T', ' ')}Z`
+}
+
+function readSubject(text: string): string {
+  if (isSubject(text)) return text
+  throw new InvalidArgumentError('It has 1 to 128 characters, no control characters, and does not start with user:.')
+}
+
+function readName(text: string): string {
+  if (text.length <= MAX_NAME_LENGTH && text.isWellFormed() && !/\p{Cc}/u.test(text)) return text
+  throw new InvalidArgumentError(`It has at most ${MAX_NAME_LENGTH} characters, and no control characters.`)
+}
+
+/** Somebody in a hurry may give the whole key, or its beginning: `sp_<id>_<secret>`. */
+function readId(text: string): string {
+  return text.startsWith('sp_') ? (text.split('_')[1] ?? '') : text
+}

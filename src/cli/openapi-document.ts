@@ -1,0 +1,41 @@
+/** The OpenAPI document of policy and schema files: everything, or what callers with some roles have. */
+import { didYouMean } from '../base/did-you-mean.ts'
+import { packPolicy } from '../decide/rules/rule-table.ts'
+import type { Snapshot, Subject } from '../decide/snapshot.ts'
+import { Snapshots } from '../decide/snapshots.ts'
+import { loadResources } from '../resources/load/load-resources.ts'
+import { accessOf, wholeAccess } from '../server/openapi/access.ts'
+import { makeDocument } from '../server/openapi/document.ts'
+import { loadPolicy, ReviewError } from '../tools/load-policy.ts'
+
+interface Asked {
+  readonly policies: string
+  readonly schemas: string
+  readonly role: readonly string[]
+}
+
+/** Throws FileError and ReviewError. */
+export async function documentOf({ policies, schemas, role }: Asked): Promise<unknown> {
+  const resources = await loadResources(schemas)
+  const { policy } = await loadPolicy(policies, resources)
+  const snapshot = new Snapshots(packPolicy(policy), resources).at(Date.now())
+  if (role.length === 0) return makeDocument(await wholeAccess(snapshot, resources), resources)
+  refuseUnknown(role, [...policy.roles.keys()])
+  return makeDocument(await accessOf(snapshot, subjectOf(snapshot, role), resources), resources)
+}
+
+function subjectOf(snapshot: Snapshot, roles: readonly string[]): Subject {
+  // An id that no rule can name, so that the roles alone count.
+  return snapshot.subjectOf(roles.includes('anonymous') ? undefined : { id: '', roles, claims: {} })
+}
+
+function refuseUnknown(asked: readonly string[], declared: readonly string[]): void {
+  if (asked.includes('anonymous') && asked.length > 1) {
+    throw new ReviewError('a caller without credentials has no roles; write `--role anonymous` alone')
+  }
+  const unknown = asked.find((role) => role !== 'anonymous' && !declared.includes(role))
+  if (unknown === undefined) return
+  throw new ReviewError(
+    `\`${unknown}\` is not a role of roles.yaml; --role takes anonymous, ${declared.join(', ')}${didYouMean(unknown, [...declared, 'anonymous'])}`,
+  )
+}

@@ -1,0 +1,79 @@
+/** What several commands declare alike: options, the readers of their values, and the examples of a command's help. */
+import { InvalidArgumentError, Option } from 'commander'
+import { DURATION_FORM, readDuration } from '../base/duration.ts'
+import { parseTime } from '../base/time.ts'
+import type { Database } from '../store/open.ts'
+
+export const POLICIES = ['--policies <directory>', 'policy files (POLICIES, policies)'] as const
+export const SCHEMAS = ['--schemas <directory>', 'schema files (SCHEMAS, schemas)'] as const
+export const AT = ['--at <time>', 'as of this time, like 2027-01-31T18:00:00Z (now)'] as const
+export const SINCE = ['--since <time>', 'of this time or later: 2026-12-04T18:00:00Z, or 1h for an hour ago'] as const
+export const UNTIL = ['--until <time>', 'before this time, written like that of --since'] as const
+
+/** What the environment says; read when a command runs, because it can throw ConfigError. */
+export type PolicySettings = () => {
+  readonly policies: string
+  readonly schemas: string
+  readonly dataDirectory: string
+  /** What `policy explain --object` reads. */
+  readonly database: Database
+  /** Where `policy explain --request-id` finds the record; undefined for standard output. */
+  readonly decisionLog: { readonly file: string | undefined }
+  readonly policyCandidate: string | undefined
+}
+
+/** Where the files are unless a flag says otherwise. */
+export type ReviewFolders = () => { readonly policies: string; readonly schemas: string }
+
+/** Flags of a command that reads policy and schema files. */
+export interface FolderFlags {
+  readonly policies?: string
+  readonly schemas?: string
+}
+
+export type TextOrJson = 'text' | 'json'
+
+/** `--format`: text and JSON, or the formats of the command, the default first. */
+export function formatOption(...formats: readonly string[]): Option {
+  const choices = formats.length > 0 ? formats : ['text', 'json']
+  return new Option('--format <format>', 'how to print it').choices(choices).default(choices[0])
+}
+
+/** Text beneath the options of a command's help. test/programs/help.test.ts parses each example. */
+export function examples(notes: string, ...commands: readonly string[]): string {
+  const lines = commands.map((command) => `  sallyport ${command}`).join('\n')
+  return `${notes === '' ? '' : `\n${notes}\n`}\nExamples:\n${lines}`
+}
+
+/** For an option that is given several times. */
+export function gather(value: string, others: readonly string[] = []): readonly string[] {
+  return [...others, value]
+}
+
+export function wholeNumber(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const number = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN
+    if (number >= least && number <= most) return number
+    throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`)
+  }
+}
+
+export function percent(text: string): number {
+  if (/^\d{1,3}(\.\d+)?$/.test(text) && Number(text) <= 100) return Number(text)
+  throw new InvalidArgumentError('It must be a number from 0 to 100.')
+}
+
+/** Milliseconds. */
+export function lifetime(text: string): number {
+  const duration = readDuration(text)
+  if (duration !== undefined) return duration
+  throw new InvalidArgumentError(DURATION_FORM)
+}
+
+/** Milliseconds since the epoch: a moment, or how long ago it was. */
+export function moment(text: string): number {
+  const ago = readDuration(text)
+  const time = ago === undefined ? parseTime(text) : Date.now() - ago
+  if (time !== undefined) return time
+  throw new InvalidArgumentError('It must be a time with an offset, like 2026-12-04T18:00:00Z, or a duration, like 1h.')
+}

@@ -1,0 +1,191 @@
+/** What the flags of `policy explain` ask: a request, a record, or the record of a request in the log -> its explanation. */
+import { createReadStream } from 'node:fs'
+import type { Readable } from 'node:stream'
+import { didYouMean } from '../../base/did-you-mean.ts'
+import { filesOfLog } from '../../decision-log/log-files.ts'
+import { parseRecord } from '../../decision-log/parse-record.ts'
+import { isSubject } from '../../identity/subject.ts'
+import { quote } from '../../present/quote.ts'
+import { loadResources } from '../../resources/load/load-resources.ts'
+import type { Resources } from '../../resources/resource.ts'
+import { createRouteMatcher } from '../../resources/routing/match-route.ts'
+import { readTarget } from '../../resources/routing/request-target.ts'
+import type { ObjectReader } from '../../store/contract.ts'
+import { type Database, loadReader } from '../../store/open.ts'
+import { timeOf } from '../../tools/at.ts'
+import { explain } from '../../tools/explain/explain.ts'
+import type { Explanation } from '../../tools/explain/explanation.ts'
+import { matchRequest } from '../../tools/explain/match-request.ts'
+import type { AskingCaller } from '../../tools/explain/question.ts'
+import { readKnownObject } from '../../tools/explain/read-object.ts'
+import { type DecisionRecord, readRecord } from '../../tools/explain/read-record.ts'
+import { explainRecord } from '../../tools/explain/record/explain-record.ts'
+import { loadPolicy, ReviewError, type ReviewedPolicy } from '../../tools/load-policy.ts'
+import { policyOfRevision } from '../../tools/release/policy-of-revision.ts'
+import type { FolderFlags, PolicySettings } from '../options.ts'
+
+export interface ExplainFlags extends FolderFlags {
+  readonly role: readonly string[]
+  readonly subject?: string
+  readonly object?: string
+  readonly relation?: string
+  readonly record?: string
+  readonly requestId?: string
+  readonly at?: string
+  readonly exitCode?: boolean
+}
+
+interface Folders {
+  readonly policies: string
+  readonly schemas: string
+}
+
+interface Files {
+  readonly reviewed: ReviewedPolicy
+  readonly resources: Resources
+}
+
+/** Throws FileError and ReviewError. */
+export async function explainFlags(
+  { method, path, flags }: Question,
+  settings: ReturnType<PolicySettings>,
+): Promise<Explanation> {
+  const directories = { ...settings, ...flags }
+  if (flags.requestId !== undefined) {
+    const past = { ...directories, log: settings.decisionLog.file }
+    return explainPast(flags.requestId, past, [method, flags.record, ...conflicting(flags)])
+  }
+  return explainAsked({ method, path, flags }, await readFiles(directories), settings.database)
+}
+
+interface Question {
+  readonly method: string | undefined
+  readonly path: string | undefined
+  readonly flags: ExplainFlags
+}
+
+async function explainAsked({ method, path, flags }: Question, files: Files, database: Database): Promise<Explanation> {
+  if (flags.record === undefined) {
+    return explainRequest(requested(method, path), flags, files, await readerOf(flags, database))
+  }
+  const now = flags.at === undefined ? undefined : timeOf(flags.at, 0)
+  return explainRecord(await recordIn(flags.record, [method, ...conflicting(flags)]), { ...files, now })
+}
+
+interface Past extends Folders {
+  readonly log: string | undefined
+  readonly dataDirectory: string
+}
+
+/** The record of a request under the policy that decided it. */
+async function explainPast(
+  asked: string,
+  { log, policies, schemas, dataDirectory }: Past,
+  others: readonly (string | undefined)[],
+): Promise<Explanation> {
+  refuseOthers(others, '--request-id')
+  const id = asked.toLowerCase().replace(/^urn:uuid:/, '')
+  if (log === undefined) {
+    throw new ReviewError('the decision log goes to standard output (DECISION_LOG_FILE is -); explain with --record')
+  }
+  const record = await readRecord(linesAbout(id, log), `${log}, for the request ${quote(id)},`)
+  const resources = await loadResources(schemas)
+  const reviewed = await policyOfRevision(record.revision, { directory: policies, dataDirectory, resources })
+  return explainRecord(record, { reviewed, resources, now: undefined })
+}
+
+async function* linesAbout(id: string, log: string): AsyncGenerator<string> {
+  for (const file of await filesOfLog(log)) {
+    for await (const line of linesOf(createReadStream(file))) if (parseRecord(line)?.requestId === id) yield line
+  }
+}
+
+async function readFiles({ policies, schemas }: Folders): Promise<Files> {
+  const resources = await loadResources(schemas)
+  return { resources, reviewed: await loadPolicy(policies, resources) }
+}
+
+interface Requested {
+  readonly method: string
+  readonly path: string
+}
+
+/** Opens the database for `--object` alone, which also is why its engine is loaded here. */
+async function readerOf({ object }: ExplainFlags, database: Database): Promise<() => ObjectReader> {
+  if (object === undefined) return () => fail('no object was asked for')
+  return loadReader(database)
+}
+
+function fail(message: string): never {
+  throw new Error(message)
+}
+
+function requested(method: string | undefined, path: string | undefined): Requested {
+  if (method !== undefined && path !== undefined) return { method: method.toUpperCase(), path }
+  throw new ReviewError('say what to explain: METHOD and PATH, as in GET /api/orders/{id}, or --record FILE')
+}
+
+function explainRequest(
+  { method, path: written }: Requested,
+  flags: ExplainFlags,
+  { reviewed, resources }: Files,
+  openReader: () => ObjectReader,
+): Explanation {
+  if (written.includes('?'))
+    throw new ReviewError('omit the query string: explain names the fields that a list may be filtered and sorted by')
+  const caller = callerOf(flags)
+  refuseUndeclared(flags.role, reviewed)
+  // The server's own router, so that the path explained is the path that runs.
+  const target = readTarget(written)
+  const match = createRouteMatcher(resources.routes)(method, target)
+  const path = 'path' in target ? target.path : written
+  const request = matchRequest({ method, path, match }, resources)
+  const known = readKnownObject(flags, { request, caller, reviewed, resources, openReader })
+  return explain({ reviewed, resources, caller, path, request, known, now: timeOf(flags.at, Date.now()) })
+}
+
+/** A token may claim any role; who asks here means one that grants something. */
+function refuseUndeclared(roles: readonly string[], { policy }: ReviewedPolicy): void {
+  const unknown = roles.find((role) => !policy.roles.has(role))
+  if (unknown === undefined) return
+  const declared = [...policy.roles.keys()]
+  throw new ReviewError(
+    `roles.yaml declares no role ${quote(unknown)}; it declares ${declared.join(', ')}${didYouMean(unknown, declared)}`,
+  )
+}
+
+function callerOf({ role, subject }: ExplainFlags): AskingCaller {
+  if (subject !== undefined && !isSubject(subject)) {
+    throw new ReviewError(
+      '--subject is the id of a caller: 1 to 128 characters, none of them a control character, without user: before it',
+    )
+  }
+  return role.length === 0 && subject === undefined ? { kind: 'anonymous' } : { kind: 'caller', subject, roles: role }
+}
+
+async function recordIn(file: string, others: readonly (string | undefined)[]): Promise<DecisionRecord> {
+  refuseOthers(others, '--record')
+  const [stream, name] = file === '-' ? [process.stdin, 'standard input'] : [createReadStream(file), file]
+  return readRecord(linesOf(stream), name)
+}
+
+function refuseOthers(others: readonly (string | undefined)[], flag: string): void {
+  if (others.every((given) => given === undefined)) return
+  throw new ReviewError(`a record says what was asked and who asked it: leave everything but ${flag} away`)
+}
+
+/** What says who asks, or about what. */
+function conflicting({ role, subject, object, relation }: ExplainFlags): readonly (string | undefined)[] {
+  return [...role, subject, object, relation]
+}
+
+async function* linesOf(stream: Readable): AsyncGenerator<string> {
+  let rest = ''
+  for await (const chunk of stream.setEncoding('utf8')) {
+    const [first = '', ...others] = String(chunk).split('\n')
+    const lines = [rest + first, ...others]
+    rest = lines.pop() ?? ''
+    yield* lines
+  }
+  yield rest
+}

@@ -1,0 +1,283 @@
+/** sallyport policy …: what the files of a policy say, without a running server; release.ts changes what is in force. */
+import { Command, Option } from 'commander'
+import { readConfig } from '../../config.ts'
+import { printReport } from '../../present/print.ts'
+import type { Resources } from '../../resources/resource.ts'
+import type { Matrix } from '../../tools/permissions/matrix.ts'
+import {
+  AT,
+  examples,
+  type FolderFlags,
+  formatOption,
+  gather,
+  moment,
+  POLICIES,
+  type PolicySettings,
+  SCHEMAS,
+  SINCE,
+  UNTIL,
+  wholeNumber,
+} from '../options.ts'
+import type { ExplainFlags } from './explain.ts'
+import { declareRelease } from './release.ts'
+
+/** Characters; where output isn't a terminal. */
+const USUAL_WIDTH = 80
+
+export function policyCommand(
+  settings: PolicySettings = () => readConfig(process.env),
+  now: () => number = Date.now,
+): Command {
+  const policy = new Command('policy').description('know what a policy says before it rules')
+  declareCheck(policy, settings, now)
+  declareExplain(policy, settings)
+  declareMatrix(policy, settings)
+  declareDiff(policy, settings)
+  declareReplay(policy, settings)
+  declareRelease(policy, settings)
+  return policy
+}
+
+interface CheckFlags extends FolderFlags {
+  readonly directory?: string
+  readonly format: keyof typeof CHECK_FORMATS
+  readonly failOn: 'error' | 'warning'
+  readonly at?: string
+}
+
+const CHECK_FORMATS = {
+  text: async () => (await import('../../tools/check/format-text.ts')).formatText,
+  json: async () => (await import('../../tools/check/format-json.ts')).formatJson,
+  sarif: async () => (await import('../../tools/check/format-sarif.ts')).formatSarif,
+}
+
+function declareCheck(policy: Command, settings: PolicySettings, now: () => number): void {
+  policy
+    .command('check')
+    .description('find mistakes in the policy files: all at once, each with its place and what to do')
+    .argument('[directory]', 'policy files (POLICIES, policies)')
+    .option(...SCHEMAS)
+    .option('--directory <file>', 'who exists: user ids, one a line, or a SQLite database file of the server')
+    .addOption(formatOption(...Object.keys(CHECK_FORMATS)))
+    .addOption(
+      new Option('--fail-on <severity>', 'what exit code 1 is for').choices(['error', 'warning']).default('error'),
+    )
+    .option(...AT)
+    .addHelpText(
+      'after',
+      examples(
+        `Errors are what the server would refuse; warnings are what it takes although it is probably not meant. All are listed in
+docs/checks.md. A comment line above the line of a warning suppresses it: # check-ignore CODE: reason
+
+Exit code: 0 when nothing is wrong (warnings alone are not, unless --fail-on warning), 1 with findings, 2 when the
+check could not run, as with a broken schema file.`,
+        'policy check',
+        'policy check policies-new --fail-on warning --format sarif',
+      ),
+    )
+    .action(async (directory: string | undefined, flags: CheckFlags) => {
+      const { checkPolicy } = await import('../../tools/check/check-policy.ts')
+      const { readDirectory } = await import('../../tools/check/read-directory.ts')
+      const { refuseNoDirectory } = await import('../../tools/load-policy.ts')
+      const usual = settings()
+      const policies = directory ?? usual.policies
+      await refuseNoDirectory(policies)
+      const resources = await readSchemas(flags.schemas ?? usual.schemas)
+      const users = flags.directory === undefined ? undefined : await readDirectory(flags.directory, resources)
+      const report = await checkPolicy({ policies, resources, users, now: new Date(await timeAt(flags.at, now())) })
+      printReport(flags.format, (await CHECK_FORMATS[flags.format]())(report))
+      if (report.errors > 0 || (flags.failOn === 'warning' && report.warnings > 0)) process.exitCode = 1
+    })
+}
+
+const EXPLAIN_FORMATS = {
+  text: async () => (await import('../../tools/explain/text.ts')).toText,
+  json: async () => (explanation: unknown) => `${JSON.stringify(explanation, null, 2)}\n`,
+}
+
+function declareExplain(policy: Command, settings: PolicySettings): void {
+  policy
+    .command('explain')
+    .description('is this request allowed, by which lines, and what is missing if not')
+    .argument('[method]', 'GET, POST, …')
+    .argument('[path]', 'as a client asks for it, or as a schema writes it: /api/orders/{id}')
+    .option(...POLICIES)
+    .option(...SCHEMAS)
+    .option('--role <name>', 'a role that the caller has; repeat for more', gather, [])
+    .option('--subject <id>', 'who the caller is')
+    .option('--object <id>', 'the stored object that it is about; read from the database, which is not changed')
+    .option('--relation <names>', 'exactly these relations hold: owner+draft, or none')
+    .option('--record <file>', "explain a decision record of the server's log; - reads from standard input")
+    .option('--request-id <id>', 'explain the record of this request, in the log of the server, by the policy of then')
+    .option('--exit-code', 'exit with 0 when it is allowed, 1 when it is refused or depends on the object')
+    .option(AT[0], `${AT[1]}; for a record, the time when it was made`)
+    .addOption(formatOption(...Object.keys(EXPLAIN_FORMATS)))
+    .addHelpText(
+      'after',
+      examples(
+        'Without --role and --subject the caller has no credentials. A path with {id} stands for any object.',
+        'policy explain --role member GET /api/orders/{id}',
+        'policy explain --role member DELETE /api/orders/{id} --relation owner+draft',
+        'policy explain --role support --subject sam PATCH /api/orders/{id} --object 0190b2c4-…',
+        'policy explain --record - < decision.json',
+      ),
+    )
+    .action(
+      async (
+        method: string | undefined,
+        path: string | undefined,
+        flags: ExplainFlags & Formatted<'text' | 'json'>,
+      ) => {
+        const { explainFlags } = await import('./explain.ts')
+        const explanation = await explainFlags({ method, path, flags }, settings())
+        printReport(flags.format, (await EXPLAIN_FORMATS[flags.format]())(explanation))
+        if (flags.exitCode && (explanation.answer?.status ?? 400) >= 400) process.exitCode = 1
+      },
+    )
+}
+
+interface Formatted<T> {
+  readonly format: T
+}
+
+interface MatrixFlags extends FolderFlags {
+  readonly role: readonly string[]
+  readonly resource: readonly string[]
+  readonly at?: string
+  readonly format: keyof typeof MATRIX_FORMATS
+}
+
+const MATRIX_FORMATS = {
+  table: async () => {
+    const { toTable } = await import('../../tools/permissions/to-table.ts')
+    return (matrix: Matrix) => toTable(matrix, process.stdout.columns ?? USUAL_WIDTH)
+  },
+  csv: async () => (await import('../../tools/permissions/to-csv.ts')).toCsv,
+  json: async () => (await import('../../tools/permissions/to-json.ts')).toJson,
+  html: async () => (await import('../../tools/permissions/page.ts')).toHtml,
+}
+
+function declareMatrix(policy: Command, settings: PolicySettings): void {
+  policy
+    .command('matrix')
+    .description('who can do what: every caller at every method, path and relation')
+    .option(...POLICIES)
+    .option(...SCHEMAS)
+    .option(
+      '--role <name...>',
+      'show this caller only: a role, anonymous, everyone or user:<id>; a+b adds a caller who holds both; repeat for more',
+      [],
+    )
+    .option('--resource <name...>', 'show this resource only; repeat for more', [])
+    .option(...AT)
+    .addOption(formatOption(...Object.keys(MATRIX_FORMATS)))
+    .addHelpText('after', examples('', 'policy matrix', 'policy matrix --role member --role support --format csv'))
+    .action(async (flags: MatrixFlags) => {
+      const { readMatrix } = await import('../../tools/permissions/read-matrix.ts')
+      const at = await timeAt(flags.at, Date.now())
+      const matrix = await readMatrix({ ...settings(), ...flags, roles: flags.role, only: flags.resource, now: at })
+      printReport(flags.format, (await MATRIX_FORMATS[flags.format]())(matrix))
+    })
+}
+
+const DIRECTIONS = ['widening', 'narrowing', 'any'] as const
+
+interface DiffFlags extends FolderFlags {
+  readonly at?: string
+  readonly format: keyof typeof DIFF_FORMATS
+  readonly failOn?: (typeof DIRECTIONS)[number]
+}
+
+const DIFF_FORMATS = {
+  text: async () => (await import('../../tools/diff/format-text.ts')).formatText,
+  json: async () => (await import('../../tools/diff/format-json.ts')).formatJson,
+  markdown: async () => (await import('../../tools/diff/format-markdown.ts')).formatMarkdown,
+}
+
+function declareDiff(policy: Command, settings: PolicySettings): void {
+  policy
+    .command('diff')
+    .description('what two versions of the policy mean differently')
+    .argument('<old>', 'a directory, or a git revision')
+    .argument('<new>', 'a directory, or a git revision')
+    .option('--policies <directory>', 'where a revision has the files, unless its name says so')
+    .option('--schemas <directory>', 'the schemas that both are read with')
+    .option(...AT)
+    .addOption(formatOption(...Object.keys(DIFF_FORMATS)))
+    .addOption(new Option('--fail-on <direction>', 'exit with 1 for such a change').choices(DIRECTIONS))
+    .addHelpText(
+      'after',
+      examples(
+        `OLD and NEW are each a directory, or a git revision (main, HEAD~1, a tag, ...), optionally with a path from
+the repository's top: main:deploy/policies. Both are read with the same schemas, those of the working tree.
+Exit code: 0, or 1 for a change that --fail-on names, or 2 when the two could not be compared.
+A change that may go either way counts as widening and as narrowing. Where rules end (until=), a difference
+from that moment on has its time.`,
+        'policy diff main policies --fail-on widening',
+        'policy diff HEAD~1 HEAD --format markdown',
+      ),
+    )
+    .action(async (before: string, after: string, flags: DiffFlags) => {
+      const { readSide } = await import('../../tools/diff/revision.ts')
+      const { fails, reportOn } = await import('../../tools/diff/compare-policies.ts')
+      const { policies, schemas } = { ...settings(), ...flags }
+      const now = await timeAt(flags.at, Date.now())
+      const resources = await readSchemas(schemas)
+      const [old, young] = [await readSide(before, policies, resources), await readSide(after, policies, resources)]
+      const report = reportOn({ before, after }, { before: old, after: young }, { resources, now })
+      printReport(flags.format, (await DIFF_FORMATS[flags.format]())(report))
+      if (flags.failOn && fails(report, flags.failOn)) process.exitCode = 1
+    })
+}
+
+interface ReplayFlags extends FolderFlags {
+  readonly candidate?: string
+  readonly format: keyof typeof REPLAY_FORMATS
+  readonly since?: number
+  readonly until?: number
+  readonly examples: number
+}
+
+const REPLAY_FORMATS = {
+  text: async () => (await import('../../tools/replay/format-text.ts')).formatText,
+  json: async () => (await import('../../tools/replay/format-json.ts')).formatJson,
+}
+
+function declareReplay(policy: Command, settings: PolicySettings): void {
+  policy
+    .command('replay')
+    .description('decide logged requests again under a candidate, and show what differs')
+    .argument('<log...>', 'decision logs')
+    .option('--candidate <dir>', 'policy files to decide by')
+    .option('--policies <directory>', 'policy files when there is no candidate (POLICIES, policies)')
+    .option(...SCHEMAS)
+    .option(...SINCE, moment)
+    .option(...UNTIL, moment)
+    .option('--examples <number>', 'request ids shown of each difference', wholeNumber(0, 9999), 3)
+    .addOption(formatOption(...Object.keys(REPLAY_FORMATS)))
+    .addHelpText(
+      'after',
+      examples(
+        `LOG is a decision log, or several, oldest first. Without --candidate the requests are decided under the policy
+files as they are now, which shows whether they still give the answers of the log.
+Exit code: 0 when every request that can be decided again would be answered the same, 1 for differences, 2 when it
+could not run or none could be decided again. The lines beneath the first say how many could not be decided again, and why.`,
+        'policy replay data/decisions.log --candidate policies-new',
+      ),
+    )
+    .action(async (files: readonly string[], flags: ReplayFlags) => {
+      const { refuseNothingDecided, replayWithProgress } = await import('./replay.ts')
+      const report = await replayWithProgress(files, { ...settings(), ...flags })
+      printReport(flags.format, (await REPLAY_FORMATS[flags.format]())(report))
+      if (report.groups.length > 0) process.exitCode = 1
+      refuseNothingDecided(report)
+    })
+}
+
+async function readSchemas(directory: string): Promise<Resources> {
+  return (await import('../../resources/load/load-resources.ts')).loadResources(directory)
+}
+
+async function timeAt(at: string | undefined, now: number): Promise<number> {
+  return (await import('../../tools/at.ts')).timeOf(at, now)
+}

@@ -1,0 +1,209 @@
+/** The commands that change which policy is in force, or whom it blocks: apply, promote, rollback, history, block, unblock. */
+import { type Command, InvalidArgumentError } from 'commander'
+import ms, { type StringValue } from 'ms'
+import { printResult, tell } from '../../present/print.ts'
+import { printable } from '../../present/quote.ts'
+import type { CarryOut } from '../../tools/release/carry-out.ts'
+import type { PlanOptions } from '../../tools/release/plan.ts'
+import type { Version } from '../../tools/release/version.ts'
+import { openDirectory } from '../directory.ts'
+import { examples, formatOption, POLICIES, type PolicySettings, SCHEMAS, type TextOrJson } from '../options.ts'
+
+interface ReleaseFlags {
+  readonly policies?: string
+  readonly schemas?: string
+  readonly reason?: string
+  readonly yes?: boolean
+  readonly dryRun?: boolean
+  readonly format: TextOrJson
+}
+
+export function declareRelease(policy: Command, settings: PolicySettings): void {
+  declareApply(policy, settings)
+  declarePromote(policy, settings)
+  declareRollback(policy, settings)
+  declareHistory(policy, settings)
+  declareBlock(policy, settings)
+  declareUnblock(policy, settings)
+}
+
+function withReleaseOptions(command: Command): Command {
+  return command
+    .option(...POLICIES)
+    .option(...SCHEMAS)
+    .option('--reason <text>', 'why, for the history')
+    .option('--yes', 'do not ask')
+    .option('--dry-run', 'look only')
+    .addOption(formatOption())
+}
+
+function declareApply(policy: Command, settings: PolicySettings): void {
+  withReleaseOptions(policy.command('apply'))
+    .description('check another directory of policy files, show what it changes, and put it in force')
+    .argument('<dir>', 'policy files')
+    .addHelpText(
+      'after',
+      examples(
+        `The files of DIR are checked and compared with those in force; then they take over at one moment, and a running server
+decides by them within a second. Files edited in place before are kept as a version of their own.
+Exit code: 0, or 1 when the files have errors or you say no, or 2 when it could not run.`,
+        'policy apply policies-new --reason "accountants see accounts"',
+      ),
+    )
+    .action(async (candidate: string, flags: ReleaseFlags) => apply(candidate, settings, flags))
+}
+
+function declarePromote(policy: Command, settings: PolicySettings): void {
+  withReleaseOptions(policy.command('promote'))
+    .description('as apply, for the candidate that the server compares with (POLICY_CANDIDATE)')
+    .option('--candidate <dir>', 'policy files (POLICY_CANDIDATE)')
+    .addHelpText('after', examples('', 'policy promote --dry-run'))
+    .action(async (flags: ReleaseFlags & { readonly candidate?: string }) => {
+      const { ReviewError } = await import('../../tools/load-policy.ts')
+      const candidate = flags.candidate ?? settings().policyCandidate
+      if (candidate !== undefined) return apply(candidate, settings, flags)
+      throw new ReviewError('there is no candidate: set POLICY_CANDIDATE, or say --candidate DIR')
+    })
+}
+
+function declareRollback(policy: Command, settings: PolicySettings): void {
+  withReleaseOptions(policy.command('rollback'))
+    .description('put an earlier version in force again')
+    .option('--to <version>', 'its number or revision, as policy history tells them')
+    .addHelpText(
+      'after',
+      examples(
+        'Without --to it goes to the previous version; once more goes further back. blocked.txt stays as it is. Exit code: as apply.',
+        'policy rollback --reason "accountants saw too much"',
+        'policy rollback --to 3 --yes',
+      ),
+    )
+    .action(async (flags: ReleaseFlags & { readonly to?: string }) => {
+      const { over, how } = await readRelease(settings, flags)
+      const { planRollback } = await import('../../tools/release/return-target.ts')
+      const { carryOut } = await import('../../tools/release/carry-out.ts')
+      const { plan, of } = await planRollback(flags.to, over)
+      process.exitCode = await carryOut(plan, { ...how, kind: 'rolled-back', of })
+    })
+}
+
+async function apply(candidate: string, settings: PolicySettings, flags: ReleaseFlags): Promise<void> {
+  const { over, how } = await readRelease(settings, flags)
+  const { planApply } = await import('../../tools/release/plan.ts')
+  const { carryOut } = await import('../../tools/release/carry-out.ts')
+  process.exitCode = await carryOut(await planApply(candidate, over), { ...how, kind: 'applied', of: undefined })
+}
+
+/** What is planned over, and how it is carried out. Throws ConfigError and FileError. */
+async function readRelease(
+  settings: PolicySettings,
+  flags: ReleaseFlags,
+): Promise<{ readonly over: PlanOptions; readonly how: Omit<CarryOut, 'kind' | 'of'> }> {
+  const { policies, schemas, dataDirectory } = { ...settings(), ...flags }
+  const { reason, yes = false, dryRun = false, format } = flags
+  const { homeOf } = await import('../../tools/release/home.ts')
+  const { loadResources } = await import('../../resources/load/load-resources.ts')
+  const now = new Date()
+  return {
+    over: { home: await homeOf(policies, dataDirectory), resources: await loadResources(schemas), now },
+    how: { reason, now, yes, dryRun, format },
+  }
+}
+
+const KINDS = { applied: 'applied', 'rolled-back': 'rolled back', kept: 'kept (files that were there)' } as const
+
+function declareHistory(policy: Command, settings: PolicySettings): void {
+  policy
+    .command('history')
+    .description('the versions that were in force, the last one first')
+    .option(...POLICIES)
+    .addOption(formatOption())
+    .addHelpText('after', examples('', 'policy history', 'policy history --format json'))
+    .action(async (flags: { readonly policies?: string; readonly format: TextOrJson }) => {
+      const { policies, dataDirectory } = { ...settings(), ...flags }
+      const { homeOf } = await import('../../tools/release/home.ts')
+      const { readHistory, versionJson } = await import('../../tools/release/version.ts')
+      const history = (await readHistory(await homeOf(policies, dataDirectory))).toReversed()
+      const none = `Nothing was applied to ${policies} yet; its files are in force as they are.\n`
+      const text = history.map((version, i) => lineOf(version, i === 0)).join('') || none
+      printResult(flags.format, { versions: history.map(versionJson) }, text)
+    })
+}
+
+function lineOf({ number, revision, time, user, kind, of, reason }: Version, inForce: boolean): string {
+  const what = of === undefined ? KINDS[kind] : `${KINDS[kind]} to ${of}`
+  const why = reason === undefined ? '' : `: ${reason}`
+  const who = printable(`${user}  ${what}${why}`)
+  return `${inForce ? '*' : ' '} ${String(number).padStart(4)}  ${revision}  ${time}  ${who}\n`
+}
+
+const USER = ['<user>', 'user:<id>, or the e-mail address of a user of this server'] as const
+
+interface BlockFlags {
+  readonly policies?: string
+  readonly until?: string
+  readonly reason?: string
+  readonly format: TextOrJson
+}
+
+function declareBlock(policy: Command, settings: PolicySettings): void {
+  policy
+    .command('block')
+    .description('refuse a user at once, in blocked.txt')
+    .argument(...USER)
+    .option('--until <time>', 'when it ends: 2027-01-31T18:00:00Z, or after 2h, 30d', readEnd)
+    .option('--reason <text>', 'why, as a comment in the file')
+    .option(...POLICIES)
+    .addOption(formatOption())
+    .addHelpText(
+      'after',
+      examples(
+        `A running server refuses the user within a second, also while other policy files have faults. An id that no user of this
+server has is blocked too, and you are told.`,
+        'policy block user:mallory --until 2h --reason "stolen laptop"',
+      ),
+    )
+    .action(async (named: string, flags: BlockFlags) => {
+      const { doubtAbout, idOf, soundSubject } = await import('../../identity/directory/who-is-meant.ts')
+      const { block } = await import('../../tools/release/blocks.ts')
+      const { policies, until, reason } = { ...settings(), ...flags }
+      const id = soundSubject(await idOf(openDirectory, named))
+      const changed = (await block(policies, { id, until, reason }, new Date())) === 'blocked'
+      const who = printable(`user:${id}`)
+      const end = until === undefined ? '' : ` until ${until}`
+      const text = changed ? `${who} is blocked${end}.\n` : `${who} was blocked already, as long or longer.\n`
+      printResult(flags.format, { user: `user:${id}`, blocked: true, changed }, text)
+      const doubt = await doubtAbout(openDirectory, id)
+      if (doubt) tell(`sallyport: ${printable(doubt)}\n`)
+    })
+}
+
+function declareUnblock(policy: Command, settings: PolicySettings): void {
+  policy
+    .command('unblock')
+    .description('take a user out of blocked.txt; the rules decide again')
+    .argument(...USER)
+    .option(...POLICIES)
+    .addOption(formatOption())
+    .addHelpText('after', examples('', 'policy unblock user:mallory'))
+    .action(async (named: string, flags: Pick<BlockFlags, 'policies' | 'format'>) => {
+      const { idOf } = await import('../../identity/directory/who-is-meant.ts')
+      const { unblock } = await import('../../tools/release/blocks.ts')
+      const { policies } = { ...settings(), ...flags }
+      const id = await idOf(openDirectory, named)
+      const changed = (await unblock(policies, id)) > 0
+      const text = `${printable(`user:${id}`)} ${changed ? 'is not blocked any more' : 'was not blocked'}.\n`
+      printResult(flags.format, { user: `user:${id}`, blocked: false, changed }, text)
+    })
+}
+
+function readEnd(text: string): string {
+  const duration = /^\d+(\.\d+)? ?(s|m|h|d|w|seconds?|minutes?|hours?|days?|weeks?)$/.test(text)
+    ? (ms(text as StringValue) ?? Number.NaN)
+    : Number.NaN
+  const time = Number.isNaN(duration) ? Date.parse(text) : Date.now() + duration
+  if (Number.isNaN(time))
+    throw new InvalidArgumentError('It must be a time like 2027-01-31T18:00:00Z, or a duration like 2h.')
+  if (time <= Date.now()) throw new InvalidArgumentError('It is in the past.')
+  return Number.isNaN(duration) ? text : new Date(time).toISOString()
+}

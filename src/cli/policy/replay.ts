@@ -1,0 +1,51 @@
+/** Logged requests, decided again under a candidate, with a progress bar on a terminal. */
+import { SingleBar } from 'cli-progress'
+import { loadResources } from '../../resources/load/load-resources.ts'
+import { ReviewError } from '../../tools/load-policy.ts'
+import { openCandidate } from '../../tools/replay/candidate.ts'
+import { sizeOf } from '../../tools/replay/read-log.ts'
+import { type ReplayReport, replay } from '../../tools/replay/replay.ts'
+
+/** Without a decided request, `nothing differs` would say nothing about the candidate. Throws ReviewError. */
+export function refuseNothingDecided({ decided, undecidable }: ReplayReport): void {
+  const count = [...undecidable.values()].reduce((total, one) => total + one, 0)
+  if (decided > 0 || count === 0) return
+  throw new ReviewError(
+    `none of ${count} requests could be decided again; name a log whose records hold what that needs`,
+  )
+}
+
+interface Asked {
+  readonly candidate?: string
+  readonly policies: string
+  readonly schemas: string
+  readonly since?: number
+  readonly until?: number
+  readonly examples: number
+}
+
+/** Throws FileError and ReviewError. */
+export async function replayWithProgress(
+  files: readonly string[],
+  { candidate, policies, schemas, since, until, examples }: Asked,
+): Promise<ReplayReport> {
+  const size = await sizeOf(files)
+  const bench = await openCandidate(candidate ?? policies, await loadResources(schemas))
+  const bar = new SingleBar({ format: 'replaying {bar} {percentage}% {eta_formatted} left', noTTYOutput: false })
+  bar.start(size, 0)
+  const window = { since: since ?? Number.NEGATIVE_INFINITY, until: until ?? Number.POSITIVE_INFINITY }
+  try {
+    const report = await replay(bench, { files, ...window, maxExamples: examples, onProgress: (n) => bar.increment(n) })
+    refuseOtherFiles(files, report)
+    return report
+  } finally {
+    bar.stop()
+  }
+}
+
+/** Some other file is no log under which nothing differs. A log that is empty, or torn in places, is one. */
+function refuseOtherFiles(files: readonly string[], report: ReplayReport): void {
+  const { decided, unconcerned, undecidable, leftOut, otherLines } = report
+  if (otherLines === 0 || decided + unconcerned + leftOut + undecidable.size > 0) return
+  throw new ReviewError(`${files.join(', ')} holds no decision record; name decision logs`)
+}

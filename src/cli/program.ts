@@ -1,0 +1,60 @@
+/** The command tree: one file a group of commands. A group is loaded when a command line names it, so a start stays short. */
+import { readFileSync } from 'node:fs'
+import { styleText } from 'node:util'
+import { Command } from 'commander'
+import { tellProblem } from '../present/print.ts'
+
+const GROUPS: Readonly<Record<string, () => Promise<Command>>> = {
+  serve: async () => (await import('./serve/serve.ts')).serveCommand(),
+  policy: async () => (await import('./policy/policy.ts')).policyCommand(),
+  matrix: async () => (await import('./programs/matrix.ts')).program(),
+  decisions: async () => (await import('./decisions.ts')).decisionsCommand(),
+  user: async () => (await import('./user.ts')).userCommand(),
+  key: async () => (await import('./key.ts')).keyCommand(),
+  'signing-keys': async () => (await import('./signing-keys.ts')).signingKeysCommand(),
+  token: async () => (await import('./token.ts')).tokenCommand(),
+  openapi: async () => (await import('./openapi.ts')).openapiCommand(),
+  completion: async () => (await import('./completion.ts')).completionCommand(createProgram),
+}
+
+/** Names that groups had before, which still work. */
+const FORMER_NAMES: ReadonlyMap<string, string> = new Map([['keys', 'signing-keys']])
+
+// Beside src/ in a checkout, beside dist/ in the package.
+const { description, version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+
+/** Runs the command of the arguments. Throws CommanderError for a faulty command line, and what the command throws. */
+export async function runProgram(args: readonly string[]): Promise<void> {
+  const words = wordsOf(args)
+  await (await createProgram(words[0])).parseAsync(words, { from: 'user' })
+}
+
+/** With the group of the word; with all groups for a word that names none, as in help. */
+export async function createProgram(word = ''): Promise<Command> {
+  const program = new Command('sallyport').description(description).version(version)
+  const load = Object.hasOwn(GROUPS, word) ? [GROUPS[word]] : Object.values(GROUPS)
+  const groups = word === '--version' || word === '-V' ? [] : load
+  for (const group of await Promise.all(groups.map((one) => one?.()))) if (group) program.addCommand(group)
+  prepare(program)
+  return program
+}
+
+/** `help policy check` is `policy check --help`; commander's own help looks no further than one word. */
+function wordsOf([first = '', ...rest]: readonly string[]): readonly string[] {
+  const [word = '', ...words] = first === 'help' && rest.length > 1 ? [...rest, '--help'] : [first, ...rest]
+  return word === '' ? [] : [FORMER_NAMES.get(word) ?? word, ...words]
+}
+
+/** Commander leaves colours out where the output is no terminal, or NO_COLOR is set. */
+function prepare(command: Command): void {
+  command
+    .exitOverride()
+    .configureOutput({ writeErr: tellProblem, outputError: (text, write) => write(sentenceOf(text)) })
+    .configureHelp({ styleTitle: (title) => styleText('bold', title, { validateStream: false }) })
+  for (const part of command.commands) prepare(part)
+}
+
+/** Commander says `error: …`, with what was probably meant in a line of its own. */
+function sentenceOf(error: string): string {
+  return `sallyport: ${error.replace(/^error: /, '').replace(/\n\(Did you mean (.*)\)/, '; did you mean $1')}`
+}

@@ -1,0 +1,94 @@
+/** A server as a process: its log, its signals, what it prints at its start. */
+import cluster from 'node:cluster'
+import { flushCompileCache } from 'node:module'
+import type { Logger } from 'pino'
+import { type Config, type Flags, readConfig } from '../../config.ts'
+import { type App, startApp } from '../../server/app.ts'
+import { welcome } from '../../server/demo/welcome.ts'
+import { openServerLog } from '../../server/observe/log.ts'
+import { makeFirstAdmin, tellFirstAdmin } from '../../server/parts/first-admin.ts'
+import { invocation } from './invocation.ts'
+
+const AFTER_START_MS = 1000
+
+export async function runServer(flags: Flags): Promise<void> {
+  const config = readConfig(process.env, flags)
+  // Logs go to stderr, so that stdout holds what a command was asked for.
+  const { log, linesLost } = openServerLog(config.logLevel)
+  if (config.workers > 1 && cluster.isPrimary) {
+    const { servePrimary } = await import('../../server/workers/primary.ts')
+    await servePrimary(config, log)
+    return
+  }
+  // A server of one process loads nothing of workers.
+  const worker = cluster.isWorker ? await import('../../server/workers/worker.ts') : undefined
+  const starting = startApp({ config, log, linesLost, ...(worker && { worker: worker.workerParts() }) })
+  // logrotate and its like move the file away and say so, at any moment.
+  process.on('SIGHUP', () =>
+    starting.then(
+      (app) => reopen(app, log),
+      () => {},
+    ),
+  )
+  // Else a worker that can't start would stay, because its primary could still speak to it.
+  starting.catch(() => cluster.worker?.disconnect())
+  const app = await starting
+  drainOnSignal(app.drain, log.info.bind(log))
+  // So that the next start is faster.
+  setTimeout(flushCompileCache, AFTER_START_MS).unref()
+  const { revision } = app.policy.active
+  if (worker) worker.tellListening(app.url, revision)
+  else log.info({ url: app.url, admin: app.adminUrl, revision }, 'listening')
+  if (worker && !worker.isFirstWorker()) return
+  print(config.demo ? welcomeText(config, app.url) : await firstUserText(config, app), log)
+}
+
+/** A disk that is full, or a reader that has left, ends a command, but no server. */
+function print(text: string, log: Logger): void {
+  if (text === '') return
+  process.stdout.removeAllListeners('error').on('error', (error) => {
+    log.warn({ err: error }, `standard output can not be written, so that this is lost: ${firstLineOf(text)}`)
+  })
+  process.stdout.write(text)
+}
+
+/** No password is in it. */
+function firstLineOf(text: string): string {
+  return text.slice(0, text.indexOf('\n'))
+}
+
+function reopen({ decisionLog }: App, log: Logger): void {
+  try {
+    decisionLog.reopen()
+    log.info('decision log reopened')
+  } catch (error) {
+    log.error({ err: error }, 'the decision log can not be reopened; the one before is written to')
+  }
+}
+
+function drainOnSignal(drain: () => Promise<void>, tell: (message: string) => void): void {
+  let stopping = false
+  // A terminal's Ctrl-C reaches a worker twice: by itself and by its primary.
+  const stop = async () => {
+    if (stopping) return
+    stopping = true
+    tell('draining')
+    await drain()
+    process.exit(0)
+  }
+  process.on('SIGTERM', stop)
+  process.on('SIGINT', stop)
+}
+
+function welcomeText({ tokens }: Config, url: string): string {
+  return tokens.keys.kind === 'embedded'
+    ? welcome(url, invocation(process.env))
+    : `Sallyport listens on ${url}; tokens come from the configured key\n`
+}
+
+/** Empty but for the first start. */
+async function firstUserText({ tokens }: Config, app: App): Promise<string> {
+  if (tokens.keys.kind !== 'embedded') return ''
+  const admin = await makeFirstAdmin(app)
+  return admin ? tellFirstAdmin(app.url, admin) : ''
+}

@@ -1,0 +1,93 @@
+/** sallyport signing-keys …: the embedded signing keys. `keys` was its name, and still works. */
+import { Command } from 'commander'
+import { readConfig } from '../config.ts'
+import type { Keys, RetiredKey } from '../identity/keys/key-folder.ts'
+import { printResult } from '../present/print.ts'
+import { examples, formatOption, type TextOrJson } from './options.ts'
+
+interface ListFlags {
+  readonly format: TextOrJson
+}
+
+interface RotateFlags extends ListFlags {
+  readonly atOnce: boolean
+}
+
+export function signingKeysCommand(): Command {
+  const keys = new Command('signing-keys').description(
+    'the embedded signing keys: listed and rotated beside a running server',
+  )
+  keys
+    .command('list')
+    .description('the embedded keys: which one signs, and until when the older ones verify')
+    .addOption(formatOption())
+    .addHelpText('after', examples('', 'signing-keys list', 'signing-keys list --format json'))
+    .action(async ({ format }: ListFlags) => {
+      const { findKeyFolder, readKeys, tidy } = await import('../identity/keys/key-folder.ts')
+      const folder = await findKeyFolder(readConfig(process.env).dataDirectory)
+      await tidy(folder, Date.now())
+      const listed = list(await readKeys(folder))
+      printResult(format, { keys: listed }, listed.map(lineOf).join(''))
+    })
+  keys
+    .command('rotate')
+    .description('make a new signing key; tokens of the older ones stay valid until they end')
+    .option('--at-once', 'refuse all tokens of the older keys from now on: everybody signs in again', false)
+    .addOption(formatOption())
+    .addHelpText(
+      'after',
+      examples(
+        'Servers that share the data folder take the new key within a second. After a key was stolen, use --at-once.',
+        'signing-keys rotate',
+        'signing-keys rotate --at-once',
+      ),
+    )
+    .action(async ({ atOnce, format }: RotateFlags) => {
+      const { findKeyFolder, readKeys, removeRetired, succeed, tidy } = await import('../identity/keys/key-folder.ts')
+      const folder = await findKeyFolder(readConfig(process.env).dataDirectory)
+      const before = (await readKeys(folder)).current
+      const made = await succeed(folder, before.number)
+      const { kid } = (await readKeys(folder)).current.key
+      const retired = atOnce ? await removeRetired(folder) : await tidy(folder, Date.now())
+      const older = retired.map(({ key, endsAt }) => ({ kid: key.kid, ends: atOnce ? null : timeOf(endsAt) }))
+      const first = made ? `The key ${kid} signs from now on.\n` : `Another command has just made the key ${kid}.\n`
+      printResult(format, { kid, made, older }, first + older.map(sentenceOf).join(''))
+    })
+  return keys
+}
+
+interface Listed {
+  readonly kid: string
+  readonly state: 'signs' | 'verifies'
+  readonly created: string
+  readonly retired: string | null
+  readonly ends: string | null
+}
+
+function list({ current, retired }: Keys): readonly Listed[] {
+  const older = retired.toReversed().map(({ key, createdAt, retiredAt, endsAt }: RetiredKey): Listed => {
+    const times = { created: timeOf(createdAt), retired: timeOf(retiredAt), ends: timeOf(endsAt) }
+    return { kid: key.kid, state: 'verifies', ...times }
+  })
+  const signs: Listed = {
+    kid: current.key.kid,
+    state: 'signs',
+    created: timeOf(current.createdAt),
+    retired: null,
+    ends: null,
+  }
+  return [signs, ...older]
+}
+
+function lineOf({ kid, state, created, ends }: Listed): string {
+  return `${kid}  ${state.padEnd(8)}  made ${created}${ends === null ? '' : `, until ${ends}`}\n`
+}
+
+function sentenceOf({ kid, ends }: Pick<Listed, 'kid' | 'ends'>): string {
+  if (ends === null) return `The key ${kid} was taken away: no token of it is accepted any more.\n`
+  return `The key ${kid} verifies until ${ends}, when its last token has ended.\n`
+}
+
+function timeOf(milliseconds: number): string {
+  return new Date(milliseconds).toISOString()
+}

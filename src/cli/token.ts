@@ -1,0 +1,61 @@
+/** sallyport token: a token of the embedded key. */
+import { Command } from 'commander'
+import { type Config, ConfigError, readConfig } from '../config.ts'
+import { printResult, tell } from '../present/print.ts'
+import { printable } from '../present/quote.ts'
+import { examples, formatOption, lifetime, type TextOrJson } from './options.ts'
+
+interface Flags {
+  readonly subject: string
+  readonly role: readonly string[]
+  /** Milliseconds. */
+  readonly expires: number
+  readonly format: TextOrJson
+}
+
+const AN_HOUR_MS = 3_600_000
+
+export function tokenCommand(): Command {
+  return new Command('token')
+    .description('print a token signed by the embedded key')
+    .requiredOption('--subject <id>', 'who the token is for')
+    .option('--role <role...>', 'a role that the token claims; repeat for more', [])
+    .option('--expires <duration>', 'how long it is valid: 10m, 12h, 30d (1h)', lifetime, AN_HOUR_MS)
+    .addOption(formatOption())
+    .addHelpText('after', examples('', 'token --subject alice --role member --expires 12h'))
+    .action(async ({ subject, role, expires, format }: Flags) => {
+      const config = readConfig(process.env)
+      if (config.tokens.keys.kind !== 'embedded') {
+        throw new ConfigError(
+          'tokens come from the key of JWT_JWKS_URL or JWT_PUBLIC_KEY; unset it to use the embedded key',
+        )
+      }
+      await tellUndeclared(config, role)
+      const token = await sign(config, { subject, roles: role, lifetimeSeconds: expires / 1000 })
+      printResult(format, { token, subject, roles: role, lifetimeSeconds: expires / 1000 }, `${token}\n`)
+    })
+}
+
+async function tellUndeclared({ policies }: Config, roles: readonly string[]): Promise<void> {
+  const { undeclaredRoles } = await import('../tools/undeclared-roles.ts')
+  for (const { role, meant } of await undeclaredRoles(policies, roles)) {
+    const told = `roles.yaml of ${policies} declares no role \`${role}\`, so it grants nothing${meant}`
+    tell(`sallyport: ${printable(told)}\n`)
+  }
+}
+
+interface TokenRequest {
+  readonly subject: string
+  readonly roles: readonly string[]
+  readonly lifetimeSeconds: number
+}
+
+/** The key outlasts the token, also when it is rotated. */
+async function sign({ tokens, dataDirectory }: Config, request: TokenRequest): Promise<string> {
+  const { noteTokenEnd, openEmbeddedKey, openKeyFolder } = await import('../identity/keys/key-folder.ts')
+  const { issueToken } = await import('../identity/tokens/issue-token.ts')
+  const folder = await openKeyFolder(dataDirectory)
+  const key = await openEmbeddedKey(dataDirectory)
+  await noteTokenEnd(folder, key.kid, Date.now() + request.lifetimeSeconds * 1000)
+  return issueToken(key, { ...request, issuer: tokens.issuer, audience: tokens.audience })
+}

@@ -1,0 +1,200 @@
+/** sallyport user …: the people of the embedded directory. */
+import { Command } from 'commander'
+import { type DirectoryAccess, DirectoryError } from '../identity/directory/directory-access.ts'
+import { soundSubject } from '../identity/directory/who-is-meant.ts'
+import { printResult, tell } from '../present/print.ts'
+import { printable, quote } from '../present/quote.ts'
+import { table } from '../present/text-layout.ts'
+import type { Person } from '../store/directory.ts'
+import { inDirectory } from './directory.ts'
+import { examples, formatOption, type TextOrJson } from './options.ts'
+
+interface Format {
+  readonly format: TextOrJson
+}
+
+const HEAD = ['ID', 'E-MAIL', 'NAME', 'ROLES', 'STATE']
+const USER = ['<user>', 'e-mail address or id'] as const
+
+export function userCommand(): Command {
+  const user = new Command('user').description(
+    'people who sign in here: added, changed and shut out beside a running server',
+  )
+  declareAdd(user)
+  declarePassword(user)
+  declareRoles(user)
+  declareStanding(user, 'disable', 'refuse a user at once, whatever the credential; every session ends')
+  declareStanding(user, 'enable', 'let a disabled user in again, with a new sign-in')
+  user
+    .command('list')
+    .description('the users: who they are, their roles, and whether they can sign in')
+    .addOption(formatOption())
+    .addHelpText('after', examples('', 'user list', 'user list --format json'))
+    .action(({ format }: Format) =>
+      inDirectory(async ({ directory }) => {
+        const users = (await directory.people()).map(listed)
+        printResult(format, { users }, toText(users))
+      }),
+    )
+  return user
+}
+
+interface AddFlags extends Format {
+  readonly email: string
+  readonly name: string
+  readonly id?: string
+  readonly role: readonly string[]
+}
+
+function declareAdd(user: Command): void {
+  user
+    .command('add')
+    .description('add a user, without a password yet, and print the id')
+    .requiredOption('--email <address>', 'by which the user signs in')
+    .requiredOption('--name <name>', 'what others see')
+    .option('--id <id>', 'what policies call the user: user:<id> (a new UUID)')
+    .option('--role <role...>', 'a role that the user has; repeat for more', [])
+    .addOption(formatOption())
+    .addHelpText(
+      'after',
+      examples(
+        'Standard output gets the id. The new user can sign in after you set a password.',
+        'user add --email zoe@example.com --name Zoe --role member',
+      ),
+    )
+    .action(({ email, name, id, role, format }: AddFlags) =>
+      inDirectory(async (access) => {
+        const { addUser } = await import('../identity/directory/users.ts')
+        const added = await addUser(access, { email, name, id, roles: role })
+        printResult(format, { id: added, email, name, roles: role }, `${added}\n`)
+        tell(`Set a password with: sallyport user password ${email}\n`)
+      }),
+    )
+}
+
+interface PasswordFlags extends Format {
+  readonly generate?: true
+  readonly oneTime?: boolean
+}
+
+function declarePassword(user: Command): void {
+  user
+    .command('password')
+    .description("set a user's password; every session of theirs ends")
+    .argument(...USER)
+    .option('--generate', 'make a password, and print it alone on standard output')
+    .option('--one-time', 'it ends with the first sign-in, which has to set another one (newPassword)')
+    .addOption(formatOption())
+    .addHelpText(
+      'after',
+      examples(
+        'On a terminal the command asks for the password and hides it; else it reads standard input.',
+        'user password zoe@example.com',
+        'user password zoe@example.com < password.txt',
+        'user password zoe@example.com --generate --one-time',
+      ),
+    )
+    .action((named: string, { generate, oneTime = false, format }: PasswordFlags) =>
+      inDirectory(async (access) => {
+        const { findUser } = await import('../identity/directory/users.ts')
+        const { createPasswords, generatePassword } = await import('../identity/sign-in/password.ts')
+        const { readPassword } = await import('./read-password.ts')
+        const { id } = await findUser(access, named)
+        const password = generate ? generatePassword() : await readPassword()
+        const hash = await createPasswords().hash(password)
+        if (!(await access.directory.setPassword(id, { hash, oneTime })))
+          throw new DirectoryError(`the user \`${id}\` is gone`)
+        tell(`${id} has a new password; the sessions from before have ended.\n`)
+        const made = generate ? { id, oneTime, password } : { id, oneTime }
+        printResult(format, made, generate ? `${password}\n` : '')
+      }),
+    )
+}
+
+interface RolesFlags extends Format {
+  readonly role: readonly string[]
+  readonly none?: boolean
+}
+
+function declareRoles(user: Command): void {
+  user
+    .command('roles')
+    .description("replace a user's roles")
+    .argument(...USER)
+    .option('--role <role...>', 'a role that the user has from now on; repeat for more', [])
+    .option('--none', 'no role at all')
+    .addOption(formatOption())
+    .addHelpText(
+      'after',
+      examples(
+        "The named roles replace the user's roles. They take effect on the next request of each session.",
+        'user roles zoe@example.com --role member --role support',
+        'user roles zoe@example.com --none',
+      ),
+    )
+    .action((named: string, { role, none = false, format }: RolesFlags) => {
+      if (none === role.length > 0) throw new DirectoryError('name the roles with --role, or take all away with --none')
+      return inDirectory(async (access) => {
+        const { findUser, replaceRoles } = await import('../identity/directory/users.ts')
+        const { id, roles } = await findUser(access, named)
+        await replaceRoles(access, id, role)
+        const text = `${printable(`${id}: ${namesOf(roles)} -> ${namesOf(role)}`)}\n`
+        printResult(format, { id, before: roles, roles: role }, text)
+      })
+    })
+}
+
+function declareStanding(user: Command, name: 'disable' | 'enable', description: string): void {
+  user
+    .command(name)
+    .description(description)
+    .argument(...USER)
+    .addOption(formatOption())
+    .addHelpText(
+      'after',
+      examples(
+        'Name a user who signs in elsewhere, or calls with a key or a token, by the id (the subject).',
+        `user ${name} zoe@example.com`,
+      ),
+    )
+    .action((named: string, { format }: Format) =>
+      inDirectory(async (access) => {
+        const { subject, note } = await findSubject(access, named)
+        await access.directory[name](subject)
+        printResult(format, { subject, disabled: name === 'disable' }, `${quote(subject)} is ${name}d${note}.\n`)
+      }),
+    )
+}
+
+/** Also of somebody without a users record here; the note tells of a misspelt address. Throws DirectoryError. */
+async function findSubject(
+  { directory }: DirectoryAccess,
+  named: string,
+): Promise<{ readonly subject: string; readonly note: string }> {
+  const person = (await directory.person(named)) ?? (await directory.personByEmail(named))
+  if (person) return { subject: person.id, note: '' }
+  return { subject: soundSubject(named), note: '; no user here has this id or e-mail address' }
+}
+
+function listed(person: Person) {
+  const { id, email, name, roles } = person
+  return { id, email, name, roles, state: stateOf(person) }
+}
+
+function toText(users: readonly ReturnType<typeof listed>[]): string {
+  if (users.length === 0) return 'There are no users.\n'
+  const rows = users.map(({ id, email, name, roles, state }) =>
+    [id, email, name, roles.join(' '), state].map(printable),
+  )
+  return `${table([HEAD, ...rows]).join('\n')}\n`
+}
+
+function stateOf({ account }: Person): 'active' | 'one-time password' | 'no password' | 'disabled' {
+  if (account?.disabled) return 'disabled'
+  if (!account?.passwordHash) return 'no password'
+  return account.oneTime ? 'one-time password' : 'active'
+}
+
+function namesOf(roles: readonly string[]): string {
+  return roles.length === 0 ? 'no role' : roles.join(', ')
+}

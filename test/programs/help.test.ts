@@ -1,0 +1,71 @@
+/** Each command explains itself: its help has examples, and each example is a command line that the program takes. */
+import { expect } from 'chai'
+import type { Command } from 'commander'
+import { createProgram } from '../../src/cli/program.ts'
+
+interface Leaf {
+  readonly command: Command
+  readonly words: readonly string[]
+}
+
+const ANY_WORDS = /'([^']*)'|"([^"]*)"|(\S+)/g
+
+describe('the help of the commands', () => {
+  let leaves: readonly Leaf[]
+
+  before(async () => {
+    leaves = leavesOf(await createProgram(), [])
+  })
+
+  it('is that of each command', () => {
+    const names = leaves.map(({ words }) => words.join(' '))
+    expect(names).to.include.members(['serve', 'policy check', 'matrix test', 'signing-keys rotate', 'completion'])
+    expect(names.length).to.be.greaterThan(30)
+  })
+
+  it('has examples of the command, and each can be parsed', async () => {
+    for (const { command, words } of leaves) {
+      const examples = examplesOf(command)
+      expect(examples.length, `examples of ${words.join(' ')}`).to.be.greaterThan(0)
+      for (const example of examples) {
+        expect(example.slice(0, words.length), example.join(' ')).to.deep.equal(words)
+        await parse(example)
+      }
+    }
+  })
+
+  it('a faulty example would be found', async () => {
+    const failure = await parse(['policy', 'check', '--form', 'json']).catch((error: Error) => error)
+    expect(failure).to.be.instanceOf(Error)
+    expect(examplesOf((await createProgram('policy')).commands[0] as Command)).to.deep.equal([])
+  })
+})
+
+function leavesOf(command: Command, words: readonly string[]): readonly Leaf[] {
+  if (command.commands.length === 0) return [{ command, words }]
+  return command.commands.flatMap((one) => leavesOf(one, [...words, one.name()]))
+}
+
+function examplesOf(command: Command): readonly (readonly string[])[] {
+  let help = ''
+  command.configureOutput({ writeOut: (text) => (help += text) }).outputHelp()
+  const lines = help.split('Examples:\n')[1]?.split('\n') ?? []
+  return lines
+    .filter((line) => line.startsWith('  sallyport '))
+    .map((line) => wordsOf(line.slice('  sallyport '.length)))
+}
+
+/** As a shell reads them, without redirections. */
+function wordsOf(line: string): readonly string[] {
+  const command = line.replace(/ [<>] \S+$/, '')
+  return [...command.matchAll(ANY_WORDS)].map(([, single, double, plain]) => single ?? double ?? plain ?? '')
+}
+
+/** Throws where the program would refuse the words; does nothing else. */
+async function parse(words: readonly string[]): Promise<void> {
+  const program = await createProgram(words[0])
+  for (const { command } of leavesOf(program, [])) {
+    command.configureOutput({ writeErr: () => undefined, outputError: () => undefined }).action(() => undefined)
+  }
+  await program.parseAsync(words, { from: 'user' })
+}
