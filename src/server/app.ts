@@ -26,7 +26,7 @@ import { openLimiter } from './parts/open-limiter.ts'
 import { openSignIn } from './parts/open-sign-in.ts'
 import { findLoss, openStore } from './parts/open-store.ts'
 import { createPolicyParser } from './policy-changes/parse-apart.ts'
-import { createPolicyTeller, type PolicyTeller } from './policy-changes/policy-teller.ts'
+import { createPolicyLog, type PolicyLog } from './policy-changes/policy-log.ts'
 import { warmInSlices } from './policy-changes/warm-in-slices.ts'
 import { Cursors } from './routes/cursor.ts'
 import { EntityTags } from './routes/entity-tag.ts'
@@ -88,7 +88,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     const faults = createFaultLog(log)
     closing.push(() => faults.close())
     const { resources, sources: schemas } = await loadSchemas(config.schemas)
-    const teller = createPolicyTeller(log, { schemas })
+    const teller = createPolicyLog(log, { schemas })
     closing.push(() => teller.close())
     const policy = await LivePolicy.open({
       directory: config.policies,
@@ -185,8 +185,8 @@ async function openAdmin(
   return listen(admin, host, { name: 'ADMIN_PORT', port })
 }
 
-function observePolicy(event: PolicyEvent, teller: PolicyTeller, metrics: Metrics): void {
+function observePolicy(event: PolicyEvent, teller: PolicyLog, metrics: Metrics): void {
   if (event.kind === 'activated') metrics.policyActivated(event.revision, Date.now())
   if (event.kind === 'failed') metrics.policyFailed()
-  teller.tell(event)
+  teller.report(event)
 }

@@ -1,9 +1,8 @@
-/** The thread that compares the policy before with the one that took over, so that no request waits for it. */
+/** The thread that compares the previous policy with the one that took over, so that no request waits for it. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { parseResources } from '../../resources/load/load-resources.ts'
 import { giveWay } from './give-way.ts'
-import type { FromThread, ThreadData } from './messages.ts'
-import { summarize, type Taking } from './summary.ts'
+import { type FromThread, type PolicyChange, summarize, type ThreadData } from './summary.ts'
 
 /** Nobody waits for it: a tenth of the time of requests. */
 const NICENESS = 10
@@ -11,11 +10,11 @@ const NICENESS = 10
 giveWay(NICENESS)
 const resources = parseResources((workerData as ThreadData).schemas)
 
-parentPort?.on('message', (taking: Taking) => parentPort?.postMessage(compare(taking)))
+parentPort?.on('message', (change: PolicyChange) => parentPort?.postMessage(compare(change)))
 
-function compare(taking: Taking): FromThread {
+function compare(change: PolicyChange): FromThread {
   try {
-    return { kind: 'compared', summary: summarize(taking, { resources, now: Date.now() }) }
+    return { kind: 'compared', summary: summarize(change, { resources, now: Date.now() }) }
   } catch (error) {
     return { kind: 'failed', reason: (error as Error).message }
   }

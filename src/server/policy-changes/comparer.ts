@@ -1,8 +1,7 @@
 /** Compares policies in a thread of its own, which is started when it is needed and ended when it isn't. */
 import { Worker } from 'node:worker_threads'
 import type { SourceText } from '../../resources/schema/schema-file.ts'
-import type { FromThread, ThreadData } from './messages.ts'
-import type { ChangeSummary, Taking } from './summary.ts'
+import type { ChangeSummary, FromThread, PolicyChange, ThreadData } from './summary.ts'
 
 // .ts in a checkout, .js in the package.
 const THREAD = new URL(import.meta.url.endsWith('.ts') ? './compare-thread.ts' : './compare-thread.js', import.meta.url)
@@ -27,7 +26,7 @@ export class Comparer {
   }
 
   /** Rejects when the policies can't be compared, the thread ends, or it takes too long. */
-  async compare(taking: Taking): Promise<ChangeSummary> {
+  async compare(change: PolicyChange): Promise<ChangeSummary> {
     this.#thread ??= this.#start()
     const thread = this.#thread
     const { promise, resolve, reject } = Promise.withResolvers<FromThread>()
@@ -35,7 +34,7 @@ export class Comparer {
     const giveUp = setTimeout(() => reject(new Error(`it took longer than ${patienceMs} ms`)), patienceMs).unref()
     const ended = () => reject(new Error('its thread ended'))
     thread.once('message', resolve).once('error', reject).once('exit', ended)
-    thread.postMessage(taking)
+    thread.postMessage(change)
     try {
       const answer = await promise
       if (answer.kind === 'compared') return answer.summary

@@ -7,8 +7,7 @@ import { parsePolicy } from '../../policy/parse/parse-policy.ts'
 import type { PolicyFiles } from '../../policy/policy-files.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { SourceText } from '../../resources/schema/schema-file.ts'
-import type { FromParser, ParserData } from './parse-messages.ts'
-import { tellResources } from './told-resources.ts'
+import { type FromParser, type ParserData, plainResources } from './thread-resources.ts'
 
 // .ts in a checkout, .js in the package.
 const THREAD = new URL(import.meta.url.endsWith('.ts') ? './parse-thread.ts' : './parse-thread.js', import.meta.url)
@@ -24,18 +23,18 @@ export interface ParserOptions {
   readonly program?: URL
 }
 
-/** Throws, or rejects with, FileError. A thread that fails is made up for here. */
+/** Throws, or rejects with, FileError. If the thread fails, the policy is parsed here. */
 export function createPolicyParser({
   resources,
   schemas,
   program = THREAD,
 }: ParserOptions): (files: PolicyFiles) => PackedPolicy | Promise<PackedPolicy> {
   // Kept, because five hundred resources take several milliseconds; made when it is needed, because a start has no time.
-  let told: Uint8Array | undefined
+  let serialized: Uint8Array | undefined
   const here = (files: PolicyFiles) => packPolicy(parsePolicy(files, resources))
   const apart = async (files: PolicyFiles) => {
-    told ??= serialize(tellResources(resources))
-    return (await parseApart({ files, schemas, resources: told }, program)) ?? here(files)
+    serialized ??= serialize(plainResources(resources))
+    return (await parseApart({ files, schemas, resources: serialized }, program)) ?? here(files)
   }
   return (files) => {
     const size = Object.values(files).reduce((sum, { text }) => sum + text.length, 0)
@@ -43,7 +42,7 @@ export function createPolicyParser({
   }
 }
 
-/** Undefined when the thread ended without an answer: what went wrong is told again by parsing once more. */
+/** Undefined when the thread ended without an answer: parsing here once more reports the fault. */
 async function parseApart(workerData: ParserData, program: URL): Promise<PackedPolicy | undefined> {
   const thread = new Worker(program, { workerData })
   thread.unref()

@@ -6,8 +6,7 @@ import { FileError } from '../../base/diagnostic.ts'
 import { buffersOf, packPolicy } from '../../decide/rules/rule-table.ts'
 import { parsePolicy } from '../../policy/parse/parse-policy.ts'
 import { giveWay } from './give-way.ts'
-import type { FromParser, ParserData } from './parse-messages.ts'
-import { toldResources } from './told-resources.ts'
+import { type FromParser, type ParserData, restoreResources } from './thread-resources.ts'
 
 /** A new policy rules within a second, also while requests would take all the time there is. */
 const NICENESS = 2
@@ -15,19 +14,19 @@ const NICENESS = 2
 const { files, resources, schemas } = workerData as ParserData
 
 giveWay(NICENESS)
-tell(parse())
+send(parse())
 // The next one starts in a third of the time.
 flushCompileCache()
 
 function parse(): FromParser {
   try {
-    return { kind: 'policy', policy: packPolicy(parsePolicy(files, toldResources(deserialize(resources), schemas))) }
+    return { kind: 'policy', policy: packPolicy(parsePolicy(files, restoreResources(deserialize(resources), schemas))) }
   } catch (error) {
     if (error instanceof FileError) return { kind: 'faulty', diagnostics: error.diagnostics, more: error.more }
     throw error
   }
 }
 
-function tell(message: FromParser): void {
+function send(message: FromParser): void {
   parentPort?.postMessage(message, message.kind === 'policy' ? buffersOf(message.policy) : [])
 }

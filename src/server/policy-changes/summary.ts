@@ -4,6 +4,7 @@ import { parseBlocked } from '../../policy/parse/parse-blocked.ts'
 import { parsePolicy } from '../../policy/parse/parse-policy.ts'
 import { plainText } from '../../present/phrase.ts'
 import type { Resources } from '../../resources/resource.ts'
+import type { SourceText } from '../../resources/schema/schema-file.ts'
 import type { Direction } from '../../tools/diff/change.ts'
 import { countsOf, reportOn } from '../../tools/diff/compare-policies.ts'
 import type { Circumstances } from '../../tools/diff/decisions/compare-decisions.ts'
@@ -20,13 +21,25 @@ export interface ChangeSummary {
   readonly more: number
 }
 
-export interface Taking {
+/** Two versions of the policy files. */
+export interface PolicyChange {
   readonly before: PolicySources
   readonly after: PolicySources
 }
 
+/** What the thread that compares starts with. */
+export interface ThreadData {
+  /** The schema files that the server runs with. */
+  readonly schemas: readonly SourceText[]
+}
+
+/** What it answers. */
+export type FromThread =
+  | { readonly kind: 'compared'; readonly summary: ChangeSummary }
+  | { readonly kind: 'failed'; readonly reason: string }
+
 /** Throws ReviewError for what can't be compared, and FileError for files that these schemas don't fit. */
-export function summarize({ before, after }: Taking, { resources, now }: Circumstances): ChangeSummary {
+export function summarize({ before, after }: PolicyChange, { resources, now }: Circumstances): ChangeSummary {
   const names = { before: 'before', after: 'after' }
   const sides = { before: reviewed(before, resources), after: reviewed(after, resources) }
   const report = reportOn(names, sides, { resources, now })

@@ -14,7 +14,7 @@ import { loadResources } from '../../../src/resources/load/load-resources.ts'
 import { readSchemas } from '../../../src/resources/load/read-schemas.ts'
 import type { Resources } from '../../../src/resources/resource.ts'
 import { createPolicyParser } from '../../../src/server/policy-changes/parse-apart.ts'
-import { createPolicyTeller, policyDetail } from '../../../src/server/policy-changes/policy-teller.ts'
+import { createPolicyLog, policyDetail } from '../../../src/server/policy-changes/policy-log.ts'
 import { checkPolicy } from '../../../src/tools/check/check-policy.ts'
 import { formatJson } from '../../../src/tools/check/format-json.ts'
 import { formatSarif } from '../../../src/tools/check/format-sarif.ts'
@@ -115,11 +115,11 @@ describe('a policy with very many bad lines', () => {
     const { sources: schemas } = await readSchemas(join(ROOT, 'schemas'))
     const lines: string[] = []
     const log = pino({}, { write: (line: string) => lines.push(line) })
-    const teller = createPolicyTeller(log, { schemas })
+    const teller = createPolicyLog(log, { schemas })
     const policy = await LivePolicy.open({
       directory: folder,
       resources,
-      observe: (event) => teller.tell(event),
+      observe: (event) => teller.report(event),
       parse: createPolicyParser({ resources, schemas }),
     })
     await writeFile(join(folder, 'policy.csv'), `${many(500_000, () => 'x\n')}# end of policy\n`)

@@ -1,26 +1,26 @@
 /**
- * What operators see of the policy's life: a log line for each policy that took over, with what it means, and one for each
- * that was refused, with the places. The policy is in force before it is told, whatever happens here.
+ * The log lines about policy changes: one for each policy that took over, with what the change means, and one for each policy that
+ * was refused, with the places of its faults. The policy is in force before its line is written, whatever happens here.
  */
 import type { Logger } from 'pino'
 import { type Diagnostic, FileError } from '../../base/diagnostic.ts'
 import type { LivePolicy, PolicyEvent } from '../../policy/live-policy.ts'
 import { Comparer, type ComparerOptions } from './comparer.ts'
 
-/** When more changes than this wait to be compared, those in between are told without their meaning. */
+/** When more changes than this wait to be compared, the later ones are reported without their meaning. */
 const MOST_WAITING = 4
 const MOST_FAULTS = 20
 
 type Activated = Extract<PolicyEvent, { kind: 'activated' }>
 
-export interface PolicyTeller {
+export interface PolicyLog {
   /** Returns at once. */
-  tell(event: PolicyEvent): void
-  /** Tells what is left, without comparing. */
+  report(event: PolicyEvent): void
+  /** Reports the changes that still wait, without comparing them. */
   close(): Promise<void>
 }
 
-export function createPolicyTeller(log: Logger, options: ComparerOptions): PolicyTeller {
+export function createPolicyLog(log: Logger, options: ComparerOptions): PolicyLog {
   const comparer = new Comparer(options)
   let turn = Promise.resolve()
   let waiting = 0
@@ -43,15 +43,15 @@ export function createPolicyTeller(log: Logger, options: ComparerOptions): Polic
   async function meaningOf({ before, after }: Activated) {
     if (closed) return { uncompared: 'the server is closing' }
     try {
-      const { counts, ...told } = await comparer.compare({ before, after })
-      return { ...counts, ...told }
+      const { counts, ...sentences } = await comparer.compare({ before, after })
+      return { ...counts, ...sentences }
     } catch (error) {
       return { uncompared: (error as Error).message }
     }
   }
 
   return {
-    tell(event) {
+    report(event) {
       if (event.kind === 'activated') queue(event)
       if (event.kind === 'ended') {
         log.info({ revision: event.revision, lines: event.lines }, 'rules of policy.csv have ended')
@@ -82,7 +82,7 @@ function faultFields(error: unknown): object {
   return { faults: shown, ...(more > 0 ? { more } : {}) }
 }
 
-/** For readiness: which revision rules, and where the files are wrong. Anybody may ask for it, so it tells no rule. */
+/** For readiness: the revision in force, and where the files are wrong. Anybody may ask for it, so it shows no rule. */
 export function policyDetail({ active, faults }: LivePolicy): string {
   const errors = faults.filter((fault) => fault instanceof FileError)
   const [first, ...others] = errors.flatMap(({ diagnostics }) => diagnostics)

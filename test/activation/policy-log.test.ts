@@ -7,7 +7,7 @@ import type { PolicyEvent, PolicySources } from '../../src/policy/live-policy.ts
 import { readBlockedFile, readPolicyFiles, revisionOf } from '../../src/policy/policy-files.ts'
 import { readSchemas } from '../../src/resources/load/read-schemas.ts'
 import type { ComparerOptions } from '../../src/server/policy-changes/comparer.ts'
-import { createPolicyTeller } from '../../src/server/policy-changes/policy-teller.ts'
+import { createPolicyLog } from '../../src/server/policy-changes/policy-log.ts'
 import { withRules as withLines } from '../policy-text.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
@@ -70,14 +70,14 @@ describe('the log of policies that took over', () => {
 
   it('is whole when the server closes at once', async () => {
     const teller = await openTeller({})
-    teller.tell(taking(shipped, withRules('p, user:x, notes, list, any, *, allow')))
+    teller.report(taking(shipped, withRules('p, user:x, notes, list, any, *, allow')))
     await teller.close()
     expect(lines.map(({ msg }) => msg)).to.deep.equal(['policy activated'])
   })
 
   async function openTeller(options: Partial<ComparerOptions>) {
     const { sources } = await readSchemas(join(ROOT, 'schemas'))
-    return createPolicyTeller(pino({}, { write: (line: string) => lines.push(JSON.parse(line)) }), {
+    return createPolicyLog(pino({}, { write: (line: string) => lines.push(JSON.parse(line)) }), {
       schemas: sources,
       ...options,
     })
@@ -85,7 +85,7 @@ describe('the log of policies that took over', () => {
 
   async function tellAll(options: Partial<ComparerOptions>, events: readonly PolicyEvent[]): Promise<void> {
     const teller = await openTeller(options)
-    for (const event of events) teller.tell(event)
+    for (const event of events) teller.report(event)
     for (let i = 0; i < 500 && lines.length < events.length; i++) await sleep(20)
     await teller.close()
   }
