@@ -5,6 +5,7 @@ COPY package.json package-lock.json .npmrc ./
 # The dev dependency `node` only serves checkouts on machines with another Node; this image has the right one.
 RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
+COPY scripts ./scripts
 COPY src ./src
 RUN npm run build && npm prune --omit=dev --ignore-scripts
 

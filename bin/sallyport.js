@@ -11,6 +11,11 @@ if (Number(process.versions.node.split('.')[0]) < OLDEST) {
   process.exit(2)
 }
 
+if (!existsSync(new URL('../dist/compiled', import.meta.url))) {
+  process.stderr.write('sallyport: the schemas of this checkout are not compiled yet: run `npm run compile-schemas`\n')
+  process.exit(1)
+}
+
 // A SIGHUP asks a server for a new decision log. Until it has opened one, there is nothing to do.
 if (process.argv[2] === 'serve') process.on('SIGHUP', () => undefined)
 

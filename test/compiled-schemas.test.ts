@@ -1,15 +1,27 @@
-/** Schemas that never change are compiled once, not at every start. Run with UPDATE=1 to compile them anew. */
-import { readFileSync, writeFileSync } from 'node:fs'
-import { basename } from 'node:path'
+/** Schemas that never change are compiled once, not at every start. */
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
 import { expect } from 'chai'
-import { compiledSchemas } from './compiled-schemas.ts'
+import { compiledSchemas } from '../scripts/compile-schemas.ts'
 
 describe('the compiled schemas', () => {
-  for (const { file, code } of compiledSchemas()) {
+  for (const { file, text } of compiledSchemas()) {
     it(`are what Ajv makes of the schemas now: ${basename(file.pathname)}`, () => {
-      if (process.env.UPDATE) writeFileSync(file, code)
-      const same = readFileSync(file, 'utf8') === code
-      expect(same, `${file.pathname} is out of date: UPDATE=1 npx mocha test/compiled-schemas.test.ts`).to.equal(true)
+      const same = readFileSync(file, 'utf8') === text
+      expect(same, `${file.pathname} is out of date: npm run compile-schemas`).to.equal(true)
     })
   }
+
+  it('are missed with a word on what to do', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'sallyport-checkout-'))
+    await cp(new URL('../bin', import.meta.url), join(folder, 'bin'), { recursive: true })
+    await writeFile(join(folder, 'package.json'), '{ "type": "module" }')
+    const { status, stderr } = spawnSync(process.execPath, [join(folder, 'bin/sallyport.js'), '--version'])
+    await rm(folder, { recursive: true })
+    expect(String(stderr)).to.contain('run `npm run compile-schemas`')
+    expect(status).to.equal(1)
+  })
 })

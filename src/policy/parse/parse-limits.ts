@@ -1,13 +1,13 @@
 /** limits.yaml -> sizes of bodies, objects and pages, and rate limits. */
 import bytes from 'bytes'
 import ms, { type StringValue } from 'ms'
+import { limits } from '#compiled/policy-files'
 import type { Diagnostic } from '../../base/diagnostic.ts'
 import { oneOf } from '../../base/did-you-mean.ts'
 import type { SourceFile } from '../../base/source-file.ts'
 import { parseYaml, shapeBy, type YamlFile } from '../../base/yaml-file.ts'
 import type { Limit, LimitMatch, Limits, Role } from '../../decide/policy.ts'
 import type { Resources } from '../../resources/resource.ts'
-import { limits } from '../compiled-schemas.ts'
 
 interface LimitsFile {
   readonly body: string

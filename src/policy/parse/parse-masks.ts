@@ -1,5 +1,6 @@
 /** masks.yaml -> what decision records don't hold. The file may be absent: then they hold everything. */
 
+import { masks } from '#compiled/policy-files'
 import type { Diagnostic } from '../../base/diagnostic.ts'
 import { oneOf } from '../../base/did-you-mean.ts'
 import type { SourceFile } from '../../base/source-file.ts'
@@ -8,7 +9,6 @@ import type { Ownership } from '../../decide/policy.ts'
 import { type MaskedField, type Masks, NO_MASKS, USERS } from '../../decide/policy.ts'
 import { comparedAttributes } from '../../decide/relations/relation.ts'
 import type { Resources } from '../../resources/resource.ts'
-import { masks } from '../compiled-schemas.ts'
 
 interface MasksFile {
   readonly fields?: readonly MaskedField[]

@@ -1,5 +1,6 @@
 /** roles.yaml, ownership.yaml and views.yaml -> the names that rules may use. */
 
+import { ownership, roles, views } from '#compiled/policy-files'
 import type { Diagnostic } from '../../base/diagnostic.ts'
 import { oneOf } from '../../base/did-you-mean.ts'
 import type { SourceFile } from '../../base/source-file.ts'
@@ -8,7 +9,6 @@ import type { Ownership, Role, Views } from '../../decide/policy.ts'
 import { parseRelation } from '../../decide/relations/relation.ts'
 import type { Declaration } from '../../decide/relations/relation-kind.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
-import { ownership, roles, views } from '../compiled-schemas.ts'
 
 type Report = (diagnostic: Diagnostic) => void
 

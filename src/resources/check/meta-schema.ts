@@ -1,5 +1,7 @@
 /** Checks that a file is a JSON Schema 2020-12, and that its `x-resource` has the grammar of routes. */
 import type { ErrorObject } from 'ajv'
+import { fitsMetaSchema } from '#compiled/meta-schema'
+import { fitsXResource } from '#compiled/x-resource'
 import type { Diagnostic } from '../../base/diagnostic.ts'
 import type { Path } from '../../base/json-pointer.ts'
 import { pointerOfPath } from '../../base/json-pointer.ts'
@@ -7,8 +9,6 @@ import type { SchemaFile } from '../schema/schema-file.ts'
 import { isObject } from '../schema/subschemas.ts'
 import { pathOfError, sentenceOfError } from '../validate/ajv-errors.ts'
 import type { SchemaCode } from './codes.ts'
-import { fitsMetaSchema } from './compiled-meta-schema.ts'
-import { fitsXResource } from './compiled-x-resource.ts'
 
 const DIALECT = 'https://json-schema.org/draft/2020-12/schema'
 

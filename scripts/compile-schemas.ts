@@ -1,48 +1,61 @@
-/** The schemas that never change as the code that Ajv makes of them: a start loads it, in place of making it each time. */
-import { readFileSync } from 'node:fs'
+/**
+ * Writes dist/compiled/: the schemas that never change, as the code that Ajv makes of them. A start loads the code, in place of
+ * making it each time. Runs with `npm ci` and before a build; src/ imports the result as `#compiled/…`.
+ */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { _ } from 'ajv'
 import { Ajv2020, type Options } from 'ajv/dist/2020.js'
 import ajvStandalone from 'ajv/dist/standalone/index.js'
 import { fullFormats } from 'ajv-formats/dist/formats.js'
 
 const SOURCE = new URL('../src/', import.meta.url)
+const TARGET = new URL('../dist/compiled/', import.meta.url)
 
 const META = 'https://json-schema.org/draft/2020-12/schema'
 
-const HEAD = `// What Ajv makes of schemas that never change: test/compiled-schemas.ts tells how, its test makes it anew.
-// @ts-nocheck
-import type { ValidateFunction } from 'ajv'
-`
-
-export interface Compiled {
-  /** Where the code belongs. */
+interface CompiledFile {
   readonly file: URL
-  readonly code: string
+  readonly text: string
 }
 
-export function compiledSchemas(): readonly Compiled[] {
+/** Each module with its types. */
+export function compiledSchemas(): readonly CompiledFile[] {
   return [
-    { file: new URL('policy/compiled-schemas.ts', SOURCE), code: policyFiles() },
-    { file: new URL('resources/check/compiled-x-resource.ts', SOURCE), code: xResource() },
-    { file: new URL('resources/check/compiled-meta-schema.ts', SOURCE), code: metaSchema() },
+    ...filesOf('policy-files', policyFiles()),
+    ...filesOf('x-resource', xResource()),
+    ...filesOf('meta-schema', metaSchema()),
   ]
 }
 
-function policyFiles(): string {
+function filesOf(name: string, { code, exported }: CompiledModule): readonly CompiledFile[] {
+  const types = exported.map((one) => `export const ${one}: ValidateFunction\n`)
+  return [
+    { file: new URL(`${name}.js`, TARGET), text: code },
+    { file: new URL(`${name}.d.ts`, TARGET), text: `import type { ValidateFunction } from 'ajv'\n${types.join('')}` },
+  ]
+}
+
+interface CompiledModule {
+  readonly code: string
+  /** The names of the functions. */
+  readonly exported: readonly string[]
+}
+
+function policyFiles(): CompiledModule {
   const names = ['limits', 'masks', 'ownership', 'roles', 'views']
   const ajv = createAjv({ strict: true, allowUnionTypes: true, verbose: true, validateSchema: false })
   for (const name of names) ajv.addSchema(read(`policy/schemas/${name}.schema.json`), name)
   return moduleOf(ajv, Object.fromEntries(names.map((name) => [name, name])))
 }
 
-function xResource(): string {
+function xResource(): CompiledModule {
   const ajv = createAjv({ formats: { date: fullFormats.date }, validateSchema: false })
   ajv.addSchema(read('resources/schemas/x-resource.schema.json'), 'x-resource')
   return moduleOf(ajv, { fitsXResource: 'x-resource' })
 }
 
 /** The meta-schema states formats (`regex`, `uri-reference`) that later checks look into more closely. */
-function metaSchema(): string {
+function metaSchema(): CompiledModule {
   return moduleOf(createAjv({ validateFormats: false }), { fitsMetaSchema: META })
 }
 
@@ -51,8 +64,8 @@ function createAjv(options: Options): Ajv2020 {
   return new Ajv2020({ allErrors: true, ...options, code: { source: true, esm: true, formats } })
 }
 
-/** Ajv writes a module with `require`, without types and in one line. */
-function moduleOf(ajv: Ajv2020, exported: Readonly<Record<string, string>>): string {
+/** Ajv writes a module with `require`. */
+function moduleOf(ajv: Ajv2020, exported: Readonly<Record<string, string>>): CompiledModule {
   const imported = new Map<string, string>()
   const body = ajvStandalone
     .default(ajv, { ...exported })
@@ -60,12 +73,15 @@ function moduleOf(ajv: Ajv2020, exported: Readonly<Record<string, string>>): str
     .replace(/require\("([^"]+?)(?:\.js)?"\)/g, (_all, from: string) => {
       return imported.getOrInsertComputed(from, () => `imported${imported.size}`)
     })
-    .replace(/export const \w+ = validate\d+/g, '$& as unknown as ValidateFunction')
-    .replace(/;(?=function|export const|const (?:schema|func|pattern|formats)\d)/g, ';\n')
   const imports = [...imported].map(([from, name]) => `import ${name} from '${from}.js'\n`)
-  return `${HEAD}${imports.join('')}${body}\n`
+  return { code: `${imports.join('')}${body}\n`, exported: Object.keys(exported) }
 }
 
 function read(file: string): object {
   return JSON.parse(readFileSync(new URL(file, SOURCE), 'utf8'))
+}
+
+if (import.meta.main) {
+  mkdirSync(TARGET, { recursive: true })
+  for (const { file, text } of compiledSchemas()) writeFileSync(file, text)
 }
