@@ -6,8 +6,9 @@
 import { createHash } from 'node:crypto'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { fullFormats } from 'ajv-formats/dist/formats.js'
+import { casbinPolicy } from '../src/decide/grants/casbin.ts'
 import { packPolicy } from '../src/decide/rules/rule-table.ts'
-import { Snapshot } from '../src/decide/snapshot.ts'
+import type { Snapshot } from '../src/decide/snapshot.ts'
 import { revisionOf } from '../src/policy/policy-files.ts'
 import type { Resources } from '../src/resources/resource.ts'
 import { wholeAccess } from '../src/server/openapi/access.ts'
@@ -82,7 +83,7 @@ export async function answerChecker(
   if (known) return known
   const reviewed = await loadPolicy(directory, resources).catch(() => undefined)
   if (!reviewed || revisionOf(reviewed.files, reviewed.blockedFile) !== headers.get('policy-revision')) return undefined
-  const made = makeChecker(new Snapshot(packPolicy(reviewed.policy), resources), resources)
+  const made = makeChecker(casbinPolicy(packPolicy(reviewed.policy), resources), resources)
   checkers.set(key, made)
   return made
 }

@@ -3,13 +3,15 @@
  * does): what a write would leave behind is checked against what was granted, and then against the schema.
  */
 import { isDeepStrictEqual } from 'node:util'
-import { documentOf, represent, type StoredObject } from '../resources/object.ts'
+import type { FieldFault } from '../base/problems/problem.ts'
+import { type Document, documentOf, represent, type StoredObject } from '../resources/object.ts'
 import type { Field, Representation, Resource } from '../resources/resource.ts'
-import type { Grant } from './grants/grant-table.ts'
-import { Denied, DeniedReading, evidenceOf, type Ground, recordAttributes, recordObject } from './ground.ts'
-import { refuseTooLarge } from './object-size.ts'
-import { type Evidence, issuePermit, type Permit } from './permit.ts'
-import { relationsOf, relationsOfProposal } from './relations/ownership.ts'
+import { type Evidence, evidenceOf, recordObject } from './evidence.ts'
+import { attributesOf, type CallerGrants, relate } from './grants/caller-grants.ts'
+import type { Grant } from './grants/grant.ts'
+import { issuePermit, type Permit } from './permit.ts'
+import { type Refusal, refuse } from './refusal.ts'
+import { relationsOfProposal } from './relations/ownership.ts'
 
 /** An object as a write would leave it, and the fields that the request named. */
 export interface Proposal {
@@ -21,10 +23,10 @@ export interface Proposal {
   /** The fields that a PUT removes where they are stored. */
   readonly removed?: ReadonlySet<string>
   /**
-   * Throws what the client is told where the schema refuses the proposal. It is asked last: a fault may rest on any stored
-   * value, and would tell it to somebody whose fields are refused.
+   * What the schema finds wrong with the proposal. It is asked last: a fault may rest on any stored value, and would tell it
+   * to somebody whose fields are refused.
    */
-  readonly refuseUnfit: () => void
+  readonly faults: () => readonly FieldFault[]
 }
 
 /** In characters of JSON. Relations compare no longer values, and what was refused wasn't held against the schema. */
@@ -33,130 +35,133 @@ const LONGEST_RECORDED = 1000
 /** Is told what the policy looked at when it had no objection: the request may still be refused by others. */
 export type Passed = (evidence: Evidence) => void
 
-/**
- * Throws Denied: the action isn't allowed on the object as it would be, or a named field isn't granted; what `refuseUnfit`
- * throws, and Problem object-too-large.
- */
+/** Refused: the action on the object as it would be, a named field that isn't granted, the schema, or the size. */
 export function permitCreate(
-  ground: Ground,
-  { after, named, refuseUnfit }: Proposal,
+  grants: CallerGrants,
+  { after, named, faults }: Proposal,
   passed: Passed,
-): Permit<'create'> {
-  const relations = relationsOf(ground.ownership, ground.attributeOf, after)
-  const grant = ground.table.grant(relations)
+): Permit<'create'> | Refusal {
+  const { resource, table, recorded } = grants
+  const relations = relate(grants, after)
+  const grant = table.grant(relations)
   const evidence = evidenceOf(relations, grant, {
-    ...recordAttributes(ground),
-    proposed: recordObject(ground, after),
-    named: namesOf(ground.resource, named),
+    ...attributesOf(grants),
+    proposed: recordObject(recorded, after),
+    named: namesOf(resource, named),
   })
-  if (grant.fields.size === 0) throw new Denied(short(evidence))
+  if (grant.fields.size === 0) return refuse('object', { evidence: short(evidence) })
   const refused = ({ name, readOnly }: Field) => !readOnly && !grant.fields.has(name)
-  const fieldsRefused = namesOf(ground.resource, named, refused)
-  if (fieldsRefused.length > 0) throw new Denied({ ...short(evidence), fieldsRefused })
+  const fieldsRefused = namesOf(resource, named, refused)
+  if (fieldsRefused.length > 0) return refuse('write', { evidence: { ...short(evidence), fieldsRefused } })
   passed(short(evidence))
-  refuseUnfit()
   const document = documentOf(after)
-  refuseTooLarge(ground.objectBytes, document)
-  return issuePermit({
-    kind: 'create',
-    resource: ground.resource.name,
-    id: String(after.id),
-    version: 0,
-    document,
-    evidence,
-  })
+  const unfit = refuseUnfit(grants, { faults, document, evidence })
+  if (unfit) return unfit
+  return issuePermit({ kind: 'create', resource: resource.name, id: String(after.id), version: 0, document, evidence })
 }
 
-/** `evidence` with the fields. Throws Denied for a field that may be neither read nor written, whatever its value. */
-export function refuseHidden(
-  { resource, readTable }: Ground,
+/** Refuses a field that may be neither read nor written, whatever its value. */
+export function checkNamed(
+  { resource, readTable }: CallerGrants,
   evidence: Evidence,
   { fields }: Grant,
   named: Iterable<string>,
-): Evidence {
+): Evidence | Refusal {
   const readable = readTable.grant(evidence.relations).fields
   const hidden = ({ name, readOnly }: Field) => !readable.has(name) && (readOnly || !fields.has(name))
   const asked = { ...evidence, facts: { ...evidence.facts, named: namesOf(resource, named) } }
   const fieldsRefused = namesOf(resource, named, hidden)
-  if (fieldsRefused.length === 0) return asked
-  throw new Denied({ ...asked, fieldsRefused })
+  return fieldsRefused.length === 0 ? asked : refuse('write', { evidence: { ...asked, fieldsRefused } })
 }
 
-/** `evidence` with the fields. Throws DeniedReading for a field that may not be read, whatever its value. */
-export function refuseUnreadable(
-  { resource, readTable }: Ground,
+/** Refuses a field whose stored value the request would tell, and that may not be read. */
+export function checkRead(
+  { resource, readTable }: CallerGrants,
   evidence: Evidence,
   read: Iterable<string>,
-): Evidence {
+): Evidence | Refusal {
   const readable = readTable.grant(evidence.relations).fields
   const fieldsRefused = namesOf(resource, read, ({ name }) => !readable.has(name))
   const asked = { ...evidence, facts: { ...evidence.facts, read: namesOf(resource, read) } }
-  if (fieldsRefused.length === 0) return asked
-  throw new DeniedReading({ ...asked, fieldsRefused })
+  return fieldsRefused.length === 0 ? asked : refuse('read', { evidence: { ...asked, fieldsRefused } })
 }
 
-/**
- * Allowed on the stored object, and again on the proposed one; every field that changes must be granted both times. Throws
- * Denied, what `refuseUnfit` throws, and Problem object-too-large.
- */
+/** Allowed on the stored object, and again on the proposed one; every field that changes must be granted both times. */
 export function permitUpdate(
-  ground: Ground,
+  grants: CallerGrants,
   object: StoredObject,
   proposal: Proposal,
   passed: Passed,
-): Permit<'update'> {
-  const { after, named, read, removed, refuseUnfit } = proposal
+): Permit<'update'> | Refusal {
+  const { after, named, read, removed, faults } = proposal
+  const { resource, table, readTable, recorded } = grants
   const before = represent(object)
-  const relations = relationsOf(ground.ownership, ground.attributeOf, before)
-  const granted = ground.table.grant(relations)
-  const readable = ground.readTable.grant(relations).fields
+  const relations = relate(grants, before)
+  const granted = table.grant(relations)
+  const readable = readTable.grant(relations).fields
   const proposed = { stored: before, proposed: after }
-  const relationsAfter = relationsOfProposal(ground.ownership, ground.attributeOf, proposed)
-  const grantedAfter = ground.table.grant(relationsAfter)
+  const relationsAfter = relationsOfProposal(grants.ownership, grants.attributeOf, proposed)
+  const grantedAfter = table.grant(relationsAfter)
   const all = new Set([...Object.keys(before), ...Object.keys(after), ...named])
-  const changed = new Set(namesOf(ground.resource, all, ({ name }) => changes(before, after, name)))
+  const changed = new Set(namesOf(resource, all, ({ name }) => changes(before, after, name)))
   const facts = {
-    ...recordAttributes(ground),
-    object: recordObject(ground, before),
-    proposed: recordObject(ground, after),
+    ...attributesOf(grants),
+    object: recordObject(recorded, before),
+    proposed: recordObject(recorded, after),
     changed: [...changed],
-    named: namesOf(ground.resource, named),
-    ...(read ? { read: namesOf(ground.resource, read) } : {}),
+    named: namesOf(resource, named),
+    ...(read ? { read: namesOf(resource, read) } : {}),
     ...(removed ? { removed: [...removed] } : {}),
   }
   for (const grant of [granted, grantedAfter]) {
-    if (grant.fields.size === 0) throw new Denied(short(evidenceOf(relationsAfter, grant, facts)))
+    if (grant.fields.size === 0) return refuse('object', { evidence: short(evidenceOf(relationsAfter, grant, facts)) })
   }
   const writable = (field: string) => granted.fields.has(field) && grantedAfter.fields.has(field)
   // Also where it stays the same: an answer that depends on that would tell a value that may not be read.
   const hidden = (field: string) => named.has(field) && !readable.has(field)
   const refused = ({ name, readOnly }: Field) =>
     hidden(name) ? readOnly || !writable(name) : changed.has(name) && !writable(name)
-  const fieldsRefused = namesOf(ground.resource, all, refused)
+  const fieldsRefused = namesOf(resource, all, refused)
   const evidence = evidenceOf(relations, granted, facts)
-  if (fieldsRefused.length > 0) throw new Denied({ ...short(evidence), fieldsRefused })
+  if (fieldsRefused.length > 0) return refuse('write', { evidence: { ...short(evidence), fieldsRefused } })
   passed(short(evidence))
-  refuseUnfit()
   const document = documentOf(after)
-  refuseTooLarge(ground.objectBytes, document, object.document)
+  const unfit = refuseUnfit(grants, { faults, document, evidence, before: object.document })
+  if (unfit) return unfit
   const { id, version } = object
-  return issuePermit({
-    kind: 'update',
-    resource: ground.resource.name,
-    id,
-    version,
-    document,
-    evidence,
-  })
+  return issuePermit({ kind: 'update', resource: resource.name, id, version, document, evidence })
 }
 
 /** For an object on which `delete` was allowed. */
 export function permitDelete(
-  { resource }: Ground,
+  { resource }: CallerGrants,
   { id, version }: StoredObject,
   evidence: Evidence,
 ): Permit<'delete'> {
   return issuePermit({ kind: 'delete', resource: resource.name, id, version, document: {}, evidence })
+}
+
+interface Permitted extends Pick<Proposal, 'faults'> {
+  readonly document: Document
+  readonly evidence?: Evidence
+  readonly before?: Document
+}
+
+/** An object may have more than the most bytes where it becomes no larger than it was: bodies add up. */
+export function refuseUnfit(
+  { objectBytes }: Pick<CallerGrants, 'objectBytes'>,
+  { faults, document, evidence, before }: Permitted,
+): Refusal | undefined {
+  const told = evidence ? { evidence: short(evidence) } : {}
+  const found = faults()
+  if (found.length > 0) return refuse('schema', { ...told, faults: found })
+  const size = sizeOf(document)
+  if (size <= objectBytes || (before && size <= sizeOf(before))) return undefined
+  return refuse('size', { ...told, limitBytes: objectBytes })
+}
+
+function sizeOf(document: Document): number {
+  return Buffer.byteLength(JSON.stringify(document))
 }
 
 /** Those that are declared and that `concerns` picks; the schema refuses what isn't declared. */

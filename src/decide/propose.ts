@@ -3,7 +3,7 @@
  * may make it so, and then whether it fits the schema.
  */
 import { isDeepStrictEqual } from 'node:util'
-import { type FieldFault, Problem } from '../base/problems/problem.ts'
+import type { FieldFault } from '../base/problems/problem.ts'
 import type { Field, Json, Representation, Resource } from '../resources/resource.ts'
 import type { Proposal } from './permits.ts'
 
@@ -120,7 +120,7 @@ interface Change {
 function proposal(resource: Resource, change: Change): Proposal {
   const { before, asked, named } = change
   const after = ordered(resource, before, asked)
-  return { after, named: new Set(named), refuseUnfit: () => refuseUnfit(resource, change, after) }
+  return { after, named: new Set(named), faults: () => faultsOf(resource, change, after) }
 }
 
 /**
@@ -137,16 +137,14 @@ function ordered(resource: Resource, before: Representation, asked: Representati
   return Object.fromEntries([...known, ...unknown])
 }
 
-/** Throws Problem invalid-body. */
-function refuseUnfit(resource: Resource, { before, asked, named }: Change, after: Representation): void {
+function faultsOf(resource: Resource, { before, asked, named }: Change, after: Representation): readonly FieldFault[] {
   const changed = named.flatMap((name) => {
     const field = resource.fields.get(name)
     if (field === undefined && !Object.hasOwn(after, name)) return [unknownFault(name)]
     return field?.readOnly && !isDeepStrictEqual(own(before, name), own(asked, name)) ? [readOnlyFault(field)] : []
   })
   const pointers = new Set(changed.map(({ pointer }) => pointer))
-  const errors = [...changed, ...resource.validate(after).filter(({ pointer }) => !pointers.has(pointer))]
-  if (errors.length > 0) throw new Problem('invalid-body', 'The body does not fit the schema.', { errors })
+  return [...changed, ...resource.validate(after).filter(({ pointer }) => !pointers.has(pointer))]
 }
 
 function own(fields: Representation, name: string): Json | undefined {

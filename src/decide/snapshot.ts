@@ -1,13 +1,12 @@
 /** One policy in force: immutable, asked by every request, swapped whole when the files change. */
 
+import { onceKnown } from '../base/once-known.ts'
 import type { Action, Resource, Resources } from '../resources/resource.ts'
 import type { Caller } from './caller.ts'
-import { type Ask, createEnforcer } from './grants/casbin.ts'
+import { recordedFields } from './evidence.ts'
+import type { IsGranted } from './grants/grant.ts'
 import { GrantTable } from './grants/grant-table.ts'
-import { recordedFields } from './ground.ts'
-import type { Limits, Masks, Ownership, Role, Rule } from './policy.ts'
-import { LivingRules } from './rules/living-rules.ts'
-import type { PackedPolicy } from './rules/rule-table.ts'
+import type { Limits, Masks, Ownership, Policy, Role, Rule } from './policy.ts'
 
 /** A caller as the policy sees it: the subjects of semantics.md that some rule names, inherited ones included. */
 export interface Subject {
@@ -23,15 +22,31 @@ export interface Subject {
 
 type SubjectTables = Map<string, Map<string, GrantTable | Promise<GrantTable>>>
 
-/** No rule names it, so that the caller of an enforcer is nobody by itself (roles have no colon). */
-const CALLER = 'caller:'
+/** The rules of a policy, by subject. */
+export interface RuleIndex {
+  /** Whether some rule names the subject. */
+  names(subject: string): boolean
+  /** All that rules name, sorted. */
+  readonly subjects: readonly string[]
+  /** The rules of these subjects whose resource is one of these words, in order of their lines. */
+  about(subjects: readonly string[], resources: readonly string[]): readonly Rule[]
+}
+
+/** Where a snapshot finds its rules, and who says what they grant: Casbin (casbin.ts), or plain code (direct.ts). */
+export interface Engine {
+  readonly rules: RuleIndex
+  /** `rules`: those whose subject and resource can fit. */
+  granter(subjects: readonly string[], resource: Resource, rules: readonly Rule[]): Granter | Promise<Granter>
+}
+
+type Granter = (action: Action) => IsGranted
 
 export class Snapshot {
-  readonly #policy: PackedPolicy
+  readonly #policy: Omit<Policy, 'rules'>
   readonly #resources: Resources
-  readonly #rules: LivingRules
+  readonly #engine: Engine
   readonly #inherited: ReadonlyMap<string, ReadonlySet<string>>
-  readonly #recorded: ReadonlyMap<string, readonly string[]>
+  readonly #recorded = new Map<string, readonly string[]>()
   /** By the names of a subject: one that has them, and so all tables. */
   readonly #known = new Map<string, Subject>()
   /** A credential that was seen before is the same caller again. */
@@ -39,18 +54,13 @@ export class Snapshot {
   /** By what an OpenID provider may say of a caller. */
   readonly #claimed: ReadonlyMap<string, readonly Role[]>
   readonly #vouchedFor = new WeakMap<Caller, Caller>()
-  readonly #enforcers = new Map<string, Promise<Ask>>()
 
-  /** Of the rules that live at a time (milliseconds since the epoch); of all rules when none is given. */
-  constructor(policy: PackedPolicy, resources: Resources, now = Number.NEGATIVE_INFINITY) {
+  constructor(policy: Omit<Policy, 'rules'>, resources: Resources, engine: Engine) {
     this.#policy = policy
     this.#resources = resources
-    this.#rules = new LivingRules(policy.table, now)
+    this.#engine = engine
     this.#inherited = closures(policy)
     this.#claimed = claimedRoles(policy)
-    this.#recorded = new Map(
-      [...resources.byName.values()].map((one) => [one.name, recordedFields(one, policy.ownership.get(one.name))]),
-    )
   }
 
   get limits(): Limits {
@@ -66,8 +76,12 @@ export class Snapshot {
   }
 
   /** The fields of a resource's objects that decision records keep. */
-  recordedFieldsOf(resource: string): readonly string[] {
-    return this.#recorded.get(resource) ?? []
+  recordedFieldsOf(resource: Resource): readonly string[] {
+    const known = this.#recorded.get(resource.name)
+    if (known) return known
+    const fields = recordedFields(resource, this.ownershipOf(resource.name))
+    this.#recorded.set(resource.name, fields)
+    return fields
   }
 
   viewOf(resource: string, view: string): ReadonlySet<string> {
@@ -102,12 +116,12 @@ export class Snapshot {
       for (const inherited of this.#inherited.get(role) ?? []) roles.add(inherited)
     }
     const names = ['everyone', caller ? `user:${caller.id}` : 'anonymous', ...roles]
-    return this.#subjectWith(caller, roles, names.filter((name) => this.#rules.names(name)).sort())
+    return this.#subjectWith(caller, roles, names.filter((name) => this.#engine.rules.names(name)).sort())
   }
 
   /** All subjects that rules name at once: what is granted to somebody is on its tables. No caller is it. */
   get anybody(): Subject {
-    return this.#subjectWith(undefined, new Set(this.#inherited.keys()), this.#rules.subjects)
+    return this.#subjectWith(undefined, new Set(this.#inherited.keys()), this.#engine.rules.subjects)
   }
 
   #subjectWith(caller: Caller | undefined, roles: ReadonlySet<string>, names: readonly string[]): Subject {
@@ -125,10 +139,12 @@ export class Snapshot {
     subject.tables.set(resource, tables)
     const table = this.#makeTable(subject, resource, action)
     tables.set(action, table)
-    table.then(
-      (made) => tables.set(action, made),
-      () => tables.delete(action),
-    )
+    if (table instanceof Promise) {
+      table.then(
+        (made) => tables.set(action, made),
+        () => tables.delete(action),
+      )
+    }
     return table
   }
 
@@ -156,20 +172,22 @@ export class Snapshot {
     }
   }
 
-  async #makeTable(subject: Subject, resourceName: string, actionName: string): Promise<GrantTable> {
+  #makeTable(subject: Subject, resourceName: string, actionName: string): GrantTable | Promise<GrantTable> {
     const { resource, action } = this.#declared(resourceName, actionName)
-    const candidates = this.#rulesFor(subject.names, resource)
+    const { name, builtIn } = resource
+    const candidates = this.#engine.rules.about(subject.names, [name, builtIn ? 'system/*' : '*'])
     const acting = candidates.filter(({ actions }) => actions.includes('*') || actions.includes(action.name))
-    // A rule for `*` may name a relation that this resource doesn't have: here it can never match.
-    const relations = this.#policy.ownership.get(resource.name)?.relations
-    return new GrantTable({
+    const ownership = this.ownershipOf(name)
+    const parts = {
       resource,
       action,
-      rules: acting.filter((rule) => rule.relations.every((name) => relations?.has(name))),
-      views: this.#policy.views.get(resource.name),
-      ownership: this.#policy.ownership.get(resource.name),
-      ask: await this.#enforcer(subject.names, resource, candidates),
-      subject: CALLER,
+      // A rule for `*` may name a relation that this resource doesn't have: here it can never match.
+      rules: acting.filter((rule) => rule.relations.every((relation) => ownership?.relations.has(relation))),
+      views: this.#policy.views.get(name),
+      ownership,
+    }
+    return onceKnown(this.#engine.granter(subject.names, resource, candidates), (granter) => {
+      return new GrantTable({ ...parts, isGranted: granter(action) })
     })
   }
 
@@ -179,32 +197,16 @@ export class Snapshot {
     if (!resource || !action) throw new Error(`no schema declares ${actionName} on ${resourceName}`)
     return { resource, action }
   }
-
-  /** The index: the rules whose subject and resource can fit. */
-  #rulesFor(subjects: readonly string[], { name, builtIn }: Resource): readonly Rule[] {
-    return this.#rules.about(subjects, [name, builtIn ? 'system/*' : '*'])
-  }
-
-  #enforcer(subjects: readonly string[], resource: Resource, rules: readonly Rule[]): Promise<Ask> {
-    const key = JSON.stringify([resource.name, subjects])
-    const known = this.#enforcers.get(key)
-    if (known) return known
-    const links = subjects.map((parent) => ({ child: CALLER, parent }))
-    const made = createEnforcer(rules, links, this.#policy.views)
-    this.#enforcers.set(key, made)
-    made.catch(() => this.#enforcers.delete(key))
-    return made
-  }
 }
 
-function claimedRoles({ roles }: PackedPolicy): ReadonlyMap<string, readonly Role[]> {
+function claimedRoles({ roles }: Pick<Policy, 'roles'>): ReadonlyMap<string, readonly Role[]> {
   const pairs = [...roles.values()].flatMap((role) => role.claims.map((value) => ({ role, value })))
   const byValue = Map.groupBy(pairs, ({ value }) => value)
   return new Map([...byValue].map(([value, found]) => [value, found.map(({ role }) => role)]))
 }
 
 /** Each role with all that it inherits, itself included. Casbin would cut a chain at ten links, in silence. */
-function closures({ roles, links }: PackedPolicy): ReadonlyMap<string, ReadonlySet<string>> {
+function closures({ roles, links }: Pick<Policy, 'roles' | 'links'>): ReadonlyMap<string, ReadonlySet<string>> {
   const parents = Map.groupBy(links, (link) => link.role)
   const closure = (role: string): ReadonlySet<string> => {
     const reached = new Set([role])

@@ -1,7 +1,8 @@
 /** One policy whose rules may end: at each time the snapshot of the rules that live then. Reads no clock; it is told. */
 import type { Resources } from '../resources/resource.ts'
+import { casbinPolicy } from './grants/casbin.ts'
 import type { PackedPolicy } from './rules/rule-table.ts'
-import { Snapshot } from './snapshot.ts'
+import type { Snapshot } from './snapshot.ts'
 
 /** The snapshot of the times from `from` on and before `to`, between which no rule ends; in milliseconds since the epoch. */
 interface Span {
@@ -53,7 +54,7 @@ export class Snapshots {
     return {
       from: ends.findLast((end) => end <= now) ?? Number.NEGATIVE_INFINITY,
       to: ends.find((end) => now < end) ?? Number.POSITIVE_INFINITY,
-      snapshot: new Snapshot(this.#policy, this.#resources, now),
+      snapshot: casbinPolicy(this.#policy, this.#resources, now),
     }
   }
 }

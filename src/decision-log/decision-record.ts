@@ -1,5 +1,5 @@
 /** What is written down of every request: who asked what, how it was decided, and all that it takes to decide it again. */
-import type { Facts } from '../decide/permit.ts'
+import type { Facts } from '../decide/evidence.ts'
 
 /** What stands in the place of a masked value. */
 export const MASKED = '***'

@@ -1,7 +1,7 @@
 /** What decision records don't hold: the values that policies/masks.yaml names give way to `***`. */
 
 import type { Condition } from '../decide/condition.ts'
-import type { Facts } from '../decide/permit.ts'
+import type { Facts } from '../decide/evidence.ts'
 import { MASKABLE, type Masks, USERS } from '../decide/policy.ts'
 import type { Json } from '../resources/resource.ts'
 import { type DecisionRecord, MASKED } from './decision-record.ts'

@@ -1,5 +1,5 @@
 /** The rows of a list, for engines that keep a document as JSON text: fields are cut out of the text. */
-import type { RowFields } from '../decide/grants/row-fields.ts'
+import type { RowFields } from '../decide/decision.ts'
 import type { Representation } from '../resources/resource.ts'
 import { DamagedObject, type ListedObject } from './contract.ts'
 import { cutDocument } from './cut-document.ts'

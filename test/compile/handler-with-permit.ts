@@ -1,8 +1,9 @@
 // Not part of the program: test/permit-types.test.ts compiles it and expects no error.
 import type { CreateDecision } from '../../src/decide/decision.ts'
 import type { Proposal } from '../../src/decide/permits.ts'
+import { orRefuse } from '../../src/decide/refusal.ts'
 import type { Store } from '../../src/store/contract.ts'
 
 export async function writeAfterAsking(store: Store, decision: CreateDecision, proposal: Proposal): Promise<void> {
-  await store.create(decision.permit(proposal))
+  await store.create(orRefuse(decision.permit(proposal)))
 }

@@ -1,6 +1,7 @@
 // Not part of the program: test/permit-types.test.ts compiles it and expects the error that it names.
 import type { CreateDecision } from '../../src/decide/decision.ts'
 import type { Proposal } from '../../src/decide/permits.ts'
+import { orRefuse } from '../../src/decide/refusal.ts'
 import type { Store } from '../../src/store/contract.ts'
 
 export async function updateWithCreatePermit(
@@ -8,5 +9,5 @@ export async function updateWithCreatePermit(
   decision: CreateDecision,
   proposal: Proposal,
 ): Promise<void> {
-  await store.update(decision.permit(proposal)) // error: a permit to create
+  await store.update(orRefuse(decision.permit(proposal))) // error: a permit to create
 }

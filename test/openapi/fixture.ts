@@ -1,7 +1,8 @@
 /** Documents of the shipped files, or of files that replace some of them, without a server. */
 import { readdirSync, readFileSync } from 'node:fs'
+import { casbinPolicy } from '../../src/decide/grants/casbin.ts'
 import { packPolicy } from '../../src/decide/rules/rule-table.ts'
-import { Snapshot } from '../../src/decide/snapshot.ts'
+import type { Snapshot } from '../../src/decide/snapshot.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import type { PolicyFiles } from '../../src/policy/policy-files.ts'
 import { parseResources } from '../../src/resources/load/load-resources.ts'
@@ -25,7 +26,7 @@ export type Document = any
 export function shipped(files: Files = {}): Shipped {
   const resources = parseResources(textsOf('schemas', files))
   const policy = parsePolicy(policyFiles(files), resources)
-  return { resources, snapshot: new Snapshot(packPolicy(policy), resources) }
+  return { resources, snapshot: casbinPolicy(packPolicy(policy), resources) }
 }
 
 export function policyFiles(files: Files = {}): PolicyFiles {

@@ -1,10 +1,12 @@
 /** Decisions that are easily made wrongly, one by one. The random tests of permits.test.ts hold the rest. */
 import { expect } from 'chai'
-import { decideCreate, decideDelete, decideRead, decideUpdate } from '../../src/decide/decision.ts'
-import { Denied, type Ground } from '../../src/decide/ground.ts'
-import type { Proposal } from '../../src/decide/permits.ts'
+import { decideOnObject } from '../../src/decide/decide.ts'
+import { CreateDecision } from '../../src/decide/decision.ts'
+import type { CallerGrants } from '../../src/decide/grants/caller-grants.ts'
+import { type Proposal, permitUpdate } from '../../src/decide/permits.ts'
+import { isRefusal } from '../../src/decide/refusal.ts'
 import { DOCS } from './fixture.ts'
-import { groundOf, snapshotOf, storedOf } from './product.ts'
+import { grantsOf, snapshotOf, storedOf } from './product.ts'
 import { filesOf } from './render.ts'
 import type { OracleCaller, Plain } from './world.ts'
 
@@ -26,37 +28,31 @@ const DRAFT: Plain = {
   secret: 's',
 }
 
-async function groundFor(action: string, ...lines: readonly string[]) {
+async function grantsFor(action: string, ...lines: readonly string[]) {
   const files = filesOf({ 'policy.csv': lines.join('\n'), 'views.yaml': VIEWS, 'ownership.yaml': OWNERSHIP })
-  return groundOf(snapshotOf(files), ALICE, DOCS, action)
+  return grantsOf(snapshotOf(files), ALICE, DOCS, action)
 }
 
 /** The fields refused; `granted` when none is, `denied` when the action is, `unfit` when the schema refuses. */
-function outcomeOf(permit: () => unknown): string {
-  try {
-    permit()
-    return 'granted'
-  } catch (error) {
-    if (error === UNFIT) return 'unfit'
-    if (!(error instanceof Denied)) throw error
-    return error.evidence.fieldsRefused.join() || `denied${error.conceal ? ', concealed' : ''}`
-  }
+function outcomeOf(result: unknown): string {
+  if (!isRefusal(result)) return 'granted'
+  if (result.check === 'schema') return 'unfit'
+  return result.evidence?.fieldsRefused.join() || `denied${result.check === 'concealed' ? ', concealed' : ''}`
 }
-
-const UNFIT = new Error('the schema refuses it')
 
 /** As the schema does, which knows no other fields. */
 function proposalOf(after: Plain, named: readonly string[]): Proposal {
-  const refuseUnfit = () => {
-    if (Object.keys(after).some((name) => !DOCS.fields.has(name))) throw UNFIT
-  }
-  return { after, named: new Set(named), refuseUnfit }
+  const unknown = Object.keys(after).filter((name) => !DOCS.fields.has(name))
+  const faults = () => unknown.map((name) => ({ pointer: `/${name}`, detail: 'is not a known field', code: 'unknown' }))
+  return { after, named: new Set(named), faults }
 }
 
 async function update(stored: Plain, changes: Plain, ...lines: readonly string[]): Promise<string> {
-  const ground = await groundFor('update', ...lines)
+  const grants = await grantsFor('update', ...lines)
   const proposal = proposalOf({ ...stored, ...changes }, Object.keys(changes))
-  return outcomeOf(() => decideUpdate(ground, storedOf(stored)).permit(proposal))
+  const decision = decideOnObject(grants, 'update', storedOf(stored))
+  if (isRefusal(decision)) return outcomeOf(decision)
+  return outcomeOf(permitUpdate(grants, storedOf(stored), proposal, () => {}))
 }
 
 describe('an update', () => {
@@ -114,9 +110,9 @@ describe('an update', () => {
 
 describe('a create', () => {
   it('is for the owner that the object would have, with fields that are granted', async () => {
-    const ground = await groundFor('create', 'p, everyone, docs, create, owner, plain, allow')
+    const grants = await grantsFor('create', 'p, everyone, docs, create, owner, plain, allow')
     const create = (after: Plain, ...named: readonly string[]) =>
-      outcomeOf(() => decideCreate(ground).permit(proposalOf(after, named)))
+      outcomeOf(new CreateDecision(grants).permit(proposalOf(after, named)))
     expect(create(DRAFT, 'status')).to.equal('granted')
     expect(create(DRAFT, 'status', 'secret', 'team')).to.equal('secret,team')
     expect(create({ ...DRAFT, admin: true }, 'status', 'admin')).to.equal('unfit')
@@ -131,15 +127,15 @@ describe('an object that is concealed', () => {
     const lines = ['p, everyone, docs, read, owner, open, allow', 'p, everyone, docs, delete, draft, *, allow']
     const others = storedOf({ ...DRAFT, ownerId: 'bob', status: 'placed' })
     const own = storedOf({ ...DRAFT, status: 'placed' })
-    const reading = concealing(await groundFor('read', ...lines))
-    const deleting = concealing(await groundFor('delete', ...lines))
-    expect(outcomeOf(() => decideRead(reading, others))).to.equal('denied, concealed')
-    expect(outcomeOf(() => decideDelete(deleting, others))).to.equal('denied, concealed')
-    expect(outcomeOf(() => decideDelete(deleting, own))).to.equal('denied')
-    expect(outcomeOf(() => decideRead({ ...reading, view: new Set(['secret']) }, own))).to.equal('denied')
+    const reading = concealing(await grantsFor('read', ...lines))
+    const deleting = concealing(await grantsFor('delete', ...lines))
+    expect(outcomeOf(decideOnObject(reading, 'read', others))).to.equal('denied, concealed')
+    expect(outcomeOf(decideOnObject(deleting, 'delete', others))).to.equal('denied, concealed')
+    expect(outcomeOf(decideOnObject(deleting, 'delete', own))).to.equal('denied')
+    expect(outcomeOf(decideOnObject({ ...reading, view: new Set(['secret']) }, 'read', own))).to.equal('denied')
   })
 })
 
-function concealing(ground: Ground): Ground {
-  return { ...ground, ownership: { relations: ground.ownership?.relations ?? new Map(), conceal: true } }
+function concealing(grants: CallerGrants): CallerGrants {
+  return { ...grants, ownership: { relations: grants.ownership?.relations ?? new Map(), conceal: true } }
 }

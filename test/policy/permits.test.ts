@@ -1,16 +1,17 @@
 /** Permits: a write is granted, or refused with the same fields, as the oracle says; and the permit holds what was checked. */
 import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
-import { decideCreate, decideDelete, decideUpdate } from '../../src/decide/decision.ts'
-import { Denied, type Ground } from '../../src/decide/ground.ts'
+import { decideOnObject } from '../../src/decide/decide.ts'
+import type { CallerGrants } from '../../src/decide/grants/caller-grants.ts'
 import type { Permit, PermitKind } from '../../src/decide/permit.ts'
-import type { Proposal } from '../../src/decide/permits.ts'
+import { type Proposal, permitCreate, permitUpdate } from '../../src/decide/permits.ts'
+import { isRefusal, type Refusal } from '../../src/decide/refusal.ts'
 import { runs } from '../runs.ts'
 import { randomCaller, randomObject } from './arbitrary.ts'
 import { generousPolicy, type WrittenPolicy } from './arbitrary-policy.ts'
 import { DOCS } from './fixture.ts'
 import { change, create, type Grants, granted, judge, onObject, relationsOf, replaced, type Verdict } from './oracle.ts'
-import { groundOf, snapshotOf, storedOf, worldOf } from './product.ts'
+import { grantsOf, snapshotOf, storedOf, worldOf } from './product.ts'
 import type { OracleCaller, Plain, World } from './world.ts'
 
 /** A write of one caller: the stored object, another one to take values from, and the fields that the body names. */
@@ -50,27 +51,28 @@ const randomWrite: fc.Arbitrary<Write> = fc.record({
 })
 
 const product: Judge = async ({ policy, caller, action, stored, proposed, named }) => {
-  const ground = await groundOf(snapshotOf(policy.files), caller, DOCS, action)
-  try {
-    const permit = permitOf(ground, action, stored, { after: proposed, named: new Set(named), refuseUnfit })
-    expect(permit.document).to.deep.equal(action === 'delete' ? {} : storedOf(proposed).document)
-    expect([permit.resource, permit.id]).to.deep.equal(['docs', action === 'create' ? proposed.id : stored.id])
-    expect(permit.version).to.equal(action === 'create' ? 0 : storedOf(stored).version)
-    return { allowed: true, refused: [] }
-  } catch (error) {
-    if (!(error instanceof Denied)) throw error
-    return { allowed: false, refused: error.evidence.fieldsRefused.toSorted() }
-  }
+  const grants = await grantsOf(snapshotOf(policy.files), caller, DOCS, action)
+  // The schema has no say here.
+  const permit = permitOf(grants, action, stored, { after: proposed, named: new Set(named), faults: () => [] })
+  if (isRefusal(permit)) return { allowed: false, refused: permit.evidence?.fieldsRefused.toSorted() ?? [] }
+  expect(permit.document).to.deep.equal(action === 'delete' ? {} : storedOf(proposed).document)
+  expect([permit.resource, permit.id]).to.deep.equal(['docs', action === 'create' ? proposed.id : stored.id])
+  expect(permit.version).to.equal(action === 'create' ? 0 : storedOf(stored).version)
+  return { allowed: true, refused: [] }
 }
 
-function permitOf(ground: Ground, action: Write['action'], stored: Plain, proposal: Proposal): Permit<PermitKind> {
-  if (action === 'create') return decideCreate(ground).permit(proposal)
-  if (action === 'delete') return decideDelete(ground, storedOf(stored)).permit()
-  return decideUpdate(ground, storedOf(stored)).permit(proposal)
+function permitOf(
+  grants: CallerGrants,
+  action: Write['action'],
+  stored: Plain,
+  proposal: Proposal,
+): Permit<PermitKind> | Refusal {
+  const passed = () => {}
+  if (action === 'create') return permitCreate(grants, proposal, passed)
+  const decision = decideOnObject(grants, action, storedOf(stored))
+  if (decision.kind === 'delete') return decision.permit()
+  return isRefusal(decision) ? decision : permitUpdate(grants, storedOf(stored), proposal, passed)
 }
-
-/** The schema has no say here. */
-function refuseUnfit(): void {}
 
 const oracle = ({ world, action, stored, proposed, named }: Judged): Verdict => {
   if (action === 'create') return create(world, proposed, named)

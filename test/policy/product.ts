@@ -1,12 +1,13 @@
 /** The product's answers to the questions that the oracle answers, for comparing them. */
 
 import type { Caller } from '../../src/decide/caller.ts'
+import type { CallerGrants } from '../../src/decide/grants/caller-grants.ts'
+import { casbinPolicy } from '../../src/decide/grants/casbin.ts'
 import type { GrantTable } from '../../src/decide/grants/grant-table.ts'
 import type { RoleLevel } from '../../src/decide/grants/role-level.ts'
-import type { Ground } from '../../src/decide/ground.ts'
 import type { AttributeOf } from '../../src/decide/relations/relation-kind.ts'
 import { packPolicy } from '../../src/decide/rules/rule-table.ts'
-import { Snapshot } from '../../src/decide/snapshot.ts'
+import type { Snapshot } from '../../src/decide/snapshot.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import type { PolicyFiles } from '../../src/policy/policy-files.ts'
 import type { StoredObject } from '../../src/resources/object.ts'
@@ -15,7 +16,7 @@ import { asOracle, RESOURCES } from './fixture.ts'
 import type { OracleCaller, OraclePolicy, Plain, World } from './world.ts'
 
 export function snapshotOf(files: PolicyFiles): Snapshot {
-  return new Snapshot(packPolicy(parsePolicy(files, RESOURCES)), RESOURCES)
+  return casbinPolicy(packPolicy(parsePolicy(files, RESOURCES)), RESOURCES)
 }
 
 export function worldOf(policy: OraclePolicy, resource: Resource, caller: OracleCaller): World {
@@ -50,14 +51,15 @@ export function roleLevelOf(table: GrantTable, caller: OracleCaller): RoleLevel 
 }
 
 /** What a decision about one action of one caller is made from. */
-export async function groundOf(
+export async function grantsOf(
   snapshot: Snapshot,
   caller: OracleCaller,
   resource: Resource,
   action: string,
-): Promise<Ground> {
+): Promise<CallerGrants> {
   const table = await tableOf(snapshot, caller, resource, action)
   return {
+    kind: 'grants',
     resource,
     ownership: snapshot.ownershipOf(resource.name),
     attributeOf: attributeOf(caller),
@@ -66,7 +68,7 @@ export async function groundOf(
     readTable: await tableOf(snapshot, caller, resource, 'read'),
     view: undefined,
     objectBytes: 1_000_000,
-    recorded: snapshot.recordedFieldsOf(resource.name),
+    recorded: snapshot.recordedFieldsOf(resource),
   }
 }
 

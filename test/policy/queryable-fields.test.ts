@@ -1,13 +1,13 @@
 /** By which fields a caller may filter and sort a list: those that every row shows, so that no query tells what a view hides. */
 import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
-import { decideList, type ListDecision } from '../../src/decide/decision.ts'
+import { ListDecision } from '../../src/decide/decision.ts'
 import { runs } from '../runs.ts'
 import { randomCaller, randomObject } from './arbitrary.ts'
 import { generousPolicy } from './arbitrary-policy.ts'
 import { DOCS } from './fixture.ts'
 import { onObject, queryable, roleLevel } from './oracle.ts'
-import { groundOf, snapshotOf, worldOf } from './product.ts'
+import { grantsOf, snapshotOf, worldOf } from './product.ts'
 import { filesOf } from './render.ts'
 
 type Queryable = (decision: ListDecision) => Iterable<string>
@@ -16,7 +16,7 @@ describe('the fields that a list may be queried by', () => {
   /** Whatever object the oracle lets the caller list, it shows each of them. */
   function areInEveryRow(queryable: Queryable) {
     return fc.asyncProperty(generousPolicy, randomCaller, randomObject, async (policy, caller, object) => {
-      const decision = decideList(await groundOf(snapshotOf(policy.files), caller, DOCS, 'list'))
+      const decision = new ListDecision(await grantsOf(snapshotOf(policy.files), caller, DOCS, 'list'))
       const world = worldOf(policy.data, DOCS, caller)
       const shown = onObject(world, 'list', object)
       if (shown.size === 0) return
@@ -30,21 +30,21 @@ describe('the fields that a list may be queried by', () => {
       { numRuns: runs(1500) },
     ))
 
-  function areWhatTheOracleSays(groundFor: typeof groundOf) {
+  function areWhatTheOracleSays(grantsFor: typeof grantsOf) {
     return fc.asyncProperty(generousPolicy, randomCaller, async (policy, caller) => {
-      const found = decideList(await groundFor(snapshotOf(policy.files), caller, DOCS, 'list')).queryable
+      const found = new ListDecision(await grantsFor(snapshotOf(policy.files), caller, DOCS, 'list')).queryable
       const world = worldOf(policy.data, DOCS, caller)
       if (roleLevel(world, 'list')) expect(new Set(found.keys())).to.deep.equal(queryable(world))
     })
   }
 
   it('are all that the rules by which the caller lists have in common', () =>
-    fc.assert(areWhatTheOracleSays(groundOf), { numRuns: runs(1500) }))
+    fc.assert(areWhatTheOracleSays(grantsOf), { numRuns: runs(1500) }))
 
   it('would be found out if rules counted that can never match for the caller', async () => {
-    const forAnybody: typeof groundOf = async (...asked) => {
-      const ground = await groundOf(...asked)
-      return { ...ground, roleLevel: ground.table.roleLevel(() => true) }
+    const forAnybody: typeof grantsOf = async (...asked) => {
+      const grants = await grantsOf(...asked)
+      return { ...grants, roleLevel: grants.table.roleLevel(() => true) }
     }
     const outcome = await fc.check(areWhatTheOracleSays(forAnybody), { numRuns: 20_000, seed: 1, endOnFailure: true })
     expect(outcome.errorInstance).to.be.instanceOf(AssertionError)
@@ -57,8 +57,8 @@ describe('the fields that a list may be queried by', () => {
         'views.yaml': 'docs: { one: [id, status] }\njobs: { four: [id] }\n',
         'ownership.yaml': 'docs: { relations: { owner: ownerId } }\njobs: { relations: { mine: by } }\n',
       })
-      const ground = await groundOf(snapshotOf(files), { id: 'u1', roles: [], claims: {} }, DOCS, 'list')
-      return [...decideList(ground).queryable.keys()]
+      const grants = await grantsOf(snapshotOf(files), { id: 'u1', roles: [], claims: {} }, DOCS, 'list')
+      return [...new ListDecision(grants).queryable.keys()]
     }
     const all = await named()
     expect(all).to.include.members(['id', 'ownerId', 'status'])

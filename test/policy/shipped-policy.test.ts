@@ -1,8 +1,9 @@
 /** The shipped policy, as a table: every role, resource and action, on own and other objects, in every state. */
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
+import { casbinPolicy } from '../../src/decide/grants/casbin.ts'
 import { packPolicy } from '../../src/decide/rules/rule-table.ts'
-import { Snapshot } from '../../src/decide/snapshot.ts'
+import type { Snapshot } from '../../src/decide/snapshot.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import { readPolicyFiles } from '../../src/policy/policy-files.ts'
 import { loadResources } from '../../src/resources/load/load-resources.ts'
@@ -86,7 +87,7 @@ describe('the shipped policy', () => {
 
   before(async () => {
     resources = await loadResources(pathOf('schemas'))
-    snapshot = new Snapshot(packPolicy(parsePolicy(await readPolicyFiles(pathOf('policies')), resources)), resources)
+    snapshot = casbinPolicy(packPolicy(parsePolicy(await readPolicyFiles(pathOf('policies')), resources)), resources)
   })
 
   async function granted(roles: readonly string[] | undefined, on: string, action: string) {

@@ -2,16 +2,10 @@
 import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
 import { meets } from '../../src/decide/condition.ts'
-import {
-  decideCreate,
-  decideDelete,
-  decideList,
-  decideRead,
-  decideRole,
-  decideRoute,
-  decideUpdate,
-} from '../../src/decide/decision.ts'
-import { Denied, type Ground } from '../../src/decide/ground.ts'
+import { decideOnObject, decideRole, decideRoute } from '../../src/decide/decide.ts'
+import { CreateDecision, type Decision, ListDecision } from '../../src/decide/decision.ts'
+import type { CallerGrants } from '../../src/decide/grants/caller-grants.ts'
+import { isRefusal, type Refusal } from '../../src/decide/refusal.ts'
 import { represent } from '../../src/resources/object.ts'
 import { rowWriter } from '../../src/store/listed.ts'
 import { listedOf } from '../listed.ts'
@@ -20,7 +14,7 @@ import { randomCaller, randomObject } from './arbitrary.ts'
 import { generousPolicy, type WrittenPolicy } from './arbitrary-policy.ts'
 import { DOCS } from './fixture.ts'
 import { granted, onObject, roleLevel } from './oracle.ts'
-import { groundOf, snapshotOf, storedOf, worldOf } from './product.ts'
+import { grantsOf, snapshotOf, storedOf, worldOf } from './product.ts'
 import type { OracleCaller, Plain, World } from './world.ts'
 
 const ACTIONS = [...DOCS.actions.keys()]
@@ -54,17 +48,17 @@ type Shown = Readonly<Record<'role' | 'route' | 'read' | 'row' | 'created' | 'up
 type Shower = (look: Look, world: World) => Shown | Promise<Shown>
 
 const product: Shower = async ({ policy, caller, action, object, view, asked }) => {
-  const ground: Ground = { ...(await groundOf(snapshotOf(policy.files), caller, DOCS, action)), view }
+  const grants: CallerGrants = { ...(await grantsOf(snapshotOf(policy.files), caller, DOCS, action)), view }
   const stored = storedOf(object)
-  const rows = decideList(ground)
+  const rows = new ListDecision(grants)
   return {
-    role: unlessDenied(() => decideRole(ground).kind),
-    route: unlessDenied(() => [...decideRoute(ground.table).fields].sort()),
-    read: unlessDenied(() => decideRead(ground, stored).representation),
+    role: told(decideRole(grants), ({ kind }) => kind),
+    route: told(decideRoute(grants.table), (route) => route.kind === 'route' && [...route.fields].sort()),
+    read: told(decideOnObject(grants, 'read', stored), (read) => read.kind === 'read' && read.representation),
     row: meets(rows.where, object) ? rowWriter(rows.rowFields(asked))(listedOf(stored)) : 'not listed',
-    created: decideCreate(ground).show(stored),
-    updated: unlessDenied(() => decideUpdate(ground, stored).show(stored)),
-    deleted: unlessDenied(() => decideDelete(ground, stored).kind),
+    created: new CreateDecision(grants).show(stored),
+    updated: told(decideOnObject(grants, 'update', stored), (update) => 'show' in update && update.show(stored)),
+    deleted: told(decideOnObject(grants, 'delete', stored), ({ kind }) => kind),
   }
 }
 
@@ -132,13 +126,8 @@ function sorted(row: string): string {
   return JSON.stringify(Object.fromEntries(members))
 }
 
-function unlessDenied<T>(decide: () => T): T | 'refused' {
-  try {
-    return decide()
-  } catch (error) {
-    if (error instanceof Denied) return 'refused'
-    throw error
-  }
+function told<T>(decision: Decision | Refusal, of: (decision: Decision) => T): T | 'refused' {
+  return isRefusal(decision) ? 'refused' : of(decision)
 }
 
 function only(object: Plain, fields: ReadonlySet<string>): Plain {

@@ -7,10 +7,11 @@ import { stageOf } from '../../src/base/problems/stages.ts'
 import type { Caller } from '../../src/decide/caller.ts'
 import { meets } from '../../src/decide/condition.ts'
 import type { Decision, ListDecision } from '../../src/decide/decision.ts'
-import type { Evidence } from '../../src/decide/permit.ts'
+import type { Evidence } from '../../src/decide/evidence.ts'
 import type { Proposal } from '../../src/decide/permits.ts'
 import { NO_MASKS } from '../../src/decide/policy.ts'
 import { type OwnerField, proposeNew, proposeReplacement, proposeUpdate } from '../../src/decide/propose.ts'
+import { orRefuse } from '../../src/decide/refusal.ts'
 import { ownerFieldOf } from '../../src/decide/relations/ownership.ts'
 import type { DecisionRecord } from '../../src/decision-log/decision-record.ts'
 import { lineOf } from '../../src/decision-log/record-line.ts'
@@ -177,14 +178,17 @@ function write(decision: Decision, request: Request, owner: OwnerField | undefin
   const body = Object.fromEntries(values)
   const unfit = (proposal: Proposal): Proposal => ({
     ...proposal,
-    refuseUnfit() {
-      proposal.refuseUnfit()
-      meet(fate, 'unfit')
+    faults() {
+      const found = proposal.faults()
+      if (found.length === 0) meet(fate, 'unfit')
+      return found
     },
   })
   let permit: { readonly evidence: Evidence }
   if (decision.kind === 'create') {
-    permit = decision.permit(unfit(proposeNew(DOCS, body, { id: 'new', owner, callerId: caller.id, now: 'now' })))
+    permit = orRefuse(
+      decision.permit(unfit(proposeNew(DOCS, body, { id: 'new', owner, callerId: caller.id, now: 'now' }))),
+    )
   } else {
     const before = represent(decision.object)
     const { writable, readable } = decision
@@ -192,10 +196,9 @@ function write(decision: Decision, request: Request, owner: OwnerField | undefin
       action === 'replace'
         ? proposeReplacement(DOCS, body, { before, writable, readable, owner })
         : proposeUpdate(DOCS, body, before)
-    if (proposal.read) decision.refuseUnreadable(proposal.read)
-    decision.refuseHidden(proposal.named)
+    orRefuse((proposal.read && decision.checkRead(proposal.read)) ?? decision.checkNamed(proposal.named))
     if (action === 'update') meet(fate, 'conflict')
-    permit = decision.permit(unfit(proposal))
+    permit = orRefuse(decision.permit(unfit(proposal)))
   }
   meet(fate, 'unmet')
   return permit.evidence

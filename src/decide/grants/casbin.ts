@@ -1,10 +1,44 @@
 /**
- * Role level: the one file that knows Casbin. It makes an enforcer of rules that are parsed already and asks it; what
- * Casbin would take wrongly in silence (test/policy/casbin-facts.test.ts) never reaches it.
+ * The one file that knows Casbin. It makes an enforcer of rules that are parsed already and asks it; what Casbin would
+ * take wrongly in silence (test/policy/casbin-facts.test.ts) never reaches it.
  */
 import { type Adapter, type Model, newEnforcer, newModelFromString } from 'casbin'
+import type { Action, Resource, Resources } from '../../resources/resource.ts'
 import type { Rule, Views } from '../policy.ts'
+import { LivingRules } from '../rules/living-rules.ts'
+import type { PackedPolicy } from '../rules/rule-table.ts'
+import { Snapshot } from '../snapshot.ts'
+import type { IsGranted } from './grant.ts'
 import { MODEL } from './model.ts'
+
+/** No rule names it, so that the caller of an enforcer is nobody by itself (roles have no colon). */
+const CALLER = 'caller:'
+
+/** A policy whose cells Casbin makes, with the rules that live at a time (milliseconds since the epoch). */
+export function casbinPolicy(policy: PackedPolicy, resources: Resources, now = Number.NEGATIVE_INFINITY): Snapshot {
+  const enforcers = new Map<string, Promise<Ask>>()
+  const enforcerOf = (subjects: readonly string[], { name }: Resource, rules: readonly Rule[]): Promise<Ask> => {
+    const key = JSON.stringify([name, subjects])
+    const known = enforcers.get(key)
+    if (known) return known
+    const links = subjects.map((parent) => ({ child: CALLER, parent }))
+    const made = createEnforcer(rules, links, policy.views)
+    enforcers.set(key, made)
+    made.catch(() => enforcers.delete(key))
+    return made
+  }
+  return new Snapshot(policy, resources, {
+    rules: new LivingRules(policy.table, now),
+    async granter(subjects, resource, rules) {
+      const ask = await enforcerOf(subjects, resource, rules)
+      return (action) => askedOf(ask, resource, action)
+    },
+  })
+}
+
+function askedOf(ask: Ask, resource: Resource, action: Action): IsGranted {
+  return (field, relations) => ask({ subject: CALLER, resource: resource.name, action: action.name, relations, field })
+}
 
 /** A request to Casbin: relations are joined with `+`, in any order. */
 export interface Question {

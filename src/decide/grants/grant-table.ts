@@ -1,36 +1,16 @@
 /**
- * All that the policy says to one set of subjects about one action on one resource. Its cells (what is granted when
- * exactly the relations S hold) are made by Casbin, on first use, and kept; a request costs a look-up.
+ * All that the policy grants to one set of subjects for one action on one resource. Its cells (what is granted when
+ * exactly the relations S hold) are made on first use and kept, so a request costs a look-up.
  */
 
 import { RecentlyUsed } from '../../base/recently-used.ts'
-import type { Action, Resource } from '../../resources/resource.ts'
 import type { Condition } from '../condition.ts'
-import type { Ownership, Rule, Views } from '../policy.ts'
+import type { Rule } from '../policy.ts'
 import { comparedAttributes, type Relation } from '../relations/relation.ts'
 import type { AttributeOf, Has } from '../relations/relation-kind.ts'
-import type { Ask } from './casbin.ts'
-import { filterOf } from './list-filter.ts'
+import type { Grant, TableParts } from './grant.ts'
+import { filterOf, names } from './list-filter.ts'
 import { RoleLevel } from './role-level.ts'
-
-/** A cell of semantics.md: the granted fields (the pseudo-field `*` for an action without), and the rules that matched. */
-export interface Grant {
-  readonly fields: ReadonlySet<string>
-  readonly rules: readonly Rule[]
-}
-
-export interface TableParts {
-  readonly resource: Resource
-  readonly action: Action
-  /** The rules whose subject, resource and action fit, and whose relations the resource has. */
-  readonly rules: readonly Rule[]
-  readonly views: Views | undefined
-  readonly ownership: Ownership | undefined
-  /** Casbin, holding at least these rules, for these subjects. */
-  readonly ask: Ask
-  /** The subject name that `ask` knows the caller by. */
-  readonly subject: string
-}
 
 interface Cell {
   /** Exactly those that hold, of those that count. */
@@ -46,7 +26,7 @@ const MOST_BITS = 31
 
 export class GrantTable {
   readonly #parts: TableParts
-  /** Fields that no view tells apart: Casbin is asked about the first of each class. */
+  /** Fields that no view tells apart: a cell asks about the first of each class. */
   readonly #classes: readonly (readonly string[])[]
   /** The relations that rules of this table name; others don't count. */
   readonly #relations: readonly string[]
@@ -58,7 +38,7 @@ export class GrantTable {
   /** Attributes of the caller, besides the id, that the rules of this table compare. */
   readonly attributes: readonly string[]
   /** What relations compare of the caller: `id`, and attributes. */
-  readonly #asked: readonly string[]
+  readonly #callerValues: readonly string[]
   /** By what the caller lacks of that. */
   readonly #roleLevels = new Map<string, RoleLevel>()
   /** By the caller's values that relations compare. */
@@ -70,8 +50,8 @@ export class GrantTable {
     this.#relations = [...new Set(parts.rules.flatMap((rule) => rule.relations))].sort()
     this.#bits = new Map(this.#relations.map((name, i) => [name, 1 << i]))
     this.compared = this.#relations.flatMap((name) => parts.ownership?.relations.get(name) ?? [])
-    this.#asked = [...new Set(this.compared.flatMap(comparedAttributes))]
-    this.attributes = this.#asked.filter((attribute) => attribute !== 'id')
+    this.#callerValues = [...new Set(this.compared.flatMap(comparedAttributes))]
+    this.attributes = this.#callerValues.filter((attribute) => attribute !== 'id')
   }
 
   /** What is granted where no object is concerned, so that no relation can hold. */
@@ -80,20 +60,20 @@ export class GrantTable {
   }
 
   /**
-   * What is told to a caller with these attributes before an object is known (`id`: with credentials). The same for
+   * What is known of a caller with these attributes before an object is known (`id`: with credentials). The same for
    * callers who lack the same.
    */
   roleLevel(has: Has): RoleLevel {
-    const lacking = this.#asked.filter((attribute) => !has(attribute))
+    const lacking = this.#callerValues.filter((attribute) => !has(attribute))
     const key = lacking.length === 0 ? '' : JSON.stringify(lacking)
     const known = this.#roleLevels.get(key)
     if (known) return known
-    const table = {
+    const inside = {
       parts: this.#parts,
       classes: this.#classes,
       grant: (relations: readonly string[]) => this.grant(relations),
     }
-    const made = new RoleLevel(table, (attribute) => !lacking.includes(attribute))
+    const made = new RoleLevel(inside, (attribute) => !lacking.includes(attribute))
     this.#roleLevels.set(key, made)
     return made
   }
@@ -117,6 +97,12 @@ export class GrantTable {
     return bits
   }
 
+  /** Whether the rule's views name one of the fields. */
+  names(rule: Rule, fields: Iterable<string>): boolean {
+    for (const field of fields) if (names(this.#parts, rule, field)) return true
+    return false
+  }
+
   /** The objects for which the action is allowed, one by one (semantics.md, "list"). The same condition for the same caller. */
   where(attributeOf: AttributeOf): Condition {
     const key = JSON.stringify(['id', ...this.attributes].map((name) => attributeOf(name) ?? null))
@@ -129,12 +115,15 @@ export class GrantTable {
   }
 
   #make(relations: readonly string[]): Grant {
-    const { ask, subject, resource, action, rules } = this.#parts
-    const granted = this.#classes.filter((fields) =>
-      ask({ subject, resource: resource.name, action: action.name, relations, field: fields[0] ?? '*' }),
-    )
+    const { isGranted, rules } = this.#parts
     const matching = rules.filter((rule) => rule.relations.every((name) => relations.includes(name)))
-    return Object.freeze({ fields: new Set(granted.flat()), rules: matching })
+    const granted = this.#classes.filter(([field = '*']) => isGranted(field, relations, matching))
+    return Object.freeze({
+      fields: new Set(granted.flat()),
+      allows: matching.filter(({ effect }) => effect === 'allow'),
+      denies: matching.filter(({ effect }) => effect === 'deny'),
+      lines: matching.map(({ line }) => line),
+    })
   }
 }
 

@@ -7,7 +7,7 @@ import type { Field } from '../../resources/resource.ts'
 import type { Ownership, Rule } from '../policy.ts'
 import { kindOf } from '../relations/relation.ts'
 import type { Has } from '../relations/relation-kind.ts'
-import type { Grant, TableParts } from './grant-table.ts'
+import type { Grant, TableParts } from './grant.ts'
 import { names } from './list-filter.ts'
 
 interface TableInside {
@@ -20,7 +20,7 @@ interface TableInside {
 export class RoleLevel {
   readonly #table: TableInside
   /** Those that could match, and that name something of this resource. */
-  readonly #rules: readonly Rule[]
+  readonly rules: readonly Rule[]
   /** The lines of policy.csv that they are. */
   readonly lines: readonly number[]
   #grantable: ReadonlySet<string> | undefined
@@ -30,10 +30,10 @@ export class RoleLevel {
   constructor(table: TableInside, has: Has) {
     const { parts, classes } = table
     this.#table = table
-    this.#rules = parts.rules.filter(
+    this.rules = parts.rules.filter(
       (rule) => couldHold(parts.ownership, rule, has) && classes.some(([field = '*']) => names(parts, rule, field)),
     )
-    this.lines = this.#rules.map(({ line }) => line)
+    this.lines = this.rules.map(({ line }) => line)
   }
 
   /** Whether some relation set that the caller could have would be allowed. */
@@ -84,8 +84,14 @@ export class RoleLevel {
     return this.#queryable
   }
 
+  /** The relation columns of the allow rules, or of all rules: each once. */
+  relationColumns(of: 'allows' | 'all'): readonly (readonly string[])[] {
+    const rules = of === 'all' ? this.rules : this.#allows
+    return [...new Map(rules.map(({ relations }) => [relations.join('+'), relations])).values()]
+  }
+
   get #allows(): readonly Rule[] {
-    return this.#rules.filter(({ effect }) => effect === 'allow')
+    return this.rules.filter(({ effect }) => effect === 'allow')
   }
 
   #names(rule: Rule, field: string): boolean {
@@ -93,7 +99,7 @@ export class RoleLevel {
   }
 
   #isEverywhere(field: string): boolean {
-    return this.#rules.every((rule) =>
+    return this.rules.every((rule) =>
       rule.effect === 'allow'
         ? this.#names(rule, field)
         : !this.#names(rule, field) || this.#table.classes.every(([other = '*']) => this.#names(rule, other)),

@@ -1,10 +1,11 @@
 /** The rules of a table that live at a time: the index of a snapshot, which makes rules only of those that are asked for. */
 
 import type { Rule } from '../policy.ts'
+import type { RuleIndex } from '../snapshot.ts'
 import { lives } from './ends.ts'
 import type { Column, RuleTable } from './rule-table.ts'
 
-export class LivingRules {
+export class LivingRules implements RuleIndex {
   readonly #table: RuleTable
   readonly #now: number
   readonly #subjects: number
@@ -16,19 +17,16 @@ export class LivingRules {
     this.#subjects = table.subjectAt.length - 1
   }
 
-  /** Whether some rule names the subject. */
   names(subject: string): boolean {
     return this.#someLives(this.#find(subject))
   }
 
-  /** All that rules name, sorted. */
   get subjects(): readonly string[] {
     const found: string[] = []
     for (let i = 0; i < this.#subjects; i++) if (this.#someLives(i)) found.push(this.#subjectAt(i))
     return found
   }
 
-  /** The rules of these subjects whose resource is one of these words, in order of their lines. */
   about(subjects: readonly string[], resources: readonly string[]): readonly Rule[] {
     const { values } = this.#table.resources
     const words = new Set(resources.map((resource) => values.indexOf(resource)))

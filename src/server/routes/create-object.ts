@@ -1,8 +1,9 @@
 /** POST to a collection. */
 import { v7 as uuidv7 } from 'uuid'
 import type { CreateDecision } from '../../decide/decision.ts'
-import type { Evidence } from '../../decide/permit.ts'
+import type { Evidence } from '../../decide/evidence.ts'
 import { proposeNew } from '../../decide/propose.ts'
+import { orRefuse } from '../../decide/refusal.ts'
 import type { StoredObject } from '../../resources/object.ts'
 import type { Json, Representation } from '../../resources/resource.ts'
 import { createdObject, type Kept } from '../../store/contract.ts'
@@ -24,7 +25,7 @@ export async function createObject(
   const id = uuidv7()
   const time = services.now().toISOString()
   const proposal = proposeNew(resource, body, { id, owner, callerId: caller?.id, now: time })
-  const permit = decision.permit(proposal)
+  const permit = orRefuse(decision.permit(proposal))
   refuseUnmet(services, asking, undefined)
   const { evidence } = permit
   const create = () => {

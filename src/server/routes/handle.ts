@@ -16,7 +16,7 @@ import { showOptions } from './show-options.ts'
 import { showKeys, signIn, signOut } from './tokens.ts'
 import { replaceObject, updateObject } from './write-object.ts'
 
-/** Throws what the store throws, Denied, and Problem. */
+/** Throws what the store throws, Refused, and Problem. */
 export function handle(
   services: Services,
   asking: Asking,

@@ -1,6 +1,6 @@
 /** What a handler hands to the stage that presents it. */
 
-import type { Evidence } from '../../decide/permit.ts'
+import type { Evidence } from '../../decide/evidence.ts'
 import type { Json } from '../../resources/resource.ts'
 
 export interface Outcome {

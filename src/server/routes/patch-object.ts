@@ -1,6 +1,7 @@
 /** PATCH of an item with a JSON Patch (RFC 6902). */
 import type { UpdateDecision } from '../../decide/decision.ts'
 import { proposePatched } from '../../decide/propose.ts'
+import { orRefuse } from '../../decide/refusal.ts'
 import { represent } from '../../resources/object.ts'
 import { applyJsonPatch } from './json-patch/apply.ts'
 import { fieldsOf, type PatchOperation } from './json-patch/operation.ts'
@@ -9,7 +10,7 @@ import { refuseUnmet } from './preconditions.ts'
 import type { Asking, Services } from './services.ts'
 import { writeProposal } from './write-object.ts'
 
-/** Throws Denied, Problem, and what the store throws. */
+/** Throws Refused, Problem, and what the store throws. */
 export async function patchObject(
   services: Services,
   asking: Asking,
@@ -20,8 +21,7 @@ export async function patchObject(
   const { object } = decision
   const { named, read } = fieldsOf(operations)
   // Before anything is looked at: the answer is the same whatever is stored.
-  decision.refuseUnreadable(read)
-  decision.refuseHidden(named)
+  orRefuse(decision.checkRead(read) ?? decision.checkNamed(named))
   const before = represent(object)
   const applied = applyJsonPatch(before, operations)
   if (applied.kind === 'conflict') {

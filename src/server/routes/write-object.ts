@@ -1,10 +1,9 @@
 /** PUT and PATCH of an item. */
 
-import { Problem } from '../../base/problems/problem.ts'
 import type { UpdateDecision } from '../../decide/decision.ts'
-import type { Permit } from '../../decide/permit.ts'
 import type { Proposal } from '../../decide/permits.ts'
 import { proposeReplacement, proposeUpdate } from '../../decide/propose.ts'
+import { isRefusal, orRefuse, type Refusal } from '../../decide/refusal.ts'
 import { represent, type StoredObject } from '../../resources/object.ts'
 import type { Json } from '../../resources/resource.ts'
 import { updatedObject } from '../../store/contract.ts'
@@ -24,7 +23,6 @@ export async function replaceObject(
   const { resource, owner } = asking
   const { object, writable, readable } = decision
   const proposal = proposeReplacement(resource, body, { before: represent(object), writable, readable, owner })
-  decision.refuseHidden(proposal.named)
   return writeProposal(services, asking, decision, proposal)
 }
 
@@ -35,8 +33,6 @@ export async function updateObject(
   body: Body,
 ): Promise<Outcome> {
   const proposal = proposeUpdate(asking.resource, body, represent(decision.object))
-  decision.refuseUnreadable(proposal.read)
-  decision.refuseHidden(proposal.named)
   return writeProposal(services, asking, decision, proposal)
 }
 
@@ -52,7 +48,9 @@ export async function writeProposal(
 ): Promise<Outcome> {
   const resource = asking.resource.name
   const refuseUnmetNow = () => refuseUnmet(services, asking, { resource, object: decision.object })
-  const permit = permitOf(decision, proposal, refuseUnmetNow)
+  const permitted = decision.permit(proposal)
+  if (isRefusal(permitted) && isOfAnotherState(permitted)) refuseUnmetNow()
+  const permit = orRefuse(permitted)
   refuseUnmetNow()
   const { evidence } = permit
   const outcomeOf = (object: StoredObject): Outcome => {
@@ -69,18 +67,8 @@ export async function writeProposal(
   return asking.writes.update(permit, outcomeOf(updatedObject(permit, decision.object, time)), { time })
 }
 
-/** Throws what `permit` throws, or what the preconditions say where the only fault is that the body is of another state. */
-function permitOf(decision: UpdateDecision, proposal: Proposal, refuseUnmetNow: () => void): Permit<'update'> {
-  try {
-    return decision.permit(proposal)
-  } catch (error) {
-    if (isOfAnotherState(error)) refuseUnmetNow()
-    throw error
-  }
-}
-
 /** A body that a client had read, with what the server had set by then: whether that is still so is If-Match's question. */
-function isOfAnotherState(error: unknown): boolean {
-  if (!(error instanceof Problem)) return false
-  return error.errors.every(({ code, pointer }) => code === 'readOnly' && pointer !== '/id')
+function isOfAnotherState({ check, faults = [] }: Refusal): boolean {
+  const isUnfit = check === 'schema' || check === 'size'
+  return isUnfit && faults.every(({ code, pointer }) => code === 'readOnly' && pointer !== '/id')
 }

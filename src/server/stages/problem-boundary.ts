@@ -3,17 +3,17 @@
 import { CATALOGUE, problemType } from '../../base/problems/catalogue.ts'
 import { Problem } from '../../base/problems/problem.ts'
 import type { Caller } from '../../decide/caller.ts'
-import { Denied } from '../../decide/ground.ts'
+import { Refused } from '../../decide/refusal.ts'
 import { RecordRefused } from '../../decision-log/recorder.ts'
 import { ReplayTaken, StaleObject, StoreUnavailable, UniqueTaken } from '../../store/contract.ts'
-import { refusal } from './authorize.ts'
+import { refusalProblem } from './refusal-problem.ts'
 
 export const PROBLEM_TYPE = 'application/problem+json'
 
-/** The public problem for whatever was thrown. A permit's denial depends on who asked. */
+/** The public problem for whatever was thrown. What a refusal tells depends on who asked. */
 export function problemOf(error: unknown, caller: Caller | undefined): Problem {
   if (error instanceof Problem) return error
-  if (error instanceof Denied) return refusal(error, caller)
+  if (error instanceof Refused) return refusalProblem(error, caller)
   if (error instanceof UniqueTaken) {
     const errors = [{ pointer: `/${error.field}`, detail: 'is taken by another object', code: 'unique' }]
     return new Problem('unique-taken', 'Another object has this value already.', { cause: error, errors })

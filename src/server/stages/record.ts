@@ -1,8 +1,8 @@
 /** What is written down of a request: its decision record, its metrics, and the cause of a fault. */
 
 import type { Decision } from '../../decide/decision.ts'
-import { Denied } from '../../decide/ground.ts'
-import type { Evidence } from '../../decide/permit.ts'
+import type { Evidence } from '../../decide/evidence.ts'
+import { Refused } from '../../decide/refusal.ts'
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
 import type { Recorder } from '../../decision-log/recorder.ts'
 import type { FaultLog } from '../observe/fault-log.ts'
@@ -84,7 +84,7 @@ function secondsOf({ started }: RequestFacts): number {
 }
 
 function evidenceOf({ problem, outcome, decision }: RequestFacts): Evidence | undefined {
-  if (problem?.cause instanceof Denied) return problem.cause.evidence
+  if (problem?.cause instanceof Refused && problem.cause.refusal.evidence) return problem.cause.refusal.evidence
   return outcome?.evidence ?? decision?.evidence
 }
 

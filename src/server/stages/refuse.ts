@@ -60,15 +60,6 @@ function callerOf(authentication: Authentication): Caller | undefined {
   }
 }
 
-/** 401 for a caller without credentials (RFC 6750 section 3: no `error` when none were sent), 403 for everybody else. */
-export function notPermitted(caller: Caller | undefined, detail: string, cause?: unknown): Problem {
-  if (caller) return new Problem('forbidden', detail, { cause })
-  return new Problem('credentials-missing', 'Send a bearer token in the header Authorization.', {
-    cause,
-    headers: { 'WWW-Authenticate': 'Bearer realm="sallyport"' },
-  })
-}
-
 /**
  * Throws Problem gone from the sunset on (RFC 9110 section 15.5.11), for every method and caller. `now` is milliseconds since
  * the epoch.

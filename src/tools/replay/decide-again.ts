@@ -7,9 +7,9 @@ import { CATALOGUE, type ProblemCode } from '../../base/problems/catalogue.ts'
 import { Problem } from '../../base/problems/problem.ts'
 import { stageOf } from '../../base/problems/stages.ts'
 import type { Decision, ListDecision } from '../../decide/decision.ts'
-import { Denied } from '../../decide/ground.ts'
-import type { Facts } from '../../decide/permit.ts'
+import type { Facts } from '../../decide/evidence.ts'
 import { ownedBy, replacedBy } from '../../decide/propose.ts'
+import { Refused } from '../../decide/refusal.ts'
 import { ownerFieldOf } from '../../decide/relations/ownership.ts'
 import { type DecisionRecord, MASKED } from '../../decision-log/decision-record.ts'
 import type { ActivePolicy } from '../../policy/live-policy.ts'
@@ -91,7 +91,7 @@ async function authorizeAgain(
     const permitted = permitAgain(decision, record, unaskedUnder(resources, policy, asked))
     return permitted === 'whole' ? { kind: 'allowed', decision } : beyond(record, decision, stage)
   } catch (error) {
-    if (error instanceof Problem || error instanceof Denied) return refused(problemOf(error, asked.caller))
+    if (error instanceof Problem || error instanceof Refused) return refused(problemOf(error, asked.caller))
     if (!(error instanceof FactsMissing)) throw error
     return stage === 'policy' ? { kind: 'further', why: error.message } : undecidable(error.message)
   }
@@ -170,7 +170,7 @@ function targetOf({ match: { route, id }, caller }: AcceptedRequest): string | u
 }
 
 function refused({ code, status, cause }: Problem): Again {
-  const evidence = cause instanceof Denied ? cause.evidence : undefined
+  const evidence = cause instanceof Refused ? cause.refusal.evidence : undefined
   return {
     kind: 'refused',
     problem: code,

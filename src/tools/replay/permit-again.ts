@@ -1,7 +1,9 @@
 /** The permit that a recorded write would get from a decision: the object as it would become, as far as the record tells. */
 
+import type { FieldFault } from '../../base/problems/problem.ts'
 import type { CreateDecision, Decision, UpdateDecision } from '../../decide/decision.ts'
-import type { Facts } from '../../decide/permit.ts'
+import type { Facts } from '../../decide/evidence.ts'
+import { orRefuse } from '../../decide/refusal.ts'
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
 import { represent } from '../../resources/object.ts'
 import type { Representation } from '../../resources/resource.ts'
@@ -19,7 +21,7 @@ export interface Unasked {
 }
 
 /**
- * Throws Denied, and FactsMissing. `partly`: the request ended before its body was whole, so the permit wasn't asked for
+ * Throws Refused, and FactsMissing. `partly`: the request ended before its body was whole, so the permit wasn't asked for
  * then.
  */
 export function permitAgain(
@@ -47,7 +49,7 @@ export function permitAgain(
 function permitCreate(decision: CreateDecision, { proposed, named }: Facts, given: Representation): 'whole' | 'partly' {
   if (!proposed || !named) return 'partly'
   const after = { ...proposed, ...valuesFor(named), ...given, ...only(proposed, named) }
-  decision.permit({ after, named: new Set(named), refuseUnfit })
+  orRefuse(decision.permit({ after, named: new Set(named), faults }))
   return 'whole'
 }
 
@@ -56,13 +58,13 @@ function only(fields: Representation, names: readonly string[]): Representation 
 }
 
 function permitUpdate(decision: UpdateDecision, { proposed, named, changed, read }: Facts): 'whole' | 'partly' {
-  if (read) decision.refuseUnreadable(read)
+  if (read) orRefuse(decision.checkRead(read))
   if (!named) return 'partly'
-  decision.refuseHidden(named)
+  orRefuse(decision.checkNamed(named))
   if (!proposed || !changed) return 'partly'
   const before = represent(decision.object)
   const after = { ...before, ...valuesFor(changed), ...proposed }
-  decision.permit({ after: withoutNulls(after, before, changed), named: new Set(named), refuseUnfit })
+  orRefuse(decision.permit({ after: withoutNulls(after, before, changed), named: new Set(named), faults }))
   return 'whole'
 }
 
@@ -74,7 +76,7 @@ function permitReplacement(decision: UpdateDecision, facts: Facts, replaced: rea
   const body = facts.named.filter((field) => !removed.has(field))
   const unread = replaced.filter((field) => !decision.readable.has(field))
   const named = [...new Set([...body, ...unread])]
-  decision.refuseHidden(named)
+  orRefuse(decision.checkNamed(named))
   const removedNow = new Set(replaced.filter((field) => !body.includes(field)))
   if (removed.symmetricDifference(removedNow).size > 0) {
     throw new FactsMissing("the record doesn't hold the fields that PUT would remove now, or no longer")
@@ -83,7 +85,9 @@ function permitReplacement(decision: UpdateDecision, facts: Facts, replaced: rea
 }
 
 /** The record doesn't hold the values; what the schema says of them depends on no policy. */
-function refuseUnfit(): void {}
+function faults(): readonly FieldFault[] {
+  return []
+}
 
 /** A record tells nothing from null: a field that came to be null, or ceased to be, would look as if it hadn't changed. */
 function withoutNulls(after: Representation, before: Representation, changed: readonly string[]): Representation {

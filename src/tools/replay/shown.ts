@@ -1,5 +1,5 @@
 /** The fields that an answer shows, as the facts of its decision tell them: then, and under another policy. */
-import type { Facts } from '../../decide/permit.ts'
+import type { Facts } from '../../decide/evidence.ts'
 
 /** Of a list, those that some row may show and the query asks for; sorted. */
 export function shownFields({ shown = [] }: Facts, { selected }: Facts): readonly string[] {

@@ -1,7 +1,7 @@
 /** Whether a record holds all that a policy would look at: another policy may compare what nobody wrote down. */
 
 import type { Condition } from '../../decide/condition.ts'
-import type { Facts } from '../../decide/permit.ts'
+import type { Facts } from '../../decide/evidence.ts'
 import { comparedAttributes, comparedFields, type Relation } from '../../decide/relations/relation.ts'
 import type { Snapshot } from '../../decide/snapshot.ts'
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'

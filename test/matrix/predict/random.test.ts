@@ -1,8 +1,8 @@
 /** Under any policy the predictor says what authorize, the permits and the handlers answer. */
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { casbinPolicy } from '../../../src/decide/grants/casbin.ts'
 import { packPolicy } from '../../../src/decide/rules/rule-table.ts'
-import { Snapshot } from '../../../src/decide/snapshot.ts'
 import type { Spot } from '../../../src/decide/space.ts'
 import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
 import type { Method, Operation, Route } from '../../../src/resources/resource.ts'
@@ -73,7 +73,7 @@ describe('the predictor', () => {
         const common = { spot, asker, id, body, objects: stored }
         const served = await serve({
           ...common,
-          snapshot: new Snapshot(packPolicy(concealing), RESOURCES),
+          snapshot: casbinPolicy(packPolicy(concealing), RESOURCES),
           resources: RESOURCES,
         })
         const answer = predict({ ...common, grants: new Grants(concealing, 0), now: 0 })
@@ -100,7 +100,7 @@ describe('the predictor', () => {
     const object = { id: 'o1', createdAt: 'x', updatedAt: 'x' }
     const objects: Objects = new Map([['docs', new Map([['o1', object]])]])
     const common = { spot, asker: { id: 'zoe', roles: [] }, id: 'o1', body: {}, objects }
-    const closed = new Snapshot(packPolicy({ ...open, rules: [] }), RESOURCES)
+    const closed = casbinPolicy(packPolicy({ ...open, rules: [] }), RESOURCES)
     expect(predict({ ...common, grants: new Grants(open, 0), now: 0 }).status).to.equal(200)
     expect((await serve({ ...common, snapshot: closed, resources: RESOURCES })).status).to.equal(403)
   })

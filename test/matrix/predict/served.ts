@@ -3,7 +3,7 @@
 import { Problem } from '../../../src/base/problems/problem.ts'
 import type { Caller } from '../../../src/decide/caller.ts'
 import { meets } from '../../../src/decide/condition.ts'
-import { Denied } from '../../../src/decide/ground.ts'
+import { Refused } from '../../../src/decide/refusal.ts'
 import type { Snapshot } from '../../../src/decide/snapshot.ts'
 import type { Spot } from '../../../src/decide/space.ts'
 import type { ActivePolicy } from '../../../src/policy/live-policy.ts'
@@ -16,7 +16,8 @@ import { handle } from '../../../src/server/routes/handle.ts'
 import { InFlight } from '../../../src/server/routes/in-flight.ts'
 import { type Outcome, WrittenJson } from '../../../src/server/routes/outcome.ts'
 import type { Asking } from '../../../src/server/routes/services.ts'
-import { decideRequest, refusal } from '../../../src/server/stages/authorize.ts'
+import { decideRequest } from '../../../src/server/stages/authorize.ts'
+import { problemOf } from '../../../src/server/stages/problem-boundary.ts'
 import type { Store } from '../../../src/store/contract.ts'
 import type { Asker } from '../../../src/tools/matrix/predict/grants.ts'
 import type { Answer, Objects } from '../../../src/tools/matrix/predict/situation.ts'
@@ -46,9 +47,8 @@ export async function serve(served: Served): Promise<Pick<Answer, 'status'> & { 
       seen: outcome.body instanceof WrittenJson ? JSON.parse(outcome.body.text) : outcome.body,
     }
   } catch (error) {
-    const problem = error instanceof Denied ? refusal(error, caller) : error
-    if (!(problem instanceof Problem)) throw error
-    return { status: problem.status, seen: undefined }
+    if (!(error instanceof Problem || error instanceof Refused)) throw error
+    return { status: problemOf(error, caller).status, seen: undefined }
   }
 }
 

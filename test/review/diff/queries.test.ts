@@ -1,11 +1,11 @@
 /** By which fields a list may be filtered and sorted: review tools say what the server's tables, which Casbin made, say. */
 import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
+import { casbinPolicy } from '../../../src/decide/grants/casbin.ts'
 import { roleLevelRules } from '../../../src/decide/grants/evaluate.ts'
 import { queryableFields } from '../../../src/decide/grants/queryable.ts'
 import type { Policy } from '../../../src/decide/policy.ts'
 import { packPolicy } from '../../../src/decide/rules/rule-table.ts'
-import { Snapshot } from '../../../src/decide/snapshot.ts'
 import { columnOfRoles } from '../../../src/decide/space.ts'
 import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
 import type { Change } from '../../../src/tools/diff/change.ts'
@@ -65,7 +65,7 @@ function parsed(data: OraclePolicy): Policy {
 }
 
 async function onServer(data: OraclePolicy, roles: Roles): Promise<Queries> {
-  const snapshot = new Snapshot(packPolicy(parsed(data)), RESOURCES)
+  const snapshot = casbinPolicy(packPolicy(parsed(data)), RESOURCES)
   const table = await snapshot.table(snapshot.subjectOf({ id: 'nobody', roles, claims: {} }), DOCS.name, 'list')
   const { queryable, grantable } = table.roleLevel(() => true)
   return { by: new Set(queryable.keys()), shown: grantable }

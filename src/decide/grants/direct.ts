@@ -1,0 +1,50 @@
+/**
+ * A policy evaluated directly: for tools that ask millions of questions, where Casbin would take minutes. Random tests hold
+ * it equal to Casbin and to the oracle (test/review/evaluate.test.ts). The server never uses it.
+ */
+
+import type { Resource, Resources } from '../../resources/resource.ts'
+import type { Policy, Rule } from '../policy.ts'
+import { livingAt } from '../rules/ends.ts'
+import { type RuleIndex, Snapshot, type Subject } from '../snapshot.ts'
+import type { IsGranted } from './grant.ts'
+import type { GrantTable } from './grant-table.ts'
+import { names } from './list-filter.ts'
+
+/** A snapshot whose tables are there at once. */
+export interface DirectPolicy extends Snapshot {
+  table(subject: Subject, resource: string, action: string): GrantTable
+}
+
+/** With the rules that live at a time (milliseconds since the epoch); its tables name the very rules of `policy`. */
+export function directPolicy(policy: Policy, resources: Resources, now = Number.NEGATIVE_INFINITY): DirectPolicy {
+  const engine = {
+    rules: indexOf(livingAt(policy, now).rules),
+    granter: (_subjects: readonly string[], resource: Resource) => () => grantsBy(policy, resource),
+  }
+  return new Snapshot(policy, resources, engine) as DirectPolicy
+}
+
+/** semantics.md, "What is granted". */
+function grantsBy(policy: Policy, resource: Resource): IsGranted {
+  const about = { views: policy.views.get(resource.name) }
+  return (field, _relations, matching) => {
+    const naming = matching.filter((rule) => names(about, rule, field))
+    return naming.length > 0 && naming.every(({ effect }) => effect === 'allow')
+  }
+}
+
+function indexOf(rules: readonly Rule[]): RuleIndex {
+  const bySubject = Map.groupBy(rules, ({ subject }) => subject)
+  return {
+    names: (subject) => bySubject.has(subject),
+    get subjects() {
+      return [...bySubject.keys()].sort()
+    },
+    about: (subjects, resources) =>
+      subjects
+        .flatMap((subject) => bySubject.get(subject) ?? [])
+        .filter(({ resource }) => resources.includes(resource))
+        .sort((a, b) => a.line - b.line),
+  }
+}

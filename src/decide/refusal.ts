@@ -1,0 +1,81 @@
+/** Refusals as data: which check refused, and why. */
+import type { ProblemCode } from '../base/problems/catalogue.ts'
+import type { FieldFault } from '../base/problems/problem.ts'
+import type { Evidence } from './evidence.ts'
+
+/**
+ * The checks, in their order. `blocked`: blocked.txt names the caller. `own-record`: the path shows the record of the caller, and
+ * there is none. `role`: no object could be allowed. `missing`: there is no such object. `object`: not on this object, or not
+ * as it would be. `concealed`: the same where the caller mustn't know of the object. `write`, `read`: not these fields.
+ * `schema`, `size`: the policy permits it, but the object doesn't fit.
+ */
+export type Check =
+  | 'blocked'
+  | 'own-record'
+  | 'role'
+  | 'missing'
+  | 'object'
+  | 'concealed'
+  | 'write'
+  | 'read'
+  | 'schema'
+  | 'size'
+
+export interface Refusal {
+  readonly kind: 'refused'
+  readonly check: Check
+  /** Undefined where no rule was asked, and for an object that isn't there. */
+  readonly evidence?: Evidence
+  /** Of `schema`. */
+  readonly faults?: readonly FieldFault[]
+  /** Of `size`: the most that an object may have. */
+  readonly limitBytes?: number
+}
+
+/** Each check's problem, for a caller with credentials and for one without. */
+const PROBLEMS: Readonly<Record<Check, { readonly caller: ProblemCode; readonly anonymous: ProblemCode }>> = {
+  blocked: same('blocked'),
+  'own-record': { caller: 'forbidden', anonymous: 'credentials-missing' },
+  role: { caller: 'forbidden', anonymous: 'credentials-missing' },
+  missing: same('object-not-found'),
+  object: { caller: 'forbidden', anonymous: 'credentials-missing' },
+  concealed: same('object-not-found'),
+  write: { caller: 'field-forbidden', anonymous: 'credentials-missing' },
+  read: { caller: 'field-forbidden', anonymous: 'credentials-missing' },
+  schema: same('invalid-body'),
+  size: same('object-too-large'),
+}
+
+function same(code: ProblemCode): { readonly caller: ProblemCode; readonly anonymous: ProblemCode } {
+  return { caller: code, anonymous: code }
+}
+
+/** The one table of what a client is told; CATALOGUE gives each code its status. */
+export function problemCodeOf({ check }: Pick<Refusal, 'check'>, caller: 'caller' | 'anonymous'): ProblemCode {
+  return PROBLEMS[check][caller]
+}
+
+export function refuse(check: Check, more: Omit<Refusal, 'kind' | 'check'> = {}): Refusal {
+  return { kind: 'refused', check, ...more }
+}
+
+/** A refusal on its way to the problem boundary. */
+export class Refused extends Error {
+  readonly refusal: Refusal
+
+  constructor(refusal: Refusal) {
+    super(`refused: ${refusal.check}`)
+    this.name = 'Refused'
+    this.refusal = refusal
+  }
+}
+
+/** Throws Refused for a refusal. */
+export function orRefuse<T>(result: T | Refusal): Exclude<T, Refusal> {
+  if (isRefusal(result)) throw new Refused(result)
+  return result as Exclude<T, Refusal>
+}
+
+export function isRefusal(result: unknown): result is Refusal {
+  return typeof result === 'object' && result !== null && 'kind' in result && result.kind === 'refused'
+}

@@ -1,0 +1,42 @@
+/** What a client is told of a refusal. */
+import { Problem } from '../../base/problems/problem.ts'
+import type { Caller } from '../../decide/caller.ts'
+import { problemCodeOf, type Refused } from '../../decide/refusal.ts'
+
+export function refusalProblem(refused: Refused, caller: Caller | undefined): Problem {
+  const { refusal } = refused
+  const { check, limitBytes } = refusal
+  const code = problemCodeOf(refusal, caller ? 'caller' : 'anonymous')
+  const options = { cause: refused }
+  switch (code) {
+    // RFC 6750 section 3: no `error` when no credentials were sent.
+    case 'credentials-missing':
+      return new Problem(code, 'Send a bearer token in the header Authorization.', {
+        ...options,
+        headers: { 'WWW-Authenticate': 'Bearer realm="sallyport"' },
+      })
+    case 'blocked':
+      return new Problem(code, 'This caller is blocked; ask the operator of this server.', options)
+    case 'object-not-found':
+      return new Problem(code, 'No object has this id.', options)
+    case 'field-forbidden':
+      return fieldsForbidden(refused, check === 'read' ? 'read' : 'write')
+    case 'invalid-body':
+      return new Problem(code, 'The body does not fit the schema.', { ...options, errors: refusal.faults ?? [] })
+    case 'object-too-large':
+      // By how much isn't told: the caller may not be able to read all of it.
+      return new Problem(code, `An object has at most ${limitBytes} bytes as JSON; make this one smaller.`, options)
+    default:
+      return new Problem(code, 'The policy does not permit this to this caller.', options)
+  }
+}
+
+function fieldsForbidden(cause: Refused, action: 'read' | 'write'): Problem {
+  const errors = (cause.refusal.evidence?.fieldsRefused ?? []).map((field) => ({
+    pointer: `/${field.replaceAll('~', '~0').replaceAll('/', '~1')}`,
+    detail: action === 'read' ? 'is not readable for this caller' : 'is not writable for this caller',
+    code: 'forbidden',
+  }))
+  const detail = `The policy does not let this caller ${action} these fields.`
+  return new Problem('field-forbidden', detail, { cause, errors })
+}
