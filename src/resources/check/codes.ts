@@ -1,5 +1,7 @@
 /** Every code that a fault in a schema file has, and what to do about it. test/resources/cases has each of them. */
 
+import { OWN_KEYWORDS_LISTED } from '../schema/own-keywords.ts'
+
 export const SCHEMA_CODES = {
   'directory-unreadable': 'name the directory that holds the schema files',
   'directory-empty': 'add a file `<resource>.json`',
@@ -13,7 +15,7 @@ export const SCHEMA_CODES = {
   'schema-invalid': 'see JSON Schema 2020-12',
   'schema-strict': 'say it so that every keyword applies',
   'schema-open': 'a resource is `"type": "object"` with `"additionalProperties": false`, its fields under `properties`',
-  'keyword-unknown': 'remove it or mend its spelling; the own keywords are `x-resource`, `x-index` and `x-unique`',
+  'keyword-unknown': `remove it or mend its spelling; the own keywords are ${OWN_KEYWORDS_LISTED}`,
   'keyword-misplaced': 'move it or remove it',
   'format-unknown':
     'use one of date, time, date-time, duration, email, hostname, ipv4, ipv6, uri, uri-reference, uuid, json-pointer',

@@ -70,10 +70,7 @@ function indexFaults(file: SchemaFile, json: JsonObject, name: string): readonly
   if (!isObject(schema)) return []
   return ['x-index', 'x-unique'].flatMap((keyword) => {
     const path = ['properties', name, keyword]
-    const value = schema[keyword]
-    if (value === undefined || value === false) return []
-    if (value !== true) return [file.fault(path, 'index-value', `\`${keyword}\` is \`true\` or \`false\``)]
-    return [...notScalar(file, json, path, name), ...queryNameFault(file, path, name)]
+    return schema[keyword] !== true ? [] : [...notScalar(file, json, path, name), ...queryNameFault(file, path, name)]
   })
 }
 

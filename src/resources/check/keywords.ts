@@ -2,6 +2,7 @@
 import type { Diagnostic } from '../../base/diagnostic.ts'
 import type { Path } from '../../base/json-pointer.ts'
 import type { Json } from '../resource.ts'
+import { OWN_KEYWORDS } from '../schema/own-keywords.ts'
 import type { JsonObject, SchemaFile } from '../schema/schema-file.ts'
 import { allSubschemas, isObject } from '../schema/subschemas.ts'
 
@@ -31,9 +32,10 @@ const ANYWHERE: ReadonlySet<string> = new Set(
     'allOf anyOf oneOf not if then else',
   ].flatMap((line) => line.split(' ')),
 )
-const ROOT_ONLY: ReadonlySet<string> = new Set(['$schema', 'x-resource'])
+const ownKeywords = (on: 'file' | 'field') => Object.keys(OWN_KEYWORDS).filter((name) => OWN_KEYWORDS[name]?.on === on)
+const ROOT_ONLY: ReadonlySet<string> = new Set(['$schema', ...ownKeywords('file')])
 /** Further inside a field nothing would give the default or keep clients from the value, so saying it would mislead. */
-const FIELD_ONLY: ReadonlySet<string> = new Set(['x-index', 'x-unique', 'readOnly', 'default'])
+const FIELD_ONLY: ReadonlySet<string> = new Set(['readOnly', 'default', ...ownKeywords('field')])
 
 /** All that a schema may say; docs/schemas.md tells what each means. */
 export const KEYWORDS: ReadonlySet<string> = new Set([...ANYWHERE, ...ROOT_ONLY, ...FIELD_ONLY])
@@ -42,25 +44,29 @@ export function checkKeywords(file: SchemaFile): readonly Diagnostic[] {
   if (!isObject(file.json)) return []
   return allSubschemas(file.json).flatMap(({ path, schema }) => {
     if (typeof schema === 'boolean') return []
-    const unknown = Object.keys(schema).flatMap((keyword) => keywordFault(file, path, keyword))
-    return [...unknown, ...formatFault(file, path, schema), ...uniqueItemsFault(file, path, schema)]
+    const faults = Object.entries(schema).flatMap(([keyword, value]) => keywordFaults(file, [...path, keyword], value))
+    return [...faults, ...formatFault(file, path, schema), ...uniqueItemsFault(file, path, schema)]
   })
 }
 
-function keywordFault(file: SchemaFile, path: Path, keyword: string): readonly Diagnostic[] {
-  const where = [...path, keyword]
+function keywordFaults(file: SchemaFile, path: Path, value: Json): readonly Diagnostic[] {
+  const keyword = String(path.at(-1))
   if (ANYWHERE.has(keyword)) return []
-  if (ROOT_ONLY.has(keyword)) return path.length === 0 ? [] : [misplaced(file, where, 'at the top of the file')]
-  if (FIELD_ONLY.has(keyword)) return isField(path) ? [] : [misplaced(file, where, 'on a field of the resource itself')]
-  return [file.faultAtKey(where, 'keyword-unknown', `the keyword \`${keyword}\` is not supported`)]
+  if (ROOT_ONLY.has(keyword)) return path.length === 1 ? [] : [misplaced(file, path, 'at the top of the file')]
+  if (!FIELD_ONLY.has(keyword)) {
+    return [file.faultAtKey(path, 'keyword-unknown', `the keyword \`${keyword}\` is not supported`)]
+  }
+  if (!isOfField(path)) return [misplaced(file, path, 'on a field of the resource itself')]
+  if (OWN_KEYWORDS[keyword]?.takes?.(value) ?? true) return []
+  return [file.fault(path, 'index-value', `\`${keyword}\` is \`true\` or \`false\``)]
 }
 
 function misplaced(file: SchemaFile, path: Path, where: string): Diagnostic {
   return file.faultAtKey(path, 'keyword-misplaced', `\`${path.at(-1)}\` has an effect only ${where}`)
 }
 
-function isField(path: Path): boolean {
-  return path.length === 2 && path[0] === 'properties'
+function isOfField(path: Path): boolean {
+  return path.length === 3 && path[0] === 'properties'
 }
 
 function formatFault(file: SchemaFile, path: Path, { format }: JsonObject): readonly Diagnostic[] {

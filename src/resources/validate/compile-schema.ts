@@ -8,6 +8,7 @@ import { pointerOfPath } from '../../base/json-pointer.ts'
 import { fieldSchemas } from '../check/fields.ts'
 import { FORMATS } from '../check/keywords.ts'
 import type { Resource } from '../resource.ts'
+import { OWN_KEYWORDS } from '../schema/own-keywords.ts'
 import type { JsonObject, SchemaFile } from '../schema/schema-file.ts'
 import { allSubschemas, isObject } from '../schema/subschemas.ts'
 import { fieldFaults } from './field-faults.ts'
@@ -34,7 +35,7 @@ export function createSchemaCompiler(): SchemaCompiler {
     formats: { ...Object.fromEntries(FORMATS.map((name) => [name, fullFormats[name]])), 'date-time': isDateTime },
   })
   ajv.removeKeyword('multipleOf').addKeyword(multipleOf)
-  ajv.addVocabulary(['x-resource', 'x-index', 'x-unique'])
+  ajv.addVocabulary(Object.keys(OWN_KEYWORDS))
   return {
     check: (file) => {
       const json = file.json as JsonObject

@@ -1,6 +1,7 @@
 /** The schemas of a resource's representations and bodies, cut from its schema file to the fields that are granted. */
 import { pathOfPointer } from '../../base/json-pointer.ts'
 import type { Json, Resource } from '../../resources/resource.ts'
+import { OWN_KEYWORDS } from '../../resources/schema/own-keywords.ts'
 import { followReferences, localPointer } from '../../resources/schema/references.ts'
 import { isObject } from '../../resources/schema/subschemas.ts'
 import type { Components } from './components.ts'
@@ -10,7 +11,8 @@ import { type Part, pascal } from './part.ts'
 const VALUES: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'examples'])
 /** Keywords that hold schemas by names which clients choose. */
 const NAMED: ReadonlySet<string> = new Set(['properties', 'patternProperties', 'dependentSchemas', '$defs'])
-const OWN_KEYWORDS: ReadonlySet<string> = new Set(['x-index', 'x-unique', 'x-resource', '$schema', '$comment'])
+const unpublished = Object.keys(OWN_KEYWORDS).filter((name) => !OWN_KEYWORDS[name]?.published)
+const UNPUBLISHED: ReadonlySet<string> = new Set([...unpublished, '$schema', '$comment'])
 
 export class ResourceSchemas {
   readonly resource: Resource
@@ -92,7 +94,7 @@ export class ResourceSchemas {
   #convert(schema: Json): Json {
     if (Array.isArray(schema)) return schema.map((one: Json) => this.#convert(one))
     if (!isObject(schema)) return schema
-    const entries = Object.entries(schema).filter(([keyword]) => !OWN_KEYWORDS.has(keyword))
+    const entries = Object.entries(schema).filter(([keyword]) => !UNPUBLISHED.has(keyword))
     const converted = entries.map(([keyword, value]) => [keyword, this.#convertValue(keyword, value)])
     const pointer = localPointer(schema.$ref)
     const reference = pointer === undefined ? {} : this.#reference(pointer)

@@ -1,0 +1,24 @@
+/** The keywords that this program adds to JSON Schema. docs/schemas.md tells what each means. */
+import type { Json } from '../resource.ts'
+
+interface OwnKeyword {
+  /** Where it has an effect: at the top of the file, or on a field of the resource itself. */
+  readonly on: 'file' | 'field'
+  /** Whether the value is one of the keyword's; undefined where another check looks at it. */
+  readonly takes?: (value: Json) => boolean
+  /** Whether the OpenAPI document repeats it. */
+  readonly published: boolean
+}
+
+const isFlag = (value: Json) => typeof value === 'boolean'
+
+export const OWN_KEYWORDS: Readonly<Record<string, OwnKeyword>> = {
+  'x-resource': { on: 'file', published: false },
+  'x-index': { on: 'field', takes: isFlag, published: false },
+  'x-unique': { on: 'field', takes: isFlag, published: false },
+}
+
+/** Their names, as a message lists them. */
+export const OWN_KEYWORDS_LISTED = new Intl.ListFormat('en-GB').format(
+  Object.keys(OWN_KEYWORDS).map((name) => `\`${name}\``),
+)
