@@ -37,6 +37,17 @@ function superseded(index: string): readonly (readonly [decision: string, by: st
   )
 }
 
+/** Phrases that make a reader read a sentence twice (CONTRIBUTING.md). */
+const HARD = /\b(of what|that which|is none|by which|whom|what is (?:told|left|taken|said)|foretold|shall)\b/gi
+
+/** The hard phrases of a page, but for those in code, in quotation marks and in the titles of tests. */
+function hardPhrases(text: string): readonly string[] {
+  const prose = text
+    .replaceAll(/^```.*?^```|<!-- bench.*?<!-- end -->|^ {4}[^\n]*/gms, '')
+    .replaceAll(/`[^`\n]*`|"[^"]*"|\.test\.ts \| .* \|$/gm, '')
+  return prose.replaceAll(/\s+/g, ' ').match(HARD) ?? []
+}
+
 function read(page: string): string {
   return readFileSync(join(ROOT, page), 'utf8')
 }
@@ -54,6 +65,11 @@ describe('the pages', () => {
   it('link to files that are there', () => {
     expect(deadLinks('docs/a.md', '[a](http.md#pages) [b](no-such.md)')).to.deep.equal(['no-such.md'])
     for (const page of PAGES) expect(deadLinks(page, read(page)), page).to.deep.equal([])
+  })
+
+  it('have no phrase that needs a second reading', () => {
+    expect(hardPhrases('nothing\nof what a user `whom` sees')).to.deep.equal(['of what'])
+    for (const page of PAGES) expect(hardPhrases(read(page)), page).to.deep.equal([])
   })
 
   it('are in the index of all pages, to which README.md leads', () => {
