@@ -8,7 +8,6 @@ import { LivePolicy, type PolicyEvent } from '../policy/live-policy.ts'
 import { watchPolicy } from '../policy/watch-policy.ts'
 import { loadSchemas } from '../resources/load/load-resources.ts'
 import type { Resources } from '../resources/resource.ts'
-import { createRouteMatcher } from '../resources/routing/match-route.ts'
 import type { Outbox, Seeding, Store } from '../store/contract.ts'
 import type { Directory } from '../store/directory.ts'
 import { claimForDemo, claimForProduction } from './demo/seed-demo.ts'
@@ -30,8 +29,8 @@ import { createPolicyLog, type PolicyLog } from './policy-changes/policy-log.ts'
 import { warmInSlices } from './policy-changes/warm-in-slices.ts'
 import { Cursors } from './routes/cursor.ts'
 import { EntityTags } from './routes/entity-tag.ts'
+import type { Services } from './routes/handler.ts'
 import { InFlight } from './routes/in-flight.ts'
-import type { Services } from './routes/services.ts'
 import { useStages } from './stack.ts'
 import { createCors } from './stages/cors.ts'
 import { createRateLimiter } from './stages/limit-rate.ts'
@@ -145,7 +144,6 @@ export async function startApp(options: AppOptions): Promise<App> {
       now,
       verifier: identity.verifier,
       rateLimiter: createRateLimiter(limiter, identity.verifier),
-      matchRoute: createRouteMatcher(resources.routes),
       clientAddress: createClientAddress(config.trustProxy),
       cors: createCors(config.cors),
       recorder: recorderOf(config, decisionLog, shadow),

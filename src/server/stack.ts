@@ -2,11 +2,10 @@
 import type Koa from 'koa'
 import type { TokenVerifier } from '../identity/caller.ts'
 import type { Resources } from '../resources/resource.ts'
-import type { RouteMatcher } from '../resources/routing/match-route.ts'
 import type { Store } from '../store/contract.ts'
 import type { ClientAddress } from './http/client-address.ts'
-import { routes } from './routes/routes.ts'
-import type { Services } from './routes/services.ts'
+import type { Services } from './routes/handler.ts'
+import { createRouters, routes } from './routes/router.ts'
 import { type AnswerParts, answer } from './stages/answer.ts'
 import { authenticate } from './stages/authenticate.ts'
 import { authorize } from './stages/authorize.ts'
@@ -22,16 +21,16 @@ export interface Parts extends AnswerParts {
   readonly services: Services
   readonly verifier: TokenVerifier
   readonly rateLimiter: RateLimiter
-  readonly matchRoute: RouteMatcher
   readonly clientAddress: ClientAddress
 }
 
 export function useStages(app: Koa, parts: Parts): void {
-  const { resources, store, services, verifier, rateLimiter, matchRoute, clientAddress, now } = parts
+  const { resources, store, services, verifier, rateLimiter, clientAddress, now } = parts
+  const routers = createRouters(resources.routes, services, store)
   new Stages(app)
     // Every error becomes a problem, every answer has its headers and its record.
     .use(answer(parts))
-    .use(match(matchRoute))
+    .use(match(routers))
     .use(refuseFloods(rateLimiter, clientAddress))
     .use(authenticate(verifier))
     .use(limitRate(rateLimiter))
@@ -40,5 +39,5 @@ export function useStages(app: Koa, parts: Parts): void {
     // The one authorization middleware, for every method of every route.
     .use(authorize({ resources, store, now: () => now().getTime() }))
     .use(validate())
-    .use(routes(store, services))
+    .use(routes(routers))
 }

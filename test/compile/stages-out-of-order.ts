@@ -1,6 +1,6 @@
 // Not part of the program: test/stage-types.test.ts compiles it and expects the errors that it names.
 import type { Resources } from '../../src/resources/resource.ts'
-import type { RouteMatcher } from '../../src/resources/routing/match-route.ts'
+import type { Routers } from '../../src/resources/routing/match-route.ts'
 import type { Parts, useStages } from '../../src/server/stack.ts'
 import { answer } from '../../src/server/stages/answer.ts'
 import { authorize, type Gate } from '../../src/server/stages/authorize.ts'
@@ -10,15 +10,14 @@ import { type Stage, Stages } from '../../src/server/stages/stage.ts'
 import type { Matched } from '../../src/server/stages/state.ts'
 import { validate } from '../../src/server/stages/validate.ts'
 
-export function outOfOrder(app: Parameters<typeof useStages>[0], parts: Parts, gate: Gate): void {
-  const matchRoute: RouteMatcher = parts.matchRoute
+export function outOfOrder(app: Parameters<typeof useStages>[0], parts: Parts, gate: Gate, routers: Routers): void {
   const resources: Resources = parts.resources
   new Stages(app)
     .use(answer(parts))
     .use(authorize(gate)) // error: nobody has found a route yet
-    .use(match(matchRoute))
-  new Stages(app).use(answer(parts)).use(match(matchRoute)).use(refuse(resources, parts.now)) // error: nobody has found out who asks
-  new Stages(app).use(answer(parts)).use(match(matchRoute)).use(validate()) // error: nobody has authorized the request
+    .use(match(routers))
+  new Stages(app).use(answer(parts)).use(match(routers)).use(refuse(resources, parts.now)) // error: nobody has found out who asks
+  new Stages(app).use(answer(parts)).use(match(routers)).use(validate()) // error: nobody has authorized the request
 }
 
 export function takesWhatItOnlyReads(): Stage<Matched> {

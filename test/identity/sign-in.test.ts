@@ -5,7 +5,7 @@ import { Overcrowded } from '../../src/base/waiting-room.ts'
 import { createPasswords } from '../../src/identity/sign-in/password.ts'
 import { createSignIn } from '../../src/identity/sign-in/sign-in.ts'
 import { DEMO_PASSWORD, DEMO_PASSWORD_HASH } from '../../src/server/demo/demo-data.ts'
-import type { Asking, Services } from '../../src/server/routes/services.ts'
+import type { HandledRequest, Services } from '../../src/server/routes/handler.ts'
 import { signIn as signInRoute } from '../../src/server/routes/tokens.ts'
 import type { Directory } from '../../src/store/directory.ts'
 import { type Answer, startTestServer, type TestServer } from '../server.ts'
@@ -268,7 +268,7 @@ describe('signing in while too many do', () => {
     expect([signedIn, settled]).to.deep.equal([{ kind: 'busy' }, ['withdrawn']])
     const services = { signIn } as unknown as Services
     const writes = { record: () => '', committed: () => undefined }
-    const asking = { resource: { validate: () => [] }, address: '', writes } as unknown as Asking
+    const asking = { resource: { validate: () => [] }, address: '', writes } as unknown as HandledRequest
     const problem = await signInRoute(services, asking, { email: 'x', password: 'y' }).catch((error) => error)
     expect(problem).to.include({ code: 'sign-in-busy', status: 503 })
     expect(problem.headers).to.deep.equal({ 'Retry-After': '2' })

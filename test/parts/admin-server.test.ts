@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import { expect } from 'chai'
 import { listen } from '../../src/server/http/listen.ts'
 import { createAdminServer } from '../../src/server/observe/admin-server.ts'
-import type { Check } from '../../src/server/routes/services.ts'
+import type { Check } from '../../src/server/routes/handler.ts'
 import { converse, request, sleep } from '../request/raw.ts'
 import { startTestServer } from '../server.ts'
 

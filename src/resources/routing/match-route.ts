@@ -1,4 +1,4 @@
-/** Which route a request is for. What nothing accepts is a value: later stages answer it. */
+/** Which route a request is for, by @koa/router. What no route accepts is a value: later stages answer it. */
 import { createRequire } from 'node:module'
 import type Router from '@koa/router'
 import { Problem } from '../../base/problems/problem.ts'
@@ -25,57 +25,75 @@ export type Match =
 
 export type RouteMatcher = (method: string, target: Target | Problem) => Match
 
+/** Registers handlers for the methods of a route; `path` is as the router writes it. */
+type Register = (router: Router, path: string, route: Route) => void
+
 /**
- * Strict and case-sensitive, so the route that is authorized is the route that runs; everything else is unknown. A
- * request is held against the few routes that begin like it, however many there are. No two routes fit one path
- * (check-clashes.ts).
+ * The routers of these routes: strict and case-sensitive, so the route that is authorized is the route that runs. There is one
+ * router for each beginning of a path: a request is matched against the few routes that begin like it, however many there are.
+ * No two routes match one path (src/resources/check/clashes.ts).
  */
-export function createRouteMatcher(routes: readonly Route[]): RouteMatcher {
-  const groups = [...Map.groupBy(routes, beginningOf)].map(
-    ([beginning, group]) => [beginning, finderOf(group)] as const,
-  )
-  const finders = new Map(groups)
-  const depth = Math.max(0, ...finders.keys().map((beginning) => beginning.split('/').length))
-  return (method, target) => {
+export class Routers {
+  /** By the part of a route's path that stands in every path that matches it. */
+  readonly #routers: ReadonlyMap<string, Router>
+  readonly #routes: ReadonlyMap<unknown, Route>
+  /** In slashes. */
+  readonly #longestBeginning: number
+
+  constructor(routes: readonly Route[], register: Register) {
+    this.#routes = new Map(routes.map((route) => [pathOf(route), route]))
+    this.#routers = new Map(
+      [...Map.groupBy(routes, beginningOf)].map(([beginning, group]) => {
+        const router = new KoaRouter({ strict: true, sensitive: true })
+        for (const route of group) register(router, pathOf(route), route)
+        return [beginning, router]
+      }),
+    )
+    this.#longestBeginning = Math.max(0, ...this.#routers.keys().map((beginning) => beginning.split('/').length))
+  }
+
+  get all(): Iterable<readonly [beginning: string, router: Router]> {
+    return this.#routers
+  }
+
+  match(method: string, target: Target | Problem): Match {
     if (target instanceof Problem) return { kind: 'malformed', problem: target }
-    for (const beginning of beginnings(target.path, depth)) {
-      const found = finders.get(beginning)?.(target.path)
-      if (found) return matchOf(found, method, target)
+    for (const beginning of beginnings(target.path, this.#longestBeginning)) {
+      const layer = this.#routers.get(beginning)?.match(target.path, method).path[0]
+      const route = layer && this.#routes.get(layer.path)
+      if (route) return matchOf(route, method, target, idIn(target.path, beginning))
     }
     return { kind: 'unknown-path' }
   }
 }
 
-interface Found {
-  readonly route: Route
-  readonly id: string | undefined
-}
-
-type Finder = (path: string) => Found | undefined
-
-function finderOf(routes: readonly Route[]): Finder {
-  const router = new KoaRouter({ strict: true, sensitive: true })
-  const layers = routes.map((route) => {
-    const path = route.path.replace('{id}', ':id').replace('*', '\\*')
-    return {
-      route,
-      layer: router.register(path, [...route.endpoints.keys()], () => undefined) as Router['stack'][number],
-    }
-  })
-  return (path) => {
-    const found = layers.find(({ layer }) => layer.match(path))
-    return found && { route: found.route, id: decode(found.layer.captures(path)[0] ?? '') || undefined }
-  }
-}
-
-function matchOf({ route, id }: Found, method: string, target: Target): Match {
+function matchOf(route: Route, method: string, target: Target, id: string | undefined): Match {
   const endpoint = route.endpoints.get(method as Method)
   return endpoint ? { kind: 'route', route, endpoint, target, id } : { kind: 'unaccepted-method', route, id }
 }
 
-/** The part of a route's path that stands in every path that fits it. */
-function beginningOf({ path }: Route): string {
+/** For whoever asks which route a request is for, and answers nothing. */
+export function createRouteMatcher(routes: readonly Route[]): RouteMatcher {
+  const routers = new Routers(routes, (router, path, { endpoints }) => {
+    router.register(path, [...endpoints.keys()], () => undefined)
+  })
+  return (method, target) => routers.match(method, target)
+}
+
+/** The part of a route's path that stands in every path that matches it. */
+export function beginningOf({ path }: Route): string {
   return path.split('{id}', 1)[0] ?? ''
+}
+
+function pathOf({ path }: Route): string {
+  return path.replace('{id}', ':id').replace('*', '\\*')
+}
+
+/** `{id}` is a whole segment (src/resources/check/routes.ts), the one behind the beginning. */
+function idIn(path: string, beginning: string): string | undefined {
+  if (path === beginning) return undefined
+  const end = path.indexOf('/', beginning.length)
+  return decode(path.slice(beginning.length, end < 0 ? undefined : end))
 }
 
 /** A path, and what ends with each of its first slashes. */

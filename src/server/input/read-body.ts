@@ -8,7 +8,6 @@ import { koaBody } from 'koa-body'
 import { Problem } from '../../base/problems/problem.ts'
 import type { Json, Operation } from '../../resources/resource.ts'
 import { untilInterrupted } from '../http/interruption.ts'
-import { ACCEPT_PATCH } from '../routes/show-options.ts'
 import { parseStrictJson } from './strict-json.ts'
 
 type JsonObject = { readonly [name: string]: Json }
@@ -20,6 +19,9 @@ const MERGE_PATCH_TYPE = 'application/merge-patch+json'
 const JSON_PATCH_TYPE = 'application/json-patch+json'
 
 const PATCH_TYPES = [MERGE_PATCH_TYPE, JSON_PATCH_TYPE, JSON_TYPE]
+
+/** The value of Accept-Patch (RFC 5789 section 3.1). */
+export const ACCEPT_PATCH = PATCH_TYPES.join(', ')
 
 export type Body =
   | { readonly kind: 'object'; readonly json: JsonObject }

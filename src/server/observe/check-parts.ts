@@ -5,7 +5,7 @@ import type { Limiter } from '../../limits/limiter.ts'
 import type { LivePolicy } from '../../policy/live-policy.ts'
 import type { Store } from '../../store/contract.ts'
 import { policyDetail } from '../policy-changes/policy-log.ts'
-import type { Check } from '../routes/services.ts'
+import type { Check } from '../routes/handler.ts'
 import type { Shadow } from '../shadow/shadow.ts'
 
 interface Checked {

@@ -7,34 +7,33 @@ import { orRefuse } from '../../decide/refusal.ts'
 import type { StoredObject } from '../../resources/object.ts'
 import type { Json, Representation } from '../../resources/resource.ts'
 import { createdObject, type Kept } from '../../store/contract.ts'
+import type { HandledRequest, Outcome, Services } from './handler.ts'
 import { claimOf, once } from './idempotency.ts'
-import type { Outcome } from './outcome.ts'
 import { refuseUnmet } from './preconditions.ts'
-import type { Asking, Services } from './services.ts'
 
 /** A repeat is proposed, permitted and held against the preconditions like the first request, and only then recognized. */
 export async function createObject(
   services: Services,
-  asking: Asking,
+  request: HandledRequest,
   decision: CreateDecision,
   body: Readonly<Record<string, Json>>,
 ): Promise<Outcome> {
-  const { resource, owner, caller, writes } = asking
-  const claim = claimOf(asking, body)
+  const { resource, owner, caller, writes } = request
+  const claim = claimOf(request, body)
   // RFC 9562 section 5.7: in the order of their making.
   const id = uuidv7()
   const time = services.now().toISOString()
   const proposal = proposeNew(resource, body, { id, owner, callerId: caller?.id, now: time })
   const permit = orRefuse(decision.permit(proposal))
-  refuseUnmet(services, asking, undefined)
+  refuseUnmet(services, request, undefined)
   const { evidence } = permit
   const create = () => {
     const object = createdObject(permit, time)
-    const outcome = created(services, asking, { object, shown: decision.show(object), evidence })
+    const outcome = created(services, request, { object, shown: decision.show(object), evidence })
     return writes.create(permit, outcome, { time, replay: claim })
   }
   if (!claim) return create()
-  const replay = ({ object }: Kept) => replayed(services, asking, decision, { object, evidence })
+  const replay = ({ object }: Kept) => replayed(services, request, decision, { object, evidence })
   return once(services, claim, { create, replay })
 }
 
@@ -44,13 +43,13 @@ export async function createObject(
  */
 async function replayed(
   services: Services,
-  asking: Asking,
+  request: HandledRequest,
   decision: CreateDecision,
   { object, evidence }: { readonly object: StoredObject; readonly evidence: Evidence },
 ): Promise<Outcome> {
-  const current = await services.store.get(asking.resource.name, object.id)
+  const current = await services.store.get(request.resource.name, object.id)
   const shown = decision.showAgain(object, current)
-  const { headers, ...outcome } = created(services, asking, { object, shown, evidence })
+  const { headers, ...outcome } = created(services, request, { object, shown, evidence })
   return { ...outcome, headers: { ...headers, 'Idempotency-Replayed': 'true' } }
 }
 
@@ -60,7 +59,7 @@ interface Created {
   readonly evidence: Evidence
 }
 
-function created({ tags }: Services, { resource }: Asking, { object, shown, evidence }: Created): Outcome {
+function created({ tags }: Services, { resource }: HandledRequest, { object, shown, evidence }: Created): Outcome {
   const path = resource.canonicalItemPath?.replace('{id}', () => encodeURIComponent(object.id))
   return {
     status: 201,

@@ -6,8 +6,7 @@ import { createHash } from 'node:crypto'
 import { Problem } from '../../base/problems/problem.ts'
 import type { Json } from '../../resources/resource.ts'
 import { type Kept, type ReplayKey, ReplayTaken, UniqueTaken } from '../../store/contract.ts'
-import type { Outcome } from './outcome.ts'
-import type { Asking, Services } from './services.ts'
+import type { HandledRequest, Outcome, Services } from './handler.ts'
 
 export interface Claim extends ReplayKey {
   /** What the payload is known by: two JSON values have the same exactly when they are equal. */
@@ -16,7 +15,7 @@ export interface Claim extends ReplayKey {
 
 /** Undefined without the header. Throws Problem invalid-idempotency-key: a key is a caller's. */
 export function claimOf(
-  { idempotencyKey: key, caller, route }: Pick<Asking, 'idempotencyKey' | 'caller' | 'route'>,
+  { idempotencyKey: key, caller, route }: Pick<HandledRequest, 'idempotencyKey' | 'caller' | 'route'>,
   body: Json,
 ): Claim | undefined {
   if (key === undefined) return undefined

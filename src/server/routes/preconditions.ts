@@ -3,9 +3,9 @@ import { Problem } from '../../base/problems/problem.ts'
 import type { Representation } from '../../resources/resource.ts'
 import type { TagCondition } from '../input/input.ts'
 import { type Item, stateOfTag } from './entity-tag.ts'
-import type { Asking, Services } from './services.ts'
+import type { HandledRequest, Services } from './handler.ts'
 
-type Guarded = Pick<Asking, 'preconditions' | 'route'>
+type Guarded = Pick<HandledRequest, 'preconditions' | 'route'>
 
 /**
  * For a write: throws Problem precondition-required or precondition-failed. It compares states alone, so that what a

@@ -4,9 +4,7 @@ import { Problem } from '../../base/problems/problem.ts'
 import type { SessionChange, SignedIn, Tokens } from '../../identity/sign-in/session-tokens.ts'
 import type { PasswordSignIn } from '../../identity/sign-in/sign-in-by-password.ts'
 import type { Json } from '../../resources/resource.ts'
-import type { Outcome } from './outcome.ts'
-import type { Asking, Services } from './services.ts'
-import type { End } from './writes.ts'
+import type { End, HandledRequest, Outcome, Services } from './handler.ts'
 
 type Body = Readonly<Record<string, Json>>
 
@@ -26,7 +24,7 @@ export class SignInRefused extends Error {
 /** Throws Problem invalid-body, sign-in-elsewhere, sign-in-delayed, sign-in-refused or sign-in-busy. */
 export async function signIn(
   { signIn: directory }: Services,
-  { resource, address, writes }: Asking,
+  { resource, address, writes }: HandledRequest,
   body: Body,
 ): Promise<Outcome> {
   const errors = resource.validate(body)
@@ -42,7 +40,7 @@ export async function signIn(
 }
 
 /** Throws Problem session-not-found. */
-export async function signOut({ signIn: directory }: Services, { caller, writes }: Asking): Promise<Outcome> {
+export async function signOut({ signIn: directory }: Services, { caller, writes }: HandledRequest): Promise<Outcome> {
   const outcome: Outcome = { status: 204, headers: {}, body: undefined }
   const session = caller?.session
   const record = writes.record({ outcome })
@@ -51,10 +49,6 @@ export async function signOut({ signIn: directory }: Services, { caller, writes 
     throw new Problem('session-not-found', 'These credentials are not of a session; they end where they were made.')
   writes.committed(record)
   return outcome
-}
-
-export async function showKeys({ keySet }: Services): Promise<Outcome> {
-  return { status: 200, headers: {}, body: keySet() }
 }
 
 /** What the record of a change tells. */

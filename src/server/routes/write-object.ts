@@ -1,53 +1,87 @@
-/** PUT and PATCH of an item. */
+/** PUT, PATCH and DELETE of an item. */
 
-import type { UpdateDecision } from '../../decide/decision.ts'
+import type { DeleteDecision, UpdateDecision } from '../../decide/decision.ts'
 import type { Proposal } from '../../decide/permits.ts'
-import { proposeReplacement, proposeUpdate } from '../../decide/propose.ts'
+import { proposePatched, proposeReplacement, proposeUpdate } from '../../decide/propose.ts'
 import { isRefusal, orRefuse, type Refusal } from '../../decide/refusal.ts'
 import { represent, type StoredObject } from '../../resources/object.ts'
 import type { Json } from '../../resources/resource.ts'
 import { updatedObject } from '../../store/contract.ts'
+import type { HandledRequest, Outcome, Services } from './handler.ts'
+import { applyJsonPatch } from './json-patch/apply.ts'
 import { sameJson } from './json-patch/measure.ts'
-import type { Outcome } from './outcome.ts'
+import { fieldsOf, type PatchOperation } from './json-patch/operation.ts'
 import { refuseUnmet } from './preconditions.ts'
-import type { Asking, Services } from './services.ts'
 
 type Body = Readonly<Record<string, Json>>
 
 export async function replaceObject(
   services: Services,
-  asking: Asking,
+  request: HandledRequest,
   decision: UpdateDecision,
   body: Body,
 ): Promise<Outcome> {
-  const { resource, owner } = asking
+  const { resource, owner } = request
   const { object, writable, readable } = decision
   const proposal = proposeReplacement(resource, body, { before: represent(object), writable, readable, owner })
-  return writeProposal(services, asking, decision, proposal)
+  return writeProposal(services, request, decision, proposal)
 }
 
 export async function updateObject(
   services: Services,
-  asking: Asking,
+  request: HandledRequest,
   decision: UpdateDecision,
   body: Body,
 ): Promise<Outcome> {
-  const proposal = proposeUpdate(asking.resource, body, represent(decision.object))
-  return writeProposal(services, asking, decision, proposal)
+  const proposal = proposeUpdate(request.resource, body, represent(decision.object))
+  return writeProposal(services, request, decision, proposal)
+}
+
+/** PATCH with a JSON Patch (RFC 6902). */
+export async function patchObject(
+  services: Services,
+  request: HandledRequest,
+  decision: UpdateDecision,
+  operations: readonly PatchOperation[],
+): Promise<Outcome> {
+  const { resource } = request
+  const { object } = decision
+  const { named, read } = fieldsOf(operations)
+  // Before anything is looked at: the answer is the same whatever is stored.
+  orRefuse(decision.checkRead(read) ?? decision.checkNamed(named))
+  const before = represent(object)
+  const applied = applyJsonPatch(before, operations)
+  if (applied.kind === 'conflict') {
+    // 412 and 428 come before 409 (semantics.md, "Refusals").
+    refuseUnmet(services, request, { resource: resource.name, object })
+    throw applied.problem
+  }
+  return writeProposal(services, request, decision, proposePatched(resource, applied.after, { before, named, read }))
+}
+
+/** Throws Problem precondition-required or precondition-failed, or what the store throws. */
+export async function deleteObject(
+  services: Services,
+  request: HandledRequest,
+  decision: DeleteDecision,
+): Promise<Outcome> {
+  const permit = decision.permit()
+  refuseUnmet(services, request, { resource: request.resource.name, object: decision.object })
+  return request.writes.delete(permit, { status: 204, headers: {}, body: undefined })
 }
 
 /**
  * The permit carries the version that the preconditions were held against, and the store writes over no other: so they
  * hold in the very statement that writes. What changes nothing isn't written: version, tag and time stay.
  */
-export async function writeProposal(
+async function writeProposal(
   services: Services,
-  asking: Asking,
+  request: HandledRequest,
   decision: UpdateDecision,
   proposal: Proposal,
 ): Promise<Outcome> {
-  const resource = asking.resource.name
-  const refuseUnmetNow = () => refuseUnmet(services, asking, { resource, object: decision.object })
+  const resource = request.resource.name
+  const refuseUnmetNow = () => refuseUnmet(services, request, { resource, object: decision.object })
   const permitted = decision.permit(proposal)
   if (isRefusal(permitted) && isOfAnotherState(permitted)) refuseUnmetNow()
   const permit = orRefuse(permitted)
@@ -57,14 +91,14 @@ export async function writeProposal(
     const shown = decision.show(object)
     if (!shown) return { status: 204, headers: {}, body: undefined, evidence }
     // The body is the representation that the tag is of, whatever the client had sent (RFC 9110 section 8.7).
-    const headers = { ETag: services.tags.of({ resource, object }, shown), 'Content-Location': asking.path }
+    const headers = { ETag: services.tags.of({ resource, object }, shown), 'Content-Location': request.path }
     return { status: 200, headers, body: shown, evidence }
   }
   // Else the tag would tell whether a field that the caller can't read had the value already.
   const isBlind = [...proposal.named].some((name) => !decision.readable.has(name))
   if (!isBlind && sameJson(permit.document, decision.object.document)) return outcomeOf(decision.object)
   const time = services.now().toISOString()
-  return asking.writes.update(permit, outcomeOf(updatedObject(permit, decision.object, time)), { time })
+  return request.writes.update(permit, outcomeOf(updatedObject(permit, decision.object, time)), { time })
 }
 
 /** A body that a client had read, with what the server had set by then: whether that is still so is If-Match's question. */

@@ -1,13 +1,13 @@
 /** Finds out which route a request is for. What no route accepts is a value: `refuse` answers it, behind the rate limits. */
-import type { RouteMatcher } from '../../resources/routing/match-route.ts'
+import type { Routers } from '../../resources/routing/match-route.ts'
 import { readTarget } from '../../resources/routing/request-target.ts'
 import { findMalformed } from '../http/find-malformed.ts'
 import type { Stage } from './stage.ts'
 import type { Matched, Received } from './state.ts'
 
-export function match(matchRoute: RouteMatcher): Stage<Received, Matched> {
+export function match(routers: Pick<Routers, 'match'>): Stage<Received, Matched> {
   return (ctx, next) => {
-    const found = matchRoute(ctx.method, findMalformed(ctx.req) ?? readTarget(ctx.req.url ?? ''))
+    const found = routers.match(ctx.method, findMalformed(ctx.req) ?? readTarget(ctx.req.url ?? ''))
     ctx.state.match = found
     // Also when the rate limits answer in its place, the connection of a request without clear bounds ends.
     if (found.kind === 'malformed') Object.assign(ctx.state.headers, found.problem.headers)

@@ -9,7 +9,7 @@ export interface Stage<Reads extends object, Leaves extends object = object> {
   readonly leaves?: Leaves
 }
 
-export type StageContext<State extends object> = ParameterizedContext<State>
+type StageContext<State extends object> = ParameterizedContext<State>
 
 export type Writable<T> = { -readonly [K in keyof T]: T[K] }
 

@@ -10,7 +10,7 @@ import type { ActivePolicy } from '../../policy/live-policy.ts'
 import type { Resource } from '../../resources/resource.ts'
 import type { Match, RouteMatch } from '../../resources/routing/match-route.ts'
 import type { Input } from '../input/input.ts'
-import type { Outcome } from '../routes/outcome.ts'
+import type { Outcome } from '../routes/handler.ts'
 
 /** By name, in the spelling that is sent; each once. */
 export type ResponseHeaders = Record<string, string>

@@ -1,6 +1,6 @@
 /** What the processes of one server can do together, for the primary's admin port: each worker is asked. */
 import type { Worker } from 'node:cluster'
-import type { Check } from '../routes/services.ts'
+import type { Check } from '../routes/handler.ts'
 import type { FromPrimary, ToPrimary } from './messages.ts'
 import { send } from './worker-log.ts'
 

@@ -12,10 +12,10 @@ import type { Json, Resource, Resources } from '../../../src/resources/resource.
 import type { Input } from '../../../src/server/input/input.ts'
 import { Cursors } from '../../../src/server/routes/cursor.ts'
 import { EntityTags } from '../../../src/server/routes/entity-tag.ts'
-import { handle } from '../../../src/server/routes/handle.ts'
+
+import { type HandledRequest, type Outcome, WrittenJson } from '../../../src/server/routes/handler.ts'
 import { InFlight } from '../../../src/server/routes/in-flight.ts'
-import { type Outcome, WrittenJson } from '../../../src/server/routes/outcome.ts'
-import type { Asking } from '../../../src/server/routes/services.ts'
+import { handlerOf } from '../../../src/server/routes/router.ts'
 import { decideRequest } from '../../../src/server/stages/authorize.ts'
 import { problemOf } from '../../../src/server/stages/problem-boundary.ts'
 import type { Store } from '../../../src/store/contract.ts'
@@ -72,7 +72,7 @@ async function outcomeOf(served: Served, caller: Caller | undefined): Promise<Ou
     checks: async () => ({}),
     describe,
   }
-  return handle(services, askingOf(served, caller), decision, inputOf(served))
+  return handlerOf(spot.route, spot.endpoint.operation)(services, askingOf(served, caller), decision, inputOf(served))
 }
 
 /** No route of these tests shows the OpenAPI document. */
@@ -80,7 +80,7 @@ function describe(): never {
   throw new Error('nothing asks for it')
 }
 
-function askingOf({ snapshot, spot }: Served, caller: Caller | undefined): Asking {
+function askingOf({ snapshot, spot }: Served, caller: Caller | undefined): HandledRequest {
   const { resource, route, endpoint, method } = spot
   const relation = snapshot.ownershipOf(resource.name)?.relations.get('owner')
   const field = relation?.kind === 'attribute' && relation.attribute === 'id' && resource.fields.get(relation.field)

@@ -1,6 +1,6 @@
-/** GET and HEAD of a collection: a keyset page of exactly the objects that the caller may list and asks for. */
+/** GET and HEAD: of an item, and of a collection, which is a keyset page of exactly the objects that the caller may list and asks for. */
 
-import type { ListDecision } from '../../decide/decision.ts'
+import type { ListDecision, ReadDecision } from '../../decide/decision.ts'
 import { represent } from '../../resources/object.ts'
 import type { Representation } from '../../resources/resource.ts'
 import type { ListedObject, SortValue } from '../../store/contract.ts'
@@ -8,8 +8,8 @@ import { readListed, rowWriter } from '../../store/listed.ts'
 import { sortValue } from '../../store/sort-value.ts'
 import type { ListQuery } from '../input/input.ts'
 import { lostPlace } from './cursor.ts'
-import { type Outcome, WrittenJson } from './outcome.ts'
-import type { Asking, Services } from './services.ts'
+import { type HandledRequest, type Outcome, type Services, WrittenJson } from './handler.ts'
+import { isKnown } from './preconditions.ts'
 
 /** In characters: a place that takes more than this isn't put into a URL. */
 const LONGEST_PLACE = 2000
@@ -17,29 +17,39 @@ const LONGEST_PLACE = 2000
 /** `at`: the values that the last object of the page is sorted by; `of`: its id, where they would be too long. */
 type Place = { readonly at: readonly SortValue[] } | { readonly of: string }
 
+/** Throws Problem precondition-failed. */
+export function readObject(services: Services, request: HandledRequest, decision: ReadDecision): Outcome {
+  const { object, representation: shown } = decision
+  const item = { resource: request.resource.name, object }
+  const headers = { ETag: services.tags.of(item, shown) }
+  // RFC 9110 section 15.4.5: 304 repeats the headers that a cache needs; what depends on the caller is set for every answer.
+  if (isKnown(services, request, item, shown)) return { status: 304, headers, body: undefined }
+  return { status: 200, headers, body: shown }
+}
+
 /** Throws Problem invalid-query for a cursor that isn't of this query and caller. */
 export async function listObjects(
   services: Services,
-  asking: Asking,
+  request: HandledRequest,
   decision: ListDecision,
   query: ListQuery,
 ): Promise<Outcome> {
   const { store } = services
-  const { name } = asking.resource
+  const { name } = request.resource
   const { limit, order, filter } = query
   const selection = { where: decision.where, filter }
-  const after = query.cursor === undefined ? undefined : await placeOf(services, asking, query, query.cursor)
-  const bytes = asking.snapshot.limits.answerBytes
+  const after = query.cursor === undefined ? undefined : await placeOf(services, request, query, query.cursor)
+  const bytes = request.snapshot.limits.answerBytes
   // One more than asked for tells whether there is a next page.
   const found = await store.list(name, { ...selection, order, limit: limit + 1, bytes, ...(after && { after }) })
   const items = found.slice(0, fittingOf(found, limit, bytes))
   const last = items.at(-1)
-  const next = found.length > items.length && last ? nextCursor(services, asking, query, last) : null
+  const next = found.length > items.length && last ? nextCursor(services, request, query, last) : null
   const total = query.counted ? `,"total":${await store.count(name, selection)}` : ''
   const written = items.map(rowWriter(decision.rowFields(query.fields)))
   return {
     status: 200,
-    headers: next === null ? {} : { Link: `<${nextTarget(asking, query, next)}>; rel="next"` },
+    headers: next === null ? {} : { Link: `<${nextTarget(request, query, next)}>; rel="next"` },
     body: new WrittenJson(`{"items":[${written.join()}],"next":${JSON.stringify(next)}${total}}`),
   }
 }
@@ -59,23 +69,23 @@ function fittingOf(found: readonly ListedObject[], limit: number, bytes: number)
 /** The values after which the page begins. */
 async function placeOf(
   { cursors, store }: Services,
-  asking: Asking,
+  request: HandledRequest,
   query: ListQuery,
   cursor: string,
 ): Promise<readonly SortValue[]> {
-  const place: Place = JSON.parse(cursors.open(bindingOf(asking, query), cursor))
+  const place: Place = JSON.parse(cursors.open(bindingOf(request, query), cursor))
   if ('at' in place) return place.at
-  const object = await store.get(asking.resource.name, place.of)
+  const object = await store.get(request.resource.name, place.of)
   if (!object) throw lostPlace()
   return valuesOf(represent(object), query)
 }
 
-function nextCursor({ cursors }: Services, asking: Asking, query: ListQuery, last: ListedObject): string {
+function nextCursor({ cursors }: Services, request: HandledRequest, query: ListQuery, last: ListedObject): string {
   const exact = JSON.stringify({
     at: valuesOf(readListed(last, new Set(query.order.map(({ field }) => field))), query),
   } satisfies Place)
   const place = exact.length > LONGEST_PLACE ? JSON.stringify({ of: last.id } satisfies Place) : exact
-  return cursors.seal(bindingOf(asking, query), place)
+  return cursors.seal(bindingOf(request, query), place)
 }
 
 function valuesOf(whole: Representation, { order }: ListQuery): readonly SortValue[] {
@@ -83,14 +93,14 @@ function valuesOf(whole: Representation, { order }: ListQuery): readonly SortVal
 }
 
 /** The route, the caller, and all that says which objects come in which order; how many and what of them may change. */
-function bindingOf({ route, caller }: Asking, { filter, order }: ListQuery): string {
+function bindingOf({ route, caller }: HandledRequest, { filter, order }: ListQuery): string {
   const comparisons = filter.map((one) => JSON.stringify([one.field, one.operator, one.values])).toSorted()
   const keys = order.map(({ field, descending }) => [field, descending])
   return JSON.stringify([route.path, caller?.id ?? null, comparisons, keys])
 }
 
 /** The same query, from the next page on (RFC 8288 section 3). */
-function nextTarget({ path }: Asking, { parameters }: ListQuery, next: string): string {
+function nextTarget({ path }: HandledRequest, { parameters }: ListQuery, next: string): string {
   const repeated = [...parameters].filter(([name]) => name !== 'cursor')
   const pairs = [...repeated, ['cursor', next]] as const
   return `${path}?${pairs.map((pair) => pair.map(encodeURIComponent).join('=')).join('&')}`

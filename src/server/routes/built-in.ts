@@ -1,0 +1,63 @@
+/** Routes that the program answers by itself, and OPTIONS and redirects of every resource's routes. */
+import { Problem } from '../../base/problems/problem.ts'
+import type { Json, Route } from '../../resources/resource.ts'
+import { ACCEPT_PATCH } from '../input/read-body.ts'
+import { type Check, type HandledRequest, type Outcome, type Services, WrittenJson } from './handler.ts'
+
+type Fields = ReadonlySet<string>
+
+/** OPTIONS: what the route accepts, which isn't what the caller may do. */
+export function showOptions({ allow, endpoints }: Route): Outcome {
+  const patch = endpoints.has('PATCH') ? { 'Accept-Patch': ACCEPT_PATCH } : {}
+  return { status: 204, headers: { Allow: allow, ...patch }, body: undefined }
+}
+
+/** A path that moved for good (301, 308) or is elsewhere for now (302, 307); 308 and 307 keep the method and body. */
+export function redirect(
+  { to, permanent }: NonNullable<Route['redirect']>,
+  { method, path, route, query }: HandledRequest,
+): Outcome {
+  const safe = method === 'GET' || method === 'HEAD'
+  const status = permanent ? (safe ? 301 : 308) : safe ? 302 : 307
+  // The id goes on as it was sent, percent-encoding and all, so it can't become another path.
+  const at = route.path.split('/').indexOf('{id}')
+  const location = to.replace('{id}', () => path.split('/')[at] ?? '')
+  return { status, headers: { Location: query === '' ? location : `${location}?${query}` }, body: undefined }
+}
+
+/** GET /openapi.json: what this caller has, as an OpenAPI document. */
+export async function showDocument({ describe }: Services, { caller, snapshot }: HandledRequest): Promise<Outcome> {
+  return { status: 200, headers: {}, body: new WrittenJson(await describe(snapshot, caller)) }
+}
+
+export function showKeys({ keySet }: Services): Outcome {
+  return { status: 200, headers: {}, body: keySet() }
+}
+
+/** GET /livez: the process answers. */
+export function showLiveness(fields: Fields): Outcome {
+  return healthy({ status: 'ok' }, fields)
+}
+
+/** GET /readyz: the process can do its work, with what is degraded and why. */
+export async function showReadiness({ checks }: Services, fields: Fields): Promise<Outcome> {
+  return healthy(readinessOf(await checks(), fields.has('checks')), fields)
+}
+
+/** Throws Problem when a part can't do its work; `detailed`: its name is for who may see the checks. */
+export function readinessOf(found: Readonly<Record<string, Check>>, detailed: boolean): Readonly<Record<string, Json>> {
+  const unavailable = Object.entries(found).find(([, { status }]) => status === 'unavailable')
+  if (unavailable) {
+    const part = detailed ? `The ${unavailable[0]}` : 'A part of the server'
+    throw new Problem('not-ready', `${part} is not available.`, { headers: { 'Retry-After': '5' } })
+  }
+  const degraded = Object.values(found).some(({ status }) => status === 'degraded')
+  const checks = Object.fromEntries(Object.entries(found).map(([name, check]) => [name, { ...check }]))
+  return { status: degraded ? 'degraded' : 'ok', checks }
+}
+
+/** Field level, as for any resource. */
+function healthy(report: Readonly<Record<string, Json>>, fields: Fields): Outcome {
+  const shown = Object.entries(report).filter(([name]) => fields.has(name))
+  return { status: 200, headers: {}, body: Object.fromEntries(shown) }
+}

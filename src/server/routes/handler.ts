@@ -1,0 +1,111 @@
+/** What handlers work with, what they are told of the request, and what they hand back. Nothing is left to decide for them. */
+import type { Problem } from '../../base/problems/problem.ts'
+import type { Caller } from '../../decide/caller.ts'
+import type { Decision } from '../../decide/decision.ts'
+import type { Evidence } from '../../decide/evidence.ts'
+import type { Permit } from '../../decide/permit.ts'
+import type { OwnerField } from '../../decide/propose.ts'
+import type { Snapshot } from '../../decide/snapshot.ts'
+import type { SignIn } from '../../identity/sign-in/sign-in.ts'
+import type { Endpoint, Json, Method, Resource, Route } from '../../resources/resource.ts'
+import type { Replay, Store } from '../../store/contract.ts'
+import type { Input, Preconditions } from '../input/input.ts'
+import type { Cursors } from './cursor.ts'
+import type { EntityTags } from './entity-tag.ts'
+import type { InFlight } from './in-flight.ts'
+
+/** Throws what the store throws, Refused, and Problem. */
+export type Handler = (
+  services: Services,
+  request: HandledRequest,
+  decision: Decision,
+  input: Input,
+) => Outcome | Promise<Outcome>
+
+/** Whether a part of the server can do its work: `degraded` answers, but not as well as it should. */
+export interface Check {
+  readonly status: 'ok' | 'degraded' | 'unavailable'
+  readonly detail?: string
+}
+
+export interface Services {
+  readonly store: Pick<Store, 'list' | 'get' | 'count' | 'kept'>
+  /** Claims on idempotency keys that are at work. */
+  readonly inFlight: InFlight
+  readonly now: () => Date
+  /** Undefined where tokens come from elsewhere. */
+  readonly signIn: SignIn | undefined
+  /** The public keys that tokens made here are signed with (RFC 7517 section 5). */
+  readonly keySet: () => Json
+  readonly cursors: Cursors
+  readonly tags: EntityTags
+  /** The OpenAPI document of what a caller has under a policy, as JSON text. */
+  readonly describe: (snapshot: Snapshot, caller: Caller | undefined) => Promise<string>
+  /** Each part of the server by name, asked afresh. */
+  readonly checks: () => Promise<Readonly<Record<string, Check>>>
+}
+
+export interface HandledRequest {
+  readonly method: Method
+  readonly route: Route
+  readonly endpoint: Endpoint
+  readonly resource: Resource
+  readonly writes: Writes
+  /** Undefined without credentials. */
+  readonly caller: Caller | undefined
+  /** Of the client, as limits count it. */
+  readonly address: string
+  /** The field that names an object's owner, where ownership.yaml relates one by the caller's id. */
+  readonly owner: OwnerField | undefined
+  /** The path's `{id}`, as sent. */
+  readonly path: string
+  readonly query: string
+  readonly preconditions: Preconditions
+  /** Of a POST, where the client sends one. */
+  readonly idempotencyKey?: string
+  /** What decided. */
+  readonly snapshot: Snapshot
+}
+
+export interface Outcome {
+  readonly status: 200 | 201 | 204 | 301 | 302 | 304 | 307 | 308
+  readonly headers: Readonly<Record<string, string>>
+  /** Undefined for an answer without a body. */
+  readonly body: Json | WrittenJson | undefined
+  /** What a write rested on, where that is known only now. */
+  readonly evidence?: Evidence
+  /** The object that was made. */
+  readonly objectId?: string
+}
+
+/** JSON that was turned into text once, for all its readers. */
+export class WrittenJson {
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+/** How a request ends: with an outcome, or with a refusal. */
+export type End = { readonly outcome: Outcome } | { readonly problem: Problem }
+
+/** `time`: when the write happens, as the object and the outcome tell it. */
+interface At {
+  readonly time: string
+}
+
+/** A write resolves with its outcome; it throws what the store throws, and nothing is written then. */
+export interface Writes {
+  create(
+    permit: Permit<'create'>,
+    outcome: Outcome,
+    at: At & { readonly replay?: Replay | undefined },
+  ): Promise<Outcome>
+  update(permit: Permit<'update'>, outcome: Outcome, at: At): Promise<Outcome>
+  delete(permit: Permit<'delete'>, outcome: Outcome): Promise<Outcome>
+  /** The decision record of a request that ends so: whoever changes something else than an object commits it with the change. */
+  record(end: End): string
+  /** To be called when a record of `record` has committed. */
+  committed(record: string): void
+}

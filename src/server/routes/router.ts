@@ -1,0 +1,156 @@
+/** Which handler answers which route: @koa/router, with a handler for each method that a route accepts. */
+import type Router from '@koa/router'
+import type { Middleware } from 'koa'
+import type { Decision } from '../../decide/decision.ts'
+import { ownerFieldOf } from '../../decide/relations/ownership.ts'
+import type { Method, Operation, Route } from '../../resources/resource.ts'
+import { beginningOf, Routers } from '../../resources/routing/match-route.ts'
+import { StaleObject, type Store } from '../../store/contract.ts'
+import { Turns } from '../http/turns.ts'
+import type { Input } from '../input/input.ts'
+import { createWrites } from '../stages/commit.ts'
+import type { Stage, Writable } from '../stages/stage.ts'
+import type { Accepted, Addressed, Authorized, Handled, Received, Validated } from '../stages/state.ts'
+import { redirect, showDocument, showKeys, showLiveness, showOptions, showReadiness } from './built-in.ts'
+import { createObject } from './create-object.ts'
+import type { HandledRequest, Handler, Services } from './handler.ts'
+import { listObjects, readObject } from './read-objects.ts'
+import { signIn, signOut } from './tokens.ts'
+import { deleteObject, patchObject, replaceObject, updateObject } from './write-object.ts'
+
+type RouteState = Received & Addressed & Accepted & Authorized & Validated
+type RouteHandler = Middleware<RouteState & Writable<Handled>>
+
+/** How often a write is decided when the object changes between the decision and the write. */
+const ATTEMPTS = 8
+
+const BUILT_IN: Readonly<Record<string, Handler>> = {
+  '/livez': (_, __, decision) => showLiveness(of(decision, 'route').fields),
+  '/readyz': (services, _, decision) => showReadiness(services, of(decision, 'route').fields),
+  '/openapi.json': (services, request) => showDocument(services, request),
+  '/.well-known/jwks.json': (services) => showKeys(services),
+  '/api/tokens': (services, request, _, input) => signIn(services, request, of(input, 'body').body),
+  '/api/tokens/current': (services, request) => signOut(services, request),
+}
+
+const BY_OPERATION: Readonly<Record<Operation, Handler>> = {
+  list: (services, request, decision, input) =>
+    listObjects(services, request, of(decision, 'list'), of(input, 'list').query),
+  read: (services, request, decision) => readObject(services, request, of(decision, 'read')),
+  create: (services, request, decision, input) =>
+    createObject(services, request, of(decision, 'create'), of(input, 'body').body),
+  replace: (services, request, decision, input) =>
+    replaceObject(services, request, of(decision, 'update'), of(input, 'body').body),
+  update: (services, request, decision, input) =>
+    input.kind === 'json-patch'
+      ? patchObject(services, request, of(decision, 'update'), input.operations)
+      : updateObject(services, request, of(decision, 'update'), of(input, 'body').body),
+  delete: (services, request, decision) => deleteObject(services, request, of(decision, 'delete')),
+  options: (_, { route }) => showOptions(route),
+}
+
+export function createRouters(routes: readonly Route[], services: Services, store: Store): Routers {
+  const answer = answerWith(services, store)
+  return new Routers(routes, (router, path, route) => {
+    for (const [method, { operation }] of route.endpoints) {
+      serve(router, { path, method }, answer(handlerOf(route, operation)))
+    }
+  })
+}
+
+function serve(router: Router, { path, method }: { path: string; method: Method }, handler: RouteHandler) {
+  switch (method) {
+    case 'GET':
+      return router.get(path, handler)
+    case 'POST':
+      return router.post(path, handler)
+    case 'PUT':
+      return router.put(path, handler)
+    case 'PATCH':
+      return router.patch(path, handler)
+    case 'DELETE':
+      return router.delete(path, handler)
+    case 'OPTIONS':
+      return router.options(path, handler)
+    case 'HEAD':
+      // A router answers it as it answers GET.
+      return router
+  }
+}
+
+/** The last stage: runs the handler of the route that was authorized. */
+export function routes(routers: Routers): Stage<RouteState, Handled> {
+  const byBeginning = new Map([...routers.all].map(([beginning, router]) => [beginning, router.routes() as Middleware]))
+  return (ctx, next) => {
+    const { route, target } = ctx.state.accepted.match
+    // Koa would parse the whole request target again, and might read another path in it.
+    ctx.url = target.path
+    ctx.newRouterPath = target.path
+    return byBeginning.get(beginningOf(route))?.(ctx, next)
+  }
+}
+
+export function handlerOf(route: Route, operation: Operation): Handler {
+  if (operation === 'options') return BY_OPERATION.options
+  const { redirect: elsewhere } = route
+  if (elsewhere) return (_, request) => redirect(elsewhere, request)
+  return BUILT_IN[route.path] ?? BY_OPERATION[operation]
+}
+
+/** A handler as Koa middleware. A write that comes too late is decided anew, and tried again in the turn of its object. */
+function answerWith(services: Services, store: Store): (handler: Handler) => RouteHandler {
+  const turns = new Turns()
+  return (handler) => async (ctx) => {
+    const { state, method } = ctx
+    const request = requestOf(state, method as Method, store)
+    const handle = () => handler(services, request, state.decision, state.input)
+    try {
+      state.outcome = await handle()
+    } catch (error) {
+      if (!(error instanceof StaleObject)) throw error
+      const object = 'object' in state.decision ? state.decision.object.id : ''
+      state.outcome = await turns.take(`${request.resource.name}/${object}`, () => decideAnew(state, handle))
+    }
+  }
+}
+
+/** Within this process nobody comes before a write in its turn; another process may. */
+async function decideAnew<T>(state: Writable<Authorized>, handle: () => T | Promise<T>): Promise<T> {
+  for (let attempt = 2; ; attempt++) {
+    state.decision = await state.decideAnew()
+    try {
+      return await handle()
+    } catch (error) {
+      if (!(error instanceof StaleObject) || attempt === ATTEMPTS) throw error
+    }
+  }
+}
+
+function requestOf(state: RouteState, method: Method, store: Store): HandledRequest {
+  const { policy, accepted, resource, address, input } = state
+  const { match, caller } = accepted
+  const { route, endpoint, target } = match
+  const { preconditions, idempotencyKey } = input
+  const owner = ownerFieldOf(resource, policy.snapshot.ownershipOf(resource.name))
+  return {
+    method,
+    route,
+    endpoint,
+    resource,
+    caller,
+    address,
+    owner: owner && { name: owner.name, list: owner.list },
+    snapshot: policy.snapshot,
+    path: target.path,
+    query: target.query,
+    writes: createWrites(store, state),
+    preconditions,
+    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+  }
+}
+
+/** The decision, or the input, of the kind that a handler is for; `authorize` and `validate` leave no other. */
+function of<T extends Decision | Input, K extends T['kind']>(found: T, kind: K): Extract<T, { readonly kind: K }> {
+  if (found.kind !== kind) throw new Error(`no handler for ${found.kind}, where ${kind} is expected`)
+  return found as Extract<T, { readonly kind: K }>
+}
