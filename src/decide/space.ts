@@ -1,10 +1,9 @@
 /**
- * The space of requests, which is finite: callers that rules can tell apart, routes with their methods, and the sets of
- * relations between caller and object that rules name. Every review command enumerates it from here.
+ * The space of requests, which is finite: callers that rules can tell apart, and routes with their methods. Every review
+ * command enumerates it from here; the sets of relations are in relations/possible-sets.ts.
  */
 
 import type { Action, Endpoint, Method, Resource, Resources, Route } from '../resources/resource.ts'
-import { isAbout } from './grants/evaluate.ts'
 import type { Policy } from './policy.ts'
 
 /** A caller that rules can tell from others. */
@@ -63,23 +62,4 @@ export function spotsOf({ routes, byName }: Resources): readonly Spot[] {
 /** Whether a decision at this spot depends on an object, so that relations can hold. */
 export function concernsObject({ endpoint, resource, route }: Spot): boolean {
   return endpoint.operation !== 'options' && !resource.builtIn && route.redirect === undefined
-}
-
-/**
- * The sets of relations that rules can tell apart for this resource and action, smallest first: every subset of the
- * relations that a rule about them names.
- */
-export function relationSetsOf(policy: Policy, resource: Resource, action: Action): readonly ReadonlySet<string>[] {
-  const subsets = namedRelations(policy, resource, action).reduce<readonly string[][]>(
-    (sets, name) => sets.concat(sets.map((set) => [...set, name])),
-    [[]],
-  )
-  return subsets.toSorted((a, b) => a.length - b.length).map((names) => new Set(names))
-}
-
-/** The relations of a resource that a rule about this action names; with n of them there are 2^n sets. */
-export function namedRelations(policy: Policy, resource: Resource, action: Action): readonly string[] {
-  const declared = policy.ownership.get(resource.name)?.relations
-  const about = policy.rules.filter((rule) => isAbout(rule, { resource, action }))
-  return [...new Set(about.flatMap((rule) => rule.relations))].filter((name) => declared?.has(name))
 }

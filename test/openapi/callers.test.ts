@@ -2,7 +2,8 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { evaluate } from '../../src/decide/grants/evaluate.ts'
-import { columnOfRoles, concernsObject, relationSetsOf, spotsOf } from '../../src/decide/space.ts'
+import { relationSetsOf } from '../../src/decide/relations/possible-sets.ts'
+import { columnOfRoles, concernsObject, spotsOf } from '../../src/decide/space.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import { type Document, documentFor, operationsOf, policyFiles, shipped, wholeDocument } from './fixture.ts'
 

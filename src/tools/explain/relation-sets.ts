@@ -2,6 +2,7 @@
  * The sets of relations that the rules about a caller can tell apart. Every other set is decided as the largest of these
  * that is part of it, because the same rules match.
  */
+import { heldWith } from '../../decide/relations/possible-sets.ts'
 import { ReviewError } from '../load-policy.ts'
 import type { RelationFact } from './explanation.ts'
 import { type Ground, pageRules, readAction } from './ground.ts'
@@ -23,7 +24,30 @@ export function distinctSets(ground: Ground, facts: readonly RelationFact[]): re
     if (sets.size > MOST_SETS) throw tooMany()
   }
   const order = facts.map(({ name }) => name)
-  return [...sets.values()].map((set) => inOrder(set, order)).toSorted((a, b) => a.size - b.size)
+  const isOfSome = isOfSomeObject(ground, { holding, failing })
+  return [...sets.values()]
+    .filter(isOfSome)
+    .map((set) => inOrder(set, order))
+    .toSorted((a, b) => a.size - b.size)
+}
+
+/**
+ * Whether some object is decided by this set: the relations can hold together, and what then must hold as well brings no
+ * rule more. What --relation says is taken as it is.
+ */
+function isOfSomeObject(
+  ground: Ground,
+  { holding, failing }: Readonly<Record<'holding' | 'failing', ReadonlySet<string>>>,
+): (set: ReadonlySet<string>) => boolean {
+  const { policy, resource } = ground
+  const relations = [...(policy.ownership.get(resource.name)?.relations.values() ?? [])]
+  if (!heldWith(holding, relations, resource)?.isDisjointFrom(failing)) return () => true
+  const columns = namedByRules(ground)
+  return (set) => {
+    const held = heldWith(set, relations, resource)
+    const more = columns.filter((column) => column.some((name) => !set.has(name)))
+    return held?.isDisjointFrom(failing) === true && !more.some((column) => column.every((name) => held.has(name)))
+  }
 }
 
 /** The relation columns of the rules that matter, each once. What `read` grants decides on what an answer shows. */

@@ -3,8 +3,9 @@
 import { evaluate, ruleNames, type Verdict } from '../../decide/grants/evaluate.ts'
 import { couldHold } from '../../decide/grants/role-level.ts'
 import type { Block, Policy, Rule } from '../../decide/policy.ts'
+import { relationSetsOf } from '../../decide/relations/possible-sets.ts'
 import { endsOf, livingAt } from '../../decide/rules/ends.ts'
-import { type Column, relationSetsOf } from '../../decide/space.ts'
+import type { Column } from '../../decide/space.ts'
 import type { RowPlan } from './rows.ts'
 
 /**

@@ -2,9 +2,9 @@
 
 import { fieldsOf } from '../../decide/grants/evaluate.ts'
 import type { Policy } from '../../decide/policy.ts'
-import { holdsForOwnRecord, needsCaller, type Relation, valuesWhoeverAsks } from '../../decide/relations/relation.ts'
-import { concernsObject, namedRelations, relationSetsOf, type Spot, spotsOf } from '../../decide/space.ts'
-import type { Scalar } from '../../resources/object.ts'
+import { namedRelations, possibleSets } from '../../decide/relations/possible-sets.ts'
+import { needsCaller, type Relation } from '../../decide/relations/relation.ts'
+import { concernsObject, type Spot, spotsOf } from '../../decide/space.ts'
 import type { Action, Method, Operation, Resource, Resources, Route } from '../../resources/resource.ts'
 import { ReviewError } from '../load-policy.ts'
 
@@ -63,9 +63,8 @@ function rowsOf(policy: Policy, spot: Spot, methods: readonly Method[]): readonl
   const fields = fieldsAbout(policy, spot)
   if (object === 'none') return [{ ...common, relations: new Set(), relation: '-', related: false, fields }]
   const named = namedInOrder(policy, spot)
-  return relationSetsOf(policy, resource, action)
+  return possibleSets(named, resource, { ownRecord: route.kind === 'caller' })
     .map((set) => named.filter(({ name }) => set.has(name)))
-    .filter((holding) => isPossible(spot, named, holding))
     .toSorted((a, b) => bySizeAndPlace(named, a, b))
     .map((holding) => ({
       ...common,
@@ -102,34 +101,6 @@ function fieldsAbout(policy: Policy, spot: Spot): readonly string[] {
   const shows = endpoint.operation === 'list' || endpoint.operation === 'read'
   const view = shows && route.view ? policy.views.get(resource.name)?.get(route.view) : undefined
   return sorted(fieldsOf(spot).filter((field) => view?.has(field) ?? true))
-}
-
-/** Whether these relations can hold while the others that rules name don't. */
-function isPossible({ route, resource }: Spot, named: readonly Relation[], holding: readonly Relation[]): boolean {
-  const left = named.filter((relation) => !holding.includes(relation))
-  if (route.kind === 'caller' && left.some(holdsForOwnRecord)) return false
-  const fields = new Set(holding.flatMap((relation) => valuesWhoeverAsks(relation)?.field ?? []))
-  // A field that is a list can hold many values.
-  return [...fields].every(
-    (field) => resource.fields.get(field)?.list || hasValue(valuesOf(holding, field), valuesOf(left, field)),
-  )
-}
-
-/** Whether some value is in all of these lists and in none of the others. */
-function hasValue([first, ...rest]: readonly Values[], others: readonly Values[]): boolean {
-  return (first ?? []).some(
-    (value) => rest.every((values) => values.includes(value)) && !others.some((values) => values.includes(value)),
-  )
-}
-
-type Values = readonly Scalar[]
-
-/** Of each relation that compares this field with constants. */
-function valuesOf(relations: readonly Relation[], field: string): readonly Values[] {
-  return relations.flatMap((relation) => {
-    const accepted = valuesWhoeverAsks(relation)
-    return accepted?.field === field ? [accepted.telling] : []
-  })
 }
 
 function bySizeAndPlace(all: readonly Relation[], a: readonly Relation[], b: readonly Relation[]): number {

@@ -3,13 +3,12 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import type { Policy } from '../../../src/decide/policy.ts'
 import { relationsOf } from '../../../src/decide/relations/ownership.ts'
+import { namedRelations, possibleSets } from '../../../src/decide/relations/possible-sets.ts'
 import { comparedAttributes, comparedFields } from '../../../src/decide/relations/relation.ts'
-import { namedRelations } from '../../../src/decide/space.ts'
 import type { Json, Representation, Resource } from '../../../src/resources/resource.ts'
 import { rowsOf } from '../../../src/tools/matrix/cells/rows.ts'
 import { arrangeRelated } from '../../../src/tools/matrix/predict/arrange-related.ts'
 import { relatability } from '../../../src/tools/matrix/predict/relatability.ts'
-import { relationSets } from '../../../src/tools/matrix/predict/relation-sets.ts'
 import { CALLER } from '../../../src/tools/matrix/predict/samples.ts'
 import { runs } from '../../runs.ts'
 import { KINDS, KNOWN, policyWith, RELATIONS } from './kinds.ts'
@@ -165,7 +164,7 @@ describe('how callers can relate to objects', () => {
     const [resource, samples] = [resourceOf('things'), KNOWN.samples.get('things')]
     if (!samples) throw new Error('there are some')
     const ownership = policy.ownership.get('things')
-    const sets = relationSets([...(ownership?.relations.values() ?? [])], resource)
+    const sets = possibleSets([...(ownership?.relations.values() ?? [])], resource)
     expect(sets.length).to.be.greaterThan(300)
     for (const relations of sets) {
       const common = {

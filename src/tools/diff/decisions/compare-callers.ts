@@ -6,9 +6,10 @@
  * denied it before, and the two differ together. (For a loss, swap before and after.)
  */
 
+import type { Region } from '../../../decide/relations/regions.ts'
 import { type Side, type Sides, sidesOf } from '../change.ts'
 import { compareGrants, type Finding } from './compare-grants.ts'
-import type { Region, RelationSpace } from './relation-space.ts'
+import type { RelationSpace } from './relation-space.ts'
 import { grantedBy, joinRegions, type RuleRegions, type Topic } from './rule-regions.ts'
 
 /** A subject alone, and all subjects whose rules apply to it. */

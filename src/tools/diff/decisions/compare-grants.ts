@@ -1,8 +1,8 @@
 /** What one caller gains and loses between two grants of an action: the whole action, some fields, or the role level. */
+import type { Region } from '../../../decide/relations/regions.ts'
 import type { Part, Scope } from '../change.ts'
 import { type Sides, sidesOf } from '../change.ts'
 import { describeScope } from './describe-region.ts'
-import type { Region } from './relation-space.ts'
 import type { Topic } from './rule-regions.ts'
 
 export interface Finding {

@@ -1,24 +1,15 @@
-/**
- * The sets of relations that can hold between a caller and an object, as the bits of a number: a *region* is a set of
- * such sets, bit S standing for the set whose i-th relation holds when bit i of S is set. So rules become a few
- * operations on numbers, however many sets there are.
- */
+/** The sets of relations that can hold between a caller and an object under two policies, as regions. */
 
 import type { Policy, Rule } from '../../../decide/policy.ts'
+import { possibleRegion, type Region, type RelationRegions, regionsOf } from '../../../decide/relations/regions.ts'
 import { meaningOf, needsCaller, type Relation } from '../../../decide/relations/relation.ts'
 import type { Action, Resource } from '../../../resources/resource.ts'
 import { ReviewError } from '../../load-policy.ts'
 import { type Side, type Sides, sidesOf } from '../change.ts'
-import { possibleSets } from './possible-sets.ts'
 
-export type Region = bigint
-
-export interface RelationSpace {
+export interface RelationSpace extends RelationRegions {
   /** Names of the relations, for people. */
   readonly labels: readonly string[]
-  readonly all: Region
-  /** Where each relation holds. */
-  readonly holds: readonly Region[]
   /** The sets that an object can have to a caller with credentials, and to one without. */
   readonly possible: Region
   readonly possibleAnonymous: Region
@@ -57,7 +48,7 @@ export function relationSpace(
     )
   }
   const positions = new Map([...atoms.keys()].map((key, i) => [key, i]))
-  const sets = { all: everySet(atoms.size), holds: [...atoms.values()].map((_, i) => whereHolds(i, atoms.size)) }
+  const sets = regionsOf(atoms.size)
   const whereNamed = (key = '') => sets.holds[positions.get(key) ?? -1] ?? 0n
   return {
     ...sets,
@@ -76,12 +67,12 @@ function concernsObject({ builtIn }: Resource, { name }: Action): boolean {
 function possibilities(
   atoms: readonly Atom[],
   resource: Resource,
-  sets: Pick<RelationSpace, 'all' | 'holds'>,
+  sets: RelationRegions,
 ): Pick<RelationSpace, 'possible' | 'possibleAnonymous' | 'unrelated'> {
   const on = (side: Side) => {
     const relations = atoms.map(({ meaning }) => meaning[side])
     const ofCaller = relations.flatMap((relation, i) => (needsCaller(relation) ? (sets.holds[i] ?? 0n) : []))
-    const possible = possibleSets(relations, resource, sets)
+    const possible = possibleRegion(relations, resource, sets)
     return { possible, unrelated: ofCaller.reduce((left, region) => left & ~region, sets.all) }
   }
   const { before, after } = sidesOf(on)
@@ -133,16 +124,4 @@ function atomsOf(
     }
   }
   return atoms
-}
-
-function everySet(n: number): Region {
-  return (1n << (1n << BigInt(n))) - 1n
-}
-
-/** The sets with the i-th of n relations: runs of 2^i sets without and 2^i sets with. */
-function whereHolds(i: number, n: number): Region {
-  const run = 1n << BigInt(i)
-  let region = ((1n << run) - 1n) << run
-  for (let width = run * 2n; width < 1n << BigInt(n); width *= 2n) region |= region << width
-  return region
 }

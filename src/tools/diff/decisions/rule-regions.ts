@@ -2,9 +2,10 @@
 
 import { coversResource, fieldsOf, ruleNames } from '../../../decide/grants/evaluate.ts'
 import type { Policy, Rule } from '../../../decide/policy.ts'
+import type { Region } from '../../../decide/relations/regions.ts'
 import type { Action, Resource } from '../../../resources/resource.ts'
 import { type Side, type Sides, sidesOf } from '../change.ts'
-import { type Identity, type Region, type RelationSpace, relationSpace } from './relation-space.ts'
+import { type Identity, type RelationSpace, relationSpace } from './relation-space.ts'
 
 /** Where rules allow and deny: one region for each class of fields. */
 export interface RuleRegions {

@@ -1,12 +1,12 @@
 /** All attacks: each request that some role may make about an object of its own, by every other caller and in every way. */
 
 import { ownerFieldOf } from '../../../decide/relations/ownership.ts'
+import { possibleSets } from '../../../decide/relations/possible-sets.ts'
 import { needsCaller } from '../../../decide/relations/relation.ts'
 import { type Spot, spotsOf } from '../../../decide/space.ts'
 import type { Resource } from '../../../resources/resource.ts'
 import type { Grants } from '../predict/grants.ts'
 import { relatability } from '../predict/relatability.ts'
-import { relationSets } from '../predict/relation-sets.ts'
 import type { Suite } from '../predict/suite.ts'
 import type { Column } from '../read/expectation.ts'
 
@@ -68,7 +68,7 @@ function relationsOf(suite: Suite, { resource, route }: Spot): readonly (readonl
     (relation) => !needsCaller(relation) || relation.name === 'owner',
   )
   const own = route.kind === 'caller'
-  return relationSets(relations, resource)
+  return possibleSets(relations, resource)
     .filter((set) => !declared?.has('owner') || set.has('owner'))
     .filter((set) => relatability(policy, suite, { resource, relations: set, own }) !== 'impossible')
     .map((set) => [...set].sort())

@@ -5,10 +5,10 @@
 
 import { coversResource, evaluate, isAbout, rulesFor } from '../../../decide/grants/evaluate.ts'
 import type { Policy, Rule } from '../../../decide/policy.ts'
+import { namedRelations, possibleSets } from '../../../decide/relations/possible-sets.ts'
 import { needsCaller } from '../../../decide/relations/relation.ts'
-import { columnOfRoles, concernsObject, namedRelations, type Spot, spotsOf } from '../../../decide/space.ts'
+import { columnOfRoles, concernsObject, type Spot, spotsOf } from '../../../decide/space.ts'
 import type { Resources } from '../../../resources/resource.ts'
-import { relationSets } from '../predict/relation-sets.ts'
 import type { Column } from '../read/expectation.ts'
 
 export interface AskedColumn {
@@ -113,7 +113,7 @@ function isFelt(policy: Policy, spot: Spot, subjects: ReadonlySet<string>, deny:
 function setsAt(policy: Policy, spot: Spot): readonly ReadonlySet<string>[] {
   const declared = policy.ownership.get(spot.resource.name)?.relations
   const named = concernsObject(spot) ? namedRelations(policy, spot.resource, spot.action) : []
-  return relationSets(
+  return possibleSets(
     named.flatMap((name) => declared?.get(name) ?? []),
     spot.resource,
   )

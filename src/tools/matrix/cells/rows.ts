@@ -1,11 +1,12 @@
 /** All that a matrix could ask about: every path and method, every way to relate to the object, every column. */
+
 import type { Policy } from '../../../decide/policy.ts'
+import { namedRelations, possibleSets } from '../../../decide/relations/possible-sets.ts'
 import { holdsForOwnRecord } from '../../../decide/relations/relation.ts'
-import { namedRelations, type Spot, spotsOf } from '../../../decide/space.ts'
+import { type Spot, spotsOf } from '../../../decide/space.ts'
 import type { Json, Method } from '../../../resources/resource.ts'
 import type { Cell } from '../predict/arrangement.ts'
 import { type Known, relatability } from '../predict/relatability.ts'
-import { relationSets } from '../predict/relation-sets.ts'
 import type { Column, ObjectState } from '../read/expectation.ts'
 import { columnText } from '../read/expectation.ts'
 
@@ -41,7 +42,7 @@ function statesOf(policies: readonly Policy[], spot: Spot, known: Known): readon
   if (!policy || spot.route.kind === 'collection') return [{ kind: 'none' }]
   const named = new Set(policies.flatMap((one) => [...namedHere(one, spot)]))
   const relations = [...(policy.ownership.get(spot.resource.name)?.relations.values() ?? [])]
-  const sets = relationSets(
+  const sets = possibleSets(
     relations.filter(({ name }) => named.has(name)),
     spot.resource,
   )
@@ -62,7 +63,7 @@ function completed(
   const ownership = policy.ownership.get(resource.name)
   const others = [...(ownership?.relations.values() ?? [])].filter(({ name }) => !named.has(name))
   let open: ReadonlySet<string> | undefined
-  for (const more of relationSets(others, resource).slice(0, MOST_COMPLETIONS)) {
+  for (const more of possibleSets(others, resource).slice(0, MOST_COMPLETIONS)) {
     const relations = set.union(more)
     const kind = relatability(policy, known, { resource, relations, own: route.kind === 'caller' })
     if (kind === 'related') return relations

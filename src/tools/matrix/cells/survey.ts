@@ -1,9 +1,9 @@
 /** Every cell that the policy's matrices could have: what the policy answers, and whether an expectation states it. */
 
+import { MOST_SETS } from '../../../decide/relations/possible-sets.ts'
 import type { Cell } from '../predict/arrangement.ts'
 import { describe } from '../predict/compare-answer.ts'
 import { predictCell } from '../predict/predict-cell.ts'
-import { MOST_SETS } from '../predict/relation-sets.ts'
 import type { PredictedSuite } from '../predict/suite.ts'
 import { columnText, expectedText, isUnconditional, objectText } from '../read/expectation.ts'
 import { columnsOf } from './columns.ts'

@@ -1,7 +1,7 @@
 /** What a list is asked about: a caller, and one object for each way in which that caller can relate to one. */
+import { possibleSets } from '../../../decide/relations/possible-sets.ts'
 import type { Representation } from '../../../resources/resource.ts'
 import { type Attributes, arrangeRelated, arrangeWith, type Relating } from './arrange-related.ts'
-import { relationSets } from './relation-sets.ts'
 
 export interface ListArranged {
   readonly attributes: Attributes
@@ -17,7 +17,7 @@ export function arrangeList(
   idOf: (nth: number) => string,
 ): ListArranged {
   const { ownership, resource } = relating
-  const sets = relationSets([...(ownership?.relations.values() ?? [])], resource).slice(0, MOST_LISTED)
+  const sets = possibleSets([...(ownership?.relations.values() ?? [])], resource).slice(0, MOST_LISTED)
   const wanted = sets.map((relations, i): Relating => ({ ...relating, relations, id: idOf(i), own: false }))
   const attributes = wanted.flatMap((one) => {
     const found = arrangeRelated(one)

@@ -1,0 +1,125 @@
+/**
+ * The sets of relations that can hold between a caller and an object, for every tool that asks about all of them: one by
+ * one, or as a region (regions.ts). Relations of one field whose values are known whoever asks exclude and contain one
+ * another, because the field has one value; everything else is independent. What a schema allows besides is for
+ * tools/matrix/predict/arrange-related.ts to say.
+ */
+import type { Action, Resource } from '../../resources/resource.ts'
+import { isAbout } from '../grants/evaluate.ts'
+import type { Policy } from '../policy.ts'
+import { comparedFields, holdsForOwnRecord, type Relation, valuesWhoeverAsks } from './relation.ts'
+
+/** Nobody reads more sets than this. */
+export const MOST_SETS = 1024
+
+/** Relations of one field whose values are known whoever asks. */
+export interface FieldGroup {
+  readonly isList: boolean
+  readonly relations: readonly Relation[]
+  /** For each value the relations that accept it, every set once and the empty one first. */
+  readonly byValue: readonly (readonly Relation[])[]
+}
+
+/** The relations of a resource that a rule about this action names; with n of them there are 2^n sets. */
+export function namedRelations(policy: Policy, resource: Resource, action: Action): readonly string[] {
+  const declared = policy.ownership.get(resource.name)?.relations
+  const about = policy.rules.filter((rule) => isAbout(rule, { resource, action }))
+  return [...new Set(about.flatMap((rule) => rule.relations))].filter((name) => declared?.has(name))
+}
+
+/** Every set of these relations, smallest first, as the role level has them: it asks for no object that is so. */
+export function relationSetsOf(policy: Policy, resource: Resource, action: Action): readonly ReadonlySet<string>[] {
+  const names = namedRelations(policy, resource, action)
+  return subsets(names, Number.POSITIVE_INFINITY).map((set) => new Set(set))
+}
+
+/**
+ * The sets of these relations that can hold together, smallest first, at most MOST_SETS. On the caller's own record
+ * (`ownRecord`) some relations always hold.
+ */
+export function possibleSets(
+  relations: readonly Relation[],
+  resource: Resource,
+  { ownRecord = false } = {},
+): readonly ReadonlySet<string>[] {
+  const held = ownRecord ? relations.filter(holdsForOwnRecord) : []
+  const open = relations.filter((relation) => !held.includes(relation))
+  const fields = [...Map.groupBy(open, (relation) => comparedFields(relation).join()).values()]
+  const sets = fields.reduce<readonly (readonly Relation[])[]>(
+    (some, group) => smallest(setsOf(group, resource).flatMap((more) => some.map((set) => [...set, ...more]))),
+    [[]],
+  )
+  return sets.map((set) => new Set([...held, ...set].map(({ name }) => name)))
+}
+
+/**
+ * All that holds where these relations hold, as far as the fields tell; undefined where they can't hold together. A list
+ * has values of its own for each of them.
+ */
+export function heldWith(
+  names: ReadonlySet<string>,
+  relations: readonly Relation[],
+  resource: Resource,
+): ReadonlySet<string> | undefined {
+  const held = fieldGroups(relations, resource).map(({ isList, relations: group, byValue }) => {
+    const wanted = group.filter(({ name }) => names.has(name))
+    const each = isList ? wanted.map((relation) => [relation]) : [wanted]
+    return each.map((some) => sharedBy(byValue.filter((set) => some.every((relation) => set.includes(relation)))))
+  })
+  const all = held.flat()
+  return all.some((set) => set === undefined) ? undefined : names.union(new Set(all.flatMap((set) => set ?? [])))
+}
+
+/** By field, those whose values are known whoever asks. */
+export function fieldGroups(relations: readonly Relation[], { fields }: Resource): readonly FieldGroup[] {
+  const valued = relations.filter((relation) => valuesWhoeverAsks(relation))
+  return [...Map.groupBy(valued, (relation) => valuesWhoeverAsks(relation)?.field ?? '')].map(([field, group]) => {
+    return { isList: fields.get(field)?.list ?? false, relations: group, byValue: setsByValue(group) }
+  })
+}
+
+function setsByValue(group: readonly Relation[]): FieldGroup['byValue'] {
+  const accepted = group.flatMap((relation) => {
+    const values = valuesWhoeverAsks(relation)
+    return values ? [{ relation, values }] : []
+  })
+  const telling = new Set(accepted.flatMap(({ values }) => values.telling))
+  const sets = [...telling].map((value) =>
+    accepted.filter(({ values }) => values.accepts(value)).map(({ relation }) => relation),
+  )
+  return [...new Map([[], ...sets].map((set) => [set.map(({ name }) => name).join('+'), set])).values()]
+}
+
+/** Of relations that compare the same fields. */
+function setsOf(relations: readonly Relation[], resource: Resource): readonly (readonly Relation[])[] {
+  const groups = fieldGroups(relations, resource)
+  const others = relations.filter((relation) => !groups.some((group) => group.relations.includes(relation)))
+  const sets = groups.map((group) => (group.isList ? smallest(unionsOf(group)) : group.byValue))
+  return [...sets, smallest(subsets(others))].reduce((some, more) =>
+    smallest(some.flatMap((set) => more.map((one) => [...set, ...one]))),
+  )
+}
+
+/** A list has a value for each relation, which makes all relations hold that accept it. */
+function unionsOf({ relations, byValue }: FieldGroup): readonly (readonly Relation[])[] {
+  return subsets(relations).filter((set) =>
+    set.every((relation) => byValue.some((one) => one.includes(relation) && one.every((other) => set.includes(other)))),
+  )
+}
+
+/** Every set of some things; where they are too many, the smaller ones. */
+function subsets<T>(all: readonly T[], most = MOST_SETS): readonly (readonly T[])[] {
+  return all.reduce<readonly (readonly T[])[]>(
+    (some, one) => smallest(some.concat(some.map((set) => [...set, one])), most),
+    [[]],
+  )
+}
+
+function smallest<T>(sets: readonly (readonly T[])[], most = MOST_SETS): readonly (readonly T[])[] {
+  return sets.toSorted((a, b) => a.length - b.length).slice(0, most)
+}
+
+/** What all of these sets have; undefined where there is no set. */
+function sharedBy([first, ...others]: readonly (readonly Relation[])[]): readonly string[] | undefined {
+  return first?.filter((relation) => others.every((set) => set.includes(relation))).map(({ name }) => name)
+}
