@@ -34,7 +34,7 @@ const STILL_UPWARD: readonly Import[] = [
 
 /** Files that do one job each and don't know one another; only the file that composes them does. */
 const APART: readonly RegExp[] = [
-  /^cli\/(?!program|options|directory|openapi-document|read-password|serve\/|policy\/(?!policy)|matrix)/,
+  /^cli\/(?:(?:policy\/policy|matrix\/matrix|serve\/serve|openapi\/openapi)|token|decisions|user|key|signing-keys|completion)\.ts$/,
   /^limits\/(memory|redis|failover)\.ts$/,
 ]
 

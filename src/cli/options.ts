@@ -22,9 +22,6 @@ export type PolicySettings = () => {
   readonly policyCandidate: string | undefined
 }
 
-/** Where the files are unless a flag says otherwise. */
-export type ReviewFolders = () => { readonly policies: string; readonly schemas: string }
-
 /** Flags of a command that reads policy and schema files. */
 export interface FolderFlags {
   readonly policies?: string

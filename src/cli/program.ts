@@ -7,13 +7,13 @@ import { tellProblem } from '../present/print.ts'
 const GROUPS: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import('./serve/serve.ts')).serveCommand(),
   policy: async () => (await import('./policy/policy.ts')).policyCommand(),
-  matrix: async () => (await import('./programs/matrix.ts')).program(),
+  matrix: async () => (await import('./matrix/matrix.ts')).matrixCommand(),
   decisions: async () => (await import('./decisions.ts')).decisionsCommand(),
   user: async () => (await import('./user.ts')).userCommand(),
   key: async () => (await import('./key.ts')).keyCommand(),
   'signing-keys': async () => (await import('./signing-keys.ts')).signingKeysCommand(),
   token: async () => (await import('./token.ts')).tokenCommand(),
-  openapi: async () => (await import('./openapi.ts')).openapiCommand(),
+  openapi: async () => (await import('./openapi/openapi.ts')).openapiCommand(),
   completion: async () => (await import('./completion.ts')).completionCommand(createProgram),
 }
 

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
-import { openapiCommand } from '../../src/cli/openapi.ts'
+import { openapiCommand } from '../../src/cli/openapi/openapi.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { documentFor, operationsOf, shipped, wholeDocument } from './fixture.ts'
 

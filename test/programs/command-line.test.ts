@@ -73,6 +73,8 @@ describe('the command line', () => {
     expect(await json('policy-block', ['policy', 'block', 'user:zoe'])).to.deep.equal({ ...blocked, changed: false })
     const unblocked = await json('policy-block', ['policy', 'unblock', 'user:zoe'])
     expect(unblocked).to.deep.equal({ ...blocked, blocked: false })
+    const { files } = await json('matrix-init', ['matrix', 'init', '--out', join(bin, 'matrix')])
+    expect(files).to.include(join(bin, 'matrix', 'orders.csv'))
     await json('signing-keys-list', ['signing-keys', 'list'])
     const { kid, older } = await json('signing-keys-rotate', ['signing-keys', 'rotate'])
     expect(older).to.have.length(1)

@@ -1,10 +1,10 @@
 /** Logged requests, decided again under a candidate, with a progress bar on a terminal. */
-import { SingleBar } from 'cli-progress'
 import { loadResources } from '../../resources/load/load-resources.ts'
 import { ReviewError } from '../../tools/load-policy.ts'
 import { openCandidate } from '../../tools/replay/candidate.ts'
 import { sizeOf } from '../../tools/replay/read-log.ts'
 import { type ReplayReport, replay } from '../../tools/replay/replay.ts'
+import { withProgress } from '../progress.ts'
 
 /** Without a decided request, `nothing differs` would say nothing about the candidate. Throws ReviewError. */
 export function refuseNothingDecided({ decided, undecidable }: ReplayReport): void {
@@ -31,16 +31,13 @@ export async function replayWithProgress(
 ): Promise<ReplayReport> {
   const size = await sizeOf(files)
   const bench = await openCandidate(candidate ?? policies, await loadResources(schemas))
-  const bar = new SingleBar({ format: 'replaying {bar} {percentage}% {eta_formatted} left', noTTYOutput: false })
-  bar.start(size, 0)
   const window = { since: since ?? Number.NEGATIVE_INFINITY, until: until ?? Number.POSITIVE_INFINITY }
-  try {
-    const report = await replay(bench, { files, ...window, maxExamples: examples, onProgress: (n) => bar.increment(n) })
-    refuseOtherFiles(files, report)
-    return report
-  } finally {
-    bar.stop()
-  }
+  const report = await withProgress('replaying {bar} {percentage}% {eta_formatted} left', (bar) => {
+    bar.start(size, 0)
+    return replay(bench, { files, ...window, maxExamples: examples, onProgress: (n) => bar.increment(n) })
+  })
+  refuseOtherFiles(files, report)
+  return report
 }
 
 /** Some other file is no log under which nothing differs. A log that is empty, or torn in places, is one. */

@@ -1,4 +1,4 @@
-/** The reports of a run, as they are asked for: `text`, or `<format>=<file>`. */
+/** The reports of a run, by format. */
 import { writeFile } from 'node:fs/promises'
 import { ReviewError } from '../../load-policy.ts'
 import type { Run } from '../run/result.ts'
@@ -14,15 +14,9 @@ export const REPORTS: Readonly<Record<string, (run: Run) => string>> = {
   html: toHtml,
 }
 
-export interface ReportRequest {
+interface ReportRequest {
   readonly format: string
   readonly file: string
-}
-
-/** Undefined for a text that asks for no report. */
-export function parseReport(text: string): ReportRequest | undefined {
-  const { format = '', file = '' } = /^(?<format>[a-z]+)=(?<file>.+)$/.exec(text)?.groups ?? {}
-  return Object.hasOwn(REPORTS, format) ? { format, file } : undefined
 }
 
 /** Throws ReviewError where a file can't be written. */

@@ -1,8 +1,8 @@
 /** sallyport openapi */
 import { Command } from 'commander'
-import { readConfig } from '../config.ts'
-import { print } from '../present/print.ts'
-import { examples, POLICIES, SCHEMAS } from './options.ts'
+import { readConfig } from '../../config.ts'
+import { print } from '../../present/print.ts'
+import { examples, POLICIES, SCHEMAS } from '../options.ts'
 
 interface Folders {
   readonly policies: string
@@ -21,7 +21,7 @@ export function openapiCommand(usual: () => Folders = () => readConfig(process.e
     .option('--role <name...>', 'only what a caller with this role has, or anonymous; repeat for more roles', [])
     .addHelpText('after', examples('', 'openapi > openapi.json', 'openapi --role member --role support'))
     .action(async (flags: Flags) => {
-      const { documentOf } = await import('./openapi-document.ts')
+      const { documentOf } = await import('./document.ts')
       print(`${JSON.stringify(await documentOf({ ...usual(), ...flags }), null, 2)}\n`)
     })
 }

@@ -1,12 +1,12 @@
 /** The OpenAPI document of policy and schema files: everything, or what callers with some roles have. */
-import { didYouMean } from '../base/did-you-mean.ts'
-import { packPolicy } from '../decide/rules/rule-table.ts'
-import type { Snapshot, Subject } from '../decide/snapshot.ts'
-import { Snapshots } from '../decide/snapshots.ts'
-import { loadResources } from '../resources/load/load-resources.ts'
-import { accessOf, wholeAccess } from '../server/openapi/access.ts'
-import { makeDocument } from '../server/openapi/document.ts'
-import { loadPolicy, ReviewError } from '../tools/load-policy.ts'
+import { didYouMean } from '../../base/did-you-mean.ts'
+import { packPolicy } from '../../decide/rules/rule-table.ts'
+import type { Snapshot, Subject } from '../../decide/snapshot.ts'
+import { Snapshots } from '../../decide/snapshots.ts'
+import { loadResources } from '../../resources/load/load-resources.ts'
+import { accessOf, wholeAccess } from '../../server/openapi/access.ts'
+import { makeDocument } from '../../server/openapi/document.ts'
+import { loadPolicy, ReviewError } from '../../tools/load-policy.ts'
 
 interface Asked {
   readonly policies: string

@@ -1,0 +1,51 @@
+/** The complete matrix of a policy, or what the matrices of a folder don't state -> new files. */
+import { stat } from 'node:fs/promises'
+import { didYouMean } from '../../base/did-you-mean.ts'
+import { ReviewError } from '../../tools/load-policy.ts'
+import { statedIn } from '../../tools/matrix/cells/survey.ts'
+import { columnsFor, everywhere, planMatrix } from '../../tools/matrix/init/plan-matrix.ts'
+import { storeNew, storeOver, textsIn } from '../../tools/matrix/init/store-matrix.ts'
+import { writeMatrix, writeMissing } from '../../tools/matrix/init/write-matrix.ts'
+import { readPredictedSuite } from '../../tools/matrix/predict/suite.ts'
+import type { Column } from '../../tools/matrix/read/expectation.ts'
+import { parseColumn } from '../../tools/matrix/read/words.ts'
+
+interface Asked {
+  readonly policies: string
+  readonly schemas: string
+  /** The folder of the matrices. */
+  readonly out: string
+  readonly missing: boolean
+  readonly force: boolean
+  /** The columns; none for those of the policy. */
+  readonly role: readonly string[]
+}
+
+/** The files that were written. Throws FileError and ReviewError. */
+export async function initMatrix(asked: Asked): Promise<readonly string[]> {
+  const { out, missing, force, role } = asked
+  const matrices = (await isFolder(out)) ? [out] : []
+  const suite = await readPredictedSuite({ ...asked, matrices }, Date.now())
+  const named = role.map((name) => columnOf(name, suite.grants.policy.roles))
+  const columns = named.length > 0 ? named.flatMap(everywhere) : columnsFor(suite)
+  const plan = planMatrix(suite, columns, missing ? statedIn(suite) : () => false)
+  if (missing) return storeNew(out, writeMissing(plan, await textsIn(out)))
+  const files = writeMatrix(plan, '')
+  return force ? storeOver(out, files) : storeNew(out, files)
+}
+
+function columnOf(name: string, roles: ReadonlyMap<string, unknown>): Column {
+  const parsed = parseColumn(name)
+  if (parsed.kind !== 'parsed') throw new ReviewError(`--role: ${parsed.message}; ${parsed.hint}`)
+  const column = parsed.value
+  const unknown = column.kind === 'roles' ? column.roles.find((role) => !roles.has(role)) : undefined
+  if (unknown === undefined) return column
+  throw new ReviewError(
+    `\`${unknown}\` is not a role of roles.yaml; --role takes anonymous, ${[...roles.keys()].join(', ')}${didYouMean(unknown, roles.keys())}`,
+  )
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  const found = await stat(path).catch(() => undefined)
+  return found?.isDirectory() ?? false
+}

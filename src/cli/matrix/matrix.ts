@@ -1,0 +1,341 @@
+/** sallyport matrix …: expectations of what each caller is answered: test them, complete them, and measure them. */
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { readConfig } from '../../config.ts'
+import { printReport, printResult, tell } from '../../present/print.ts'
+import { OPERATORS, type Operator } from '../../tools/matrix/mutate/mutants.ts'
+import type { StartTrialServer } from '../../tools/matrix/target/trial-target.ts'
+import {
+  examples,
+  type FolderFlags,
+  formatOption,
+  POLICIES,
+  percent,
+  SCHEMAS,
+  type TextOrJson,
+  wholeNumber,
+} from '../options.ts'
+import { interrupted, withProgress } from '../progress.ts'
+
+const PATHS = ['[paths...]', 'matrices', ['test/matrix']] as const
+const RESOURCE: readonly [string, string, string[]] = [
+  '--resource <name...>',
+  'only this resource; repeat for more',
+  [],
+]
+
+export function matrixCommand(): Command {
+  const matrix = new Command('matrix').description('expectations of what each caller is answered: test them, and more')
+  declareTest(matrix)
+  declareInit(matrix)
+  declareCoverage(matrix)
+  declareMutate(matrix)
+  declareAttack(matrix)
+  return matrix
+}
+
+const startServer: StartTrialServer = async (folders) =>
+  (await import('../../server/trial-server.ts')).startTrialServer(folders)
+
+function targetSettings() {
+  const { policies, schemas, dataDirectory, tokens } = readConfig(process.env)
+  return { policies, schemas, data: dataDirectory, issuer: tokens.issuer, audience: tokens.audience }
+}
+
+/** Where requests go. */
+interface TargetFlags extends FolderFlags {
+  readonly url?: string
+  readonly tokens?: string
+  readonly key?: string
+  readonly data?: string
+  readonly issuer?: string
+  readonly audience?: string
+  readonly setupRole: string
+}
+
+/** Options about a deployment, which a run in this process would ignore. */
+const WITH_URL = ['tokens', 'key', 'data', 'issuer', 'audience', 'setupRole']
+
+/** For a command that asks a server: one of this process, or a deployment. */
+function withTargetOptions(command: Command): Command {
+  return command
+    .hook('preAction', () => refuseWithoutUrl(command))
+    .option(...POLICIES)
+    .option(...SCHEMAS)
+    .option('--url <address>', 'ask this server, instead of one in this process')
+    .option('--tokens <file>', 'with --url: a token and its subject for each column (YAML or JSON)')
+    .option('--key <file>', 'with --url: sign tokens with this private key (JWK or PEM)')
+    .option('--data <directory>', "with --url: sign tokens with this server's own key (DATA_DIR, data)")
+    .option('--issuer <name>', 'with --url: the issuer of tokens (JWT_ISSUER, sallyport)')
+    .option('--audience <name>', 'with --url: the audience of tokens (JWT_AUDIENCE, sallyport)')
+    .option('--setup-role <role>', 'with --url: who makes the objects of cells', 'admin')
+}
+
+/** Else somebody would believe that a deployment was asked. */
+function refuseWithoutUrl(command: Command): void {
+  if (command.getOptionValue('url') !== undefined) return
+  const given = command.options.find(
+    (option) =>
+      WITH_URL.includes(option.attributeName()) && command.getOptionValueSource(option.attributeName()) === 'cli',
+  )
+  if (given) command.error(`error: ${given.long} needs --url, the server to ask; without it this process is asked`)
+}
+
+const REPORT_FORMATS = ['text', 'junit', 'json', 'html']
+
+interface TestFlags extends TargetFlags {
+  readonly only?: RegExp
+  readonly role: readonly string[]
+  readonly resource: readonly string[]
+  readonly bail: boolean
+  readonly parallel?: number
+  readonly report: readonly { readonly format: string; readonly file: string }[]
+  readonly format: TextOrJson
+}
+
+function declareTest(matrix: Command): void {
+  withTargetOptions(matrix.command('test'))
+    .description('ask what every cell states, and show which answers differ')
+    .argument(...PATHS)
+    .option('--only <pattern>', 'only cells whose title, as the report shows it, fits this regular expression', pattern)
+    .option('--role <name...>', 'only columns that hold this role, or are written so; repeat for more', [])
+    .option(...RESOURCE)
+    .option('--bail', 'stop at the first that is not as expected', false)
+    .option('--parallel <number>', 'how many cells at once', wholeNumber(1, 999))
+    .option('--report <format=file>', 'also write a report: text, junit, json or html; repeat for more', report, [])
+    .addOption(formatOption())
+    .addHelpText(
+      'after',
+      examples(
+        `PATHS are folders or files of matrices (*.csv) and cases (*.yaml). docs/testing-policies.md says how to write them.
+Exit code: 0 when every cell is as expected, 1 when not, 2 when it could not run.`,
+        'matrix test',
+        'matrix test test/matrix/orders.csv --role member --report html=matrix.html',
+        "matrix test --only 'DELETE .* as auditor'",
+        'matrix test --url http://127.0.0.1:3000',
+        'matrix test --url https://api.example.com --tokens tokens.yaml --setup-role admin',
+      ),
+    )
+    .action(async (paths: readonly string[], flags: TestFlags) => {
+      const { openTargetPool } = await import('../../tools/matrix/target/open-targets.ts')
+      const { testMatrices } = await import('../../tools/matrix/run/test-matrices.ts')
+      const { REPORTS, writeReports } = await import('../../tools/matrix/report/reports.ts')
+      const { isGreen } = await import('../../tools/matrix/run/result.ts')
+      const options = { ...targetSettings(), ...flags }
+      const run = await withProgress('testing {bar} {value} of {total}, {red} wrong or not tried', (bar) => {
+        let red = 0
+        return testMatrices(paths, {
+          ...options,
+          filter: { roles: flags.role, resources: flags.resource, ...(flags.only ? { only: flags.only } : {}) },
+          signal: interrupted(),
+          openTargets: (suite) => openTargetPool(suite, options, startServer),
+          started: (total) => bar.start(total, 0, { red }),
+          observe: ({ outcome }) => {
+            if (outcome !== 'passed') red++
+            bar.increment({ red })
+          },
+        })
+      })
+      // First, so that a report which can't be written doesn't take the result along.
+      printReport(flags.format, REPORTS[flags.format]?.(run) ?? '')
+      await writeReports(flags.report, run)
+      if (!isGreen(run)) process.exitCode = 1
+    })
+}
+
+interface InitFlags extends FolderFlags {
+  readonly out: string
+  readonly missing: boolean
+  readonly force: boolean
+  readonly role: readonly string[]
+  readonly format: TextOrJson
+}
+
+function declareInit(matrix: Command): void {
+  matrix
+    .command('init')
+    .description('write the complete matrix of the policy as it is, for review')
+    .option('--out <directory>', 'where to write', 'test/matrix')
+    .option(...POLICIES)
+    .option(...SCHEMAS)
+    .option('--missing', 'only cells that no matrix of --out states', false)
+    .option('--role <name...>', 'these columns: a role, member+auditor, anonymous, user:<id>; repeat for more', [])
+    .option('--force', 'replace files that are there', false)
+    .addOption(formatOption())
+    .addHelpText(
+      'after',
+      examples(
+        `Writes one file a resource: every method, path and way to relate to the object, with the answer that the policy gives
+now. Review it like a spreadsheet; from then on \`sallyport matrix test\` shows what has become different.
+With --missing it writes only what no matrix of --out states, into new files like orders.missing.csv, or
+orders.missing-2.csv where that is there. Nothing is replaced.
+Exit code: 0, or 2 when it could not run; then nothing was written.`,
+        'matrix init',
+        'matrix init --missing --role auditor',
+      ),
+    )
+    .action(async (flags: InitFlags) => {
+      const { initMatrix } = await import('./init.ts')
+      const files = await initMatrix({ ...readConfig(process.env), ...flags })
+      printResult(flags.format, { files }, files.map((path) => `${path}\n`).join(''))
+      if (files.length === 0) tell('nothing is missing: the matrices state every cell that can be asked\n')
+    })
+}
+
+const COVERAGE_FORMATS = {
+  text: async () => (await import('../../tools/matrix/coverage/format-text.ts')).formatText,
+  json: async () => (await import('../../tools/matrix/coverage/format-json.ts')).formatJson,
+  html: async () => (await import('../../tools/matrix/coverage/page.ts')).toPage,
+}
+
+interface CoverageFlags extends FolderFlags {
+  readonly min: number
+  readonly minRules: number
+  readonly format: keyof typeof COVERAGE_FORMATS
+}
+
+function declareCoverage(matrix: Command): void {
+  matrix
+    .command('coverage')
+    .description('show which cells nothing is stated about, and which rules no expectation depends on')
+    .argument(...PATHS)
+    .option(...POLICIES)
+    .option(...SCHEMAS)
+    .option('--min <percent>', 'how many of the cells must be stated', percent, 0)
+    .option('--min-rules <percent>', 'how many rules, relations and views an expectation must depend on', percent, 0)
+    .addOption(formatOption(...Object.keys(COVERAGE_FORMATS)))
+    .addHelpText(
+      'after',
+      examples(
+        `A cell is a role (or anonymous), a method, a path and a way to relate to the object. An expectation depends on a rule
+(a relation, a view) when it would not hold without it.
+Exit code: 0, 1 when less than --min or --min-rules is covered, 2 when it could not run.`,
+        'matrix coverage --min 90',
+        'matrix coverage test/matrix --format html > coverage.html',
+      ),
+    )
+    .action(async (paths: readonly string[], flags: CoverageFlags) => {
+      const { readPredictedSuite } = await import('../../tools/matrix/predict/suite.ts')
+      const { measureCoverage, percentOf } = await import('../../tools/matrix/coverage/coverage.ts')
+      const suite = await readPredictedSuite({ ...readConfig(process.env), ...flags, matrices: paths }, Date.now())
+      const coverage = measureCoverage(suite)
+      printReport(flags.format, (await COVERAGE_FORMATS[flags.format]())(coverage))
+      const { cells, rules, relations, views } = coverage
+      const isEnough = percentOf(cells) >= flags.min && percentOf([...rules, ...relations, ...views]) >= flags.minRules
+      if (!isEnough) process.exitCode = 1
+    })
+}
+
+const MUTATE_FORMATS = {
+  text: async () => (await import('../../tools/matrix/mutate/format-text.ts')).formatText,
+  json: async () => (await import('../../tools/matrix/mutate/format-json.ts')).formatJson,
+}
+
+interface MutateFlags extends FolderFlags {
+  readonly min: number
+  readonly only: readonly Operator[]
+  readonly format: keyof typeof MUTATE_FORMATS
+}
+
+function declareMutate(matrix: Command): void {
+  matrix
+    .command('mutate')
+    .description('make the mistakes that people make, and show those that no expectation notices')
+    .argument(...PATHS)
+    .option(...POLICIES)
+    .option(...SCHEMAS)
+    .option('--min <percent>', 'how many of the mistakes must be noticed', percent, 100)
+    .addOption(
+      new Option('--only <operator>', 'this kind of mistake; repeat for more').default([]).argParser(readOperator),
+    )
+    .addOption(formatOption(...Object.keys(MUTATE_FORMATS)))
+    .addHelpText(
+      'after',
+      examples(
+        `Makes a copy of the policy for each mistake that people make, and shows the mistakes that no expectation notices.
+Nothing is written, and no server is asked.
+
+Mistakes:
+${Object.entries(OPERATORS)
+  .map(([name, meaning]) => `  ${name.padEnd(18)} ${meaning}`)
+  .join('\n')}
+
+Exit code: 0 when at least --min percent of the mistakes are noticed, 1 when not, 2 when it could not run.`,
+        'matrix mutate',
+        'matrix mutate --only drop-deny --min 90',
+      ),
+    )
+    .action(async (paths: readonly string[], flags: MutateFlags) => {
+      const { readPredictedSuite } = await import('../../tools/matrix/predict/suite.ts')
+      const { mutate, scoreOf } = await import('../../tools/matrix/mutate/mutate.ts')
+      const suite = await readPredictedSuite({ ...readConfig(process.env), ...flags, matrices: paths }, Date.now())
+      const only = flags.only.length > 0 ? new Set(flags.only) : undefined
+      const mutation = await withProgress('mutating {bar} {value} of {total}', (bar) =>
+        mutate(suite, { only, observe: (done, of) => (done === 0 ? bar.start(of, 0) : bar.update(done)) }),
+      )
+      printReport(flags.format, (await MUTATE_FORMATS[flags.format]())(mutation))
+      if (scoreOf(mutation) < flags.min) process.exitCode = 1
+    })
+}
+
+interface AttackFlags extends TargetFlags {
+  readonly resource: readonly string[]
+  readonly format: TextOrJson
+}
+
+function declareAttack(matrix: Command): void {
+  withTargetOptions(matrix.command('attack'))
+    .description('make the requests of one role as every other, and show what differs from the policy')
+    .option(...RESOURCE)
+    .addOption(formatOption())
+    .addHelpText(
+      'after',
+      examples(
+        `Each request that a role may make about an object of its own is made by every other role and without credentials, with the
+ids of others in path, query and body. What each caller reaches is compared with the policy files.
+Exit code: 0 when they agree, 1 when not (or when something could not be tried), 2 when it could not run.`,
+        'matrix attack --resource orders',
+      ),
+    )
+    .action(async (flags: AttackFlags) => {
+      const { openTargetPool } = await import('../../tools/matrix/target/open-targets.ts')
+      const { attackAll } = await import('../../tools/matrix/attack/attack-all.ts')
+      const { isHeld, toJson, toText } = await import('../../tools/matrix/attack/attack-report.ts')
+      const options = { ...targetSettings(), ...flags }
+      const run = await withProgress('attacking {bar} {value} of {total}, {found} findings', (bar) => {
+        let found = 0
+        return attackAll({
+          ...options,
+          resources: flags.resource,
+          signal: interrupted(),
+          openTargets: (suite) => openTargetPool(suite, options, startServer),
+          started: (total) => bar.start(total, 0, { found }),
+          observe: ({ outcome }) => {
+            if (outcome === 'different') found++
+            bar.increment({ found })
+          },
+        })
+      })
+      printReport(flags.format, (flags.format === 'json' ? toJson : toText)(run))
+      if (!isHeld(run) || run.remarks.some((remark) => remark.startsWith('The run ended early'))) process.exitCode = 1
+    })
+}
+
+function pattern(text: string): RegExp {
+  try {
+    return new RegExp(text, 'i')
+  } catch {
+    throw new InvalidArgumentError('It must be a regular expression.')
+  }
+}
+
+function report(text: string, before: TestFlags['report']): TestFlags['report'] {
+  if (text === 'text') return before
+  const { format = '', file = '' } = /^(?<format>[a-z]+)=(?<file>.+)$/.exec(text)?.groups ?? {}
+  if (REPORT_FORMATS.includes(format)) return [...before, { format, file }]
+  throw new InvalidArgumentError(`It must be one of ${REPORT_FORMATS.join(', ')}, = and a file.`)
+}
+
+function readOperator(text: string, before: readonly Operator[]): readonly Operator[] {
+  if (Object.hasOwn(OPERATORS, text)) return [...before, text as Operator]
+  throw new InvalidArgumentError(`It must be one of ${Object.keys(OPERATORS).join(', ')}.`)
+}
