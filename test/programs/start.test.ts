@@ -52,7 +52,7 @@ describe('the start of a program', () => {
   })
 
   it('of a command takes along nothing of the others', async () => {
-    expect(await packagesAt('sallyport', ['policy', 'replay', 'nowhere.log'])).to.include('cli-progress')
+    expect(await packagesAt('', ['policy', 'replay', 'nowhere.log'])).to.include.members(['yaml', 'csv-parse'])
     for (const words of [
       ['policy', 'nonsense'],
       ['policy', '--help'],
