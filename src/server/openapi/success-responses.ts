@@ -1,5 +1,6 @@
 /** What an operation answers when all went well: 200, 201, 204, 304 and redirects. */
 import type { Spot } from '../../decide/space.ts'
+import { redirectStatus, successStatus } from '../../resources/routing/success-status.ts'
 import { fieldsShown } from './fields-shown.ts'
 import { type Headers, headersPart, joinHeaders } from './headers.ts'
 import type { Describing } from './parameters.ts'
@@ -30,7 +31,7 @@ export function successResponses(spot: Spot, describing: Describing, common: Hea
 function answersOf(spot: Spot, describing: Describing): readonly Answer[] {
   const { route, endpoint, resource } = spot
   if (endpoint.operation === 'options') return [optionsAnswer(spot)]
-  if (route.redirect) return [redirectAnswer(spot)]
+  if (route.redirect) return [redirectAnswer(route.redirect, spot)]
   if (resource.builtIn) return [builtInAnswer(spot, describing)]
   switch (endpoint.operation) {
     case 'list':
@@ -40,7 +41,7 @@ function answersOf(spot: Spot, describing: Describing): readonly Answer[] {
     case 'create':
       return [createAnswer(spot, describing)]
     case 'delete':
-      return [{ status: 204, description: 'It is gone.', headers: NO_HEADERS }]
+      return [{ status: successStatus('delete'), description: 'It is gone.', headers: NO_HEADERS }]
     default:
       return writeAnswers(spot, describing)
   }
@@ -49,16 +50,12 @@ function answersOf(spot: Spot, describing: Describing): readonly Answer[] {
 function optionsAnswer({ route }: Spot): Answer {
   const patch: Headers = route.endpoints.has('PATCH') ? { always: ['Accept-Patch'], maybe: [] } : NO_HEADERS
   const headers = joinHeaders({ always: ['Allow'], maybe: [] }, patch)
-  return { status: 204, description: 'What the path accepts.', headers }
+  return { status: successStatus('options'), description: 'What the path accepts.', headers }
 }
 
-/** 308 and 307 keep the method and the body (RFC 9110 sections 15.4.8 and 15.4.9). */
-function redirectAnswer({ route, method }: Spot): Answer {
-  const safe = method === 'GET' || method === 'HEAD'
-  const permanent = route.redirect?.permanent === true
-  const status = permanent ? (safe ? 301 : 308) : safe ? 302 : 307
-  const description = permanent ? 'The path moved for good.' : 'The path is elsewhere for now.'
-  return { status, description, headers: { always: ['Location'], maybe: [] } }
+function redirectAnswer(redirect: NonNullable<Spot['route']['redirect']>, { method }: Spot): Answer {
+  const description = redirect.permanent ? 'The path moved for good.' : 'The path is elsewhere for now.'
+  return { status: redirectStatus(redirect, method), description, headers: { always: ['Location'], maybe: [] } }
 }
 
 function builtInAnswer({ resource, endpoint }: Spot, { access, schemas, components }: Describing): Answer {
@@ -87,13 +84,23 @@ function listAnswer(spot: Spot, describing: Describing): Answer {
   }
   const schema = components.add('schemas', `${name}Page`, page)
   const headers: Headers = { always: [], maybe: ['Link'] }
-  return { status: 200, description: 'A page of the objects that the caller may list.', headers, schema }
+  return {
+    status: successStatus('list'),
+    description: 'A page of the objects that the caller may list.',
+    headers,
+    schema,
+  }
 }
 
 function readAnswers(spot: Spot, describing: Describing): readonly Answer[] {
   const schema = representation(spot, describing)
   return [
-    { status: 200, description: 'The object, as far as the caller may read it.', headers: TAGGED, ...schema },
+    {
+      status: successStatus('read'),
+      description: 'The object, as far as the caller may read it.',
+      headers: TAGGED,
+      ...schema,
+    },
     { status: 304, description: 'The client has it already (If-None-Match).', headers: TAGGED },
   ]
 }
@@ -103,7 +110,7 @@ function createAnswer(spot: Spot, describing: Describing): Answer {
   const location: Headers = canonicalItemPath === undefined ? NO_HEADERS : { always: ['Location'], maybe: [] }
   const readable = fieldsShown(describing.access, spot).some.size > 0
   return {
-    status: 201,
+    status: successStatus('create'),
     description: 'It is made. The body is what the caller may read of it: none where that is nothing.',
     headers: joinHeaders(location, {
       always: [],
@@ -115,14 +122,17 @@ function createAnswer(spot: Spot, describing: Describing): Answer {
 
 function writeAnswers(spot: Spot, describing: Describing): readonly Answer[] {
   const unread: Answer = {
-    status: 204,
+    status: successStatus('update', false),
     description: 'It is written, and the caller may read nothing of it.',
     headers: NO_HEADERS,
   }
   if (fieldsShown(describing.access, spot).some.size === 0) return [unread]
   const headers: Headers = { always: ['ETag', 'Content-Location'], maybe: [] }
   const written = 'It is written; the object, as far as the caller may read it.'
-  return [{ status: 200, description: written, headers, ...representation(spot, describing) }, unread]
+  return [
+    { status: successStatus('update'), description: written, headers, ...representation(spot, describing) },
+    unread,
+  ]
 }
 
 function representation(spot: Spot, { access, components, schemas }: Describing): { readonly schema: Part } {

@@ -1,6 +1,7 @@
 /** Routes that the program answers by itself, and OPTIONS and redirects of every resource's routes. */
 import { Problem } from '../../base/problems/problem.ts'
 import type { Json, Route } from '../../resources/resource.ts'
+import { redirectStatus, successStatus } from '../../resources/routing/success-status.ts'
 import { ACCEPT_PATCH } from '../input/read-body.ts'
 import { type Check, type HandledRequest, type Outcome, type Services, WrittenJson } from './handler.ts'
 
@@ -9,20 +10,19 @@ type Fields = ReadonlySet<string>
 /** OPTIONS: what the route accepts, which isn't what the caller may do. */
 export function showOptions({ allow, endpoints }: Route): Outcome {
   const patch = endpoints.has('PATCH') ? { 'Accept-Patch': ACCEPT_PATCH } : {}
-  return { status: 204, headers: { Allow: allow, ...patch }, body: undefined }
+  return { status: successStatus('options'), headers: { Allow: allow, ...patch }, body: undefined }
 }
 
-/** A path that moved for good (301, 308) or is elsewhere for now (302, 307); 308 and 307 keep the method and body. */
+/** A path that moved for good, or is elsewhere for now. */
 export function redirect(
-  { to, permanent }: NonNullable<Route['redirect']>,
+  moved: NonNullable<Route['redirect']>,
   { method, path, route, query }: HandledRequest,
 ): Outcome {
-  const safe = method === 'GET' || method === 'HEAD'
-  const status = permanent ? (safe ? 301 : 308) : safe ? 302 : 307
   // The id goes on as it was sent, percent-encoding and all, so it can't become another path.
   const at = route.path.split('/').indexOf('{id}')
-  const location = to.replace('{id}', () => path.split('/')[at] ?? '')
-  return { status, headers: { Location: query === '' ? location : `${location}?${query}` }, body: undefined }
+  const location = moved.to.replace('{id}', () => path.split('/')[at] ?? '')
+  const headers = { Location: query === '' ? location : `${location}?${query}` }
+  return { status: redirectStatus(moved, method), headers, body: undefined }
 }
 
 /** GET /openapi.json: what this caller has, as an OpenAPI document. */

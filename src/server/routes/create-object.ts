@@ -6,6 +6,7 @@ import { proposeNew } from '../../decide/propose.ts'
 import { orRefuse } from '../../decide/refusal.ts'
 import type { StoredObject } from '../../resources/object.ts'
 import type { Json, Representation } from '../../resources/resource.ts'
+import { successStatus } from '../../resources/routing/success-status.ts'
 import { createdObject, type Kept } from '../../store/contract.ts'
 import type { HandledRequest, Outcome, Services } from './handler.ts'
 import { claimOf, once } from './idempotency.ts'
@@ -62,7 +63,7 @@ interface Created {
 function created({ tags }: Services, { resource }: HandledRequest, { object, shown, evidence }: Created): Outcome {
   const path = resource.canonicalItemPath?.replace('{id}', () => encodeURIComponent(object.id))
   return {
-    status: 201,
+    status: successStatus('create'),
     headers: {
       ...(path === undefined ? {} : { Location: path }),
       ...(shown === undefined ? {} : { ETag: tags.of({ resource: resource.name, object }, shown) }),

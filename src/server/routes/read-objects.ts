@@ -3,6 +3,7 @@
 import type { ListDecision, ReadDecision } from '../../decide/decision.ts'
 import { represent } from '../../resources/object.ts'
 import type { Representation } from '../../resources/resource.ts'
+import { successStatus } from '../../resources/routing/success-status.ts'
 import type { ListedObject, SortValue } from '../../store/contract.ts'
 import { readListed, rowWriter } from '../../store/listed.ts'
 import { sortValue } from '../../store/sort-value.ts'
@@ -24,7 +25,7 @@ export function readObject(services: Services, request: HandledRequest, decision
   const headers = { ETag: services.tags.of(item, shown) }
   // RFC 9110 section 15.4.5: 304 repeats the headers that a cache needs; what depends on the caller is set for every answer.
   if (isKnown(services, request, item, shown)) return { status: 304, headers, body: undefined }
-  return { status: 200, headers, body: shown }
+  return { status: successStatus('read'), headers, body: shown }
 }
 
 /** Throws Problem invalid-query for a cursor that isn't of this query and caller. */
@@ -48,7 +49,7 @@ export async function listObjects(
   const total = query.counted ? `,"total":${await store.count(name, selection)}` : ''
   const written = items.map(rowWriter(decision.rowFields(query.fields)))
   return {
-    status: 200,
+    status: successStatus('list'),
     headers: next === null ? {} : { Link: `<${nextTarget(request, query, next)}>; rel="next"` },
     body: new WrittenJson(`{"items":[${written.join()}],"next":${JSON.stringify(next)}${total}}`),
   }

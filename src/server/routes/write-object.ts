@@ -6,6 +6,7 @@ import { proposePatched, proposeReplacement, proposeUpdate } from '../../decide/
 import { isRefusal, orRefuse, type Refusal } from '../../decide/refusal.ts'
 import { represent, type StoredObject } from '../../resources/object.ts'
 import type { Json } from '../../resources/resource.ts'
+import { successStatus } from '../../resources/routing/success-status.ts'
 import { updatedObject } from '../../store/contract.ts'
 import type { HandledRequest, Outcome, Services } from './handler.ts'
 import { applyJsonPatch } from './json-patch/apply.ts'
@@ -67,7 +68,7 @@ export async function deleteObject(
 ): Promise<Outcome> {
   const permit = decision.permit()
   refuseUnmet(services, request, { resource: request.resource.name, object: decision.object })
-  return request.writes.delete(permit, { status: 204, headers: {}, body: undefined })
+  return request.writes.delete(permit, { status: successStatus('delete'), headers: {}, body: undefined })
 }
 
 /**
@@ -89,10 +90,11 @@ async function writeProposal(
   const { evidence } = permit
   const outcomeOf = (object: StoredObject): Outcome => {
     const shown = decision.show(object)
-    if (!shown) return { status: 204, headers: {}, body: undefined, evidence }
+    const status = successStatus('update', shown !== undefined)
+    if (!shown) return { status, headers: {}, body: undefined, evidence }
     // The body is the representation that the tag is of, whatever the client had sent (RFC 9110 section 8.7).
     const headers = { ETag: services.tags.of({ resource, object }, shown), 'Content-Location': request.path }
-    return { status: 200, headers, body: shown, evidence }
+    return { status, headers, body: shown, evidence }
   }
   // Else the tag would tell whether a field that the caller can't read had the value already.
   const isBlind = [...proposal.named].some((name) => !decision.readable.has(name))

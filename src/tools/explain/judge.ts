@@ -1,5 +1,6 @@
 /** What is decided for one set of relations, and what a client then gets: the server's `authorize` without a server. */
 import type { Verdict } from '../../decide/grants/evaluate.ts'
+import { redirectStatus, successStatus } from '../../resources/routing/success-status.ts'
 import type { Answer, Case, RulePlace } from './explanation.ts'
 import { reportFields, shownFields } from './fields.ts'
 import { notPermitted, problem } from './finding.ts'
@@ -36,35 +37,16 @@ function placesOf({ allows, denies }: Pick<Verdict, 'allows' | 'denies'>): reado
 
 /** The answer to a request that concerns no object and is allowed. */
 export function routeAnswer({ route, endpoint, method }: Ground): Answer {
-  if (endpoint.operation === 'options') return success204(route.allow)
+  if (endpoint.operation === 'options')
+    return { status: successStatus('options'), code: null, headers: { Allow: route.allow } }
   // Of the session, if the caller has one: the command line can't know.
   if (!route.redirect) return { status: endpoint.operation === 'delete' ? 204 : 200, code: null, headers: {} }
-  const { to, permanent } = route.redirect
-  const isSafe = method === 'GET' || method === 'HEAD'
-  const status = permanent ? (isSafe ? 301 : 308) : isSafe ? 302 : 307
-  return { status, code: null, headers: { Location: to } }
-}
-
-function success204(allow: string): Answer {
-  return { status: 204, code: null, headers: { Allow: allow } }
+  return { status: redirectStatus(route.redirect, method), code: null, headers: { Location: route.redirect.to } }
 }
 
 function success(ground: Ground, readable: ReadonlySet<string>): Answer {
-  return { status: successStatus(ground, readable), code: null, headers: {} }
-}
-
-function successStatus(ground: Ground, readable: ReadonlySet<string>): number {
-  switch (ground.endpoint.operation) {
-    case 'create':
-      return 201
-    case 'delete':
-      return 204
-    case 'replace':
-    case 'update':
-      return shownFields(ground, readable).length > 0 ? 200 : 204
-    default:
-      return 200
-  }
+  const shown = shownFields(ground, readable).length > 0
+  return { status: successStatus(ground.endpoint.operation, shown), code: null, headers: {} }
 }
 
 /** Where the resource conceals its objects, one that the caller may not read isn't there. */

@@ -2,6 +2,7 @@
 
 import { ownerFieldOf } from '../../decide/relations/ownership.ts'
 import { quote } from '../../present/quote.ts'
+import { successStatus } from '../../resources/routing/success-status.ts'
 import type { Answer, Case, Outcome, RelationFact } from './explanation.ts'
 import { allowed, type Finding, problem, refused } from './finding.ts'
 import { type Ground, pageRules } from './ground.ts'
@@ -13,7 +14,7 @@ import { assumeRelations, type Sources, tellRelations } from './relation-facts.t
 import { distinctSets } from './relation-sets.ts'
 import { reasonOf } from './role-level.ts'
 
-const LISTED: Answer = { status: 200, code: null, headers: {} }
+const LISTED: Answer = { status: successStatus('list'), code: null, headers: {} }
 
 /** The role level must have been passed. */
 export function decideObjects(ground: Ground, known: KnownObject): Finding {

@@ -1,6 +1,7 @@
 /** POST: allowed on the object as it would be stored, with every field that the body names. */
 import { v7 as uuidv7 } from 'uuid'
 import { proposeNew } from '../../../decide/propose.ts'
+import { successStatus } from '../../../resources/routing/success-status.ts'
 import { unfit } from './proposal.ts'
 import { type Answer, granted, isTaken, ownerField, refused, relate, type Situation, showWritten } from './situation.ts'
 
@@ -19,7 +20,7 @@ export function answerCreation(situation: Situation): Answer {
   if (refusal) return refusal
   if (isTaken(situation, spot.resource, after)) return { status: 409 }
   return {
-    status: 201,
+    status: successStatus('create'),
     shown: showWritten(situation, after),
     of: after,
     written: { id: String(after.id), object: after },

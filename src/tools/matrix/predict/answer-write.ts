@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Proposal } from '../../../decide/permits.ts'
 import { proposeReplacement, proposeUpdate } from '../../../decide/propose.ts'
 import type { Json, Representation } from '../../../resources/resource.ts'
+import { successStatus } from '../../../resources/routing/success-status.ts'
 import { unfit } from './proposal.ts'
 import {
   type Answer,
@@ -76,7 +77,8 @@ function written(situation: Situation, before: Representation, after: Representa
   const object = isSame ? before : { ...after, updatedAt: new Date(situation.now).toISOString() }
   const shown = showWritten(situation, object)
   const change = { id: String(object.id), object }
-  return shown ? { status: 200, shown, of: object, written: change } : { status: 204, written: change }
+  const status = successStatus('update', shown !== undefined)
+  return shown ? { status, shown, of: object, written: change } : { status, written: change }
 }
 
 function changes(before: Representation, after: Representation, field: string): boolean {

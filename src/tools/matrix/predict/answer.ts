@@ -4,6 +4,7 @@
  */
 
 import type { Representation } from '../../../resources/resource.ts'
+import { redirectStatus, successStatus } from '../../../resources/routing/success-status.ts'
 import { answerCreation } from './answer-creation.ts'
 import { answerOnItem } from './answer-on-item.ts'
 import { answerWrite } from './answer-write.ts'
@@ -19,7 +20,7 @@ export function predict(situation: Situation): Answer {
   if (endpoint.operation === 'options' || resource.builtIn) return answerRoute(situation)
   if (!grants.reachable({ asker, resource, action }, (attribute) => attributesOf(situation)(attribute) !== undefined))
     return refused(situation)
-  if (route.redirect) return { status: redirectStatus(situation) }
+  if (route.redirect) return { status: redirectStatus(route.redirect, spot.method) }
   return answerData(situation)
 }
 
@@ -44,7 +45,7 @@ function answerRoute(situation: Situation): Answer {
   const { grants, asker, spot } = situation
   const fields = grants.fields({ asker, resource: spot.resource, action: spot.action }, [])
   if (fields.size === 0) return refused(situation)
-  if (spot.endpoint.operation === 'options') return { status: 204 }
+  if (spot.endpoint.operation === 'options') return { status: successStatus('options') }
   if (spot.resource.takes) return answerSignIn(situation)
   return { status: 200, shown: Object.fromEntries([...fields].map((field) => [field, ''])) }
 }
@@ -55,12 +56,6 @@ function answerSignIn({ spot, body }: Situation): Answer {
   return { status: spot.resource.validate(body ?? {}).length > 0 ? 400 : 401 }
 }
 
-function redirectStatus({ spot }: Situation): number {
-  const safe = spot.method === 'GET' || spot.method === 'HEAD'
-  if (spot.route.redirect?.permanent) return safe ? 301 : 308
-  return safe ? 302 : 307
-}
-
 /** Exactly the objects for which the action is allowed one by one, each with the fields granted for its own relations. */
 function answerList(situation: Situation): Answer {
   const { objects, spot, grants, asker } = situation
@@ -68,14 +63,17 @@ function answerList(situation: Situation): Answer {
   const listed = [...(objects.get(resource.name)?.values() ?? [])].filter(
     (object) => grants.fields({ asker, resource, action }, relate(situation, object)).size > 0,
   )
-  return { status: 200, items: listed.map((object) => ({ object, shown: show(situation, action.name, object) })) }
+  return {
+    status: successStatus('list'),
+    items: listed.map((object) => ({ object, shown: show(situation, action.name, object) })),
+  }
 }
 
 function reading(situation: Situation, object: Representation): Answer {
-  return { status: 200, shown: show(situation, situation.spot.action.name, object), of: object }
+  return { status: successStatus('read'), shown: show(situation, situation.spot.action.name, object), of: object }
 }
 
 function deletion(situation: Situation, id: string): Answer {
   if (lacksPrecondition(situation)) return { status: 428 }
-  return { status: 204, written: { id, object: undefined } }
+  return { status: successStatus('delete'), written: { id, object: undefined } }
 }
