@@ -1,25 +1,24 @@
 /**
- * A recorded request, decided again under another policy, by the very code that decides live requests: `authorize` and the
- * permits of its decisions. The record's facts stand in for the store, and its time for the clock.
+ * A recorded request, decided again under another policy, by the checks that decide live requests and by the permits of their
+ * decisions. The record's facts stand in for the store, and its time for the clock.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { CATALOGUE, type ProblemCode } from '../../base/problems/catalogue.ts'
-import { Problem } from '../../base/problems/problem.ts'
 import { stageOf } from '../../base/problems/stages.ts'
+import { answer, decide } from '../../decide/decide.ts'
 import type { Decision, ListDecision } from '../../decide/decision.ts'
 import type { Facts } from '../../decide/evidence.ts'
+import { USERS } from '../../decide/policy.ts'
 import { ownedBy, replacedBy } from '../../decide/propose.ts'
-import { Refused } from '../../decide/refusal.ts'
+import { isRefusal, type Refusal as KernelRefusal, problemCodeOf } from '../../decide/refusal.ts'
 import { ownerFieldOf } from '../../decide/relations/ownership.ts'
+import type { Snapshot } from '../../decide/snapshot.ts'
 import { type DecisionRecord, MASKED } from '../../decision-log/decision-record.ts'
 import type { ActivePolicy } from '../../policy/live-policy.ts'
+import { isBlocked } from '../../policy/parse/parse-blocked.ts'
 import type { Method, Representation, Resource, Resources } from '../../resources/resource.ts'
-import type { RouteMatch } from '../../resources/routing/match-route.ts'
-import { decideRequest, type Gate } from '../../server/stages/authorize.ts'
-import { problemOf } from '../../server/stages/problem-boundary.ts'
-import type { AcceptedRequest } from '../../server/stages/state.ts'
 import { permitAgain, type Unasked } from './permit-again.ts'
-import { FactsMissing, recordedStore } from './recorded-store.ts'
+import { FactsMissing, type RecordedRequest, recordedObject } from './recorded-facts.ts'
 import { differsByRow, shownFields } from './shown.ts'
 import { unknownFact } from './unknown-fact.ts'
 
@@ -65,41 +64,49 @@ export async function decideAgain(bench: Bench, record: DecisionRecord): Promise
   if (stage === 'before' || stage === 'fault' || record.route === undefined) return { kind: 'unconcerned' }
   // No rule was asked, and applying a candidate lifts no block.
   if (record.problem === 'blocked') return { kind: 'unconcerned' }
-  const asked = askedOf(bench.resources, record)
-  if (typeof asked === 'string') return undecidable(asked)
+  const request = requestOf(bench.resources, record)
+  if (typeof request === 'string') return undecidable(request)
   const policy = bench.policyAt(Date.parse(record.time))
-  const concernsObjects = bench.resources.byName.get(asked.match.route.resource)?.builtIn === false
-  const unknown = concernsObjects ? await unknownFact(policy.snapshot, asked, record) : undefined
-  return unknown === undefined ? authorizeAgain(bench, policy, { record, asked, stage }) : undecidable(unknown)
+  const unknown = request.resource.builtIn ? undefined : await unknownFact(policy.snapshot, request, record)
+  return unknown === undefined ? authorizeAgain(bench, policy, { record, request, stage }) : undecidable(unknown)
 }
 
 interface Recorded {
   readonly record: DecisionRecord
-  readonly asked: AcceptedRequest
+  readonly request: RecordedRequest
   readonly stage: 'policy' | 'after'
 }
 
 async function authorizeAgain(
   { resources }: Bench,
   policy: ActivePolicy,
-  { record, asked, stage }: Recorded,
+  { record, request, stage }: Recorded,
 ): Promise<Again> {
-  const gate: Gate = { resources, store: recordedStore(record, targetOf(asked)), now: () => Date.parse(record.time) }
+  const { snapshot, blocked } = policy
+  const { caller } = request
+  const question = {
+    ...request,
+    subject: snapshot.subjectOf(caller),
+    blocked: caller !== undefined && isBlocked(blocked, caller.id, Date.parse(record.time)),
+  }
+  const facts = {
+    user: (id: string) => (resources.byName.has(USERS) ? recordedObject(record, request, USERS, id) : undefined),
+    object: (resource: string, id: string) => recordedObject(record, request, resource, id),
+  }
   try {
-    const decision = await decideRequest(gate, policy, asked)
+    const decision = await answer(decide(question, snapshot), facts)
+    if (decision.kind === 'refused') return refused(decision, request)
     if (decision.kind === 'list') return queryAgain(decision, record, policy)
-    const permitted = permitAgain(decision, record, unaskedUnder(resources, policy, asked))
+    const permitted = permitAgain(decision, record, unaskedUnder(snapshot, request))
+    if (isRefusal(permitted)) return refused(permitted, request)
     return permitted === 'whole' ? { kind: 'allowed', decision } : beyond(record, decision, stage)
   } catch (error) {
-    if (error instanceof Problem || error instanceof Refused) return refused(problemOf(error, asked.caller))
     if (!(error instanceof FactsMissing)) throw error
     return stage === 'policy' ? { kind: 'further', why: error.message } : undecidable(error.message)
   }
 }
 
-function unaskedUnder({ byName }: Resources, { snapshot }: ActivePolicy, { match, caller }: AcceptedRequest): Unasked {
-  const resource = byName.get(match.route.resource)
-  if (!resource) throw new Error(`no schema declares ${match.route.resource}`)
+function unaskedUnder(snapshot: Snapshot, { resource, caller }: RecordedRequest): Unasked {
   const owner = ownerFieldOf(resource, snapshot.ownershipOf(resource.name))
   return {
     replacedBy: ({ writable }) => replacedBy(resource, writable, owner),
@@ -150,34 +157,25 @@ function beyond({ problem }: DecisionRecord, decision: Decision, stage: 'policy'
   return problem === undefined ? undecidable(why) : { kind: 'allowed', decision }
 }
 
-/** The request as `authorize` is asked; a sentence where the schemas don't know it any more. */
-function askedOf({ byName, routes }: Resources, record: DecisionRecord): AcceptedRequest | string {
+/** The request that is decided again; a sentence where the schemas don't know it any more. */
+function requestOf({ byName, routes }: Resources, record: DecisionRecord): RecordedRequest | string {
   const { method, objectId, authentication } = record
   const route = routes.find(({ path }) => path === record.route)
   const endpoint = route?.endpoints.get(method as Method)
-  if (!route || !endpoint || !byName.has(route.resource)) return `no schema declares ${method} ${record.route}`
-  const id = route.kind === 'item' ? objectId : undefined
-  const match: RouteMatch = { kind: 'route', route, endpoint, id, target: { path: route.path, query: '' } }
-  if (authentication === 'anonymous') return { match, caller: undefined }
+  const resource = route && byName.get(route.resource)
+  if (!endpoint || !resource) return `no schema declares ${method} ${record.route}`
+  const match = { route, endpoint, resource, id: route.kind === 'item' ? objectId : undefined }
+  if (authentication === 'anonymous') return { ...match, caller: undefined }
   const { subject, roles = [], facts } = record
   if (subject === undefined || subject === MASKED) return "the record doesn't hold the subject"
   if (roles.includes(MASKED)) return "the record doesn't hold the caller's roles"
-  return { match, caller: { id: subject, roles, claims: facts?.attributes ?? {} } }
+  return { ...match, caller: { id: subject, roles, claims: facts?.attributes ?? {} } }
 }
 
-function targetOf({ match: { route, id }, caller }: AcceptedRequest): string | undefined {
-  return route.kind === 'caller' ? caller?.id : id
-}
-
-function refused({ code, status, cause }: Problem): Again {
-  const evidence = cause instanceof Refused ? cause.refusal.evidence : undefined
-  return {
-    kind: 'refused',
-    problem: code,
-    status,
-    fieldsRefused: evidence?.fieldsRefused ?? [],
-    lines: evidence?.lines ?? [],
-  }
+function refused(refusal: KernelRefusal, { caller }: RecordedRequest): Refusal {
+  const problem = problemCodeOf(refusal, caller ? 'caller' : 'anonymous')
+  const { fieldsRefused = [], lines = [] } = refusal.evidence ?? {}
+  return { kind: 'refused', problem, status: CATALOGUE[problem].status, fieldsRefused, lines }
 }
 
 function undecidable(why: string): Again {

@@ -1,13 +1,12 @@
 /** The permit that a recorded write would get from a decision: the object as it would become, as far as the record tells. */
 
-import type { FieldFault } from '../../base/problems/problem.ts'
 import type { CreateDecision, Decision, UpdateDecision } from '../../decide/decision.ts'
 import type { Facts } from '../../decide/evidence.ts'
-import { orRefuse } from '../../decide/refusal.ts'
+import { isRefusal, type Refusal } from '../../decide/refusal.ts'
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
 import { represent } from '../../resources/object.ts'
 import type { Representation } from '../../resources/resource.ts'
-import { FactsMissing } from './recorded-store.ts'
+import { FactsMissing } from './recorded-facts.ts'
 
 /** Stands for the new value of a field that changed, where the record doesn't hold the value. */
 const CHANGED = '\u0000changed'
@@ -20,63 +19,53 @@ export interface Unasked {
   readonly given: Representation
 }
 
-/**
- * Throws Refused, and FactsMissing. `partly`: the request ended before its body was whole, so the permit wasn't asked for
- * then.
- */
-export function permitAgain(
-  decision: Decision,
-  { method, facts = {} }: DecisionRecord,
-  unasked: Unasked,
-): 'whole' | 'partly' {
+/** `partly`: the request ended before its body was whole, so the permit wasn't asked for then. */
+type Permitted = 'whole' | 'partly' | Refusal
+
+/** Throws FactsMissing. */
+export function permitAgain(decision: Decision, { method, facts = {} }: DecisionRecord, unasked: Unasked): Permitted {
   switch (decision.kind) {
-    case 'delete':
-      decision.permit()
-      return 'whole'
     case 'create':
       return permitCreate(decision, facts, unasked.given)
     case 'update':
       return method === 'PUT'
         ? permitReplacement(decision, facts, unasked.replacedBy(decision))
         : permitUpdate(decision, facts)
-    case 'read':
-    case 'list':
-    case 'route':
+    default:
       return 'whole'
   }
 }
 
-function permitCreate(decision: CreateDecision, { proposed, named }: Facts, given: Representation): 'whole' | 'partly' {
+function permitCreate(decision: CreateDecision, { proposed, named }: Facts, given: Representation): Permitted {
   if (!proposed || !named) return 'partly'
   const after = { ...proposed, ...valuesFor(named), ...given, ...only(proposed, named) }
-  orRefuse(decision.permit({ after, named: new Set(named), faults }))
-  return 'whole'
+  return whole(decision.permit({ after, named: new Set(named), faults: NO_FAULTS }))
 }
 
 function only(fields: Representation, names: readonly string[]): Representation {
   return Object.fromEntries(Object.entries(fields).filter(([name]) => names.includes(name)))
 }
 
-function permitUpdate(decision: UpdateDecision, { proposed, named, changed, read }: Facts): 'whole' | 'partly' {
-  if (read) orRefuse(decision.checkRead(read))
-  if (!named) return 'partly'
-  orRefuse(decision.checkNamed(named))
-  if (!proposed || !changed) return 'partly'
+function permitUpdate(decision: UpdateDecision, { proposed, named, changed, read }: Facts): Permitted {
+  const refusal = (read && decision.checkRead(read)) ?? (named && decision.checkNamed(named))
+  if (refusal) return refusal
+  if (!named || !proposed || !changed) return 'partly'
   const before = represent(decision.object)
   const after = { ...before, ...valuesFor(changed), ...proposed }
-  orRefuse(decision.permit({ after: withoutNulls(after, before, changed), named: new Set(named), faults }))
-  return 'whole'
+  const proposal = { after: withoutNulls(after, before, changed), named: new Set(named), faults: NO_FAULTS }
+  return whole(decision.permit(proposal))
 }
 
 /** What a PUT doesn't name is removed where the policy lets it be written, and stays otherwise. */
-function permitReplacement(decision: UpdateDecision, facts: Facts, replaced: readonly string[]): 'whole' | 'partly' {
+function permitReplacement(decision: UpdateDecision, facts: Facts, replaced: readonly string[]): Permitted {
   if (!facts.named) return 'partly'
   if (!facts.removed) throw new FactsMissing("the record doesn't hold which fields PUT would remove")
   const removed = new Set(facts.removed)
   const body = facts.named.filter((field) => !removed.has(field))
   const unread = replaced.filter((field) => !decision.readable.has(field))
   const named = [...new Set([...body, ...unread])]
-  orRefuse(decision.checkNamed(named))
+  const refusal = decision.checkNamed(named)
+  if (refusal) return refusal
   const removedNow = new Set(replaced.filter((field) => !body.includes(field)))
   if (removed.symmetricDifference(removedNow).size > 0) {
     throw new FactsMissing("the record doesn't hold the fields that PUT would remove now, or no longer")
@@ -84,9 +73,11 @@ function permitReplacement(decision: UpdateDecision, facts: Facts, replaced: rea
   return permitUpdate(decision, { ...facts, named })
 }
 
-/** The record doesn't hold the values; what the schema says of them depends on no policy. */
-function faults(): readonly FieldFault[] {
-  return []
+/** The record doesn't hold the values; what the schema finds wrong with them depends on no policy. */
+const NO_FAULTS = () => []
+
+function whole(permit: { readonly kind: string } | Refusal): 'whole' | Refusal {
+  return isRefusal(permit) ? permit : 'whole'
 }
 
 /** A record tells nothing from null: a field that came to be null, or ceased to be, would look as if it hadn't changed. */

@@ -7,26 +7,26 @@ import type { Snapshot } from '../../decide/snapshot.ts'
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
 import { MASKED } from '../../decision-log/decision-record.ts'
 import type { Json } from '../../resources/resource.ts'
-import type { AcceptedRequest } from '../../server/stages/state.ts'
+import type { RecordedRequest } from './recorded-facts.ts'
 
 type Values = Readonly<Record<string, Json>>
 
 /** What is missing, for people; undefined when nothing is. */
 export async function unknownFact(
   snapshot: Snapshot,
-  asked: AcceptedRequest,
+  request: RecordedRequest,
   record: DecisionRecord,
 ): Promise<string | undefined> {
   const { facts = {} } = record
   if (facts.where && isMasked(facts.where)) return "the record doesn't hold what the list was filtered by"
-  const compared = await comparedFor(snapshot, asked, record)
-  return compared.map((relation) => unknownIn(facts, asked, relation)).find((what) => what !== undefined)
+  const compared = await comparedFor(snapshot, request, record)
+  return compared.map((relation) => unknownIn(facts, request, relation)).find((what) => what !== undefined)
 }
 
 /** The relations that a decision would look at. */
 async function comparedFor(
   snapshot: Snapshot,
-  { match: { route, endpoint }, caller }: AcceptedRequest,
+  { route, endpoint, caller }: RecordedRequest,
   { problem, facts }: DecisionRecord,
 ): Promise<readonly Relation[]> {
   if (endpoint.operation === 'options') return []
@@ -43,7 +43,7 @@ async function comparedFor(
   return [...table.compared, ...compared]
 }
 
-function unknownIn(facts: Facts, { caller }: AcceptedRequest, relation: Relation): string | undefined {
+function unknownIn(facts: Facts, { caller }: RecordedRequest, relation: Relation): string | undefined {
   const attributes = comparedAttributes(relation).filter((name) => name !== 'id')
   const attribute = caller && attributes.find((name) => isUnknown(facts.attributes, name))
   if (attribute !== undefined) return `the record doesn't hold the caller's \`${attribute}\``

@@ -1,0 +1,44 @@
+/** A recorded request, and what a decision asks of the store, answered from the record's facts instead. */
+import type { Caller } from '../../decide/caller.ts'
+import type { DecisionRecord } from '../../decision-log/decision-record.ts'
+import type { StoredObject } from '../../resources/object.ts'
+import type { Endpoint, Json, Resource, Route } from '../../resources/resource.ts'
+
+export interface RecordedRequest {
+  readonly route: Route
+  readonly endpoint: Endpoint
+  readonly resource: Resource
+  readonly id: string | undefined
+  readonly caller: Caller | undefined
+}
+
+/** A decision needs what the record doesn't hold: `what` says which, for people. */
+export class FactsMissing extends Error {
+  constructor(what: string) {
+    super(what)
+    this.name = 'FactsMissing'
+  }
+}
+
+/** Throws FactsMissing. */
+export function recordedObject(
+  { resource, subject, problem, facts }: DecisionRecord,
+  { route, id: named, caller }: RecordedRequest,
+  name: string,
+  id: string,
+): StoredObject | undefined {
+  const target = route.kind === 'caller' ? caller?.id : named
+  if (name !== resource || id !== target) return facts?.attributes && storedObject(id, facts.attributes)
+  if (facts?.object) return storedObject(id, { ...(id === subject ? facts.attributes : {}), ...facts.object })
+  if (problem === 'object-not-found') return undefined
+  throw new FactsMissing('the object was not read then')
+}
+
+function storedObject(id: string, fields: Readonly<Record<string, Json>>): StoredObject {
+  const { createdAt, updatedAt, ...document } = fields
+  return { id, version: 1, createdAt: textOf(createdAt), updatedAt: textOf(updatedAt), document }
+}
+
+function textOf(value: Json | undefined): string {
+  return typeof value === 'string' ? value : ''
+}
