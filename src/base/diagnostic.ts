@@ -99,3 +99,9 @@ function compare(a: string, b: string): number {
   if (a === b) return 0
   return a < b ? -1 : 1
 }
+
+/** A file that a person edits: the name that diagnostics call it by, and its text. */
+export interface SourceFile {
+  readonly name: string
+  readonly text: string
+}

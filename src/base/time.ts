@@ -1,4 +1,5 @@
 /** Moments as the policy files write them (`until=`): RFC 3339, always with an offset. */
+import ms, { type StringValue } from 'ms'
 
 /** A time without an offset would mean another moment on another machine. Seconds may be left away. */
 const TIME =
@@ -20,4 +21,12 @@ export function timeText(milliseconds: number): string {
 /** `Date.parse` takes 30 February for 2 March. Day 0 of the next month is the last of this one. */
 function daysIn(year: number, month: number): number {
   return new Date(Date.UTC(year, month, 0)).getUTCDate()
+}
+
+/** What `readDuration` takes, for its users. */
+export const DURATION_FORM = 'It is a whole number and a unit, as in 90s, 10m, 12h or 30d.'
+
+/** Milliseconds; undefined for anything else. */
+export function readDuration(text: string): number | undefined {
+  return /^[1-9]\d{0,5}[smhd]$/.test(text) ? ms(text as StringValue) : undefined
 }

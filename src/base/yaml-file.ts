@@ -1,8 +1,8 @@
 /** Strict YAML: one document, unique keys, no aliases or tags, checked by a JSON Schema, with the place of every node. */
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml'
+import type { SourceFile } from './diagnostic.ts'
 import { type Diagnostic, type Place, placesIn } from './diagnostic.ts'
-import type { SourceFile } from './source-file.ts'
 
 type Path = readonly (string | number)[]
 

@@ -4,12 +4,10 @@ import { createInterface } from 'node:readline'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { readConfig } from '../config.ts'
 import type { DecisionRecord } from '../decision-log/decision-record.ts'
+import { fitsFilter, parseRecord, type RecordFilter } from '../decision-log/decision-record.ts'
 import { followLines } from '../decision-log/follow.ts'
-import { filesOfLog, openFilesOfLog } from '../decision-log/log-files.ts'
-import { parseRecord } from '../decision-log/parse-record.ts'
-import { readLinesBackwards } from '../decision-log/read-backwards.ts'
-import { fits, type RecordFilter } from '../decision-log/record-filter.ts'
-import { textOf } from '../decision-log/record-text.ts'
+import { filesOfLog, openFilesOfLog, readLinesBackwards } from '../decision-log/log-files.ts'
+import { recordText } from '../decision-log/record-text.ts'
 import { print, printReport, tell } from '../present/print.ts'
 import { examples, formatOption, gather, moment, SINCE, type TextOrJson, UNTIL, wholeNumber } from './options.ts'
 
@@ -76,7 +74,7 @@ async function query(log: string, flags: QueryFlags): Promise<void> {
   for (const file of await openFilesOfLog(log)) {
     for await (const record of recordsIn(file)) {
       if (record === undefined) others += 1
-      else if (fits(record, flags)) {
+      else if (fitsFilter(record, flags)) {
         printRecord(record, flags)
         found += 1
       }
@@ -111,7 +109,7 @@ async function lastRecords(log: string, end: number, flags: TailFlags): Promise<
     for await (const line of readLinesBackwards(handle, file === log ? end : undefined)) {
       if (found.length >= flags.lines) return found.toReversed()
       const record = parseRecord(line)
-      if (record && fits(record, flags)) found.push(record)
+      if (record && fitsFilter(record, flags)) found.push(record)
     }
   }
   return found.toReversed()
@@ -124,7 +122,7 @@ async function follow(file: string, end: number, flags: TailFlags): Promise<void
   for await (const line of followLines(file, end, stop.signal)) {
     const record = parseRecord(line)
     if (!record) others += 1
-    else if (fits(record, flags)) printRecord(record, flags)
+    else if (fitsFilter(record, flags)) printRecord(record, flags)
   }
   tellOtherLines(others)
 }
@@ -146,7 +144,7 @@ async function refuse(message: string): Promise<never> {
 }
 
 function printRecord(record: DecisionRecord, { format }: QueryFlags): void {
-  printReport(format, `${format === 'json' ? JSON.stringify(record) : textOf(record)}\n`)
+  printReport(format, `${format === 'json' ? JSON.stringify(record) : recordText(record)}\n`)
 }
 
 /** Standard output holds records only; JSON says it as an empty list. */

@@ -1,8 +1,8 @@
 /** sallyport key …: API keys, for machines that call the server. */
 import { Command, InvalidArgumentError } from 'commander'
+import { isSubject } from '../identity/caller.ts'
 import { createApiKey, hashOfSecret } from '../identity/directory/api-key.ts'
 import { type DirectoryAccess, DirectoryError, refuseUndeclared } from '../identity/directory/directory-access.ts'
-import { isSubject } from '../identity/subject.ts'
 import { printResult, tell } from '../present/print.ts'
 import { printable, quote } from '../present/quote.ts'
 import { table } from '../present/text-layout.ts'

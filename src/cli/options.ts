@@ -1,7 +1,6 @@
 /** What several commands declare alike: options, the readers of their values, and the examples of a command's help. */
 import { InvalidArgumentError, Option } from 'commander'
-import { DURATION_FORM, readDuration } from '../base/duration.ts'
-import { parseTime } from '../base/time.ts'
+import { DURATION_FORM, parseTime, readDuration } from '../base/time.ts'
 import type { Database } from '../store/open.ts'
 
 export const POLICIES = ['--policies <directory>', 'policy files (POLICIES, policies)'] as const

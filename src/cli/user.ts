@@ -1,7 +1,6 @@
 /** sallyport user …: the people of the embedded directory. */
 import { Command } from 'commander'
-import { type DirectoryAccess, DirectoryError } from '../identity/directory/directory-access.ts'
-import { soundSubject } from '../identity/directory/who-is-meant.ts'
+import { type DirectoryAccess, DirectoryError, soundSubject } from '../identity/directory/directory-access.ts'
 import { printResult, tell } from '../present/print.ts'
 import { printable, quote } from '../present/quote.ts'
 import { table } from '../present/text-layout.ts'

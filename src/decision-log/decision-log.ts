@@ -1,7 +1,7 @@
 /** The decision log: records of reads and refusals go straight to it, those of writes by way of the store's outbox. */
 import type { Outbox } from '../store/contract.ts'
 import type { DecisionRecord } from './decision-record.ts'
-import { lineOf } from './record-line.ts'
+import { recordLine } from './decision-record.ts'
 import { type Shipper, startShipper } from './shipper.ts'
 import type { Sink } from './sink.ts'
 import { CutShort } from './whole-lines.ts'
@@ -36,13 +36,13 @@ export async function openDecisionLog(
   return {
     note: (record) =>
       new Promise((done, failed) => {
-        lines.add({ line: lineOf(record), done, failed })
+        lines.add({ line: recordLine(record), done, failed })
       }),
     noteLines: (text) =>
       new Promise((done, failed) => {
         lines.add({ line: text.slice(0, -1), done, failed })
       }),
-    noteUnawaited: (record) => lines.add({ line: lineOf(record) }),
+    noteUnawaited: (record) => lines.add({ line: recordLine(record) }),
     committed: () => shipper.wake(),
     reopen: () => sink.reopen(),
     get failing() {

@@ -37,3 +37,120 @@ export interface DecisionRecord {
   /** The outbox's number, of a write: it grows in the order of the commits. */
   readonly write?: number | undefined
 }
+
+/** Where other readers than JSON's end a line (U+0085, U+2028, U+2029), and what a terminal obeys (C1 controls). */
+const LOUD = /[\u007f-\u009f\u2028\u2029]/g
+
+/** JSON, without the end of the line. */
+export function recordLine(record: DecisionRecord): string {
+  return quiet(`{"record":"decision",${JSON.stringify(record).slice(1)}`)
+}
+
+const RECORD = /^\{"record":"decision",.*\}$/
+
+/** The record of a write with its number in the outbox; `line` is a line of recordLine, or what a damaged disk made of one. */
+export function withSequence(line: string, sequence: number): string {
+  if (!RECORD.test(line)) return quiet(`{"damaged":${JSON.stringify(line)},"write":${sequence}}`)
+  return `${line.slice(0, -1)},"write":${sequence}}`
+}
+
+/** Such a character can only stand inside a string of the JSON, where its escape means the same. */
+function quiet(json: string): string {
+  return json.replace(LOUD, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
+
+/** Undefined for a line that a crash cut off, or that another program wrote. */
+export function parseRecord(line: string): DecisionRecord | undefined {
+  try {
+    const value = JSON.parse(line)
+    return isRecord(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+type Members = Readonly<Record<string, unknown>>
+
+/** What every record has, and of the rest the kind of its values. */
+function isRecord(value: unknown): value is DecisionRecord {
+  if (!isObject(value)) return false
+  const { time, requestId, method, status, outcome, facts } = value
+  const texts = [time, requestId, method, outcome].every((one) => typeof one === 'string')
+  if (!texts || typeof status !== 'number' || Number.isNaN(Date.parse(time as string))) return false
+  return ['roles', 'relations', 'rules', 'fieldsRefused'].every((name) => areTexts(value[name])) && areFacts(facts)
+}
+
+function areFacts(facts: unknown): boolean {
+  if (facts === undefined) return true
+  if (!isObject(facts)) return false
+  return (
+    ['attributes', 'object', 'proposed'].every((name) => facts[name] === undefined || isObject(facts[name])) &&
+    ['changed', 'named', 'read', 'removed', 'queried', 'selected', 'everywhere', 'shown'].every((name) =>
+      areTexts(facts[name]),
+    ) &&
+    (facts.where === undefined || isCondition(facts.where))
+  )
+}
+
+function isCondition(value: unknown): boolean {
+  if (!isObject(value)) return false
+  switch (value.kind) {
+    case 'always':
+    case 'never':
+      return true
+    case 'holds':
+      return typeof value.field === 'string' && Array.isArray(value.values)
+    case 'not':
+      return isCondition(value.of)
+    case 'all':
+    case 'some':
+      return Array.isArray(value.of) && value.of.every(isCondition)
+    default:
+      return false
+  }
+}
+
+function areTexts(value: unknown): boolean {
+  return value === undefined || (Array.isArray(value) && value.every((one) => typeof one === 'string'))
+}
+
+function isObject(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** What is absent doesn't restrict; of several values of one kind, one must fit. */
+export interface RecordFilter {
+  readonly role?: readonly string[]
+  readonly resource?: readonly string[]
+  readonly action?: readonly string[]
+  readonly subject?: readonly string[]
+  readonly credential?: readonly string[]
+  readonly outcome?: readonly string[]
+  readonly status?: readonly number[]
+  readonly route?: readonly string[]
+  readonly requestId?: readonly string[]
+  /** Milliseconds since the epoch: from then on, and before then. */
+  readonly since?: number
+  readonly until?: number
+}
+
+export function fitsFilter(record: DecisionRecord, filter: RecordFilter): boolean {
+  const time = Date.parse(record.time)
+  return (
+    has(filter.resource, record.resource) &&
+    has(filter.action, record.action) &&
+    has(filter.subject, record.subject) &&
+    has(filter.credential, record.credential) &&
+    has(filter.outcome, record.outcome) &&
+    has(filter.status, record.status) &&
+    has(filter.route, record.route) &&
+    has(filter.requestId, record.requestId) &&
+    (filter.role === undefined || filter.role.some((role) => record.roles?.includes(role))) &&
+    time >= (filter.since ?? Number.NEGATIVE_INFINITY) &&
+    time < (filter.until ?? Number.POSITIVE_INFINITY)
+  )
+}
+
+function has<T>(wanted: readonly T[] | undefined, value: T | undefined): boolean {
+  return wanted === undefined || (value !== undefined && wanted.includes(value))
+}

@@ -15,8 +15,7 @@ import {
   writeSync,
 } from 'node:fs'
 import { promisify } from 'node:util'
-import { openFilesOfLog } from './log-files.ts'
-import { readLinesBackwards } from './read-backwards.ts'
+import { openFilesOfLog, readLinesBackwards } from './log-files.ts'
 import { RetiredFiles } from './retired-files.ts'
 import type { Sink } from './sink.ts'
 

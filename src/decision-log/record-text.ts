@@ -4,7 +4,7 @@ import type { DecisionRecord } from './decision-record.ts'
 /** Logs may hold what a terminal would obey. */
 const CONTROL = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
 
-export function textOf(record: DecisionRecord): string {
+export function recordText(record: DecisionRecord): string {
   const { time, status, outcome, method, route = '(no route)', objectId, problem, rules = [], relations = [] } = record
   const parts = [
     time,
@@ -20,11 +20,11 @@ export function textOf(record: DecisionRecord): string {
     rules.length === 0 ? 'no rule' : rules.join(' '),
     record.requestId,
   ]
-  return printable(parts.join('  '))
+  return harmless(parts.join('  '))
 }
 
 /** One line, whatever is in it. */
-export function printable(text: string): string {
+export function harmless(text: string): string {
   return text.replaceAll(CONTROL, '\ufffd')
 }
 

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { Outbox, OutboxRecord } from '../store/contract.ts'
-import { withSequence } from './record-line.ts'
+import { withSequence } from './decision-record.ts'
 import type { Sink } from './sink.ts'
 import { CutShort } from './whole-lines.ts'
 

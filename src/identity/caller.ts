@@ -27,7 +27,7 @@ export type Authentication =
       readonly cause: unknown
     }
 
-export type Refusal = Extract<Authentication, { kind: 'rejected' }>
+export type Rejection = Extract<Authentication, { kind: 'rejected' }>
 
 export interface TokenVerifier {
   /**
@@ -46,4 +46,38 @@ export interface KeyedVerifier extends TokenVerifier {
    * while that can't be told: then each token is verified.
    */
   readonly keyGeneration: () => number | undefined
+}
+
+/** Users and roles are told apart by this prefix in policies, so neither may bring it along (casbin-facts). */
+const USER_PREFIX = 'user:'
+
+/** 1 to 128 characters, well-formed Unicode (stores can't tell lone surrogates apart), no control characters. */
+export function isSubject(value: unknown): value is string {
+  if (typeof value !== 'string' || !value.isWellFormed() || value.startsWith(USER_PREFIX)) return false
+  const length = [...value].length
+  return length >= 1 && length <= 128 && !/\p{Cc}/u.test(value)
+}
+
+/** Whether such a role exists is the policy's matter. */
+export function isClaimableRole(role: string): boolean {
+  return role !== '' && role.isWellFormed() && !role.startsWith(USER_PREFIX)
+}
+
+/** The credentials of a request, as its headers carry them (RFC 6750 section 2.1). More kinds can join the union. */
+export type Credentials =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'bearer'; readonly token: string }
+  | { readonly kind: 'rejected'; readonly reason: string }
+
+/** `rawHeaders` alternates names and values: Node's parsed headers hide a second Authorization. */
+export function readCredentials(rawHeaders: readonly string[]): Credentials {
+  const values: string[] = []
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    if (rawHeaders[i]?.toLowerCase() === 'authorization') values.push(rawHeaders[i + 1] ?? '')
+  }
+  const [value] = values
+  if (value === undefined) return { kind: 'none' }
+  if (values.length > 1) return { kind: 'rejected', reason: 'several Authorization headers' }
+  const token = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i.exec(value)?.[1]
+  return token === undefined ? { kind: 'rejected', reason: 'not a bearer token' } : { kind: 'bearer', token }
 }

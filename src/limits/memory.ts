@@ -1,7 +1,6 @@
 /** The limiter of a single process: windows by key, in memory. What a window counts is sliding-window.ts's matter. */
 import type { Admission, Limiter, Quota } from './limiter.ts'
-import { SlidingWindow } from './sliding-window.ts'
-import { describeAdmission, stepMicros } from './window.ts'
+import { describeAdmission, SlidingWindow, stepMicros } from './sliding-window.ts'
 
 /** For each key asked for, this many held ones are looked at and dropped if they count no more: faster than keys come. */
 const SWEPT_PER_KEY = 2

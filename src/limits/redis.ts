@@ -4,8 +4,8 @@ import { Redis, type RedisOptions } from 'ioredis'
 import { answerWithin } from './deadline.ts'
 import type { Admission, Quota } from './limiter.ts'
 import { type Asked, shareCalls } from './shared-calls.ts'
+import { describeAdmission, stepMicros } from './sliding-window.ts'
 import { SLIDING_WINDOW_SCRIPT } from './sliding-window-script.ts'
-import { describeAdmission, stepMicros } from './window.ts'
 
 const SCRIPT_SHA = createHash('sha1').update(SLIDING_WINDOW_SCRIPT).digest('hex')
 

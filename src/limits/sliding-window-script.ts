@@ -2,7 +2,7 @@
  * The rules of window.ts as one Redis script: requests are decided, and counted against all of their quotas, in a
  * single step.
  */
-import { COUNTED, SUB_WINDOWS } from './window.ts'
+import { COUNTED, SUB_WINDOWS } from './sliding-window.ts'
 
 /** Formats of Lua's struct library, and their lengths. Written into the script, as its local variables cost time. */
 const HEAD = '<ddI4I4I4'

@@ -2,8 +2,9 @@
  * The policy in force, and its life: files -> parse -> snapshot -> swap one reference. Whatever fails, what was in force
  * stays in force, and the failure is told to the observer. blocked.txt is taken on its own, even while others are broken.
  */
+
+import type { SourceFile } from '../base/diagnostic.ts'
 import { FileError } from '../base/diagnostic.ts'
-import type { SourceFile } from '../base/source-file.ts'
 import { type PackedPolicy, packPolicy } from '../decide/rules/rule-table.ts'
 import type { Snapshot } from '../decide/snapshot.ts'
 import { Snapshots, type Warm } from '../decide/snapshots.ts'
@@ -11,7 +12,6 @@ import type { Resources } from '../resources/resource.ts'
 import { type Blocked, parseBlocked } from './parse/parse-blocked.ts'
 import { parsePolicy } from './parse/parse-policy.ts'
 import { findCutOff, saysItsEnd } from './parse/rule-lines.ts'
-import type { Place } from './place.ts'
 import {
   type PolicyFiles,
   type PolicyReading,
@@ -22,6 +22,7 @@ import {
   readPolicy,
   revisionOf,
 } from './policy-files.ts'
+import type { PolicyFolder } from './policy-folder.ts'
 
 /** What a request is decided by; never changes, a change makes another. */
 export interface ActivePolicy {
@@ -145,7 +146,7 @@ export class LivePolicy {
    * Takes what is on disk, all of it or the parts that are asked for, as far as it is sound. Tells where rules were read: the
    * path may have led elsewhere before and after. Never rejects.
    */
-  async reload(parts: Parts<boolean> = ALL): Promise<Place | undefined> {
+  async reload(parts: Parts<boolean> = ALL): Promise<PolicyFolder | undefined> {
     const refused = this.faults.length > 0
     const reading = parts.rules ? await readInPlace(this.#directory) : undefined
     const blocked = parts.blocked ? await this.#attempt('blocked', () => this.#blockedOf(reading)) : undefined

@@ -4,9 +4,17 @@ import { createHash } from 'node:crypto'
 import { lstat, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { SourceFile } from '../base/diagnostic.ts'
 import { type Diagnostic, FileError } from '../base/diagnostic.ts'
-import type { SourceFile } from '../base/source-file.ts'
-import { BEFORE, BLOCKED_FILE, isVersioned, type Place, pathOf, placeOf, textOf } from './place.ts'
+import {
+  BEFORE,
+  BLOCKED_FILE,
+  filePath,
+  findPolicyFolder,
+  folderKey,
+  isVersioned,
+  type PolicyFolder,
+} from './policy-folder.ts'
 
 const NAMES = ['model.conf', 'policy.csv', 'roles.yaml', 'ownership.yaml', 'views.yaml', 'limits.yaml'] as const
 /** May be absent. */
@@ -37,7 +45,7 @@ export interface PolicyReading {
   /** Throws FileError: blocked.txt is in force even while other files are broken. */
   blocked(): SourceFile
   /** Where all of it was. */
-  readonly place: Place
+  readonly place: PolicyFolder
   /** Others are being written, or were left by a command that was killed: what was read is what was before them. */
   readonly unfinished: Diagnostic | undefined
 }
@@ -48,7 +56,7 @@ export interface PolicyReading {
  */
 export async function readInPlace(directory: string): Promise<PolicyReading> {
   for (let reading = 1; ; reading++) {
-    const place = await placeOf(directory, POLICY_FILES)
+    const place = await findPolicyFolder(directory, POLICY_FILES)
     if (place.held && reading < MOST_READINGS) {
       await sleep(HELD_MS)
       continue
@@ -85,7 +93,7 @@ export async function readPolicyFiles(directory: string): Promise<PolicyFiles> {
 
 /** By itself. Throws FileError. */
 export async function readBlockedFile(directory: string): Promise<SourceFile> {
-  return succeeded(await readOne(await placeOf(directory, [BLOCKED_FILE]), BLOCKED_FILE))
+  return succeeded(await readOne(await findPolicyFolder(directory, [BLOCKED_FILE]), BLOCKED_FILE))
 }
 
 /** How a file looks from outside; another text means that it was written or exchanged. */
@@ -94,14 +102,14 @@ export async function metadataOf(path: string): Promise<string> {
   return found ? `${found.ino} ${found.size} ${found.mtimeNs} ${found.ctimeNs}` : 'missing'
 }
 
-async function lookAt(place: Place): Promise<string> {
-  return (await Promise.all(RULE_FILES.map((name) => metadataOf(pathOf(place, name))))).join('\n')
+async function lookAt(place: PolicyFolder): Promise<string> {
+  return (await Promise.all(RULE_FILES.map((name) => metadataOf(filePath(place, name))))).join('\n')
 }
 
 /** A version stays what it is when another one takes over; elsewhere, the folder that links had led to may be deleted. */
-async function isStillInForce(place: Place): Promise<boolean> {
+async function isStillInForce(place: PolicyFolder): Promise<boolean> {
   if (RULE_FILES.every((name) => isVersioned(place, name))) return true
-  return textOf(place) === textOf(await placeOf(place.directory, POLICY_FILES))
+  return folderKey(place) === folderKey(await findPolicyFolder(place.directory, POLICY_FILES))
 }
 
 interface Reading {
@@ -110,22 +118,22 @@ interface Reading {
   readonly result: PromiseSettledResult<SourceFile | undefined>
 }
 
-async function readRuleFile(place: Place, file: PolicyFileName): Promise<Reading> {
+async function readRuleFile(place: PolicyFolder, file: PolicyFileName): Promise<Reading> {
   if (file === MASKS && (await isAbsent(place, file))) {
     return { file, result: { status: 'fulfilled', value: undefined } }
   }
   return { file, result: await readOne(place, file) }
 }
 
-async function readOne(place: Place, file: string): Promise<PromiseSettledResult<SourceFile>> {
-  const [result] = await Promise.allSettled([readSource(join(place.directory, file), file, pathOf(place, file))])
+async function readOne(place: PolicyFolder, file: string): Promise<PromiseSettledResult<SourceFile>> {
+  const [result] = await Promise.allSettled([readSource(join(place.directory, file), file, filePath(place, file))])
   return result
 }
 
 /** A link that leads nowhere is somebody's file, and so is one that can't be looked at: neither may count as none. */
-async function isAbsent(place: Place, file: string): Promise<boolean> {
+async function isAbsent(place: PolicyFolder, file: string): Promise<boolean> {
   if (place.links[file] && !place.held && !isVersioned(place, file)) return false
-  const found = await lstat(pathOf(place, file)).catch((error: NodeJS.ErrnoException) => error)
+  const found = await lstat(filePath(place, file)).catch((error: NodeJS.ErrnoException) => error)
   return found instanceof Error && found.code === 'ENOENT'
 }
 

@@ -5,9 +5,8 @@
  * system, which change notifications don't: ten `stat` calls cost less than a tenth of a millisecond.
  */
 import type { LivePolicy } from './live-policy.ts'
-import { BLOCKED_FILE, type Place, pathOf, placeOf, textOf } from './place.ts'
 import { metadataOf, POLICY_FILES, RULE_FILES } from './policy-files.ts'
-import { Settling } from './settling.ts'
+import { BLOCKED_FILE, filePath, findPolicyFolder, folderKey, type PolicyFolder } from './policy-folder.ts'
 
 const POLL_MS = 100
 /** Edits in place are taken after so long without another. It can't know that an editor meant to save a second file. */
@@ -68,8 +67,8 @@ export async function watchPolicy(policy: LivePolicy): Promise<() => void> {
   }
 
   /** Exchanged between the look and the reading, it may be exchanged back before the next look: all is taken once more. */
-  const followTo = (place: Place | undefined) => {
-    if (place && textOf(place) !== directory) directory = ELSEWHERE
+  const followTo = (place: PolicyFolder | undefined) => {
+    if (place && folderKey(place) !== directory) directory = ELSEWHERE
   }
 
   const takeAll = async () => {
@@ -109,10 +108,56 @@ export async function watchPolicy(policy: LivePolicy): Promise<() => void> {
 }
 
 async function look(directory: string): Promise<Look> {
-  const place = await placeOf(directory, POLICY_FILES)
+  const place = await findPolicyFolder(directory, POLICY_FILES)
   const [rules, blocked] = await Promise.all([
-    Promise.all(RULE_FILES.map((file) => metadataOf(pathOf(place, file)))),
-    metadataOf(pathOf(place, BLOCKED_FILE)),
+    Promise.all(RULE_FILES.map((file) => metadataOf(filePath(place, file)))),
+    metadataOf(filePath(place, BLOCKED_FILE)),
   ])
-  return { directory: textOf(place), held: place.held !== undefined, rules: rules.join('\n'), blocked }
+  return { directory: folderKey(place), held: place.held !== undefined, rules: rules.join('\n'), blocked }
+}
+
+/** When something that is looked at again and again has changed and settled. Times are milliseconds of one clock. */
+interface Patience {
+  /** A change is due when there was no other for so long. */
+  readonly quietMs: number
+  /** It is due after so long in any case. */
+  readonly longestMs: number
+}
+
+export class Settling {
+  readonly #patience: Patience
+  #taken: string | undefined
+  #seen: string | undefined
+  #seenAt = 0
+  /** When what was taken first had changed; undefined while it hasn't. */
+  #changedAt: number | undefined
+
+  constructor(patience: Patience) {
+    this.#patience = patience
+  }
+
+  see(state: string, at: number): void {
+    if (state === this.#seen) return
+    this.#seen = state
+    this.#seenAt = at
+    this.#changedAt ??= at
+  }
+
+  isDue(at: number): boolean {
+    if (this.#changedAt === undefined || this.#seen === this.#taken) return false
+    return at - this.#seenAt >= this.#patience.quietMs || at - this.#changedAt >= this.#patience.longestMs
+  }
+
+  /** What was seen last could not be taken: it is due again as if it had changed now. */
+  putOff(at: number): void {
+    this.#taken = undefined
+    this.#seenAt = at
+    this.#changedAt = at
+  }
+
+  /** What was seen last is taken; a change since then is seen at the next look. */
+  take(): void {
+    this.#taken = this.#seen
+    this.#changedAt = undefined
+  }
 }

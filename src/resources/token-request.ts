@@ -3,7 +3,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import type { Resource } from './resource.ts'
 import type { JsonObject } from './schema/schema-file.ts'
 import { isObject } from './schema/subschemas.ts'
-import { fieldFaults } from './validate/field-faults.ts'
+import { fieldFaults } from './validate/ajv-errors.ts'
 
 /** In characters. NIST SP 800-63B-4 section 3.1.1.2 asks for 15 where nothing else is asked of the user, and 8 at the least. */
 export const PASSWORD_LENGTH = { min: 12, max: 1024 } as const

@@ -10,7 +10,7 @@ export interface Counter {
 
 export type Counters = ReadonlyMap<string, Counter>
 
-export interface Judged<T> {
+export interface JudgedAttempts<T> {
   readonly verdict: T
   /** Counters that take the place of those there; undefined for one that goes. Absent: nothing changes. */
   readonly changes?: ReadonlyMap<string, Counter | undefined>
@@ -22,5 +22,5 @@ export interface Attempts {
    * One transaction: `judge` is shown those of the counters that are there, and says what becomes of them. It may be called
    * more than once. Keys are opaque.
    */
-  count<T>(keys: readonly string[], judge: (counters: Counters) => Judged<T>): Promise<T>
+  count<T>(keys: readonly string[], judge: (counters: Counters) => JudgedAttempts<T>): Promise<T>
 }

@@ -6,7 +6,7 @@
 import type { Condition } from '../decide/condition.ts'
 import type { Permit } from '../decide/permit.ts'
 import type { Document, Scalar, StoredObject } from '../resources/object.ts'
-import type { Resource } from '../resources/resource.ts'
+import type { Resource, Resources } from '../resources/resource.ts'
 import type { Attempts } from './attempts.ts'
 import type { Directory } from './directory.ts'
 
@@ -163,6 +163,20 @@ export interface ObjectReader {
   /** The ids of all objects. Throws also where nothing of the resource was ever stored: the database may be another one. */
   ids(resource: Resource): ReadonlySet<string>
   close(): void
+}
+
+/** What a folder of src/store/ gives: the module of an engine, loaded when it is needed. */
+export interface StoreEngine {
+  readonly open: (database: string, options: OpenOptions) => Promise<OpenedStore>
+  readonly openBeside: (database: string, options: Omit<OpenOptions, 'indexFields'>) => Promise<OpenedStore>
+  readonly openReader: (database: string) => ObjectReader
+}
+
+export interface OpenOptions {
+  readonly resources: Resources
+  readonly now: () => Date
+  /** Resource -> fields to index besides those that the resource declares: the fields that relations compare. */
+  readonly indexFields?: ReadonlyMap<string, readonly string[]>
 }
 
 /** The object that a create makes. */

@@ -6,9 +6,6 @@
 
 import type { Document } from '../resources/object.ts'
 
-/** The resource whose records are people. A schema folder may lack it: then nobody is a person. */
-export const USERS = 'users'
-
 export interface Account {
   /** A PHC string; null where no password lets the user in. */
   readonly passwordHash: string | null

@@ -2,7 +2,6 @@
 import type { RowFields } from '../decide/decision.ts'
 import type { Representation } from '../resources/resource.ts'
 import { DamagedObject, type ListedObject } from './contract.ts'
-import { cutDocument } from './cut-document.ts'
 import { documentNamed } from './parse-stored.ts'
 
 /** The names of the two times and the id, the times, and what is between them. */
@@ -58,4 +57,78 @@ export function rowWriter(shown: RowFields): (row: ListedObject) => string {
 /** Throws DamagedObject. */
 export function readListed(row: ListedObject, fields: ReadonlySet<string>): Representation {
   return JSON.parse(row.json(fields))
+}
+
+/**
+ * The members of a document that `fields` names, as they stand in its text, with commas between. The document is as
+ * JSON.stringify writes it, and no name in `fields` needs an escape; any other text is first brought into that form. Throws
+ * SyntaxError for a text that isn't a JSON object.
+ */
+export function cutDocument(text: string, fields: ReadonlySet<string>): string {
+  const cut = cutWritten(text, fields) ?? cutWritten(JSON.stringify(JSON.parse(text)), fields)
+  if (cut === undefined) throw new SyntaxError('not a JSON object')
+  return cut
+}
+
+const NOWHERE = -1
+
+const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a]
+const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_LIST, CLOSE_LIST] = [0x7b, 0x7d, 0x5b, 0x5d]
+
+/** Undefined for a text that isn't as JSON.stringify writes an object. */
+function cutWritten(text: string, fields: ReadonlySet<string>): string | undefined {
+  if (text === '{}') return ''
+  if (text.charCodeAt(0) !== OPEN_OBJECT) return undefined
+  let cut = ''
+  let at = 0
+  do {
+    const nameEnd = endOfText(text, at + 1)
+    const end = text.charCodeAt(nameEnd) === COLON ? endOfValue(text, nameEnd + 1) : NOWHERE
+    if (end === NOWHERE) return undefined
+    // From the comma before the name on; of the first one, from the name.
+    if (fields.has(text.slice(at + 2, nameEnd - 1))) cut += text.slice(cut === '' ? at + 1 : at, end)
+    at = end
+  } while (text.charCodeAt(at) === COMMA)
+  return text.charCodeAt(at) === CLOSE_OBJECT && at === text.length - 1 ? cut : undefined
+}
+
+/** Each end is the place behind the last character, or NOWHERE. */
+function endOfValue(text: string, at: number): number {
+  const first = text.charCodeAt(at)
+  if (first === QUOTE) return endOfText(text, at)
+  return first === OPEN_OBJECT || first === OPEN_LIST ? endOfNested(text, at) : endOfPlain(text, at)
+}
+
+function endOfText(text: string, at: number): number {
+  if (text.charCodeAt(at) !== QUOTE) return NOWHERE
+  let quote = text.indexOf('"', at + 1)
+  while (quote !== NOWHERE && isEscaped(text, quote)) quote = text.indexOf('"', quote + 1)
+  return quote === NOWHERE ? NOWHERE : quote + 1
+}
+
+/** A backslash escapes the next one, too. */
+function isEscaped(text: string, at: number): boolean {
+  let first = at
+  while (text.charCodeAt(first - 1) === BACKSLASH) first -= 1
+  return (at - first) % 2 === 1
+}
+
+function endOfNested(text: string, at: number): number {
+  let depth = 0
+  let end = at
+  do {
+    const code = text.charCodeAt(end)
+    if (code === OPEN_OBJECT || code === OPEN_LIST) depth += 1
+    if (code === CLOSE_OBJECT || code === CLOSE_LIST) depth -= 1
+    end = code === QUOTE ? endOfText(text, end) : end + 1
+  } while (depth > 0 && end !== NOWHERE && end < text.length)
+  return depth === 0 ? end : NOWHERE
+}
+
+/** A number, `true`, `false` or `null` (RFC 8259 sections 3 and 6). */
+const PLAIN = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y
+
+function endOfPlain(text: string, at: number): number {
+  PLAIN.lastIndex = at
+  return PLAIN.test(text) ? PLAIN.lastIndex : NOWHERE
 }

@@ -4,22 +4,7 @@
  */
 import { existsSync } from 'node:fs'
 import { open } from 'node:fs/promises'
-import type { Resources } from '../resources/resource.ts'
-import type { ObjectReader, OpenedStore } from './contract.ts'
-
-/** What a folder of src/store/ gives: the module of an engine, loaded when it is needed. */
-export interface StoreEngine {
-  readonly open: (database: string, options: OpenOptions) => Promise<OpenedStore>
-  readonly openBeside: (database: string, options: Omit<OpenOptions, 'indexFields'>) => Promise<OpenedStore>
-  readonly openReader: (database: string) => ObjectReader
-}
-
-export interface OpenOptions {
-  readonly resources: Resources
-  readonly now: () => Date
-  /** Resource -> fields to index besides those that the resource declares: the fields that relations compare. */
-  readonly indexFields?: ReadonlyMap<string, readonly string[]>
-}
+import type { ObjectReader, OpenedStore, OpenOptions, StoreEngine } from './contract.ts'
 
 interface EngineEntry {
   /** What a DATABASE_URL of it looks like; the group `name` is the database. */

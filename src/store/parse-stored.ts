@@ -2,6 +2,7 @@
 
 import type { Document } from '../resources/object.ts'
 import type { Json } from '../resources/resource.ts'
+import { isObject } from '../resources/schema/subschemas.ts'
 import { DamagedObject } from './contract.ts'
 
 /** Throws DamagedObject, which calls it `what`. */
@@ -14,10 +15,6 @@ export function parseStored(text: string, what: () => string): Document {
   }
   if (isObject(parsed)) return parsed
   throw new DamagedObject(what())
-}
-
-export function isObject(value: Json | undefined): value is Document {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** How an object is called that isn't what it should be. */

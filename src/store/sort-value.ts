@@ -23,7 +23,7 @@ export function compareSortValues(one: SortValue, other: SortValue): number {
 }
 
 /** Whether the object is as the client asks. */
-export function fits({ field, by, operator, values }: Comparison, object: Representation): boolean {
+export function fitsComparison({ field, by, operator, values }: Comparison, object: Representation): boolean {
   if (operator === 'in' && by === 'value') return meets({ kind: 'holds', field, values }, object)
   const held = sortValue({ field, by }, object)
   return values.some((wanted) => rankOf(held) === rankOf(wanted) && holds(operator, compareSortValues(held, wanted)))

@@ -1,6 +1,6 @@
 /** A policy directory for review: read and parsed as the server does, without a running server. */
 import { stat } from 'node:fs/promises'
-import type { SourceFile } from '../base/source-file.ts'
+import type { SourceFile } from '../base/diagnostic.ts'
 import type { Policy } from '../decide/policy.ts'
 import { type Blocked, parseBlocked } from '../policy/parse/parse-blocked.ts'
 import { parsePolicy } from '../policy/parse/parse-policy.ts'

@@ -19,7 +19,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { LogFile } from '../../src/decision-log/log-file.ts'
-import { readLinesBackwards } from '../../src/decision-log/read-backwards.ts'
+import { readLinesBackwards } from '../../src/decision-log/log-files.ts'
 
 describe('the file of the decision log', () => {
   let folder: string

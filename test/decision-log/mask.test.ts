@@ -5,9 +5,8 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import type { Condition } from '../../src/decide/condition.ts'
 import { MASKABLE, type Masks, NO_MASKS } from '../../src/decide/policy.ts'
-import { type DecisionRecord, MASKED } from '../../src/decision-log/decision-record.ts'
+import { type DecisionRecord, MASKED, recordLine } from '../../src/decision-log/decision-record.ts'
 import { mask } from '../../src/decision-log/mask.ts'
-import { lineOf } from '../../src/decision-log/record-line.ts'
 import { bestEffortRecorder, observedRecorder, requiredRecorder } from '../../src/decision-log/recorder.ts'
 import { openCandidate } from '../../src/tools/replay/candidate.ts'
 import { type ReplayReport, replay } from '../../src/tools/replay/replay.ts'
@@ -130,7 +129,7 @@ function hiddenBy({ fields, orders, users }: Named): ReadonlySet<string> {
 describe('a mask', () => {
   const holds = (masked: (record: DecisionRecord, masks: Masks) => DecisionRecord) =>
     fc.property(randomMasks, (named) => {
-      const line = lineOf(masked(RECORD, masksOf(named)))
+      const line = recordLine(masked(RECORD, masksOf(named)))
       const hidden = hiddenBy(named)
       expect(ALL.filter((value) => line.includes(value))).to.deep.equal(ALL.filter((value) => !hidden.has(value)))
     })
@@ -171,7 +170,9 @@ describe('a mask', () => {
 
   it('of the subject also takes the id out of fields that hold it', () => {
     const own: DecisionRecord = { ...RECORD, facts: { object: { customerId: 'value-subject' } } }
-    expect(lineOf(mask(own, masksOf({ fields: ['subject'], orders: [], users: [] })))).not.to.contain('value-subject')
+    expect(recordLine(mask(own, masksOf({ fields: ['subject'], orders: [], users: [] })))).not.to.contain(
+      'value-subject',
+    )
   })
 })
 

@@ -3,9 +3,8 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import type { Caller } from '../../src/decide/caller.ts'
 import type { Authentication } from '../../src/identity/caller.ts'
-import { claimAt, readClaimPath } from '../../src/identity/tokens/claim-path.ts'
-import { readOpenIdSettings } from '../../src/identity/tokens/openid-settings.ts'
-import { readProviderClaims } from '../../src/identity/tokens/read-provider-claims.ts'
+import { claimAt, readClaimPath, readOpenIdSettings } from '../../src/identity/tokens/openid-settings.ts'
+import { readProviderClaims } from '../../src/identity/tokens/read-claims.ts'
 import { claims } from './signer.ts'
 
 const BASE = { OIDC_ISSUER: 'https://login.example.com/realms/one', OIDC_AUDIENCE: 'https://api.example.com' }

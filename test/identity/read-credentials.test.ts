@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { TokenVerifier } from '../../src/identity/caller.ts'
-import { readCredentials } from '../../src/identity/read-credentials.ts'
+import { readCredentials } from '../../src/identity/caller.ts'
 import { verifyCredentials } from '../../src/server/stages/authenticate.ts'
 
 describe('credentials of a request', () => {

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { Admission, Quota } from '../../src/limits/limiter.ts'
-import { SUB_WINDOWS } from '../../src/limits/window.ts'
+import { SUB_WINDOWS } from '../../src/limits/sliding-window.ts'
 
 export interface Admitter {
   admit(quotas: readonly Quota[]): Admission | Promise<Admission>

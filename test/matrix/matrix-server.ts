@@ -1,6 +1,6 @@
 /** A throw-away server for cells, with the policy and the schemas that it runs. */
 import { join } from 'node:path'
-import { readSchemas } from '../../src/resources/load/read-schemas.ts'
+import { readSchemas } from '../../src/resources/load/load-resources.ts'
 import { loadPolicy } from '../../src/tools/load-policy.ts'
 import { sampleResources } from '../../src/tools/matrix/predict/samples.ts'
 import type { Suite } from '../../src/tools/matrix/predict/suite.ts'

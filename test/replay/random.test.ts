@@ -14,7 +14,7 @@ import { type OwnerField, proposeNew, proposeReplacement, proposeUpdate } from '
 import { orRefuse } from '../../src/decide/refusal.ts'
 import { ownerFieldOf } from '../../src/decide/relations/ownership.ts'
 import type { DecisionRecord } from '../../src/decision-log/decision-record.ts'
-import { lineOf } from '../../src/decision-log/record-line.ts'
+import { recordLine } from '../../src/decision-log/decision-record.ts'
 import type { ActivePolicy } from '../../src/policy/live-policy.ts'
 import type { Revision } from '../../src/policy/policy-files.ts'
 import { represent } from '../../src/resources/object.ts'
@@ -152,7 +152,7 @@ async function live(policy: ActivePolicy, request: Request): Promise<Answered> {
   } catch (error) {
     exchange.problem = problemOf(error, caller)
   }
-  return { record: JSON.parse(lineOf(recordOf(exchange))), rows }
+  return { record: JSON.parse(recordLine(recordOf(exchange))), rows }
 }
 
 function list(decision: ListDecision, { query, stored, other }: Request): readonly string[] {

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import type { Condition } from '../../src/decide/condition.ts'
 import { meets } from '../../src/decide/condition.ts'
 import type { Comparison, ListedObject, ListQuery, SortKey, SortValue, Store } from '../../src/store/contract.ts'
-import { compareSortValues, fits, sortValue } from '../../src/store/sort-value.ts'
+import { compareSortValues, fitsComparison, sortValue } from '../../src/store/sort-value.ts'
 import { representListed } from '../listed.ts'
 import { ALL, NEW_YEAR, type Open, type TestEngine } from './engine.ts'
 import { failure, RESOURCES } from './fixture.ts'
@@ -147,7 +147,7 @@ function plainly(
 ): readonly ListedObject[] {
   const found = objects.filter((object) => {
     const whole = representListed(object)
-    return meets(where, whole) && filter.every((one) => fits(one, whole))
+    return meets(where, whole) && filter.every((one) => fitsComparison(one, whole))
   })
   const compare = (a: ListedObject, b: ListedObject) => {
     for (const one of order) {

@@ -164,7 +164,7 @@ server has is blocked too, and you are told.`,
       ),
     )
     .action(async (named: string, flags: BlockFlags) => {
-      const { doubtAbout, idOf, soundSubject } = await import('../../identity/directory/who-is-meant.ts')
+      const { doubtAbout, idOf, soundSubject } = await import('../../identity/directory/directory-access.ts')
       const { block } = await import('../../tools/release/blocks.ts')
       const { policies, until, reason } = { ...settings(), ...flags }
       const id = soundSubject(await idOf(openDirectory, named))
@@ -187,7 +187,7 @@ function declareUnblock(policy: Command, settings: PolicySettings): void {
     .addOption(formatOption())
     .addHelpText('after', examples('', 'policy unblock user:mallory'))
     .action(async (named: string, flags: Pick<BlockFlags, 'policies' | 'format'>) => {
-      const { idOf } = await import('../../identity/directory/who-is-meant.ts')
+      const { idOf } = await import('../../identity/directory/directory-access.ts')
       const { unblock } = await import('../../tools/release/blocks.ts')
       const { policies } = { ...settings(), ...flags }
       const id = await idOf(openDirectory, named)

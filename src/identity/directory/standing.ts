@@ -6,8 +6,8 @@
 import { onceKnown } from '../../base/once-known.ts'
 import type { Caller } from '../../decide/caller.ts'
 import type { Directory, SessionStanding, Standing } from '../../store/directory.ts'
-import type { Authentication, Refusal } from '../caller.ts'
-import { isClaimableRole } from '../subject.ts'
+import type { Authentication, Rejection } from '../caller.ts'
+import { isClaimableRole } from '../caller.ts'
 
 export type CheckStanding = (authentication: Authentication) => Authentication | Promise<Authentication>
 
@@ -29,14 +29,14 @@ export function createStanding(
   }
 }
 
-/** Whoever is disabled or deleted is refused, whatever the credential. */
-export function refusalOf({ disabled, deleted }: Standing, subject: string): Refusal | undefined {
-  if (disabled) return refused('user disabled', subject)
-  return deleted ? refused('user deleted', subject) : undefined
+/** Whoever is disabled or deleted is rejected, whatever the credential. */
+export function refusalOf({ disabled, deleted }: Standing, subject: string): Rejection | undefined {
+  if (disabled) return rejected('user disabled', subject)
+  return deleted ? rejected('user deleted', subject) : undefined
 }
 
 /** Of a genuine credential. */
-export function refused(reason: string, subject: string): Refusal {
+export function rejected(reason: string, subject: string): Rejection {
   return { kind: 'rejected', code: 'token-invalid', reason, subject }
 }
 
@@ -48,8 +48,8 @@ function createSessions() {
   const known = new WeakMap<SessionStanding, { readonly token: Caller; readonly found: Authentication }>()
   return (token: Caller, standing: SessionStanding, now: number): Authentication => {
     const { roles, sessionEndsAt } = standing
-    if (sessionEndsAt <= now) return refused('session ended', token.id)
-    if (!roles) return refused('no such user', token.id)
+    if (sessionEndsAt <= now) return rejected('session ended', token.id)
+    if (!roles) return rejected('no such user', token.id)
     const last = known.get(standing)
     if (last?.token === token) return last.found
     // The roles are those of the users record now, whatever they were at sign-in.

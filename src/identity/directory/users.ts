@@ -1,8 +1,9 @@
 /** What commands do with users: found by id or e-mail address, added and given roles beside a running server. */
 import { v7 as uuidv7 } from 'uuid'
+import { USERS } from '../../decide/policy.ts'
 import { StaleObject, UniqueTaken } from '../../store/contract.ts'
-import { type Person, USERS } from '../../store/directory.ts'
-import { isSubject } from '../subject.ts'
+import type { Person } from '../../store/directory.ts'
+import { isSubject } from '../caller.ts'
 import { type DirectoryAccess, DirectoryError, refuseUndeclared } from './directory-access.ts'
 
 export interface NewUser {

@@ -1,11 +1,10 @@
 /** From an API key to a caller, by what the store knows of the key and its subject at the moment. */
-
 import { onceKnown } from '../../base/once-known.ts'
 import { RecentlyUsed } from '../../base/recently-used.ts'
 import type { Directory, KeyStanding } from '../../store/directory.ts'
-import type { Authentication, Refusal, TokenVerifier } from '../caller.ts'
+import type { Authentication, Rejection, TokenVerifier } from '../caller.ts'
 import { isSecretOf, readApiKey } from './api-key.ts'
-import { refusalOf, refused } from './standing.ts'
+import { refusalOf, rejected } from './standing.ts'
 
 /** As many accepted keys as are remembered. */
 const MOST_KNOWN = 10_000
@@ -52,9 +51,9 @@ function authenticationOf(found: KeyStanding, now: number): Authentication {
   return { kind: 'caller', caller: { id: found.key.subject, roles: rolesOf(found), claims: {}, credential } }
 }
 
-function refusalOfKey(found: KeyStanding, now: number): Refusal | undefined {
+function refusalOfKey(found: KeyStanding, now: number): Rejection | undefined {
   const { subject, expiresAt, revokedAt } = found.key
-  if (revokedAt !== null) return refused('API key revoked', subject)
+  if (revokedAt !== null) return rejected('API key revoked', subject)
   if (expiresAt <= now) return { kind: 'rejected', code: 'token-expired', reason: 'API key expired', subject }
   return refusalOf(found, subject)
 }
@@ -66,4 +65,42 @@ function forged(reason: string): Authentication {
 /** A key gives no role that its subject, being a user here, hasn't got. */
 function rolesOf({ key, roles }: KeyStanding): readonly string[] {
   return roles ? key.roles.filter((role) => roles.includes(role)) : key.roles
+}
+
+/** When API keys were last used: remembered here, and written together once a minute and at the end, never with a request. */
+export const WRITE_EVERY_MS = 60_000
+
+export interface ApiKeyUses {
+  /** `at`: milliseconds since the epoch. */
+  readonly note: (id: string, at: number) => void
+  /** Writes what is left. */
+  readonly close: () => Promise<void>
+}
+
+/** `failed`: a write that did not come about; the uses are tried again. */
+export function createApiKeyUses(
+  directory: Pick<Directory, 'noteKeyUses'>,
+  failed: (error: unknown) => void,
+  everyMs = WRITE_EVERY_MS,
+): ApiKeyUses {
+  const uses = new Map<string, number>()
+  const write = async () => {
+    if (uses.size === 0) return
+    const taken = new Map(uses)
+    uses.clear()
+    try {
+      await directory.noteKeyUses(taken)
+    } catch (error) {
+      for (const [id, at] of taken) if (!uses.has(id)) uses.set(id, at)
+      failed(error)
+    }
+  }
+  const timer = setInterval(write, everyMs).unref()
+  return {
+    note: (id, at) => void uses.set(id, at),
+    close: async () => {
+      clearInterval(timer)
+      await write()
+    },
+  }
 }

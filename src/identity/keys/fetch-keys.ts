@@ -3,6 +3,7 @@
  * faults told apart.
  */
 import type { FetchImplementation } from 'jose'
+import { isSafeForKeys } from './key-url.ts'
 
 const MAX_BYTES = 256 * 1024
 
@@ -32,7 +33,7 @@ interface JsonAnswer {
 }
 
 /** An answer of 200 that is a JSON object, or throws KeyServerFault. */
-export async function fetchJson(...[url, options]: Parameters<FetchImplementation>): Promise<JsonAnswer> {
+async function fetchJson(...[url, options]: Parameters<FetchImplementation>): Promise<JsonAnswer> {
   const response = await reach(() => fetch(url, { ...options, redirect: 'manual' }))
   const { status } = response
   if (status !== 200) {
@@ -80,4 +81,41 @@ function isKeySet({ keys }: Readonly<Record<string, unknown>>): boolean {
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Section 4: a slash at the end of the issuer goes. */
+export function discoveryUrl(issuer: string): string {
+  return `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
+}
+
+/** As fetchKeys; whatever URL it is given, it asks the issuer's discovery document and the `jwks_uri` in it. */
+export function fetchKeysOf(issuer: string): FetchImplementation {
+  return async (_url, options) => {
+    const { value } = await fetchJson(discoveryUrl(issuer), options)
+    return fetchKeys(keysUrl(value, issuer), options)
+  }
+}
+
+function keysUrl(document: Readonly<Record<string, unknown>>, issuer: string): string {
+  const { issuer: named, jwks_uri: url } = document
+  // Section 4.3: else one provider could speak for another.
+  if (named !== issuer) throw invalid(`names the issuer ${shown(named)} and not exactly ${shown(issuer)}`)
+  if (typeof url !== 'string' || !isSafeForKeys(url) || !isAsSafe(url, issuer)) {
+    throw invalid(`names the jwks_uri ${shown(url)}, which is no https URL`)
+  }
+  return url
+}
+
+/** A provider elsewhere has no business with this machine's http, and a URL with a password makes `fetch` repeat it. */
+function isAsSafe(url: string, issuer: string): boolean {
+  const { protocol, username, password } = new URL(url)
+  return username === '' && password === '' && (protocol === 'https:' || issuer.startsWith('http:'))
+}
+
+function invalid(reason: string): KeyServerFault {
+  return new KeyServerFault('key-server-invalid', new Error(`the discovery document ${reason}`))
+}
+
+function shown(value: unknown): string {
+  return (JSON.stringify(value) ?? 'none').slice(0, 200)
 }

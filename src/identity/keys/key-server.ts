@@ -5,10 +5,9 @@
 import type { CryptoKey, FetchImplementation, JWTVerifyGetKey } from 'jose'
 import { JWKSMultipleMatchingKeys, JWKSNoMatchingKey } from 'jose/errors'
 import { createRemoteJWKSet, customFetch } from 'jose/jwks/remote'
-import { discoveryUrl, fetchKeysOf } from './discover.ts'
-import { fetchKeys, KeyServerFault } from './fetch-keys.ts'
+import { discoveryUrl, fetchKeys, fetchKeysOf, KeyServerFault } from './fetch-keys.ts'
 import { KeyError } from './key-error.ts'
-import { isWeakRsa, type KeyDetails } from './weak-rsa.ts'
+import { isWeakRsa, type KeyDetails } from './public-key.ts'
 
 /** For the whole answer. */
 const TIMEOUT_MS = 3_000

@@ -1,8 +1,7 @@
 /** The configured public key (JWT_PUBLIC_KEY): parsed once, at start, and refused there if it can't be trusted. */
 import { createPublicKey, type KeyObject } from 'node:crypto'
-import { readStrictObject } from '../../base/strict-object.ts'
+import { readStrictObject } from '../strict-object.ts'
 import { KeyError } from './key-error.ts'
-import { isWeakRsa, MIN_RSA_BITS } from './weak-rsa.ts'
 
 interface PublicKey {
   readonly key: KeyObject
@@ -64,4 +63,24 @@ function algorithmsOf(key: KeyObject): readonly string[] {
     default:
       return []
   }
+}
+
+/** RFC 7518 section 3.3. */
+const MIN_RSA_BITS = 2048
+
+/** As node:crypto (bigint) and WebCrypto (big-endian bytes) describe a key; without a modulus it isn't RSA. */
+export interface KeyDetails {
+  readonly modulusLength?: number | undefined
+  readonly publicExponent?: bigint | Uint8Array | undefined
+}
+
+/** Under 2048 bits, or with an exponent that is 1 (every signature is its own message), even or missing. */
+export function isWeakRsa({ modulusLength, publicExponent = 0n }: KeyDetails): boolean {
+  if (modulusLength === undefined) return false
+  const exponent = typeof publicExponent === 'bigint' ? publicExponent : numberOf(publicExponent)
+  return modulusLength < MIN_RSA_BITS || exponent < 3n || exponent % 2n === 0n
+}
+
+function numberOf(bytes: Uint8Array): bigint {
+  return BigInt(`0x0${Buffer.from(bytes).toString('hex')}`)
 }

@@ -3,7 +3,7 @@
  * next one waits longer with each that failed. Decided before anything is hashed. docs/decisions/0023 says why so.
  */
 import { createHmac } from 'node:crypto'
-import type { Attempts, Counter, Counters, Judged } from '../../store/attempts.ts'
+import type { Attempts, Counter, Counters, JudgedAttempts } from '../../store/attempts.ts'
 
 /** Milliseconds; the wait doubles with each failure beyond the free ones. */
 interface Slowness {
@@ -33,7 +33,7 @@ interface Origin {
   readonly address: string
 }
 
-export type Admission =
+export type SignInAdmission =
   | { readonly kind: 'admitted'; readonly attempt: Attempt }
   | { readonly kind: 'delayed'; readonly retryAfterMs: number }
 
@@ -47,7 +47,7 @@ interface Attempt {
 }
 
 export interface Guessing {
-  begin(origin: Origin): Promise<Admission>
+  begin(origin: Origin): Promise<SignInAdmission>
 }
 
 /** The keys of an origin's counters. */
@@ -91,7 +91,7 @@ interface Verdict {
   readonly user: string
 }
 
-function admit(found: Counters, keys: Keys, now: number): Judged<Verdict> {
+function admit(found: Counters, keys: Keys, now: number): JudgedAttempts<Verdict> {
   const { counters, redated } = datedUntil(now, found)
   const known = counters.get(keys.known)
   const user = known ? keys.known : keys.user
@@ -135,7 +135,7 @@ function waitOf(counter: Counter | undefined, { free, longestMs }: Slowness, now
  * The user's own failures are forgotten. Others' from this address go on to count, or an account of one's own would reset
  * them; and so do those of the user from elsewhere when the address was known: they are somebody else's.
  */
-function forgive(counters: Counters, keys: Keys, now: number): Judged<void> {
+function forgive(counters: Counters, keys: Keys, now: number): JudgedAttempts<void> {
   const changes = new Map<string, Counter | undefined>([
     [keys.known, { failures: 0, at: now, expiresAt: now + KNOWN_FOR_MS }],
     [keys.address, oneLess(counters.get(keys.address))],
@@ -144,7 +144,7 @@ function forgive(counters: Counters, keys: Keys, now: number): Judged<void> {
   return { verdict: undefined, changes }
 }
 
-function takeBack(counters: Counters, keys: readonly string[]): Judged<void> {
+function takeBack(counters: Counters, keys: readonly string[]): JudgedAttempts<void> {
   return { verdict: undefined, changes: new Map(keys.map((key) => [key, oneLess(counters.get(key))])) }
 }
 

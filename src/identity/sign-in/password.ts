@@ -1,7 +1,7 @@
 /** Passwords as they are kept: scrypt in PHC strings, made and verified off the event loop, a few at a time. */
 import { randomBytes, randomInt, scrypt, timingSafeEqual } from 'node:crypto'
-import { type Line, WaitingRoom } from '../../base/waiting-room.ts'
 import { PASSWORD_LENGTH } from '../../resources/token-request.ts'
+import { type WaitingLine, WaitingRoom } from './waiting-room.ts'
 
 /** RFC 7914 section 2: N is 2 to the power of `ln`; a hash takes 128 * N * r bytes of memory, and p times the work. */
 interface ScryptCost {
@@ -23,9 +23,9 @@ const MOST_WAITING = 32
 
 export interface Passwords {
   /** A PHC string, `$scrypt$ln=15,r=8,p=3$<salt>$<hash>`. Throws Overcrowded. */
-  hash(password: string, line?: Line): Promise<string>
+  hash(password: string, line?: WaitingLine): Promise<string>
   /** In constant time; without a hash the same work is done, for a password that is never right. Throws Overcrowded. */
-  verify(password: string, hash: string | undefined, line?: Line): Promise<boolean>
+  verify(password: string, hash: string | undefined, line?: WaitingLine): Promise<boolean>
   /** Whether a hash was made at another cost than new ones are. */
   isOutdated(hash: string): boolean
 }

@@ -1,6 +1,6 @@
 /** What signing in comes to: the tokens of a session, or why there are none. */
 import type { Directory, Person } from '../../store/directory.ts'
-import { isClaimableRole } from '../subject.ts'
+import { isClaimableRole } from '../caller.ts'
 import type { Guessing } from './guessing.ts'
 import type { Passwords } from './password.ts'
 import type { RefreshToken } from './refresh-token.ts'
@@ -77,3 +77,11 @@ function claimed({ roles }: Person): readonly string[] {
   const claimable = roles.filter(isClaimableRole)
   return Buffer.byteLength(JSON.stringify(claimable)) <= MOST_ROLE_BYTES ? claimable : []
 }
+
+/** How long a session lasts, in milliseconds. */
+const DAY_MS = 24 * 60 * 60_000
+
+/** However often it is refreshed. */
+export const SESSION_MS = 30 * DAY_MS
+/** Without being refreshed. */
+export const IDLE_MS = 14 * DAY_MS

@@ -1,12 +1,19 @@
 /** E-mail address and password for the tokens of a new session. docs/decisions/0022 and 0023 say why it is as it is. */
 import { randomUUID } from 'node:crypto'
-import { Overcrowded } from '../../base/waiting-room.ts'
 import type { NewSession, Person } from '../../store/directory.ts'
-import type { Admission } from './guessing.ts'
+import type { SignInAdmission } from './guessing.ts'
 import { isSamePassword, passwordFault } from './password.ts'
 import { hashesOf, newRefreshToken } from './refresh-token.ts'
-import { IDLE_MS, SESSION_MS } from './session-length.ts'
-import { type Opened, type RecordOf, type SignedIn, type SignInParts, tokensOf } from './session-tokens.ts'
+import {
+  IDLE_MS,
+  type Opened,
+  type RecordOf,
+  SESSION_MS,
+  type SignedIn,
+  type SignInParts,
+  tokensOf,
+} from './session-tokens.ts'
+import { Overcrowded } from './waiting-room.ts'
 
 export interface PasswordSignIn {
   readonly email: string
@@ -44,7 +51,7 @@ function newPasswordFault({ password, newPassword }: PasswordSignIn): string | u
   return isSamePassword(password, newPassword) ? 'must be another one' : passwordFault(newPassword)
 }
 
-type Admitted = Extract<Admission, { kind: 'admitted' }> & { readonly recordOf: RecordOf }
+type Admitted = Extract<SignInAdmission, { kind: 'admitted' }> & { readonly recordOf: RecordOf }
 
 async function admitted(
   parts: SignInParts,

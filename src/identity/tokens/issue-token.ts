@@ -1,9 +1,9 @@
 /** Access tokens signed by the embedded key, with the claims of RFC 9068 that this server reads. */
 import { randomUUID } from 'node:crypto'
 import { SignJWT } from 'jose/jwt/sign'
+import { isClaimableRole, isSubject } from '../caller.ts'
 import type { EmbeddedKey } from '../keys/embedded-key.ts'
 import { KeyError } from '../keys/key-error.ts'
-import { isClaimableRole, isSubject } from '../subject.ts'
 import { MAX_TOKEN_LENGTH } from './compact-token.ts'
 import { NAMED_CLAIMS } from './read-claims.ts'
 

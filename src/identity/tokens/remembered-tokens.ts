@@ -4,7 +4,7 @@
  * standing.ts's matter.
  */
 import type { Authentication, KeyedVerifier, TokenVerifier } from '../caller.ts'
-import { MAX_TOKEN_LENGTH } from './compact-token.ts'
+import { MAX_TOKEN_LENGTH, readCompactToken } from './compact-token.ts'
 
 type Remembered = Extract<Authentication, { kind: 'caller' }>
 
@@ -79,5 +79,23 @@ class RecentTokens {
     this.#recent.clear()
     this.#before.clear()
     this.#characters = 0
+  }
+}
+
+/** By issuer. What a token says of its issuer is anybody's until its verifier, which checks `iss` itself, has verified it. */
+export function verifyByIssuer(verifiers: ReadonlyMap<unknown, RememberingVerifier>): TokenVerifier {
+  const all = [...verifiers.values()]
+  return {
+    knows: (token) => all.some((verifier) => verifier.recall(token)),
+    verify(token) {
+      for (const verifier of all) {
+        const known = verifier.recall(token)
+        if (known) return known
+      }
+      const compact = readCompactToken(token)
+      if (compact.kind === 'faulty') return { kind: 'rejected', code: 'token-invalid', reason: compact.reason }
+      const verifier = verifiers.get(compact.payload.iss)
+      return verifier?.verify(token) ?? { kind: 'rejected', code: 'token-invalid', reason: 'not an issuer known here' }
+    },
   }
 }

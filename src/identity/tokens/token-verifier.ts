@@ -9,8 +9,7 @@ import { chooseAlgorithms, type KeySource, openVerificationKeys } from '../keys/
 import { faultOfKind } from './access-token.ts'
 import { readCompactToken } from './compact-token.ts'
 import type { ClaimNames } from './openid-settings.ts'
-import { readClaims } from './read-claims.ts'
-import { readProviderClaims } from './read-provider-claims.ts'
+import { readClaims, readProviderClaims } from './read-claims.ts'
 
 interface VerifierOptions {
   readonly keys: KeySource

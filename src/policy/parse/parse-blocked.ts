@@ -2,8 +2,9 @@
  * blocked.txt -> who is refused before any rule. One `user:<id>` a line, optionally `until=<time>`; `#` comments. What a
  * line can't say plainly (a space, an invisible character) it says as a JSON string: `"user:first last"`.
  */
+
+import type { SourceFile } from '../../base/diagnostic.ts'
 import { Faults } from '../../base/diagnostic.ts'
-import type { SourceFile } from '../../base/source-file.ts'
 import { parseTime } from '../../base/time.ts'
 import type { Block } from '../../decide/policy.ts'
 import { reportInvisible } from './rule-lines.ts'

@@ -1,9 +1,8 @@
 /** masks.yaml -> what decision records don't hold. The file may be absent: then they hold everything. */
 
 import { masks } from '#compiled/policy-files'
-import type { Diagnostic } from '../../base/diagnostic.ts'
+import type { Diagnostic, SourceFile } from '../../base/diagnostic.ts'
 import { oneOf } from '../../base/did-you-mean.ts'
-import type { SourceFile } from '../../base/source-file.ts'
 import { parseYaml, shapeBy, type YamlFile } from '../../base/yaml-file.ts'
 import type { Ownership } from '../../decide/policy.ts'
 import { type MaskedField, type Masks, NO_MASKS, USERS } from '../../decide/policy.ts'

@@ -1,6 +1,7 @@
 /** The files of a policy directory -> a policy, strictly: everything that is wrong, at once, each with its place. */
+
+import type { SourceFile } from '../../base/diagnostic.ts'
 import { Faults, type Report } from '../../base/diagnostic.ts'
-import type { SourceFile } from '../../base/source-file.ts'
 import { MODEL } from '../../decide/grants/model.ts'
 import type { Policy } from '../../decide/policy.ts'
 import type { Resources } from '../../resources/resource.ts'

@@ -1,7 +1,6 @@
 /** policy.csv -> rules and role links. What Casbin would take in silence is an error here, with its place. */
-import type { Report } from '../../base/diagnostic.ts'
+import type { Report, SourceFile } from '../../base/diagnostic.ts'
 import { didYouMean } from '../../base/did-you-mean.ts'
-import type { SourceFile } from '../../base/source-file.ts'
 import type { RoleLink, Rule } from '../../decide/policy.ts'
 import { EXAMPLE, type Fault, hasLinkColumns, hasRuleColumns, parseEnd } from './rule-columns.ts'
 import { type RuleLine, readRuleLines } from './rule-lines.ts'

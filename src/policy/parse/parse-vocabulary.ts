@@ -1,9 +1,8 @@
 /** roles.yaml, ownership.yaml and views.yaml -> the names that rules may use. */
 
 import { ownership, roles, views } from '#compiled/policy-files'
-import type { Diagnostic } from '../../base/diagnostic.ts'
+import type { Diagnostic, SourceFile } from '../../base/diagnostic.ts'
 import { oneOf } from '../../base/did-you-mean.ts'
-import type { SourceFile } from '../../base/source-file.ts'
 import { parseYaml, shapeBy, type YamlFile } from '../../base/yaml-file.ts'
 import type { Ownership, Role, Views } from '../../decide/policy.ts'
 import { parseRelation } from '../../decide/relations/relation.ts'

@@ -1,8 +1,8 @@
 /** policy.csv as lines of cells with their places; what the cells mean is parse-rules.ts's matter. */
 import { createRequire } from 'node:module'
 import type { Info } from 'csv-parse/sync'
+import type { SourceFile } from '../../base/diagnostic.ts'
 import { type Diagnostic, type Place, placeAt, placesIn } from '../../base/diagnostic.ts'
-import type { SourceFile } from '../../base/source-file.ts'
 
 // By require it is one file, by import nineteen.
 const { CsvError, parse }: typeof import('csv-parse/sync') = createRequire(import.meta.url)('csv-parse/sync')

@@ -1,7 +1,7 @@
 /** Checks that no request can fit two routes, of one file or of two, and that no redirect leads to another one. */
 import type { Diagnostic, Place } from '../../base/diagnostic.ts'
 import type { Path } from '../../base/json-pointer.ts'
-import { canBothMatch, declaredRoutes, type RouteDeclaration } from '../load/route-declaration.ts'
+import { canBothMatch, declaredRoutes, type RouteDeclaration } from '../load/make-routes.ts'
 import type { SchemaFile } from '../schema/schema-file.ts'
 import { pathFault, routePath } from './routes.ts'
 

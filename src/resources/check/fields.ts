@@ -1,7 +1,7 @@
 /** Checks what a resource's fields must be: a closed object, the server's fields, names, requirements and indexes. */
 import type { Diagnostic } from '../../base/diagnostic.ts'
 import type { Path } from '../../base/json-pointer.ts'
-import { fieldOf } from '../load/make-fields.ts'
+import { declaredField } from '../load/make-fields.ts'
 import type { Json } from '../resource.ts'
 import type { JsonObject, SchemaFile } from '../schema/schema-file.ts'
 import { allSubschemas, isObject, type Subschema } from '../schema/subschemas.ts'
@@ -75,7 +75,7 @@ function indexFaults(file: SchemaFile, json: JsonObject, name: string): readonly
 }
 
 function notScalar(file: SchemaFile, json: JsonObject, path: Path, name: string): readonly Diagnostic[] {
-  const { type, list } = fieldOf(json, name)
+  const { type, list } = declaredField(json, name)
   if (isScalarType(type) && !list) return []
   return [file.faultAtKey(path, 'index-not-scalar', `\`${name}\` has no single value to compare`)]
 }

@@ -2,8 +2,15 @@
 import type { Diagnostic } from '../../base/diagnostic.ts'
 import type { Path } from '../../base/json-pointer.ts'
 import { BUILT_IN_PATHS } from '../built-in.ts'
-import { BUILT_IN_ACTIONS, operationOf } from '../load/make-routes.ts'
-import { canBothMatch, declaredRoutes, hasParameter, kindOf, type RouteDeclaration } from '../load/route-declaration.ts'
+import {
+  BUILT_IN_ACTIONS,
+  canBothMatch,
+  declaredRoutes,
+  hasParameter,
+  operationOf,
+  type RouteDeclaration,
+  routeKind,
+} from '../load/make-routes.ts'
 import type { SchemaFile } from '../schema/schema-file.ts'
 
 /** Paths that the program itself answers. */
@@ -71,7 +78,7 @@ function checkReserved(file: SchemaFile, { path }: RouteDeclaration, at: Path): 
 }
 
 function checkMethods(file: SchemaFile, route: RouteDeclaration, at: Path): readonly Diagnostic[] {
-  const kind = kindOf(route)
+  const kind = routeKind(route)
   return route.methods.flatMap((method, i) => {
     const where = [...at, 'methods', i]
     if (route.methods.indexOf(method) < i)

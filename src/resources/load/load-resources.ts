@@ -1,7 +1,11 @@
 /** Schema files to resources. All that is wrong, in all files, is told at once. */
+
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { type Diagnostic, FileError } from '../../base/diagnostic.ts'
 import { BUILT_IN_RESOURCES } from '../built-in.ts'
 import { checkClashes } from '../check/clashes.ts'
+import type { SchemaCode } from '../check/codes.ts'
 import { checkFields } from '../check/fields.ts'
 import { checkKeywords } from '../check/keywords.ts'
 import { checkMetaSchema, checkXResource } from '../check/meta-schema.ts'
@@ -9,11 +13,10 @@ import { checkPatterns } from '../check/patterns.ts'
 import { checkReferences } from '../check/references.ts'
 import { checkRoutes } from '../check/routes.ts'
 import type { Resource, Resources } from '../resource.ts'
-import { type JsonObject, parseSchemaFile, type SchemaFile, type SourceText } from '../schema/schema-file.ts'
+import { faultAt, type JsonObject, parseSchemaFile, type SchemaFile, type SourceText } from '../schema/schema-file.ts'
 import { createSchemaCompiler, type SchemaCompiler } from '../validate/compile-schema.ts'
 import { makeFields } from './make-fields.ts'
 import { canonicalItemPath, makeActions, makeRoutes } from './make-routes.ts'
-import { readSchemas } from './read-schemas.ts'
 
 /** The resources of all `*.json` files of a directory, and the built-in ones. Throws FileError. */
 export async function loadResources(directory: string): Promise<Resources> {
@@ -78,4 +81,44 @@ function joined(resources: readonly Resource[]): Resources {
     byName: new Map(resources.map((resource) => [resource.name, resource])),
     routes: Object.freeze(resources.flatMap(({ routes }) => routes)),
   })
+}
+
+/** Reads the schema files of a directory. The only code of this folder that touches the disk. */
+export interface ReadSchemas {
+  /** In the order of their names. */
+  readonly sources: readonly SourceText[]
+  readonly faults: readonly Diagnostic[]
+}
+
+/** All `*.json` of the directory; what can't be read is a fault. Never rejects. */
+export async function readSchemas(directory: string): Promise<ReadSchemas> {
+  const names = await namesIn(directory)
+  if (names === undefined) return failed(directory, 'directory-unreadable', 'the directory of schemas cannot be read')
+  if (names.length === 0) return failed(directory, 'directory-empty', 'the directory has no schema files')
+  const read = await Promise.all(names.map((name) => readSource(join(directory, name))))
+  return { sources: read.flatMap(({ sources }) => sources), faults: read.flatMap(({ faults }) => faults) }
+}
+
+async function namesIn(directory: string): Promise<readonly string[] | undefined> {
+  try {
+    return (await readdir(directory)).filter((name) => name.endsWith('.json')).sort()
+  } catch {
+    return undefined
+  }
+}
+
+async function readSource(name: string): Promise<ReadSchemas> {
+  const bytes = await readFile(name).catch(() => undefined)
+  if (bytes === undefined) return failed(name, 'file-unreadable', 'the file cannot be read')
+  try {
+    // With the byte order mark kept, the JSON parser sees it and refuses it.
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+    return { sources: [{ name, text }], faults: [] }
+  } catch {
+    return failed(name, 'file-encoding', 'the file is not UTF-8')
+  }
+}
+
+function failed(name: string, code: SchemaCode, message: string): ReadSchemas {
+  return { sources: [], faults: [faultAt({ name, text: '' }, 0, code, message)] }
 }

@@ -8,10 +8,10 @@ import { isObject } from '../schema/subschemas.ts'
 /** In the order of the file. The schema must have passed the checks. */
 export function makeFields(json: JsonObject): ReadonlyMap<string, Field> {
   const names = Object.keys(json.properties ?? {})
-  return new Map(names.map((name) => [name, Object.freeze(fieldOf(json, name))]))
+  return new Map(names.map((name) => [name, Object.freeze(declaredField(json, name))]))
 }
 
-export function fieldOf(json: JsonObject, name: string): Field {
+export function declaredField(json: JsonObject, name: string): Field {
   const fields = isObject(json.properties) ? json.properties : {}
   const declared = fields[name]
   const own = isObject(declared) ? declared : {}

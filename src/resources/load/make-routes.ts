@@ -1,7 +1,6 @@
 /** The routes and actions that a schema file declares: which methods a path accepts, and what the policy calls them. */
 import type { Action, Endpoint, Method, Operation, Route, RouteKind } from '../resource.ts'
 import type { SchemaFile } from '../schema/schema-file.ts'
-import { declaredRoutes, kindOf, type RouteDeclaration } from './route-declaration.ts'
 
 type Operations = ReadonlyMap<string, Operation>
 
@@ -67,7 +66,7 @@ export function makeEndpoints(
 }
 
 function makeRoute(resource: string, declared: RouteDeclaration): Route {
-  const kind = kindOf(declared)
+  const kind = routeKind(declared)
   const operations = new Map(
     declared.methods.flatMap((method) => {
       const operation = operationOf(kind, method)
@@ -113,4 +112,45 @@ function hasFields(action: string, endpoints: readonly Endpoint[]): boolean {
 function isPlain({ view, redirect, endpoints }: Route): boolean {
   const own = [...endpoints.values()].some(({ operation, action }) => operation !== action)
   return view === undefined && redirect === undefined && !own
+}
+
+/** As x-resource.schema.json has it. */
+export interface RouteDeclaration {
+  readonly path: string
+  /** Any words, until checkRoutes has found them possible for the kind of route. */
+  readonly methods: readonly string[]
+  readonly object?: 'caller'
+  readonly view?: string
+  readonly action?: string
+  readonly moved?: string
+  readonly found?: string
+  /** Days of the calendar, `YYYY-MM-DD`. */
+  readonly deprecated?: string
+  readonly sunset?: string
+  readonly successor?: string
+  readonly precondition?: 'required'
+}
+
+/** The routes of a file whose `x-resource` has passed checkXResource. */
+export function declaredRoutes({ json }: SchemaFile): readonly RouteDeclaration[] {
+  return (json as unknown as { 'x-resource': { routes: readonly RouteDeclaration[] } })['x-resource'].routes
+}
+
+export function routeKind({ path, object }: RouteDeclaration): RouteKind {
+  if (object === 'caller') return 'caller'
+  return hasParameter(path) ? 'item' : 'collection'
+}
+
+export function hasParameter(path: string): boolean {
+  return path.includes('{id}')
+}
+
+/** Whether one request path can fit both: a parameter fits whatever the other path has in its place. */
+export function canBothMatch(a: string, b: string): boolean {
+  const [left, right] = [a.split('/'), b.split('/')]
+  return left.length === right.length && left.every((segment, i) => fits(segment, right[i] ?? ''))
+}
+
+function fits(a: string, b: string): boolean {
+  return a === b || a === '{id}' || b === '{id}'
 }

@@ -1,6 +1,7 @@
 /** The request target (RFC 9112 section 3.2) as a raw path and a raw query; nothing is decoded or normalised here. */
+
+import { isIPv6 } from 'node:net'
 import { Problem } from '../../base/problems/problem.ts'
-import { isAuthority } from './authority.ts'
 
 /** Longer than any URL that the routes can need; Node's parser stops everything at its header limit. */
 const MAX_URL_LENGTH = 8192
@@ -37,4 +38,16 @@ export function decode(text: string): string | undefined {
   } catch {
     return undefined
   }
+}
+
+/** Host names and IPv4 addresses; the host may be empty, and so may the port. */
+const NAMED = /^(?:[\w.~!$&'()*+,;=-]|%[\dA-Fa-f]{2})*(?::\d*)?$/
+const BRACKETED = /^\[(?:(?<address>[\dA-Fa-f:.]+)|[vV][\dA-Fa-f]+\.[\w.~!$&'()*+,;=:-]+)\](?::\d*)?$/
+
+export function isAuthority(text: string): boolean {
+  if (NAMED.test(text)) return true
+  const bracketed = BRACKETED.exec(text)
+  if (!bracketed) return false
+  const address = bracketed.groups?.address
+  return address === undefined || isIPv6(address)
 }

@@ -5,13 +5,13 @@ import { followReferences } from './references.ts'
 import type { JsonObject } from './schema-file.ts'
 import { isObject } from './subschemas.ts'
 
-export interface Comparison {
+export interface CrossFieldRule {
   readonly keyword: string
   readonly fields: ReadonlySet<string>
 }
 
 /** Those at the root, and what is in place there (`allOf`, `$ref`), of two fields or more. */
-export function comparisonsIn({ schema, fields }: Pick<Resource, 'schema' | 'fields'>): readonly Comparison[] {
+export function comparisonsIn({ schema, fields }: Pick<Resource, 'schema' | 'fields'>): readonly CrossFieldRule[] {
   const reader: Reader = {
     root: schema,
     all: [...fields.values()].flatMap(({ name, readOnly }) => (readOnly ? [] : [name])),
@@ -25,10 +25,10 @@ interface Reader {
   readonly all: readonly string[]
 }
 
-function comparisonsOf(reader: Reader, json: Json, seen: Set<Json>): readonly Comparison[] {
+function comparisonsOf(reader: Reader, json: Json, seen: Set<Json>): readonly CrossFieldRule[] {
   if (!isObject(json) || seen.has(json)) return []
   seen.add(json)
-  return Object.entries(json).flatMap(([keyword, value]): readonly Comparison[] => {
+  return Object.entries(json).flatMap(([keyword, value]): readonly CrossFieldRule[] => {
     switch (keyword) {
       case 'if':
         return [{ keyword, fields: named(reader, [json.if, json.then, json.else]) }]

@@ -1,7 +1,8 @@
 /** What an Ajv error says to people, and which value it is about. */
 import type { ErrorObject } from 'ajv/dist/2020.js'
 import type { Path } from '../../base/json-pointer.ts'
-import { pathOfPointer } from '../../base/json-pointer.ts'
+import { pathOfPointer, pointerOfPath } from '../../base/json-pointer.ts'
+import type { FieldFault } from '../../base/problems/problem.ts'
 
 /** The offending value; for a missing field and for one that is too much, that field. */
 export function pathOfError({ instancePath, params, propertyName }: ErrorObject): Path {
@@ -40,4 +41,30 @@ export function sentenceOfError({ keyword, params, message }: ErrorObject): stri
 
 function quoted(value: unknown): string {
   return `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``
+}
+
+/** Ajv's errors about a client's value to the faults that a problem document lists. */
+const MAX_FAULTS = 100
+
+/** Errors that only say that another error, which is listed too, counts. */
+const ECHOES: ReadonlySet<string> = new Set(['if', 'propertyNames'])
+
+/** Each fault once, in the order found, at most 100. `code` is the schema's keyword. */
+export function fieldFaults(errors: readonly ErrorObject[]): readonly FieldFault[] {
+  const faults = new Map<string, FieldFault>()
+  for (const error of errors) {
+    if (faults.size === MAX_FAULTS) break
+    if (ECHOES.has(error.keyword)) continue
+    const fault = fieldFault(error)
+    faults.set(JSON.stringify(fault), fault)
+  }
+  return Object.freeze([...faults.values()])
+}
+
+function fieldFault(error: ErrorObject): FieldFault {
+  return Object.freeze({
+    pointer: pointerOfPath(pathOfError(error)),
+    detail: sentenceOfError(error),
+    code: error.keyword.replace(' ', '-'),
+  })
 }

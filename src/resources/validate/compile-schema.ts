@@ -11,7 +11,7 @@ import type { Resource } from '../resource.ts'
 import { OWN_KEYWORDS } from '../schema/own-keywords.ts'
 import type { JsonObject, SchemaFile } from '../schema/schema-file.ts'
 import { allSubschemas, isObject } from '../schema/subschemas.ts'
-import { fieldFaults } from './field-faults.ts'
+import { fieldFaults } from './ajv-errors.ts'
 import { multipleOf } from './multiple-of.ts'
 
 export interface SchemaCompiler {

@@ -1,7 +1,7 @@
 /** What is wrong with a request as HTTP, when Node's parser let it through: found before anything else reads the request. */
 import type { IncomingMessage } from 'node:http'
 import { Problem } from '../../base/problems/problem.ts'
-import { isAuthority } from '../../resources/routing/authority.ts'
+import { isAuthority } from '../../resources/routing/request-target.ts'
 import { interruptionOf } from './interruption.ts'
 
 /** Far more than any client sends; 2,000 small headers fit under the parser's limit of bytes. */

@@ -5,7 +5,7 @@
 import { hash, randomUUID, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { Problem } from '../../base/problems/problem.ts'
-import { readCredentials } from '../../identity/read-credentials.ts'
+import { readCredentials } from '../../identity/caller.ts'
 import { readTarget } from '../../resources/routing/request-target.ts'
 import { findMalformed } from '../http/find-malformed.ts'
 import { createHttpServer } from '../http/http-server.ts'

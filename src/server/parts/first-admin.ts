@@ -1,10 +1,12 @@
 /** The first user of a server without any: an admin, made once, whose password ends with the first sign-in. */
+
+import { USERS } from '../../decide/policy.ts'
 import { createPasswords, generatePassword } from '../../identity/sign-in/password.ts'
 import type { LivePolicy } from '../../policy/live-policy.ts'
 import type { Document } from '../../resources/object.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { Seeding } from '../../store/contract.ts'
-import { type Directory, USERS } from '../../store/directory.ts'
+import type { Directory } from '../../store/directory.ts'
 
 const ID = 'admin'
 const EMAIL = 'admin@example.com'

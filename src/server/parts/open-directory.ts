@@ -1,9 +1,9 @@
 /** Opens the directory for a command, beside a server that may be running. */
 import type { Config } from '../../config.ts'
+import { USERS } from '../../decide/policy.ts'
 import { type DirectoryAccess, DirectoryError } from '../../identity/directory/directory-access.ts'
 import { loadResources } from '../../resources/load/load-resources.ts'
 import type { Resources } from '../../resources/resource.ts'
-import { USERS } from '../../store/directory.ts'
 import { databaseExists, openDatabaseBeside } from '../../store/open.ts'
 
 /** Throws DirectoryError, FileError, StoreUnavailable or UnfitDatabase. */

@@ -2,8 +2,7 @@
 
 import { onceKnown } from '../../base/once-known.ts'
 import type { Snapshot } from '../../decide/snapshot.ts'
-import type { Authentication, TokenVerifier } from '../../identity/caller.ts'
-import type { Credentials } from '../../identity/read-credentials.ts'
+import type { Authentication, Credentials, TokenVerifier } from '../../identity/caller.ts'
 import { StoreUnavailable } from '../../store/contract.ts'
 import type { Stage } from './stage.ts'
 import type { Addressed, Authenticated, Received } from './state.ts'

@@ -1,7 +1,7 @@
 /** The writes of one request: each commits together with the record of its decision, so that neither is without the other. */
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
+import { recordLine } from '../../decision-log/decision-record.ts'
 import { mask } from '../../decision-log/mask.ts'
-import { lineOf } from '../../decision-log/record-line.ts'
 import type { Store } from '../../store/contract.ts'
 import type { End, Outcome, Writes } from '../routes/handler.ts'
 import { recordOf } from './record.ts'
@@ -12,7 +12,7 @@ export function createWrites(store: Store, state: Writable<RequestState>): Write
   const made = new Map<string, DecisionRecord>()
   const record = (end: End) => {
     const unmasked = recordOf({ ...state, ...end })
-    const line = lineOf(mask(unmasked, state.masks))
+    const line = recordLine(mask(unmasked, state.masks))
     made.set(line, unmasked)
     return line
   }

@@ -3,7 +3,7 @@
  * the store.
  */
 import { type DecisionLog, type DecisionLogEvent, Lines } from '../../decision-log/decision-log.ts'
-import { lineOf } from '../../decision-log/record-line.ts'
+import { recordLine } from '../../decision-log/decision-record.ts'
 import type { FromPrimary, ToPrimary } from './messages.ts'
 
 interface Waiting {
@@ -35,8 +35,8 @@ export function createWorkerLog(tell: (event: DecisionLogEvent) => void): Decisi
       lines.add({ line: text.slice(0, -1), done, failed })
     })
   return {
-    note: (record) => noteLines(`${lineOf(record)}\n`),
-    noteUnawaited: (record) => lines.add({ line: lineOf(record) }),
+    note: (record) => noteLines(`${recordLine(record)}\n`),
+    noteUnawaited: (record) => lines.add({ line: recordLine(record) }),
     noteLines,
     committed: () => send({ kind: 'committed' }),
     // The primary's matter.

@@ -3,8 +3,7 @@
  * (docs/decisions/0027). A group is begun, written and committed at one go, so that no read sees what isn't durable.
  */
 import type { DatabaseSync } from 'node:sqlite'
-import { inTransaction } from './database.ts'
-import { answering } from './errors.ts'
+import { answering, inTransaction } from './database.ts'
 
 /** A client that writes again and again has come back by then. */
 const ALONE_AFTER_MS = 10

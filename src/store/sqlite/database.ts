@@ -3,6 +3,7 @@ import { closeSync, existsSync, openSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
+import { DamagedObject, ReplayTaken, StaleObject, StoreUnavailable, UniqueTaken } from '../contract.ts'
 
 /** How long a statement waits for another process's lock before it fails. The whole process waits with it. */
 const BUSY_TIMEOUT_MS = 1000
@@ -11,7 +12,7 @@ const BUSY_TIMEOUT_MS = 1000
 const CACHE_KIB = 32 * 1024
 
 /** A file that isn't there is created for its owner alone (0600); SQLite gives its side files the same mode. */
-export function openDatabase(file: string): DatabaseSync {
+export function openDatabaseFile(file: string): DatabaseSync {
   if (file !== ':memory:') closeSync(openSync(file, 'a', 0o600))
   const database = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS, enableForeignKeyConstraints: true })
   try {
@@ -59,4 +60,30 @@ export function renewStatistics(database: DatabaseSync): void {
   } catch {
     // Another process holds the lock, or the engine can't answer: the next query will tell.
   }
+}
+
+/** https://sqlite.org/rescode.html */
+const SQLITE_CONSTRAINT_PRIMARYKEY = 1555
+const SQLITE_CONSTRAINT_UNIQUE = 2067
+
+/** Runs the work; whatever it throws leaves as an error of the contract. */
+export function answering<T>(work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    const told = [UniqueTaken, StaleObject, ReplayTaken, DamagedObject].some((kind) => error instanceof kind)
+    throw told ? error : new StoreUnavailable(error)
+  }
+}
+
+/** A document in the way of a statement that looks into documents. */
+export function isMalformedJson(error: unknown): boolean {
+  return error instanceof Error && error.message === 'malformed JSON'
+}
+
+/** What the engine names as broken, e.g. `UNIQUE constraint failed: table.column`; undefined for any other error. */
+export function constraintOf(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('errcode' in error)) return undefined
+  const unique = error.errcode === SQLITE_CONSTRAINT_UNIQUE || error.errcode === SQLITE_CONSTRAINT_PRIMARYKEY
+  return unique ? error.message : undefined
 }

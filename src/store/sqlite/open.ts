@@ -1,23 +1,20 @@
 /** The embedded engine: one SQLite file (or memory) behind the contract of contract.ts. */
 import type { DatabaseSync } from 'node:sqlite'
-import { type OpenedStore, StoreUnavailable, UnfitDatabase } from '../contract.ts'
-import type { OpenOptions, StoreEngine } from '../open.ts'
+import { type OpenedStore, type OpenOptions, type StoreEngine, StoreUnavailable, UnfitDatabase } from '../contract.ts'
 import { GroupCommits } from './commits.ts'
-import { openDatabase, renewStatistics } from './database.ts'
+import { answering, openDatabaseFile, renewStatistics } from './database.ts'
 import { SqliteAttempts } from './directory/attempts.ts'
 import { SqliteDirectory } from './directory/directory.ts'
 import { SqliteSessions } from './directory/sessions.ts'
-import { answering } from './errors.ts'
-import { refuseOtherLayout } from './layout/layout.ts'
 import { NamedValues, PROBED } from './layout/meta.ts'
-import { answeringColumns, migrate } from './layout/migrate.ts'
+import { answeringColumns, migrate, refuseOtherLayout } from './layout/migrate.ts'
 import { planTable, type TablePlan } from './layout/schema.ts'
 import { SqliteOutbox } from './outbox.ts'
 import { SqliteProbe } from './probe.ts'
 import { openSqliteReader } from './reader.ts'
 import { SqliteReplays } from './replays.ts'
 import { SqliteSeeding } from './seeding.ts'
-import { type Engine, SqliteStore } from './store.ts'
+import { type SqliteEngine, SqliteStore } from './store.ts'
 import { ObjectTable } from './table.ts'
 
 /** Forgotten idempotency keys, and sessions that are over, that an opening clears away. */
@@ -51,7 +48,7 @@ type Prepare = (database: DatabaseSync, plans: readonly TablePlan[]) => void
 
 async function open(options: SqliteOptions, prepare: Prepare): Promise<OpenedStore> {
   const plans = planTables(options)
-  const database = answering(() => openDatabase(options.file))
+  const database = answering(() => openDatabaseFile(options.file))
   try {
     prepare(database, plans)
     const tables = new Map<string, ObjectTable>()
@@ -69,7 +66,7 @@ async function open(options: SqliteOptions, prepare: Prepare): Promise<OpenedSto
         values.setMark(PROBED, 'answered')
       }),
     )
-    const engine: Engine = { database, tables, values, commits, outbox, replays, probe, now: options.now }
+    const engine: SqliteEngine = { database, tables, values, commits, outbox, replays, probe, now: options.now }
     const attempts = new SqliteAttempts(database, options.now)
     const directory = new SqliteDirectory(engine)
     return { store: new SqliteStore(engine), seeding: new SqliteSeeding(engine), outbox, directory, attempts }

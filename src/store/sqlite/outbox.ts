@@ -2,7 +2,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Outbox, OutboxRecord } from '../contract.ts'
 import type { GroupCommits } from './commits.ts'
-import { answering } from './errors.ts'
+import { answering } from './database.ts'
 
 const HOLD_MS = 1000
 /** The name of the one lease there is. */

@@ -2,8 +2,9 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { StoredObject } from '../../resources/object.ts'
 import type { Json } from '../../resources/resource.ts'
+import { isObject } from '../../resources/schema/subschemas.ts'
 import { DamagedObject, type Kept, type Replay, type ReplayKey, ReplayTaken } from '../contract.ts'
-import { isObject, parseStored } from '../parse-stored.ts'
+import { parseStored } from '../parse-stored.ts'
 
 const KEPT_MS = 24 * 60 * 60 * 1000
 

@@ -1,14 +1,13 @@
 /** The contract's Seeding on SQLite. */
 import type { Document } from '../../resources/object.ts'
 import { type Seeding, StaleObject } from '../contract.ts'
-import { inTransaction, renewStatistics } from './database.ts'
-import { answering } from './errors.ts'
-import { type Engine, tableOf } from './store.ts'
+import { answering, inTransaction, renewStatistics } from './database.ts'
+import { type SqliteEngine, tableOf } from './store.ts'
 
 export class SqliteSeeding implements Seeding {
-  readonly #engine: Engine
+  readonly #engine: SqliteEngine
 
-  constructor(engine: Engine) {
+  constructor(engine: SqliteEngine) {
     this.#engine = engine
   }
 

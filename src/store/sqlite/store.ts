@@ -16,8 +16,7 @@ import {
   type WriteOptions,
 } from '../contract.ts'
 import type { GroupCommits } from './commits.ts'
-import { renewStatistics } from './database.ts'
-import { answering } from './errors.ts'
+import { answering, renewStatistics } from './database.ts'
 import { type NamedValues, PROBED } from './layout/meta.ts'
 import type { SqliteOutbox } from './outbox.ts'
 import type { SqliteProbe } from './probe.ts'
@@ -25,7 +24,7 @@ import type { SqliteReplays } from './replays.ts'
 import type { ObjectTable } from './table.ts'
 
 /** What the engine's faces work on. */
-export interface Engine {
+export interface SqliteEngine {
   readonly database: DatabaseSync
   /** By the resource's name. */
   readonly tables: ReadonlyMap<string, ObjectTable>
@@ -43,17 +42,17 @@ const SECRET_BYTES = 32
 const WRITES_PER_STATISTICS = 1000
 
 /** A resource without a table is a mistake of the program, so it isn't the store that is unavailable. */
-export function tableOf({ tables }: Engine, resource: string): ObjectTable {
+export function tableOf({ tables }: SqliteEngine, resource: string): ObjectTable {
   const table = tables.get(resource)
   if (!table) throw new Error(`the store has no resource \`${resource}\``)
   return table
 }
 
 export class SqliteStore implements Store {
-  readonly #engine: Engine
+  readonly #engine: SqliteEngine
   #writes = 0
 
-  constructor(engine: Engine) {
+  constructor(engine: SqliteEngine) {
     this.#engine = engine
   }
 

@@ -2,14 +2,14 @@
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
 import type { Document, StoredObject } from '../../resources/object.ts'
 import { UniqueTaken } from '../contract.ts'
-import { constraintOf } from './errors.ts'
+import { constraintOf } from './database.ts'
 import { OBJECT_COLUMNS, stored, type TablePlan } from './layout/schema.ts'
 import type { Columns } from './query/condition.ts'
 import { ObjectLists } from './query/lists.ts'
 import { parameters, quoteName } from './query/text.ts'
 
 /** What an update writes over the version that was checked. */
-export interface Change {
+export interface ObjectChange {
   readonly id: string
   readonly version: number
   readonly updatedAt: string
@@ -58,7 +58,7 @@ export class ObjectTable {
   }
 
   /** The time of the object's creation; undefined when the stored version is another one. Throws UniqueTaken. */
-  update({ id, version, updatedAt, document }: Change): string | undefined {
+  update({ id, version, updatedAt, document }: ObjectChange): string | undefined {
     // `all`, not `get`: the commit comes after the row, when the statement has run to its end.
     const rows = this.#writing(() => this.#update.all(version + 1, updatedAt, JSON.stringify(document), id, version))
     return rows[0]?.created_at as string | undefined

@@ -1,7 +1,7 @@
 /** Everything that is to say about a policy directory: what the server would refuse, and what is probably not meant. */
 
+import type { SourceFile } from '../../base/diagnostic.ts'
 import { byPlace, type Diagnostic, FileError, MOST_FAULTS } from '../../base/diagnostic.ts'
-import type { SourceFile } from '../../base/source-file.ts'
 import type { Policy } from '../../decide/policy.ts'
 import { parseBlocked } from '../../policy/parse/parse-blocked.ts'
 import { parsePolicy } from '../../policy/parse/parse-policy.ts'

@@ -1,7 +1,6 @@
 /** What a check is, and what it looks at: files without errors, and the places of their parts. */
 
-import type { Diagnostic, Place } from '../../base/diagnostic.ts'
-import type { SourceFile } from '../../base/source-file.ts'
+import type { Diagnostic, Place, SourceFile } from '../../base/diagnostic.ts'
 import { parseYaml, type Shape } from '../../base/yaml-file.ts'
 import type { Block, Policy } from '../../decide/policy.ts'
 import { livingAt } from '../../decide/rules/ends.ts'

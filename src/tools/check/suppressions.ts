@@ -3,8 +3,7 @@
  * A suppression that does nothing, or doesn't say why, is a warning itself, and can't be suppressed.
  */
 
-import type { Diagnostic, Place } from '../../base/diagnostic.ts'
-import type { SourceFile } from '../../base/source-file.ts'
+import type { Diagnostic, Place, SourceFile } from '../../base/diagnostic.ts'
 import { type CodeEntry, warning } from './check.ts'
 
 export const SUPPRESSION_CODES: readonly CodeEntry[] = [

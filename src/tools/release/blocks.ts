@@ -1,10 +1,10 @@
 /** Changes blocked.txt: whole, at one moment, with its comments and its other lines as they were. */
 import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
-import { replaceFile } from '../../base/durable-file.ts'
 import { type Blocked, blockedLine, parseBlocked } from '../../policy/parse/parse-blocked.ts'
 import { readBlockedFile } from '../../policy/policy-files.ts'
 import { ReviewError } from '../load-policy.ts'
+import { replaceFile } from './durable-file.ts'
 import { withLock } from './lock.ts'
 
 export interface Block {

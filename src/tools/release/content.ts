@@ -1,7 +1,7 @@
 /** The versioned files of a policy directory as bytes: what a version keeps, whether or not a server would take them. */
 import { createHash } from 'node:crypto'
 import { readFile, stat } from 'node:fs/promises'
-import { pathOf, placeOf } from '../../policy/place.ts'
+import { filePath, findPolicyFolder } from '../../policy/policy-folder.ts'
 import { ReviewError } from '../load-policy.ts'
 import { VERSIONED_FILES } from './layout.ts'
 
@@ -10,9 +10,9 @@ export type PolicyContent = ReadonlyMap<string, Uint8Array>
 
 /** Of the files that rule, also while others are being written. */
 export async function readContent(directory: string): Promise<PolicyContent> {
-  const place = await placeOf(directory, VERSIONED_FILES)
+  const place = await findPolicyFolder(directory, VERSIONED_FILES)
   const files = await Promise.all(
-    VERSIONED_FILES.map(async (name) => [name, await readIfThere(pathOf(place, name))] as const),
+    VERSIONED_FILES.map(async (name) => [name, await readIfThere(filePath(place, name))] as const),
   )
   return new Map(files.flatMap(([name, bytes]) => (bytes === undefined ? [] : [[name, bytes] as const])))
 }

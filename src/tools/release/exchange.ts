@@ -5,9 +5,9 @@
  */
 import { lstat, readFile, readlink, realpath, rename, rm, stat, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { finish, replaceFile, replaceLink, syncDirectory, unfinishedIn } from '../../base/durable-file.ts'
-import { BEFORE, CURRENT, linkTo, placeOf } from '../../policy/place.ts'
+import { BEFORE, CURRENT, findPolicyFolder, versionLink } from '../../policy/policy-folder.ts'
 import { type PolicyContent, readContent } from './content.ts'
+import { finish, replaceFile, replaceLink, syncDirectory, unfinishedIn } from './durable-file.ts'
 import { type Home, VERSIONED_FILES } from './layout.ts'
 import { writeFiles } from './version.ts'
 
@@ -41,7 +41,7 @@ export async function restore({ directory, current }: Home): Promise<void> {
 
 /** Whether a command is at that, or was killed at it. */
 export async function isHeld(directory: string): Promise<boolean> {
-  return (await placeOf(directory, [])).held !== undefined
+  return (await findPolicyFolder(directory, [])).held !== undefined
 }
 
 async function writeAll(directory: string, content: PolicyContent): Promise<void> {
@@ -68,7 +68,7 @@ async function writePlain(directory: string, name: string, bytes: Uint8Array): P
 export async function isLink(directory: string, name: string): Promise<boolean> {
   const file = join(directory, name)
   const found = await lstat(file).catch(() => undefined)
-  return found?.isSymbolicLink() === true && (await readlink(file)) === linkTo(name)
+  return found?.isSymbolicLink() === true && (await readlink(file)) === versionLink(name)
 }
 
 async function letGo(directory: string): Promise<void> {

@@ -17,8 +17,8 @@
  * While they are written one by one, `.before` holds the files of before, and they rule: its end is the one moment.
  */
 import { join } from 'node:path'
-import { CURRENT } from '../../policy/place.ts'
 import { RULE_FILES } from '../../policy/policy-files.ts'
+import { CURRENT } from '../../policy/policy-folder.ts'
 
 const VERSIONS = '.versions'
 export const META = 'version.json'

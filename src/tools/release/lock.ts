@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto'
 import { link, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { unfinishedIn, writeDurably } from '../../base/durable-file.ts'
 import { ReviewError } from '../load-policy.ts'
+import { unfinishedIn, writeDurably } from './durable-file.ts'
 import { obstacle } from './obstacle.ts'
 
 const LOCK = '.lock'

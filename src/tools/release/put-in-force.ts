@@ -2,11 +2,11 @@
 import { readdir, rm } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
-import { replaceLink, UNFINISHED } from '../../base/durable-file.ts'
-import { linkTo as linkThrough } from '../../policy/place.ts'
 import { readBlockedFile, revisionOfContent } from '../../policy/policy-files.ts'
+import { versionLink } from '../../policy/policy-folder.ts'
 import { ReviewError } from '../load-policy.ts'
 import { digestOf, type PolicyContent, readContent } from './content.ts'
+import { replaceLink, UNFINISHED } from './durable-file.ts'
 import { exchangeFiles, isLink, restore } from './exchange.ts'
 import { removeFormer, settle } from './home.ts'
 import { type Home, linkTo, nameOf, VERSIONED_FILES } from './layout.ts'
@@ -77,7 +77,7 @@ async function keepPresent(home: Home, now: Date): Promise<Version> {
 
 async function linkFiles(directory: string, content: PolicyContent): Promise<void> {
   for (const name of content.keys()) {
-    if (!(await isLink(directory, name))) await replaceLink(join(directory, name), linkThrough(name))
+    if (!(await isLink(directory, name))) await replaceLink(join(directory, name), versionLink(name))
   }
 }
 

@@ -1,5 +1,5 @@
 /** A replay for a terminal: the totals, then a paragraph a group of differences. */
-import { printable } from '../../decision-log/record-text.ts'
+import { harmless } from '../../decision-log/record-text.ts'
 import type { Change } from './compare.ts'
 import type { ReplayReport } from './replay.ts'
 import type { Group } from './tally.ts'
@@ -30,7 +30,7 @@ function summary({ decided, same, unconcerned, undecidable, leftOut, otherLines 
     ...(leftOut === 0 ? [] : [`  ${leftOut} are outside of the time asked for`]),
     ...(otherLines === 0 ? [] : [`  ${otherLines} lines are no decision records`]),
   ]
-    .map(printable)
+    .map(harmless)
     .join('\n')
 }
 
@@ -48,7 +48,7 @@ function paragraph(group: Group): string {
     ...told,
     `    as in ${examples.join(', ')}`,
   ]
-    .map(printable)
+    .map(harmless)
     .join('\n')
 }
 

@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
-import { parseRecord } from '../../decision-log/parse-record.ts'
+import { parseRecord } from '../../decision-log/decision-record.ts'
 import { ReviewError } from '../load-policy.ts'
 
 export interface LogReader {

@@ -1,7 +1,6 @@
 /** The shipped policy, ready to be predicted. */
 
-import { loadResources } from '../../../src/resources/load/load-resources.ts'
-import { readSchemas } from '../../../src/resources/load/read-schemas.ts'
+import { loadResources, readSchemas } from '../../../src/resources/load/load-resources.ts'
 import { loadPolicy } from '../../../src/tools/load-policy.ts'
 import { createArrange } from '../../../src/tools/matrix/predict/arrange.ts'
 import { Grants } from '../../../src/tools/matrix/predict/grants.ts'

@@ -1,6 +1,6 @@
 /** The shipped policy with edits, as a person would make them. */
 
-import type { SourceFile } from '../../../src/base/source-file.ts'
+import type { SourceFile } from '../../../src/base/diagnostic.ts'
 import { parseBlocked } from '../../../src/policy/parse/parse-blocked.ts'
 import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
 import { type PolicyFiles, readBlockedFile, readPolicyFiles } from '../../../src/policy/policy-files.ts'

@@ -1,8 +1,7 @@
 /** The contract's Attempts on SQLite. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import type { Attempts, Counter, Counters, Judged } from '../../attempts.ts'
-import { inTransaction } from '../database.ts'
-import { answering } from '../errors.ts'
+import type { Attempts, Counter, Counters, JudgedAttempts } from '../../attempts.ts'
+import { answering, inTransaction } from '../database.ts'
 
 /** Counters that have expired go a few at a time, with the changes of others. */
 const SWEPT_AT_ONCE = 10
@@ -32,7 +31,7 @@ export class SqliteAttempts implements Attempts {
   }
 
   /** Who is refused writes nothing, so that refusals cost no fsync. */
-  async count<T>(keys: readonly string[], judge: (counters: Counters) => Judged<T>): Promise<T> {
+  async count<T>(keys: readonly string[], judge: (counters: Counters) => JudgedAttempts<T>): Promise<T> {
     return answering(() => {
       const { verdict, changes } = judge(this.#read(keys))
       if (!changes) return verdict
@@ -46,7 +45,7 @@ export class SqliteAttempts implements Attempts {
     return new Map(found.flatMap(([key, counter]) => (counter ? [[key, counter]] : [])))
   }
 
-  #change<T>({ verdict, changes }: Judged<T>): T {
+  #change<T>({ verdict, changes }: JudgedAttempts<T>): T {
     for (const [key, counter] of changes ?? []) {
       if (counter) this.#put.run(key, counter.failures, counter.at, counter.expiresAt)
       else this.#drop.run(key)

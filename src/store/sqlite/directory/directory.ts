@@ -1,26 +1,25 @@
 /** The contract's Directory on SQLite. Reads are prepared look-ups that answer at once; each write is one transaction. */
 
+import { USERS } from '../../../decide/policy.ts'
 import type { Document } from '../../../resources/object.ts'
-import {
-  type ApiKey,
-  type Directory,
-  type KeyStanding,
-  type NewApiKey,
-  type NewPassword,
-  type NewSession,
-  type Person,
-  type Refresh,
-  type RefreshChange,
-  type Refreshed,
-  type RefreshRecords,
-  type SessionStanding,
-  type Standing,
-  USERS,
-  type VerifiedPassword,
+import type {
+  ApiKey,
+  Directory,
+  KeyStanding,
+  NewApiKey,
+  NewPassword,
+  NewSession,
+  Person,
+  Refresh,
+  RefreshChange,
+  Refreshed,
+  RefreshRecords,
+  SessionStanding,
+  Standing,
+  VerifiedPassword,
 } from '../../directory.ts'
-import { inTransaction } from '../database.ts'
-import { answering } from '../errors.ts'
-import { type Engine, tableOf } from '../store.ts'
+import { answering, inTransaction } from '../database.ts'
+import { type SqliteEngine, tableOf } from '../store.ts'
 import { SqliteAccounts } from './accounts.ts'
 import { SqliteApiKeys } from './api-keys.ts'
 import { SqliteSessions } from './sessions.ts'
@@ -32,13 +31,13 @@ const SWEPT_AT_ONCE = 10
 const FIRST = 'first-admin'
 
 export class SqliteDirectory implements Directory {
-  readonly #engine: Engine
+  readonly #engine: SqliteEngine
   readonly #accounts: SqliteAccounts
   readonly #sessions: SqliteSessions
   readonly #keys: SqliteApiKeys
   readonly #standings: SqliteStandings
 
-  constructor(engine: Engine) {
+  constructor(engine: SqliteEngine) {
     const { database, tables } = engine
     const users = tables.get(USERS)
     this.#engine = engine

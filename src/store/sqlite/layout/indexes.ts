@@ -1,7 +1,7 @@
 /** The indexes of an object table: those that its plan asks for are made, and what would refuse too much goes. */
 import type { DatabaseSync } from 'node:sqlite'
 import { UnfitDatabase } from '../../contract.ts'
-import { constraintOf } from '../errors.ts'
+import { constraintOf } from '../database.ts'
 import { quoteName } from '../query/text.ts'
 import type { IndexedField, TablePlan } from './schema.ts'
 

@@ -106,13 +106,13 @@ function identifier(name: string): string {
 export const LIST_MARK = "x'02'"
 
 /** The path of a field in the document. SQLite reads a quoted name as a JSON string (since 3.45). */
-export function pathOf(field: string): string {
+export function jsonPath(field: string): string {
   return quoteText(`$.${JSON.stringify(field)}`)
 }
 
 /** The value that a field's generated column holds. */
 export function comparableField(field: string): string {
-  const path = pathOf(field)
+  const path = jsonPath(field)
   return comparable(`json_type(document, ${path})`, `json_extract(document, ${path})`)
 }
 
@@ -122,7 +122,7 @@ export function comparableField(field: string): string {
  * time and RFC 3339 doesn't.
  */
 export function instant(field: string): string {
-  const path = pathOf(field)
+  const path = jsonPath(field)
   const text = `upper(json_extract(document, ${path}))`
   const zone = `case when ${text} glob '*Z' then 'Z' else substr(${text}, -6) end`
   const fraction = `case when substr(${text}, 20, 1) = '.'

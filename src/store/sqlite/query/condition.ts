@@ -2,7 +2,7 @@
 import type { SQLInputValue } from 'node:sqlite'
 import type { Condition } from '../../../decide/condition.ts'
 import type { Scalar } from '../../../resources/object.ts'
-import { comparable, pathOf } from '../layout/schema.ts'
+import { comparable, jsonPath } from '../layout/schema.ts'
 import { parameters, quoteName } from './text.ts'
 
 /** Fields that have a column which holds their comparable value. The other fields are looked up in the document. */
@@ -45,7 +45,7 @@ export function boundValues(condition: Condition): readonly SQLInputValue[] {
 }
 
 /** Conditions of one shape have the same SQL and differ in the bound values alone. */
-export function shapeOf(condition: Condition): string {
+export function conditionShape(condition: Condition): string {
   switch (condition.kind) {
     case 'always':
     case 'never':
@@ -54,9 +54,9 @@ export function shapeOf(condition: Condition): string {
       return `${JSON.stringify(condition.field)}${padded(condition.values).length}`
     case 'all':
     case 'some':
-      return `${condition.kind}(${condition.of.map(shapeOf).join()})`
+      return `${condition.kind}(${condition.of.map(conditionShape).join()})`
     case 'not':
-      return `not(${shapeOf(condition.of)})`
+      return `not(${conditionShape(condition.of)})`
   }
 }
 
@@ -67,7 +67,7 @@ function joined(parts: readonly Condition[], columns: Columns, operator: string)
 function holdsSql({ field, values }: Holds, column: string | undefined): string {
   const wanted = parameters(padded(values).length)
   if (column !== undefined) return `${quoteName(column)} in (${wanted})`
-  const path = pathOf(field)
+  const path = jsonPath(field)
   // json_each gives a list's elements, and a scalar as the one element; an object's members aren't the field's value.
   return `(json_type(document, ${path}) <> 'object' and exists (
     select 1 from json_each(document, ${path}) as element

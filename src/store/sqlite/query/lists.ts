@@ -5,8 +5,8 @@ import { type Condition, simplify } from '../../../decide/condition.ts'
 import { type Comparison, DamagedObject, type ListedObject, type ListQuery } from '../../contract.ts'
 import { JsonRow } from '../../listed.ts'
 import { documentNamed } from '../../parse-stored.ts'
-import { isMalformedJson } from '../errors.ts'
-import { boundValues, conditionSql, shapeOf } from './condition.ts'
+import { isMalformedJson } from '../database.ts'
+import { boundValues, conditionShape, conditionSql } from './condition.ts'
 import { filterShape, filterSql, filterValues } from './filter.ts'
 import {
   BY_ID,
@@ -184,7 +184,7 @@ function select(where: Condition, filter: readonly Comparison[]): Selected {
   return {
     condition,
     filter: rest,
-    shape: shapeOf(condition) + filterShape(rest),
+    shape: conditionShape(condition) + filterShape(rest),
     values: [...boundValues(condition), ...filterValues(rest)],
   }
 }

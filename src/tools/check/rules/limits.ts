@@ -5,7 +5,7 @@ import type { Resources } from '../../../resources/resource.ts'
 import { type Check, type CheckedPolicy, warning } from '../check.ts'
 import type { RuleIndex } from '../reach/rule-index.ts'
 
-/** A limiter may count a request for up to a twentieth of the window longer than the window (src/limits/window.ts). */
+/** A limiter may count a request for up to a twentieth of the window longer than the window (src/limits/sliding-window.ts). */
 const LONGEST_COUNT = 1.05
 
 export const limitsThatNeverMatch: Check<CheckedPolicy> = {

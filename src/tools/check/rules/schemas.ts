@@ -2,7 +2,7 @@
 import type { Diagnostic } from '../../../base/diagnostic.ts'
 import type { Operation, Resource } from '../../../resources/resource.ts'
 import { unboundedFields } from '../../../resources/schema/bounds.ts'
-import { type Comparison, comparisonsIn } from '../../../resources/schema/comparisons.ts'
+import { type CrossFieldRule, comparisonsIn } from '../../../resources/schema/comparisons.ts'
 import { CELL, type Check, type CheckedPolicy, namesText, warning } from '../check.ts'
 import { type Pair, pairsOf, writersOf } from '../reach/writers.ts'
 
@@ -26,7 +26,7 @@ export const schemaTells: Check<CheckedPolicy> = {
 }
 
 /** The first writer to whom each comparison tells something. */
-function findingsOf(resource: Resource, comparison: Comparison, checked: CheckedPolicy): readonly Diagnostic[] {
+function findingsOf(resource: Resource, comparison: CrossFieldRule, checked: CheckedPolicy): readonly Diagnostic[] {
   const told = pairsOf(resource, checked.index, CHANGES).flatMap((pair) => toldTo(pair, comparison, checked))
   return told.slice(0, 1).map(({ subject, line, action, writes, hidden }) => {
     const message = `\`${subject}\` may ${action} ${namesText(writes)} of \`${resource.name}\` and not read ${namesText(hidden)}, which \`${comparison.keyword}\` of the schema compares: answers tell the stored values`
@@ -43,7 +43,7 @@ interface Told {
   readonly hidden: readonly string[]
 }
 
-function toldTo({ write, read, path }: Pair, { fields }: Comparison, checked: CheckedPolicy): readonly Told[] {
+function toldTo({ write, read, path }: Pair, { fields }: CrossFieldRule, checked: CheckedPolicy): readonly Told[] {
   const compared = [...write.resource.fields.values()].flatMap(({ name, readOnly }, bit) =>
     fields.has(name) ? [{ name, readOnly, mask: 1n << BigInt(bit) }] : [],
   )

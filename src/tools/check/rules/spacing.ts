@@ -1,7 +1,6 @@
 /** Spaces that nobody sees: at the end of a line, and before a comma of policy.csv. */
 
-import type { Diagnostic } from '../../../base/diagnostic.ts'
-import type { SourceFile } from '../../../base/source-file.ts'
+import type { Diagnostic, SourceFile } from '../../../base/diagnostic.ts'
 import { type Check, type CheckedBlocked, type CheckedPolicy, type CodeEntry, warning } from '../check.ts'
 
 const codes: readonly CodeEntry[] = [

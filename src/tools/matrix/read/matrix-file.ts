@@ -1,6 +1,6 @@
 /** One matrix file -> expectations, strictly: everything that is wrong, at once, each with the place of its cell. */
 import { dirname, join } from 'node:path'
-import type { SourceFile } from '../../../base/source-file.ts'
+import type { SourceFile } from '../../../base/diagnostic.ts'
 import type { Column, Expectation } from './expectation.ts'
 import { type Report, readTable, type TableCell, type TableRow } from './table.ts'
 import { type Parsed, parseColumn, parseExpected, parseMethods, parseObject } from './words.ts'

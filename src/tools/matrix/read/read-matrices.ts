@@ -1,8 +1,8 @@
 /** The matrix files of a folder, or those that are named, as expectations. */
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { SourceFile } from '../../../base/diagnostic.ts'
 import { type Diagnostic, FileError } from '../../../base/diagnostic.ts'
-import type { SourceFile } from '../../../base/source-file.ts'
 import type { Json } from '../../../resources/resource.ts'
 import { isObject } from '../../../resources/schema/subschemas.ts'
 import {

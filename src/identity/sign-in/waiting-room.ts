@@ -9,14 +9,14 @@ export class Overcrowded extends Error {
 }
 
 /** Strangers can fill a line; they don't stand in that of those who are known. */
-export type Line = 'known' | 'anybody'
+export type WaitingLine = 'known' | 'anybody'
 
 export class WaitingRoom {
   readonly #atOnce: number
   readonly #mostWaiting: number
-  readonly #lines: Readonly<Record<Line, (() => void)[]>> = { known: [], anybody: [] }
+  readonly #lines: Readonly<Record<WaitingLine, (() => void)[]>> = { known: [], anybody: [] }
   /** The line that somebody waited in who was served last. */
-  #last: Line = 'anybody'
+  #last: WaitingLine = 'anybody'
   #running = 0
 
   /** `mostWaiting`: in each line. */
@@ -26,7 +26,7 @@ export class WaitingRoom {
   }
 
   /** In the order of the calls of a line; the two lines take turns. Throws Overcrowded, or what the work throws. */
-  async take<T>(line: Line, work: () => Promise<T>): Promise<T> {
+  async take<T>(line: WaitingLine, work: () => Promise<T>): Promise<T> {
     if (this.#running === this.#atOnce) await this.#wait(this.#lines[line])
     else this.#running += 1
     try {
@@ -43,7 +43,7 @@ export class WaitingRoom {
 
   /** The place goes to the next one, so that nobody can come in between. */
   #pass(): void {
-    const inTurn: readonly Line[] = this.#last === 'known' ? ['anybody', 'known'] : ['known', 'anybody']
+    const inTurn: readonly WaitingLine[] = this.#last === 'known' ? ['anybody', 'known'] : ['known', 'anybody']
     const line = inTurn.find((one) => this.#lines[one].length > 0)
     if (line) this.#last = line
     const next = line && this.#lines[line].shift()

@@ -22,7 +22,7 @@ interface Link {
   readonly path: string
 }
 
-export interface Place {
+export interface PolicyFolder {
   /** As it was asked for. */
   readonly directory: string
   /** The directory without links in its path, and which directory it is: another one may take over the path. */
@@ -35,7 +35,7 @@ export interface Place {
 }
 
 /** Of these files. Never rejects: what is missing is told as such. */
-export async function placeOf(directory: string, files: readonly string[]): Promise<Place> {
+export async function findPolicyFolder(directory: string, files: readonly string[]): Promise<PolicyFolder> {
   const real = await realpath(directory).catch(() => directory)
   const [identity, held, targets] = await Promise.all([
     identityOf(real),
@@ -59,23 +59,23 @@ async function followed(real: string, folders: ReadonlySet<string>): Promise<Rea
 }
 
 /** The same place has the same text. */
-export function textOf(place: Place): string {
+export function folderKey(place: PolicyFolder): string {
   return JSON.stringify(place)
 }
 
 /** The path to read a file by. */
-export function pathOf({ real, links, held }: Place, file: string): string {
+export function filePath({ real, links, held }: PolicyFolder, file: string): string {
   if (held !== undefined && file !== BLOCKED_FILE) return join(real, BEFORE, file)
   return links[file]?.path ?? join(real, file)
 }
 
 /** Whether a file is of the version in force: it stays what it is when another version takes over. */
-export function isVersioned({ links, held }: Place, file: string): boolean {
-  return held === undefined && links[file]?.target === linkTo(file)
+export function isVersioned({ links, held }: PolicyFolder, file: string): boolean {
+  return held === undefined && links[file]?.target === versionLink(file)
 }
 
 /** What the link of a versioned file says. */
-export function linkTo(file: string): string {
+export function versionLink(file: string): string {
   return `${CURRENT}/${file}`
 }
 
