@@ -148,7 +148,7 @@ interface Permitted extends Pick<Proposal, 'faults'> {
 }
 
 /** An object may have more than the most bytes where it becomes no larger than it was: bodies add up. */
-export function refuseUnfit(
+function refuseUnfit(
   { objectBytes }: Pick<CallerGrants, 'objectBytes'>,
   { faults, document, evidence, before }: Permitted,
 ): Refusal | undefined {

@@ -100,17 +100,17 @@ async function initAndTest(files: Files) {
 
 /** Mistakes in rules that change what a route decides: how many a cell notices, and those that nothing tells of. */
 function tryMistakes(suite: PredictedSuite) {
-  const { files, resources, grants, predictor } = suite
+  const { files, resources, evaluated, predictor } = suite
   const coverage = measureCoverage(suite)
   const stated = statementsOf(suite).met
   const named = new Set(coverage.mistakes.flatMap(({ place, operators }) => operators.map((one) => `${place} ${one}`)))
   const unneeded = new Set(coverage.rules.filter(({ covered }) => !covered).map(({ place }) => place))
   const untold: string[] = []
   let noticed = 0
-  for (const mutant of mutateRules({ files, resources }, vocabularyOf(grants.policy))) {
+  for (const mutant of mutateRules({ files, resources }, vocabularyOf(evaluated.policy))) {
     const tried = tryMutant({ ...suite, stated }, mutant)
     if (typeof tried === 'string') continue
-    const policies = { before: grants.policy, after: tried.grants.policy }
+    const policies = { before: evaluated.policy, after: tried.evaluated.policy }
     const changes = compareDecisions(policies, { resources, now: predictor.now }).filter(({ part }) => part !== 'query')
     const served = changes.some((change) =>
       resources.routes.some(({ resource, endpoints }) => {

@@ -85,9 +85,9 @@ describe('sallyport matrix mutate', () => {
       'policy.csv': withRules(rules, 'p, support, orders, delete, west, *, allow'),
       'ownership.yaml': owned.replace(/^( *)draft: .*$/m, '$&\n$1west: { field: currency, in: [EUR, CHF] }'),
     })
-    const { files, resources, grants } = suite
+    const { files, resources, evaluated } = suite
     const only = new Set<Operator>(['change-relation', 'add-action'])
-    const mutants = makeMutants({ files, resources }, grants.policy, { only, valuesOf: () => [] })
+    const mutants = makeMutants({ files, resources }, evaluated.policy, { only, valuesOf: () => [] })
     const verdicts = mutants
       .filter(({ change }) => /west.*(\["EUR"\]\}|delete\|create)$/.test(change))
       .map((mutant) => judgeMutant({ ...suite, stated: [] }, mutant).kind)

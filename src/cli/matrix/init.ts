@@ -26,7 +26,7 @@ export async function initMatrix(asked: Asked): Promise<readonly string[]> {
   const { out, missing, force, role } = asked
   const matrices = (await isFolder(out)) ? [out] : []
   const suite = await readPredictedSuite({ ...asked, matrices }, Date.now())
-  const named = role.map((name) => columnOf(name, suite.grants.policy.roles))
+  const named = role.map((name) => columnOf(name, suite.evaluated.policy.roles))
   const columns = named.length > 0 ? named.flatMap(everywhere) : columnsFor(suite)
   const plan = planMatrix(suite, columns, missing ? statedIn(suite) : () => false)
   if (missing) return storeNew(out, writeMissing(plan, await textsIn(out)))

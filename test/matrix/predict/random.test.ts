@@ -6,9 +6,7 @@ import { packPolicy } from '../../../src/decide/rules/rule-table.ts'
 import type { Spot } from '../../../src/decide/space.ts'
 import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
 import type { Method, Operation, Route } from '../../../src/resources/resource.ts'
-import { predict } from '../../../src/tools/matrix/predict/answer.ts'
-import { Grants } from '../../../src/tools/matrix/predict/grants.ts'
-import type { Objects } from '../../../src/tools/matrix/predict/situation.ts'
+import { evaluatePolicy, type Objects, predict } from '../../../src/tools/matrix/predict/answer.ts'
 import { randomCaller, randomDocument, randomObject } from '../../policy/arbitrary.ts'
 import { generousPolicy, randomPolicy } from '../../policy/arbitrary-policy.ts'
 import { DOCS, RESOURCES } from '../../policy/fixture.ts'
@@ -68,15 +66,15 @@ describe('the predictor', () => {
         const ownership = new Map([...parsed.ownership].map(([name, one]) => [name, { ...one, conceal }]))
         const concealing = { ...parsed, ownership }
         const { roles, claims } = caller
-        const asker = caller.id === undefined ? undefined : { id: caller.id, roles, claims }
+        const known = caller.id === undefined ? undefined : { id: caller.id, roles, claims: claims ?? {} }
         const stored: Objects = new Map([['docs', new Map(objects.map((one) => [String(one.id), one]))]])
-        const common = { spot, asker, id, body, objects: stored }
+        const common = { spot, caller: known, id, body, objects: stored }
         const served = await serve({
           ...common,
           snapshot: casbinPolicy(packPolicy(concealing), RESOURCES),
           resources: RESOURCES,
         })
-        const answer = predict({ ...common, grants: new Grants(concealing, 0), now: 0 })
+        const answer = predict({ ...common, evaluated: evaluatePolicy(concealing, RESOURCES, 0), now: 0 })
         seen.add(answer.status)
         expect(answer.status).to.equal(served.status)
         const shown = answer.items?.map((item) => item.shown) ?? answer.shown
@@ -99,9 +97,9 @@ describe('the predictor', () => {
     const spot: Spot = { route, method: 'GET', endpoint, resource: DOCS, action }
     const object = { id: 'o1', createdAt: 'x', updatedAt: 'x' }
     const objects: Objects = new Map([['docs', new Map([['o1', object]])]])
-    const common = { spot, asker: { id: 'zoe', roles: [] }, id: 'o1', body: {}, objects }
+    const common = { spot, caller: { id: 'zoe', roles: [], claims: {} }, id: 'o1', body: {}, objects }
     const closed = casbinPolicy(packPolicy({ ...open, rules: [] }), RESOURCES)
-    expect(predict({ ...common, grants: new Grants(open, 0), now: 0 }).status).to.equal(200)
+    expect(predict({ ...common, evaluated: evaluatePolicy(open, RESOURCES, 0), now: 0 }).status).to.equal(200)
     expect((await serve({ ...common, snapshot: closed, resources: RESOURCES })).status).to.equal(403)
   })
 })

@@ -19,8 +19,7 @@ import { handlerOf } from '../../../src/server/routes/router.ts'
 import { decideRequest } from '../../../src/server/stages/authorize.ts'
 import { problemOf } from '../../../src/server/stages/problem-boundary.ts'
 import type { Store } from '../../../src/store/contract.ts'
-import type { Asker } from '../../../src/tools/matrix/predict/grants.ts'
-import type { Answer, Objects } from '../../../src/tools/matrix/predict/situation.ts'
+import type { Answer, Objects } from '../../../src/tools/matrix/predict/answer.ts'
 import { listedOf } from '../../listed.ts'
 import { storedOf } from '../../policy/product.ts'
 
@@ -28,7 +27,7 @@ export interface Served {
   readonly snapshot: Snapshot
   readonly resources: Resources
   readonly spot: Spot
-  readonly asker: Asker
+  readonly caller: Caller | undefined
   readonly id: string
   readonly body: Readonly<Record<string, Json>>
   readonly objects: Objects
@@ -39,7 +38,7 @@ const KEY = new Uint8Array(32)
 
 /** The status, and the fields and rows that are shown. */
 export async function serve(served: Served): Promise<Pick<Answer, 'status'> & { readonly seen: unknown }> {
-  const caller: Caller | undefined = served.asker && { claims: {}, ...served.asker }
+  const { caller } = served
   try {
     const outcome = await outcomeOf(served, caller)
     return {

@@ -5,9 +5,9 @@ import type { Json, Representation } from '../../../src/resources/resource.ts'
 import { columnsOf } from '../../../src/tools/matrix/cells/columns.ts'
 import { rowsOf } from '../../../src/tools/matrix/cells/rows.ts'
 import { probesOf } from '../../../src/tools/matrix/mutate/probes.ts'
-import type { ArrangedRequest, Cell } from '../../../src/tools/matrix/predict/arrangement.ts'
+import type { Answer } from '../../../src/tools/matrix/predict/answer.ts'
+import type { ArrangedRequest, Cell } from '../../../src/tools/matrix/predict/arrange.ts'
 import { predictCell } from '../../../src/tools/matrix/predict/predict-cell.ts'
-import type { Answer } from '../../../src/tools/matrix/predict/situation.ts'
 import type { Column } from '../../../src/tools/matrix/read/expectation.ts'
 import { startTestServer, type TestServer } from '../../server.ts'
 import { shipped } from './shipped.ts'
@@ -54,7 +54,7 @@ describe('the predictor, of the shipped policy', () => {
   async function agree(cells: readonly Cell[]): Promise<void> {
     const differing: string[] = []
     for (const cell of cells) {
-      const prediction = predictCell(known.predictor, known.grants, cell)
+      const prediction = predictCell(known.predictor, known.evaluated, cell)
       if (prediction.kind !== 'answer') continue
       const expected = { status: prediction.answer.status, seen: seenOf(prediction.answer, cell) }
       const answer = await askedOf(cell)
@@ -71,7 +71,7 @@ describe('the predictor, of the shipped policy', () => {
     if (arranged.kind !== 'arranged') throw new Error(arranged.why)
     const request = ownRequest(arranged.request)
     const here = await insert(request)
-    const token = request.asker && (await server.token(request.asker.id, ...request.asker.roles))
+    const token = request.caller && (await server.token(request.caller.id, ...request.caller.roles))
     const list = cell.method === 'GET' && cell.object.kind === 'none' && !isHealth(cell)
     const path = cell.path.replace('{id}', encodeURIComponent(request.id ?? '')) + (list ? '?limit=200' : '')
     const { status, body } = await server.ask(cell.method, path, { token, body: request.body })
@@ -103,8 +103,13 @@ function ownRequest(request: ArrangedRequest): ArrangedRequest {
       return [name, new Map(renamed.map((object) => [String(object.id), object]))] as const
     }),
   )
-  const asker = request.asker && { ...request.asker, id: own(request.asker.id) }
-  return { asker, id: request.id && own(request.id), body: request.body && own(request.body as Json as never), objects }
+  const caller = request.caller && { ...request.caller, id: own(request.caller.id) }
+  return {
+    caller,
+    id: request.id && own(request.id),
+    body: request.body && own(request.body as Json as never),
+    objects,
+  }
 }
 
 /** What the program says of itself isn't the policy's matter; only whether it does. */

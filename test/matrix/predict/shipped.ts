@@ -2,8 +2,8 @@
 
 import { loadResources, readSchemas } from '../../../src/resources/load/load-resources.ts'
 import { loadPolicy } from '../../../src/tools/load-policy.ts'
+import { evaluatePolicy } from '../../../src/tools/matrix/predict/answer.ts'
 import { createArrange } from '../../../src/tools/matrix/predict/arrange.ts'
-import { Grants } from '../../../src/tools/matrix/predict/grants.ts'
 import { predictorOf } from '../../../src/tools/matrix/predict/predict-cell.ts'
 import { sampleResources } from '../../../src/tools/matrix/predict/samples.ts'
 
@@ -22,6 +22,6 @@ export async function shipped() {
     samples,
     now,
     predictor: predictorOf(resources, arrange, now),
-    grants: new Grants(reviewed.policy, now),
+    evaluated: evaluatePolicy(reviewed.policy, resources, now),
   }
 }

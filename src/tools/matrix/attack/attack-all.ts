@@ -1,6 +1,6 @@
-/** All attacks of a policy, on targets that is left as it was found. */
+/** All attacks of a policy, on targets that are left as they were found. */
 import { ReviewError } from '../../load-policy.ts'
-import { Grants } from '../predict/grants.ts'
+import { evaluatePolicy } from '../predict/answer.ts'
 import { type Folders, loadSuite, type Suite } from '../predict/suite.ts'
 import type { TargetPool } from '../target/test-target.ts'
 import type { AttackRun } from './attack-report.ts'
@@ -21,14 +21,14 @@ export interface AttackOptions extends Folders {
 /** Throws FileError for faulty files, and ReviewError where nothing can be attacked. */
 export async function attackAll(options: AttackOptions): Promise<AttackRun> {
   const suite = await loadSuite(options, [])
-  const grants = new Grants(suite.policy, Date.now())
-  const attacks = planAttacks(suite, grants, options.resources)
+  const evaluated = evaluatePolicy(suite.policy, suite.resources, Date.now())
+  const attacks = planAttacks(suite, evaluated, options.resources)
   if (attacks.length === 0) throw new ReviewError('there is nothing to attack; see --resource, and roles.yaml')
   const pool = await options.openTargets(suite)
   const reached: Reached[] = []
   try {
     options.started(attacks.length)
-    const context = { suite, grants, target: pool.target, now: Date.now }
+    const context = { suite, evaluated, target: pool.target, now: Date.now }
     const queue = attacks.values()
     const work = async () => {
       for (const attack of queue) {

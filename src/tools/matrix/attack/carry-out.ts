@@ -1,14 +1,14 @@
 /** Carries one attack out on a target, and compares what it reached with what the policy says. */
 
 import { randomUUID } from 'node:crypto'
+import type { Caller } from '../../../decide/caller.ts'
 import { ownerFieldOf } from '../../../decide/relations/ownership.ts'
 import type { Json, Representation } from '../../../resources/resource.ts'
 import { isObject } from '../../../resources/schema/subschemas.ts'
+import type { Answer, EvaluatedPolicy } from '../predict/answer.ts'
 import { predict } from '../predict/answer.ts'
-import type { Grants } from '../predict/grants.ts'
-import type { Answer } from '../predict/situation.ts'
 import type { Suite } from '../predict/suite.ts'
-import type { Column, ObjectState } from '../read/expectation.ts'
+import { type Column, callerIn, type ObjectState } from '../read/expectation.ts'
 import type { Bound } from '../run/bind.ts'
 import { conditionOf } from '../run/current-tag.ts'
 import { type Exchange, exchangeOf } from '../run/result.ts'
@@ -33,7 +33,7 @@ export interface Reached {
 
 export interface AttackContext {
   readonly suite: Suite
-  readonly grants: Grants
+  readonly evaluated: EvaluatedPolicy
   readonly target: TestTarget
   /** Milliseconds since the epoch: rules may have an end. */
   readonly now: () => number
@@ -42,7 +42,7 @@ export interface AttackContext {
 /** An attack that is ready to be sent. */
 interface Ready {
   readonly request: HttpRequest
-  readonly attacker: { readonly id: string; readonly roles: readonly string[] } | undefined
+  readonly attacker: Caller | undefined
   /** The path's id. */
   readonly id: string | undefined
   /** What is in the store, as far as the attack concerns it. */
@@ -84,13 +84,13 @@ async function withCondition(
 }
 
 function predictFor(
-  { grants, now }: AttackContext,
+  { evaluated, now }: AttackContext,
   { spot }: Attack,
   { request, attacker, id, objects }: Ready,
 ): Answer {
   const body = isObject(request.body ?? null) ? (request.body as Representation) : undefined
   const stored = new Map([[spot.resource.name, new Map(objects.map((object) => [String(object.id), object]))]])
-  return predict({ grants, spot, asker: attacker, id, body, objects: stored, conditional: true, now: now() })
+  return predict({ evaluated, spot, caller: attacker, id, body, objects: stored, conditional: true, now: now() })
 }
 
 function prepare(context: AttackContext, attack: Attack): Promise<Ready> {
@@ -110,7 +110,7 @@ async function aimAtObject(context: AttackContext, attack: Attack): Promise<Read
   const attacker = await attackerOf(context, attack)
   const objects = setup.placed.map(({ object }) => object)
   const request = requestOf(context, attack, { ...setup, token: attacker?.token })
-  return { request, attacker: attacker?.asker, id: String(objects[0]?.id), objects, victims: objects }
+  return { request, attacker: attacker?.caller, id: String(objects[0]?.id), objects, victims: objects }
 }
 
 /** The list, narrowed to what is the victim's. */
@@ -121,7 +121,7 @@ async function aimAtList(context: AttackContext, attack: Attack): Promise<Ready>
   const field = ownerField(context.suite, attack)
   const query = `?${field}=${encodeURIComponent(setup.caller?.id ?? '')}&limit=${context.suite.policy.limits.page.max}`
   const request = requestOf(context, attack, { path: setup.path + query, body: undefined, token: attacker?.token })
-  return { request, attacker: attacker?.asker, id: undefined, objects, victims: objects }
+  return { request, attacker: attacker?.caller, id: undefined, objects, victims: objects }
 }
 
 /** A request of the attacker's own, with an id of the victim's put into it. */
@@ -132,13 +132,12 @@ async function aimFromOwn(context: AttackContext, attack: Attack): Promise<Ready
   const setup = await setUpFor(context, attack, attack.attacker)
   const [victim] = victims
   const objects = setup.placed.map(({ object }) => object)
-  const asker =
-    setup.caller && !isAnonymous(attack.attacker) ? { id: setup.caller.id, roles: attack.attacker.roles } : undefined
+  const caller = setup.caller && callerIn(attack.attacker, setup.caller.id)
   const query = attack.vector === 'id in query' ? `?id=${encodeURIComponent(String(victim?.id ?? randomUUID()))}` : ''
   const body = withVictim(context, attack, setup, victim)
   const request = requestOf(context, attack, { path: setup.path + query, body, token: setup.caller?.token })
   const id = attack.spot.route.kind === 'item' ? String(objects[0]?.id) : undefined
-  return { request, attacker: asker, id, objects: [...objects, ...victims], victims }
+  return { request, attacker: caller, id, objects: [...objects, ...victims], victims }
 }
 
 function withVictim(
@@ -195,7 +194,7 @@ function ownerField({ policy }: Suite, { spot }: Attack): string | undefined {
 async function attackerOf({ target }: AttackContext, { attacker }: Attack) {
   if (isAnonymous(attacker)) return undefined
   const { id, token } = await target.caller(attacker)
-  return { token, asker: { id, roles: attacker.roles } }
+  return { token, caller: callerIn(attacker, id) }
 }
 
 function requestOf(

@@ -1,7 +1,7 @@
 /** How an answer differs from what the policy says: a status, a field or a row that it doesn't give. */
 import type { Representation } from '../../../resources/resource.ts'
 import { isObject } from '../../../resources/schema/subschemas.ts'
-import type { Answer } from '../predict/situation.ts'
+import type { Answer } from '../predict/answer.ts'
 import type { HttpAnswer } from '../target/http.ts'
 import type { Attack } from './plan-attacks.ts'
 

@@ -5,10 +5,10 @@ import { possibleSets } from '../../../decide/relations/possible-sets.ts'
 import { needsCaller } from '../../../decide/relations/relation.ts'
 import { type Spot, spotsOf } from '../../../decide/space.ts'
 import type { Resource } from '../../../resources/resource.ts'
-import type { Grants } from '../predict/grants.ts'
+import type { EvaluatedPolicy } from '../predict/answer.ts'
 import { relatability } from '../predict/relatability.ts'
 import type { Suite } from '../predict/suite.ts'
-import type { Column } from '../read/expectation.ts'
+import { type Column, callerIn } from '../read/expectation.ts'
 
 /** Where the victim's ids are put. */
 type Vector = 'id in path' | 'owner in body' | 'id in body' | 'owner in query' | 'id in query'
@@ -27,13 +27,17 @@ type Victim = Attack['victim']
 type Attacker = Attack['attacker']
 
 /** In the order of routes, methods, victims and attackers. `narrow` keeps resources; empty for all. */
-export function planAttacks(suite: Suite, grants: Grants, narrow: readonly string[] = []): readonly Attack[] {
+export function planAttacks(
+  suite: Suite,
+  evaluated: EvaluatedPolicy,
+  narrow: readonly string[] = [],
+): readonly Attack[] {
   const roles = [...suite.policy.roles.keys()].map((role): Victim => ({ kind: 'roles', roles: [role] }))
   const attackers: readonly Attacker[] = [{ kind: 'anonymous' }, ...roles]
   const spots = spotsOf(suite.resources).filter(({ resource }) => !resource.builtIn && isChosen(resource, narrow))
   return spots.flatMap((spot) =>
     roles
-      .filter((victim) => mayReach(grants, victim, spot))
+      .filter((victim) => mayReach(evaluated, victim, spot))
       .flatMap((victim) => attackers.flatMap((attacker) => attacksOn(suite, { spot, victim, attacker }))),
   )
 }
@@ -43,11 +47,10 @@ function isChosen({ name }: Resource, narrow: readonly string[]): boolean {
 }
 
 /** Whether it is a request that this role makes at all. */
-function mayReach(grants: Grants, { roles }: Victim, { resource, action, endpoint, route }: Spot): boolean {
+function mayReach({ grants }: EvaluatedPolicy, victim: Victim, { resource, action, endpoint, route }: Spot): boolean {
   if (route.redirect) return false
-  return (
-    endpoint.operation === 'options' || grants.reachable({ asker: { id: '', roles }, resource, action }, () => true)
-  )
+  const table = grants.table(grants.subjectOf(callerIn(victim)), resource.name, action.name)
+  return endpoint.operation === 'options' || table.roleLevel(() => true).allowed
 }
 
 function attacksOn(suite: Suite, about: Omit<Attack, 'vector' | 'relations'>): readonly Attack[] {

@@ -1,112 +1,119 @@
 /**
- * The columns of a matrix: anonymous, each role, and each user that a rule names. Where these can't show a rule: a caller
- * without a role, and pairs of roles where a deny of one takes what the other allows.
+ * The columns of a matrix: anonymous, each role, and each user that a rule names. Where these don't show what a rule does: a
+ * caller without a role, and pairs of roles where a deny of one role takes what the other allows.
  */
-
-import { coversResource, evaluate, isAbout, rulesFor } from '../../../decide/grants/evaluate.ts'
+import { type DirectPolicy, directPolicy } from '../../../decide/grants/direct.ts'
 import type { Policy, Rule } from '../../../decide/policy.ts'
 import { namedRelations, possibleSets } from '../../../decide/relations/possible-sets.ts'
-import { needsCaller } from '../../../decide/relations/relation.ts'
-import { columnOfRoles, concernsObject, type Spot, spotsOf } from '../../../decide/space.ts'
+import { concernsObject, type Spot, spotsOf } from '../../../decide/space.ts'
 import type { Resources } from '../../../resources/resource.ts'
-import type { Column } from '../read/expectation.ts'
+import { type Column, callerIn } from '../read/expectation.ts'
 
 export interface AskedColumn {
   readonly column: Column
-  /** Whether it may be answered otherwise here than all others. */
+  /** Whether this column may be answered otherwise than all others there. */
   readonly concerns: (spot: Spot) => boolean
 }
 
-/** A column with all that its caller is to rules. */
-interface Caller {
-  readonly column: Column
-  readonly subjects: ReadonlySet<string>
+interface Context {
+  readonly policy: Policy
+  readonly resources: Resources
+  readonly grants: DirectPolicy
+  /** One spot for each resource and action. */
+  readonly spots: ReadonlyMap<string, Spot>
 }
 
-type Spots = ReadonlySet<string>
+type SpotKeys = ReadonlySet<string>
 
 /** `policy` without rules that have ended. */
 export function columnsOf(policy: Policy, resources: Resources): readonly AskedColumn[] {
-  const places = new Map(spotsOf(resources).map((spot) => [keyOf(spot), spot]))
-  const usual = [anonymous(), ...[...policy.roles.keys()].map((role) => callerOf(policy, [role]))]
-  const users = [...new Set(policy.rules.map(({ subject }) => subject))].filter((one) => one.startsWith('user:'))
-  const nobody = callerOf(policy, [])
-  const without = spotsWhere(places, (spot) => showsAlone(policy, spot, nobody, usual))
-  const named = users.map((user): readonly [Caller, Spots] => [
-    { column: { kind: 'user', id: user.slice('user:'.length) }, subjects: new Set(['everyone', user]) },
-    spotsWhere(places, (spot) =>
-      policy.rules.some((rule) => rule.subject === user && coversResource(rule, spot.resource)),
-    ),
-  ])
-  const single: readonly (readonly [Caller, Spots])[] = [[nobody, without], ...named]
-  const asked = [...single, ...pairsOf(policy, places, [...usual, nobody, ...named.map(([caller]) => caller)])]
+  const spots = new Map(spotsOf(resources).map((spot) => [keyOf(spot), spot]))
+  const context = { policy, resources, grants: directPolicy(policy, resources), spots }
+  const usual: readonly Column[] = [{ kind: 'anonymous' }, ...[...policy.roles.keys()].map((role) => roles(role))]
+  const subjects = [...new Set(policy.rules.map(({ subject }) => subject))]
+  const users = subjects.flatMap((one): readonly Column[] =>
+    one.startsWith('user:') ? [{ kind: 'user', id: one.slice('user:'.length) }] : [],
+  )
+  const nobody = roles()
+  const single: readonly (readonly [Column, SpotKeys])[] = [
+    [nobody, keysWhere(context, (spot) => showsAlone(context, spot, nobody, usual))],
+    ...users.map((user) => [user, keysWhere(context, ({ resource }) => isNamed(context, user, resource))] as const),
+  ]
+  const asked = [...single, ...pairsOf(context, [...usual, nobody, ...users])]
   return [
-    ...usual.map(({ column }) => ({ column, concerns: () => true })),
+    ...usual.map((column) => ({ column, concerns: () => true })),
     ...asked
-      .filter(([, spots]) => spots.size > 0)
-      .map(([{ column }, spots]) => ({ column, concerns: (spot: Spot) => spots.has(keyOf(spot)) })),
+      .filter(([, keys]) => keys.size > 0)
+      .map(([column, keys]) => ({ column, concerns: (spot: Spot) => keys.has(keyOf(spot)) })),
   ]
 }
 
-function keyOf({ resource, action }: Spot): string {
+function keyOf({ resource, action }: Pick<Spot, 'resource' | 'action'>): string {
   return `${resource.name} ${action.name}`
 }
 
-function spotsWhere(places: ReadonlyMap<string, Spot>, fits: (spot: Spot) => boolean): Spots {
-  return new Set([...places].flatMap(([key, spot]) => (fits(spot) ? [key] : [])))
+function keysWhere({ spots }: Context, fits: (spot: Spot) => boolean): SpotKeys {
+  return new Set([...spots].flatMap(([key, spot]) => (fits(spot) ? [key] : [])))
 }
 
-function anonymous(): Caller {
-  return { column: { kind: 'anonymous' }, subjects: new Set(['everyone', 'anonymous']) }
+function roles(...names: readonly string[]): Column {
+  return { kind: 'roles', roles: names.toSorted() }
 }
 
-function callerOf(policy: Policy, roles: readonly string[]): Caller {
-  return { column: { kind: 'roles', roles: roles.toSorted() }, subjects: columnOfRoles(policy, roles).subjects }
+function tableOf(grants: DirectPolicy, column: Column, { resource, action }: Pick<Spot, 'resource' | 'action'>) {
+  return grants.table(grants.subjectOf(callerIn(column)), resource.name, action.name)
 }
 
-/** Whether rules for everybody show in no other column: every role has more, and anonymous more or no relation. */
-function showsAlone(policy: Policy, spot: Spot, nobody: Caller, usual: readonly Caller[]): boolean {
-  const rules = rulesFor(policy, { ...spot, subjects: nobody.subjects })
-  const declared = policy.ownership.get(spot.resource.name)?.relations
-  const named = rules.flatMap(({ relations }) => relations.flatMap((name) => declared?.get(name) ?? []))
-  const ofCaller = named.some(needsCaller)
-  const same = usual.filter(
-    ({ column, subjects }) =>
-      !(column.kind === 'anonymous' && ofCaller) && rulesFor(policy, { ...spot, subjects }).length === rules.length,
+/** The rules that could match for a caller of this column. */
+function rulesAt({ grants }: Context, column: Column, spot: Pick<Spot, 'resource' | 'action'>): readonly Rule[] {
+  return tableOf(grants, column, spot).roleLevel(() => column.kind !== 'anonymous').rules
+}
+
+/** Whether a rule about the resource names the user. */
+function isNamed(context: Context, user: Column, resource: Spot['resource']): boolean {
+  return [...resource.actions.values()].some((action) =>
+    rulesAt(context, user, { resource, action }).some(({ subject }) => subject.startsWith('user:')),
   )
-  return rules.length > 0 && same.length === 0
+}
+
+/** Whether no other column has just the rules for everybody. */
+function showsAlone(context: Context, spot: Spot, nobody: Column, usual: readonly Column[]): boolean {
+  const rules = rulesAt(context, nobody, spot)
+  const isSame = (others: readonly Rule[]) =>
+    others.length === rules.length && rules.every((rule) => others.includes(rule))
+  return rules.length > 0 && !usual.some((column) => isSame(rulesAt(context, column, spot)))
 }
 
 /** For each deny that no single caller shows at some resource and action the first two roles that do. */
-function pairsOf(
-  policy: Policy,
-  places: ReadonlyMap<string, Spot>,
-  single: readonly Caller[],
-): readonly (readonly [Caller, Spots])[] {
+function pairsOf(context: Context, single: readonly Column[]): readonly (readonly [Column, SpotKeys])[] {
+  const { policy, resources, grants, spots } = context
   const names = [...policy.roles.keys()]
-  const pairs = names.flatMap((one, i) => names.slice(i + 1).map((other) => callerOf(policy, [one, other])))
-  const chosen = new Map<Caller, Set<string>>()
-  for (const [key, spot] of places) {
-    for (const deny of policy.rules.filter((rule) => rule.effect === 'deny' && isAbout(rule, spot))) {
-      const shows = ({ subjects }: Caller) => subjects.has(deny.subject) && isFelt(policy, spot, subjects, deny)
+  const pairs = names.flatMap((one, i) => names.slice(i + 1).map((other) => roles(one, other)))
+  const chosen = new Map<Column, Set<string>>()
+  for (const deny of policy.rules.filter(({ effect }) => effect === 'deny')) {
+    const without = directPolicy({ ...policy, rules: policy.rules.filter((rule) => rule !== deny) }, resources)
+    for (const [key, spot] of spots) {
+      if (
+        !grants
+          .table(grants.anybody, spot.resource.name, spot.action.name)
+          .roleLevel(() => true)
+          .rules.includes(deny)
+      )
+        continue
+      const sets = setsAt(policy, spot)
+      const shows = (column: Column) => {
+        const [before, after] = [grants, without].map((one) => tableOf(one, column, spot))
+        return sets.some(
+          (set) => (after?.grant([...set]).fields.size ?? 0) > (before?.grant([...set]).fields.size ?? 0),
+        )
+      }
       const pair = single.some(shows) ? undefined : pairs.find(shows)
       if (pair) chosen.set(pair, (chosen.get(pair) ?? new Set()).add(key))
     }
   }
   return pairs.flatMap((pair) => {
-    const spots = chosen.get(pair)
-    return spots ? [[pair, spots] as const] : []
-  })
-}
-
-/** Whether somebody would be granted more without the rule, however they relate to the object. */
-function isFelt(policy: Policy, spot: Spot, subjects: ReadonlySet<string>, deny: Rule): boolean {
-  const rules = rulesFor(policy, { ...spot, subjects })
-  const others = rules.filter((rule) => rule !== deny)
-  return setsAt(policy, spot).some((relations) => {
-    const granted = (some: readonly Rule[]) =>
-      evaluate({ ...policy, rules: some }, { ...spot, subjects, relations }).fields.size
-    return granted(others) > granted(rules)
+    const keys = chosen.get(pair)
+    return keys ? [[pair, keys] as const] : []
   })
 }
 

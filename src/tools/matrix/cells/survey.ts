@@ -1,7 +1,7 @@
 /** Every cell that the policy's matrices could have: what the policy answers, and whether an expectation states it. */
 
 import { MOST_SETS } from '../../../decide/relations/possible-sets.ts'
-import type { Cell } from '../predict/arrangement.ts'
+import type { Cell } from '../predict/arrange.ts'
 import { describe } from '../predict/compare-answer.ts'
 import { predictCell } from '../predict/predict-cell.ts'
 import type { PredictedSuite } from '../predict/suite.ts'
@@ -33,7 +33,7 @@ export interface CellSurvey {
 
 /** What no caller can be asked about, because no object was found that relates so; `cells` are all others that can be. */
 export function surveyCells(suite: PredictedSuite): CellSurvey {
-  const { policy } = suite.grants
+  const { policy } = suite.evaluated
   const isStated = statedIn(suite)
   const columns = columnsOf(policy, suite.resources)
   const cells: CoverageCell[] = []
@@ -43,7 +43,7 @@ export function surveyCells(suite: PredictedSuite): CellSurvey {
     for (const { column } of columns.filter(({ concerns }) => concerns(row.spot))) {
       for (const cell of cellsOf(row, column)) {
         const place = placeOf(row, cell)
-        const prediction = predictCell(suite.predictor, suite.grants, cell)
+        const prediction = predictCell(suite.predictor, suite.evaluated, cell)
         if (prediction.kind === 'answer') {
           const [words = { status: prediction.answer.status }] = describe(prediction)
           cells.push({ ...place, answer: expectedText(words), covered: isStated(cell) })
@@ -73,7 +73,7 @@ function placeOf({ spot }: Row, { method, path, object, column }: Cell): Omit<Co
 
 /** Whether an expectation states a cell, whatever body it sends. */
 export function statedIn(suite: PredictedSuite): (cell: Cell) => boolean {
-  const { policy } = suite.grants
+  const { policy } = suite.evaluated
   const keyOf = (cell: Cell) => cellKey(policy, suite.predictor.spots.get(`${cell.method} ${cell.path}`), cell)
   const stated = new Set(suite.expectations.map((one) => keyOf({ ...one, unconditional: isUnconditional(one) })))
   return (cell) => stated.has(keyOf(cell))

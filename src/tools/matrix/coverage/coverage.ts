@@ -4,7 +4,7 @@
  */
 import type { Policy } from '../../../decide/policy.ts'
 import { type CellSurvey, surveyCells } from '../cells/survey.ts'
-import { Grants } from '../predict/grants.ts'
+import { evaluatePolicy } from '../predict/answer.ts'
 import { type Stated, statementsOf } from '../predict/stated.ts'
 import type { PredictedSuite } from '../predict/suite.ts'
 import { unseenMistakes } from './mistakes.ts'
@@ -57,12 +57,12 @@ export function percentOf(parts: readonly { readonly covered: boolean }[]): numb
 type Depends = (change: (policy: Policy) => Policy) => boolean
 
 function isNoticed(suite: PredictedSuite, stated: readonly Stated[], change: (policy: Policy) => Policy): boolean {
-  const grants = new Grants(change(suite.grants.policy), suite.predictor.now)
-  return stated.some((one) => !one.holds(grants))
+  const evaluated = evaluatePolicy(change(suite.evaluated.policy), suite.resources, suite.predictor.now)
+  return stated.some((one) => !one.holds(evaluated))
 }
 
 function coverRules(suite: PredictedSuite, depends: Depends): readonly CoveredPart[] {
-  return suite.grants.policy.rules.map((rule) => ({
+  return suite.evaluated.policy.rules.map((rule) => ({
     ...rulePart(suite, rule.line),
     covered: depends((policy) => ({ ...policy, rules: policy.rules.filter(({ line }) => line !== rule.line) })),
   }))
@@ -75,7 +75,7 @@ function mistakesOf(
   rules: readonly CoveredPart[],
 ): readonly UnseenMistakes[] {
   const covered = new Set(rules.filter((rule) => rule.covered).map(({ place }) => place))
-  const lines = suite.grants.policy.rules.map(({ line }) => line)
+  const lines = suite.evaluated.policy.rules.map(({ line }) => line)
   const asked = new Set(lines.filter((line) => covered.has(rulePart(suite, line).place)))
   return unseenMistakes(suite, met, asked).map(({ line, operators }) => ({ ...rulePart(suite, line), operators }))
 }
@@ -86,8 +86,8 @@ function rulePart({ files }: PredictedSuite, line: number): Omit<CoveredPart, 'c
 }
 
 /** Without it no object would relate so. */
-function coverRelations({ grants }: PredictedSuite, depends: Depends): readonly CoveredPart[] {
-  return [...grants.policy.ownership].flatMap(([resource, { relations }]) =>
+function coverRelations({ evaluated }: PredictedSuite, depends: Depends): readonly CoveredPart[] {
+  return [...evaluated.policy.ownership].flatMap(([resource, { relations }]) =>
     [...relations.keys()].map((name) => ({
       place: `ownership.yaml: ${resource}.${name}`,
       text: `${resource}: ${name}`,
@@ -104,8 +104,8 @@ function withoutRelation(policy: Policy, resource: string, name: string): Policy
 }
 
 /** Without it no rule and no route would mean its fields. */
-function coverViews({ grants }: PredictedSuite, depends: Depends): readonly CoveredPart[] {
-  return [...grants.policy.views].flatMap(([resource, views]) =>
+function coverViews({ evaluated }: PredictedSuite, depends: Depends): readonly CoveredPart[] {
+  return [...evaluated.policy.views].flatMap(([resource, views]) =>
     [...views.keys()].map((name) => ({
       place: `views.yaml: ${resource}.${name}`,
       text: `${resource}: ${name}`,

@@ -19,8 +19,8 @@ export function unseenMistakes(
   stated: readonly Stated[],
   lines: ReadonlySet<number>,
 ): readonly RuleMistakes[] {
-  const { grants, files, resources } = suite
-  const mutants = mutateRules({ files, resources }, vocabularyOf(grants.policy))
+  const { evaluated, files, resources } = suite
+  const mutants = mutateRules({ files, resources }, vocabularyOf(evaluated.policy))
   const context = { ...suite, stated }
   const unseen = mutants.filter(
     (mutant) => lines.has(mutant.line) && !GONE.has(mutant.operator) && isUnseen(context, mutant),
@@ -35,7 +35,7 @@ const GONE: ReadonlySet<Operator> = new Set(['drop-rule', 'drop-deny'])
 function isUnseen(context: MutationContext, mutant: Mutant): boolean {
   const tried = tryMutant(context, mutant)
   if (typeof tried === 'string' || tried.noticed) return false
-  const policies = { before: context.grants.policy, after: tried.grants.policy }
+  const policies = { before: context.evaluated.policy, after: tried.evaluated.policy }
   const changes = compareDecisions(policies, { resources: context.resources, now: context.predictor.now })
   // What a list may be filtered by no cell asks.
   return changes.some(({ part, ...where }) => part !== 'query' && isServed(context.resources, where))

@@ -4,7 +4,7 @@ import type { Policy } from '../../../decide/policy.ts'
 import type { Spot } from '../../../decide/space.ts'
 import { type AskedColumn, columnsOf } from '../cells/columns.ts'
 import { cellsOf, type Row, rowsOf } from '../cells/rows.ts'
-import type { Cell } from '../predict/arrangement.ts'
+import type { Cell } from '../predict/arrange.ts'
 import { answers, describe } from '../predict/compare-answer.ts'
 import { type Prediction, predictCell } from '../predict/predict-cell.ts'
 import { namesCaller } from '../predict/samples.ts'
@@ -22,7 +22,7 @@ export interface Plan {
 }
 
 /** The columns that the policy's answers depend on (predict/columns.ts), and all that the matrices have besides. */
-export function columnsFor({ grants: { policy }, resources, expectations }: PredictedSuite): readonly AskedColumn[] {
+export function columnsFor({ evaluated: { policy }, resources, expectations }: PredictedSuite): readonly AskedColumn[] {
   const usual = columnsOf(policy, resources)
   const known = new Set(usual.map(({ column }) => columnText(column)))
   const further = new Map(expectations.map(({ column }) => [columnText(column), column]))
@@ -41,7 +41,7 @@ export function planMatrix(
   columns: readonly AskedColumn[],
   leaveOut: (cell: Cell) => boolean,
 ): Plan {
-  const rows = rowsOf([suite.grants.policy], suite)
+  const rows = rowsOf([suite.evaluated.policy], suite)
   const all = [
     ...rows.flatMap((row): readonly Row[] => [row, ...bodyRows(suite, row)]),
     ...unconditionalRows(suite, rows, columns),
@@ -80,8 +80,8 @@ function unconditionalRows(
 }
 
 /** In words that fit the answers to all methods of the row; undefined where nothing can be asked. */
-function answerTo({ predictor, grants }: PredictedSuite, cells: readonly Cell[]): Expected | undefined {
-  const predictions = cells.map((cell) => predictCell(predictor, grants, cell))
+function answerTo({ predictor, evaluated }: PredictedSuite, cells: readonly Cell[]): Expected | undefined {
+  const predictions = cells.map((cell) => predictCell(predictor, evaluated, cell))
   const [first] = predictions
   if (first?.kind !== 'answer' || !predictions.every(isAnswer)) return undefined
   const fitting = describe(first).find((words) => predictions.every((one) => isAnswer(one) && answers(one, words)))
@@ -96,12 +96,12 @@ function isAnswer(prediction: Prediction): prediction is Extract<Prediction, { k
 }
 
 /** One for each view that rules about writing here name. A unique field would clash with the next cell's. */
-function bodyRows({ grants, samples }: PredictedSuite, row: Row): readonly Row[] {
+function bodyRows({ evaluated, samples }: PredictedSuite, row: Row): readonly Row[] {
   const { endpoint, resource } = row.spot
   if (!['create', 'replace', 'update'].includes(endpoint.operation) || row.object.kind === 'missing') return []
   const values = samples.get(resource.name)?.values
-  return viewsWritten(grants.policy, row.spot).flatMap((view) => {
-    const fields = grants.policy.views.get(resource.name)?.get(view) ?? new Set()
+  return viewsWritten(evaluated.policy, row.spot).flatMap((view) => {
+    const fields = evaluated.policy.views.get(resource.name)?.get(view) ?? new Set()
     const written = [...fields].filter(
       (name) => !resource.fields.get(name)?.readOnly && !resource.fields.get(name)?.unique,
     )

@@ -8,7 +8,7 @@ import type { Resources } from '../../../resources/resource.ts'
 import { compareRelations } from '../../diff/compare-relations.ts'
 import { compareRouteViews } from '../../diff/compare-shown.ts'
 import { compareDecisions } from '../../diff/decisions/compare-decisions.ts'
-import { Grants } from '../predict/grants.ts'
+import { type EvaluatedPolicy, evaluatePolicy } from '../predict/answer.ts'
 import type { Stated } from '../predict/stated.ts'
 import type { PredictedSuite } from '../predict/suite.ts'
 import type { Mutant } from './mutants.ts'
@@ -23,13 +23,13 @@ export type Verdict =
   | { readonly kind: 'equivalent'; readonly proof: 'diff' | 'probes' }
   | { readonly kind: 'survived'; readonly witness: Witness }
 
-export interface MutationContext extends Pick<PredictedSuite, 'predictor' | 'samples' | 'resources' | 'grants'> {
+export interface MutationContext extends Pick<PredictedSuite, 'predictor' | 'samples' | 'resources' | 'evaluated'> {
   readonly stated: readonly Stated[]
 }
 
 /** A mutant's policy, and the first expectation that notices it. */
 export interface Tried {
-  readonly grants: Grants
+  readonly evaluated: EvaluatedPolicy
   readonly noticed: Place | undefined
 }
 
@@ -37,39 +37,39 @@ export interface Tried {
 export function tryMutant(context: MutationContext, mutant: Mutant): Tried | string {
   const parsed = parseMutant(context, mutant)
   if (typeof parsed === 'string') return parsed
-  const grants = new Grants(parsed, context.predictor.now)
+  const evaluated = evaluatePolicy(parsed, context.resources, context.predictor.now)
   const covers = coverageOf(context.resources, mutant)
-  const noticing = context.stated.find(({ resources, holds }) => [...resources].some(covers) && !holds(grants))
-  return { grants, noticed: noticing?.place }
+  const noticing = context.stated.find(({ resources, holds }) => [...resources].some(covers) && !holds(evaluated))
+  return { evaluated, noticed: noticing?.place }
 }
 
 export function judgeMutant(context: MutationContext, mutant: Mutant): Verdict {
   const tried = tryMutant(context, mutant)
   if (typeof tried === 'string') return { kind: 'invalid', why: tried }
-  const { grants, noticed } = tried
+  const { evaluated, noticed } = tried
   if (noticed) return { kind: 'killed', by: noticed }
-  if (isSame(context, grants.policy)) return { kind: 'equivalent', proof: 'diff' }
-  const pair = { before: context.grants, after: grants }
+  if (isSame(context, evaluated.policy)) return { kind: 'equivalent', proof: 'diff' }
+  const pair = { before: context.evaluated, after: evaluated }
   const covers = coverageOf(context.resources, mutant)
-  const probes = () => probesOf([context.grants.policy, grants.policy], context, covers)
+  const probes = () => probesOf([context.evaluated.policy, evaluated.policy], context, covers)
   const witness = findWitness(context.predictor, pair, probes()) ?? findByValues(context, pair, probes())
   return witness ? { kind: 'survived', witness } : { kind: 'equivalent', proof: 'probes' }
 }
 
 /** Whether the exact diff of decisions and relations finds nothing. */
-function isSame({ grants, resources, predictor }: MutationContext, after: Policy): boolean {
-  const policies = { before: grants.policy, after }
+function isSame({ evaluated, resources, predictor }: MutationContext, after: Policy): boolean {
+  const policies = { before: evaluated.policy, after }
   const { now } = predictor
   if (compareDecisions(policies, { resources, now }).length > 0) return false
   return [compareRelations, compareRouteViews].every((compare) => compare(policies, resources).length === 0)
 }
 
 /** The policy, or what the parser says of it. */
-function parseMutant({ resources, grants, predictor }: MutationContext, { files, file }: Mutant): Policy | string {
+function parseMutant({ resources, evaluated, predictor }: MutationContext, { files, file }: Mutant): Policy | string {
   try {
     const policy = livingAt(parsePolicy(files, resources), predictor.now)
     // The same relations are the same object, so that what was set up for them is found again.
-    return file === 'ownership.yaml' ? policy : { ...policy, ownership: grants.policy.ownership }
+    return file === 'ownership.yaml' ? policy : { ...policy, ownership: evaluated.policy.ownership }
   } catch (error) {
     if (error instanceof FileError) return error.diagnostics[0]?.message ?? error.message
     throw error

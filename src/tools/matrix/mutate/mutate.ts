@@ -30,9 +30,9 @@ interface Options {
 }
 
 export function mutate(suite: PredictedSuite, { only, observe }: Options): Mutation {
-  const { files, resources, samples, grants } = suite
+  const { files, resources, samples, evaluated } = suite
   const source = { files, resources }
-  const mutants = makeMutants(source, grants.policy, {
+  const mutants = makeMutants(source, evaluated.policy, {
     only,
     valuesOf: (resource, field) => (samples.get(resource.name)?.values.get(field) ?? []).filter(isScalar),
   })

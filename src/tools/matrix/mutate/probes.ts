@@ -10,7 +10,7 @@ import { valuesWhoeverAsks } from '../../../decide/relations/relation.ts'
 import type { Spot } from '../../../decide/space.ts'
 import type { Json, Resource, Resources } from '../../../resources/resource.ts'
 import { type Row, rowsOf } from '../cells/rows.ts'
-import type { Cell } from '../predict/arrangement.ts'
+import type { Cell } from '../predict/arrange.ts'
 import type { SamplesOf } from '../predict/samples.ts'
 import type { Column } from '../read/expectation.ts'
 

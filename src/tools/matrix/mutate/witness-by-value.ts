@@ -3,11 +3,11 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Policy } from '../../../decide/policy.ts'
 import { comparedFields, meaningOf, type Relation } from '../../../decide/relations/relation.ts'
 import type { Json, Representation } from '../../../resources/resource.ts'
+import type { PredictedRequest } from '../predict/answer.ts'
 import { predict } from '../predict/answer.ts'
-import type { ArrangedRequest, Cell } from '../predict/arrangement.ts'
+import type { ArrangedRequest, Cell } from '../predict/arrange.ts'
 import type { Predictor } from '../predict/predict-cell.ts'
 import type { SamplesOf } from '../predict/samples.ts'
-import type { Situation } from '../predict/situation.ts'
 import { type FieldValue, type Pair, seenIn, type Witness } from './witness.ts'
 
 interface PredictedSuite {
@@ -54,29 +54,29 @@ function witnessAmong(suite: PredictedSuite, pair: Pair, cell: Cell, fields: Rea
   for (const value of valuesFor(suite, spot.resource.name, request, fields)) {
     const objects = withValue(request, spot.resource.name, value)
     const common = { ...request, objects, spot, conditional: true, now: suite.predictor.now }
-    const before = givenBy({ ...common, grants: pair.before })
-    const after = givenBy({ ...common, grants: pair.after })
+    const before = givenBy({ ...common, evaluated: pair.before })
+    const after = givenBy({ ...common, evaluated: pair.after })
     if (isDeepStrictEqual(seenIn(before), seenIn(after))) continue
     return { kind: 'fields', cell, expected: { status: before.answer.status }, value }
   }
   return undefined
 }
 
-function givenBy(situation: Situation) {
-  return { answer: predict(situation), situation }
+function givenBy(request: PredictedRequest) {
+  return { answer: predict(request), request }
 }
 
 function valuesFor(
   { samples }: PredictedSuite,
   resource: string,
-  { asker }: ArrangedRequest,
+  { caller }: ArrangedRequest,
   fields: ReadonlySet<string>,
 ): readonly FieldValue[] {
   return [...fields]
     .filter((field) => field !== 'id')
     .flatMap((field) => {
       const known = samples.get(resource)?.values.get(field) ?? []
-      const values: readonly Json[] = [...(asker ? [asker.id] : []), ...known.slice(0, MOST_VALUES)]
+      const values: readonly Json[] = [...(caller ? [caller.id] : []), ...known.slice(0, MOST_VALUES)]
       return values.map((value) => ({ field, value }))
     })
 }

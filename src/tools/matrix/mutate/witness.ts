@@ -1,16 +1,16 @@
 /** A request that two policies answer differently, and the cell of a matrix that would tell. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Json } from '../../../resources/resource.ts'
-import type { Cell } from '../predict/arrangement.ts'
-import { answers, describe, type Given } from '../predict/compare-answer.ts'
-import type { Grants } from '../predict/grants.ts'
+import type { EvaluatedPolicy } from '../predict/answer.ts'
+import type { Cell } from '../predict/arrange.ts'
+import { type AnsweredRequest, answers, describe } from '../predict/compare-answer.ts'
 import { type Predictor, predictCell } from '../predict/predict-cell.ts'
 import { namesCaller } from '../predict/samples.ts'
 import type { Expected } from '../read/expectation.ts'
 
 export interface Pair {
-  readonly before: Grants
-  readonly after: Grants
+  readonly before: EvaluatedPolicy
+  readonly after: EvaluatedPolicy
 }
 
 /**
@@ -58,7 +58,7 @@ function witnessIn(predictor: Predictor, { before, after }: Pair, cell: Cell): W
 }
 
 /** What a client can see of an answer: ids and times that are made anew don't count. */
-export function seenIn({ answer }: Given): unknown {
+export function seenIn({ answer }: AnsweredRequest): unknown {
   const { status, shown, items } = answer
   const fields = shown && Object.keys(shown).sort()
   const rows = items?.map((item) => [item.object.id, Object.keys(item.shown).sort()])

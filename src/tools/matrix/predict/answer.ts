@@ -1,79 +1,206 @@
 /**
- * What the server must answer to one request, told from the policy alone: semantics.md, on `evaluate` (the server has
- * Casbin, SQL and the pipeline instead). Random tests hold the two equal.
+ * What the server must answer to one request: the kernel decides about objects in memory, and this file adds what HTTP
+ * adds. Random tests hold it equal to the server (test/matrix/predict/random.test.ts).
  */
-
-import type { Representation } from '../../../resources/resource.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { v7 as uuidv7 } from 'uuid'
+import { CATALOGUE } from '../../../base/problems/catalogue.ts'
+import type { Caller } from '../../../decide/caller.ts'
+import { meets } from '../../../decide/condition.ts'
+import { answer, decide } from '../../../decide/decide.ts'
+import type { CreateDecision, Decision, ListDecision, UpdateDecision } from '../../../decide/decision.ts'
+import { type DirectPolicy, directPolicy } from '../../../decide/grants/direct.ts'
+import type { Policy } from '../../../decide/policy.ts'
+import { proposeNew, proposeReplacement, proposeUpdate } from '../../../decide/propose.ts'
+import { isRefusal, problemCodeOf, type Refusal } from '../../../decide/refusal.ts'
+import { ownerFieldOf } from '../../../decide/relations/ownership.ts'
+import { livingAt } from '../../../decide/rules/ends.ts'
+import type { Spot } from '../../../decide/space.ts'
+import { documentOf, represent, type StoredObject } from '../../../resources/object.ts'
+import type { Json, Representation, Resource, Resources } from '../../../resources/resource.ts'
 import { redirectStatus, successStatus } from '../../../resources/routing/success-status.ts'
-import { answerCreation } from './answer-creation.ts'
-import { answerOnItem } from './answer-on-item.ts'
-import { answerWrite } from './answer-write.ts'
-import { type Answer, attributesOf, lacksPrecondition, refused, relate, type Situation, show } from './situation.ts'
+import { createdObject, updatedObject } from '../../../store/contract.ts'
 
-/** The checks in the order of semantics.md ("Refusals"), from 401 on. Method and path are known to be accepted. */
-export function predict(situation: Situation): Answer {
-  const { spot, now, asker, grants } = situation
-  const { route, endpoint, resource, action } = spot
+/** A policy that predictions ask: what its files say, without the rules that have ended, and what that grants. */
+export interface EvaluatedPolicy {
+  readonly policy: Policy
+  readonly grants: DirectPolicy
+}
+
+/** `now` is milliseconds since the epoch: a rule may have an end. */
+export function evaluatePolicy(policy: Policy, resources: Resources, now: number): EvaluatedPolicy {
+  const living = livingAt(policy, now)
+  return { policy: living, grants: directPolicy(living, resources) }
+}
+
+/** The objects of the store, by resource and id. */
+export type Objects = ReadonlyMap<string, ReadonlyMap<string, Representation>>
+
+/** A request, and all that its answer depends on. */
+export interface PredictedRequest {
+  readonly evaluated: EvaluatedPolicy
+  readonly spot: Spot
+  /** Undefined without credentials. */
+  readonly caller: Caller | undefined
+  /** The path's `{id}`; undefined where the path has none. */
+  readonly id: string | undefined
+  /** Undefined where the request has none. */
+  readonly body: Readonly<Record<string, Json>> | undefined
+  readonly objects: Objects
+  /** Whether the request names the object's current tag in `If-Match`. */
+  readonly conditional?: boolean
+  /** Milliseconds since the epoch: a route may have an end. */
+  readonly now: number
+}
+
+/** What the server answers; of an object the fields that are shown. */
+export interface Answer {
+  readonly status: number
+  readonly shown?: Representation | undefined
+  /** The object that `shown` is of. */
+  readonly of?: Representation
+  /** The rows of a list, in no order. */
+  readonly items?: readonly { readonly object: Representation; readonly shown: Representation }[]
+  /** The object that a write leaves in the store; undefined for a deleted one. */
+  readonly written?: { readonly id: string; readonly object: Representation | undefined }
+}
+
+/** Method and path are known to be accepted. */
+export function predict(request: PredictedRequest): Answer {
+  const { evaluated, spot, caller, id, objects, now } = request
+  const { route, endpoint, resource } = spot
   const { sunsetAt } = route.lifecycle ?? {}
   if (sunsetAt !== undefined && now >= sunsetAt) return { status: 410 }
-  if (route.kind === 'caller' && endpoint.operation !== 'options' && !asker) return refused(situation)
-  if (endpoint.operation === 'options' || resource.builtIn) return answerRoute(situation)
-  if (!grants.reachable({ asker, resource, action }, (attribute) => attributesOf(situation)(attribute) !== undefined))
-    return refused(situation)
-  if (route.redirect) return { status: redirectStatus(route.redirect, spot.method) }
-  return answerData(situation)
+  const subject = evaluated.grants.subjectOf(caller)
+  const question = { route, endpoint, resource, subject, blocked: false, id }
+  const decision = answer(decide(question, evaluated.grants), {
+    user: (userId) => storedIn(objects, 'users', userId),
+    object: (name, objectId) => storedIn(objects, name, objectId),
+  })
+  return isRefusal(decision) ? refused(request, decision) : carryOut(request, decision)
 }
 
-function answerData(situation: Situation): Answer {
-  switch (situation.spot.endpoint.operation) {
+function carryOut(request: PredictedRequest, decision: Decision): Answer {
+  switch (decision.kind) {
+    case 'route':
+      return answerRoute(request, decision.fields)
     case 'list':
-      return answerList(situation)
+      return answerList(request, decision)
     case 'create':
-      return answerCreation(situation)
-    case 'replace':
+      return request.body ? answerCreate(request, decision, request.body) : UNSUPPORTED
     case 'update':
-      return answerOnItem(situation, (object) => answerWrite(situation, object))
+      return request.body ? answerUpdate(request, decision, request.body) : UNSUPPORTED
+    case 'read':
+      return { status: successStatus('read'), shown: decision.representation, of: represent(decision.object) }
     case 'delete':
-      return answerOnItem(situation, (object) => deletion(situation, String(object.id)))
-    default:
-      return answerOnItem(situation, (object) => reading(situation, object))
+      if (lacksPrecondition(request)) return { status: 428 }
+      return { status: successStatus('delete'), written: { id: decision.object.id, object: undefined } }
   }
 }
 
-/** OPTIONS and the built-in routes concern no object, so no relation holds. */
-function answerRoute(situation: Situation): Answer {
-  const { grants, asker, spot } = situation
-  const fields = grants.fields({ asker, resource: spot.resource, action: spot.action }, [])
-  if (fields.size === 0) return refused(situation)
-  if (spot.endpoint.operation === 'options') return { status: successStatus('options') }
-  if (spot.resource.takes) return answerSignIn(situation)
-  return { status: 200, shown: Object.fromEntries([...fields].map((field) => [field, ''])) }
+/** A request without a body has no media type. */
+const UNSUPPORTED: Answer = { status: 415 }
+
+function refused({ caller }: PredictedRequest, refusal: Refusal): Answer {
+  return { status: CATALOGUE[problemCodeOf(refusal, caller ? 'caller' : 'anonymous')].status }
 }
 
-/** Nobody has a password here, and no token a session: what is allowed comes to nothing, but in another way than a refusal. */
-function answerSignIn({ spot, body }: Situation): Answer {
-  if (spot.endpoint.operation === 'delete') return { status: 404 }
-  return { status: spot.resource.validate(body ?? {}).length > 0 ? 400 : 401 }
+/** OPTIONS, redirects, and the built-in routes. */
+function answerRoute({ spot, body }: PredictedRequest, fields: ReadonlySet<string>): Answer {
+  const { endpoint, route, resource } = spot
+  if (endpoint.operation === 'options') return { status: successStatus('options') }
+  if (route.redirect) return { status: redirectStatus(route.redirect, spot.method) }
+  if (!resource.takes) return { status: 200, shown: Object.fromEntries([...fields].map((field) => [field, ''])) }
+  // Sign-in: here nobody has a password, and no token has a session.
+  if (endpoint.operation === 'delete') return { status: 404 }
+  return { status: resource.validate(body ?? {}).length > 0 ? 400 : 401 }
 }
 
-/** Exactly the objects for which the action is allowed one by one, each with the fields granted for its own relations. */
-function answerList(situation: Situation): Answer {
-  const { objects, spot, grants, asker } = situation
-  const { resource, action } = spot
-  const listed = [...(objects.get(resource.name)?.values() ?? [])].filter(
-    (object) => grants.fields({ asker, resource, action }, relate(situation, object)).size > 0,
-  )
-  return {
-    status: successStatus('list'),
-    items: listed.map((object) => ({ object, shown: show(situation, action.name, object) })),
+function answerList({ objects, spot }: PredictedRequest, decision: ListDecision): Answer {
+  const listed = [...(objects.get(spot.resource.name)?.values() ?? [])].filter((one) => meets(decision.where, one))
+  const fields = decision.rowFields()
+  const shown = (object: Representation) => cut(object, fields.kind === 'alike' ? fields.fields : fields.of(object))
+  return { status: successStatus('list'), items: listed.map((object) => ({ object, shown: shown(object) })) }
+}
+
+function answerCreate(
+  request: PredictedRequest,
+  decision: CreateDecision,
+  body: Readonly<Record<string, Json>>,
+): Answer {
+  const { spot, caller, now } = request
+  const time = new Date(now).toISOString()
+  const server = { id: uuidv7(), owner: ownerOf(request), callerId: caller?.id, now: time }
+  const permit = decision.permit(proposeNew(spot.resource, body, server))
+  if (isRefusal(permit)) return refused(request, permit)
+  const object = createdObject(permit, time)
+  const of = represent(object)
+  if (isTaken(request, spot.resource, of)) return { status: 409 }
+  return { status: successStatus('create'), shown: decision.show(object), of, written: { id: object.id, object: of } }
+}
+
+function answerUpdate(
+  request: PredictedRequest,
+  decision: UpdateDecision,
+  body: Readonly<Record<string, Json>>,
+): Answer {
+  const { resource, endpoint } = request.spot
+  const { object: before, writable, readable } = decision
+  const stored = represent(before)
+  const proposal =
+    endpoint.operation === 'update'
+      ? proposeUpdate(resource, body, stored)
+      : proposeReplacement(resource, body, { before: stored, writable, readable, owner: ownerOf(request) })
+  const permit = decision.permit(proposal)
+  if (isRefusal(permit)) return refused(request, permit)
+  if (lacksPrecondition(request)) return { status: 428 }
+  // What changes nothing isn't written.
+  const isSame = isDeepStrictEqual(permit.document, before.document)
+  const object = isSame ? before : updatedObject(permit, before, new Date(request.now).toISOString())
+  const of = represent(object)
+  if (isTaken(request, resource, of)) return { status: 409 }
+  const shown = decision.show(object)
+  const written = { id: object.id, object: of }
+  const status = successStatus('update', shown !== undefined)
+  return shown ? { status, shown, of, written } : { status, written }
+}
+
+function ownerOf({ evaluated, spot: { resource } }: PredictedRequest) {
+  return ownerFieldOf(resource, evaluated.policy.ownership.get(resource.name))
+}
+
+/** Whether another object has one of these values in a unique field. */
+function isTaken({ objects }: PredictedRequest, { name, fields }: Resource, object: Representation): boolean {
+  const unique = [...fields.values()].filter((field) => field.unique && Object.hasOwn(object, field.name))
+  const others = [...(objects.get(name)?.values() ?? [])].filter(({ id }) => id !== object.id)
+  return others.some((other) => unique.some((field) => other[field.name] === object[field.name]))
+}
+
+/** Whether the route wants `If-Match` and the request has none. */
+function lacksPrecondition({ spot, conditional }: PredictedRequest): boolean {
+  return spot.route.precondition === 'required' && !conditional
+}
+
+function cut(object: Representation, fields: ReadonlySet<string>): Representation {
+  return Object.fromEntries(Object.entries(object).filter(([field]) => fields.has(field)))
+}
+
+/** Each object as the kernel takes it, made once. */
+const stored = new WeakMap<Representation, StoredObject>()
+
+function storedIn(objects: Objects, resource: string, id: string): StoredObject | undefined {
+  const object = objects.get(resource)?.get(id)
+  if (!object) return undefined
+  const known = stored.get(object)
+  if (known) return known
+  const { createdAt, updatedAt } = object
+  const made = {
+    id: String(object.id),
+    version: 1,
+    createdAt: String(createdAt),
+    updatedAt: String(updatedAt),
+    document: documentOf(object),
   }
-}
-
-function reading(situation: Situation, object: Representation): Answer {
-  return { status: successStatus('read'), shown: show(situation, situation.spot.action.name, object), of: object }
-}
-
-function deletion(situation: Situation, id: string): Answer {
-  if (lacksPrecondition(situation)) return { status: 428 }
-  return { status: successStatus('delete'), written: { id, object: undefined } }
+  stored.set(object, made)
+  return made
 }

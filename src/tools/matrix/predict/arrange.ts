@@ -1,13 +1,14 @@
 /** Sets a cell up in memory, as the runner does in a store: the caller, objects that relate as stated, the request. */
 
+import type { Caller } from '../../../decide/caller.ts'
 import type { Policy } from '../../../decide/policy.ts'
 import { ownerFieldOf } from '../../../decide/relations/ownership.ts'
-import type { Json, Representation, Resource, Resources, Route } from '../../../resources/resource.ts'
+import type { Json, Method, Representation, Resource, Resources, Route } from '../../../resources/resource.ts'
+import { type Column, callerIn, type ObjectState } from '../read/expectation.ts'
+import type { Objects } from './answer.ts'
 import { arrangeList } from './arrange-list.ts'
 import type { NotFound } from './arrange-object.ts'
 import { type Attributes, arrangeRelated } from './arrange-related.ts'
-import type { Arrange, Arranged, Cell } from './arrangement.ts'
-import type { Asker } from './grants.ts'
 import { CALLER, lackingValue, OBJECT, type SamplesOf } from './samples.ts'
 import { withUniqueValues } from './unique-values.ts'
 
@@ -72,8 +73,8 @@ function arrangeOn(parts: Remembering, about: About): Arranged {
   if (route.kind === 'collection') {
     if (cell.object.kind !== 'none') return impossible('a collection is asked about with the object `none`')
     const { attributes, objects } = listed(parts, about)
-    const asker = askerOf(about, attributes)
-    return { kind: 'arranged', request: { asker, id: undefined, body, objects: storeOf(about, objects) } }
+    const caller = callerIn(about.cell.column, CALLER, attributes)
+    return { kind: 'arranged', request: { caller, id: undefined, body, objects: storeOf(about, objects) } }
   }
   if (cell.object.kind === 'none') return impossible('this path names an object')
   const found = cell.object.kind === 'missing' ? NOTHING : stored(parts, about)
@@ -81,8 +82,8 @@ function arrangeOn(parts: Remembering, about: About): Arranged {
   const { attributes, object } = found
   const id = object ? String(object.id) : MISSING
   const objects = storeOf(about, object ? [object] : [])
-  const asker = askerOf(about, attributes)
-  return { kind: 'arranged', request: { asker, id: route.kind === 'item' ? id : undefined, body, objects } }
+  const caller = callerIn(about.cell.column, CALLER, attributes)
+  return { kind: 'arranged', request: { caller, id: route.kind === 'item' ? id : undefined, body, objects } }
 }
 
 /** Undefined for a request that needs no values: nothing is made for it, and it sends no body of the schema's. */
@@ -164,11 +165,36 @@ function smallestBody({ samples }: Parts, { policy, resource }: About): Represen
   return withUniqueValues(resource, Object.fromEntries(named), new Set())
 }
 
-function askerOf({ cell: { column } }: About, claims: Attributes): Asker {
-  if (column.kind === 'anonymous') return undefined
-  return column.kind === 'user' ? { id: column.id, roles: [], claims } : { id: CALLER, roles: column.roles, claims }
-}
-
 function impossible(why: string): NotFound {
   return { kind: 'impossible', why }
 }
+
+/** A request as a matrix writes it, without what is expected of it. */
+export interface Cell {
+  readonly method: Method
+  readonly path: string
+  readonly object: ObjectState
+  readonly column: Column
+  /** Absent for the smallest valid body. */
+  readonly body?: string
+  /** In place of a file. */
+  readonly content?: Readonly<Record<string, Json>>
+  /** Asked without `If-Match`, whatever the route requires. */
+  readonly unconditional?: boolean
+}
+
+export interface ArrangedRequest {
+  readonly caller: Caller | undefined
+  /** The path's `{id}`; undefined where the path has none. */
+  readonly id: string | undefined
+  readonly body: Readonly<Record<string, Json>> | undefined
+  readonly objects: Objects
+}
+
+type Arranged =
+  | { readonly kind: 'arranged'; readonly request: ArrangedRequest }
+  /** Nothing can be so, or nothing was found that is. */
+  | { readonly kind: 'impossible' | 'unarranged'; readonly why: string }
+
+/** Sets up a cell as a policy's relations mean it. */
+export type Arrange = (policy: Pick<Policy, 'ownership'>, cell: Cell) => Arranged

@@ -1,12 +1,12 @@
-/** Whether a policy answers every step of a case as expected. */
-import type { Json, Representation } from '../../../resources/resource.ts'
+/** Whether a policy answers every step of a case as expected. Each step sees what the steps before it wrote. */
+import type { Caller } from '../../../decide/caller.ts'
+import type { Json, Representation, Route } from '../../../resources/resource.ts'
 import { isObject } from '../../../resources/schema/subschemas.ts'
-import type { Case, Step, StepExpected } from '../read/cases.ts'
-import { fillIn, pointedAt, UnknownName } from '../read/cases.ts'
-import type { Asker, Grants } from './grants.ts'
+import { type Case, fillIn, pointedAt, type Step, type StepExpected, UnknownName } from '../read/cases.ts'
+import { callerIn } from '../read/expectation.ts'
+import { type Answer, type EvaluatedPolicy, type Objects, predict } from './answer.ts'
+import type { AnsweredRequest } from './compare-answer.ts'
 import type { Predictor } from './predict-cell.ts'
-import type { Answer, Objects } from './situation.ts'
-import { type Told, tell } from './world.ts'
 
 /** Headers and JSON Patches change what is answered in ways that no policy decides; neither does a query. */
 export function isPredictable({ steps }: Case): boolean {
@@ -16,13 +16,13 @@ export function isPredictable({ steps }: Case): boolean {
 }
 
 /** False as soon as a step is answered otherwise, or can't be asked. Headers of answers are taken as they are expected. */
-export function holdsCase(predictor: Predictor, grants: Grants, one: Case): boolean {
-  return walk(predictor, grants, one).holds
+export function holdsCase(predictor: Predictor, evaluated: EvaluatedPolicy, one: Case): boolean {
+  return walk(predictor, evaluated, one).holds
 }
 
 /** The resources that the steps are about, as far as they hold. */
-export function resourcesOf(predictor: Predictor, grants: Grants, one: Case): ReadonlySet<string> {
-  return walk(predictor, grants, one).resources
+export function resourcesOf(predictor: Predictor, evaluated: EvaluatedPolicy, one: Case): ReadonlySet<string> {
+  return walk(predictor, evaluated, one).resources
 }
 
 interface Walk {
@@ -30,41 +30,43 @@ interface Walk {
   readonly resources: ReadonlySet<string>
 }
 
-function walk(predictor: Predictor, grants: Grants, { callers, steps }: Case): Walk {
-  const askers = new Map([...callers].map(([name, column]) => [name, askerOf(name, column)]))
-  const names = new Map([...askers].map(([name, asker]): [string, Json] => [name, asker?.id ?? '']))
+function walk(predictor: Predictor, evaluated: EvaluatedPolicy, { callers: columns, steps }: Case): Walk {
+  const callers = new Map([...columns].map(([name, column]) => [name, callerIn(column, `${name}-of-the-case`)]))
+  const names = new Map([...callers].map(([name, caller]): [string, Json] => [name, caller?.id ?? '']))
   const resources = new Set<string>()
   let objects: Objects = new Map()
   for (const step of steps) {
-    const told = tellStep(predictor, grants, { objects, names, asker: askers.get(step.as) }, step)
-    if (told?.situation) resources.add(told.situation.spot.resource.name)
-    if (!told || !isExpected(told, step.expect) || !save(names, step, told.answer)) return { holds: false, resources }
-    objects = told.objects
+    const answered = answerStep(predictor, evaluated, { objects, names, caller: callers.get(step.as) }, step)
+    if (answered?.request) resources.add(answered.request.spot.resource.name)
+    if (!answered || !isExpected(answered, step.expect) || !save(names, step, answered.answer))
+      return { holds: false, resources }
+    objects = withWritten(answered) ?? objects
   }
   return { holds: true, resources }
-}
-
-function askerOf(name: string, column: Case['callers'] extends ReadonlyMap<string, infer C> ? C : never): Asker {
-  return column.kind === 'user' ? { id: column.id, roles: [] } : { id: `${name}-of-the-case`, roles: column.roles }
 }
 
 interface Before {
   readonly objects: Objects
   readonly names: ReadonlyMap<string, Json>
-  readonly asker: Asker
+  readonly caller: Caller | undefined
 }
 
 /** Undefined where the step uses what no step before it saved. */
-function tellStep(
+function answerStep(
   predictor: Predictor,
-  grants: Grants,
-  { objects, names, asker }: Before,
+  evaluated: EvaluatedPolicy,
+  { objects, names, caller }: Before,
   step: Step,
-): Told | undefined {
+): AnsweredRequest | undefined {
   try {
     const path = fillIn(names, step.path, (value) => value)
-    const filled = step.body === undefined ? undefined : JSON.parse(fillIn(names, JSON.stringify(step.body), inJson))
-    return tell(predictor, grants, objects, { asker, method: step.method, path, body: filled })
+    const body = step.body === undefined ? undefined : JSON.parse(fillIn(names, JSON.stringify(step.body), inJson))
+    const route = predictor.resources.routes.find((one) => idIn(one, path) !== undefined)
+    if (!route) return { answer: { status: 404 }, request: undefined }
+    const spot = predictor.spots.get(`${step.method} ${route.path}`)
+    if (!spot) return { answer: { status: 405 }, request: undefined }
+    const request = { evaluated, spot, caller, id: idIn(route, path) || undefined, body, objects, now: predictor.now }
+    return { answer: predict(request), request }
   } catch (error) {
     if (error instanceof UnknownName) return undefined
     throw error
@@ -75,17 +77,17 @@ function inJson(text: string): string {
   return JSON.stringify(text).slice(1, -1)
 }
 
-function isExpected({ answer, situation }: Told, { status, view, fields }: StepExpected): boolean {
+function isExpected({ answer, request }: AnsweredRequest, { status, view, fields }: StepExpected): boolean {
   if (answer.status !== status) return false
-  const named = view === undefined ? fields : viewOf(situation, view)
+  const named = view === undefined ? fields : viewOf(request, view)
   if (view !== undefined && named === undefined) return false
   if (named === undefined) return true
   const rows = answer.items?.map((item) => item.shown) ?? (answer.shown ? [answer.shown] : [])
   return rows.length > 0 && rows.every((row) => isSame(new Set(Object.keys(row)), new Set(named)))
 }
 
-function viewOf(situation: Told['situation'], view: string): Iterable<string> | undefined {
-  return situation?.grants.policy.views.get(situation.spot.resource.name)?.get(view)
+function viewOf(request: AnsweredRequest['request'], view: string): Iterable<string> | undefined {
+  return request?.evaluated.policy.views.get(request.spot.resource.name)?.get(view)
 }
 
 function isSame(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
@@ -100,4 +102,22 @@ function save(names: Map<string, Json>, { save: wanted = {} }: Step, { shown, it
     if (value !== undefined) names.set(name, value)
     return value !== undefined
   })
+}
+
+/** The `{id}` of a path that the route fits, empty where it has none; undefined where it doesn't fit. */
+function idIn({ path }: Route, asked: string): string | undefined {
+  const [before = '', after] = path.split('{id}')
+  if (after === undefined) return asked === path ? '' : undefined
+  const fits = asked.startsWith(before) && asked.endsWith(after)
+  const id = fits ? asked.slice(before.length, asked.length - after.length) : ''
+  return id === '' || id.includes('/') ? undefined : id
+}
+
+/** The store after a request that wrote something. */
+function withWritten({ answer: { written }, request }: AnsweredRequest): Objects | undefined {
+  if (!written || !request) return undefined
+  const { objects, spot } = request
+  const others = [...(objects.get(spot.resource.name) ?? [])].filter(([id]) => id !== written.id)
+  const stored = written.object ? [...others, [written.id, written.object] as const] : others
+  return new Map([...objects, [spot.resource.name, new Map(stored)]])
 }

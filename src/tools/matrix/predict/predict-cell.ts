@@ -3,11 +3,10 @@
 import { type Spot, spotsOf } from '../../../decide/space.ts'
 import type { Resources } from '../../../resources/resource.ts'
 import { type Expectation, isUnconditional } from '../read/expectation.ts'
+import type { Answer, EvaluatedPolicy, PredictedRequest } from './answer.ts'
 import { predict } from './answer.ts'
-import type { Arrange, Cell } from './arrangement.ts'
+import type { Arrange, Cell } from './arrange.ts'
 import { answers } from './compare-answer.ts'
-import type { Grants } from './grants.ts'
-import type { Answer, Situation } from './situation.ts'
 
 /** What is the same for all cells. */
 export interface Predictor {
@@ -19,7 +18,7 @@ export interface Predictor {
 }
 
 export type Prediction =
-  | { readonly kind: 'answer'; readonly answer: Answer; readonly situation: Situation | undefined }
+  | { readonly kind: 'answer'; readonly answer: Answer; readonly request: PredictedRequest | undefined }
   | { readonly kind: 'impossible' | 'unarranged'; readonly why: string }
 
 export function predictorOf(resources: Resources, arrange: Arrange, now: number): Predictor {
@@ -28,22 +27,22 @@ export function predictorOf(resources: Resources, arrange: Arrange, now: number)
 }
 
 /** Impossible where no route has the path, or no object can relate so; unarranged where none was found that does. */
-export function predictCell(predictor: Predictor, grants: Grants, cell: Cell): Prediction {
+export function predictCell(predictor: Predictor, evaluated: EvaluatedPolicy, cell: Cell): Prediction {
   const { resources, spots, now } = predictor
   const route = resources.routes.find(({ path }) => path === cell.path)
   if (!route) return { kind: 'impossible', why: `no route has the path \`${cell.path}\`` }
-  const stranger = cell.column.kind === 'roles' && cell.column.roles.find((role) => !grants.policy.roles.has(role))
+  const stranger = cell.column.kind === 'roles' && cell.column.roles.find((role) => !evaluated.policy.roles.has(role))
   if (stranger) return { kind: 'impossible', why: `roles.yaml declares no role \`${stranger}\`` }
-  const arranged = predictor.arrange(grants.policy, cell)
+  const arranged = predictor.arrange(evaluated.policy, cell)
   if (arranged.kind !== 'arranged') return arranged
   const spot = spots.get(`${cell.method} ${cell.path}`)
-  if (!spot) return { kind: 'answer', answer: { status: 405 }, situation: undefined }
-  const situation: Situation = { grants, spot, now, conditional: !cell.unconditional, ...arranged.request }
-  return { kind: 'answer', answer: predict(situation), situation }
+  if (!spot) return { kind: 'answer', answer: { status: 405 }, request: undefined }
+  const request: PredictedRequest = { evaluated, spot, now, conditional: !cell.unconditional, ...arranged.request }
+  return { kind: 'answer', answer: predict(request), request }
 }
 
 /** Whether the policy answers as expected; what can't be set up isn't. */
-export function holds(predictor: Predictor, grants: Grants, expectation: Expectation): boolean {
-  const prediction = predictCell(predictor, grants, { ...expectation, unconditional: isUnconditional(expectation) })
+export function holds(predictor: Predictor, evaluated: EvaluatedPolicy, expectation: Expectation): boolean {
+  const prediction = predictCell(predictor, evaluated, { ...expectation, unconditional: isUnconditional(expectation) })
   return prediction.kind === 'answer' && answers(prediction, expectation.expected)
 }

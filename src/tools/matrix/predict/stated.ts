@@ -1,6 +1,6 @@
 /** The expectations that the policy as it is meets: what can notice a change of it. */
 import type { Place } from '../../../base/diagnostic.ts'
-import type { Grants } from './grants.ts'
+import type { EvaluatedPolicy } from './answer.ts'
 import { holdsCase, isPredictable, resourcesOf } from './predict-case.ts'
 import { holds } from './predict-cell.ts'
 import type { PredictedSuite } from './suite.ts'
@@ -9,7 +9,7 @@ import type { PredictedSuite } from './suite.ts'
 export interface Stated {
   readonly place: Place
   readonly resources: ReadonlySet<string>
-  holds(grants: Grants): boolean
+  holds(evaluated: EvaluatedPolicy): boolean
 }
 
 export interface Statements {
@@ -23,7 +23,7 @@ export interface Statements {
 export function statementsOf(suite: PredictedSuite): Statements {
   const predictable = suite.cases.filter(isPredictable)
   const stated = [...statedCells(suite), ...statedCases({ ...suite, cases: predictable })]
-  const met = stated.filter((one) => one.holds(suite.grants))
+  const met = stated.filter((one) => one.holds(suite.evaluated))
   return { met, unmet: stated.length - met.length, unpredictable: suite.cases.length - predictable.length }
 }
 
@@ -32,14 +32,14 @@ function statedCells({ predictor, expectations, resources }: PredictedSuite): re
   return expectations.map((expectation) => ({
     place: expectation.place,
     resources: new Set([resourceAt.get(expectation.path) ?? '']),
-    holds: (grants) => holds(predictor, grants, expectation),
+    holds: (evaluated) => holds(predictor, evaluated, expectation),
   }))
 }
 
-function statedCases({ predictor, grants, cases }: PredictedSuite): readonly Stated[] {
+function statedCases({ predictor, evaluated, cases }: PredictedSuite): readonly Stated[] {
   return cases.map((one) => ({
     place: one.place,
-    resources: resourcesOf(predictor, grants, one),
+    resources: resourcesOf(predictor, evaluated, one),
     holds: (other) => holdsCase(predictor, other, one),
   }))
 }

@@ -7,8 +7,8 @@ import { loadPolicy } from '../../load-policy.ts'
 import { type Case, readCases } from '../read/cases.ts'
 import type { Expectation } from '../read/expectation.ts'
 import { type Bodies, findMatrixFiles, objectIn, readBodies, readMatrices } from '../read/read-matrices.ts'
+import { type EvaluatedPolicy, evaluatePolicy } from './answer.ts'
 import { createArrange } from './arrange.ts'
-import { Grants } from './grants.ts'
 import { type Predictor, predictorOf } from './predict-cell.ts'
 import { type SamplesOf, sampleResources, withCompared } from './samples.ts'
 
@@ -31,7 +31,7 @@ export interface Suite {
 /** A suite whose answers are predicted from the policy, without a server. */
 export interface PredictedSuite extends Suite {
   readonly predictor: Predictor
-  readonly grants: Grants
+  readonly evaluated: EvaluatedPolicy
   readonly expectations: readonly Expectation[]
   readonly cases: readonly Case[]
 }
@@ -62,5 +62,10 @@ export function predictedSuite(suite: Suite, now: number): Omit<PredictedSuite, 
   const { policy, resources, bodies } = suite
   const samples = withCompared(suite.samples, resources, policy)
   const arrange = createArrange({ resources, samples, bodyOf: (file) => objectIn(bodies, file) })
-  return { ...suite, samples, predictor: predictorOf(resources, arrange, now), grants: new Grants(policy, now) }
+  return {
+    ...suite,
+    samples,
+    predictor: predictorOf(resources, arrange, now),
+    evaluated: evaluatePolicy(policy, resources, now),
+  }
 }

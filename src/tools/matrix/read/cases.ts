@@ -4,7 +4,7 @@ import { type Diagnostic, FileError, type Place } from '../../../base/diagnostic
 import { shapeOf } from '../../../base/shape-of.ts'
 import { parseYaml, type Shape, type YamlFile } from '../../../base/yaml-file.ts'
 import type { Json, Method } from '../../../resources/resource.ts'
-import type { Column } from './expectation.ts'
+import type { KnownColumn } from './expectation.ts'
 import { readSource } from './read-matrices.ts'
 import { parseColumn } from './words.ts'
 
@@ -43,15 +43,13 @@ function caseOf(
   at: number,
   report: (diagnostic: Diagnostic) => void,
 ): Case {
-  const known = Object.entries(callers).flatMap(
-    ([caller, text]): [string, Exclude<Column, { kind: 'anonymous' }>][] => {
-      const column = parseColumn(text)
-      if (column.kind === 'parsed' && column.value.kind !== 'anonymous') return [[caller, column.value]]
-      const hint = 'write a role, roles as in member+auditor, everyone, or user:<id>'
-      report(file.fault([at, 'callers', caller], 'case-caller', `\`${text}\` is no caller with credentials`, hint))
-      return []
-    },
-  )
+  const known = Object.entries(callers).flatMap(([caller, text]): [string, KnownColumn][] => {
+    const column = parseColumn(text)
+    if (column.kind === 'parsed' && column.value.kind !== 'anonymous') return [[caller, column.value]]
+    const hint = 'write a role, roles as in member+auditor, everyone, or user:<id>'
+    report(file.fault([at, 'callers', caller], 'case-caller', `\`${text}\` is no caller with credentials`, hint))
+    return []
+  })
   steps.forEach((step, i) => {
     if (step.as === 'anonymous' || Object.hasOwn(callers, step.as)) return
     const hint = 'name it in callers, or write anonymous'
@@ -83,7 +81,7 @@ export interface Step {
 export interface Case {
   readonly name: string
   readonly place: Place
-  readonly callers: ReadonlyMap<string, Exclude<Column, { kind: 'anonymous' }>>
+  readonly callers: ReadonlyMap<string, KnownColumn>
   readonly steps: readonly Step[]
 }
 

@@ -1,5 +1,6 @@
 /** What one cell of a matrix says: a caller, a request, an object, and the answer that is expected. Types only. */
 import type { Place } from '../../../base/diagnostic.ts'
+import type { Caller } from '../../../decide/caller.ts'
 import type { Method } from '../../../resources/resource.ts'
 
 /**
@@ -17,6 +18,9 @@ export type Column =
   | { readonly kind: 'anonymous' }
   | { readonly kind: 'roles'; readonly roles: readonly string[] }
   | { readonly kind: 'user'; readonly id: string }
+
+/** A caller with credentials. */
+export type KnownColumn = Exclude<Column, { readonly kind: 'anonymous' }>
 
 export interface Expected {
   readonly status: number
@@ -44,6 +48,12 @@ export interface Expectation {
 /** A cell that expects 428 is asked without `If-Match`; every other one names the object's current tag where it must. */
 export function isUnconditional({ expected }: Pick<Expectation, 'expected'>): boolean {
   return expected.status === 428
+}
+
+/** The caller of a column; undefined without credentials. No rule names the id '', which stands for anybody with these roles. */
+export function callerIn(column: Column, id = '', claims: Caller['claims'] = {}): Caller | undefined {
+  if (column.kind === 'anonymous') return undefined
+  return column.kind === 'user' ? { id: column.id, roles: [], claims } : { id, roles: column.roles, claims }
 }
 
 /** As a matrix writes it; `own` for the owner alone. */

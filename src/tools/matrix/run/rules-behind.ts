@@ -1,18 +1,18 @@
 /** The rules behind an answer that wasn't expected, as far as the policy files tell. */
 
 import { v7 as uuidv7 } from 'uuid'
-import { evaluate, rulesFor, type Verdict } from '../../../decide/grants/evaluate.ts'
-import type { Policy, Rule } from '../../../decide/policy.ts'
+import { directPolicy } from '../../../decide/grants/direct.ts'
+import type { Grant } from '../../../decide/grants/grant.ts'
+import type { Rule } from '../../../decide/policy.ts'
 import { proposeNew } from '../../../decide/propose.ts'
 import { ownerFieldOf, relationsOf } from '../../../decide/relations/ownership.ts'
 import { relationSetsOf } from '../../../decide/relations/possible-sets.ts'
-import { columnOfRoles } from '../../../decide/space.ts'
 import type { Representation } from '../../../resources/resource.ts'
 import { isObject } from '../../../resources/schema/subschemas.ts'
-import { Grants } from '../predict/grants.ts'
+import { type EvaluatedPolicy, evaluatePolicy } from '../predict/answer.ts'
 import { holds, type Predictor } from '../predict/predict-cell.ts'
 import { predictedSuite, type Suite } from '../predict/suite.ts'
-import type { Column, Expectation } from '../read/expectation.ts'
+import { callerIn, type Expectation } from '../read/expectation.ts'
 import type { Bound } from './bind.ts'
 import type { Result } from './result.ts'
 import type { CellSetup } from './set-up.ts'
@@ -23,12 +23,11 @@ export function rulesBehind(suite: Suite, bound: Bound, setup: CellSetup, status
   const action = endpoint && resource.actions.get(endpoint.action)
   // What the schema refuses isn't the policy's matter.
   if (!action || expectation.object.kind === 'missing' || status === 400) return undefined
-  const subjects = subjectsOf(suite.policy, expectation.column)
-  const verdicts = relationsBehind(suite, bound, setup).map((relations) =>
-    evaluate(suite.policy, { subjects, resource, action, relations }),
-  )
-  const granting = verdicts.filter(({ fields }) => fields.size > 0)
-  if (granting.length === 0) return say(verdicts, 'denies') ?? 'no rule of policy.csv allows it'
+  const policy = directPolicy(suite.policy, suite.resources)
+  const table = policy.table(policy.subjectOf(callerIn(expectation.column)), resource.name, action.name)
+  const found = relationsBehind(suite, bound, setup).map((relations) => table.grant([...relations]))
+  const granting = found.filter(({ fields }) => fields.size > 0)
+  if (granting.length === 0) return say(found, 'denies') ?? 'no rule of policy.csv allows it'
   const allowed = say(granting, 'allows')
   const view = suite.policy.views.get(resource.name)?.get(bound.route.view ?? '')
   if (view && action.hasFields && granting.every(({ fields }) => fields.isDisjointFrom(view)))
@@ -39,8 +38,8 @@ export function rulesBehind(suite: Suite, bound: Bound, setup: CellSetup, status
 }
 
 /** As in `policy.csv:3, policy.csv:7 deny it`; undefined where no rule does. */
-function say(verdicts: readonly Verdict[], what: 'allows' | 'denies', object = 'it'): string | undefined {
-  const lines = [...new Set(verdicts.flatMap((verdict) => verdict[what].map(({ line }) => line)))].sort((a, b) => a - b)
+function say(grants: readonly Grant[], what: 'allows' | 'denies', object = 'it'): string | undefined {
+  const lines = [...new Set(grants.flatMap((grant) => grant[what].map(({ line }) => line)))].sort((a, b) => a - b)
   const verb = what === 'allows' ? 'allow' : 'deny'
   if (lines.length === 0) return undefined
   return `${lines.map((line) => `policy.csv:${line}`).join(', ')} ${lines.length > 1 ? verb : what} ${object}`
@@ -77,20 +76,20 @@ function created(
 /** Wrong cells with the rule that decides them alone as their cause; those that no single rule decides stay as they are. */
 export function withDecisiveRules(suite: Suite, results: readonly Result[]): readonly Result[] {
   if (results.every(({ outcome }) => outcome !== 'failed')) return results
-  const { policy } = suite
-  const { predictor } = predictedSuite(suite, Date.now())
-  const without = new Map<Rule, Grants>()
-  const grantsWithout = (rule: Rule): Grants => {
+  const { policy, resources } = suite
+  const { predictor, evaluated } = predictedSuite(suite, Date.now())
+  const without = new Map<Rule, EvaluatedPolicy>()
+  const policyWithout = (rule: Rule): EvaluatedPolicy => {
     const rules = policy.rules.filter((one) => one !== rule)
-    const grants = without.get(rule) ?? new Grants({ ...policy, rules }, predictor.now)
-    without.set(rule, grants)
-    return grants
+    const made = without.get(rule) ?? evaluatePolicy({ ...policy, rules }, resources, predictor.now)
+    without.set(rule, made)
+    return made
   }
   return results.map((result) => {
     const { expectation, outcome } = result
     if (outcome !== 'failed' || !expectation) return result
-    const decides = (rule: Rule) => holds(predictor, grantsWithout(rule), expectation)
-    const rule = candidates(policy, predictor, expectation).find(decides)
+    const decides = (rule: Rule) => holds(predictor, policyWithout(rule), expectation)
+    const rule = candidates(evaluated, predictor, expectation).find(decides)
     return rule ? { ...result, cause: causeOf(rule) } : result
   })
 }
@@ -100,18 +99,16 @@ function causeOf({ line, effect }: Rule): string {
 }
 
 /** Also rules about `read`: the answer to a write shows what a read would. Later lines first: they are the likeliest to be new. */
-function candidates(policy: Policy, { spots }: Predictor, expectation: Expectation): readonly Rule[] {
+function candidates({ grants }: EvaluatedPolicy, { spots }: Predictor, expectation: Expectation): readonly Rule[] {
   const spot = spots.get(`${expectation.method} ${expectation.path}`)
   if (!spot) return []
-  const subjects = subjectsOf(policy, expectation.column)
   const { resource, action } = spot
   const actions = new Set([action, resource.actions.get('read') ?? action])
-  return [...actions].flatMap((one) => rulesFor(policy, { subjects, resource, action: one }).toReversed())
-}
-
-/** All names that rules may call a caller of this column by. */
-function subjectsOf(policy: Policy, column: Column): ReadonlySet<string> {
-  if (column.kind === 'anonymous') return new Set(['everyone', 'anonymous'])
-  if (column.kind === 'user') return new Set(['everyone', `user:${column.id}`])
-  return columnOfRoles(policy, column.roles).subjects
+  const subject = grants.subjectOf(callerIn(expectation.column))
+  const table = (name: string) => grants.table(subject, resource.name, name)
+  return [...actions].flatMap(({ name }) =>
+    table(name)
+      .roleLevel(() => true)
+      .rules.toReversed(),
+  )
 }

@@ -1,7 +1,7 @@
 /** The target at a deployment: objects are made with requests, by the set-up role, and noted for the clean-up. */
 import { randomUUID } from 'node:crypto'
 import type { Representation, Resource, Route } from '../../../resources/resource.ts'
-import { type Column, columnText } from '../read/expectation.ts'
+import { columnText, type KnownColumn } from '../read/expectation.ts'
 import type { Deployment, Trace } from './clean-up.ts'
 import { askPatiently, type HttpAnswer } from './http.ts'
 import { type Caller, CannotSetUp, type TestTarget } from './test-target.ts'
@@ -12,8 +12,6 @@ export interface DeploymentOptions extends Deployment {
   /** Whose tokens make objects. */
   readonly setupRole: string
 }
-
-type Known = Exclude<Column, { kind: 'anonymous' }>
 
 /** `traces` grows with every object that the run makes. */
 export function createDeploymentTarget(options: DeploymentOptions): { target: TestTarget; traces: readonly Trace[] } {
@@ -47,7 +45,7 @@ function strangersTo(tokens: TokenSource, caller: Caller | undefined, stranger: 
   return others.length > 0 ? [...new Set(others)] : [stranger]
 }
 
-async function callerOf(tokens: TokenSource, column: Known): Promise<Caller> {
+async function callerOf(tokens: TokenSource, column: KnownColumn): Promise<Caller> {
   if (tokens.kind === 'minted') {
     const id = column.kind === 'user' ? column.id : randomUUID()
     const roles = column.kind === 'user' ? [] : column.roles
@@ -61,7 +59,7 @@ async function callerOf(tokens: TokenSource, column: Known): Promise<Caller> {
 /** The deployment gives the record its id, and the caller's token takes it over. */
 async function newCaller(
   mint: (subject: string, roles: readonly string[]) => Promise<string>,
-  column: Known,
+  column: KnownColumn,
   record: Promise<Representation>,
 ): Promise<{ caller: Caller; object: Representation; made: boolean }> {
   const object = await record
@@ -71,7 +69,7 @@ async function newCaller(
 }
 
 /** A caller who is somebody has the record that is there, or none. */
-async function knownCaller(options: DeploymentOptions, column: Known, resource: string) {
+async function knownCaller(options: DeploymentOptions, column: KnownColumn, resource: string) {
   const caller = await callerOf(options.tokens, column)
   const path = options.resources.byName.get(resource)?.canonicalItemPath
   const [token] = await setupTokens(options, undefined)

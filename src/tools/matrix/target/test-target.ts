@@ -1,6 +1,6 @@
 /** Where requests go: a server, callers with tokens, and a way to put objects there. Types and the one error. */
 import type { Representation } from '../../../resources/resource.ts'
-import type { Column, Expectation } from '../read/expectation.ts'
+import type { Expectation, KnownColumn } from '../read/expectation.ts'
 import type { HttpAnswer, HttpRequest } from './http.ts'
 
 export interface LentTarget {
@@ -41,13 +41,13 @@ export interface TestTarget {
   /** Ids of other users, who own the objects that aren't the caller's; at least one. */
   strangers(caller: Caller | undefined): readonly string[]
   /** A caller of this column, a new one where the target can make one. Throws CannotSetUp. */
-  caller(column: Exclude<Column, { kind: 'anonymous' }>): Promise<Caller>
+  caller(column: KnownColumn): Promise<Caller>
   /**
    * A caller of this column and an object with the caller's id, which `make` returns for an id. `made`: the object was made
    * for the cell, so the cell may change it. Throws CannotSetUp.
    */
   callerWithRecord(
-    column: Exclude<Column, { kind: 'anonymous' }>,
+    column: KnownColumn,
     resource: string,
     make: (id: string) => Representation,
   ): Promise<{ readonly caller: Caller; readonly object: Representation; readonly made: boolean }>

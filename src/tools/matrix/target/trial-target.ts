@@ -6,7 +6,7 @@ import { comparedAttributes, comparedFields, needsCaller } from '../../../decide
 import type { Document } from '../../../resources/object.ts'
 import { type Seeding, UniqueTaken } from '../../../store/contract.ts'
 import type { Folders, Suite } from '../predict/suite.ts'
-import type { Column, Expectation } from '../read/expectation.ts'
+import type { Expectation, KnownColumn } from '../read/expectation.ts'
 import { ask } from './http.ts'
 import { type Caller, CannotSetUp, type NewObject, type TargetPool, type TestTarget } from './test-target.ts'
 
@@ -65,8 +65,6 @@ interface TrialServer {
 /** Starts one with these policies and schemas. Throws what a start throws. */
 export type StartTrialServer = (folders: Folders) => Promise<TrialServer>
 
-type Known = Exclude<Column, { kind: 'anonymous' }>
-
 /** For cells that share a server: several cells may use the caller `user:<id>`. */
 export function createTrialTarget(server: Server): TestTarget {
   return trialTarget(server, ({ kind }) => kind !== 'user')
@@ -79,10 +77,10 @@ function createOwnTarget(server: Server): TestTarget {
 
 type Server = Pick<TrialServer, 'url' | 'seeding' | 'token'>
 
-function trialTarget({ url, seeding, token }: Server, isFresh: (column: Known) => boolean): TestTarget {
+function trialTarget({ url, seeding, token }: Server, isFresh: (column: KnownColumn) => boolean): TestTarget {
   const put = createInserts(seeding)
   const somebody = randomUUID()
-  const caller = async (column: Known): Promise<Caller> => {
+  const caller = async (column: KnownColumn): Promise<Caller> => {
     const id = column.kind === 'user' ? column.id : randomUUID()
     const roles = column.kind === 'user' ? [] : column.roles
     return { id, token: await token(id, roles), fresh: isFresh(column) }
