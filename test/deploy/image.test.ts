@@ -14,7 +14,8 @@ describe('the layout of the image', () => {
   let env: NodeJS.ProcessEnv
   let command: readonly string[]
 
-  before(async () => {
+  before(async function () {
+    this.timeout(120_000)
     folder = await mkdtemp(join(tmpdir(), 'sallyport-image-'))
     app = join(folder, 'app')
     await mkdir(app)
@@ -22,10 +23,7 @@ describe('the layout of the image', () => {
     const path = [dirname(process.execPath), process.env.PATH].join(delimiter)
     const image = { NODE_ENV: 'production', DATA_DIR: join(folder, 'data'), PORT: '0', ADMIN_PORT: '0' }
     env = { ...process.env, ...image, PATH: path }
-    execFileSync('npx', ['tsc', '-p', 'tsconfig.build.json', '--outDir', join(app, 'dist')], {
-      cwd: ROOT,
-      stdio: 'pipe',
-    })
+    execFileSync('sh', ['-c', await buildInto(join(app, 'dist'))], { cwd: ROOT, stdio: 'pipe' })
     await symlink(join(ROOT, 'node_modules'), join(app, 'node_modules'))
     const stage = (await readFile(join(ROOT, 'Dockerfile'), 'utf8')).split(/^FROM .*$/m).at(-1) ?? ''
     for (const line of stage.split('\n')) {
@@ -51,6 +49,21 @@ describe('the layout of the image', () => {
     const said = await serve(['sh', '-c', scripts.start])
     expect(said).to.contain('start without --demo').and.not.to.contain('"msg":"listening"')
   })
+
+  it('prints a page, whose script and style are files beside the program', () => {
+    const args = ['bin/sallyport.js', 'policy', 'matrix', '--format', 'html']
+    const page = execFileSync(process.execPath, args, { cwd: app, env, encoding: 'utf8', maxBuffer: 1 << 25 })
+    expect(page).to.include('const data = JSON.parse(').and.to.include('color-scheme: light dark')
+  })
+
+  /** `npm run build`, but for the folder that it writes to. */
+  async function buildInto(folder: string): Promise<string> {
+    const { scripts } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8'))
+    const build = scripts.build
+      .replace('tsc -p tsconfig.build.json', `npx tsc -p tsconfig.build.json --outDir '${folder}'`)
+      .replaceAll(' dist/', ` ${folder}/`)
+    return `${build} && cp -R dist/compiled ${folder}/`
+  }
 
   async function copy(names: readonly string[]): Promise<void> {
     for (const name of names) await cp(join(ROOT, name), join(app, name), { recursive: true })

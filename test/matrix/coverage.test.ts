@@ -7,7 +7,7 @@ import type { Browser } from 'playwright-core'
 import { measureCoverage, percentOf } from '../../src/tools/matrix/coverage/coverage.ts'
 import { formatJson } from '../../src/tools/matrix/coverage/format-json.ts'
 import { formatText } from '../../src/tools/matrix/coverage/format-text.ts'
-import { toPage } from '../../src/tools/matrix/coverage/page.ts'
+import { coveragePage } from '../../src/tools/matrix/coverage/page.ts'
 import { formatText as formatMutation } from '../../src/tools/matrix/mutate/format-text.ts'
 import { mutate } from '../../src/tools/matrix/mutate/mutate.ts'
 import { startChromium } from '../chromium.ts'
@@ -80,7 +80,7 @@ describe('sallyport matrix coverage', () => {
       /^ {2}PATCH \/api\/orders\/\{id\} \(lost\): member, support, auditor, admin, auditor\+member$/m,
     )
     expect(formatText(coverage)).to.match(/^cells .*, and \d+ that can't be asked$/m)
-    expect(toPage(coverage)).to.match(/<h2>\d+ cells that can't be asked<\/h2>/)
+    expect(coveragePage(coverage)).to.match(/<h2>\d+ cells that can't be asked<\/h2>/)
     const json = JSON.parse(formatJson(coverage))
     expect(validate(json), JSON.stringify(validate.errors)).to.equal(true)
     expect(validate({ ...json, unasked: [{ ...json.unasked[0], covered: true }] })).to.equal(false)
@@ -107,7 +107,7 @@ describe('sallyport matrix coverage', () => {
   it('prints a page that runs nothing and shows names as text', async () => {
     const rules = readFileSync(join(ROOT, 'policies/policy.csv'), 'utf8')
     const hostile = withRules(rules, 'p, "user:<img src=x onerror=alert(1)>", notes, read, any, *, allow')
-    const page = toPage(measureCoverage(await suiteWith({ 'policy.csv': hostile }, join(ROOT, 'test/matrix'))))
+    const page = coveragePage(measureCoverage(await suiteWith({ 'policy.csv': hostile }, join(ROOT, 'test/matrix'))))
     expect(page).to.include('user:&lt;img src=x onerror=alert(1)&gt;')
     expect(page).to.not.include('<img')
     expect(page).to.not.include('<script')
@@ -122,7 +122,7 @@ describe('sallyport matrix coverage', () => {
     after(() => browser.close())
 
     it('shows open cells first, with what the policy answers, and can be narrowed', async () => {
-      const { page, troubles, close } = await openPage(browser, toPage(measureCoverage(await suiteOfText(NOTES))))
+      const { page, troubles, close } = await openPage(browser, coveragePage(measureCoverage(await suiteOfText(NOTES))))
       const first = page.locator('.resource').first()
       expect(await first.locator('h2').innerText()).to.match(/^users \d+ open$/)
       const notes = page.locator('.resource', { hasText: 'GET /api/v1/notes/{id} (own)' })

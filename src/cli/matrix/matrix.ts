@@ -184,7 +184,7 @@ Exit code: 0, or 2 when it could not run; then nothing was written.`,
 const COVERAGE_FORMATS = {
   text: async () => (await import('../../tools/matrix/coverage/format-text.ts')).formatText,
   json: async () => (await import('../../tools/matrix/coverage/format-json.ts')).formatJson,
-  html: async () => (await import('../../tools/matrix/coverage/page.ts')).toPage,
+  html: async () => (await import('../../tools/matrix/coverage/page.ts')).coveragePage,
 }
 
 interface CoverageFlags extends FolderFlags {

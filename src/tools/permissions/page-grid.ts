@@ -1,30 +1,31 @@
 /** The markup of the heat map and of the list of rules that is printed below it. */
-
-import { escapeHtml } from '../../present/escape.ts'
+import { type Html, html } from '../../present/html.ts'
 import type { Cell } from './cell.ts'
-import type { Matrix, MatrixColumn, MatrixRow } from './matrix.ts'
+import type { Matrix, MatrixRow } from './matrix.ts'
 import { markOf, placeOf, relationText, untilOf } from './words.ts'
 
 /** With more callers than this their names stand upright. */
 const MANY = 14
 const LONGEST_PATH = 44
 
-export function gridHtml({ columns, rows }: Matrix): string {
-  const heads = columns.map(columnHtml).join('')
+export function gridHtml({ columns, rows }: Matrix): Html {
+  const heads = columns.map(
+    ({ name, description }) => html`<th scope="col" title="${name}: ${description}"><span>${name}</span></th>`,
+  )
   const groups = [...Map.groupBy(rows, ({ resource }) => resource)]
-  return `<div class="scroll">
-<table role="grid" aria-label="Who can do what" aria-readonly="true" aria-describedby="keys"${columns.length > MANY ? ' class="many"' : ''}>
+  return html`<div class="scroll">
+<table role="grid" aria-label="Who can do what" aria-readonly="true" aria-describedby="keys"${columns.length > MANY && html` class="many"`}>
 <caption id="keys">Arrow keys move, Enter tells why, / finds, Escape closes.</caption>
 <thead><tr><th scope="col" class="corner"><div class="lead"><span class="m">Method</span> <span class="p">Path</span> <span class="r">Relation</span></div></th>${heads}</tr></thead>
-${groups.map(([resource, about]) => groupHtml(resource, about, columns.length)).join('\n')}
+${groups.map(([resource, about]) => groupHtml(resource, about, columns.length))}
 </table>
 </div>`
 }
 
 /** All rules that decide a cell, for the printed page. */
-export function rulesHtml({ rules }: Matrix): string {
-  const lines = rules.map((rule) => `<dt>${placeOf(rule)}</dt><dd>${escapeHtml(rule.text)}</dd>`)
-  return `<section class="rules"><h2>The rules that decide</h2><dl>${lines.join('\n')}</dl></section>`
+export function rulesHtml({ rules }: Matrix): Html {
+  const lines = rules.map((rule) => html`<dt>${placeOf(rule)}</dt><dd>${rule.text}</dd>\n`)
+  return html`<section class="rules"><h2>The rules that decide</h2><dl>${lines}</dl></section>`
 }
 
 /** Characters that the longest path takes. */
@@ -32,36 +33,32 @@ export function pathWidth({ rows }: Matrix): number {
   return Math.min(Math.max(...rows.map(({ path }) => path.length), 4), LONGEST_PATH)
 }
 
-function columnHtml({ name, description }: MatrixColumn): string {
-  return `<th scope="col" title="${escapeHtml(`${name}: ${description}`)}"><span>${escapeHtml(name)}</span></th>`
-}
-
-function groupHtml(resource: string, rows: readonly MatrixRow[], columns: number): string {
-  return `<tbody>
-<tr class="group"><th scope="rowgroup" colspan="${columns + 1}"><span>${escapeHtml(resource)}</span></th></tr>
-${rows.map((row, i) => rowHtml(row, rows[i - 1])).join('\n')}
-</tbody>`
+function groupHtml(resource: string, rows: readonly MatrixRow[], columns: number): Html {
+  return html`<tbody>
+<tr class="group"><th scope="rowgroup" colspan="${columns + 1}"><span>${resource}</span></th></tr>
+${rows.map((row, i) => rowHtml(row, rows[i - 1]))}</tbody>
+`
 }
 
 /** A path that the row before has as well is said again, quietly. */
-function rowHtml(row: MatrixRow, before: MatrixRow | undefined): string {
-  const { methods, path, relation } = row
-  const method = `<span class="m">${methods.join(' ')}</span>`
-  const where = `<span class="p" title="${escapeHtml(path)}">${escapeHtml(path)}</span>`
-  const how = `<span class="r" title="${escapeHtml(relationText(relation))}">${escapeHtml(relation)}</span>`
-  const head = `<th scope="row"><div class="lead">${method} ${where} ${relation === '-' ? '' : how}</div></th>`
-  const cells = row.cells.map((cell) => cellHtml(cell, row))
-  return `<tr class="row${path === before?.path ? ' again' : ''}">${head}${cells.join('')}</tr>`
+function rowHtml({ methods, path, relation, cells, ...row }: MatrixRow, before: MatrixRow | undefined): Html {
+  const method = html`<span class="m">${methods.join(' ')}</span>`
+  const where = html`<span class="p" title="${path}">${path}</span>`
+  const how = relation !== '-' && html`<span class="r" title="${relationText(relation)}">${relation}</span>`
+  const head = html`<th scope="row"><div class="lead">${method} ${where} ${how}</div></th>`
+  const marks = cells.map((cell) => cellHtml(cell, row))
+  return html`<tr class="row${path === before?.path && ' again'}">${head}${marks}</tr>\n`
 }
 
 /** A word and a pattern beside the colour; the lines of the rules show in print, or when they are asked for. */
-function cellHtml(cell: Cell, row: MatrixRow): string {
+function cellHtml(cell: Cell, row: Pick<MatrixRow, 'fields'>): Html {
   const lines = cell.rules.map(({ line }) => line).join(' ')
-  const rules = lines === '' ? '' : ` data-lines="${lines}"`
+  const rules = lines !== '' && html` data-lines="${lines}"`
   const until = untilOf(cell)
-  const turn = until === undefined ? '' : ` <small title="until ${until}">~</small>`
+  const turn = until !== undefined && html` <small title="until ${until}">~</small>`
   if (cell.outcome === 'denied') {
-    return `<td class="no" aria-label="denied${until === undefined ? '' : ` until ${until}`}"${rules}>&ndash;${turn}</td>`
+    const label = `denied${until === undefined ? '' : ` until ${until}`}`
+    return html`<td class="no" aria-label="${label}"${rules}>&ndash;${turn}</td>`
   }
-  return `<td class="${cell.granted === 'all' ? 'all' : 'some'}"${rules}>${escapeHtml(markOf(cell, row))}${turn}</td>`
+  return html`<td class="${cell.granted === 'all' ? 'all' : 'some'}"${rules}>${markOf(cell, row)}${turn}</td>`
 }

@@ -1,62 +1,32 @@
-/**
- * A matrix as one page that needs nothing else: a heat map to look around in. It loads nothing and runs its own script
- * alone, which its Content-Security-Policy holds it to: even a hole in the escaping would not run.
- */
-import { createHash } from 'node:crypto'
-import { escapeHtml, jsonForScript } from '../../present/escape.ts'
-import type { Matrix } from './matrix.ts'
-import { pageData } from './page-data.ts'
+/** A matrix as one page: a heat map to look around in. src/present/browser/access-matrix.js makes it answer to keys and filters. */
+import { type Html, html, toPage } from '../../present/html.ts'
+import type { Cell } from './cell.ts'
+import type { Matrix, MatrixRow } from './matrix.ts'
 import { gridHtml, pathWidth, rulesHtml } from './page-grid.ts'
-import { FILTER_SCRIPT } from './page-script-filter.ts'
-import { GRID_SCRIPT } from './page-script-grid.ts'
-import { PANEL_SCRIPT } from './page-script-panel.ts'
-import { GRID_STYLE } from './page-style-grid.ts'
-import { LAYOUT_STYLE } from './page-style-layout.ts'
-
-/** Scripts share one scope, and read from top to bottom. */
-const SCRIPT = `'use strict';(() => {\n${GRID_SCRIPT}${PANEL_SCRIPT}${FILTER_SCRIPT}})()\n`
+import { OBJECTS, placeOf, REASONS, relationText, untilOf } from './words.ts'
 
 export function toHtml(matrix: Matrix): string {
-  const style = `${LAYOUT_STYLE}${GRID_STYLE}:root { --path: ${pathWidth(matrix)}; --callers: ${matrix.columns.length} }\n`
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${securityPolicy(style)}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="referrer" content="no-referrer">
-<link rel="icon" href="data:,">
-<title>Access matrix of policy ${escapeHtml(matrix.revision)}</title>
-<style>${style}</style>
-</head>
-<body>
-${headHtml(matrix)}
+  return toPage({
+    title: `Access matrix of policy ${matrix.revision}`,
+    styles: ['page.css', 'access-matrix.css'],
+    ownStyle: `:root { --path: ${pathWidth(matrix)}; --callers: ${matrix.columns.length} }\n`,
+    script: { file: 'access-matrix.js', data: pageData(matrix) },
+    body: html`${headHtml(matrix)}
 ${filtersHtml(matrix)}
 <main>
 ${gridHtml(matrix)}
 <p class="nothing" hidden>Nothing fits these filters.</p>
 ${PANEL}
 </main>
-${rulesHtml(matrix)}
-<script type="application/json" id="data">${jsonForScript(pageData(matrix))}</script>
-<script>${SCRIPT}</script>
-</body>
-</html>
-`
+${rulesHtml(matrix)}`,
+  })
 }
 
-function securityPolicy(style: string): string {
-  const hash = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
-  const sources = `style-src ${hash(style)}; script-src ${hash(SCRIPT)}; img-src data:`
-  return `default-src 'none'; ${sources}; base-uri 'none'; form-action 'none'`
-}
-
-function headHtml({ revision, columns, rows }: Matrix): string {
-  return `<header>
+function headHtml({ revision, columns, rows }: Matrix): Html {
+  return html`<header>
 <div>
 <h1>Access matrix</h1>
-<p>Who can do what, by policy <code>${escapeHtml(revision)}</code>: ${columns.length} callers, ${rows.length} rows</p>
+<p>Who can do what, by policy <code>${revision}</code>: ${columns.length} callers, ${rows.length} rows</p>
 </div>
 <ul class="legend" aria-label="Legend">
 <li><span class="key all">all</span> every field, or the whole action</li>
@@ -66,36 +36,6 @@ function headHtml({ revision, columns, rows }: Matrix): string {
 </header>`
 }
 
-function filtersHtml({ columns, rows }: Matrix): string {
-  const resources = new Set(rows.map(({ resource }) => resource))
-  const methods = new Set(rows.flatMap((row) => row.methods))
-  return `<form class="filters" role="search" hidden>
-<label class="search"><input type="search" name="text" aria-label="Find" placeholder="path, relation, policy.csv:14" autocomplete="off" spellcheck="false" aria-keyshortcuts="/"><kbd>/</kbd></label>
-${selectHtml(
-  'Caller',
-  'caller',
-  'all callers',
-  columns.map(({ name }) => [name, name]),
-)}
-${selectHtml(
-  'Resource',
-  'resource',
-  'all resources',
-  [...resources].map((name) => [name, name]),
-)}
-${selectHtml(
-  'Method',
-  'method',
-  'all methods',
-  [...methods].map((name) => [name, name]),
-)}
-${selectHtml('Outcome', 'outcome', 'any outcome', OUTCOMES)}
-<label class="check"><input type="checkbox" name="lines"> Rule lines</label>
-<button type="button" class="clear">Clear</button>
-<output></output>
-</form>`
-}
-
 const OUTCOMES = [
   ['allowed', 'allowed'],
   ['all', 'all fields'],
@@ -103,15 +43,65 @@ const OUTCOMES = [
   ['no', 'denied'],
 ] as const
 
-type Choice = readonly [value: string, label: string]
-
-function selectHtml(label: string, name: string, whole: string, choices: readonly Choice[]): string {
-  const options = choices.map(([value, text]) => `<option value="${escapeHtml(value)}">${escapeHtml(text)}</option>`)
-  return `<label>${label} <select name="${name}"><option value="">${whole}</option>${options.join('')}</select></label>`
+function filtersHtml({ columns, rows }: Matrix): Html {
+  const callers = columns.map(({ name }) => name)
+  const resources = [...new Set(rows.map(({ resource }) => resource))]
+  const methods = [...new Set(rows.flatMap((row) => row.methods))]
+  return html`<form class="filters" role="search" hidden>
+<label class="search"><input type="search" name="text" aria-label="Find" placeholder="path, relation, policy.csv:14" autocomplete="off" spellcheck="false" aria-keyshortcuts="/"><kbd>/</kbd></label>
+${selectHtml('Caller', 'all callers', callers.map(twice))}
+${selectHtml('Resource', 'all resources', resources.map(twice))}
+${selectHtml('Method', 'all methods', methods.map(twice))}
+${selectHtml('Outcome', 'any outcome', OUTCOMES)}
+<label class="check"><input type="checkbox" name="lines"> Rule lines</label>
+<button type="button" class="clear">Clear</button>
+<output></output>
+</form>`
 }
 
-const PANEL = `<aside class="panel" role="dialog" aria-labelledby="outcome" hidden>
+type Choice = readonly [value: string, label: string]
+
+function twice(name: string): Choice {
+  return [name, name]
+}
+
+function selectHtml(label: string, whole: string, choices: readonly Choice[]): Html {
+  const options = choices.map(([value, text]) => html`<option value="${value}">${text}</option>`)
+  return html`<label>${label} <select name="${label.toLowerCase()}"><option value="">${whole}</option>${options}</select></label>`
+}
+
+const PANEL = html`<aside class="panel" role="dialog" aria-labelledby="outcome" hidden>
 <button type="button" class="close" aria-label="Close" title="Close (Esc)">&times;</button>
 <h2 id="outcome" tabindex="-1"></h2>
 <div class="body"></div>
 </aside>`
+
+/** What the page's script knows: each different cell once, because most cells are alike. */
+function pageData(matrix: Matrix) {
+  const cells = new Map<string, number>()
+  const indexOf = (cell: Cell) => {
+    const key = JSON.stringify(pageCell(cell))
+    return cells.get(key) ?? cells.set(key, cells.size).size - 1
+  }
+  const rows = matrix.rows.map((row) => ({ ...pageRow(row), cells: row.cells.map(indexOf) }))
+  return {
+    callers: matrix.columns.map(({ name, description }) => ({ name, description })),
+    rows,
+    cells: [...cells.keys()].map((key) => JSON.parse(key)),
+    rules: Object.fromEntries(
+      matrix.rules.map((rule) => [rule.line, { place: placeOf(rule), effect: rule.effect, text: rule.text }]),
+    ),
+  }
+}
+
+/** Its rules are lines of policy.csv. */
+function pageCell(cell: Cell) {
+  const { outcome, granted, fields, views, reason, rules } = cell
+  const lines = rules.map(({ line }) => line)
+  return { outcome, granted, fields, views, reason: REASONS[reason], rules: lines, until: untilOf(cell) }
+}
+
+function pageRow({ resource, path, methods, action, relation, view, fields, object }: MatrixRow) {
+  const about = object === 'none' ? '' : relationText(relation)
+  return { resource, path, methods, action, relation, view, fields, about, object: OBJECTS[object] }
+}

@@ -7,7 +7,7 @@ import type { MatrixRow } from './matrix.ts'
 import type { ObjectKind } from './rows.ts'
 
 /** A cell in a word or two: `all`, the names of views, `3/8` where no view says which fields, `-` for denied. */
-export function markOf({ outcome, granted, views, fields }: Cell, row: MatrixRow): string {
+export function markOf({ outcome, granted, views, fields }: Cell, row: Pick<MatrixRow, 'fields'>): string {
   if (outcome === 'denied') return '-'
   if (granted === 'all') return 'all'
   return views.join('|') || `${fields.length}/${row.fields.length}`

@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises'
 import { ReviewError } from '../../load-policy.ts'
 import type { Run } from '../run/result.ts'
-import { toHtml } from './to-html.ts'
+import { toHtml } from './page.ts'
 import { toJson } from './to-json.ts'
 import { toJunit } from './to-junit.ts'
 import { toText } from './to-text.ts'
