@@ -15,6 +15,11 @@ export type Condition =
   | { readonly kind: 'some'; readonly of: readonly Condition[] }
   | { readonly kind: 'not'; readonly of: Condition }
 
+interface Comparison {
+  readonly field: string
+  readonly value: Scalar
+}
+
 type Holds = Extract<Condition, { kind: 'holds' }>
 
 const ALWAYS: Condition = { kind: 'always' }
@@ -53,6 +58,48 @@ export function has(object: Representation, field: string, wanted: Scalar): bool
   if (!isComparable(wanted) || !Object.hasOwn(object, field)) return false
   const value = object[field]
   return Array.isArray(value) ? value.includes(wanted) : value === wanted
+}
+
+/** Every comparison of a field with a value that the condition makes. */
+export function comparisonsIn(condition: Condition): readonly Comparison[] {
+  switch (condition.kind) {
+    case 'always':
+    case 'never':
+      return []
+    case 'holds':
+      return condition.values.map((value) => ({ field: condition.field, value }))
+    case 'all':
+    case 'some':
+      return condition.of.flatMap(comparisonsIn)
+    case 'not':
+      return comparisonsIn(condition.of)
+  }
+}
+
+/** The same condition, comparing with other values. */
+export function withValues(condition: Condition, valueFor: (comparison: Comparison) => Scalar): Condition {
+  switch (condition.kind) {
+    case 'always':
+    case 'never':
+      return condition
+    case 'holds':
+      return { ...condition, values: condition.values.map((value) => valueFor({ field: condition.field, value })) }
+    case 'all':
+    case 'some':
+      return { ...condition, of: condition.of.map((part) => withValues(part, valueFor)) }
+    case 'not':
+      return { ...condition, of: withValues(condition.of, valueFor) }
+  }
+}
+
+/** Whether a value that was read from a file is a condition. */
+export function isCondition(value: unknown): value is Condition {
+  if (typeof value !== 'object' || value === null) return false
+  const { kind, field, values, of } = value as Readonly<Record<string, unknown>>
+  if (kind === 'always' || kind === 'never') return true
+  if (kind === 'holds') return typeof field === 'string' && Array.isArray(values)
+  if (kind === 'not') return isCondition(of)
+  return (kind === 'all' || kind === 'some') && Array.isArray(of) && of.every(isCondition)
 }
 
 /**

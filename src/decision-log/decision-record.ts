@@ -1,4 +1,5 @@
 /** What is written down of every request: who asked what, how it was decided, and all that it takes to decide it again. */
+import { isCondition } from '../decide/condition.ts'
 import type { Facts } from '../decide/evidence.ts'
 
 /** What stands in the place of a masked value. */
@@ -90,24 +91,6 @@ function areFacts(facts: unknown): boolean {
     ) &&
     (facts.where === undefined || isCondition(facts.where))
   )
-}
-
-function isCondition(value: unknown): boolean {
-  if (!isObject(value)) return false
-  switch (value.kind) {
-    case 'always':
-    case 'never':
-      return true
-    case 'holds':
-      return typeof value.field === 'string' && Array.isArray(value.values)
-    case 'not':
-      return isCondition(value.of)
-    case 'all':
-    case 'some':
-      return Array.isArray(value.of) && value.of.every(isCondition)
-    default:
-      return false
-  }
 }
 
 function areTexts(value: unknown): boolean {

@@ -1,6 +1,6 @@
 /** What decision records don't hold: the values that policies/masks.yaml names give way to `***`. */
 
-import type { Condition } from '../decide/condition.ts'
+import { comparisonsIn, withValues } from '../decide/condition.ts'
 import type { Facts } from '../decide/evidence.ts'
 import { MASKABLE, type Masks, USERS } from '../decide/policy.ts'
 import type { Json } from '../resources/resource.ts'
@@ -55,28 +55,13 @@ function hiddenValues({ subject, objectId, facts = {} }: DecisionRecord, { field
     ...valuesOf(attributes, named.attribute),
     ...valuesOf(object, named.field),
     ...valuesOf(proposed, named.field),
-    ...(where ? comparedIn(where, named.field) : []),
+    ...(where ? comparisonsIn(where) : []).flatMap(({ field, value }) => (named.field(field) ? [value] : [])),
   ]
   return new Set(values.flat().filter((value) => typeof value === 'string' || typeof value === 'number'))
 }
 
 function valuesOf(values: Values = {}, isMasked: IsMasked): readonly Json[] {
   return Object.entries(values).flatMap(([name, value]) => (isMasked(name) ? [value] : []))
-}
-
-function comparedIn(condition: Condition, isMasked: IsMasked): readonly Json[] {
-  switch (condition.kind) {
-    case 'holds':
-      return isMasked(condition.field) ? condition.values : []
-    case 'all':
-    case 'some':
-      return condition.of.flatMap((one) => comparedIn(one, isMasked))
-    case 'not':
-      return comparedIn(condition.of, isMasked)
-    case 'always':
-    case 'never':
-      return []
-  }
 }
 
 function maskFacts(facts: Facts, { attribute, field }: Named, hidden: Hidden): Facts {
@@ -86,7 +71,9 @@ function maskFacts(facts: Facts, { attribute, field }: Named, hidden: Hidden): F
     ...(attributes && { attributes: maskValues(attributes, attribute, hidden) }),
     ...(object && { object: maskValues(object, field, hidden) }),
     ...(proposed && { proposed: maskValues(proposed, field, hidden) }),
-    ...(where && { where: maskCondition(where, field, hidden) }),
+    ...(where && {
+      where: withValues(where, (one) => (field(one.field) || hidden.has(one.value) ? MASKED : one.value)),
+    }),
   }
 }
 
@@ -105,21 +92,4 @@ function hide(value: Json): Json {
 function tells(value: Json, hidden: Hidden): boolean {
   if (typeof value !== 'object' || value === null) return hidden.has(value)
   return Object.entries(value).some(([name, one]) => hidden.has(name) || tells(one, hidden))
-}
-
-function maskCondition(condition: Condition, isMasked: IsMasked, hidden: Hidden): Condition {
-  switch (condition.kind) {
-    case 'holds': {
-      const { field, values } = condition
-      return { ...condition, values: values.map((value) => (isMasked(field) || hidden.has(value) ? MASKED : value)) }
-    }
-    case 'all':
-    case 'some':
-      return { ...condition, of: condition.of.map((one) => maskCondition(one, isMasked, hidden)) }
-    case 'not':
-      return { ...condition, of: maskCondition(condition.of, isMasked, hidden) }
-    case 'always':
-    case 'never':
-      return condition
-  }
 }

@@ -1,6 +1,6 @@
 /** Whether a record holds all that a policy would look at: another policy may compare what nobody wrote down. */
 
-import type { Condition } from '../../decide/condition.ts'
+import { comparisonsIn } from '../../decide/condition.ts'
 import type { Facts } from '../../decide/evidence.ts'
 import { comparedAttributes, comparedFields, type Relation } from '../../decide/relations/relation.ts'
 import type { Snapshot } from '../../decide/snapshot.ts'
@@ -18,7 +18,8 @@ export async function unknownFact(
   record: DecisionRecord,
 ): Promise<string | undefined> {
   const { facts = {} } = record
-  if (facts.where && isMasked(facts.where)) return "the record doesn't hold what the list was filtered by"
+  if (facts.where && comparisonsIn(facts.where).some(({ value }) => value === MASKED))
+    return "the record doesn't hold what the list was filtered by"
   const compared = await comparedFor(snapshot, request, record)
   return compared.map((relation) => unknownIn(facts, request, relation)).find((what) => what !== undefined)
 }
@@ -50,21 +51,6 @@ function unknownIn(facts: Facts, { caller }: RecordedRequest, relation: Relation
   const objects = [facts.object, facts.proposed]
   const field = comparedFields(relation).find((name) => objects.some((values) => values && isUnknown(values, name)))
   return field && `the record doesn't hold the object's \`${field}\``
-}
-
-function isMasked(condition: Condition): boolean {
-  switch (condition.kind) {
-    case 'holds':
-      return condition.values.includes(MASKED)
-    case 'all':
-    case 'some':
-      return condition.of.some(isMasked)
-    case 'not':
-      return isMasked(condition.of)
-    case 'always':
-    case 'never':
-      return false
-  }
 }
 
 /** A field that an object doesn't have is written down as null. */
