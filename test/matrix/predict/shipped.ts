@@ -2,10 +2,10 @@
 
 import { loadResources, readSchemas } from '../../../src/resources/load/load-resources.ts'
 import { loadPolicy } from '../../../src/tools/load-policy.ts'
+import { sampleResources } from '../../../src/tools/matrix/arrange/samples.ts'
 import { evaluatePolicy } from '../../../src/tools/matrix/predict/answer.ts'
 import { createArrange } from '../../../src/tools/matrix/predict/arrange.ts'
 import { predictorOf } from '../../../src/tools/matrix/predict/predict-cell.ts'
-import { sampleResources } from '../../../src/tools/matrix/predict/samples.ts'
 
 const ROOT = new URL('../../../', import.meta.url).pathname
 

@@ -2,12 +2,12 @@
 import { coversResource } from '../../../decide/grants/evaluate.ts'
 import type { Policy } from '../../../decide/policy.ts'
 import type { Spot } from '../../../decide/space.ts'
+import { namesCaller } from '../arrange/samples.ts'
 import { type AskedColumn, columnsOf } from '../cells/columns.ts'
 import { cellsOf, type Row, rowsOf } from '../cells/rows.ts'
 import type { Cell } from '../predict/arrange.ts'
 import { answers, describe } from '../predict/compare-answer.ts'
 import { type Prediction, predictCell } from '../predict/predict-cell.ts'
-import { namesCaller } from '../predict/samples.ts'
 import type { PredictedSuite } from '../predict/suite.ts'
 import { type Column, columnText, type Expected, expectedText } from '../read/expectation.ts'
 

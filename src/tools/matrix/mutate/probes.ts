@@ -9,9 +9,9 @@ import { ownerFieldOf } from '../../../decide/relations/ownership.ts'
 import { valuesWhoeverAsks } from '../../../decide/relations/relation.ts'
 import type { Spot } from '../../../decide/space.ts'
 import type { Json, Resource, Resources } from '../../../resources/resource.ts'
+import type { SamplesOf } from '../arrange/samples.ts'
 import { type Row, rowsOf } from '../cells/rows.ts'
 import type { Cell } from '../predict/arrange.ts'
-import type { SamplesOf } from '../predict/samples.ts'
 import type { Column } from '../read/expectation.ts'
 
 type Body = Readonly<Record<string, Json>>

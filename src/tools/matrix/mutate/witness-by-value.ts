@@ -3,11 +3,11 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Policy } from '../../../decide/policy.ts'
 import { comparedFields, meaningOf, type Relation } from '../../../decide/relations/relation.ts'
 import type { Json, Representation } from '../../../resources/resource.ts'
+import type { SamplesOf } from '../arrange/samples.ts'
 import type { PredictedRequest } from '../predict/answer.ts'
 import { predict } from '../predict/answer.ts'
 import type { ArrangedRequest, Cell } from '../predict/arrange.ts'
 import type { Predictor } from '../predict/predict-cell.ts'
-import type { SamplesOf } from '../predict/samples.ts'
 import { type FieldValue, type Pair, seenIn, type Witness } from './witness.ts'
 
 interface PredictedSuite {

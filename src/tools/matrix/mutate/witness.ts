@@ -1,11 +1,11 @@
 /** A request that two policies answer differently, and the cell of a matrix that would tell. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Json } from '../../../resources/resource.ts'
+import { namesCaller } from '../arrange/samples.ts'
 import type { EvaluatedPolicy } from '../predict/answer.ts'
 import type { Cell } from '../predict/arrange.ts'
 import { type AnsweredRequest, answers, describe } from '../predict/compare-answer.ts'
 import { type Predictor, predictCell } from '../predict/predict-cell.ts'
-import { namesCaller } from '../predict/samples.ts'
 import type { Expected } from '../read/expectation.ts'
 
 export interface Pair {

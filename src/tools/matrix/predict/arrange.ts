@@ -4,13 +4,13 @@ import type { Caller } from '../../../decide/caller.ts'
 import type { Policy } from '../../../decide/policy.ts'
 import { ownerFieldOf } from '../../../decide/relations/ownership.ts'
 import type { Json, Method, Representation, Resource, Resources, Route } from '../../../resources/resource.ts'
+import { arrangeList } from '../arrange/arrange-list.ts'
+import type { NotFound } from '../arrange/arrange-object.ts'
+import { type Attributes, arrangeRelated } from '../arrange/arrange-related.ts'
+import { CALLER, lackingValue, OBJECT, type SamplesOf } from '../arrange/samples.ts'
+import { withUniqueValues } from '../arrange/unique-values.ts'
 import { type Column, callerIn, type ObjectState } from '../read/expectation.ts'
 import type { Objects } from './answer.ts'
-import { arrangeList } from './arrange-list.ts'
-import type { NotFound } from './arrange-object.ts'
-import { type Attributes, arrangeRelated } from './arrange-related.ts'
-import { CALLER, lackingValue, OBJECT, type SamplesOf } from './samples.ts'
-import { withUniqueValues } from './unique-values.ts'
 
 export interface Parts {
   readonly resources: Resources

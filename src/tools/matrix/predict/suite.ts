@@ -4,13 +4,13 @@ import type { PolicyFiles } from '../../../policy/policy-files.ts'
 import { loadSchemas } from '../../../resources/load/load-resources.ts'
 import type { Resources } from '../../../resources/resource.ts'
 import { loadPolicy } from '../../load-policy.ts'
+import { type SamplesOf, sampleResources, withCompared } from '../arrange/samples.ts'
 import { type Case, readCases } from '../read/cases.ts'
 import type { Expectation } from '../read/expectation.ts'
 import { type Bodies, findMatrixFiles, objectIn, readBodies, readMatrices } from '../read/read-matrices.ts'
 import { type EvaluatedPolicy, evaluatePolicy } from './answer.ts'
 import { createArrange } from './arrange.ts'
 import { type Predictor, predictorOf } from './predict-cell.ts'
-import { type SamplesOf, sampleResources, withCompared } from './samples.ts'
 
 /** Where the policy and schema files are. */
 export interface Folders {

@@ -1,9 +1,9 @@
 /** What a cell needs to be set up, told from the files alone: the caller's attributes, and how objects relate to them. */
 
 import { needsCaller } from '../../../decide/relations/relation.ts'
-import { arrangeList } from '../predict/arrange-list.ts'
-import { type Attributes, arrangeRelated, isOwn, type Relating } from '../predict/arrange-related.ts'
-import { CALLER, lackingValue, OBJECT } from '../predict/samples.ts'
+import { arrangeList } from '../arrange/arrange-list.ts'
+import { type Attributes, arrangeRelated, isOwn, type Relating } from '../arrange/arrange-related.ts'
+import { CALLER, lackingValue, OBJECT } from '../arrange/samples.ts'
 import type { Suite } from '../predict/suite.ts'
 import { CannotSetUp } from '../target/test-target.ts'
 import type { Bound } from './bind.ts'
