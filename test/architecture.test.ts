@@ -22,7 +22,19 @@ const LAYERS = [
 ]
 
 /** The rooms of src/tools/matrix/, in the same way. */
-const MATRIX_ROOMS = ['report', 'attack', 'coverage', 'mutate', 'init', 'run', 'target', 'cells', 'predict', 'read']
+const MATRIX_ROOMS = [
+  'report',
+  'attack',
+  'coverage',
+  'mutate',
+  'init',
+  'run',
+  'target',
+  'cells',
+  'predict',
+  'arrange',
+  'read',
+]
 
 /** Files that do one job each and don't know one another; only the file that composes them does. */
 const APART: readonly RegExp[] = [
