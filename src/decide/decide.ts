@@ -19,6 +19,7 @@ import {
 } from './decision.ts'
 import { evidenceOf, recordObject } from './evidence.ts'
 import { attributesOf, type CallerGrants, inView, relate } from './grants/caller-grants.ts'
+import type { DirectPolicy } from './grants/direct.ts'
 import type { Grant } from './grants/grant.ts'
 import type { GrantTable } from './grants/grant-table.ts'
 import { type Refusal, refuse } from './refusal.ts'
@@ -39,12 +40,14 @@ export interface Question {
 }
 
 /** `caller`: the users record of the caller. */
-type Need =
-  | { readonly kind: 'table'; readonly table: Promise<GrantTable> }
+type FactNeed =
   | { readonly kind: 'caller'; readonly id: string }
   | { readonly kind: 'object'; readonly resource: string; readonly id: string }
 
-type Steps<T> = Generator<Need, T, unknown>
+/** `table`: a table that Casbin is being loaded for. */
+type Need = FactNeed | { readonly kind: 'table'; readonly table: Promise<GrantTable> }
+
+type Steps<T, N extends Need = Need> = Generator<N, T, unknown>
 
 /** What is stored, as far as decisions ask for it. */
 export interface FactSource<Found = StoredObject | undefined | Promise<StoredObject | undefined>> {
@@ -65,7 +68,7 @@ export interface SupposedDecision {
 }
 
 /** Runs a decision. At once, without a promise, where every fact is at hand. */
-export function answer<T>(steps: Steps<T>, facts: FactsAtHand): T
+export function answer<T>(steps: Steps<T, FactNeed>, facts: FactsAtHand): T
 export function answer<T>(steps: Steps<T>, facts: FactSource): T | Promise<T>
 export function answer<T>(steps: Steps<T>, facts: FactSource): T | Promise<T> {
   return goOn(steps, facts, undefined)
@@ -87,6 +90,8 @@ function factFor(need: Need, facts: FactSource): unknown {
 }
 
 /** What the caller may do, or why not. */
+export function decide(question: Question, policy: DirectPolicy): Steps<Decision | Refusal, FactNeed>
+export function decide(question: Question, policy: Snapshot): Steps<Decision | Refusal>
 export function* decide(question: Question, policy: Snapshot): Steps<Decision | Refusal> {
   const grants = yield* passRoleLevel(question, policy)
   if (grants.kind !== 'grants') return grants
@@ -100,6 +105,11 @@ export function* decide(question: Question, policy: Snapshot): Steps<Decision | 
 }
 
 /** The same about an object that relates to the caller like this: what can be known without one. */
+export function decideSupposed(
+  question: Question,
+  policy: DirectPolicy,
+  relations: readonly string[],
+): Steps<SupposedDecision | RouteDecision | Refusal, FactNeed>
 export function* decideSupposed(
   question: Question,
   policy: Snapshot,
@@ -115,7 +125,7 @@ export function* decideSupposed(
 }
 
 /** All checks before an object is looked at. */
-function* passRoleLevel(question: Question, policy: Snapshot): Steps<CallerGrants | RouteDecision | Refusal> {
+export function* passRoleLevel(question: Question, policy: Snapshot): Steps<CallerGrants | RouteDecision | Refusal> {
   const { route, endpoint, resource, subject, blocked } = question
   const { caller } = subject
   if (blocked) return refuse('blocked')

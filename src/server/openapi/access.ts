@@ -1,9 +1,11 @@
 /** What a document is about: the operations and fields of one set of subjects, or of anybody at all. */
+import { answer, passRoleLevel } from '../../decide/decide.ts'
+import { inView } from '../../decide/grants/caller-grants.ts'
 import type { GrantTable } from '../../decide/grants/grant-table.ts'
 import type { RoleLevel } from '../../decide/grants/role-level.ts'
 import type { Limit } from '../../decide/policy.ts'
 import type { Snapshot, Subject } from '../../decide/snapshot.ts'
-import { concernsObject, type Spot } from '../../decide/space.ts'
+import { type Spot, spotsOf } from '../../decide/space.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
 
 /** Fields; the pseudo-field `*` for an action without. */
@@ -32,13 +34,15 @@ interface Asked {
 /** What these subjects have. */
 export async function accessOf(snapshot: Snapshot, subject: Subject, resources: Resources): Promise<Access> {
   const asked = { tables: await tablesOf(snapshot, subject, resources), snapshot, subject }
+  const offered = new Set<string>()
+  for (const spot of spotsOf(resources)) if (await isOffered(asked, spot)) offered.add(nameOf(spot))
   const granted = ({ name }: Resource, action: string) => {
     const { grantable, shownInEveryRow } = roleLevelOf(asked, name, action)
     return { some: grantable, every: shownInEveryRow }
   }
   return {
     snapshot,
-    offers: (spot) => offers(asked, spot),
+    offers: (spot) => offered.has(nameOf(spot)),
     granted,
     limitsOf: (spot) => snapshot.limits.limits.filter((limit) => matches(limit, spot) && concerns(limit, subject)),
   }
@@ -83,19 +87,24 @@ function tableOf({ tables }: Asked, resource: string, action: string): GrantTabl
   return table
 }
 
-/** As `authorize` decides, object level aside. */
-function offers(asked: Asked, spot: Spot): boolean {
-  const { route, endpoint, resource } = spot
-  const table = tableOf(asked, resource.name, endpoint.action)
-  if (endpoint.operation === 'options') return table.unrelated.size > 0
-  if (route.kind === 'caller' && !asked.subject.caller) return false
-  if (resource.builtIn) return table.unrelated.size > 0
-  const { allowed, grantable } = roleLevelOf(asked, resource.name, endpoint.action)
-  if (!concernsObject(spot) || endpoint.operation !== 'read' || route.view === undefined) return allowed
-  return grantable.intersection(asked.snapshot.viewOf(resource.name, route.view)).size > 0
+/** The checks before an object is known; a read must show something of the route's view. */
+async function isOffered({ tables, snapshot, subject }: Asked, spot: Spot): Promise<boolean> {
+  const attributes = [...tables.values()].flatMap((table) => table.attributes)
+  // The document is the same for all callers with these subjects, whatever attributes they have.
+  const claims = Object.fromEntries(attributes.map((name) => [name, true]))
+  const caller = subject.caller && { ...subject.caller, claims }
+  const question = { ...spot, subject: { ...subject, caller }, blocked: false }
+  const reached = await answer(passRoleLevel(question, snapshot), NO_FACTS)
+  if (reached.kind !== 'grants' || spot.endpoint.operation !== 'read') return reached.kind !== 'refused'
+  return inView(reached, reached.roleLevel.grantable).size > 0
 }
 
-/** The document is the same for all callers with these subjects, whatever attributes they have. */
+function nameOf({ method, route }: Spot): string {
+  return `${method} ${route.path}`
+}
+
+const NO_FACTS = { user: () => undefined, object: () => undefined }
+
 function roleLevelOf(asked: Asked, resource: string, action: string): RoleLevel {
   const { caller } = asked.subject
   return tableOf(asked, resource, action).roleLevel(() => caller !== undefined)
