@@ -1,8 +1,8 @@
 /** The OpenAPI document of policy and schema files: everything, or what callers with some roles have. */
 import { didYouMean } from '../../base/did-you-mean.ts'
 import { packPolicy } from '../../decide/rules/rule-table.ts'
+import { Snapshots } from '../../decide/rules/snapshots.ts'
 import type { Snapshot, Subject } from '../../decide/snapshot.ts'
-import { Snapshots } from '../../decide/snapshots.ts'
 import { loadResources } from '../../resources/load/load-resources.ts'
 import { accessOf, wholeAccess } from '../../server/openapi/access.ts'
 import { makeDocument } from '../../server/openapi/document.ts'

@@ -1,7 +1,7 @@
 /** A policy directory to decide by without ruling anything: what replay and shadow put beside the policy in force. */
 
 import { packPolicy } from '../../decide/rules/rule-table.ts'
-import { Snapshots } from '../../decide/snapshots.ts'
+import { Snapshots } from '../../decide/rules/snapshots.ts'
 import type { ActivePolicy } from '../../policy/live-policy.ts'
 import { revisionOf } from '../../policy/policy-files.ts'
 import type { Resources } from '../../resources/resource.ts'

@@ -1,8 +1,8 @@
 /** One policy whose rules may end: at each time the snapshot of the rules that live then. Reads no clock; it is told. */
-import type { Resources } from '../resources/resource.ts'
-import { casbinPolicy } from './grants/casbin.ts'
-import type { PackedPolicy } from './rules/rule-table.ts'
-import type { Snapshot } from './snapshot.ts'
+import type { Resources } from '../../resources/resource.ts'
+import { casbinPolicy } from '../grants/casbin.ts'
+import type { Snapshot } from '../snapshot.ts'
+import type { PackedPolicy } from './rule-table.ts'
 
 /** The snapshot of the times from `from` on and before `to`, between which no rule ends; in milliseconds since the epoch. */
 interface Span {
