@@ -39,5 +39,5 @@ export function useStages(app: Koa, parts: Parts): void {
     // The one authorization middleware, for every method of every route.
     .use(authorize({ resources, store, now: () => now().getTime() }))
     .use(validate())
-    .use(routes(routers))
+    .use(routes())
 }

@@ -25,6 +25,9 @@ export type Match =
 
 export type RouteMatcher = (method: string, target: Target | Problem) => Match
 
+/** A route of a router, with its handlers. */
+export type Layer = Router['stack'][number]
+
 /** Registers handlers for the methods of a route; `path` is as the router writes it. */
 type Register = (router: Router, path: string, route: Route) => void
 
@@ -52,18 +55,16 @@ export class Routers {
     this.#longestBeginning = Math.max(0, ...this.#routers.keys().map((beginning) => beginning.split('/').length))
   }
 
-  get all(): Iterable<readonly [beginning: string, router: Router]> {
-    return this.#routers
-  }
-
-  match(method: string, target: Target | Problem): Match {
-    if (target instanceof Problem) return { kind: 'malformed', problem: target }
+  /** The match, and the router's own route (a layer) with the handlers that were registered for the method. */
+  find(method: string, target: Target | Problem): { readonly match: Match; readonly layer?: Layer | undefined } {
+    if (target instanceof Problem) return { match: { kind: 'malformed', problem: target } }
     for (const beginning of beginnings(target.path, this.#longestBeginning)) {
-      const layer = this.#routers.get(beginning)?.match(target.path, method).path[0]
-      const route = layer && this.#routes.get(layer.path)
-      if (route) return matchOf(route, method, target, idIn(target.path, beginning))
+      const found = this.#routers.get(beginning)?.match(target.path, method)
+      const route = found?.path[0] && this.#routes.get(found.path[0].path)
+      if (!route) continue
+      return { match: matchOf(route, method, target, idIn(target.path, beginning)), layer: found.pathAndMethod[0] }
     }
-    return { kind: 'unknown-path' }
+    return { match: { kind: 'unknown-path' } }
   }
 }
 
@@ -77,11 +78,11 @@ export function createRouteMatcher(routes: readonly Route[]): RouteMatcher {
   const routers = new Routers(routes, (router, path, { endpoints }) => {
     router.register(path, [...endpoints.keys()], () => undefined)
   })
-  return (method, target) => routers.match(method, target)
+  return (method, target) => routers.find(method, target).match
 }
 
 /** The part of a route's path that stands in every path that matches it. */
-export function beginningOf({ path }: Route): string {
+function beginningOf({ path }: Route): string {
   return path.split('{id}', 1)[0] ?? ''
 }
 

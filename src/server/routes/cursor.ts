@@ -9,16 +9,12 @@ import { RecentlyUsed } from '../../base/recently-used.ts'
 const IV_BYTES = 12
 const TAG_BYTES = 16
 
-/** Asked of the generator at once: the call costs more than what it gives. */
-const IVS = 256
-
 /** How many are kept: who asks for a page again gets the cursor that is already sealed. */
 const KEPT = 1000
 
 export class Cursors {
   readonly #key: Uint8Array
   readonly #sealed = new RecentlyUsed<string>(KEPT)
-  #random = Buffer.alloc(0)
 
   /** `key` has 32 bytes. */
   constructor(key: Uint8Array) {
@@ -49,18 +45,10 @@ export class Cursors {
   }
 
   #seal(binding: string, place: string): string {
-    const iv = this.#freshIv()
+    const iv = randomBytes(IV_BYTES)
     const cipher = createCipheriv('aes-256-gcm', this.#key, iv).setAAD(Buffer.from(binding))
     const sealed = [cipher.update(place, 'utf8'), cipher.final()]
     return Buffer.concat([iv, cipher.getAuthTag(), ...sealed]).toString('base64url')
-  }
-
-  /** Bytes that no other cursor has. */
-  #freshIv(): Buffer {
-    if (this.#random.length === 0) this.#random = randomBytes(IV_BYTES * IVS)
-    const iv = this.#random.subarray(0, IV_BYTES)
-    this.#random = this.#random.subarray(IV_BYTES)
-    return iv
   }
 }
 

@@ -1,16 +1,16 @@
 /** Which handler answers which route: @koa/router, with a handler for each method that a route accepts. */
-import type Router from '@koa/router'
+import type { default as Router, RouterContext } from '@koa/router'
 import type { Middleware } from 'koa'
 import type { Decision } from '../../decide/decision.ts'
 import { ownerFieldOf } from '../../decide/relations/ownership.ts'
 import type { Method, Operation, Route } from '../../resources/resource.ts'
-import { beginningOf, Routers } from '../../resources/routing/match-route.ts'
+import { Routers } from '../../resources/routing/match-route.ts'
 import { StaleObject, type Store } from '../../store/contract.ts'
 import { Turns } from '../http/turns.ts'
 import type { Input } from '../input/input.ts'
 import { createWrites } from '../stages/commit.ts'
 import type { Stage, Writable } from '../stages/stage.ts'
-import type { Accepted, Addressed, Authorized, Handled, Received, Validated } from '../stages/state.ts'
+import type { Accepted, Addressed, Authorized, Handled, Matched, Received, Validated } from '../stages/state.ts'
 import { redirect, showDocument, showKeys, showLiveness, showOptions, showReadiness } from './built-in.ts'
 import { createObject } from './create-object.ts'
 import type { HandledRequest, Handler, Services } from './handler.ts'
@@ -18,7 +18,7 @@ import { listObjects, readObject } from './read-objects.ts'
 import { signIn, signOut } from './tokens.ts'
 import { deleteObject, patchObject, replaceObject, updateObject } from './write-object.ts'
 
-type RouteState = Received & Addressed & Accepted & Authorized & Validated
+type RouteState = Received & Matched & Addressed & Accepted & Authorized & Validated
 type RouteHandler = Middleware<RouteState & Writable<Handled>>
 
 /** How often a write is decided when the object changes between the decision and the write. */
@@ -78,16 +78,9 @@ function serve(router: Router, { path, method }: { path: string; method: Method 
   }
 }
 
-/** The last stage: runs the handler of the route that was authorized. */
-export function routes(routers: Routers): Stage<RouteState, Handled> {
-  const byBeginning = new Map([...routers.all].map(([beginning, router]) => [beginning, router.routes() as Middleware]))
-  return (ctx, next) => {
-    const { route, target } = ctx.state.accepted.match
-    // Koa would parse the whole request target again, and might read another path in it.
-    ctx.url = target.path
-    ctx.newRouterPath = target.path
-    return byBeginning.get(beginningOf(route))?.(ctx, next)
-  }
+/** The last stage: runs the handler that was registered for the route that was authorized. */
+export function routes(): Stage<RouteState, Handled> {
+  return (ctx, next) => ctx.state.layer?.stack[0]?.(ctx as RouterContext, next)
 }
 
 export function handlerOf(route: Route, operation: Operation): Handler {

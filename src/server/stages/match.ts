@@ -5,10 +5,11 @@ import { findMalformed } from '../http/find-malformed.ts'
 import type { Stage } from './stage.ts'
 import type { Matched, Received } from './state.ts'
 
-export function match(routers: Pick<Routers, 'match'>): Stage<Received, Matched> {
+export function match(routers: Pick<Routers, 'find'>): Stage<Received, Matched> {
   return (ctx, next) => {
-    const found = routers.match(ctx.method, findMalformed(ctx.req) ?? readTarget(ctx.req.url ?? ''))
+    const { match: found, layer } = routers.find(ctx.method, findMalformed(ctx.req) ?? readTarget(ctx.req.url ?? ''))
     ctx.state.match = found
+    ctx.state.layer = layer
     // Also when the rate limits answer in its place, the connection of a request without clear bounds ends.
     if (found.kind === 'malformed') Object.assign(ctx.state.headers, found.problem.headers)
     return next()

@@ -7,7 +7,7 @@ import type { DecisionRecord } from '../../decision-log/decision-record.ts'
 import type { Authentication, Credentials } from '../../identity/caller.ts'
 import type { ActivePolicy } from '../../policy/live-policy.ts'
 import type { Resource } from '../../resources/resource.ts'
-import type { Match, RouteMatch } from '../../resources/routing/match-route.ts'
+import type { Layer, Match, RouteMatch } from '../../resources/routing/match-route.ts'
 import type { Input } from '../input/input.ts'
 import type { Outcome } from '../routes/handler.ts'
 
@@ -34,6 +34,8 @@ export interface Received {
 /** Left by `match`. */
 export interface Matched {
   readonly match: Match
+  /** The router's own route, with its handler; undefined where no route accepts the request. */
+  readonly layer: Layer | undefined
 }
 
 /** Left by `refuseFloods`. */
