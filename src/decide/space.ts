@@ -60,6 +60,6 @@ export function spotsOf({ routes, byName }: Resources): readonly Spot[] {
 }
 
 /** Whether a decision at this spot depends on an object, so that relations can hold. */
-export function concernsObject({ endpoint, resource, route }: Spot): boolean {
+export function concernsObject({ endpoint, resource, route }: Pick<Spot, 'endpoint' | 'resource' | 'route'>): boolean {
   return endpoint.operation !== 'options' && !resource.builtIn && route.redirect === undefined
 }

@@ -1,5 +1,5 @@
 /** Rules that end: which of them live at a time. A rule is gone from the very millisecond that its `until=` names. */
-import type { Policy, Rule } from '../policy.ts'
+import type { Policy } from '../policy.ts'
 
 /** `now` in milliseconds since the epoch. */
 export function lives({ until }: { readonly until?: number | undefined }, now: number): boolean {
@@ -14,7 +14,7 @@ export function livingAt(policy: Policy, now: number): Policy {
 }
 
 /** The moments at which some of these rules end, each once, in order. */
-export function endsOf(rules: Iterable<Pick<Rule, 'until'>>): readonly number[] {
+export function endsOf(rules: Iterable<{ readonly until?: number | undefined }>): readonly number[] {
   const ends = [...rules].flatMap(({ until }) => (until === undefined ? [] : [until]))
   return [...new Set(ends)].sort((a, b) => a - b)
 }

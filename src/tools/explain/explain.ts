@@ -1,26 +1,23 @@
 /**
- * Why a request is allowed or refused, without a server: the checks of `authorize` in their order, each with its reason.
+ * Why a request is allowed or refused, without a server: the kernel decides, and explain presents the reasons.
  * test/review/explain holds it to the oracle and to what a running server answers and records.
  */
-
 import { timeText } from '../../base/time.ts'
-import { livingAt } from '../../decide/rules/ends.ts'
-import { isBlocked } from '../../policy/parse/parse-blocked.ts'
+import type { Evidence } from '../../decide/evidence.ts'
+import { problemCodeOf, type Refusal } from '../../decide/refusal.ts'
 import { revisionOf } from '../../policy/policy-files.ts'
 import { quote } from '../../present/quote.ts'
-import type { Explanation } from './explanation.ts'
-import { type Finding, notPermitted, problem, refused } from './finding.ts'
-import { concernsObjects, type Ground, groundOf, isReachable, needsCaller } from './ground.ts'
+import { redirectStatus } from '../../resources/routing/success-status.ts'
+import type { Answer, Explanation } from './explanation.ts'
+import { allowed, type Finding, problem, reasonOf, refused } from './finding.ts'
 import { nearestMisses } from './nearest-misses.ts'
 import { noteNextChange } from './next-change.ts'
 import { decideObjects } from './objects.ts'
-import type { KnownObject, Question } from './question.ts'
-import { explainRoles } from './question.ts'
+import { explainRoles, type Question } from './question.ts'
 import { blockPlace, quoteRules, ruleLines } from './quote-rules.ts'
-import { hasOf } from './relation-facts.ts'
-import { decideRedirect, decideRoute, refuseRole } from './role-level.ts'
+import { decideOn, type SupposedRequest, supposedRequest } from './supposed-request.ts'
 
-/** Throws ReviewError when the rules tell too many sets of relations apart. */
+/** Throws ReviewError if the rules tell too many sets of relations apart. */
 export function explain(question: Question): Explanation {
   const { reviewed, caller, request, path, known } = question
   const { route, method } = request.kind === 'route' ? request : { route: undefined, method: request.method }
@@ -50,45 +47,71 @@ export function explain(question: Question): Explanation {
 }
 
 function find(question: Question): Finding {
-  const { request, reviewed, resources, caller, known, now } = question
+  const { request } = question
   if (request.kind === 'refused') return refused('request', request.reason, request.answer)
-  const object = known.kind === 'object' ? known.object : undefined
-  const ground = groundOf(livingAt(reviewed.policy, now), resources, {
-    ...request,
-    caller,
-    object,
-    has: hasOf(question),
-  })
-  const found = findBlock(question, ground) ?? decide(ground, known)
-  return { ...found, notes: [...found.notes, ...undeclared(question)] }
+  const found = decide(question, supposedRequest(question, request))
+  return { ...found, notes: [...found.notes, ...undeclaredRoles(question)] }
 }
 
-function findBlock({ reviewed, caller, known, now }: Question, ground: Ground): Finding | undefined {
-  if (caller.kind === 'anonymous' || caller.subject === undefined) return undefined
-  if (!isBlocked(reviewed.blocked, caller.subject, now)) return undefined
-  const place = blockPlace(reviewed, caller.subject)
-  const until = reviewed.blocked.get(caller.subject)?.until
+function decide(question: Question, request: SupposedRequest): Finding {
+  const decision = decideOn(request, [])
+  if (decision.kind === 'supposed') return decideObjects(question, request)
+  if (decision.kind === 'refused') return explainRefusal(question, request, decision)
+  const rules = rulesOf(request, decision.evidence)
+  const notes = isRedirect(request) ? ['the path that it leads to decides again'] : []
+  return { ...allowed('role', reasonOf(rules, 'allow'), routeAnswer(request)), rules, notes }
+}
+
+/** Every refusal that comes before an object. */
+function explainRefusal(question: Question, request: SupposedRequest, refusal: Refusal): Finding {
+  const answer = problem(problemCodeOf(refusal, request.subject.caller ? 'caller' : 'anonymous'))
+  if (refusal.check === 'blocked') return explainBlock(question, request, answer)
+  const { known } = question
+  const misses = nearestMisses(request, known.kind === 'relations' ? known.holding : new Set())
+  if (refusal.check === 'own-record') {
+    const reason = "the path shows the caller's own record, so it needs credentials"
+    return { ...refused('own-record', reason, answer), misses }
+  }
+  const rules = rulesOf(request, refusal.evidence)
+  const concernsObjects = request.endpoint.operation !== 'options' && !request.resource.builtIn
+  const reason = `${reasonOf(rules, 'deny')}${concernsObjects ? ', whatever the object' : ''}`
+  return { ...refused('role', reason, answer), rules, misses }
+}
+
+function explainBlock(question: Question, request: SupposedRequest, answer: Answer): Finding {
+  const { reviewed } = question
+  const subject = request.subject.caller?.id ?? ''
+  const place = blockPlace(reviewed, subject)
+  const until = reviewed.blocked.get(subject)?.until
   const reason = `the caller is blocked (${place}${until === undefined ? '' : `, until ${timeText(until)}`}), before any rule is looked at`
-  const otherwise = decide(ground, known)
+  const otherwise = decide(question, { ...request, blocked: false })
   const note = otherwise.answer
     ? `without ${place} it would be ${otherwise.answer.status}, because ${otherwise.reason}`
     : `without ${place}, ${otherwise.reason}`
-  return { ...refused('block', reason, problem('blocked')), notes: [note] }
+  return { ...refused('block', reason, answer), notes: [note] }
 }
 
-function decide(ground: Ground, known: KnownObject): Finding {
-  if (needsCaller(ground)) {
-    const reason = "the path shows the caller's own record, so it needs credentials"
-    return { ...refused('own-record', reason, notPermitted(ground)), misses: nearestMisses(ground, new Set()) }
-  }
-  const redirects = ground.route.redirect !== undefined && ground.endpoint.operation !== 'options'
-  if (!concernsObjects(ground) && !redirects) return decideRoute(ground)
-  if (!isReachable(ground)) return refuseRole(ground, known)
-  return redirects ? decideRedirect(ground) : decideObjects(ground, known)
+/** The rules that the kernel names, by line. */
+function rulesOf({ parsed }: SupposedRequest, evidence: Evidence | undefined) {
+  const lines = new Set(evidence?.lines)
+  return parsed.rules.filter(({ line }) => lines.has(line))
+}
+
+/** The answer to an allowed request that concerns no object. */
+function routeAnswer({ route, endpoint, method }: SupposedRequest): Answer {
+  const { allow, redirect } = route
+  if (endpoint.operation === 'options') return { status: 204, code: null, headers: { Allow: allow } }
+  if (redirect) return { status: redirectStatus(redirect, method), code: null, headers: { Location: redirect.to } }
+  // DELETE ends the session of the caller, if there is one: the command line can't know.
+  return { status: endpoint.operation === 'delete' ? 204 : 200, code: null, headers: {} }
+}
+
+function isRedirect({ route, endpoint }: SupposedRequest): boolean {
+  return route.redirect !== undefined && endpoint.operation !== 'options'
 }
 
 /** A token may claim any role; only declared ones count. */
-function undeclared({ reviewed, caller }: Question): readonly string[] {
+function undeclaredRoles({ reviewed, caller }: Question): readonly string[] {
   return explainRoles(reviewed.policy, caller)
     .filter(({ declared }) => !declared)
     .map(({ name }) => `roles.yaml doesn't declare the role ${quote(name)}: it grants nothing`)

@@ -2,7 +2,6 @@
 import { CATALOGUE, type ProblemCode } from '../../base/problems/catalogue.ts'
 import type { Rule } from '../../decide/policy.ts'
 import type { Answer, Explanation, Miss, Stage } from './explanation.ts'
-import type { AskingCaller } from './question.ts'
 
 export interface Finding
   extends Pick<Explanation, 'outcome' | 'stage' | 'reason' | 'answer' | 'relations' | 'cases' | 'missing' | 'notes'> {
@@ -29,7 +28,10 @@ export function problem(code: ProblemCode, headers: Answer['headers'] = {}): Ans
   return { status: CATALOGUE[code].status, code, headers }
 }
 
-/** 401 without credentials, 403 with them. */
-export function notPermitted({ caller }: { readonly caller: AskingCaller }): Answer {
-  return problem(caller.kind === 'anonymous' ? 'credentials-missing' : 'forbidden')
+/** Why rules that match allow or refuse. */
+export function reasonOf(rules: readonly Rule[], outcome: 'allow' | 'deny'): string {
+  const allows = rules.filter(({ effect }) => effect === 'allow').length
+  const denies = rules.length - allows
+  if (outcome === 'allow') return denies > 0 ? 'a rule allows it, and no deny takes all of it away' : 'a rule allows it'
+  return allows === 0 ? 'no rule allows it to this caller' : 'a deny takes away all that is allowed'
 }

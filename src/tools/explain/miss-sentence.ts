@@ -3,7 +3,7 @@
 import { describeRelation, needsCaller } from '../../decide/relations/relation.ts'
 import { quote } from '../../present/quote.ts'
 import type { Change } from './explanation.ts'
-import type { Ground } from './ground.ts'
+import type { SupposedRequest } from './supposed-request.ts'
 
 /** `the caller` and `were owner`. */
 interface Condition {
@@ -11,8 +11,8 @@ interface Condition {
   readonly what: string
 }
 
-export function missSentence(ground: Ground, changes: readonly Change[]): string {
-  const conditions = changes.flatMap((change) => (change.kind === 'deny' ? [] : [conditionOf(ground, change)]))
+export function missSentence(request: SupposedRequest, changes: readonly Change[]): string {
+  const conditions = changes.flatMap((change) => (change.kind === 'deny' ? [] : [conditionOf(request, change)]))
   const denies = changes.flatMap((change) => (change.kind === 'deny' ? [change.rule] : []))
   const condition = conditions.length > 0 ? `if ${joined(conditions)}` : ''
   const but = denies.length > 0 ? `but for the ${denies.length > 1 ? 'denies' : 'deny'} ${denies.join(' and ')}` : ''
@@ -25,7 +25,7 @@ function joined(conditions: readonly Condition[]): string {
   return said.join(' and ')
 }
 
-function conditionOf({ policy, resource }: Ground, change: Exclude<Change, { kind: 'deny' }>): Condition {
+function conditionOf({ parsed, resource }: SupposedRequest, change: Exclude<Change, { kind: 'deny' }>): Condition {
   switch (change.kind) {
     case 'credentials':
       return { who: 'the caller', what: 'sent credentials' }
@@ -34,7 +34,7 @@ function conditionOf({ policy, resource }: Ground, change: Exclude<Change, { kin
     case 'user':
       return { who: 'the caller', what: `were ${quote(change.name)}` }
     case 'relation': {
-      const relation = policy.ownership.get(resource.name)?.relations.get(change.name)
+      const relation = parsed.ownership.get(resource.name)?.relations.get(change.name)
       const asks = relation ? ` (${describeRelation(relation)})` : ''
       return {
         who: relation && !needsCaller(relation) ? 'the object' : 'the caller',

@@ -1,144 +1,142 @@
-/** What is missing from a refused request: the least changes of caller, object or rules that would make it an allowed one. */
+/** The nearest misses of a refused request: the least changes of caller, object or rules that would allow it. */
 
-import { rulesFor } from '../../decide/grants/evaluate.ts'
-import type { Policy, Rule } from '../../decide/policy.ts'
-import { holdsForOwnRecord, kindOf } from '../../decide/relations/relation.ts'
-import { inheritedBy } from '../../decide/space.ts'
+import { directPolicy } from '../../decide/grants/direct.ts'
+import type { Rule } from '../../decide/policy.ts'
+import { holdsForOwnRecord } from '../../decide/relations/relation.ts'
 import type { Change } from './explanation.ts'
 import type { NearMiss } from './finding.ts'
-import { type Ground, needsCaller, pageRules, verdictOf } from './ground.ts'
-import { isAllowed } from './judge.ts'
 import { missSentence } from './miss-sentence.ts'
 import { placeOf } from './quote-rules.ts'
+import { decideOn, requestOf, roleLevelOf, type SupposedRequest, tableOf } from './supposed-request.ts'
+
+type Relations = ReadonlySet<string>
 
 interface Candidate {
   readonly changes: readonly Change[]
-  /** Those that allow it; of these only those about the other, where there is one. None: what the other inherits is enough. */
+  /** The rules that allow it; if the candidate is another caller, only those about what that caller has besides. */
   readonly rules: readonly Rule[]
 }
 
-/** Somebody else to ask as, and the changes that make the caller that. */
-interface Other {
-  readonly ground: Ground
+/** Another caller, and the changes that make that caller of this one. */
+interface OtherCaller {
+  readonly request: SupposedRequest
   readonly changes: readonly Change[]
-  /** A rule about this subject must be among those that allow it; else the change isn't what it takes. */
-  readonly owing: string | undefined
+  /** A rule about this subject must be among the allowing rules; else the change is needless. */
+  readonly needed: string | undefined
 }
 
-/** The smallest first. Empty when no rule could allow it to anybody. `relations` are those that hold. */
-export function nearestMisses(asked: Ground, relations: ReadonlySet<string>): readonly NearMiss[] {
-  const ground = { ...asked, policy: onlyAbout(asked) }
-  const before = new Set(verdictOf(ground, ground.action, relations).allows)
-  const mine = needsCaller(ground) ? [] : candidatesOf({ ground, changes: [], owing: undefined }, relations)
-  const others = othersOf(ground).map((other) => candidatesOf(other, relations))
-  // Two others have no change in common, so each has to be less only than itself and than the caller as they are.
+/** The fewest changes first. Empty if no rule could allow it to anybody. `relations` hold. */
+export function nearestMisses(refused: SupposedRequest, relations: Relations): readonly NearMiss[] {
+  const request = withRules(refused, rulesAboutAction(refused))
+  const before = new Set(tableOf(request).grant([...relations]).allows)
+  const mine = candidatesOf({ request, changes: [], needed: undefined }, relations)
+  const others = otherCallers(request).map((other) => candidatesOf(other, relations))
+  // Two other callers have no change in common, so compare each with itself and with the caller alone.
   const least = [mine, ...others].flatMap((some) => some.filter((one) => !some.concat(mine).some(isLessThan(one))))
   return distinct(least.filter(({ rules }) => rules.length > 0))
     .toSorted((a, b) => rank(a) - rank(b))
-    .map((one) => missOf(ground, one, before))
+    .map(({ changes, rules }) => {
+      const fresh = rules.filter((rule) => !before.has(rule))
+      return { changes, sentence: missSentence(request, changes), rules: fresh.length > 0 ? fresh : rules }
+    })
 }
 
-/** The rules that any change could bring to bear. */
-function onlyAbout({ policy, resource, action }: Ground): Policy {
-  const subjects = new Set(policy.rules.map(({ subject }) => subject))
-  return { ...policy, rules: rulesFor(policy, { subjects, resource, action }) }
+/** All rules that a change of the caller could bring in. */
+function rulesAboutAction({ policy, resource, endpoint }: SupposedRequest): readonly Rule[] {
+  return policy.table(policy.anybody, resource.name, endpoint.action).roleLevel(() => true).rules
 }
 
-function othersOf(ground: Ground): readonly Other[] {
-  const { policy, caller } = ground
-  const named = new Set(policy.rules.map(({ subject }) => subject)).difference(ground.subjects)
-  const roles = [...policy.roles.keys()].filter((role) => named.has(role)).map((role) => withRole(ground, role))
-  const users = [...named].filter((subject) => subject.startsWith('user:')).map((subject) => asUser(ground, subject))
-  const known = caller.kind === 'anonymous' ? [withCredentials(ground)] : []
-  return [...known, ...roles, ...users]
+/** The same request under other rules. A redirect asks the role level alone, but a miss names the relations that it takes. */
+function withRules(request: SupposedRequest, rules: readonly Rule[]): SupposedRequest {
+  const { redirect: _, ...route } = request.route
+  const parsed = { ...request.parsed, rules }
+  const policy = directPolicy(parsed, request.resources)
+  return { ...request, route, parsed, policy, subject: policy.subjectOf(request.subject.caller), blocked: false }
 }
 
-function withCredentials(ground: Ground): Other {
-  return { ground: become(ground, new Set(['everyone'])), changes: [{ kind: 'credentials' }], owing: undefined }
+function otherCallers(request: SupposedRequest): readonly OtherCaller[] {
+  const { policy, parsed, subject } = request
+  const roles = subject.caller?.roles ?? []
+  const named = new Set(policy.anybody.names).difference(new Set(subject.names))
+  const withCredentials = (): OtherCaller => {
+    return { request: requestOf(request, { roles }), changes: [{ kind: 'credentials' }], needed: undefined }
+  }
+  const withRole = (name: string): OtherCaller => {
+    const caller = { ...subject.caller, roles: [...roles, name] }
+    return { request: requestOf(request, caller), changes: [{ kind: 'role', name }], needed: name }
+  }
+  const asUser = (user: string): OtherCaller => {
+    const name = user.slice('user:'.length)
+    return { request: requestOf(request, { id: name, roles }), changes: [{ kind: 'user', name }], needed: user }
+  }
+  return [
+    ...(subject.caller ? [] : [withCredentials()]),
+    ...[...parsed.roles.keys()].filter((role) => named.has(role)).map(withRole),
+    ...[...named].filter((name) => name.startsWith('user:')).map(asUser),
+  ]
 }
 
-function withRole(ground: Ground, role: string): Other {
-  const subjects = ground.subjects.difference(new Set(['anonymous'])).union(inheritedBy(ground.policy, role))
-  return { ground: become(ground, subjects), changes: [{ kind: 'role', name: role }], owing: role }
+function candidatesOf(other: OtherCaller, relations: Relations): readonly Candidate[] {
+  const holding = relations.union(certainRelations(other.request))
+  return additions(other.request, holding).flatMap((added) => allowedWith(other, holding, added))
 }
 
-function asUser(ground: Ground, user: string): Other {
-  const others = [...ground.subjects].filter((subject) => subject !== 'anonymous' && !subject.startsWith('user:'))
-  const change: Change = { kind: 'user', name: user.slice('user:'.length) }
-  return { ground: become(ground, new Set([...others, user])), changes: [change], owing: user }
-}
-
-function become(ground: Ground, subjects: ReadonlySet<string>): Ground {
-  const rules = ground.policy.rules.filter(({ subject }) => subjects.has(subject))
-  const policy = { ...ground.policy, rules }
-  return { ...ground, policy, subjects, has: () => true, caller: { kind: 'caller', subject: undefined, roles: [] } }
-}
-
-function candidatesOf(other: Other, relations: ReadonlySet<string>): readonly Candidate[] {
-  const holding = relations.union(certainRelations(other.ground))
-  return additions(other, holding).flatMap((added) => allowedBy(other, holding, added))
-}
-
-/** Somebody's own record is theirs. */
-function certainRelations({ route, caller, policy, resource }: Ground): ReadonlySet<string> {
-  if (route.kind !== 'caller' || caller.kind === 'anonymous') return new Set()
-  const relations = [...(policy.ownership.get(resource.name)?.relations.values() ?? [])]
+/** A caller's own record relates to the caller. */
+function certainRelations({ route, subject, parsed, resource }: SupposedRequest): Relations {
+  if (route.kind !== 'caller' || !subject.caller) return new Set()
+  const relations = [...(parsed.ownership.get(resource.name)?.relations.values() ?? [])]
   return new Set(relations.filter(holdsForOwnRecord).map(({ name }) => name))
 }
 
-/** The relations as they are, and with what each allow rule asks for besides. */
-function additions({ ground }: Other, relations: ReadonlySet<string>): readonly ReadonlySet<string>[] {
-  const declared = ground.policy.ownership.get(ground.resource.name)?.relations
-  const isPossible = (name: string) => {
-    const relation = declared?.get(name)
-    return ground.caller.kind === 'caller' || (relation && kindOf(relation).couldHold(relation, () => false))
-  }
-  const asked = pageRules(ground, ground.action)
-    .filter(({ effect }) => effect === 'allow')
-    .map((rule) => rule.relations.filter((name) => !relations.has(name)))
-    .filter((names) => names.every(isPossible))
-  const distinctly = new Map([[], ...asked].map((names) => [names.join('+'), new Set(names)]))
-  return [...distinctly.values()]
+/** No relation more, and those that each allow rule needs besides. */
+function additions(request: SupposedRequest, holding: Relations): readonly Relations[] {
+  const columns = roleLevelOf(request).relationColumns('allows')
+  const missing = [[], ...columns.map((names) => names.filter((name) => !holding.has(name)))]
+  return [...new Map(missing.map((names) => [names.join('+'), new Set(names)])).values()]
 }
 
-function allowedBy(other: Other, holding: ReadonlySet<string>, added: ReadonlySet<string>): readonly Candidate[] {
-  const set = holding.union(added)
+function allowedWith(other: OtherCaller, holding: Relations, added: Relations): readonly Candidate[] {
+  const relations = holding.union(added)
   const changes = [...other.changes, ...[...added].map((name): Change => ({ kind: 'relation', name }))]
-  return withoutDenies(other.ground, set).flatMap(({ ground, denies }) => {
-    const verdict = verdictOf(ground, ground.action, set)
-    if (!isAllowed(ground, verdict)) return []
-    const rules = verdict.allows.filter(({ subject }) => other.owing === undefined || subject === other.owing)
+  return withoutDenies(other.request, relations).flatMap(({ request, denies }) => {
+    if (!isAllowed(request, relations)) return []
+    const { allows } = tableOf(request).grant([...relations])
+    const rules = allows.filter(({ subject }) => other.needed === undefined || subject === other.needed)
     return [{ changes: [...changes, ...denies.map(denyChange)], rules }]
   })
 }
 
+function isAllowed(request: SupposedRequest, relations: Relations): boolean {
+  const decision = decideOn(request, relations)
+  return decision.kind === 'route' || (decision.kind === 'supposed' && !decision.refusal)
+}
+
 interface Relieved {
-  readonly ground: Ground
+  readonly request: SupposedRequest
   readonly denies: readonly Rule[]
 }
 
-/** As it is, without each deny that matches, and without as few of them as it takes. */
-function withoutDenies(ground: Ground, relations: ReadonlySet<string>): readonly Relieved[] {
-  const { denies } = verdictOf(ground, ground.action, relations)
-  const sets = [[], ...denies.map((deny) => [deny]), fewest(ground, relations, denies)]
-  return sets.map((gone) => ({ ground: without(ground, gone), denies: gone }))
+/** With all rules, without each matching deny, and without as few of them as possible. */
+function withoutDenies(request: SupposedRequest, relations: Relations): readonly Relieved[] {
+  const { denies } = tableOf(request).grant([...relations])
+  const sets = denies.length === 0 ? [[]] : [[], ...denies.map((deny) => [deny]), fewest(request, relations, denies)]
+  return sets.map((gone) => ({ request: without(request, gone), denies: gone }))
 }
 
-/** Of all denies, none that could stay. */
-function fewest(ground: Ground, relations: ReadonlySet<string>, denies: readonly Rule[]): readonly Rule[] {
-  const isEnough = (gone: readonly Rule[]) => {
-    const relieved = without(ground, gone)
-    return isAllowed(relieved, verdictOf(relieved, relieved.action, relations))
-  }
+/** The denies that must go: none of them could stay. */
+function fewest(request: SupposedRequest, relations: Relations, denies: readonly Rule[]): readonly Rule[] {
   return denies.reduce<readonly Rule[]>((gone, deny) => {
     const fewer = gone.filter((rule) => rule !== deny)
-    return isEnough(fewer) ? fewer : gone
+    return isAllowed(without(request, fewer), relations) ? fewer : gone
   }, denies)
 }
 
-function without(ground: Ground, gone: readonly Rule[]): Ground {
-  const rules = ground.policy.rules.filter((rule) => !gone.includes(rule))
-  return { ...ground, policy: { ...ground.policy, rules } }
+function without(request: SupposedRequest, gone: readonly Rule[]): SupposedRequest {
+  if (gone.length === 0) return request
+  return withRules(
+    request,
+    request.parsed.rules.filter((rule) => !gone.includes(rule)),
+  )
 }
 
 function denyChange(rule: Rule): Change {
@@ -158,13 +156,8 @@ function distinct(candidates: readonly Candidate[]): readonly Candidate[] {
   return [...new Map(candidates.map((one) => [[...keysOf(one)].toSorted().join(), one])).values()]
 }
 
-/** Few changes come first; of as many, those of the caller's relation before another role. */
+/** Few changes come first; among as many, a relation comes before another role. */
 function rank({ changes }: Candidate): number {
   const order: readonly Change['kind'][] = ['relation', 'deny', 'credentials', 'role', 'user']
   return changes.length * 10 + Math.max(0, ...changes.map(({ kind }) => order.indexOf(kind)))
-}
-
-function missOf(ground: Ground, { changes, rules }: Candidate, before: ReadonlySet<Rule>): NearMiss {
-  const fresh = rules.filter((rule) => !before.has(rule))
-  return { changes, sentence: missSentence(ground, changes), rules: fresh.length > 0 ? fresh : rules }
 }

@@ -1,22 +1,27 @@
 /** How the answer to an explained request changes when a rule or a block ends. */
 import { timeText } from '../../base/time.ts'
-import { coversResource } from '../../decide/grants/evaluate.ts'
+import type { Rule } from '../../decide/policy.ts'
 import { endsOf } from '../../decide/rules/ends.ts'
 import type { Finding } from './finding.ts'
-import { type Question, subjectsOf } from './question.ts'
+import type { Question } from './question.ts'
 import { placeOf } from './quote-rules.ts'
+import { rulesThatMayMatch } from './supposed-request.ts'
 
-/** One sentence about the first moment at which the answer changes; none if it never does. `find` answers a question. */
+/** One sentence about the first moment when the answer changes; none if it never does. `find` answers a question. */
 export function noteNextChange(
   question: Question,
   now: Finding,
   find: (later: Question) => Finding,
 ): readonly string[] {
   const same = meaningOf(now)
-  for (const end of endsAfter(question)) {
+  const { caller, reviewed, request } = question
+  const block = caller.kind === 'caller' ? reviewed.blocked.get(caller.subject ?? '') : undefined
+  const rules: readonly Rule[] = request.kind === 'route' ? rulesThatMayMatch(question, request) : []
+  for (const end of endsOf(block ? [...rules, block] : rules).filter((one) => one > question.now)) {
     const later = find({ ...question, now: end })
     if (meaningOf(later) === same) continue
-    const ending = [...linesEnding(question, end), ...blockEnding(question, end)].join(', ')
+    const lines = rules.filter(({ until }) => until === end).map(placeOf)
+    const ending = [...lines, ...(block?.until === end ? ['the block'] : [])].join(', ')
     return [`from ${timeText(end)} on, when ${ending} ends, ${answerThen(later)}`]
   }
   return []
@@ -29,34 +34,4 @@ function answerThen({ outcome, answer, reason }: Finding): string {
 
 function meaningOf({ outcome, answer, cases }: Finding): string {
   return JSON.stringify([outcome, answer, cases.map(({ rules, ...one }) => one)])
-}
-
-/** The ends of the rules and the block that may be about the request, in order. */
-function endsAfter(question: Question): readonly number[] {
-  const block = blockOf(question)
-  return endsOf([...rulesAbout(question), ...(block?.until === undefined ? [] : [{ until: block.until }])]).filter(
-    (end) => end > question.now,
-  )
-}
-
-function linesEnding(question: Question, end: number): readonly string[] {
-  return rulesAbout(question)
-    .filter(({ until }) => until === end)
-    .map(placeOf)
-}
-
-function blockEnding(question: Question, end: number): readonly string[] {
-  return blockOf(question)?.until === end ? ['the block'] : []
-}
-
-function blockOf({ caller, reviewed }: Question) {
-  return caller.kind === 'caller' && caller.subject !== undefined ? reviewed.blocked.get(caller.subject) : undefined
-}
-
-function rulesAbout({ request, caller, reviewed, resources }: Question) {
-  const resource = request.kind === 'route' ? resources.byName.get(request.route.resource) : undefined
-  const subjects = subjectsOf(reviewed.policy, caller)
-  return reviewed.policy.rules.filter(
-    (rule) => resource && subjects.has(rule.subject) && coversResource(rule, resource),
-  )
 }

@@ -11,20 +11,16 @@ export type AskingCaller =
   | { readonly kind: 'anonymous' }
   | { readonly kind: 'caller'; readonly subject: string | undefined; readonly roles: readonly string[] }
 
-/** A method of a route, as the server's own router matched it. */
-export interface RouteRequest {
-  readonly method: Method
-  readonly route: Route
-  readonly endpoint: Endpoint
-}
-
 /** The router's result; a request that no route accepts comes with the server's answer. */
 export type MatchedRequest =
-  | ({
+  | {
       readonly kind: 'route'
+      readonly method: Method
+      readonly route: Route
+      readonly endpoint: Endpoint
       /** The object's id, if the path has one in the place of `{id}`. */
       readonly id: string | undefined
-    } & RouteRequest)
+    }
   | { readonly kind: 'refused'; readonly method: string; readonly answer: Answer; readonly reason: string }
 
 /** What is known of the object: at most its id, its relations because somebody gives them, or its stored fields. */
@@ -57,13 +53,6 @@ export interface Question {
   readonly attributes?: Representation | undefined
   /** The time of the request, in milliseconds since the epoch: rules and blocks may end. */
   readonly now: number
-}
-
-/** semantics.md, "Subjects of a caller". */
-export function subjectsOf(policy: Policy, caller: AskingCaller): ReadonlySet<string> {
-  if (caller.kind === 'anonymous') return new Set(['everyone', 'anonymous'])
-  const roles = caller.roles.filter((role) => policy.roles.has(role)).flatMap((role) => [...inheritedBy(policy, role)])
-  return new Set(['everyone', ...(caller.subject === undefined ? [] : [`user:${caller.subject}`]), ...roles])
 }
 
 export function explainRoles(policy: Policy, caller: AskingCaller): readonly ExplainedRole[] {

@@ -3,12 +3,12 @@
 import { didYouMean } from '../../base/did-you-mean.ts'
 import { USERS } from '../../decide/policy.ts'
 import { needsCaller } from '../../decide/relations/relation.ts'
+import { concernsObject } from '../../decide/space.ts'
 import { quote } from '../../present/quote.ts'
 import { represent, type StoredObject } from '../../resources/object.ts'
 import type { Resource, Resources, Route } from '../../resources/resource.ts'
 import { type ObjectReader, StoreUnavailable } from '../../store/contract.ts'
 import { ReviewError, type ReviewedPolicy } from '../load-policy.ts'
-import { concernsObjects, groundOf } from './ground.ts'
 import type { AskingCaller, KnownObject, MatchedRequest } from './question.ts'
 
 interface Flags {
@@ -86,9 +86,10 @@ function storedObject(id: string, request: RouteRequest, context: Context): Know
   }))
 }
 
-function resourceWithObjects(flag: string, request: RouteRequest, { reviewed, resources, caller }: Context): Resource {
-  const ground = groundOf(reviewed.policy, resources, { ...request, caller, object: undefined, has: () => true })
-  if (concernsObjects(ground)) return ground.resource
+function resourceWithObjects(flag: string, request: RouteRequest, { resources }: Context): Resource {
+  const { route, endpoint } = request
+  const resource = resources.byName.get(route.resource)
+  if (resource && concernsObject({ route, endpoint, resource })) return resource
   throw new ReviewError(`${request.method} ${request.route.path} concerns no object: omit ${flag}`)
 }
 
