@@ -58,6 +58,9 @@ export interface FactSource<Found = StoredObject | undefined | Promise<StoredObj
 
 export type FactsAtHand = FactSource<StoredObject | undefined>
 
+/** For decisions about supposed objects: attributes of the caller are claims. */
+export const NO_FACTS: FactsAtHand = { user: () => undefined, object: () => undefined }
+
 /** What is decided about an object of which only the relations are known. */
 export interface SupposedDecision {
   readonly kind: 'supposed'

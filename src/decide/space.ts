@@ -4,7 +4,9 @@
  */
 
 import type { Action, Endpoint, Method, Resource, Resources, Route } from '../resources/resource.ts'
+import type { Caller } from './caller.ts'
 import type { Policy } from './policy.ts'
+import { comparedAttributes } from './relations/relation.ts'
 
 /** A caller that rules can tell from others. */
 export interface Column {
@@ -38,6 +40,16 @@ export function columnsOf(policy: Policy): readonly Column[] {
 export function columnOfRoles(policy: Policy, roles: readonly string[]): Column {
   const inherited = roles.filter((role) => policy.roles.has(role)).flatMap((role) => [...inheritedBy(policy, role)])
   return { name: roles.join('+'), subjects: new Set(['everyone', ...inherited]) }
+}
+
+/** A caller with credentials, each of whose attributes may have any value. Without an id: no user that a rule names. */
+export function anyCaller(
+  { ownership }: Policy,
+  { id = '', roles }: { id?: string | undefined; roles: readonly string[] },
+): Caller {
+  const relations = [...ownership.values()].flatMap((one) => [...one.relations.values()])
+  const attributes = relations.flatMap(comparedAttributes).filter((name) => name !== 'id')
+  return { id, roles, claims: Object.fromEntries(attributes.map((name) => [name, ''])) }
 }
 
 /** A role and all that it inherits. */

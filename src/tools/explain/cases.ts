@@ -1,6 +1,7 @@
 /** The cases of a request: what is decided for each set of relations that the rules about the caller tell apart. */
-import { heldWith } from '../../decide/relations/possible-sets.ts'
+
 import { problemCodeOf } from '../../decide/refusal.ts'
+import { heldWith } from '../../decide/relations/possible-sets.ts'
 import { successStatus } from '../../resources/routing/success-status.ts'
 import { ReviewError } from '../load-policy.ts'
 import type { Answer, Case, FieldReport, RelationFact } from './explanation.ts'

@@ -5,6 +5,7 @@ import {
   decide,
   decideSupposed,
   type Question as KernelQuestion,
+  NO_FACTS,
   type SupposedDecision,
 } from '../../decide/decide.ts'
 import type { RouteDecision } from '../../decide/decision.ts'
@@ -13,7 +14,7 @@ import type { GrantTable } from '../../decide/grants/grant-table.ts'
 import type { RoleLevel } from '../../decide/grants/role-level.ts'
 import type { Policy, Rule } from '../../decide/policy.ts'
 import type { Refusal } from '../../decide/refusal.ts'
-import { comparedAttributes } from '../../decide/relations/relation.ts'
+import { anyCaller } from '../../decide/space.ts'
 import { isBlocked } from '../../policy/parse/parse-blocked.ts'
 import type { Method, Resources } from '../../resources/resource.ts'
 import type { MatchedRequest, Question } from './question.ts'
@@ -26,12 +27,6 @@ export interface SupposedRequest extends KernelQuestion {
   readonly policy: DirectPolicy
 }
 
-/** No fact is at hand: attributes of the caller are claims, and the object is supposed. */
-const NO_FACTS = { user: () => undefined, object: () => undefined }
-
-/** Stands for an attribute with an unknown value. */
-const ANY = ''
-
 type RouteRequest = Extract<MatchedRequest, { kind: 'route' }>
 
 export function supposedRequest(question: Question, { route, endpoint, method }: RouteRequest): SupposedRequest {
@@ -39,23 +34,15 @@ export function supposedRequest(question: Question, { route, endpoint, method }:
   const resource = resources.byName.get(route.resource)
   if (!resource) throw new Error(`no schema declares ${route.resource}`)
   const policy = directPolicy(reviewed.policy, resources, now)
-  const subject = policy.subjectOf(
-    caller.kind === 'anonymous'
-      ? undefined
-      : { id: caller.subject ?? ANY, roles: caller.roles, claims: claimsOf(question, resource.name) },
-  )
+  const subject = policy.subjectOf(callerOf(question))
   const blocked =
     caller.kind === 'caller' && caller.subject !== undefined && isBlocked(reviewed.blocked, caller.subject, now)
   return { method, route, endpoint, resource, subject, blocked, parsed: reviewed.policy, resources, policy }
 }
 
 /** The same request of another caller, who may have any value of any attribute. */
-export function requestOf(
-  request: SupposedRequest,
-  { id = ANY, roles }: Partial<Caller> & Pick<Caller, 'roles'>,
-): SupposedRequest {
-  const claims = Object.fromEntries(attributesOf(request.parsed, request.resource.name).map((name) => [name, ANY]))
-  return { ...request, subject: request.policy.subjectOf({ id, roles, claims }) }
+export function requestOf(request: SupposedRequest, caller: Parameters<typeof anyCaller>[1]): SupposedRequest {
+  return { ...request, subject: request.policy.subjectOf(anyCaller(request.parsed, caller)) }
 }
 
 /** The decision about an object for which exactly these relations hold. */
@@ -96,15 +83,10 @@ export function rulesThatMayMatch(question: Question, matched: RouteRequest): re
 }
 
 /** An attribute that nobody told may have any value; one that is known to be absent is null. */
-function claimsOf({ reviewed, known, attributes = {} }: Question, resource: string): Caller['claims'] {
+function callerOf({ reviewed, caller, known, attributes = {} }: Question): Caller | undefined {
+  if (caller.kind === 'anonymous') return undefined
+  const any = anyCaller(reviewed.policy, { id: caller.subject, roles: caller.roles })
   const record = known.kind === 'object' ? known.record : undefined
-  const told = (name: string) =>
-    record ? (record[name] ?? null) : Object.hasOwn(attributes, name) ? attributes[name] : ANY
-  return Object.fromEntries(attributesOf(reviewed.policy, resource).map((name) => [name, told(name)]))
-}
-
-/** The attributes that the relations of a resource compare. */
-function attributesOf({ ownership }: Policy, resource: string): readonly string[] {
-  const relations = [...(ownership.get(resource)?.relations.values() ?? [])]
-  return relations.flatMap(comparedAttributes).filter((name) => name !== 'id')
+  if (!record) return { ...any, claims: { ...any.claims, ...attributes } }
+  return { ...any, claims: Object.fromEntries(Object.keys(any.claims).map((name) => [name, record[name] ?? null])) }
 }

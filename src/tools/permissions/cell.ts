@@ -1,11 +1,12 @@
 /** One cell of a matrix: whether one caller may do what a row says, with which fields, and which rules decide that. */
-
-import { evaluate, ruleNames, type Verdict } from '../../decide/grants/evaluate.ts'
-import { couldHold } from '../../decide/grants/role-level.ts'
-import type { Block, Policy, Rule } from '../../decide/policy.ts'
-import { relationSetsOf } from '../../decide/relations/possible-sets.ts'
-import { endsOf, livingAt } from '../../decide/rules/ends.ts'
-import type { Column } from '../../decide/space.ts'
+import type { Caller } from '../../decide/caller.ts'
+import { answer, decideSupposed, NO_FACTS } from '../../decide/decide.ts'
+import type { DirectPolicy } from '../../decide/grants/direct.ts'
+import type { Grant } from '../../decide/grants/grant.ts'
+import type { GrantTable } from '../../decide/grants/grant-table.ts'
+import type { RoleLevel } from '../../decide/grants/role-level.ts'
+import type { Block, Rule } from '../../decide/policy.ts'
+import { endsOf, lives } from '../../decide/rules/ends.ts'
 import type { RowPlan } from './rows.ts'
 
 /**
@@ -37,84 +38,96 @@ export interface Cell {
   readonly until?: number
 }
 
-export interface TimedColumn extends Column {
+export interface CellCaller {
+  /** Undefined without credentials. */
+  readonly caller: Caller | undefined
   /** Undefined for a caller who is not in blocked.txt. */
   readonly block: Block | undefined
 }
 
+/** The policy with the rules that haven't ended at a time; with all rules if no time is given. */
+export type PolicyAt = (time?: number) => DirectPolicy
+
 /** The cell at `now` (milliseconds since the epoch), and the moment when its outcome or its fields change. */
-export function decideCell(policy: Policy, row: RowPlan, column: TimedColumn, now: number): Cell {
-  const mine = { ...policy, rules: policy.rules.filter(({ subject }) => column.subjects.has(subject)) }
-  const at = (time: number) => decideAt(livingAt(mine, time), row, { ...column, blocked: isBlocked(column, time) })
+export function decideCell(policyAt: PolicyAt, row: RowPlan, asking: CellCaller, now: number): Cell {
+  const at = (time: number) => decideAt(policyAt(time), row, asking.caller, isBlocked(asking, time))
   const cell = at(now)
-  const ends = endsOf([...mine.rules, { ...(column.block?.until === undefined ? {} : { until: column.block.until }) }])
-  const until = ends.find((end) => end > now && meaningOf(at(end)) !== meaningOf(cell))
+  const { rules } = roleLevelOf(tableOf(policyAt(), row, asking.caller), asking.caller)
+  const ends = endsOf(asking.block ? [...rules, asking.block] : rules)
+  const until = ends.find((end) => end > now && textOf(at(end)) !== textOf(cell))
   return until === undefined ? cell : { ...cell, until }
 }
 
-function isBlocked({ block }: TimedColumn, time: number): boolean {
-  return block !== undefined && (block.until === undefined || time < block.until)
+function isBlocked({ block }: CellCaller, time: number): boolean {
+  return block !== undefined && lives(block, time)
 }
 
-function meaningOf({ outcome, granted, fields }: Cell): string {
+function textOf({ outcome, granted, fields }: Cell): string {
   return JSON.stringify([outcome, granted, fields])
 }
 
-/** semantics.md, "The actions"; `blocked` callers are refused before any rule. */
-function decideAt(policy: Policy, row: RowPlan, column: Column & { readonly blocked: boolean }): Cell {
-  const { subjects, blocked } = column
-  if (blocked) return denied('blocked', [])
-  const anonymous = subjects.has('anonymous')
-  if (anonymous && row.route.kind === 'caller' && row.operation !== 'options') return denied('needs-credentials', [])
-  if (anonymous && row.related) return denied('unrelated', [])
-  return row.route.redirect && row.operation !== 'options'
-    ? decideRedirect(policy, row, subjects)
-    : decideByFields(policy, row, evaluate(policy, { ...row, subjects }))
+function decideAt(policy: DirectPolicy, row: RowPlan, caller: Caller | undefined, blocked: boolean): Cell {
+  const { route, endpoint, resource, relations } = row
+  const question = { route, endpoint, resource, subject: policy.subjectOf(caller), blocked }
+  const decision = answer(decideSupposed(question, policy, [...relations]), NO_FACTS)
+  const refusal = decision.kind === 'supposed' ? decision.refusal : decision.kind === 'refused' ? decision : undefined
+  if (refusal?.check === 'blocked') return denied('blocked', [])
+  if (refusal?.check === 'own-record') return denied('needs-credentials', [])
+  if (!caller && row.related) return denied('unrelated', [])
+  const table = tableOf(policy, row, caller)
+  if (route.redirect && endpoint.operation !== 'options') return redirectCell(table, roleLevelOf(table, caller))
+  const grant = table.grant([...relations])
+  return refusal ? refusedCell(row, table, grant) : allowedCell(row, table, grant)
 }
 
-function decideByFields(policy: Policy, row: RowPlan, verdict: Verdict): Cell {
-  const about = aboutOf(row)
-  const shown = about.filter((field) => verdict.fields.has(field))
-  // A list holds the objects that are granted in any field; the route's view cuts what their rows show.
-  const allowed = shown.length > 0 || (row.operation === 'list' && verdict.fields.size > 0)
-  if (!allowed) return refused(policy, row, verdict)
+function tableOf(policy: DirectPolicy, { resource, action }: RowPlan, caller: Caller | undefined): GrantTable {
+  return policy.table(policy.subjectOf(caller), resource.name, action.name)
+}
+
+/** Every caller with credentials could have any attribute. */
+function roleLevelOf(table: GrantTable, caller: Caller | undefined): RoleLevel {
+  return table.roleLevel(() => caller !== undefined)
+}
+
+function allowedCell(row: RowPlan, table: GrantTable, grant: Grant): Cell {
+  const about = fieldsOf(row)
+  // A list holds the objects with any granted field; the route's view limits only what their rows show.
+  const shown = about.filter((field) => grant.fields.has(field))
   const fields = shown.filter((field) => field !== '*')
-  const granting = verdict.allows.filter((rule) => names(policy, row, rule, shown.length > 0 ? shown : verdict.fields))
-  const taken = about.filter((field) => !verdict.fields.has(field) && isNamed(policy, row, verdict.allows, field))
-  const taking = verdict.denies.filter((rule) => names(policy, row, rule, taken))
+  const granting = grant.allows.filter((rule) => table.names(rule, shown.length > 0 ? shown : grant.fields))
+  const taken = about.filter((field) => !grant.fields.has(field) && isNamed(table, grant.allows, field))
+  const taking = grant.denies.filter((rule) => table.names(rule, taken))
   return {
     outcome: 'allowed',
     granted: extentOf(shown, about),
     fields,
-    views: shown.length < about.length ? viewsOf(policy, row, fields, granting) : [],
+    views: shown.length < about.length ? viewsOf(row, fields, granting) : [],
     reason: 'granted',
     rules: byLine([...granting, ...taking]),
   }
 }
 
-function refused(policy: Policy, row: RowPlan, verdict: Verdict): Cell {
-  const about = aboutOf(row)
+function refusedCell(row: RowPlan, table: GrantTable, { fields, allows, denies }: Grant): Cell {
+  const about = fieldsOf(row)
   // Where nothing is allowed, a deny still shows that this is intended.
-  const denies = verdict.denies.filter((rule) => names(policy, row, rule, about))
-  if (about.some((field) => isNamed(policy, row, verdict.allows, field))) return denied('deny-rule', byLine(denies))
-  return denied(verdict.fields.size > 0 ? 'outside-view' : 'no-rule', byLine(denies))
+  const denying = byLine(denies.filter((rule) => table.names(rule, about)))
+  if (about.some((field) => isNamed(table, allows, field))) return denied('deny-rule', denying)
+  return denied(fields.size > 0 ? 'outside-view' : 'no-rule', denying)
 }
 
 /** The fields, or the pseudo-field of an action without fields. */
-function aboutOf({ fields }: RowPlan): readonly string[] {
+function fieldsOf({ fields }: RowPlan): readonly string[] {
   return fields.length > 0 ? fields : ['*']
 }
 
-/** A redirect asks the role level alone: allowed if some relation set that the caller could have would be. */
-function decideRedirect(policy: Policy, row: RowPlan, subjects: ReadonlySet<string>): Cell {
-  const ownership = policy.ownership.get(row.resource.name)
-  const verdicts = relationSetsOf(policy, row.resource, row.action)
-    .filter((relations) => couldHold(ownership, { relations: [...relations] }, () => !subjects.has('anonymous')))
-    .map((relations) => evaluate(policy, { ...row, subjects, relations }))
-  const granting = verdicts.flatMap(({ fields, allows }) => allows.filter((rule) => names(policy, row, rule, fields)))
-  if (granting.length > 0) return { ...whole, rules: byLine(granting) }
-  const denies = verdicts.flatMap((verdict) => verdict.denies)
-  return denied(verdicts.some(({ allows }) => allows.length > 0) ? 'deny-rule' : 'no-rule', byLine(denies))
+/** A redirect is decided by the role level alone. */
+function redirectCell(table: GrantTable, roleLevel: RoleLevel): Cell {
+  const grants = roleLevel.relationColumns('allows').map((relations) => table.grant(relations))
+  const granting = grants.flatMap(({ allows, fields }) => allows.filter((rule) => table.names(rule, fields)))
+  if (roleLevel.allowed) return { ...whole, rules: byLine(granting) }
+  const allows = new Set(grants.flatMap((grant) => grant.allows))
+  const denies = roleLevel.rules.filter((rule) => !allows.has(rule))
+  return denied(grants.length > 0 ? 'deny-rule' : 'no-rule', denies)
 }
 
 const whole = { outcome: 'allowed', granted: 'all', fields: [], views: [], reason: 'granted' } as const
@@ -130,12 +143,10 @@ function extentOf(shown: readonly string[], about: readonly string[]): Cell['gra
 
 /** One view, or the views of the granting rules, if they have exactly these fields. */
 function viewsOf(
-  policy: Policy,
-  { resource, fields: about }: RowPlan,
+  { views, fields: about }: RowPlan,
   fields: readonly string[],
   granting: readonly Rule[],
 ): readonly string[] {
-  const views = policy.views.get(resource.name)
   const hold = (names: readonly string[]) => {
     const held = about.filter((field) => names.some((name) => views?.get(name)?.has(field)))
     return held.length === fields.length && held.every((field) => fields.includes(field))
@@ -146,12 +157,8 @@ function viewsOf(
   return fields.length > 0 && hold(used) ? used : []
 }
 
-function names(policy: Policy, { resource }: RowPlan, rule: Rule, fields: Iterable<string>): boolean {
-  return [...fields].some((field) => ruleNames(policy, rule, resource, field))
-}
-
-function isNamed(policy: Policy, { resource }: RowPlan, rules: readonly Rule[], field: string): boolean {
-  return rules.some((rule) => ruleNames(policy, rule, resource, field))
+function isNamed(table: GrantTable, rules: readonly Rule[], field: string): boolean {
+  return rules.some((rule) => table.names(rule, [field]))
 }
 
 function byLine(rules: readonly Rule[]): readonly Rule[] {

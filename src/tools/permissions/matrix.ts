@@ -1,13 +1,14 @@
 /** Who can do what, as data: a cell for every caller, method, path and set of relations. All output formats use it. */
 
-import { coversResource } from '../../decide/grants/evaluate.ts'
-import type { Policy, Rule } from '../../decide/policy.ts'
+import type { Caller } from '../../decide/caller.ts'
+import { type DirectPolicy, directPolicy } from '../../decide/grants/direct.ts'
+import type { Policy } from '../../decide/policy.ts'
 import { livingAt } from '../../decide/rules/ends.ts'
-import type { Column } from '../../decide/space.ts'
+import { anyCaller, type Column } from '../../decide/space.ts'
 import { type Revision, revisionOf } from '../../policy/policy-files.ts'
 import type { Method, Resources } from '../../resources/resource.ts'
 import type { ReviewedPolicy } from '../load-policy.ts'
-import { type Cell, decideCell } from './cell.ts'
+import { type Cell, decideCell, type PolicyAt } from './cell.ts'
 import { type ObjectKind, planRows, type RowPlan } from './rows.ts'
 
 export interface Matrix {
@@ -61,25 +62,25 @@ export interface MatrixRequest {
 /** Throws ReviewError if rules name too many relations for a matrix. */
 export function buildMatrix(reviewed: ReviewedPolicy, { resources, columns, only, now }: MatrixRequest): Matrix {
   const { policy, blocked, files, blockedFile } = reviewed
-  const known = columns.map((column) => ({ ...column, block: blocked.get(userOf(column) ?? '') }))
-  const living = livingAt(policy, now)
-  const rows = planRows(living, resources, only).map((plan) => {
-    // Few rules are about a row, so its cells needn't look at all of them.
-    const about = { ...living, rules: rulesAbout(living, plan) }
-    return { ...describeRow(plan), cells: known.map((column) => decideCell(about, plan, column, now)) }
+  const callers = columns.map((column) => {
+    return { caller: callerOf(policy, column), block: blocked.get(userOf(column) ?? '') }
   })
+  const policies = new Map<number, DirectPolicy>()
+  const policyAt: PolicyAt = (time = Number.NEGATIVE_INFINITY) => {
+    const made = policies.get(time) ?? directPolicy(policy, resources, time)
+    policies.set(time, made)
+    return made
+  }
+  const rows = planRows(livingAt(policy, now), resources, only).map((plan) => ({
+    ...describeRow(plan),
+    cells: callers.map((caller) => decideCell(policyAt, plan, caller, now)),
+  }))
   return {
     revision: revisionOf(files, blockedFile),
     columns: columns.map((column) => ({ ...column, description: describeColumn(reviewed, column) })),
     rows,
     rules: textsOf(rows, files['policy.csv'].text),
   }
-}
-
-function rulesAbout({ rules }: Policy, { resource, action }: RowPlan): readonly Rule[] {
-  return rules.filter(
-    (rule) => coversResource(rule, resource) && (rule.actions.includes('*') || rule.actions.includes(action.name)),
-  )
 }
 
 function describeRow(plan: RowPlan): Omit<MatrixRow, 'cells'> {
@@ -102,6 +103,13 @@ function describeColumn({ policy }: ReviewedPolicy, column: Column): string {
   const role = policy.roles.get(column.name)
   if (role) return role.description
   return column.name.startsWith('user:') ? 'This one person, without any role.' : 'A caller who holds all of these.'
+}
+
+/** A caller with the subjects of a column. */
+function callerOf(policy: Policy, column: Column): Caller | undefined {
+  if (column.subjects.has('anonymous')) return undefined
+  const roles = [...column.subjects].filter((subject) => policy.roles.has(subject))
+  return anyCaller(policy, { id: userOf(column), roles })
 }
 
 /** The user of a column, if it has one. */

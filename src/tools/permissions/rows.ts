@@ -1,11 +1,11 @@
 /** The rows of a matrix: every method of every route, with every set of relations that can hold. */
 
 import { fieldsOf } from '../../decide/grants/evaluate.ts'
-import type { Policy } from '../../decide/policy.ts'
+import type { Policy, Views } from '../../decide/policy.ts'
 import { namedRelations, possibleSets } from '../../decide/relations/possible-sets.ts'
 import { needsCaller, type Relation } from '../../decide/relations/relation.ts'
 import { concernsObject, type Spot, spotsOf } from '../../decide/space.ts'
-import type { Action, Method, Operation, Resource, Resources, Route } from '../../resources/resource.ts'
+import type { Action, Endpoint, Method, Resource, Resources, Route } from '../../resources/resource.ts'
 import { ReviewError } from '../load-policy.ts'
 
 /** The object of a row: none, a stored one, the caller's own record, one of a list, or a new one. */
@@ -14,10 +14,12 @@ export type ObjectKind = 'none' | 'stored' | 'own' | 'listed' | 'created'
 export interface RowPlan {
   readonly route: Route
   readonly methods: readonly Method[]
-  readonly operation: Operation
+  readonly endpoint: Endpoint
   readonly resource: Resource
   readonly action: Action
   readonly object: ObjectKind
+  /** Views of the resource. */
+  readonly views: Views | undefined
   readonly relations: ReadonlySet<string>
   /** The relations as in MatrixRow.relation. */
   readonly relation: string
@@ -59,7 +61,7 @@ function byResourceAndPath({ spot: a }: Grouped, { spot: b }: Grouped): number {
 function rowsOf(policy: Policy, spot: Spot, methods: readonly Method[]): readonly RowPlan[] {
   const { route, endpoint, resource, action } = spot
   const object = objectOf(spot)
-  const common = { route, methods, operation: endpoint.operation, resource, action, object }
+  const common = { route, methods, endpoint, resource, action, object, views: policy.views.get(resource.name) }
   const fields = fieldsAbout(policy, spot)
   if (object === 'none') return [{ ...common, relations: new Set(), relation: '-', related: false, fields }]
   const named = namedInOrder(policy, spot)
