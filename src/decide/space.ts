@@ -42,6 +42,16 @@ export function columnOfRoles(policy: Policy, roles: readonly string[]): Column 
   return { name: roles.join('+'), subjects: new Set(['everyone', ...inherited]) }
 }
 
+/** A caller with these subjects; undefined without credentials. */
+export function callerWith(policy: Policy, subjects: ReadonlySet<string>): Caller | undefined {
+  if (subjects.has('anonymous')) return undefined
+  const user = [...subjects].find((subject) => subject.startsWith('user:'))
+  return anyCaller(policy, {
+    id: user?.slice('user:'.length),
+    roles: [...subjects].filter((subject) => policy.roles.has(subject)),
+  })
+}
+
 /** A caller with credentials, each of whose attributes may have any value. Without an id: no user that a rule names. */
 export function anyCaller(
   { ownership }: Policy,

@@ -4,11 +4,11 @@ import type { Diagnostic, Place, SourceFile } from '../../base/diagnostic.ts'
 import { parseYaml, type Shape } from '../../base/yaml-file.ts'
 import type { Block, Policy } from '../../decide/policy.ts'
 import { livingAt } from '../../decide/rules/ends.ts'
+import { RuleIndex } from '../../decide/rules/rule-index.ts'
 import { parseBlocked } from '../../policy/parse/parse-blocked.ts'
 import { type RuleLine, readRuleLines } from '../../policy/parse/rule-lines.ts'
 import type { PolicyFiles, RequiredFileName } from '../../policy/policy-files.ts'
 import type { Resources } from '../../resources/resource.ts'
-import { RuleIndex } from './reach/rule-index.ts'
 
 /** A line of docs/checks.md. `meaning` and `mend` are sentences without a final period, values in backticks. */
 export interface CodeEntry {

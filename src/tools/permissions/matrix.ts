@@ -1,10 +1,8 @@
 /** Who can do what, as data: a cell for every caller, method, path and set of relations. All output formats use it. */
 
-import type { Caller } from '../../decide/caller.ts'
 import { type DirectPolicy, directPolicy } from '../../decide/grants/direct.ts'
-import type { Policy } from '../../decide/policy.ts'
 import { livingAt } from '../../decide/rules/ends.ts'
-import { anyCaller, type Column } from '../../decide/space.ts'
+import { type Column, callerWith } from '../../decide/space.ts'
 import { type Revision, revisionOf } from '../../policy/policy-files.ts'
 import type { Method, Resources } from '../../resources/resource.ts'
 import type { ReviewedPolicy } from '../load-policy.ts'
@@ -63,7 +61,7 @@ export interface MatrixRequest {
 export function buildMatrix(reviewed: ReviewedPolicy, { resources, columns, only, now }: MatrixRequest): Matrix {
   const { policy, blocked, files, blockedFile } = reviewed
   const callers = columns.map((column) => {
-    return { caller: callerOf(policy, column), block: blocked.get(userOf(column) ?? '') }
+    return { caller: callerWith(policy, column.subjects), block: blocked.get(userOf(column) ?? '') }
   })
   const policies = new Map<number, DirectPolicy>()
   const policyAt: PolicyAt = (time = Number.NEGATIVE_INFINITY) => {
@@ -103,13 +101,6 @@ function describeColumn({ policy }: ReviewedPolicy, column: Column): string {
   const role = policy.roles.get(column.name)
   if (role) return role.description
   return column.name.startsWith('user:') ? 'This one person, without any role.' : 'A caller who holds all of these.'
-}
-
-/** A caller with the subjects of a column. */
-function callerOf(policy: Policy, column: Column): Caller | undefined {
-  if (column.subjects.has('anonymous')) return undefined
-  const roles = [...column.subjects].filter((subject) => policy.roles.has(subject))
-  return anyCaller(policy, { id: userOf(column), roles })
 }
 
 /** The user of a column, if it has one. */

@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
-import { RuleIndex } from '../../../src/tools/check/reach/rule-index.ts'
+import { RuleIndex } from '../../../src/decide/rules/rule-index.ts'
 import { findWithoutEffect } from '../../../src/tools/check/reach/without-effect.ts'
 import { IDS, ROLES } from '../../policy/arbitrary.ts'
 import { ENDS, endingPolicy, generousPolicy, randomPolicy, type WrittenPolicy } from '../../policy/arbitrary-policy.ts'

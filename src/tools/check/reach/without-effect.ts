@@ -9,9 +9,9 @@
  */
 
 import type { Rule } from '../../../decide/policy.ts'
+import { type ActionRules, isWithin, type RuleMask } from '../../../decide/rules/action-rules.ts'
 import { endsOf, lives } from '../../../decide/rules/ends.ts'
-import { type ActionRules, isWithin, type RuleMask } from './action-rules.ts'
-import { canBeOneCaller, type RuleIndex } from './rule-index.ts'
+import { canBeOneCaller, type RuleIndex } from '../../../decide/rules/rule-index.ts'
 
 /** Why a rule that can match has no effect; the rules `by` have an effect, or are needless only beside each other. */
 export type NeedlessRule =

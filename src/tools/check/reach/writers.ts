@@ -1,8 +1,8 @@
 /** Who may write objects of a path, with which relations, by which rules: for the checks that compare writing and reading. */
 import type { Policy } from '../../../decide/policy.ts'
+import type { ActionRules, RuleGroup } from '../../../decide/rules/action-rules.ts'
+import type { RuleIndex } from '../../../decide/rules/rule-index.ts'
 import type { Operation, Resource } from '../../../resources/resource.ts'
-import type { ActionRules, RuleGroup } from './action-rules.ts'
-import type { RuleIndex } from './rule-index.ts'
 
 /** A write and the read of the same path. */
 export interface Pair {

@@ -1,9 +1,9 @@
 /** Rate limits that can never refuse anything. */
 import type { Limit } from '../../../decide/policy.ts'
+import type { RuleIndex } from '../../../decide/rules/rule-index.ts'
 import { spotsOf } from '../../../decide/space.ts'
 import type { Resources } from '../../../resources/resource.ts'
 import { type Check, type CheckedPolicy, warning } from '../check.ts'
-import type { RuleIndex } from '../reach/rule-index.ts'
 
 /** A limiter may count a request for up to a twentieth of the window longer than the window (src/limits/sliding-window.ts). */
 const LONGEST_COUNT = 1.05

@@ -1,10 +1,10 @@
 /** Methods of routes that nobody can ever use. */
 
+import type { ActionRules } from '../../../decide/rules/action-rules.ts'
+import type { RuleIndex } from '../../../decide/rules/rule-index.ts'
 import { concernsObject, type Spot, spotsOf } from '../../../decide/space.ts'
 import type { Resources } from '../../../resources/resource.ts'
 import { type Check, type CheckedPolicy, warning } from '../check.ts'
-import type { ActionRules } from '../reach/action-rules.ts'
-import type { RuleIndex } from '../reach/rule-index.ts'
 
 const EVERYONE: ReadonlySet<string> = new Set(['everyone'])
 

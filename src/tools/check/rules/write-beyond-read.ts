@@ -1,8 +1,8 @@
 /** Objects that somebody may change or delete without being allowed to read them, on a path that can be read. */
 import type { Diagnostic } from '../../../base/diagnostic.ts'
+import type { RuleGroup } from '../../../decide/rules/action-rules.ts'
 import type { Operation, Resource } from '../../../resources/resource.ts'
 import { CELL, type Check, type CheckedPolicy, namesText, warning } from '../check.ts'
-import type { RuleGroup } from '../reach/action-rules.ts'
 import { type Pair, pairsOf, writersOf } from '../reach/writers.ts'
 
 const WRITES: readonly Operation[] = ['replace', 'update', 'delete']

@@ -6,35 +6,38 @@
  * denied it before, and the two differ together. (For a loss, swap before and after.)
  */
 
+import type { Caller } from '../../../decide/caller.ts'
 import type { Region } from '../../../decide/relations/regions.ts'
+import { grantedBy, joinRegions, type RuleRegions } from '../../../decide/rules/rule-regions.ts'
 import { type Side, type Sides, sidesOf } from '../change.ts'
 import { compareGrants, type Finding } from './compare-grants.ts'
-import type { RelationSpace } from './relation-space.ts'
-import { grantedBy, joinRegions, type RuleRegions, type Topic } from './rule-regions.ts'
+import type { RelationSpace, Topic } from './topic.ts'
 
 /** A subject alone, and all subjects whose rules apply to it. */
-export interface Column {
+export interface ComparedCaller {
   readonly name: string
   readonly subjects: Sides<ReadonlySet<string>>
+  /** A caller with these subjects; undefined without credentials. */
+  readonly caller: Sides<Caller | undefined>
 }
 
-/** What the rules say about one column, and what they grant to it. */
-interface ColumnRegions {
-  readonly column: Column
+/** What the rules say about one caller, and what they grant to it. */
+interface CallerRegions {
+  readonly caller: ComparedCaller
   readonly rules: Sides<RuleRegions>
   readonly rulesByName: Sides<RuleRegions>
   readonly granted: Sides<readonly Region[]>
   readonly grantedByName: Sides<readonly Region[]>
 }
 
-export function compareSingles(topic: Topic, columns: readonly Column[]): readonly Finding[] {
-  return columns.flatMap((column) => {
-    const { granted, grantedByName } = regionsOf(topic, column)
-    const could = sidesOf((side) => setsByName(topic, column, side))
-    return compareGrants(topic, [column.name], {
+export function compareSingles(topic: Topic, callers: readonly ComparedCaller[]): readonly Finding[] {
+  return callers.flatMap((caller) => {
+    const { granted, grantedByName } = regionsOf(topic, caller)
+    const could = sidesOf((side) => setsByName(topic, caller, side))
+    return compareGrants(topic, [caller.name], {
       granted,
       alone: [],
-      possible: possibleFor(topic.space, column),
+      possible: possibleFor(topic.space, caller),
       byName: {
         granted: sidesOf((side) => grantedByName[side].map((region) => region & could[side])),
         alone: [],
@@ -45,19 +48,19 @@ export function compareSingles(topic: Topic, columns: readonly Column[]): readon
 }
 
 /** Differences that neither of the two has alone: one subject grants it, and the other denies it on one side only. */
-export function comparePairs(topic: Topic, columns: readonly Column[]): readonly Finding[] {
-  const all = columns.filter(canJoin).map((column) => regionsOf(topic, column))
+export function comparePairs(topic: Topic, callers: readonly ComparedCaller[]): readonly Finding[] {
+  const all = callers.filter(canJoin).map((caller) => regionsOf(topic, caller))
   const denying = new Set(all.filter(({ rulesByName }) => differ(rulesByName.before.deny, rulesByName.after.deny)))
   if (denying.size === 0) return []
   return all.flatMap((one, i) =>
     all.slice(i + 1).flatMap((other) => {
       if (!denying.has(one) && !denying.has(other)) return []
-      return canMeet(one.column, other.column) ? comparePair(topic, denying.has(one) ? [one, other] : [other, one]) : []
+      return canMeet(one.caller, other.caller) ? comparePair(topic, denying.has(one) ? [one, other] : [other, one]) : []
     }),
   )
 }
 
-function comparePair(topic: Topic, pair: readonly [ColumnRegions, ColumnRegions]): readonly Finding[] {
+function comparePair(topic: Topic, pair: readonly [CallerRegions, CallerRegions]): readonly Finding[] {
   const grantedTo = (rules: 'rules' | 'rulesByName') =>
     sidesOf((side) =>
       grantedBy(
@@ -67,8 +70,8 @@ function comparePair(topic: Topic, pair: readonly [ColumnRegions, ColumnRegions]
         ),
       ),
     )
-  const caller = pair.map(({ column }) => column.name)
-  return compareGrants(topic, caller, {
+  const names = pair.map((one) => one.caller.name)
+  return compareGrants(topic, names, {
     granted: grantedTo('rules'),
     alone: pair.map(({ granted }) => granted),
     possible: topic.space.possible,
@@ -81,33 +84,33 @@ function comparePair(topic: Topic, pair: readonly [ColumnRegions, ColumnRegions]
 }
 
 /** Every caller is `everyone`, and an `anonymous` caller has no other subject. */
-function canJoin({ name }: Column): boolean {
+function canJoin({ name }: ComparedCaller): boolean {
   return name !== 'anonymous' && name !== 'everyone'
 }
 
-function canMeet(one: Column, other: Column): boolean {
+function canMeet(one: ComparedCaller, other: ComparedCaller): boolean {
   return ![one, other].every(({ name }) => name.startsWith('user:'))
 }
 
-function regionsOf(topic: Topic, column: Column): ColumnRegions {
+function regionsOf(topic: Topic, caller: ComparedCaller): CallerRegions {
   const rulesIn = ({ bySubject }: Pick<Topic, 'bySubject'>) =>
     sidesOf((side) =>
       joinRegions(
-        [...column.subjects[side]].map((subject) => bySubject[side].get(subject)),
+        [...caller.subjects[side]].map((subject) => bySubject[side].get(subject)),
         topic.classes.length,
       ),
     )
   const [rules, rulesByName] = [rulesIn(topic), rulesIn(topic.byName)]
   const grantedIn = (one: Sides<RuleRegions>) => sidesOf((side) => grantedBy(one[side]))
-  return { column, rules, rulesByName, granted: grantedIn(rules), grantedByName: grantedIn(rulesByName) }
+  return { caller, rules, rulesByName, granted: grantedIn(rules), grantedByName: grantedIn(rulesByName) }
 }
 
-function possibleFor({ possible, possibleAnonymous }: RelationSpace, { name }: Column): Region {
+function possibleFor({ possible, possibleAnonymous }: RelationSpace, { name }: ComparedCaller): Region {
   return name === 'anonymous' ? possibleAnonymous : possible
 }
 
 /** The sets of names that the caller could have, whatever the object: a caller without credentials has no relation to a caller. */
-export function setsByName({ byName: { space } }: Topic, { name }: Column, side: Side): Region {
+function setsByName({ byName: { space } }: Topic, { name }: ComparedCaller, side: Side): Region {
   return name === 'anonymous' ? space.unrelated[side] : space.all
 }
 

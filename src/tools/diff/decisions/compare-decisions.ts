@@ -1,16 +1,17 @@
 /** Finds every decision that differs between two policies, and groups them into changes that a person can read. */
 
+import { type DirectPolicy, directPolicy } from '../../../decide/grants/direct.ts'
 import { coversResource } from '../../../decide/grants/evaluate.ts'
 import type { Policy } from '../../../decide/policy.ts'
 import { endsOf, livingAt } from '../../../decide/rules/ends.ts'
-import { columnOfRoles } from '../../../decide/space.ts'
+import { callerWith, columnOfRoles } from '../../../decide/space.ts'
 import type { Resource, Resources, Route } from '../../../resources/resource.ts'
 import type { DecisionChange } from '../change.ts'
 import { type Sides, sidesOf } from '../change.ts'
-import { type Column, comparePairs, compareSingles } from './compare-callers.ts'
+import { type ComparedCaller, comparePairs, compareSingles } from './compare-callers.ts'
 import { compareQueries } from './compare-queries.ts'
 import { groupFindings, type TopicFindings } from './group-findings.ts'
-import { topicsOf } from './rule-regions.ts'
+import { topicsOf } from './topic.ts'
 
 /** The schemas, and the time of the comparison in milliseconds since the epoch: rules and blocks may end. */
 export interface Circumstances {
@@ -21,20 +22,21 @@ export interface Circumstances {
 /** At `now`, and at each later moment when a rule ends. Throws ReviewError for policies with too many relations to compare. */
 export function compareDecisions(
   policies: Sides<Policy>,
-  { resources: { byName, routes }, now }: Circumstances,
+  { resources, now }: Circumstances,
 ): readonly DecisionChange[] {
-  const columns = columnsOf(policies)
+  const callers = callersOf(policies)
   const rules = [...policies.before.rules, ...policies.after.rules]
-  const listing = new Set(routes.flatMap(listingActions))
+  const listing = new Set(resources.routes.flatMap(listingActions))
   const findings = new Map<string, readonly TopicFindings[]>()
   const spans = [now, ...endsOf(rules).filter((end) => end > now)].map((from) => {
     const living = sidesOf((side) => livingAt(policies[side], from))
+    const direct = sidesOf((side) => directPolicy(living[side], resources))
     const ended = rules.filter(({ until }) => until === from)
-    for (const resource of byName.values()) {
+    for (const resource of resources.byName.values()) {
       if (findings.has(resource.name) && !ended.some((rule) => coversResource(rule, resource))) continue
-      findings.set(resource.name, compareResource(living, resource, { columns, listing }))
+      findings.set(resource.name, compareResource({ living, direct }, resource, { callers, listing }))
     }
-    return { from, changes: groupFindings([...findings.values()].flat(), columns) }
+    return { from, changes: groupFindings([...findings.values()].flat(), callers) }
   })
   return joinSpans(spans)
 }
@@ -43,28 +45,33 @@ function listingActions({ endpoints }: Route): readonly string[] {
   return [...endpoints.values()].filter(({ operation }) => operation === 'list').map(({ action }) => action)
 }
 
-interface Callers {
-  readonly columns: readonly Column[]
+interface Policies {
+  readonly living: Sides<Policy>
+  readonly direct: Sides<DirectPolicy>
+}
+
+interface Compared {
+  readonly callers: readonly ComparedCaller[]
   /** The actions of routes that list. */
   readonly listing: ReadonlySet<string>
 }
 
 function compareResource(
-  policies: Sides<Policy>,
+  { living, direct }: Policies,
   resource: Resource,
-  { columns, listing }: Callers,
+  { callers, listing }: Compared,
 ): readonly TopicFindings[] {
-  return [...topicsOf(policies, [resource])].map((topic) => {
+  return [...topicsOf(living, resource)].map((topic) => {
     // A user without a rule here is `everyone`.
     const named = (subject: string) => topic.bySubject.before.has(subject) || topic.bySubject.after.has(subject)
-    const here = columns.filter(({ name }) => !name.startsWith('user:') || named(name))
+    const here = callers.filter(({ name }) => !name.startsWith('user:') || named(name))
     return {
       resource: topic.resource.name,
       action: topic.action.name,
       subjects: here.map(({ name }) => name),
       singles: [
         ...compareSingles(topic, here),
-        ...(listing.has(topic.action.name) ? compareQueries(policies, topic, here) : []),
+        ...(listing.has(topic.action.name) ? compareQueries(direct, topic, here) : []),
       ],
       pairs: comparePairs(topic, here),
     }
@@ -72,21 +79,30 @@ function compareResource(
 }
 
 /** anonymous, everyone (a caller with no role), each role and each user that either policy names. */
-function columnsOf(policies: Sides<Policy>): readonly Column[] {
+function callersOf(policies: Sides<Policy>): readonly ComparedCaller[] {
   const both = (names: (policy: Policy) => Iterable<string>) => {
     return [...new Set([...names(policies.after), ...names(policies.before)])]
   }
   const users = both(({ rules }) => rules.map(({ subject }) => subject).filter((name) => name.startsWith('user:')))
-  const same = (name: string, subjects: readonly string[]): Column => {
-    return { name, subjects: sidesOf(() => new Set(subjects)) }
+  const caller = (name: string, subjects: Sides<ReadonlySet<string>>): ComparedCaller => {
+    return { name, subjects, caller: sidesOf((side) => callerWith(policies[side], subjects[side])) }
+  }
+  const same = (name: string, ...subjects: readonly string[]) => {
+    return caller(
+      name,
+      sidesOf(() => new Set(subjects)),
+    )
   }
   return [
-    same('everyone', ['everyone']),
-    same('anonymous', ['everyone', 'anonymous']),
-    ...both(({ roles }) => roles.keys()).map((name) => {
-      return { name, subjects: sidesOf((side) => columnOfRoles(policies[side], [name]).subjects) }
+    same('everyone', 'everyone'),
+    same('anonymous', 'everyone', 'anonymous'),
+    ...both(({ roles }) => roles.keys()).map((role) => {
+      return caller(
+        role,
+        sidesOf((side) => columnOfRoles(policies[side], [role]).subjects),
+      )
     }),
-    ...users.map((name) => same(name, ['everyone', name])),
+    ...users.map((name) => same(name, 'everyone', name)),
   ]
 }
 

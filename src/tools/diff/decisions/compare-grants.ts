@@ -3,7 +3,7 @@ import type { Region } from '../../../decide/relations/regions.ts'
 import type { Part, Scope } from '../change.ts'
 import { type Sides, sidesOf } from '../change.ts'
 import { describeScope } from './describe-region.ts'
-import type { Topic } from './rule-regions.ts'
+import type { Topic } from './topic.ts'
 
 export interface Finding {
   readonly caller: readonly string[]

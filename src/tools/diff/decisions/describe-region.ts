@@ -1,7 +1,7 @@
 /** A region as conditions: the fewest and shortest terms for its sets of relations. */
 import type { Region } from '../../../decide/relations/regions.ts'
 import type { Scope, Term } from '../change.ts'
-import type { RelationSpace } from './relation-space.ts'
+import type { RelationSpace } from './topic.ts'
 
 interface Literal {
   readonly label: string

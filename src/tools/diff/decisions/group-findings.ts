@@ -1,6 +1,6 @@
 /** Turns findings into changes: one change for all callers, actions and resources with the same finding. */
 import type { DecisionChange } from '../change.ts'
-import type { Column } from './compare-callers.ts'
+import type { ComparedCaller } from './compare-callers.ts'
 import type { Finding } from './compare-grants.ts'
 
 export interface TopicFindings {
@@ -12,7 +12,10 @@ export interface TopicFindings {
   readonly pairs: readonly Finding[]
 }
 
-export function groupFindings(topics: readonly TopicFindings[], columns: readonly Column[]): readonly DecisionChange[] {
+export function groupFindings(
+  topics: readonly TopicFindings[],
+  columns: readonly ComparedCaller[],
+): readonly DecisionChange[] {
   const order = new Map(columns.map(({ name }, i) => [name, i]))
   const changes = topics.flatMap((topic) => [
     ...grouped(topic.singles, ({ effect, part, fields, scope }) => [effect, part, fields, scope]).map((group) =>
@@ -27,7 +30,11 @@ export function groupFindings(topics: readonly TopicFindings[], columns: readonl
 }
 
 /** `everyone` comes first, else the role that most of the others inherit. */
-function ofSingles(topic: TopicFindings, group: readonly Finding[], columns: readonly Column[]): DecisionChange {
+function ofSingles(
+  topic: TopicFindings,
+  group: readonly Finding[],
+  columns: readonly ComparedCaller[],
+): DecisionChange {
   const names = new Set(group.flatMap(({ caller }) => caller))
   const affected = columns.filter(({ name }) => names.has(name))
   const heirs = (name: string) =>

@@ -2,8 +2,9 @@
  * The rules about one action on one resource, grouped by effect, subject and set of relations. A few operations on bit
  * masks tell what they grant together. Masks are BigInts, one bit for each relation or field of the resource.
  */
-import type { Rule } from '../../../decide/policy.ts'
-import type { Action, Resource } from '../../../resources/resource.ts'
+
+import type { Action, Resource } from '../../resources/resource.ts'
+import type { Rule } from '../policy.ts'
 
 type Effect = Rule['effect']
 

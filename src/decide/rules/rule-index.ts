@@ -1,7 +1,8 @@
 /** The rules of a policy by resource and action, and the subjects of each caller: makes checks of 10,000 rules cheap. */
-import { fieldsOf } from '../../../decide/grants/evaluate.ts'
-import type { Policy, RoleLink, Rule } from '../../../decide/policy.ts'
-import type { Action, Resource, Resources } from '../../../resources/resource.ts'
+
+import type { Action, Resource, Resources } from '../../resources/resource.ts'
+import { fieldsOf } from '../grants/evaluate.ts'
+import type { Policy, RoleLink, Rule } from '../policy.ts'
 import { ActionRules, getOrMake, type RuleMask } from './action-rules.ts'
 
 export class RuleIndex {

@@ -1,0 +1,79 @@
+/**
+ * The rules about one action on one resource as regions: for which sets of relations each subject's rules allow and deny a
+ * field. It tells what is granted for all sets at once, where a grant table tells it for one set.
+ */
+import type { Action, Resource } from '../../resources/resource.ts'
+import { fieldsOf, ruleNames } from '../grants/evaluate.ts'
+import type { Policy, Rule } from '../policy.ts'
+import type { Region } from '../relations/regions.ts'
+
+/** Fields that no rule tells apart. */
+export type FieldClass = readonly string[]
+
+/** Where rules allow and deny: one region for each class of fields. */
+export interface RuleRegions {
+  readonly allow: readonly Region[]
+  readonly deny: readonly Region[]
+}
+
+/** The rules of a policy about one action on one resource. */
+export interface RulesAbout {
+  readonly policy: Policy
+  readonly rules: readonly Rule[]
+  readonly resource: Resource
+  readonly action: Action
+}
+
+interface Places {
+  readonly classes: readonly FieldClass[]
+  /** Where all of these relations hold. */
+  readonly where: (relations: readonly string[]) => Region
+}
+
+/** The subject's own rules, without those that it inherits. */
+export function regionsBySubject(about: RulesAbout, { classes, where }: Places): ReadonlyMap<string, RuleRegions> {
+  const named = fieldsNamed(about)
+  const bySubject = new Map<string, { allow: Region[]; deny: Region[] }>()
+  for (const rule of about.rules) {
+    const nothing = () => classes.map(() => 0n)
+    const own = bySubject.get(rule.subject) ?? { allow: nothing(), deny: nothing() }
+    bySubject.set(rule.subject, own)
+    const regions = own[rule.effect]
+    const region = where(rule.relations)
+    for (const [i, [field = '*']] of classes.entries()) {
+      if (named.get(columnOf(rule))?.has(field)) regions[i] = (regions[i] ?? 0n) | region
+    }
+  }
+  return bySubject
+}
+
+/** The rules of several subjects together. */
+export function joinRegions(regions: readonly (RuleRegions | undefined)[], classes: number): RuleRegions {
+  const join = (effect: keyof RuleRegions) =>
+    Array.from({ length: classes }, (_, i) => regions.reduce((sum, one) => sum | (one?.[effect][i] ?? 0n), 0n))
+  return { allow: join('allow'), deny: join('deny') }
+}
+
+/** semantics.md, "What is granted". */
+export function grantedBy({ allow, deny }: RuleRegions): readonly Region[] {
+  return allow.map((region, i) => region & ~(deny[i] ?? 0n))
+}
+
+/** The classes of fields that no rule of either policy tells apart. */
+export function fieldClasses(about: RulesAbout, other: RulesAbout): readonly FieldClass[] {
+  const sets = [about, other].flatMap((one) => [...fieldsNamed(one).values()])
+  const signature = (field: string) => sets.map((fields) => (fields.has(field) ? '1' : '0')).join('')
+  return [...Map.groupBy(fieldsOf(about), signature).values()]
+}
+
+/** The fields that each fields column of these rules names. */
+function fieldsNamed({ policy, rules, resource }: RulesAbout): ReadonlyMap<string, ReadonlySet<string>> {
+  const distinct = new Map(rules.map((rule) => [columnOf(rule), rule]))
+  const fields = ['*', ...resource.fields.keys()]
+  const namedBy = (rule: Rule) => fields.filter((field) => ruleNames(policy, rule, resource, field))
+  return new Map([...distinct].map(([column, rule]) => [column, new Set(namedBy(rule))]))
+}
+
+function columnOf({ views }: Rule): string {
+  return views.join('|')
+}
