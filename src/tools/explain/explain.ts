@@ -7,7 +7,7 @@ import type { Evidence } from '../../decide/evidence.ts'
 import { problemCodeOf, type Refusal } from '../../decide/refusal.ts'
 import { revisionOf } from '../../policy/policy-files.ts'
 import { quote } from '../../present/quote.ts'
-import { redirectStatus } from '../../resources/routing/success-status.ts'
+import { redirectStatus, successStatus } from '../../resources/routing/success-status.ts'
 import type { Answer, Explanation } from './explanation.ts'
 import { allowed, type Finding, problem, reasonOf, refused } from './finding.ts'
 import { nearestMisses } from './nearest-misses.ts'
@@ -100,10 +100,11 @@ function rulesOf({ parsed }: SupposedRequest, evidence: Evidence | undefined) {
 /** The answer to an allowed request that concerns no object. */
 function routeAnswer({ route, endpoint, method }: SupposedRequest): Answer {
   const { allow, redirect } = route
-  if (endpoint.operation === 'options') return { status: 204, code: null, headers: { Allow: allow } }
+  if (endpoint.operation === 'options')
+    return { status: successStatus('options'), code: null, headers: { Allow: allow } }
   if (redirect) return { status: redirectStatus(redirect, method), code: null, headers: { Location: redirect.to } }
   // DELETE ends the session of the caller, if there is one: the command line can't know.
-  return { status: endpoint.operation === 'delete' ? 204 : 200, code: null, headers: {} }
+  return { status: successStatus(endpoint.operation === 'delete' ? 'delete' : 'read'), code: null, headers: {} }
 }
 
 function isRedirect({ route, endpoint }: SupposedRequest): boolean {

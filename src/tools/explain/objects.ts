@@ -2,6 +2,7 @@
 import type { Rule } from '../../decide/policy.ts'
 import { ownerFieldOf } from '../../decide/relations/ownership.ts'
 import { quote } from '../../present/quote.ts'
+import { successStatus } from '../../resources/routing/success-status.ts'
 import { casesOf } from './cases.ts'
 import type { Answer, Case, Outcome, RelationFact } from './explanation.ts'
 import { allowed, type Finding, problem, reasonOf, refused } from './finding.ts'
@@ -11,7 +12,7 @@ import { placeOf } from './quote-rules.ts'
 import { relationFacts } from './relation-facts.ts'
 import { roleLevelOf, type SupposedRequest } from './supposed-request.ts'
 
-const LISTED: Answer = { status: 200, code: null, headers: {} }
+const LISTED: Answer = { status: successStatus('list'), code: null, headers: {} }
 
 /** The request must have passed the role level. */
 export function decideObjects(question: Question, request: SupposedRequest): Finding {
