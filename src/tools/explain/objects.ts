@@ -1,7 +1,11 @@
 /** What is decided about objects: the one that is known, or one case for each set of relations that rules tell apart. */
 import type { Rule } from '../../decide/policy.ts'
 import { ownerFieldOf } from '../../decide/relations/ownership.ts'
+import { kindOf } from '../../decide/relations/relation.ts'
+import type { Known } from '../../decide/relations/relation-kind.ts'
 import { quote } from '../../present/quote.ts'
+import type { Scalar } from '../../resources/object.ts'
+import type { Json } from '../../resources/resource.ts'
 import { successStatus } from '../../resources/routing/success-status.ts'
 import { casesOf } from './cases.ts'
 import type { Answer, Case, Outcome, RelationFact } from './explanation.ts'
@@ -9,7 +13,6 @@ import { allowed, type Finding, problem, reasonOf, refused } from './finding.ts'
 import { nearestMisses } from './nearest-misses.ts'
 import type { KnownObject, Question } from './question.ts'
 import { placeOf } from './quote-rules.ts'
-import { relationFacts } from './relation-facts.ts'
 import { roleLevelOf, type SupposedRequest } from './supposed-request.ts'
 
 const LISTED: Answer = { status: successStatus('list'), code: null, headers: {} }
@@ -109,4 +112,40 @@ function notesOf({ endpoint, parsed, resource }: SupposedRequest, known: KnownOb
   const owner = ownerFieldOf(resource, parsed.ownership.get(resource.name))
   if (endpoint.operation !== 'create' || known.kind !== 'any' || !owner) return []
   return [`a new object is the caller's own (${owner.name}) unless the body names somebody else`]
+}
+
+/** For each relation of ownership.yaml: whether it holds between the caller and the object, as far as is known, and why. */
+function relationFacts(question: Question, { parsed, resource, route }: SupposedRequest): readonly RelationFact[] {
+  const { known } = question
+  const relations = [...(parsed.ownership.get(resource.name)?.relations.values() ?? [])]
+  if (known.kind === 'relations') {
+    return relations.map(({ name }) => ({ name, holds: known.holding.has(name), why: `${known.from} says so` }))
+  }
+  const facts: Known = {
+    hasCredentials: question.caller.kind === 'caller',
+    attribute: (name) => attributeOf(question, name),
+    object: objectOf(question),
+    isOwnRecord: route.kind === 'caller',
+  }
+  return relations.map((relation) => ({ name: relation.name, ...kindOf(relation).explain(relation, facts) }))
+}
+
+function objectOf({ known }: Question): Known['object'] {
+  if (known.kind === 'object') return { fields: known.object ?? {}, complete: true }
+  return { fields: known.id === undefined ? {} : { id: known.id }, complete: false }
+}
+
+/** From the caller's users record, as the server does; without a record the token's claims would count. */
+function attributeOf({ caller, known }: Question, attribute: string): ReturnType<Known['attribute']> {
+  if (attribute === 'id') {
+    const id = caller.kind === 'caller' ? caller.subject : undefined
+    return { value: id, isKnown: id !== undefined }
+  }
+  const record = known.kind === 'object' ? known.record : undefined
+  const value = record && Object.hasOwn(record, attribute) ? record[attribute] : undefined
+  return { value: isScalar(value) ? value : undefined, isKnown: record !== undefined }
+}
+
+function isScalar(value: Json | undefined): value is Scalar {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
 }

@@ -1,13 +1,10 @@
-/** An explanation as text, for somebody who has never seen Casbin: what is answered, why, and what is missing. */
+/** An explanation as text, for readers who don't know Casbin: the answer, the reasons, and what is missing. */
 import { CATALOGUE } from '../../base/problems/catalogue.ts'
 import { printable, quote } from '../../present/quote.ts'
 import { layOut, type Section, table, wrap } from '../../present/text-layout.ts'
-import type { Answer, Explanation, RelationFact } from './explanation.ts'
-import { caseLines, firstRefused } from './text-cases.ts'
-import { fieldLines } from './text-fields.ts'
-import { recordLines } from './text-record.ts'
+import type { Answer, Case, Explanation, FieldReport, RecordComparison, RelationFact } from './explanation.ts'
 
-/** More than that says little; the JSON has them all. */
+/** The JSON has them all. */
 const MOST_MISSES = 6
 
 const EITHER = new Intl.ListFormat('en', { type: 'disjunction' })
@@ -59,7 +56,7 @@ function askLines({ request }: Explanation): readonly string[] {
   return [`${request.action} on ${request.resource}${object}${path}`]
 }
 
-/** What isn't known is told where it makes a difference. */
+/** An unknown relation is shown only where it makes a difference. */
 function relationLines({ relations, cases }: Explanation): readonly string[] {
   const telling = new Set(cases.flatMap((one) => one.relations))
   const told = relations.filter(({ name, holds }) => holds !== null || telling.has(name))
@@ -80,6 +77,80 @@ function ruleLines({ stage, rules }: Explanation): readonly string[] {
   })
 }
 
+function caseLines(explanation: Explanation): readonly string[] {
+  const { cases, missing } = explanation
+  if (cases.length < 2 && missing === null) return []
+  // The largest comes first: a reader stops at the first that fits.
+  const rows = cases.toReversed().map((one) => [caseLabel(one, explanation), outcomeText(one), one.rules.join(', ')])
+  const none = missing ? [['no such object', answerWord(missing), '']] : []
+  return table([...rows, ...none])
+}
+
+/** The relations of the case, without those that hold in every case: `owner+draft`. */
+function caseLabel({ relations: holding }: Case, { cases, relations }: Explanation): string {
+  const certain = relations.filter(({ holds }) => holds === true).map(({ name }) => name)
+  const names = holding.filter((name) => !certain.includes(name))
+  if (names.length > 0) return names.join('+')
+  return cases.length === 1 ? 'an object that exists' : 'otherwise'
+}
+
+/** The case that the misses are about. */
+function firstRefused(explanation: Explanation): string {
+  const refused = explanation.cases.find(({ outcome }) => outcome === 'deny')
+  return refused ? caseLabel(refused, explanation) : ''
+}
+
+function outcomeText({ listed, answer }: Case): string {
+  if (listed !== null) return listed ? 'in the list' : 'not in the list'
+  return answerWord(answer)
+}
+
+function answerWord({ status, code }: Answer): string {
+  return code === null ? String(status) : `${status} ${code}`
+}
+
+/** Once where all cases agree, else case by case. */
+function fieldLines(explanation: Explanation): readonly string[] {
+  const reports = Map.groupBy(
+    explanation.cases.toReversed().filter(({ fields }) => fields !== null),
+    ({ fields }) => JSON.stringify(fields),
+  )
+  const label = (some: readonly Case[]) => some.map((one) => caseLabel(one, explanation)).join('; ')
+  const refusal = explanation.caller.anonymous ? 401 : 403
+  return [...reports.values()].flatMap((some) => {
+    const fields = some[0]?.fields
+    if (!fields) return []
+    return reports.size === 1
+      ? reportLines(fields, refusal)
+      : [`${label(some)}:`, ...reportLines(fields, refusal).map((line) => `  ${line}`)]
+  })
+}
+
+function reportLines(fields: FieldReport, refusal: number): readonly string[] {
+  const { shown, notShown, cut, writable, notWritable, server, queryable } = fields
+  const lines = [
+    ...(writable ? [fieldLine('may be written', writable, notWritable)] : []),
+    fieldLine('set by the server', server),
+    fieldLine(`refused in a body (${refusal})`, notWritable),
+    fieldLine(writable ? 'the answer shows' : 'shown', shown, [...notShown, ...cut], 'nothing'),
+    fieldLine(writable ? 'the answer does not show' : 'not shown', notShown),
+    fieldLine('granted, but not part of what this path shows', cut),
+    ...(queryable ? [fieldLine('may be filtered and sorted by', queryable, undefined, 'nothing')] : []),
+  ]
+  return lines.flatMap((text) => (text === undefined ? [] : wrap(text)))
+}
+
+/** No line for no fields, unless `none` is given; `all fields` for all of them. */
+function fieldLine(
+  label: string,
+  names: readonly string[],
+  others?: readonly string[],
+  none?: string,
+): string | undefined {
+  if (names.length === 0) return none === undefined ? undefined : `${label}: ${none}`
+  return `${label}: ${others?.length === 0 ? 'all fields' : names.join(', ')}`
+}
+
 function missLines(explanation: Explanation): readonly string[] {
   const { misses, outcome, stage, cases } = explanation
   if (misses.length === 0) return outcome === 'deny' && stage === 'role' ? ['no rule could allow it to anybody'] : []
@@ -93,4 +164,16 @@ function missLines(explanation: Explanation): readonly string[] {
     ])
   const more = misses.length - MOST_MISSES
   return [`${which} ${what}`, ...told, ...(more > 0 ? [`  and ${more} more (--format json)`] : [])]
+}
+
+function recordLines(record: RecordComparison): readonly string[] {
+  const { requestId, status, problem, revision, sameRevision, rules, sameRules, verdict } = record
+  const request = requestId === null ? '' : `request ${quote(requestId)}: `
+  const answer = problem === null ? `allowed with ${status}` : `${status} ${quote(problem)}`
+  const files = sameRevision ? 'these files' : 'other files than these'
+  return [
+    `${request}${answer}, under revision ${quote(revision)} (${files})`,
+    ...(sameRules ? [] : wrap(`the record names other rules: ${rules.map(quote).join(', ') || 'none'}`)),
+    ...wrap(verdict),
+  ]
 }

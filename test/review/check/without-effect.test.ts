@@ -1,8 +1,8 @@
 /** A rule is said to have no effect exactly when it has none: the oracle grants the same to everybody without it. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
 import { RuleIndex } from '../../../src/decide/rules/rule-index.ts'
+import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
 import { findWithoutEffect } from '../../../src/tools/check/reach/without-effect.ts'
 import { IDS, ROLES } from '../../policy/arbitrary.ts'
 import { ENDS, endingPolicy, generousPolicy, randomPolicy, type WrittenPolicy } from '../../policy/arbitrary-policy.ts'

@@ -4,7 +4,7 @@ import { stageOf } from '../../../base/problems/stages.ts'
 import { quote } from '../../../present/quote.ts'
 import type { Answer, Explanation } from '../explanation.ts'
 import { problem } from '../finding.ts'
-import type { DecisionRecord } from '../read-record.ts'
+import type { DecisionRecord } from './read-record.ts'
 
 export function asRecorded(record: DecisionRecord, explanation: Explanation): Explanation {
   return withLater(record, withQuery(record, withProposal(record, withFields(record, explanation))))

@@ -2,8 +2,8 @@
 import { stageOf } from '../../../base/problems/stages.ts'
 import { quote } from '../../../present/quote.ts'
 import type { Answer, Explanation, RecordComparison } from '../explanation.ts'
-import type { DecisionRecord } from '../read-record.ts'
 import { isByPolicy } from './as-recorded.ts'
+import type { DecisionRecord } from './read-record.ts'
 
 interface Verdict {
   readonly sameOutcome: boolean | null

@@ -10,9 +10,9 @@ import { explain } from '../explain.ts'
 import type { Answer, Explanation } from '../explanation.ts'
 import { problem } from '../finding.ts'
 import type { AskingCaller, KnownObject, MatchedRequest } from '../question.ts'
-import type { DecisionRecord } from '../read-record.ts'
 import { asRecorded } from './as-recorded.ts'
 import { compareRecord } from './compare-record.ts'
+import type { DecisionRecord } from './read-record.ts'
 
 /** Only with these answers did the policy look at the new object, so only then the record knows its relations. */
 const DECIDED: readonly (string | undefined)[] = [undefined, 'forbidden', 'credentials-missing', 'field-forbidden']

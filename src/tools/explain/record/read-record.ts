@@ -1,6 +1,6 @@
 /** A decision record of the server's log (one JSON object a line), as far as explain needs it. */
-import type { Representation } from '../../resources/resource.ts'
-import { ReviewError } from '../load-policy.ts'
+import type { Representation } from '../../../resources/resource.ts'
+import { ReviewError } from '../../load-policy.ts'
 
 export interface DecisionRecord {
   /** RFC 3339. */
