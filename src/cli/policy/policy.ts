@@ -46,9 +46,9 @@ interface CheckFlags extends FolderFlags {
 }
 
 const CHECK_FORMATS = {
-  text: async () => (await import('../../tools/check/format-text.ts')).formatText,
-  json: async () => (await import('../../tools/check/format-json.ts')).formatJson,
-  sarif: async () => (await import('../../tools/check/format-sarif.ts')).formatSarif,
+  text: async () => (await import('../../tools/check/format-text.ts')).findingsText,
+  json: async () => (await import('../../tools/check/format-json.ts')).findingsJson,
+  sarif: async () => (await import('../../tools/check/format-sarif.ts')).findingsSarif,
 }
 
 function declareCheck(policy: Command, settings: PolicySettings, now: () => number): void {
@@ -189,9 +189,9 @@ interface DiffFlags extends FolderFlags {
 }
 
 const DIFF_FORMATS = {
-  text: async () => (await import('../../tools/diff/format-text.ts')).formatText,
-  json: async () => (await import('../../tools/diff/format-json.ts')).formatJson,
-  markdown: async () => (await import('../../tools/diff/format-markdown.ts')).formatMarkdown,
+  text: async () => (await import('../../tools/diff/format-text.ts')).diffText,
+  json: async () => (await import('../../tools/diff/format-json.ts')).diffJson,
+  markdown: async () => (await import('../../tools/diff/format-markdown.ts')).diffMarkdown,
 }
 
 function declareDiff(policy: Command, settings: PolicySettings): void {

@@ -5,7 +5,7 @@ import { fieldsOf } from '../grants/evaluate.ts'
 import type { Policy, RoleLink, Rule } from '../policy.ts'
 import { ActionRules, getOrMake, type RuleMask } from './action-rules.ts'
 
-export class RuleIndex {
+export class ActionRulesIndex {
   readonly #policy: Policy
   readonly #links: ReadonlyMap<string, readonly RoleLink[]>
   readonly #subjects = new Map<string, ReadonlySet<string>>()

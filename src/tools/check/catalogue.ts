@@ -1,6 +1,6 @@
 /** Every check, and every code that a finding can have. docs/checks.md tells them; a test holds it to this table. */
 import type { Diagnostic } from '../../base/diagnostic.ts'
-import type { Check, CheckedBlocked, CheckedPolicy, CodeEntry } from './check.ts'
+import type { CheckedBlocked, CheckedPolicy, CodeEntry, PolicyCheck } from './check.ts'
 import { ERROR_CODES } from './error-codes.ts'
 import { duplicateBlocks, duplicateRules, impliedLinks } from './rules/duplicates.ts'
 import { relationGaps, viewGaps } from './rules/gaps.ts'
@@ -16,7 +16,7 @@ import { writesBeyondReads } from './rules/write-beyond-read.ts'
 import { inheritedPrivileges, publicWrites, rolesHandedOut, unprivilegedWrites } from './rules/writes.ts'
 import { SUPPRESSION_CODES } from './suppressions.ts'
 
-const POLICY_CHECKS: readonly Check<CheckedPolicy>[] = [
+const POLICY_CHECKS: readonly PolicyCheck<CheckedPolicy>[] = [
   duplicateRules,
   impliedLinks,
   rulesWithoutEffect,
@@ -43,7 +43,7 @@ const POLICY_CHECKS: readonly Check<CheckedPolicy>[] = [
   spacesInPolicy,
 ]
 
-const BLOCKED_CHECKS: readonly Check<CheckedBlocked>[] = [
+const BLOCKED_CHECKS: readonly PolicyCheck<CheckedBlocked>[] = [
   duplicateBlocks,
   expiredBlocks,
   unknownUsersInBlocked,

@@ -4,7 +4,7 @@ import type { Diagnostic, Place, SourceFile } from '../../base/diagnostic.ts'
 import { parseYaml, type Shape } from '../../base/yaml-file.ts'
 import type { Block, Policy } from '../../decide/policy.ts'
 import { livingAt } from '../../decide/rules/ends.ts'
-import { RuleIndex } from '../../decide/rules/rule-index.ts'
+import { ActionRulesIndex } from '../../decide/rules/rule-index.ts'
 import { parseBlocked } from '../../policy/parse/parse-blocked.ts'
 import { type RuleLine, readRuleLines } from '../../policy/parse/rule-lines.ts'
 import type { PolicyFiles, RequiredFileName } from '../../policy/policy-files.ts'
@@ -17,7 +17,7 @@ export interface CodeEntry {
   readonly mend: string
 }
 
-export interface Check<Subject> {
+export interface PolicyCheck<Subject> {
   readonly codes: readonly CodeEntry[]
   readonly find: (subject: Subject) => readonly Diagnostic[]
 }
@@ -45,7 +45,7 @@ export interface CheckedPolicy {
   readonly now: number
   readonly resources: Resources
   readonly files: PolicyFiles
-  readonly index: RuleIndex
+  readonly index: ActionRulesIndex
   /** The ids that the directory knows; undefined when none was given. */
   readonly directory: ReadonlySet<string> | undefined
   /** The place of a cell in a line of policy.csv; without a cell, the line's beginning. */
@@ -72,7 +72,7 @@ export function checkedPolicy(parts: Parts): CheckedPolicy {
   return {
     ...parts,
     policy,
-    index: new RuleIndex(policy, resources),
+    index: new ActionRulesIndex(policy, resources),
     placeOfLine: (line, cell = 0) =>
       lines.get(line)?.placeOf(cell) ?? { file: files['policy.csv'].name, line, column: 1 },
     placeOfKey(file, path) {

@@ -10,7 +10,7 @@ import type { CheckReport } from './check-policy.ts'
 
 const SCHEMA = 'https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json'
 
-export function formatSarif({ findings, more }: CheckReport): string {
+export function findingsSarif({ findings, more }: CheckReport): string {
   const log = {
     $schema: SCHEMA,
     version: '2.1.0',

@@ -8,7 +8,7 @@ const SHOWN = 80
 /** Files may hold what a terminal would obey, or show from right to left. Each stays one character wide. */
 const CONTROL = /(?!\t)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
 
-export function formatText(report: CheckReport): string {
+export function findingsText(report: CheckReport): string {
   const { findings, sources } = report
   const lines = new Map([...sources].map(([name, text]) => [name, text.split(/\r?\n/)]))
   const blocks = findings.map((finding) => block(finding, lines.get(finding.file)?.[finding.line - 1]))

@@ -34,7 +34,7 @@ export interface Scope {
  * level refuses, since no object can relate to a caller so. `query`: only the fields by which a list may be filtered and
  * sorted, of those that it shows.
  */
-export type Part = 'action' | 'fields' | 'role level' | 'query'
+export type ChangedPart = 'action' | 'fields' | 'role level' | 'query'
 
 /** Somebody may do what they could not, or the other way round. */
 export interface DecisionChange {
@@ -44,7 +44,7 @@ export interface DecisionChange {
   /** Where `everyone` is the first caller: the subjects for whom nothing changes. */
   readonly unchanged: readonly string[]
   readonly effect: 'gains' | 'loses'
-  readonly part: Part
+  readonly part: ChangedPart
   readonly resources: readonly string[]
   readonly actions: readonly string[]
   /** Undefined for all fields of the action. */
@@ -87,14 +87,14 @@ export interface SettingChange {
   readonly sentence: Phrase
 }
 
-export type Change = DecisionChange | SettingChange
+export type PolicyChange = DecisionChange | SettingChange
 
-export function directionOf(change: Change): Direction {
+export function directionOf(change: PolicyChange): Direction {
   if (change.kind !== 'decision') return change.direction
   return change.effect === 'gains' ? 'widening' : 'narrowing'
 }
 
-export function sentenceOf(change: Change): Phrase {
+export function changeSentence(change: PolicyChange): Phrase {
   return change.kind === 'decision' ? say`${changePhrase(change)}${timesPhrase(change)}` : change.sentence
 }
 

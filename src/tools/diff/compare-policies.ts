@@ -1,26 +1,30 @@
 /** Compares two policies: the report holds every difference of meaning, none when the policies are equivalent. */
 import { revisionOf } from '../../policy/policy-files.ts'
 import type { ReviewedPolicy } from '../load-policy.ts'
-import { type Change, type Direction, directionOf, type Sides, sidesOf } from './change.ts'
+import { type Direction, directionOf, type PolicyChange, type Sides, sidesOf } from './change.ts'
 import { compareLimits, compareSizes } from './compare-limits.ts'
 import { compareRelations } from './compare-relations.ts'
 import { compareBlocked, compareRoles } from './compare-roles.ts'
 import { compareMasks, compareRouteViews } from './compare-shown.ts'
 import { type Circumstances, compareDecisions } from './decisions/compare-decisions.ts'
 
-export interface Report {
+export interface PolicyDiff {
   /** As the user called them. */
   readonly names: Sides<string>
   /** Whether the files have the same bytes. */
   readonly sameText: boolean
-  readonly changes: readonly Change[]
+  readonly changes: readonly PolicyChange[]
 }
 
 /** The values of --fail-on. */
 export const FAIL_ON = ['widening', 'narrowing', 'any'] as const
 
 /** Throws ReviewError for policies with too many relations to compare. */
-export function reportOn(names: Sides<string>, reviewed: Sides<ReviewedPolicy>, circumstances: Circumstances): Report {
+export function reportOn(
+  names: Sides<string>,
+  reviewed: Sides<ReviewedPolicy>,
+  circumstances: Circumstances,
+): PolicyDiff {
   const [before, after] = [reviewed.before, reviewed.after].map((one) => revisionOf(one.files, one.blockedFile))
   return { names, sameText: before === after, changes: comparePolicies(reviewed, circumstances) }
 }
@@ -29,7 +33,7 @@ export function reportOn(names: Sides<string>, reviewed: Sides<ReviewedPolicy>, 
 export function comparePolicies(
   reviewed: Sides<Pick<ReviewedPolicy, 'policy' | 'blocked'>>,
   circumstances: Circumstances,
-): readonly Change[] {
+): readonly PolicyChange[] {
   const { resources, now } = circumstances
   const policies = sidesOf((side) => reviewed[side].policy)
   const blocked = sidesOf((side) => reviewed[side].blocked)
@@ -45,7 +49,7 @@ export function comparePolicies(
   ]
 }
 
-export function countsOf({ changes }: Report): Readonly<Record<Direction, number>> {
+export function countsOf({ changes }: PolicyDiff): Readonly<Record<Direction, number>> {
   const count = (direction: Direction) => changes.filter((change) => directionOf(change) === direction).length
   return {
     widening: count('widening'),
@@ -56,14 +60,14 @@ export function countsOf({ changes }: Report): Readonly<Record<Direction, number
 }
 
 /** A change that may go either way fails for both ways. */
-export function fails(report: Report, failOn: (typeof FAIL_ON)[number]): boolean {
+export function fails(report: PolicyDiff, failOn: (typeof FAIL_ON)[number]): boolean {
   if (failOn === 'any') return report.changes.length > 0
   const counts = countsOf(report)
   return counts[failOn] + counts.either > 0
 }
 
 /** Undefined when there is something to show. */
-export function equivalence({ changes, sameText }: Report): string | undefined {
+export function equivalence({ changes, sameText }: PolicyDiff): string | undefined {
   if (changes.length > 0) return undefined
   return sameText
     ? 'The two policies are equivalent: their files are the same.'

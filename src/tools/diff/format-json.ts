@@ -1,10 +1,10 @@
 /** A diff for programs; docs/schemas/policy-diff.schema.json fixes its shape. */
 import { timeText } from '../../base/time.ts'
 import { plainText } from '../../present/phrase.ts'
-import { type Change, type DecisionChange, directionOf, type SettingChange, sentenceOf } from './change.ts'
-import { countsOf, type Report } from './compare-policies.ts'
+import { changeSentence, type DecisionChange, directionOf, type PolicyChange, type SettingChange } from './change.ts'
+import { countsOf, type PolicyDiff } from './compare-policies.ts'
 
-export function formatJson(report: Report): string {
+export function diffJson(report: PolicyDiff): string {
   const { names, sameText, changes } = report
   const json = {
     old: names.before,
@@ -17,8 +17,8 @@ export function formatJson(report: Report): string {
   return `${JSON.stringify(json, undefined, 2)}\n`
 }
 
-function changeJson(change: Change) {
-  const common = { kind: change.kind, direction: directionOf(change), sentence: plainText(sentenceOf(change)) }
+function changeJson(change: PolicyChange) {
+  const common = { kind: change.kind, direction: directionOf(change), sentence: plainText(changeSentence(change)) }
   return { ...common, ...(change.kind === 'decision' ? decisionJson(change) : settingJson(change)) }
 }
 

@@ -1,13 +1,13 @@
 /** A diff as a comment on a pull request. Names come from whoever proposed the files: they stay text (phrase.ts). */
 
 import { markdownText, say } from '../../present/phrase.ts'
-import { equivalence, type Report } from './compare-policies.ts'
+import { equivalence, type PolicyDiff } from './compare-policies.ts'
 import { sectionsOf, summaryOf } from './format-text.ts'
 
 /** GitHub refuses a comment of more than 65,536 characters. */
 const MOST_CHARACTERS = 60_000
 
-export function formatMarkdown(report: Report): string {
+export function diffMarkdown(report: PolicyDiff): string {
   const { before, after } = report.names
   const title = `### Policy diff: ${markdownText(say`${before} → ${after}`)}`
   const same = equivalence(report)

@@ -1,8 +1,8 @@
 /** A diff for a terminal: one line a change, what widens first. */
 
 import { type Phrase, plainText, say } from '../../present/phrase.ts'
-import { type Direction, directionOf, sentenceOf } from './change.ts'
-import { countsOf, equivalence, type Report } from './compare-policies.ts'
+import { changeSentence, type Direction, directionOf } from './change.ts'
+import { countsOf, equivalence, type PolicyDiff } from './compare-policies.ts'
 
 const HEADINGS: Readonly<Record<Direction, string>> = {
   widening: 'Widening: more is allowed',
@@ -15,13 +15,13 @@ const SIGNS: Readonly<Record<Direction, string>> = { widening: '+', either: '?',
 
 const ORDER = ['widening', 'either', 'narrowing', 'neutral'] as const
 
-export interface Section {
+export interface DirectionSection {
   readonly direction: Direction
   readonly heading: string
   readonly sentences: readonly Phrase[]
 }
 
-export function formatText(report: Report): string {
+export function diffText(report: PolicyDiff): string {
   const { before, after } = report.names
   const title = plainText(say`${before} -> ${after}`)
   const same = equivalence(report)
@@ -34,15 +34,15 @@ export function formatText(report: Report): string {
 }
 
 /** The directions that occur, with their changes. */
-export function sectionsOf({ changes }: Report): readonly Section[] {
+export function sectionsOf({ changes }: PolicyDiff): readonly DirectionSection[] {
   return ORDER.flatMap((direction) => {
-    const sentences = changes.filter((change) => directionOf(change) === direction).map(sentenceOf)
+    const sentences = changes.filter((change) => directionOf(change) === direction).map(changeSentence)
     return sentences.length === 0 ? [] : [{ direction, heading: HEADINGS[direction], sentences }]
   })
 }
 
 /** `2 widening, 1 narrowing`. */
-export function summaryOf(report: Report): string {
+export function summaryOf(report: PolicyDiff): string {
   const counts = countsOf(report)
   return ORDER.flatMap((direction) => (counts[direction] === 0 ? [] : [`${counts[direction]} ${direction}`])).join(', ')
 }

@@ -4,10 +4,10 @@ import { problemCodeOf } from '../../decide/refusal.ts'
 import { heldWith } from '../../decide/relations/possible-sets.ts'
 import { successStatus } from '../../resources/routing/success-status.ts'
 import { ReviewError } from '../load-policy.ts'
-import type { Answer, Case, FieldReport, RelationFact } from './explanation.ts'
+import type { ExplainedAnswer, ExplainedCase, FieldReport, RelationFact } from './explanation.ts'
 import { problem } from './finding.ts'
 import { placeOf } from './quote-rules.ts'
-import { decideOn, queryableFields, roleLevelOf, type SupposedRequest } from './supposed-request.ts'
+import { decideOn, listQueryFields, roleLevelOf, type SupposedRequest } from './supposed-request.ts'
 
 /** Nobody reads more cases. */
 const MOST_CASES = 64
@@ -16,11 +16,11 @@ type Fields = ReadonlySet<string>
 type Names = ReadonlySet<string>
 
 /** Smallest sets first. The request must have passed the role level. */
-export function casesOf(request: SupposedRequest, facts: readonly RelationFact[]): readonly Case[] {
+export function casesOf(request: SupposedRequest, facts: readonly RelationFact[]): readonly ExplainedCase[] {
   return withoutRepeats(distinctSets(request, facts).map((set) => decideCase(request, set)))
 }
 
-function decideCase(request: SupposedRequest, relations: ReadonlySet<string>): Case {
+function decideCase(request: SupposedRequest, relations: ReadonlySet<string>): ExplainedCase {
   const { endpoint, resource, subject } = request
   const decision = decideOn(request, relations)
   if (decision.kind !== 'supposed') throw new Error('the role level of a case is passed, and it concerns an object')
@@ -40,7 +40,7 @@ function decideCase(request: SupposedRequest, relations: ReadonlySet<string>): C
   }
 }
 
-function success(request: SupposedRequest, readable: Fields): Answer {
+function success(request: SupposedRequest, readable: Fields): ExplainedAnswer {
   const status = successStatus(request.endpoint.operation, shownFields(request, readable).length > 0)
   return { status, code: null, headers: {} }
 }
@@ -61,7 +61,7 @@ function reportFields(request: SupposedRequest, granted: Fields, readable: Field
     writable: isWrite ? own.filter((name) => granted.has(name)) : null,
     notWritable: isWrite ? own.filter((name) => !granted.has(name)) : [],
     server: isWrite ? fields.filter(({ readOnly }) => readOnly).map(({ name }) => name) : [],
-    queryable: operation === 'list' ? queryableFields(request) : null,
+    queryable: operation === 'list' ? listQueryFields(request) : null,
   }
 }
 
@@ -120,8 +120,8 @@ function tooMany(): ReviewError {
 }
 
 /** Omits a case with the same decision as each of the largest cases within it: one of those stands for its objects. */
-function withoutRepeats(cases: readonly Case[]): readonly Case[] {
-  const kept: Case[] = []
+function withoutRepeats(cases: readonly ExplainedCase[]): readonly ExplainedCase[] {
+  const kept: ExplainedCase[] = []
   for (const one of cases) {
     const within = kept.filter((other) => isWithin(other, one))
     const largest = within.filter((other) => !within.some((more) => more !== other && isWithin(other, more)))
@@ -130,10 +130,10 @@ function withoutRepeats(cases: readonly Case[]): readonly Case[] {
   return kept
 }
 
-function isWithin(small: Case, large: Case): boolean {
+function isWithin(small: ExplainedCase, large: ExplainedCase): boolean {
   return new Set(small.relations).isSubsetOf(new Set(large.relations))
 }
 
-function textOf({ relations, ...rest }: Case): string {
+function textOf({ relations, ...rest }: ExplainedCase): string {
   return JSON.stringify(rest)
 }

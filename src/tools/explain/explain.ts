@@ -8,17 +8,17 @@ import { problemCodeOf, type Refusal } from '../../decide/refusal.ts'
 import { revisionOf } from '../../policy/policy-files.ts'
 import { quote } from '../../present/quote.ts'
 import { redirectStatus, successStatus } from '../../resources/routing/success-status.ts'
-import type { Answer, Explanation } from './explanation.ts'
-import { allowed, type Finding, problem, reasonOf, refused } from './finding.ts'
+import type { ExplainedAnswer, Explanation } from './explanation.ts'
+import { allowedBy, type Finding, problem, reasonOf, refusedBy } from './finding.ts'
 import { nearestMisses } from './nearest-misses.ts'
 import { noteNextChange } from './next-change.ts'
 import { decideObjects } from './objects.ts'
-import { explainRoles, type Question } from './question.ts'
+import { type ExplainQuestion, explainRoles } from './question.ts'
 import { blockPlace, quoteRules, ruleLines } from './quote-rules.ts'
 import { decideOn, type SupposedRequest, supposedRequest } from './supposed-request.ts'
 
 /** Throws ReviewError if the rules tell too many sets of relations apart. */
-export function explain(question: Question): Explanation {
+export function explain(question: ExplainQuestion): Explanation {
   const { reviewed, caller, request, path, known } = question
   const { route, method } = request.kind === 'route' ? request : { route: undefined, method: request.method }
   const now = find(question)
@@ -46,39 +46,39 @@ export function explain(question: Question): Explanation {
   }
 }
 
-function find(question: Question): Finding {
+function find(question: ExplainQuestion): Finding {
   const { request } = question
-  if (request.kind === 'refused') return refused('request', request.reason, request.answer)
+  if (request.kind === 'refused') return refusedBy('request', request.reason, request.answer)
   const found = decide(question, supposedRequest(question, request))
   return { ...found, notes: [...found.notes, ...undeclaredRoles(question)] }
 }
 
-function decide(question: Question, request: SupposedRequest): Finding {
+function decide(question: ExplainQuestion, request: SupposedRequest): Finding {
   const decision = decideOn(request, [])
   if (decision.kind === 'supposed') return decideObjects(question, request)
   if (decision.kind === 'refused') return explainRefusal(question, request, decision)
   const rules = rulesOf(request, decision.evidence)
   const notes = isRedirect(request) ? ['the path that it leads to decides again'] : []
-  return { ...allowed('role', reasonOf(rules, 'allow'), routeAnswer(request)), rules, notes }
+  return { ...allowedBy('role', reasonOf(rules, 'allow'), routeAnswer(request)), rules, notes }
 }
 
 /** Every refusal that comes before an object. */
-function explainRefusal(question: Question, request: SupposedRequest, refusal: Refusal): Finding {
+function explainRefusal(question: ExplainQuestion, request: SupposedRequest, refusal: Refusal): Finding {
   const answer = problem(problemCodeOf(refusal, request.subject.caller ? 'caller' : 'anonymous'))
   if (refusal.check === 'blocked') return explainBlock(question, request, answer)
   const { known } = question
   const misses = nearestMisses(request, known.kind === 'relations' ? known.holding : new Set())
   if (refusal.check === 'own-record') {
     const reason = "the path shows the caller's own record, so it needs credentials"
-    return { ...refused('own-record', reason, answer), misses }
+    return { ...refusedBy('own-record', reason, answer), misses }
   }
   const rules = rulesOf(request, refusal.evidence)
   const concernsObjects = request.endpoint.operation !== 'options' && !request.resource.builtIn
   const reason = `${reasonOf(rules, 'deny')}${concernsObjects ? ', whatever the object' : ''}`
-  return { ...refused('role', reason, answer), rules, misses }
+  return { ...refusedBy('role', reason, answer), rules, misses }
 }
 
-function explainBlock(question: Question, request: SupposedRequest, answer: Answer): Finding {
+function explainBlock(question: ExplainQuestion, request: SupposedRequest, answer: ExplainedAnswer): Finding {
   const { reviewed } = question
   const subject = request.subject.caller?.id ?? ''
   const place = blockPlace(reviewed, subject)
@@ -88,7 +88,7 @@ function explainBlock(question: Question, request: SupposedRequest, answer: Answ
   const note = otherwise.answer
     ? `without ${place} it would be ${otherwise.answer.status}, because ${otherwise.reason}`
     : `without ${place}, ${otherwise.reason}`
-  return { ...refused('block', reason, answer), notes: [note] }
+  return { ...refusedBy('block', reason, answer), notes: [note] }
 }
 
 /** The rules that the kernel names, by line. */
@@ -98,7 +98,7 @@ function rulesOf({ parsed }: SupposedRequest, evidence: Evidence | undefined) {
 }
 
 /** The answer to an allowed request that concerns no object. */
-function routeAnswer({ route, endpoint, method }: SupposedRequest): Answer {
+function routeAnswer({ route, endpoint, method }: SupposedRequest): ExplainedAnswer {
   const { allow, redirect } = route
   if (endpoint.operation === 'options')
     return { status: successStatus('options'), code: null, headers: { Allow: allow } }
@@ -112,7 +112,7 @@ function isRedirect({ route, endpoint }: SupposedRequest): boolean {
 }
 
 /** A token may claim any role; only declared ones count. */
-function undeclaredRoles({ reviewed, caller }: Question): readonly string[] {
+function undeclaredRoles({ reviewed, caller }: ExplainQuestion): readonly string[] {
   return explainRoles(reviewed.policy, caller)
     .filter(({ declared }) => !declared)
     .map(({ name }) => `roles.yaml doesn't declare the role ${quote(name)}: it grants nothing`)

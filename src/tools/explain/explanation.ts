@@ -5,16 +5,16 @@ import type { ProblemCode } from '../../base/problems/catalogue.ts'
 export type RulePlace = string
 
 /** `depends`: on the object, so that only the cases tell. */
-export type Outcome = 'allow' | 'deny' | 'depends'
+export type ExplainedOutcome = 'allow' | 'deny' | 'depends'
 
 /**
  * What decided, in the order of a request: the path and method, blocked.txt, a path that shows the caller's own record,
  * the roles alone, or how the caller relates to the object.
  */
-export type Stage = 'request' | 'block' | 'own-record' | 'role' | 'object'
+export type DecidingStage = 'request' | 'block' | 'own-record' | 'role' | 'object'
 
 /** What a client gets. */
-export interface Answer {
+export interface ExplainedAnswer {
   readonly status: number
   /** Null for an answer that isn't a problem. */
   readonly code: ProblemCode | null
@@ -27,7 +27,7 @@ export interface QuotedRule {
   readonly text: string
 }
 
-export interface RuleLine extends QuotedRule {
+export interface ExplainedRule extends QuotedRule {
   readonly effect: 'allow' | 'deny'
   /**
    * How the rule's subject comes to be one of the caller's, where that isn't plain:
@@ -62,12 +62,12 @@ export interface FieldReport {
 }
 
 /** What is decided when these relations hold, and no larger set of another case does. */
-export interface Case {
+export interface ExplainedCase {
   readonly relations: readonly string[]
   readonly outcome: 'allow' | 'deny'
   /** For a list: whether such an object is in it; null elsewhere. */
   readonly listed: boolean | null
-  readonly answer: Answer
+  readonly answer: ExplainedAnswer
   /** The rules that match. */
   readonly rules: readonly RulePlace[]
   /** Null for what is refused, and for an action that isn't about fields. */
@@ -75,7 +75,7 @@ export interface Case {
 }
 
 /** One change without which nothing is missing. `role` and `user`: the caller had or was it. */
-export type Change =
+export type NeededChange =
   | { readonly kind: 'credentials' }
   | { readonly kind: 'role'; readonly name: string }
   | { readonly kind: 'user'; readonly name: string }
@@ -84,7 +84,7 @@ export type Change =
 
 /** The least changes (all of them together) that would make the refused request an allowed one. */
 export interface Miss {
-  readonly changes: readonly Change[]
+  readonly changes: readonly NeededChange[]
   /** "if the caller were owner" */
   readonly sentence: string
   /** The rules that would allow it then. */
@@ -118,19 +118,19 @@ export interface Explanation {
     readonly subject: string | null
     readonly roles: readonly ExplainedRole[]
   }
-  readonly outcome: Outcome
-  readonly stage: Stage
+  readonly outcome: ExplainedOutcome
+  readonly stage: DecidingStage
   /** One sentence. */
   readonly reason: string
   /** Null when it depends. */
-  readonly answer: Answer | null
+  readonly answer: ExplainedAnswer | null
   /** The lines that decided; where there are several cases, the lines of all of them. */
-  readonly rules: readonly RuleLine[]
+  readonly rules: readonly ExplainedRule[]
   readonly relations: readonly RelationFact[]
   /** Empty unless an object, a list or a new object was decided about. */
-  readonly cases: readonly Case[]
+  readonly cases: readonly ExplainedCase[]
   /** What a client gets for an object that doesn't exist, where one is named. */
-  readonly missing: Answer | null
+  readonly missing: ExplainedAnswer | null
   /** Why not: empty when the request is allowed. */
   readonly misses: readonly Miss[]
   readonly notes: readonly string[]

@@ -1,7 +1,7 @@
 /** What one check found, and what a client gets: the part of an explanation that depends on the policy. */
 import { CATALOGUE, type ProblemCode } from '../../base/problems/catalogue.ts'
 import type { Rule } from '../../decide/policy.ts'
-import type { Answer, Explanation, Miss, Stage } from './explanation.ts'
+import type { DecidingStage, ExplainedAnswer, Explanation, Miss } from './explanation.ts'
 
 export interface Finding
   extends Pick<Explanation, 'outcome' | 'stage' | 'reason' | 'answer' | 'relations' | 'cases' | 'missing' | 'notes'> {
@@ -16,15 +16,15 @@ export interface NearMiss extends Pick<Miss, 'changes' | 'sentence'> {
 
 const NOTHING = { rules: [], relations: [], cases: [], missing: null, misses: [], notes: [] }
 
-export function refused(stage: Stage, reason: string, answer: Answer): Finding {
+export function refusedBy(stage: DecidingStage, reason: string, answer: ExplainedAnswer): Finding {
   return { ...NOTHING, outcome: 'deny', stage, reason, answer }
 }
 
-export function allowed(stage: Stage, reason: string, answer: Answer): Finding {
+export function allowedBy(stage: DecidingStage, reason: string, answer: ExplainedAnswer): Finding {
   return { ...NOTHING, outcome: 'allow', stage, reason, answer }
 }
 
-export function problem(code: ProblemCode, headers: Answer['headers'] = {}): Answer {
+export function problem(code: ProblemCode, headers: ExplainedAnswer['headers'] = {}): ExplainedAnswer {
   return { status: CATALOGUE[code].status, code, headers }
 }
 

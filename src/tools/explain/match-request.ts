@@ -3,7 +3,7 @@ import { METHODS } from 'node:http'
 import { quote } from '../../present/quote.ts'
 import type { Method, Resources, Route } from '../../resources/resource.ts'
 import type { Match } from '../../resources/routing/match-route.ts'
-import type { Answer } from './explanation.ts'
+import type { ExplainedAnswer } from './explanation.ts'
 import { problem } from './finding.ts'
 import type { MatchedRequest } from './question.ts'
 
@@ -33,7 +33,7 @@ export function matchRequest({ method, path, match }: RoutedRequest, resources: 
   }
 }
 
-function refused(method: string, answer: Answer, reason: string): MatchedRequest {
+function refused(method: string, answer: ExplainedAnswer, reason: string): MatchedRequest {
   return { kind: 'refused', method, answer, reason }
 }
 

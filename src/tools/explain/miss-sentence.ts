@@ -2,7 +2,7 @@
 
 import { describeRelation, needsCaller } from '../../decide/relations/relation.ts'
 import { quote } from '../../present/quote.ts'
-import type { Change } from './explanation.ts'
+import type { NeededChange } from './explanation.ts'
 import type { SupposedRequest } from './supposed-request.ts'
 
 /** `the caller` and `were owner`. */
@@ -11,7 +11,7 @@ interface Condition {
   readonly what: string
 }
 
-export function missSentence(request: SupposedRequest, changes: readonly Change[]): string {
+export function missSentence(request: SupposedRequest, changes: readonly NeededChange[]): string {
   const conditions = changes.flatMap((change) => (change.kind === 'deny' ? [] : [conditionOf(request, change)]))
   const denies = changes.flatMap((change) => (change.kind === 'deny' ? [change.rule] : []))
   const condition = conditions.length > 0 ? `if ${joined(conditions)}` : ''
@@ -25,7 +25,10 @@ function joined(conditions: readonly Condition[]): string {
   return said.join(' and ')
 }
 
-function conditionOf({ parsed, resource }: SupposedRequest, change: Exclude<Change, { kind: 'deny' }>): Condition {
+function conditionOf(
+  { parsed, resource }: SupposedRequest,
+  change: Exclude<NeededChange, { kind: 'deny' }>,
+): Condition {
   switch (change.kind) {
     case 'credentials':
       return { who: 'the caller', what: 'sent credentials' }

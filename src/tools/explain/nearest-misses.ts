@@ -3,16 +3,16 @@
 import { directPolicy } from '../../decide/grants/direct.ts'
 import type { Rule } from '../../decide/policy.ts'
 import { holdsForOwnRecord } from '../../decide/relations/relation.ts'
-import type { Change } from './explanation.ts'
+import type { NeededChange } from './explanation.ts'
 import type { NearMiss } from './finding.ts'
 import { missSentence } from './miss-sentence.ts'
 import { placeOf } from './quote-rules.ts'
-import { decideOn, requestOf, roleLevelOf, type SupposedRequest, tableOf } from './supposed-request.ts'
+import { actionTable, decideOn, requestOf, roleLevelOf, type SupposedRequest } from './supposed-request.ts'
 
 type Relations = ReadonlySet<string>
 
 interface Candidate {
-  readonly changes: readonly Change[]
+  readonly changes: readonly NeededChange[]
   /** The rules that allow it; if the candidate is another caller, only those about what that caller has besides. */
   readonly rules: readonly Rule[]
 }
@@ -20,7 +20,7 @@ interface Candidate {
 /** Another caller, and the changes that make that caller of this one. */
 interface OtherCaller {
   readonly request: SupposedRequest
-  readonly changes: readonly Change[]
+  readonly changes: readonly NeededChange[]
   /** A rule about this subject must be among the allowing rules; else the change is needless. */
   readonly needed: string | undefined
 }
@@ -28,7 +28,7 @@ interface OtherCaller {
 /** The fewest changes first. Empty if no rule could allow it to anybody. `relations` hold. */
 export function nearestMisses(refused: SupposedRequest, relations: Relations): readonly NearMiss[] {
   const request = withRules(refused, rulesAboutAction(refused))
-  const before = new Set(tableOf(request).grant([...relations]).allows)
+  const before = new Set(actionTable(request).grant([...relations]).allows)
   const mine = candidatesOf({ request, changes: [], needed: undefined }, relations)
   const others = otherCallers(request).map((other) => candidatesOf(other, relations))
   // Two other callers have no change in common, so compare each with itself and with the caller alone.
@@ -97,10 +97,10 @@ function additions(request: SupposedRequest, holding: Relations): readonly Relat
 
 function allowedWith(other: OtherCaller, holding: Relations, added: Relations): readonly Candidate[] {
   const relations = holding.union(added)
-  const changes = [...other.changes, ...[...added].map((name): Change => ({ kind: 'relation', name }))]
+  const changes = [...other.changes, ...[...added].map((name): NeededChange => ({ kind: 'relation', name }))]
   return withoutDenies(other.request, relations).flatMap(({ request, denies }) => {
     if (!isAllowed(request, relations)) return []
-    const { allows } = tableOf(request).grant([...relations])
+    const { allows } = actionTable(request).grant([...relations])
     const rules = allows.filter(({ subject }) => other.needed === undefined || subject === other.needed)
     return [{ changes: [...changes, ...denies.map(denyChange)], rules }]
   })
@@ -118,7 +118,7 @@ interface Relieved {
 
 /** With all rules, without each matching deny, and without as few of them as possible. */
 function withoutDenies(request: SupposedRequest, relations: Relations): readonly Relieved[] {
-  const { denies } = tableOf(request).grant([...relations])
+  const { denies } = actionTable(request).grant([...relations])
   const sets = denies.length === 0 ? [[]] : [[], ...denies.map((deny) => [deny]), fewest(request, relations, denies)]
   return sets.map((gone) => ({ request: without(request, gone), denies: gone }))
 }
@@ -139,7 +139,7 @@ function without(request: SupposedRequest, gone: readonly Rule[]): SupposedReque
   )
 }
 
-function denyChange(rule: Rule): Change {
+function denyChange(rule: Rule): NeededChange {
   return { kind: 'deny', rule: placeOf(rule) }
 }
 
@@ -158,6 +158,6 @@ function distinct(candidates: readonly Candidate[]): readonly Candidate[] {
 
 /** Few changes come first; among as many, a relation comes before another role. */
 function rank({ changes }: Candidate): number {
-  const order: readonly Change['kind'][] = ['relation', 'deny', 'credentials', 'role', 'user']
+  const order: readonly NeededChange['kind'][] = ['relation', 'deny', 'credentials', 'role', 'user']
   return changes.length * 10 + Math.max(0, ...changes.map(({ kind }) => order.indexOf(kind)))
 }

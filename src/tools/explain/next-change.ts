@@ -3,15 +3,15 @@ import { timeText } from '../../base/time.ts'
 import type { Rule } from '../../decide/policy.ts'
 import { endsOf } from '../../decide/rules/ends.ts'
 import type { Finding } from './finding.ts'
-import type { Question } from './question.ts'
+import type { ExplainQuestion } from './question.ts'
 import { placeOf } from './quote-rules.ts'
 import { rulesThatMayMatch } from './supposed-request.ts'
 
 /** One sentence about the first moment when the answer changes; none if it never does. `find` answers a question. */
 export function noteNextChange(
-  question: Question,
+  question: ExplainQuestion,
   now: Finding,
-  find: (later: Question) => Finding,
+  find: (later: ExplainQuestion) => Finding,
 ): readonly string[] {
   const same = meaningOf(now)
   const { caller, reviewed, request } = question

@@ -8,17 +8,17 @@ import type { Scalar } from '../../resources/object.ts'
 import type { Json } from '../../resources/resource.ts'
 import { successStatus } from '../../resources/routing/success-status.ts'
 import { casesOf } from './cases.ts'
-import type { Answer, Case, Outcome, RelationFact } from './explanation.ts'
-import { allowed, type Finding, problem, reasonOf, refused } from './finding.ts'
+import type { ExplainedAnswer, ExplainedCase, ExplainedOutcome, RelationFact } from './explanation.ts'
+import { allowedBy, type Finding, problem, reasonOf, refusedBy } from './finding.ts'
 import { nearestMisses } from './nearest-misses.ts'
-import type { KnownObject, Question } from './question.ts'
+import type { ExplainQuestion, KnownObject } from './question.ts'
 import { placeOf } from './quote-rules.ts'
 import { roleLevelOf, type SupposedRequest } from './supposed-request.ts'
 
-const LISTED: Answer = { status: successStatus('list'), code: null, headers: {} }
+const LISTED: ExplainedAnswer = { status: successStatus('list'), code: null, headers: {} }
 
 /** The request must have passed the role level. */
-export function decideObjects(question: Question, request: SupposedRequest): Finding {
+export function decideObjects(question: ExplainQuestion, request: SupposedRequest): Finding {
   const { known } = question
   if (known.kind === 'object' && known.object === undefined) return decideMissing(request, known.id)
   const relations = relationFacts(question, request)
@@ -37,26 +37,26 @@ export function decideObjects(question: Question, request: SupposedRequest): Fin
 function decideMissing(request: SupposedRequest, id: string): Finding {
   const why = request.route.kind === 'caller' ? 'the caller has no record' : `no object has the id ${quote(id)}`
   if (request.endpoint.operation === 'list') {
-    const answered = allowed('object', `the list is answered, but ${why}`, LISTED)
+    const answered = allowedBy('object', `the list is answered, but ${why}`, LISTED)
     return { ...answered, rules: roleLevelOf(request).rules }
   }
-  return refused('object', `${why}; the rules would let the caller ask`, problem('object-not-found'))
+  return refusedBy('object', `${why}; the rules would let the caller ask`, problem('object-not-found'))
 }
 
 type Summary = Pick<Finding, 'outcome' | 'stage' | 'reason' | 'answer'>
 
-function summaryOf(cases: readonly Case[], request: SupposedRequest, facts: readonly RelationFact[]): Summary {
+function summaryOf(cases: readonly ExplainedCase[], request: SupposedRequest, facts: readonly RelationFact[]): Summary {
   if (request.endpoint.operation === 'list') return summaryOfList(cases)
   const answers = new Map(cases.map(({ answer }) => [answer.status, answer]))
-  const answer: Answer | null = answers.size === 1 ? (cases[0]?.answer ?? null) : null
+  const answer: ExplainedAnswer | null = answers.size === 1 ? (cases[0]?.answer ?? null) : null
   const outcomes = new Set(cases.map((one) => one.outcome))
-  const outcome: Outcome = outcomes.size === 1 ? (cases[0]?.outcome ?? 'deny') : 'depends'
+  const outcome: ExplainedOutcome = outcomes.size === 1 ? (cases[0]?.outcome ?? 'deny') : 'depends'
   return { outcome, stage: 'object', reason: reasonFor(outcome, cases, request, facts), answer }
 }
 
 function reasonFor(
-  outcome: Outcome,
-  cases: readonly Case[],
+  outcome: ExplainedOutcome,
+  cases: readonly ExplainedCase[],
   request: SupposedRequest,
   facts: readonly RelationFact[],
 ): string {
@@ -69,35 +69,36 @@ function reasonFor(
 }
 
 /** The relations in which the cases differ. */
-function differingRelations(cases: readonly Case[], facts: readonly RelationFact[]): readonly string[] {
+function differingRelations(cases: readonly ExplainedCase[], facts: readonly RelationFact[]): readonly string[] {
   const certain = facts.filter(({ holds }) => holds === true).map(({ name }) => name)
   return [...new Set(cases.flatMap((one) => one.relations)).difference(new Set(certain))]
 }
 
 /** An empty list is an answer like any other. */
-function summaryOfList(cases: readonly Case[]): Summary {
+function summaryOfList(cases: readonly ExplainedCase[]): Summary {
   const [first] = cases
-  if (cases.length > 1) return allowed('object', 'the list is answered with the objects that the rules let in', LISTED)
+  if (cases.length > 1)
+    return allowedBy('object', 'the list is answered with the objects that the rules let in', LISTED)
   const reason = first?.listed
     ? 'such an object is in the list'
     : 'the list is answered, but such an object is not in it'
-  return allowed('object', reason, LISTED)
+  return allowedBy('object', reason, LISTED)
 }
 
-function rulesOfCases(request: SupposedRequest, cases: readonly Case[]): readonly Rule[] {
+function rulesOfCases(request: SupposedRequest, cases: readonly ExplainedCase[]): readonly Rule[] {
   const places = new Set(cases.flatMap(({ rules }) => rules))
   return roleLevelOf(request).rules.filter((rule) => places.has(placeOf(rule)))
 }
 
 /** As in decision records: for a list and for a new object, all rules that could match. */
-function rulesOf(request: SupposedRequest, known: KnownObject, cases: readonly Case[]): readonly Rule[] {
+function rulesOf(request: SupposedRequest, known: KnownObject, cases: readonly ExplainedCase[]): readonly Rule[] {
   const { operation } = request.endpoint
   const isOpen = known.kind === 'any' && (operation === 'list' || operation === 'create')
   return isOpen || cases.length > 1 ? roleLevelOf(request).rules : rulesOfCases(request, cases)
 }
 
 /** The misses of the first refused case. If there are several cases, they show what relations change, so misses don't. */
-function missesOf(request: SupposedRequest, cases: readonly Case[]) {
+function missesOf(request: SupposedRequest, cases: readonly ExplainedCase[]) {
   const refusedCase = cases.find(({ outcome }) => outcome === 'deny')
   if (!refusedCase) return []
   const misses = nearestMisses(request, new Set(refusedCase.relations))
@@ -115,7 +116,10 @@ function notesOf({ endpoint, parsed, resource }: SupposedRequest, known: KnownOb
 }
 
 /** For each relation of ownership.yaml: whether it holds between the caller and the object, as far as is known, and why. */
-function relationFacts(question: Question, { parsed, resource, route }: SupposedRequest): readonly RelationFact[] {
+function relationFacts(
+  question: ExplainQuestion,
+  { parsed, resource, route }: SupposedRequest,
+): readonly RelationFact[] {
   const { known } = question
   const relations = [...(parsed.ownership.get(resource.name)?.relations.values() ?? [])]
   if (known.kind === 'relations') {
@@ -130,13 +134,13 @@ function relationFacts(question: Question, { parsed, resource, route }: Supposed
   return relations.map((relation) => ({ name: relation.name, ...kindOf(relation).explain(relation, facts) }))
 }
 
-function objectOf({ known }: Question): Known['object'] {
+function objectOf({ known }: ExplainQuestion): Known['object'] {
   if (known.kind === 'object') return { fields: known.object ?? {}, complete: true }
   return { fields: known.id === undefined ? {} : { id: known.id }, complete: false }
 }
 
 /** From the caller's users record, as the server does; without a record the token's claims would count. */
-function attributeOf({ caller, known }: Question, attribute: string): ReturnType<Known['attribute']> {
+function attributeOf({ caller, known }: ExplainQuestion, attribute: string): ReturnType<Known['attribute']> {
   if (attribute === 'id') {
     const id = caller.kind === 'caller' ? caller.subject : undefined
     return { value: id, isKnown: id !== undefined }

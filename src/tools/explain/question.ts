@@ -4,7 +4,7 @@ import type { Policy } from '../../decide/policy.ts'
 import { inheritedBy } from '../../decide/space.ts'
 import type { Endpoint, Method, Representation, Resources, Route } from '../../resources/resource.ts'
 import type { ReviewedPolicy } from '../load-policy.ts'
-import type { Answer, ExplainedRole } from './explanation.ts'
+import type { ExplainedAnswer, ExplainedRole } from './explanation.ts'
 
 /** Without a subject: anybody with credentials. */
 export type AskingCaller =
@@ -21,7 +21,7 @@ export type MatchedRequest =
       /** The object's id, if the path has one in the place of `{id}`. */
       readonly id: string | undefined
     }
-  | { readonly kind: 'refused'; readonly method: string; readonly answer: Answer; readonly reason: string }
+  | { readonly kind: 'refused'; readonly method: string; readonly answer: ExplainedAnswer; readonly reason: string }
 
 /** What is known of the object: at most its id, its relations because somebody gives them, or its stored fields. */
 export type KnownObject =
@@ -41,7 +41,7 @@ export type KnownObject =
       readonly record: Representation | undefined
     }
 
-export interface Question {
+export interface ExplainQuestion {
   readonly reviewed: ReviewedPolicy
   readonly resources: Resources
   readonly caller: AskingCaller

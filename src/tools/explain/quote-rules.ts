@@ -4,7 +4,7 @@ import type { Policy, RoleLink, Rule } from '../../decide/policy.ts'
 import { parseBlocked } from '../../policy/parse/parse-blocked.ts'
 import { printable } from '../../present/quote.ts'
 import type { ReviewedPolicy } from '../load-policy.ts'
-import type { QuotedRule, RuleLine, RulePlace } from './explanation.ts'
+import type { ExplainedRule, QuotedRule, RulePlace } from './explanation.ts'
 import type { AskingCaller } from './question.ts'
 
 /** As in decision records. */
@@ -12,7 +12,11 @@ export function placeOf({ line }: { readonly line: number }): RulePlace {
   return `policy.csv:${line}`
 }
 
-export function ruleLines(reviewed: ReviewedPolicy, caller: AskingCaller, rules: readonly Rule[]): readonly RuleLine[] {
+export function ruleLines(
+  reviewed: ReviewedPolicy,
+  caller: AskingCaller,
+  rules: readonly Rule[],
+): readonly ExplainedRule[] {
   return quoteRules(reviewed, rules).map((quoted, i) => {
     const { effect = 'deny', subject = '', until } = rules[i] ?? {}
     const through = explainInheritance(reviewed.policy, caller, subject) ?? null

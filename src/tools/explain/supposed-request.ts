@@ -17,7 +17,7 @@ import type { Refusal } from '../../decide/refusal.ts'
 import { anyCaller } from '../../decide/space.ts'
 import { isBlocked } from '../../policy/parse/parse-blocked.ts'
 import type { Method, Resources } from '../../resources/resource.ts'
-import type { MatchedRequest, Question } from './question.ts'
+import type { ExplainQuestion, MatchedRequest } from './question.ts'
 
 export interface SupposedRequest extends KernelQuestion {
   readonly method: Method
@@ -29,7 +29,7 @@ export interface SupposedRequest extends KernelQuestion {
 
 type RouteRequest = Extract<MatchedRequest, { kind: 'route' }>
 
-export function supposedRequest(question: Question, { route, endpoint, method }: RouteRequest): SupposedRequest {
+export function supposedRequest(question: ExplainQuestion, { route, endpoint, method }: RouteRequest): SupposedRequest {
   const { reviewed, resources, caller, now } = question
   const resource = resources.byName.get(route.resource)
   if (!resource) throw new Error(`no schema declares ${route.resource}`)
@@ -54,12 +54,12 @@ export function decideOn(
 }
 
 /** The fields that a list may be filtered and sorted by. */
-export function queryableFields(request: SupposedRequest): readonly string[] {
+export function listQueryFields(request: SupposedRequest): readonly string[] {
   const decision = answer(decide(request, request.policy), NO_FACTS)
   return decision.kind === 'list' ? [...decision.queryable.keys()] : []
 }
 
-export function tableOf(
+export function actionTable(
   { policy, subject, resource, endpoint }: SupposedRequest,
   action = endpoint.action,
 ): GrantTable {
@@ -71,19 +71,19 @@ export function roleLevelOf(request: SupposedRequest, action?: string): RoleLeve
   const { caller } = request.subject
   const has = (name: string) =>
     caller !== undefined && (name === 'id' || typeof (caller.claims[name] ?? null) !== 'object')
-  return tableOf(request, action).roleLevel(has)
+  return actionTable(request, action).roleLevel(has)
 }
 
 /** The rules about the caller and the action, or about what its answer shows, whether they have ended or not. */
-export function rulesThatMayMatch(question: Question, matched: RouteRequest): readonly Rule[] {
+export function rulesThatMayMatch(question: ExplainQuestion, matched: RouteRequest): readonly Rule[] {
   const request = supposedRequest({ ...question, now: Number.NEGATIVE_INFINITY }, matched)
   const actions = [matched.endpoint.action, 'read'].filter((name) => request.resource.actions.has(name))
-  const rules = actions.flatMap((action) => tableOf(request, action).roleLevel(() => true).rules)
+  const rules = actions.flatMap((action) => actionTable(request, action).roleLevel(() => true).rules)
   return [...new Set(rules)].toSorted((a, b) => a.line - b.line)
 }
 
 /** An attribute that nobody told may have any value; one that is known to be absent is null. */
-function callerOf({ reviewed, caller, known, attributes = {} }: Question): Caller | undefined {
+function callerOf({ reviewed, caller, known, attributes = {} }: ExplainQuestion): Caller | undefined {
   if (caller.kind === 'anonymous') return undefined
   const any = anyCaller(reviewed.policy, { id: caller.subject, roles: caller.roles })
   const record = known.kind === 'object' ? known.record : undefined

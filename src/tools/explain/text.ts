@@ -2,7 +2,14 @@
 import { CATALOGUE } from '../../base/problems/catalogue.ts'
 import { printable, quote } from '../../present/quote.ts'
 import { layOut, type Section, table, wrap } from '../../present/text-layout.ts'
-import type { Answer, Case, Explanation, FieldReport, RecordComparison, RelationFact } from './explanation.ts'
+import type {
+  ExplainedAnswer,
+  ExplainedCase,
+  Explanation,
+  FieldReport,
+  RecordComparison,
+  RelationFact,
+} from './explanation.ts'
 
 /** The JSON has them all. */
 const MOST_MISSES = 6
@@ -26,7 +33,7 @@ export function toText(explanation: Explanation): string {
 }
 
 /** `403 forbidden (not permitted)` */
-function answerText({ status, code, headers }: Answer): string {
+function answerText({ status, code, headers }: ExplainedAnswer): string {
   const what = code === null ? String(status) : `${status} ${code} (${CATALOGUE[code].title})`
   const sent = Object.entries(headers).map(([name, value]) => `, ${name}: ${value}`)
   return `${what}${sent.join('')}`
@@ -87,7 +94,7 @@ function caseLines(explanation: Explanation): readonly string[] {
 }
 
 /** The relations of the case, without those that hold in every case: `owner+draft`. */
-function caseLabel({ relations: holding }: Case, { cases, relations }: Explanation): string {
+function caseLabel({ relations: holding }: ExplainedCase, { cases, relations }: Explanation): string {
   const certain = relations.filter(({ holds }) => holds === true).map(({ name }) => name)
   const names = holding.filter((name) => !certain.includes(name))
   if (names.length > 0) return names.join('+')
@@ -100,12 +107,12 @@ function firstRefused(explanation: Explanation): string {
   return refused ? caseLabel(refused, explanation) : ''
 }
 
-function outcomeText({ listed, answer }: Case): string {
+function outcomeText({ listed, answer }: ExplainedCase): string {
   if (listed !== null) return listed ? 'in the list' : 'not in the list'
   return answerWord(answer)
 }
 
-function answerWord({ status, code }: Answer): string {
+function answerWord({ status, code }: ExplainedAnswer): string {
   return code === null ? String(status) : `${status} ${code}`
 }
 
@@ -115,7 +122,7 @@ function fieldLines(explanation: Explanation): readonly string[] {
     explanation.cases.toReversed().filter(({ fields }) => fields !== null),
     ({ fields }) => JSON.stringify(fields),
   )
-  const label = (some: readonly Case[]) => some.map((one) => caseLabel(one, explanation)).join('; ')
+  const label = (some: readonly ExplainedCase[]) => some.map((one) => caseLabel(one, explanation)).join('; ')
   const refusal = explanation.caller.anonymous ? 401 : 403
   return [...reports.values()].flatMap((some) => {
     const fields = some[0]?.fields

@@ -1,9 +1,9 @@
 /** From a plan to a policy in force: tells what it means, asks, and does it. */
 import { createInterface } from 'node:readline/promises'
 import { print } from '../../present/print.ts'
-import { formatText as formatCheck } from '../check/format-text.ts'
-import { formatJson as formatDiffJson } from '../diff/format-json.ts'
-import { formatText as formatDiff } from '../diff/format-text.ts'
+import { findingsText } from '../check/format-text.ts'
+import { diffJson } from '../diff/format-json.ts'
+import { diffText } from '../diff/format-text.ts'
 import { ReviewError } from '../load-policy.ts'
 import { addBlocks } from './blocks.ts'
 import type { Plan } from './plan.ts'
@@ -57,9 +57,9 @@ async function agrees(): Promise<boolean> {
 }
 
 function describe({ check, diff, blocks, directory, sameRules }: Plan): string {
-  const found = check.findings.length === 0 ? '' : `${formatCheck(check)}\n`
+  const found = check.findings.length === 0 ? '' : `${findingsText(check)}\n`
   if (check.errors > 0) return found
-  const meaning = diff ? formatDiff(diff) : `The files of ${directory} have faults, so what changes can't be told.\n`
+  const meaning = diff ? diffText(diff) : `The files of ${directory} have faults, so what changes can't be told.\n`
   const added =
     blocks.length === 0
       ? ''
@@ -89,7 +89,7 @@ function toJson({ check, diff, blocks }: Plan, { outcome, version }: Result): st
     version: version ? versionJson(version) : null,
     findings: check.findings,
     more: check.more,
-    diff: diff ? JSON.parse(formatDiffJson(diff)) : null,
+    diff: diff ? JSON.parse(diffJson(diff)) : null,
     blocks,
   }
   return `${JSON.stringify(output, undefined, 2)}\n`

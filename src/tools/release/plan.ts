@@ -8,7 +8,7 @@ import { END, saysItsEnd } from '../../policy/parse/rule-lines.ts'
 import { readBlockedFile } from '../../policy/policy-files.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { type CheckReport, checkPolicy } from '../check/check-policy.ts'
-import { type Report, reportOn } from '../diff/compare-policies.ts'
+import { type PolicyDiff, reportOn } from '../diff/compare-policies.ts'
 import { loadPolicy, ReviewError, refuseNoDirectory } from '../load-policy.ts'
 import { withBlocks } from './blocks.ts'
 import { digestOf, type PolicyContent, readContent } from './content.ts'
@@ -26,7 +26,7 @@ export interface Plan {
   /** Faults and warnings of the new files. */
   readonly check: CheckReport
   /** Undefined when the files in force can't be compared with, because a server would refuse them, or the new ones. */
-  readonly diff: Report | undefined
+  readonly diff: PolicyDiff | undefined
   /** Lines of blocked.txt that the new files have and those in force lack. */
   readonly blocks: readonly string[]
   /** The digest of the files in force. */
@@ -110,7 +110,7 @@ interface Compared {
   readonly now: Date
 }
 
-async function compare({ source, name, directory, blocks, resources, now }: Compared): Promise<Report | undefined> {
+async function compare({ source, name, directory, blocks, resources, now }: Compared): Promise<PolicyDiff | undefined> {
   try {
     const before = await loadPolicy(directory, resources)
     // What will be in force: the new rules, and the blocks of now with those that are added.

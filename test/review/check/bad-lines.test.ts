@@ -15,9 +15,9 @@ import type { Resources } from '../../../src/resources/resource.ts'
 import { createPolicyParser } from '../../../src/server/policy-changes/parse-apart.ts'
 import { createPolicyLog, policyDetail } from '../../../src/server/policy-changes/policy-log.ts'
 import { checkPolicy } from '../../../src/tools/check/check-policy.ts'
-import { formatJson } from '../../../src/tools/check/format-json.ts'
-import { formatSarif } from '../../../src/tools/check/format-sarif.ts'
-import { formatText } from '../../../src/tools/check/format-text.ts'
+import { findingsJson } from '../../../src/tools/check/format-json.ts'
+import { findingsSarif } from '../../../src/tools/check/format-sarif.ts'
+import { findingsText } from '../../../src/tools/check/format-text.ts'
 import { loadPolicy } from '../../../src/tools/load-policy.ts'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
@@ -66,7 +66,7 @@ describe('a policy with very many bad lines', () => {
       await writeFile(join(folder, file), text)
       const before = process.threadCpuUsage()
       const report = await checkPolicy({ policies: folder, resources, users: undefined, now: new Date() })
-      const output = { text: formatText(report), json: formatJson(report), sarif: formatSarif(report) }
+      const output = { text: findingsText(report), json: findingsJson(report), sarif: findingsSarif(report) }
       const { user, system } = process.threadCpuUsage(before)
       expect((user + system) / 1e6, 'seconds').to.be.lessThan(20)
       expect(report.findings).to.have.length(SHOWN)

@@ -11,7 +11,7 @@ import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
 import type { PolicyFiles } from '../../../src/policy/policy-files.ts'
 import { makeEndpoints } from '../../../src/resources/load/make-routes.ts'
 import type { Operation, Resource, Resources, Route } from '../../../src/resources/resource.ts'
-import type { Check } from '../../../src/tools/check/check.ts'
+import type { PolicyCheck } from '../../../src/tools/check/check.ts'
 import { type CheckedPolicy, checkedPolicy } from '../../../src/tools/check/check.ts'
 import { shadowedLimits } from '../../../src/tools/check/rules/limits.ts'
 import { unreachedRoutes } from '../../../src/tools/check/rules/routes.ts'
@@ -104,7 +104,7 @@ describe('a check of all requests', () => {
 
 /** Runs a check on random policies beside what going through all requests says. */
 function compare(
-  check: Check<CheckedPolicy>,
+  check: PolicyCheck<CheckedPolicy>,
   hasFinding: (policy: Policy) => boolean,
 ): { found: number; clean: number } {
   const counts = { found: 0, clean: 0 }

@@ -1,7 +1,7 @@
 /** A rule is said to have no effect exactly when it has none: the oracle grants the same to everybody without it. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { RuleIndex } from '../../../src/decide/rules/rule-index.ts'
+import { ActionRulesIndex } from '../../../src/decide/rules/rule-index.ts'
 import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
 import { findWithoutEffect } from '../../../src/tools/check/reach/without-effect.ts'
 import { IDS, ROLES } from '../../policy/arbitrary.ts'
@@ -45,7 +45,7 @@ describe('a rule that is said to have no effect', () => {
   it('is found in the random policies, of every kind', () => {
     const kinds = fc.sample(written, { numRuns: 300, seed: 1 }).flatMap(({ files }) => {
       const policy = parsePolicy(files, RESOURCES)
-      return findWithoutEffect(new RuleIndex(policy, RESOURCES), policy.rules)
+      return findWithoutEffect(new ActionRulesIndex(policy, RESOURCES), policy.rules)
     })
     for (const kind of ['covered', 'under-deny', 'nothing-to-deny']) {
       expect(kinds.filter((needless) => needless.kind === kind).length, kind).to.be.greaterThan(10)
@@ -101,7 +101,7 @@ function holds(property: (found: Found) => void): void {
 
 function findIn({ data, files }: WrittenPolicy): Found {
   const policy = parsePolicy(files, RESOURCES)
-  const index = new RuleIndex(policy, RESOURCES)
+  const index = new ActionRulesIndex(policy, RESOURCES)
   // A rule and its data stand in the same position.
   const dataOf = new Map(policy.rules.map((rule, i) => [rule, data.rules[i] as OracleRule]))
   const unmatched = policy.rules.filter((rule) => index.placesOf(rule).length === 0)

@@ -1,7 +1,7 @@
 /** What a diff says about edits of the shipped policy, word for word. The table is edits.ts. */
 import { expect } from 'chai'
 import { equivalence } from '../../../src/tools/diff/compare-policies.ts'
-import { formatText } from '../../../src/tools/diff/format-text.ts'
+import { diffText } from '../../../src/tools/diff/format-text.ts'
 import { CASES } from './edits.ts'
 import { applyEdits, reportOnEdits } from './shipped.ts'
 
@@ -16,13 +16,13 @@ function saidAbout(text: string): readonly string[] {
 describe('a policy diff says', () => {
   for (const [name, { edits, first, says }] of Object.entries(CASES)) {
     it(name, () => {
-      expect(saidAbout(formatText(reportOnEdits(edits, first)))).to.deep.equal(says)
+      expect(saidAbout(diffText(reportOnEdits(edits, first)))).to.deep.equal(says)
     })
   }
 
   it('what an edit back says, with the effect turned round', () => {
     const { edits } = CASES['a whole action is gained'] ?? { edits: {} }
-    const back = saidAbout(formatText(reportOnEdits({}, edits)))
+    const back = saidAbout(diffText(reportOnEdits({}, edits)))
     expect(back).to.deep.equal(['- support loses delete on orders (any, keeps owner+draft)'])
   })
 

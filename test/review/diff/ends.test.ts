@@ -1,8 +1,8 @@
 /** Ends in a diff: an allow that lives longer widens, a deny that ends earlier too, also when nothing else changes. */
 import { expect } from 'chai'
-import { fails, type Report } from '../../../src/tools/diff/compare-policies.ts'
-import { formatJson } from '../../../src/tools/diff/format-json.ts'
-import { formatText } from '../../../src/tools/diff/format-text.ts'
+import { fails, type PolicyDiff } from '../../../src/tools/diff/compare-policies.ts'
+import { diffJson } from '../../../src/tools/diff/format-json.ts'
+import { diffText } from '../../../src/tools/diff/format-text.ts'
 import { policyDiff } from './command.ts'
 import { POLICIES, reportOnEdits } from './shipped.ts'
 
@@ -14,12 +14,12 @@ function told(before: string, after: string, now = 0): readonly string[] {
   return linesOf(report(before, after, now))
 }
 
-function report(before: string, after: string, now = 0): Report {
+function report(before: string, after: string, now = 0): PolicyDiff {
   return reportOnEdits({ 'policy.csv': [['', after]] }, { 'policy.csv': [['', before]] }, now)
 }
 
-function linesOf(of: Report): readonly string[] {
-  return formatText(of)
+function linesOf(of: PolicyDiff): readonly string[] {
+  return diffText(of)
     .split('\n')
     .filter((line) => /^ {2}[+?=-]/.test(line))
     .map((line) => line.trim())
@@ -76,7 +76,7 @@ describe('an end in a policy diff', () => {
   })
 
   it('is in the JSON', () => {
-    const { changes } = JSON.parse(formatJson(report(CAROL + until(2031), CAROL + until(2032))))
+    const { changes } = JSON.parse(diffJson(report(CAROL + until(2031), CAROL + until(2032))))
     expect(changes).to.have.length(1)
     expect(changes[0]).to.include({
       from: '2031-01-01T00:00:00Z',

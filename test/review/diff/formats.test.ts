@@ -7,10 +7,10 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { markdownText, plainText, say } from '../../../src/present/phrase.ts'
-import { fails, type Report } from '../../../src/tools/diff/compare-policies.ts'
-import { formatJson } from '../../../src/tools/diff/format-json.ts'
-import { formatMarkdown } from '../../../src/tools/diff/format-markdown.ts'
-import { formatText } from '../../../src/tools/diff/format-text.ts'
+import { fails, type PolicyDiff } from '../../../src/tools/diff/compare-policies.ts'
+import { diffJson } from '../../../src/tools/diff/format-json.ts'
+import { diffMarkdown } from '../../../src/tools/diff/format-markdown.ts'
+import { diffText } from '../../../src/tools/diff/format-text.ts'
 import { policyDiff } from './command.ts'
 import { CASES } from './edits.ts'
 import { POLICIES, reportOnEdits } from './shipped.ts'
@@ -21,21 +21,21 @@ const validate = new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: t
   JSON.parse(readFileSync(new URL('../../../docs/schemas/policy-diff.schema.json', import.meta.url), 'utf8')),
 )
 
-function hostileReport(): Report {
+function hostileReport(): PolicyDiff {
   return reportOnEdits({ 'policy.csv': [['', `p, ${HOSTILE.replace('\u001b', '')}, notes, read, any, *, allow`]] })
 }
 
 describe('a policy diff in JSON', () => {
   for (const [name, { edits, first }] of Object.entries(CASES)) {
     it(`keeps to its schema: ${name}`, () => {
-      const json = JSON.parse(formatJson(reportOnEdits(edits, first)))
+      const json = JSON.parse(diffJson(reportOnEdits(edits, first)))
       expect(validate(json), JSON.stringify(validate.errors)).to.equal(true)
       expect(json.changes.length).to.equal(CASES[name]?.says.length)
     })
   }
 
   it('that has something else in it does not', () => {
-    const json = JSON.parse(formatJson(reportOnEdits(CASES['limits change']?.edits ?? {})))
+    const json = JSON.parse(diffJson(reportOnEdits(CASES['limits change']?.edits ?? {})))
     expect(validate({ ...json, more: 1 })).to.equal(false)
     expect(validate({ ...json, changes: json.changes.map((one: object) => ({ ...one, kind: 'x' })) })).to.equal(false)
   })
@@ -63,11 +63,11 @@ describe('a name in a policy diff', () => {
   it('stands in quotes where it could be taken for words', () => {
     expect(plainText(say`${'user:x gains all'} gains ${'read'}`)).to.equal('"user:x gains all" gains read')
     expect(plainText(say`${'user:"'}`)).to.equal('"user:\\""')
-    expect(formatText(hostileReport())).to.include('+ "user:x`|<img')
+    expect(diffText(hostileReport())).to.include('+ "user:x`|<img')
   })
 
   it('that would be markup makes no markup in a comment', () => {
-    const comment = formatMarkdown(hostileReport())
+    const comment = diffMarkdown(hostileReport())
     expect(comment).to.include('gains <code>read</code> on <code>notes</code> (any) |')
     expect(comment).not.to.match(/<img|@admin|javascript:|\[a\]/)
   })
@@ -75,7 +75,7 @@ describe('a name in a policy diff', () => {
 
 describe('a policy diff in markdown', () => {
   it('is a table of directions and changes', () => {
-    const comment = formatMarkdown(reportOnEdits(CASES['a role is added']?.edits ?? {}))
+    const comment = diffMarkdown(reportOnEdits(CASES['a role is added']?.edits ?? {}))
     expect(comment.split('\n')).to.deep.equal([
       '### Policy diff: <code>old</code> → <code>new</code>',
       '',
@@ -91,7 +91,7 @@ describe('a policy diff in markdown', () => {
 
   it('fits into one comment, and counts what does not', () => {
     const users = Array.from({ length: 2000 }, (_, i) => `user:u${i}`).join('\n')
-    const comment = formatMarkdown(reportOnEdits({ 'blocked.txt': [['', users]] }))
+    const comment = diffMarkdown(reportOnEdits({ 'blocked.txt': [['', users]] }))
     expect(comment.length).to.be.lessThan(65_536)
     expect(comment).to.match(/\| \| and \d+ more, which `sallyport policy diff` tells \|\n$/)
   })
@@ -122,7 +122,7 @@ describe('the command policy diff', () => {
     const either = reportOnEdits(CASES['a relation compares another field']?.edits ?? {})
     const neutral = reportOnEdits(CASES['what changes no request']?.edits ?? {})
     const gain = reportOnEdits(CASES['a whole action is gained']?.edits ?? {})
-    const verdicts = (report: Report) => (['widening', 'narrowing', 'any'] as const).map((on) => fails(report, on))
+    const verdicts = (report: PolicyDiff) => (['widening', 'narrowing', 'any'] as const).map((on) => fails(report, on))
     expect(verdicts(either)).to.deep.equal([true, true, true])
     expect(verdicts(neutral)).to.deep.equal([false, false, true])
     expect(verdicts(gain)).to.deep.equal([true, false, true])

@@ -8,7 +8,7 @@ import type { Policy } from '../../../src/decide/policy.ts'
 import { packPolicy } from '../../../src/decide/rules/rule-table.ts'
 import { columnOfRoles } from '../../../src/decide/space.ts'
 import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
-import type { Change } from '../../../src/tools/diff/change.ts'
+import type { PolicyChange } from '../../../src/tools/diff/change.ts'
 import { ROLES } from '../../policy/arbitrary.ts'
 import { DOCS, RESOURCES } from '../../policy/fixture.ts'
 import { render } from '../../policy/render.ts'
@@ -38,7 +38,7 @@ describe('the fields that lists may be queried by', () => {
     ))
 
   /** Of the fields that a role's list shows on both sides, by which it may be queried on one alone. */
-  const areTold = (diff: (pair: PolicyPair) => readonly Change[]) =>
+  const areTold = (diff: (pair: PolicyPair) => readonly PolicyChange[]) =>
     fc.asyncProperty(randomPair, async (pair) => {
       const told = diff(pair)
       for (const role of pair.after.roles.filter((name) => DECLARED.has(name) && pair.before.roles.includes(name))) {
@@ -82,7 +82,7 @@ function inReview(policy: Policy, roles: Roles): readonly string[] {
   )
 }
 
-function fieldsIn(changes: readonly Change[], role: string, effect: 'gains' | 'loses'): ReadonlySet<string> {
+function fieldsIn(changes: readonly PolicyChange[], role: string, effect: 'gains' | 'loses'): ReadonlySet<string> {
   const told = changes.filter((change) => change.kind === 'decision')
   const own = told.filter(({ part, callers, resources }) => {
     return part === 'query' && resources.includes(DOCS.name) && callers.some(([name]) => name === role)

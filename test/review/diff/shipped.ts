@@ -5,7 +5,7 @@ import { parseBlocked } from '../../../src/policy/parse/parse-blocked.ts'
 import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
 import { type PolicyFiles, readBlockedFile, readPolicyFiles } from '../../../src/policy/policy-files.ts'
 import { loadResources } from '../../../src/resources/load/load-resources.ts'
-import { type Report, reportOn } from '../../../src/tools/diff/compare-policies.ts'
+import { type PolicyDiff, reportOn } from '../../../src/tools/diff/compare-policies.ts'
 import type { ReviewedPolicy } from '../../../src/tools/load-policy.ts'
 import { withRules } from '../../policy-text.ts'
 
@@ -19,7 +19,7 @@ const resources = await loadResources(SCHEMAS)
 const shippedFiles = await readPolicyFiles(POLICIES)
 const shippedBlocked = await readBlockedFile(POLICIES)
 
-export function reportOnEdits(edits: Edits, first: Edits = {}, now = 0): Report {
+export function reportOnEdits(edits: Edits, first: Edits = {}, now = 0): PolicyDiff {
   return reportOn({ before: 'old', after: 'new' }, { before: edited(first), after: edited(edits) }, { resources, now })
 }
 

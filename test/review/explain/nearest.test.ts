@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
-import type { Change, Explanation } from '../../../src/tools/explain/explanation.ts'
+import type { Explanation, NeededChange } from '../../../src/tools/explain/explanation.ts'
 import { ROLES, randomCaller } from '../../policy/arbitrary.ts'
 import { randomPolicy, type WrittenPolicy } from '../../policy/arbitrary-policy.ts'
 import { DOCS, RESOURCES } from '../../policy/fixture.ts'
@@ -73,7 +73,7 @@ function missesOf({ policy, caller, spot, relations }: Asking): Explanation['mis
 }
 
 /** What the oracle says once the changes are made; without credentials some relations can't hold. */
-function allowedWith({ policy, caller, spot, relations }: Asking, changes: readonly Change[]): boolean {
+function allowedWith({ policy, caller, spot, relations }: Asking, changes: readonly NeededChange[]): boolean {
   const changed = changes.reduce(become, caller)
   const possible = possibleSets(policy, changed).at(-1) ?? new Set()
   const gone = new Set(changes.flatMap((change) => (change.kind === 'deny' ? [change.rule] : [])))
@@ -85,7 +85,7 @@ function allowedWith({ policy, caller, spot, relations }: Asking, changes: reado
   return added.every((name) => possible.has(name)) && granted(world, action, relations.union(new Set(added))).size > 0
 }
 
-function become(caller: OracleCaller, change: Change): OracleCaller {
+function become(caller: OracleCaller, change: NeededChange): OracleCaller {
   switch (change.kind) {
     case 'credentials':
       return { ...caller, id: caller.id ?? 'somebody' }
@@ -98,11 +98,11 @@ function become(caller: OracleCaller, change: Change): OracleCaller {
   }
 }
 
-function singleChanges({ policy, caller, relations }: Asking): readonly Change[] {
+function singleChanges({ policy, caller, relations }: Asking): readonly NeededChange[] {
   const possible = new Set(possibleSets(policy, caller).flatMap((set) => [...set])).difference(relations)
   return [
-    ...ROLES.filter((role) => policy.data.roles.includes(role)).map((name): Change => ({ kind: 'role', name })),
-    ...[...possible].map((name): Change => ({ kind: 'relation', name })),
+    ...ROLES.filter((role) => policy.data.roles.includes(role)).map((name): NeededChange => ({ kind: 'role', name })),
+    ...[...possible].map((name): NeededChange => ({ kind: 'relation', name })),
   ]
 }
 

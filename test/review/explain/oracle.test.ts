@@ -1,7 +1,7 @@
 /** What explain says is what the oracle says, for any policy, caller, object and set of relations. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import type { Case, Explanation } from '../../../src/tools/explain/explanation.ts'
+import type { ExplainedCase, Explanation } from '../../../src/tools/explain/explanation.ts'
 import type { KnownObject } from '../../../src/tools/explain/question.ts'
 import { randomCaller, randomObject } from '../../policy/arbitrary.ts'
 import { endingPolicy, randomPolicy, randomTime, type WrittenPolicy } from '../../policy/arbitrary-policy.ts'
@@ -124,7 +124,7 @@ function said({ outcome, cases }: Explanation): Said {
   return cases[0] ? saidOf(cases[0]) : { allowed: outcome === 'allow', fields: [] }
 }
 
-function saidOf({ outcome, fields }: Case): Said {
+function saidOf({ outcome, fields }: ExplainedCase): Said {
   if (outcome === 'deny') return REFUSED
   const { shown = [], writable = null } = fields ?? {}
   const named = writable ? [...writable, ...shown.map((field) => `shown ${field}`)] : shown
@@ -146,9 +146,9 @@ function aboutObject({ record, claims }: OracleCaller, object: Plain): KnownObje
   return { kind: 'object', id: String(object.id), object, record: record ?? claims }
 }
 
-function largestWithin(cases: readonly Case[], set: ReadonlySet<string>): readonly Case[] {
+function largestWithin(cases: readonly ExplainedCase[], set: ReadonlySet<string>): readonly ExplainedCase[] {
   const within = cases.filter(({ relations }) => relations.every((name) => set.has(name)))
-  const isLess = (one: Case, other: Case) =>
+  const isLess = (one: ExplainedCase, other: ExplainedCase) =>
     one !== other && one.relations.every((name) => other.relations.includes(name))
   return within.filter((one) => !within.some((other) => isLess(one, other)))
 }

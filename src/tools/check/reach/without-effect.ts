@@ -11,7 +11,7 @@
 import type { Rule } from '../../../decide/policy.ts'
 import { type ActionRules, isWithin, type RuleMask } from '../../../decide/rules/action-rules.ts'
 import { endsOf, lives } from '../../../decide/rules/ends.ts'
-import { canBeOneCaller, type RuleIndex } from '../../../decide/rules/rule-index.ts'
+import { type ActionRulesIndex, canBeOneCaller } from '../../../decide/rules/rule-index.ts'
 
 /** Why a rule that can match has no effect; the rules `by` have an effect, or are needless only beside each other. */
 export type NeedlessRule =
@@ -22,7 +22,7 @@ export type NeedlessRule =
  * Ignores rules that can't match anywhere. The index is the same afterwards. Where rules end, a rule that is found has no
  * effect at any time until its own end, and the rules `by` don't end before it.
  */
-export function findWithoutEffect(index: RuleIndex, rules: readonly Rule[]): readonly NeedlessRule[] {
+export function findWithoutEffect(index: ActionRulesIndex, rules: readonly Rule[]): readonly NeedlessRule[] {
   const needless = new Set(needlessUntilTheirEnd(index, rules))
   for (const rule of needless) index.remove(rule)
   const gone = new Set<Rule>()
@@ -43,7 +43,7 @@ export function findWithoutEffect(index: RuleIndex, rules: readonly Rule[]): rea
  * Between two ends nothing changes, so it looks at each such span. A rule without effect in all of its spans can be
  * deleted: then fewer rules are missing than could be missing in any of the spans.
  */
-function needlessUntilTheirEnd(index: RuleIndex, rules: readonly Rule[]): readonly Rule[] {
+function needlessUntilTheirEnd(index: ActionRulesIndex, rules: readonly Rule[]): readonly Rule[] {
   // Rules that make each other needless: keep the one that lives longest, so take the last first.
   let candidates = rules.toSorted((a, b) => endOf(b) - endOf(a))
   for (const from of [Number.NEGATIVE_INFINITY, ...endsOf(rules)]) {
@@ -64,11 +64,11 @@ function endOf({ until = Number.MAX_VALUE }: Rule): number {
   return until
 }
 
-type HasEffect = (index: RuleIndex, actionRules: ActionRules, mask: RuleMask) => boolean
+type HasEffect = (index: ActionRulesIndex, actionRules: ActionRules, mask: RuleMask) => boolean
 
 /** From the last to the first: of rules that make each other needless it keeps the earlier one. */
 function takeNeedless(
-  index: RuleIndex,
+  index: ActionRulesIndex,
   rules: readonly Rule[],
   effect: Rule['effect'],
   hasEffect: HasEffect,
@@ -88,13 +88,21 @@ function takeNeedless(
   return needless
 }
 
-function allowHasEffect(index: RuleIndex, actionRules: ActionRules, { rule, relations, fields }: RuleMask): boolean {
+function allowHasEffect(
+  index: ActionRulesIndex,
+  actionRules: ActionRules,
+  { rule, relations, fields }: RuleMask,
+): boolean {
   const subjects = index.subjectsOf(rule.subject)
   const allowed = actionRules.namedWithout(rule, 'allow', subjects, relations)
   return (fields & ~allowed & ~actionRules.named('deny', subjects, relations)) !== 0n
 }
 
-function denyHasEffect(index: RuleIndex, actionRules: ActionRules, { rule, relations, fields }: RuleMask): boolean {
+function denyHasEffect(
+  index: ActionRulesIndex,
+  actionRules: ActionRules,
+  { rule, relations, fields }: RuleMask,
+): boolean {
   const subjects = index.subjectsOf(rule.subject)
   const left = fields & ~actionRules.namedWithout(rule, 'deny', subjects, relations)
   if (left === 0n) return false
@@ -112,12 +120,12 @@ function denyHasEffect(index: RuleIndex, actionRules: ActionRules, { rule, relat
 
 // ---- Why ------------------------------------------------------------------------------------------------------------
 
-function whyDeny(index: RuleIndex, rule: Rule): NeedlessRule {
+function whyDeny(index: ActionRulesIndex, rule: Rule): NeedlessRule {
   const by = covering(index, rule, ['deny'])
   return by ? { kind: 'covered', rule, by } : { kind: 'nothing-to-deny', rule }
 }
 
-function whyAllow(index: RuleIndex, rule: Rule): NeedlessRule {
+function whyAllow(index: ActionRulesIndex, rule: Rule): NeedlessRule {
   const denies = covering(index, rule, ['deny'])
   if (denies) return { kind: 'under-deny', rule, by: denies }
   return {
@@ -128,7 +136,11 @@ function whyAllow(index: RuleIndex, rule: Rule): NeedlessRule {
 }
 
 /** Rules that make the rule needless wherever it can match: a single one if possible; undefined if there are none. */
-function covering(index: RuleIndex, rule: Rule, effects: readonly Rule['effect'][]): readonly Rule[] | undefined {
+function covering(
+  index: ActionRulesIndex,
+  rule: Rule,
+  effects: readonly Rule['effect'][],
+): readonly Rule[] | undefined {
   const places = index.placesOf(rule)
   const [first] = places
   const candidates = first ? overlapping(index, first, rule, effects) : []
@@ -143,7 +155,7 @@ function covering(index: RuleIndex, rule: Rule, effects: readonly Rule['effect']
 
 /** The rules that match its caller whenever this rule matches, and name some of its fields. */
 function overlapping(
-  index: RuleIndex,
+  index: ActionRulesIndex,
   actionRules: ActionRules,
   rule: Rule,
   effects: readonly Rule['effect'][],

@@ -1,11 +1,11 @@
 /** Who may write objects of a path, with which relations, by which rules: for the checks that compare writing and reading. */
 import type { Policy } from '../../../decide/policy.ts'
 import type { ActionRules, RuleGroup } from '../../../decide/rules/action-rules.ts'
-import type { RuleIndex } from '../../../decide/rules/rule-index.ts'
+import type { ActionRulesIndex } from '../../../decide/rules/rule-index.ts'
 import type { Operation, Resource } from '../../../resources/resource.ts'
 
 /** A write and the read of the same path. */
-export interface Pair {
+export interface WritePair {
   readonly write: ActionRules
   readonly read: ActionRules
   readonly path: string
@@ -25,9 +25,9 @@ const MOST_DENIES = 8
 /** Every write with a read of the same path; each pair of actions once, with its first path. */
 export function pairsOf(
   { name, routes }: Resource,
-  index: RuleIndex,
+  index: ActionRulesIndex,
   operations: readonly Operation[],
-): readonly Pair[] {
+): readonly WritePair[] {
   const pairs = routes.flatMap(({ path, endpoints }) => {
     const read = index.rulesOf(name, endpoints.get('GET')?.action ?? '')
     const writes = [...endpoints.values()].filter(({ operation }) => operations.includes(operation))
@@ -42,8 +42,8 @@ export function pairsOf(
 
 /** The subjects of the rules first, then the subjects that inherit them. */
 export function* writersOf(
-  pair: Pair,
-  { policy, index }: { readonly policy: Policy; readonly index: RuleIndex },
+  pair: WritePair,
+  { policy, index }: { readonly policy: Policy; readonly index: ActionRulesIndex },
 ): IterableIterator<Writer> {
   const granting = [...pair.write.subjects('allow')]
   const heirs = ['anonymous', ...policy.roles.keys(), ...pair.read.subjects('deny')].flatMap((subject) =>
@@ -57,7 +57,7 @@ export function* writersOf(
 }
 
 /** Fewer relations only help the write, and hinder the read; more of them matter only where they deny the read. */
-function relationsOf({ write, read }: Pair, group: RuleGroup, subjects: ReadonlySet<string>): readonly bigint[] {
+function relationsOf({ write, read }: WritePair, group: RuleGroup, subjects: ReadonlySet<string>): readonly bigint[] {
   const denies = new Set([...subjects].flatMap((subject) => [...read.groups('deny', subject)].map((g) => g.relations)))
   const sets = [group.relations]
   for (const deny of [...denies].slice(0, MOST_DENIES)) sets.push(...sets.map((set) => set | deny))

@@ -2,9 +2,9 @@
 
 import type { Diagnostic, Place } from '../../../base/diagnostic.ts'
 import type { RoleLink, Rule } from '../../../decide/policy.ts'
-import { CELL, type Check, type CheckedBlocked, type CheckedPolicy, warning } from '../check.ts'
+import { CELL, type CheckedBlocked, type CheckedPolicy, type PolicyCheck, warning } from '../check.ts'
 
-export const duplicateRules: Check<CheckedPolicy> = {
+export const duplicateRules: PolicyCheck<CheckedPolicy> = {
   codes: [
     {
       code: 'duplicate-rule',
@@ -31,7 +31,7 @@ export function duplicatesOf(rules: readonly Rule[]): ReadonlyMap<Rule, Rule> {
   return twice(rules, meaning)
 }
 
-export const impliedLinks: Check<CheckedPolicy> = {
+export const impliedLinks: PolicyCheck<CheckedPolicy> = {
   codes: [
     {
       code: 'implied-link',
@@ -59,7 +59,7 @@ function impliedLink({ role, inherits }: RoleLink, through: RoleLink, place: Pla
   return warning(place, 'implied-link', message, 'delete the line')
 }
 
-export const duplicateBlocks: Check<CheckedBlocked> = {
+export const duplicateBlocks: PolicyCheck<CheckedBlocked> = {
   codes: [
     {
       code: 'duplicate-block',

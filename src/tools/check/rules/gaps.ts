@@ -3,10 +3,10 @@
 import type { Diagnostic, Place } from '../../../base/diagnostic.ts'
 import type { Rule } from '../../../decide/policy.ts'
 import type { Resource } from '../../../resources/resource.ts'
-import { CELL, type Check, type CheckedPolicy, namesText, warning } from '../check.ts'
+import { CELL, type CheckedPolicy, namesText, type PolicyCheck, warning } from '../check.ts'
 import { coveredBy, performed, routedActions } from '../reach/rule-actions.ts'
 
-export const relationGaps: Check<CheckedPolicy> = {
+export const relationGaps: PolicyCheck<CheckedPolicy> = {
   codes: [
     {
       code: 'relation-gap',
@@ -29,7 +29,7 @@ export const relationGaps: Check<CheckedPolicy> = {
     }),
 }
 
-export const viewGaps: Check<CheckedPolicy> = {
+export const viewGaps: PolicyCheck<CheckedPolicy> = {
   codes: [
     {
       code: 'view-gap',

@@ -1,14 +1,14 @@
 /** Rate limits that can never refuse anything. */
 import type { Limit } from '../../../decide/policy.ts'
-import type { RuleIndex } from '../../../decide/rules/rule-index.ts'
+import type { ActionRulesIndex } from '../../../decide/rules/rule-index.ts'
 import { spotsOf } from '../../../decide/space.ts'
 import type { Resources } from '../../../resources/resource.ts'
-import { type Check, type CheckedPolicy, warning } from '../check.ts'
+import { type CheckedPolicy, type PolicyCheck, warning } from '../check.ts'
 
 /** A limiter may count a request for up to a twentieth of the window longer than the window (src/limits/sliding-window.ts). */
 const LONGEST_COUNT = 1.05
 
-export const limitsThatNeverMatch: Check<CheckedPolicy> = {
+export const limitsThatNeverMatch: PolicyCheck<CheckedPolicy> = {
   codes: [
     {
       code: 'limit-never-matches',
@@ -44,7 +44,7 @@ function neverMatches(
   return resource === undefined ? `no resource has a route${what}` : `\`${resource}\` has no route${what}`
 }
 
-export const shadowedLimits: Check<CheckedPolicy> = {
+export const shadowedLimits: PolicyCheck<CheckedPolicy> = {
   codes: [
     {
       code: 'limit-shadowed',
@@ -69,14 +69,14 @@ export const shadowedLimits: Check<CheckedPolicy> = {
 }
 
 /** Whether `limit` can't be reached while `other` holds. */
-function shadows(other: Limit, limit: Limit, index: RuleIndex): boolean {
+function shadows(other: Limit, limit: Limit, index: ActionRulesIndex): boolean {
   if (other.per !== limit.per || !countsAll(other.match, limit.match, index)) return false
   const windows = other.windowMs === limit.windowMs ? 1 : Math.ceil((limit.windowMs * LONGEST_COUNT) / other.windowMs)
   return other.allow * windows <= limit.allow
 }
 
 /** Whether the wider match fits every request that the narrower one fits. */
-function countsAll(wider: Limit['match'], narrower: Limit['match'], index: RuleIndex): boolean {
+function countsAll(wider: Limit['match'], narrower: Limit['match'], index: ActionRulesIndex): boolean {
   const same = (['resource', 'action', 'credentials'] as const).every(
     (key) => wider[key] === undefined || wider[key] === narrower[key],
   )

@@ -4,10 +4,10 @@ import type { Diagnostic, Place } from '../../../base/diagnostic.ts'
 import type { Rule } from '../../../decide/policy.ts'
 import { needsCaller } from '../../../decide/relations/relation.ts'
 import type { Resource } from '../../../resources/resource.ts'
-import { CELL, type Check, type CheckedPolicy, namesText, warning } from '../check.ts'
+import { CELL, type CheckedPolicy, namesText, type PolicyCheck, warning } from '../check.ts'
 import { coveredBy, explicitActions, routedActions } from '../reach/rule-actions.ts'
 
-export const relationsThatNeverHold: Check<CheckedPolicy> = {
+export const relationsThatNeverHold: PolicyCheck<CheckedPolicy> = {
   codes: [
     {
       code: 'relation-never-holds',
@@ -43,7 +43,7 @@ function neverHolds(
   return `\`${hopeless}\` never holds for \`anonymous\`: without credentials there is nobody to compare with`
 }
 
-export const viewsWithoutFields: Check<CheckedPolicy> = {
+export const viewsWithoutFields: PolicyCheck<CheckedPolicy> = {
   codes: [
     {
       code: 'view-without-fields',
@@ -78,7 +78,7 @@ function viewWithoutFields(rule: Rule, actions: readonly string[], place: Place)
   )
 }
 
-export const actionsWithoutRoute: Check<CheckedPolicy> = {
+export const actionsWithoutRoute: PolicyCheck<CheckedPolicy> = {
   codes: [
     {
       code: 'action-without-route',

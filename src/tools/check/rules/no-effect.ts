@@ -1,10 +1,10 @@
 /** Rules without which everything would be granted all the same. without-effect.ts finds them; here they get words. */
 import type { Diagnostic, Place } from '../../../base/diagnostic.ts'
-import { type Check, type CheckedPolicy, linesText, warning } from '../check.ts'
+import { type CheckedPolicy, linesText, type PolicyCheck, warning } from '../check.ts'
 import { findWithoutEffect, type NeedlessRule } from '../reach/without-effect.ts'
 import { duplicatesOf } from './duplicates.ts'
 
-export const rulesWithoutEffect: Check<CheckedPolicy> = {
+export const rulesWithoutEffect: PolicyCheck<CheckedPolicy> = {
   codes: [
     {
       code: 'rule-under-deny',

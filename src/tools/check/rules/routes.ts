@@ -1,14 +1,14 @@
 /** Methods of routes that nobody can ever use. */
 
 import type { ActionRules } from '../../../decide/rules/action-rules.ts'
-import type { RuleIndex } from '../../../decide/rules/rule-index.ts'
+import type { ActionRulesIndex } from '../../../decide/rules/rule-index.ts'
 import { concernsObject, type Spot, spotsOf } from '../../../decide/space.ts'
 import type { Resources } from '../../../resources/resource.ts'
-import { type Check, type CheckedPolicy, warning } from '../check.ts'
+import { type CheckedPolicy, type PolicyCheck, warning } from '../check.ts'
 
 const EVERYONE: ReadonlySet<string> = new Set(['everyone'])
 
-export const unreachedRoutes: Check<CheckedPolicy> = {
+export const unreachedRoutes: PolicyCheck<CheckedPolicy> = {
   codes: [
     {
       code: 'route-unreached',
@@ -30,7 +30,7 @@ export const unreachedRoutes: Check<CheckedPolicy> = {
 }
 
 /** The actions that nobody may do, each at one of its spots, with the methods and paths that ask for it. */
-function unreached(resources: Resources, index: RuleIndex): readonly (readonly [Spot, readonly string[]])[] {
+function unreached(resources: Resources, index: ActionRulesIndex): readonly (readonly [Spot, readonly string[]])[] {
   // HEAD goes wherever GET does.
   const spots = spotsOf(resources).filter(({ method }) => method !== 'HEAD')
   const closed = spots.filter((spot) => {
@@ -45,7 +45,7 @@ function unreached(resources: Resources, index: RuleIndex): readonly (readonly [
 }
 
 /** Whether somebody passes. It is enough to ask for the relations of each allow: with more, only denies can join. */
-function isReached(index: RuleIndex, actionRules: ActionRules, spot: Spot): boolean {
+function isReached(index: ActionRulesIndex, actionRules: ActionRules, spot: Spot): boolean {
   return actionRules.subjects('allow').some((subject) =>
     actionRules.groups('allow', subject).some(({ relations, fields }) => {
       // A redirect is decided at the role level: a caller who could have the relations passes.

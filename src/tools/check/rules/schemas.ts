@@ -3,12 +3,12 @@ import type { Diagnostic } from '../../../base/diagnostic.ts'
 import type { Operation, Resource } from '../../../resources/resource.ts'
 import { unboundedFields } from '../../../resources/schema/bounds.ts'
 import { type CrossFieldRule, comparisonsIn } from '../../../resources/schema/comparisons.ts'
-import { CELL, type Check, type CheckedPolicy, namesText, warning } from '../check.ts'
-import { type Pair, pairsOf, writersOf } from '../reach/writers.ts'
+import { CELL, type CheckedPolicy, namesText, type PolicyCheck, warning } from '../check.ts'
+import { pairsOf, type WritePair, writersOf } from '../reach/writers.ts'
 
 const CHANGES: readonly Operation[] = ['replace', 'update']
 
-export const schemaTells: Check<CheckedPolicy> = {
+export const schemaTells: PolicyCheck<CheckedPolicy> = {
   codes: [
     {
       code: 'schema-tells',
@@ -43,7 +43,7 @@ interface Told {
   readonly hidden: readonly string[]
 }
 
-function toldTo({ write, read, path }: Pair, { fields }: CrossFieldRule, checked: CheckedPolicy): readonly Told[] {
+function toldTo({ write, read, path }: WritePair, { fields }: CrossFieldRule, checked: CheckedPolicy): readonly Told[] {
   const compared = [...write.resource.fields.values()].flatMap(({ name, readOnly }, bit) =>
     fields.has(name) ? [{ name, readOnly, mask: 1n << BigInt(bit) }] : [],
   )
@@ -61,7 +61,7 @@ function toldTo({ write, read, path }: Pair, { fields }: CrossFieldRule, checked
   })
 }
 
-export const unboundedObjects: Check<CheckedPolicy> = {
+export const unboundedObjects: PolicyCheck<CheckedPolicy> = {
   codes: [
     {
       code: 'unbounded-field',

@@ -1,7 +1,7 @@
 /** Spaces that nobody sees: at the end of a line, and before a comma of policy.csv. */
 
 import type { Diagnostic, SourceFile } from '../../../base/diagnostic.ts'
-import { type Check, type CheckedBlocked, type CheckedPolicy, type CodeEntry, warning } from '../check.ts'
+import { type CheckedBlocked, type CheckedPolicy, type CodeEntry, type PolicyCheck, warning } from '../check.ts'
 
 const codes: readonly CodeEntry[] = [
   {
@@ -11,7 +11,7 @@ const codes: readonly CodeEntry[] = [
   },
 ]
 
-export const spacesInPolicy: Check<CheckedPolicy> = {
+export const spacesInPolicy: PolicyCheck<CheckedPolicy> = {
   codes,
   find: ({ files }) => {
     const { 'policy.csv': rules, 'model.conf': _model, ...yaml } = files
@@ -20,7 +20,7 @@ export const spacesInPolicy: Check<CheckedPolicy> = {
   },
 }
 
-export const spacesInBlocked: Check<CheckedBlocked> = {
+export const spacesInBlocked: PolicyCheck<CheckedBlocked> = {
   codes,
   find: ({ file }) => trailingSpaces(file, atEnd),
 }

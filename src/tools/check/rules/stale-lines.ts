@@ -2,9 +2,9 @@
 import type { Diagnostic, Place } from '../../../base/diagnostic.ts'
 import { timeText } from '../../../base/time.ts'
 import { lives } from '../../../decide/rules/ends.ts'
-import { CELL, type Check, type CheckedBlocked, type CheckedPolicy, type CodeEntry, warning } from '../check.ts'
+import { CELL, type CheckedBlocked, type CheckedPolicy, type CodeEntry, type PolicyCheck, warning } from '../check.ts'
 
-export const expiredRules: Check<CheckedPolicy> = {
+export const expiredRules: PolicyCheck<CheckedPolicy> = {
   codes: [
     {
       code: 'rule-expired',
@@ -21,7 +21,7 @@ export const expiredRules: Check<CheckedPolicy> = {
       }),
 }
 
-export const expiredBlocks: Check<CheckedBlocked> = {
+export const expiredBlocks: PolicyCheck<CheckedBlocked> = {
   codes: [
     {
       code: 'block-expired',
@@ -47,7 +47,7 @@ const unknownUser: readonly CodeEntry[] = [
   },
 ]
 
-export const unknownUsersInRules: Check<CheckedPolicy> = {
+export const unknownUsersInRules: PolicyCheck<CheckedPolicy> = {
   codes: unknownUser,
   find: ({ policy, directory, placeOfLine }) => {
     if (!directory) return []
@@ -57,7 +57,7 @@ export const unknownUsersInRules: Check<CheckedPolicy> = {
   },
 }
 
-export const unknownUsersInBlocked: Check<CheckedBlocked> = {
+export const unknownUsersInBlocked: PolicyCheck<CheckedBlocked> = {
   codes: unknownUser,
   find: ({ blocks, directory }) => {
     if (!directory) return []

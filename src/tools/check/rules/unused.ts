@@ -1,10 +1,10 @@
 /** What is declared and does nothing: roles, relations, views. */
 import type { Rule } from '../../../decide/policy.ts'
 import type { Resource, Resources } from '../../../resources/resource.ts'
-import { type Check, type CheckedPolicy, warning } from '../check.ts'
+import { type CheckedPolicy, type PolicyCheck, warning } from '../check.ts'
 import { routedActions } from '../reach/rule-actions.ts'
 
-export const rolesWithoutGrant: Check<CheckedPolicy> = {
+export const rolesWithoutGrant: PolicyCheck<CheckedPolicy> = {
   codes: [
     {
       code: 'role-without-grant',
@@ -25,7 +25,7 @@ export const rolesWithoutGrant: Check<CheckedPolicy> = {
   },
 }
 
-export const unusedRelations: Check<CheckedPolicy> = {
+export const unusedRelations: PolicyCheck<CheckedPolicy> = {
   codes: [
     {
       code: 'unused-relation',
@@ -48,7 +48,7 @@ export const unusedRelations: Check<CheckedPolicy> = {
   },
 }
 
-export const unusedViews: Check<CheckedPolicy> = {
+export const unusedViews: PolicyCheck<CheckedPolicy> = {
   codes: [
     {
       code: 'unused-view',

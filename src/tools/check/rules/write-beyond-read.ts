@@ -2,12 +2,12 @@
 import type { Diagnostic } from '../../../base/diagnostic.ts'
 import type { RuleGroup } from '../../../decide/rules/action-rules.ts'
 import type { Operation, Resource } from '../../../resources/resource.ts'
-import { CELL, type Check, type CheckedPolicy, namesText, warning } from '../check.ts'
-import { type Pair, pairsOf, writersOf } from '../reach/writers.ts'
+import { CELL, type CheckedPolicy, namesText, type PolicyCheck, warning } from '../check.ts'
+import { pairsOf, type WritePair, writersOf } from '../reach/writers.ts'
 
 const WRITES: readonly Operation[] = ['replace', 'update', 'delete']
 
-export const writesBeyondReads: Check<CheckedPolicy> = {
+export const writesBeyondReads: PolicyCheck<CheckedPolicy> = {
   codes: [
     {
       code: 'write-beyond-read',
@@ -42,14 +42,14 @@ function findingOf(
 
 interface Beyond {
   readonly subject: string
-  readonly pair: Pair
+  readonly pair: WritePair
   readonly line: number
   /** Which objects, in words. */
   readonly which: string
 }
 
 /** Each rule once: for its own subject, else for one that inherits it. */
-function beyond(pair: Pair, { policy, index }: CheckedPolicy): readonly Beyond[] {
+function beyond(pair: WritePair, { policy, index }: CheckedPolicy): readonly Beyond[] {
   const known = new Set<RuleGroup>()
   return [...writersOf(pair, { policy, index })].flatMap(({ subject, group, relations: sets }) => {
     const relations = known.has(group) ? undefined : unreadable(pair, sets(), index.subjectsOf(subject))
@@ -64,6 +64,6 @@ function beyond(pair: Pair, { policy, index }: CheckedPolicy): readonly Beyond[]
 }
 
 /** A set of relations for which nothing grants the read; undefined when there is none. */
-function unreadable({ read }: Pair, sets: readonly bigint[], subjects: ReadonlySet<string>): bigint | undefined {
+function unreadable({ read }: WritePair, sets: readonly bigint[], subjects: ReadonlySet<string>): bigint | undefined {
   return sets.find((set) => read.granted(subjects, set) === 0n)
 }

@@ -4,10 +4,10 @@ import { type Policy, type Rule, USERS } from '../../../decide/policy.ts'
 import { needsCaller } from '../../../decide/relations/relation.ts'
 import type { Resource } from '../../../resources/resource.ts'
 
-import { CELL, type Check, type CheckedPolicy, namesText, warning } from '../check.ts'
+import { CELL, type CheckedPolicy, namesText, type PolicyCheck, warning } from '../check.ts'
 import { coveredBy, performed, writingActions } from '../reach/rule-actions.ts'
 
-export const publicWrites: Check<CheckedPolicy> = {
+export const publicWrites: PolicyCheck<CheckedPolicy> = {
   codes: [
     {
       code: 'public-write',
@@ -25,7 +25,7 @@ export const publicWrites: Check<CheckedPolicy> = {
     }),
 }
 
-export const unprivilegedWrites: Check<CheckedPolicy> = {
+export const unprivilegedWrites: PolicyCheck<CheckedPolicy> = {
   codes: [
     {
       code: 'unprivileged-write',
@@ -47,7 +47,7 @@ export const unprivilegedWrites: Check<CheckedPolicy> = {
     }),
 }
 
-export const inheritedPrivileges: Check<CheckedPolicy> = {
+export const inheritedPrivileges: PolicyCheck<CheckedPolicy> = {
   codes: [
     {
       code: 'privilege-inherited',
@@ -67,7 +67,7 @@ export const inheritedPrivileges: Check<CheckedPolicy> = {
 
 const ROLES = 'roles'
 
-export const rolesHandedOut: Check<CheckedPolicy> = {
+export const rolesHandedOut: PolicyCheck<CheckedPolicy> = {
   codes: [
     {
       code: 'roles-writable',

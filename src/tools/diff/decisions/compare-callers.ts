@@ -10,7 +10,7 @@ import type { Caller } from '../../../decide/caller.ts'
 import type { Region } from '../../../decide/relations/regions.ts'
 import { grantedBy, joinRegions, type RuleRegions } from '../../../decide/rules/rule-regions.ts'
 import { type Side, type Sides, sidesOf } from '../change.ts'
-import { compareGrants, type Finding } from './compare-grants.ts'
+import { compareGrants, type GrantChange } from './compare-grants.ts'
 import type { RelationSpace, Topic } from './topic.ts'
 
 /** A subject alone, and all subjects whose rules apply to it. */
@@ -30,7 +30,7 @@ interface CallerRegions {
   readonly grantedByName: Sides<readonly Region[]>
 }
 
-export function compareSingles(topic: Topic, callers: readonly ComparedCaller[]): readonly Finding[] {
+export function compareSingles(topic: Topic, callers: readonly ComparedCaller[]): readonly GrantChange[] {
   return callers.flatMap((caller) => {
     const { granted, grantedByName } = regionsOf(topic, caller)
     const could = sidesOf((side) => setsByName(topic, caller, side))
@@ -48,7 +48,7 @@ export function compareSingles(topic: Topic, callers: readonly ComparedCaller[])
 }
 
 /** Differences that neither of the two has alone: one subject grants it, and the other denies it on one side only. */
-export function comparePairs(topic: Topic, callers: readonly ComparedCaller[]): readonly Finding[] {
+export function comparePairs(topic: Topic, callers: readonly ComparedCaller[]): readonly GrantChange[] {
   const all = callers.filter(canJoin).map((caller) => regionsOf(topic, caller))
   const denying = new Set(all.filter(({ rulesByName }) => differ(rulesByName.before.deny, rulesByName.after.deny)))
   if (denying.size === 0) return []
@@ -60,7 +60,7 @@ export function comparePairs(topic: Topic, callers: readonly ComparedCaller[]): 
   )
 }
 
-function comparePair(topic: Topic, pair: readonly [CallerRegions, CallerRegions]): readonly Finding[] {
+function comparePair(topic: Topic, pair: readonly [CallerRegions, CallerRegions]): readonly GrantChange[] {
   const grantedTo = (rules: 'rules' | 'rulesByName') =>
     sidesOf((side) =>
       grantedBy(

@@ -1,14 +1,14 @@
 /** What one caller gains and loses between two grants of an action: the whole action, some fields, or the role level. */
 import type { Region } from '../../../decide/relations/regions.ts'
-import type { Part, Scope } from '../change.ts'
+import type { ChangedPart, Scope } from '../change.ts'
 import { type Sides, sidesOf } from '../change.ts'
 import { describeScope } from './describe-region.ts'
 import type { Topic } from './topic.ts'
 
-export interface Finding {
+export interface GrantChange {
   readonly caller: readonly string[]
   readonly effect: 'gains' | 'loses'
-  readonly part: Part
+  readonly part: ChangedPart
   /** Undefined for all fields of the action. */
   readonly fields: readonly string[] | undefined
   readonly scope: Scope
@@ -20,14 +20,18 @@ interface Grants {
   readonly alone: readonly Sides<readonly Region[]>[]
 }
 
-export interface Comparison extends Grants {
+export interface ComparedGrants extends Grants {
   readonly possible: Region
   /** In the topic's space of names. */
   readonly byName: Grants & { readonly possible: Region }
 }
 
 /** Empty if both sides grant the same. */
-export function compareGrants(topic: Topic, caller: readonly string[], comparison: Comparison): readonly Finding[] {
+export function compareGrants(
+  topic: Topic,
+  caller: readonly string[],
+  comparison: ComparedGrants,
+): readonly GrantChange[] {
   const found = [
     ...gainsOf(topic, comparison, byFields).map((gain) => ({ ...gain, caller, effect: 'gains' as const })),
     // A lost action is told without its fields.
@@ -49,7 +53,7 @@ function swap<T>({ before, after }: Sides<T>): Sides<T> {
   return { before: after, after: before }
 }
 
-type Gain = Omit<Finding, 'caller' | 'effect'>
+type Gain = Omit<GrantChange, 'caller' | 'effect'>
 
 interface Slice {
   readonly changed: Region
@@ -57,7 +61,7 @@ interface Slice {
 }
 
 /** `cut` divides the region where the whole action is gained. */
-function gainsOf(topic: Topic, { granted, alone, possible }: Comparison, cut: typeof byFields): readonly Gain[] {
+function gainsOf(topic: Topic, { granted, alone, possible }: ComparedGrants, cut: typeof byFields): readonly Gain[] {
   const fresh = granted.after.map((region, i) => region & ~(granted.before[i] ?? 0n) & possible)
   const explained = fresh.map((region, i) =>
     alone.reduce((sum, one) => sum | (region & (one.after[i] ?? 0n) & ~(one.before[i] ?? 0n)), 0n),
@@ -118,8 +122,8 @@ function sameScope(topic: Topic, changes: readonly { fields: readonly string[]; 
 function compareRoleLevel(
   topic: Topic,
   caller: readonly string[],
-  { granted, alone, possible }: Comparison['byName'],
-): readonly Finding[] {
+  { granted, alone, possible }: ComparedGrants['byName'],
+): readonly GrantChange[] {
   const effect = roleLevelEffect(granted)
   if (effect === undefined || alone.some((one) => roleLevelEffect(one) === effect)) return []
   const changed = anyOf(granted[effect === 'gains' ? 'after' : 'before'])
@@ -127,7 +131,7 @@ function compareRoleLevel(
   return [{ caller, effect, part: 'role level', fields: undefined, scope }]
 }
 
-function roleLevelEffect({ before, after }: Sides<readonly Region[]>): Finding['effect'] | undefined {
+function roleLevelEffect({ before, after }: Sides<readonly Region[]>): GrantChange['effect'] | undefined {
   const [passed, passes] = [anyOf(before) !== 0n, anyOf(after) !== 0n]
   if (passed === passes) return undefined
   return passes ? 'gains' : 'loses'

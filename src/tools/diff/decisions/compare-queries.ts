@@ -3,7 +3,7 @@ import type { DirectPolicy } from '../../../decide/grants/direct.ts'
 import type { RoleLevel } from '../../../decide/grants/role-level.ts'
 import { type Scope, type Sides, sidesOf } from '../change.ts'
 import type { ComparedCaller } from './compare-callers.ts'
-import type { Finding } from './compare-grants.ts'
+import type { GrantChange } from './compare-grants.ts'
 import type { Topic } from './topic.ts'
 
 const ALWAYS: Scope = { when: [{ with: [], without: [] }], besides: [] }
@@ -16,7 +16,7 @@ export function compareQueries(
   policies: Sides<DirectPolicy>,
   { resource, action }: Topic,
   callers: readonly ComparedCaller[],
-): readonly Finding[] {
+): readonly GrantChange[] {
   return callers.flatMap(({ name, caller }) => {
     const { before, after } = sidesOf((side) => {
       const table = policies[side].table(policies[side].subjectOf(caller[side]), resource.name, action.name)
@@ -30,7 +30,7 @@ export function compareQueries(
       { effect: 'gains' as const, fields: only(after, before) },
       { effect: 'loses' as const, fields: only(before, after) },
     ]
-    return changes.flatMap(({ effect, fields }): readonly Finding[] =>
+    return changes.flatMap(({ effect, fields }): readonly GrantChange[] =>
       fields.length === 0 ? [] : [{ caller: [name], effect, part: 'query', fields, scope: ALWAYS }],
     )
   })

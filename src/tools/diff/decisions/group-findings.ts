@@ -1,15 +1,15 @@
 /** Turns findings into changes: one change for all callers, actions and resources with the same finding. */
 import type { DecisionChange } from '../change.ts'
 import type { ComparedCaller } from './compare-callers.ts'
-import type { Finding } from './compare-grants.ts'
+import type { GrantChange } from './compare-grants.ts'
 
 export interface TopicFindings {
   readonly resource: string
   readonly action: string
   /** All subjects that were compared. */
   readonly subjects: readonly string[]
-  readonly singles: readonly Finding[]
-  readonly pairs: readonly Finding[]
+  readonly singles: readonly GrantChange[]
+  readonly pairs: readonly GrantChange[]
 }
 
 export function groupFindings(
@@ -32,7 +32,7 @@ export function groupFindings(
 /** `everyone` comes first, else the role that most of the others inherit. */
 function ofSingles(
   topic: TopicFindings,
-  group: readonly Finding[],
+  group: readonly GrantChange[],
   columns: readonly ComparedCaller[],
 ): DecisionChange {
   const names = new Set(group.flatMap(({ caller }) => caller))
@@ -55,7 +55,7 @@ function ofSingles(
  */
 function ofPairs(
   topic: TopicFindings,
-  group: readonly Finding[],
+  group: readonly GrantChange[],
   order: ReadonlyMap<string, number>,
 ): readonly DecisionChange[] {
   const counts = Map.groupBy(
@@ -82,7 +82,7 @@ function ofPairs(
 
 function change(
   { resource, action }: TopicFindings,
-  group: readonly Finding[],
+  group: readonly GrantChange[],
   callers: readonly (readonly string[])[],
   unchanged: readonly string[],
 ): DecisionChange {

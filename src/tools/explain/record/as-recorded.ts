@@ -2,7 +2,7 @@
 import type { ProblemCode } from '../../../base/problems/catalogue.ts'
 import { stageOf } from '../../../base/problems/stages.ts'
 import { quote } from '../../../present/quote.ts'
-import type { Answer, Explanation } from '../explanation.ts'
+import type { ExplainedAnswer, Explanation } from '../explanation.ts'
 import { problem } from '../finding.ts'
 import type { DecisionRecord } from './read-record.ts'
 
@@ -61,6 +61,6 @@ export function isByPolicy({ problem: code, fieldsRefused }: DecisionRecord): bo
   return code === undefined || stageOf(code) === 'policy'
 }
 
-function refusal({ authentication }: DecisionRecord, code: 'forbidden' | 'field-forbidden'): Answer {
+function refusal({ authentication }: DecisionRecord, code: 'forbidden' | 'field-forbidden'): ExplainedAnswer {
   return problem(authentication === 'anonymous' ? 'credentials-missing' : code)
 }

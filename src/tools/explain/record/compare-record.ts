@@ -1,7 +1,7 @@
 /** Whether what was recorded would be so again. What the policy doesn't decide (limits, bodies, tokens) it can't tell. */
 import { stageOf } from '../../../base/problems/stages.ts'
 import { quote } from '../../../present/quote.ts'
-import type { Answer, Explanation, RecordComparison } from '../explanation.ts'
+import type { ExplainedAnswer, Explanation, RecordComparison } from '../explanation.ts'
 import { isByPolicy } from './as-recorded.ts'
 import type { DecisionRecord } from './read-record.ts'
 
@@ -56,13 +56,13 @@ function untold({ problem, status }: DecisionRecord): Verdict {
   return { sameOutcome: null, verdict: `it was not the policy that answered (${what}), so the files don't tell` }
 }
 
-function different({ status, problem }: DecisionRecord, now: Answer): Verdict {
+function different({ status, problem }: DecisionRecord, now: ExplainedAnswer): Verdict {
   const [then, by] = now.status === status ? [`${status} ${problem}`, `${status} ${now.code}`] : [status, now.status]
   return { sameOutcome: false, verdict: `it would be another one by these files: ${by} instead of ${then}` }
 }
 
 /** The answer to a write shows the object as it became, and how that relates to the caller the record doesn't tell. */
-function differsByBody({ problem, status }: DecisionRecord, now: Answer): boolean {
+function differsByBody({ problem, status }: DecisionRecord, now: ExplainedAnswer): boolean {
   return (
     problem === undefined && status !== now.status && [status, now.status].every((one) => one === 200 || one === 204)
   )

@@ -7,7 +7,7 @@ import { quote } from '../../../present/quote.ts'
 import type { Resources } from '../../../resources/resource.ts'
 import { ReviewError, type ReviewedPolicy } from '../../load-policy.ts'
 import { explain } from '../explain.ts'
-import type { Answer, Explanation } from '../explanation.ts'
+import type { ExplainedAnswer, Explanation } from '../explanation.ts'
 import { problem } from '../finding.ts'
 import type { AskingCaller, KnownObject, MatchedRequest } from '../question.ts'
 import { asRecorded } from './as-recorded.ts'
@@ -74,11 +74,11 @@ function requestOf(record: DecisionRecord, { routes }: Resources): MatchedReques
   return { kind: 'route', method: found[0], route, endpoint: found[1], id: record.objectId }
 }
 
-function refused(method: string, answer: Answer, reason: string): MatchedRequest {
+function refused(method: string, answer: ExplainedAnswer, reason: string): MatchedRequest {
   return { kind: 'refused', method, answer, reason }
 }
 
-function recorded({ status, problem: code }: DecisionRecord): Answer {
+function recorded({ status, problem: code }: DecisionRecord): ExplainedAnswer {
   return { status, code: isProblemCode(code) ? code : null, headers: {} }
 }
 
