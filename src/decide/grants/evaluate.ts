@@ -37,7 +37,7 @@ export function evaluate(policy: Policy, situation: Situation): Verdict {
 }
 
 /** The rules whose subject, resource and action fit, whatever the relations; in the order of their lines. */
-export function rulesFor(
+function rulesFor(
   { rules }: Policy,
   { subjects, resource, action }: Omit<Situation, 'relations'>,
 ): readonly Rule[] {
