@@ -37,10 +37,7 @@ export function evaluate(policy: Policy, situation: Situation): Verdict {
 }
 
 /** The rules whose subject, resource and action fit, whatever the relations; in the order of their lines. */
-function rulesFor(
-  { rules }: Policy,
-  { subjects, resource, action }: Omit<Situation, 'relations'>,
-): readonly Rule[] {
+function rulesFor({ rules }: Policy, { subjects, resource, action }: Omit<Situation, 'relations'>): readonly Rule[] {
   return rules.filter((rule) => subjects.has(rule.subject) && isAbout(rule, { resource, action }))
 }
 
