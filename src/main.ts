@@ -12,6 +12,7 @@ const FOR_PEOPLE: ReadonlySet<string> = new Set([
   'DirectoryError',
   'FileError',
   'KeyError',
+  'LockTaken',
   'ReviewError',
   'UnfitDatabase',
 ])

@@ -1,8 +1,8 @@
 import { constants } from 'node:sqlite'
 import { expect } from 'chai'
-import { RecentlyUsed } from '../../src/base/recently-used.ts'
 import type { Condition } from '../../src/decide/condition.ts'
 import type { ListQuery, Store } from '../../src/store/contract.ts'
+import { STATEMENTS } from '../../src/store/sqlite/query/lists.ts'
 import { Folder } from './folder.ts'
 import { statementsOf } from './statements.ts'
 
@@ -209,15 +209,20 @@ describe('a list of few objects out of many', () => {
 })
 
 describe('the statement cache', () => {
-  it('keeps what was used last, and no more than its capacity', () => {
-    const cache = new RecentlyUsed<string>(3)
-    const made: string[] = []
-    const make = (key: string) => () => {
-      made.push(key)
-      return key
+  it('keeps what was used last, and no more than its capacity', async () => {
+    const folder = await Folder.make()
+    const { store } = await folder.open()
+    // Each number is a shape of its own: a bit says whether a key is descending.
+    const fields = ['ownerId', 'ownerID', 'status', 'count', 'due', 'open', 'code', 'department']
+    const list = (shape: number) => {
+      const order = fields.map((field, i) => ({ field, by: 'value', descending: (shape >> i) % 2 === 1 }) as const)
+      return statementsOf(() => store.list('things', { where: { kind: 'always' }, limit: 1, order }))
     }
-    for (const key of ['a', 'b', 'c', 'a', 'd', 'a', 'b']) expect(cache.get(key, make(key))).to.equal(key)
-    expect(made).to.deep.equal(['a', 'b', 'c', 'd', 'b'])
-    expect(cache.size).to.equal(3)
+    for (let shape = 0; shape < STATEMENTS; shape++) expect(await list(shape)).to.have.length(1)
+    expect(await list(0), 'kept').to.have.length(0)
+    expect(await list(STATEMENTS), 'new').to.have.length(1)
+    expect(await list(0), 'used after the others').to.have.length(0)
+    expect(await list(1), 'used before all others').to.have.length(1)
+    await folder.remove()
   })
 })

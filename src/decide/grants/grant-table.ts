@@ -3,7 +3,7 @@
  * exactly the relations S hold) are made on first use and kept, so a request costs a look-up.
  */
 
-import { RecentlyUsed } from '../../base/recently-used.ts'
+import { LRUCache } from 'lru-cache'
 import type { Condition } from '../condition.ts'
 import type { Rule } from '../policy.ts'
 import { comparedAttributes, type Relation } from '../relations/relation.ts'
@@ -42,7 +42,12 @@ export class GrantTable {
   /** By what the caller lacks of that. */
   readonly #roleLevels = new Map<string, RoleLevel>()
   /** By the caller's values that relations compare. */
-  readonly #wheres = new RecentlyUsed<Condition>(CALLERS)
+  readonly #wheres = new LRUCache<string, Condition, AttributeOf>({
+    // A limit by `max` would take its memory at once, and there are many tables.
+    maxSize: CALLERS,
+    sizeCalculation: () => 1,
+    memoMethod: (_key, _stale, { context: attributeOf }) => filterOf(this.#parts, this.#classes, attributeOf),
+  })
 
   constructor(parts: TableParts) {
     this.#parts = parts
@@ -106,7 +111,7 @@ export class GrantTable {
   /** The objects for which the action is allowed, one by one (semantics.md, "list"). The same condition for the same caller. */
   where(attributeOf: AttributeOf): Condition {
     const key = JSON.stringify(['id', ...this.attributes].map((name) => attributeOf(name) ?? null))
-    return this.#wheres.get(key, () => filterOf(this.#parts, this.#classes, attributeOf))
+    return this.#wheres.memo(key, { context: attributeOf })
   }
 
   /** The relation sets that have a cell, for warming the table of the next snapshot. */

@@ -1,6 +1,6 @@
 /** From an API key to a caller, by what the store knows of the key and its subject at the moment. */
+import { LRUCache } from 'lru-cache'
 import { onceKnown } from '../../base/once-known.ts'
-import { RecentlyUsed } from '../../base/recently-used.ts'
 import type { Directory, KeyStanding } from '../../store/directory.ts'
 import type { Authentication, Rejection, TokenVerifier } from '../caller.ts'
 import { isSecretOf, readApiKey } from './api-key.ts'
@@ -20,7 +20,7 @@ interface KeyOptions {
 /** Throws StoreUnavailable. */
 export function createApiKeyVerifier({ directory, now, used }: KeyOptions): TokenVerifier {
   /** The hashes of their secrets, by id. */
-  const accepted = new RecentlyUsed<string>(MOST_KNOWN)
+  const accepted = new LRUCache<string, string>({ max: MOST_KNOWN })
   return {
     knows(credential) {
       const given = readApiKey(credential)
@@ -36,7 +36,7 @@ export function createApiKeyVerifier({ directory, now, used }: KeyOptions): Toke
         const at = now()
         const authentication = authenticationOf(found, at)
         if (authentication.kind !== 'caller') return authentication
-        accepted.get(given.id, () => found.key.secretHash)
+        accepted.set(given.id, found.key.secretHash)
         used(given.id, at)
         return authentication
       })

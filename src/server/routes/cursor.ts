@@ -3,8 +3,8 @@
  * query and the caller. It survives a new token and a new policy, because neither is part of it.
  */
 import { createCipheriv, createDecipheriv, hash, randomBytes } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import { Problem } from '../../base/problems/problem.ts'
-import { RecentlyUsed } from '../../base/recently-used.ts'
 
 const IV_BYTES = 12
 const TAG_BYTES = 16
@@ -14,7 +14,7 @@ const KEPT = 1000
 
 export class Cursors {
   readonly #key: Uint8Array
-  readonly #sealed = new RecentlyUsed<string>(KEPT)
+  readonly #sealed = new LRUCache<string, string>({ max: KEPT })
 
   /** `key` has 32 bytes. */
   constructor(key: Uint8Array) {
@@ -24,7 +24,11 @@ export class Cursors {
   /** `binding` names the query and the caller. */
   seal(binding: string, place: string): string {
     const known = hash('sha256', JSON.stringify([binding, place]), 'base64url')
-    return this.#sealed.get(known, () => this.#seal(binding, place))
+    const kept = this.#sealed.get(known)
+    if (kept !== undefined) return kept
+    const sealed = this.#seal(binding, place)
+    this.#sealed.set(known, sealed)
+    return sealed
   }
 
   /** What was sealed. Throws Problem invalid-query for any other text. */

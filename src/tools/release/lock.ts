@@ -2,14 +2,21 @@
 import { randomUUID } from 'node:crypto'
 import { link, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ReviewError } from '../load-policy.ts'
 import { unfinishedIn, writeDurably } from './durable-file.ts'
 import { obstacle } from './obstacle.ts'
 
 const LOCK = '.lock'
 
+/** Its message is one sentence that says what to do. */
+class LockTaken extends Error {
+  constructor(holder: string) {
+    super(`another command (${holder}) is changing these policies; try again when it has ended`)
+    this.name = 'LockTaken'
+  }
+}
+
 /**
- * Throws ReviewError while another command is at work, and where nothing can be written. A lock whose process is gone
+ * Throws LockTaken while another command is at work, and ReviewError where nothing can be written. A lock whose process is gone
  * doesn't count.
  */
 export async function withLock<T>(directory: string, work: () => Promise<T>): Promise<T> {
@@ -39,7 +46,7 @@ async function takeLock(directory: string, file: string): Promise<void> {
       if (await linked(mine, file)) return
       await takeAwayStale(directory, file)
     }
-    throw busy('another process')
+    throw new LockTaken('another process')
   } finally {
     await rm(mine, { force: true })
   }
@@ -53,7 +60,7 @@ async function linked(mine: string, file: string): Promise<boolean> {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EEXIST') return false
     // Who holds the lock sweeps away what is unfinished, this file too.
-    throw code === 'ENOENT' ? busy('another process') : error
+    throw code === 'ENOENT' ? new LockTaken('another process') : error
   }
 }
 
@@ -62,17 +69,13 @@ async function takeAwayStale(directory: string, file: string): Promise<void> {
   const seen = await readFile(file, 'utf8').catch(() => undefined)
   if (seen === undefined) return
   const holder = Number(seen.split(' ')[0])
-  if (isRunning(holder)) throw busy(`process ${holder}`)
+  if (isRunning(holder)) throw new LockTaken(`process ${holder}`)
   const taken = unfinishedIn(directory)
   await rename(file, taken).catch(() => undefined)
   const found = await readFile(taken, 'utf8').catch(() => seen)
   if (found !== seen) await linked(taken, file)
   await rm(taken, { force: true })
-  if (found !== seen) throw busy('another process')
-}
-
-function busy(who: string): ReviewError {
-  return new ReviewError(`another command (${who}) is changing these policies; try again when it has ended`)
+  if (found !== seen) throw new LockTaken('another process')
 }
 
 function isRunning(pid: number): boolean {

@@ -1,6 +1,6 @@
 /** The lists of one resource's table: filtered, sorted, page by page. Statements are compiled once a shape. */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
-import { RecentlyUsed } from '../../../base/recently-used.ts'
+import { LRUCache } from 'lru-cache'
 import { type Condition, simplify } from '../../../decide/condition.ts'
 import { type Comparison, DamagedObject, type ListedObject, type ListQuery } from '../../contract.ts'
 import { JsonRow } from '../../listed.ts'
@@ -21,7 +21,7 @@ import {
 import { quoteName } from './text.ts'
 
 /** Shapes come from policies and filters: a caller can ask for many, and each statement holds memory. */
-const STATEMENTS = 128
+export const STATEMENTS = 128
 
 const DOCUMENT = 'document'
 
@@ -52,7 +52,12 @@ export class ObjectLists {
   readonly #columns: TableColumns
   /** The id of an object whose document isn't JSON, where one was met. */
   #damaged = ''
-  readonly #statements = new RecentlyUsed<StatementSync>(STATEMENTS)
+  readonly #statements = new LRUCache<string, StatementSync, () => StatementSync>({
+    // A limit by `max` would take its memory at once, for each resource.
+    maxSize: STATEMENTS,
+    sizeCalculation: () => 1,
+    memoMethod: (_key, _stale, { context: prepare }) => prepare(),
+  })
   /** Without a client's filter, by the policy's condition: the next list of the same caller has the very same one. */
   readonly #wholes = new WeakMap<Condition, Selected>()
 
@@ -74,7 +79,7 @@ export class ObjectLists {
 
   count(selection: Selection): number {
     const selected = this.#select(selection)
-    const statement = this.#statements.get(`count${selected.shape}`, () => this.#prepareCount(selected))
+    const statement = this.#statements.memo(`count${selected.shape}`, { context: () => this.#prepareCount(selected) })
     return Number(this.#naming(() => statement.get(...selected.values))?.count)
   }
 
@@ -135,7 +140,7 @@ export class ObjectLists {
 
   #prepared(selected: Selected, order: readonly ListKey[], segment: Segment, document: string): StatementSync {
     const key = `list${document}${selected.shape}${orderShape(order, segment)}`
-    return this.#statements.get(key, () => this.#prepareList(selected, order, segment, document))
+    return this.#statements.memo(key, { context: () => this.#prepareList(selected, order, segment, document) })
   }
 
   #prepareList(selected: Selected, order: readonly ListKey[], segment: Segment, document: string): StatementSync {
