@@ -10,9 +10,6 @@ import type { Representation } from '../../resources/resource.ts'
 const STATE_LENGTH = 16
 const VIEW_LENGTH = 8
 
-/** Sets of fields whose marks are kept; a policy has a few dozen, unless objects lack fields in all ways. */
-const KEPT_VIEWS = 1000
-
 export interface Item {
   readonly resource: string
   readonly object: StoredObject
@@ -20,7 +17,6 @@ export interface Item {
 
 export class EntityTags {
   readonly #key: string
-  readonly #views = new Map<string, string>()
 
   /** `key` has 32 bytes. */
   constructor(key: Uint8Array) {
@@ -34,21 +30,12 @@ export class EntityTags {
 
   /** The opaque part of the tag, without quotes: the state's mark and that of the fields. */
   opaqueOf(item: Item, shown: Representation): string {
-    return this.stateOf(item) + this.#viewOf(JSON.stringify(['view', ...Object.keys(shown)]))
+    return this.stateOf(item) + this.#mark(JSON.stringify(['view', ...Object.keys(shown)]), VIEW_LENGTH)
   }
 
   /** The value of the header. */
   of(item: Item, shown: Representation): string {
     return `"${this.opaqueOf(item, shown)}"`
-  }
-
-  #viewOf(view: string): string {
-    const known = this.#views.get(view)
-    if (known !== undefined) return known
-    const mark = this.#mark(view, VIEW_LENGTH)
-    if (this.#views.size === KEPT_VIEWS) this.#views.clear()
-    this.#views.set(view, mark)
-    return mark
   }
 
   /**

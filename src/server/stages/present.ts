@@ -18,10 +18,9 @@ interface Answer {
 
 /**
  * What the exchange came to, with the headers that every answer has. An outcome that can't be sent as HTTP becomes a fault.
- * Node's own `writeHead` sends all headers at once, which takes a fraction of Koa's time for setting them one by one.
+ * Koa ends the answer; the headers are written by Node's `writeHead`, all at once (docs/decisions/0026).
  */
 export function present(ctx: Context, state: Writable<RequestState>, cors: Cors): void {
-  ctx.respond = false
   if (!ctx.writable) return
   try {
     if (state.outcome && !state.problem) {
@@ -55,12 +54,12 @@ function problemAnswerOf({ req }: Context, { problem, requestId, headers: common
   return { status: told.status, headers, text: JSON.stringify(problemDocument(told, requestId)) }
 }
 
-function send({ req, res }: Context, { match }: RequestState, { status, headers, text }: Answer): void {
+function send(ctx: Context, { match }: RequestState, { status, headers, text }: Answer): void {
   announceLifecycle(headers, match)
   // RFC 9110 section 8.6: neither of the two has one.
   if (status !== 204 && status !== 304) headers['Content-Length'] = String(Buffer.byteLength(text ?? ''))
-  res.writeHead(status, headers)
-  res.end(req.method === 'HEAD' ? undefined : text)
+  ctx.res.writeHead(status, headers)
+  ctx.body = text ?? ''
 }
 
 /** A version on its way out says so with every answer of its route, problems included. A list has a Link of its own, which stays. */
