@@ -1,24 +1,24 @@
-/** What a list is asked about: a caller, and one object for each way in which that caller can relate to one. */
+/** The objects of a list: one caller, and one object for each set of relations that can hold between them. */
 import { possibleSets } from '../../../decide/relations/possible-sets.ts'
 import type { Representation } from '../../../resources/resource.ts'
-import { type Attributes, arrangeRelated, arrangeWith, type Relating } from './arrange-related.ts'
+import { type Attributes, arrangeRelated, arrangeWith, type WantedPair } from './arrange-related.ts'
 
 export interface ListArranged {
   readonly attributes: Attributes
   readonly placed: readonly { readonly relations: ReadonlySet<string>; readonly object: Representation }[]
 }
 
-/** More ways to relate than this are more than a list has to be told apart by. */
+/** A list has at most so many objects. */
 const MOST_LISTED = 32
 
-/** The attributes are those with which there are most ways; `idOf` gives each object an id. */
+/** Chooses the caller's attributes so that the list has the most objects; `idOf` gives each object an id. */
 export function arrangeList(
-  relating: Omit<Relating, 'relations' | 'id' | 'own'>,
+  pair: Omit<WantedPair, 'relations' | 'id' | 'own'>,
   idOf: (nth: number) => string,
 ): ListArranged {
-  const { ownership, resource } = relating
+  const { ownership, resource } = pair
   const sets = possibleSets([...(ownership?.relations.values() ?? [])], resource).slice(0, MOST_LISTED)
-  const wanted = sets.map((relations, i): Relating => ({ ...relating, relations, id: idOf(i), own: false }))
+  const wanted = sets.map((relations, i): WantedPair => ({ ...pair, relations, id: idOf(i), own: false }))
   const attributes = wanted.flatMap((one) => {
     const found = arrangeRelated(one)
     return found.kind === 'related' ? [found.attributes] : []
@@ -31,8 +31,8 @@ export function arrangeList(
   })
 }
 
-/** One object has one id: of several with the caller's, the first. */
-function placedBy(wanted: readonly Relating[], attributes: Attributes): ListArranged['placed'] {
+/** Ids are unique: where several objects would have the caller's id, the first one stays. */
+function placedBy(wanted: readonly WantedPair[], attributes: Attributes): ListArranged['placed'] {
   const placed = wanted.flatMap((one) => {
     const found = arrangeWith(one, attributes)
     return found.kind === 'object' ? [{ relations: one.relations, object: found.object }] : []

@@ -1,6 +1,6 @@
 /**
- * An object that relates to a caller in just the ways that are asked for: the relations are solved together, field by
- * field, because several may compare one field. Where no object is found, the result says whether that is proven.
+ * Makes an object for which exactly the wanted relations hold. The relations are solved together, field by field,
+ * because several may compare one field. Where no object is found, the result says whether there can be none.
  */
 
 import type { Ownership } from '../../../decide/policy.ts'
@@ -8,10 +8,10 @@ import { relationsOf } from '../../../decide/relations/ownership.ts'
 import { comparedAttributes, comparedFields, type Relation } from '../../../decide/relations/relation.ts'
 import type { Scalar } from '../../../resources/object.ts'
 import type { Field, Json, Representation, Resource } from '../../../resources/resource.ts'
-import { choicesOf, type FieldChoice, type FieldQuestion, fits } from './field-choice.ts'
+import { choicesOf, type FieldChoices, fits, type WantedField } from './field-choice.ts'
 import type { Samples } from './samples.ts'
 
-export interface Wanted {
+export interface WantedObject {
   readonly resource: Resource
   readonly samples: Samples
   readonly ownership: Ownership | undefined
@@ -19,31 +19,31 @@ export interface Wanted {
   readonly relations: ReadonlySet<string>
   /** The caller's id and attributes. */
   readonly attributes: Readonly<Record<string, Scalar>>
-  /** Of the object, unless a relation says otherwise. */
+  /** The object's id, unless a relation asks for another one. */
   readonly id: string
-  /** Who owns what isn't the caller's; nobody who is named elsewhere when not given. */
+  /** The id of another caller, who owns the object where the caller must not; absent for nobody in particular. */
   readonly somebody?: string
-  /** Fields that have this value whatever relations want; undefined for an object without the field. */
+  /** Fields whose value is given already; undefined means that the object lacks the field. */
   readonly fixed?: ReadonlyMap<string, Scalar | undefined>
 }
 
 export type ObjectFound = { readonly kind: 'object'; readonly object: Representation } | NotFound
 
-/** `impossible`: no object can be so. `unarranged`: some may, and none was found. */
+/** `impossible`: there can be no such object. `unarranged`: there may be one, but none was found. */
 export interface NotFound {
   readonly kind: 'impossible' | 'unarranged'
   readonly why: string
 }
 
 const AT = '2026-01-01T00:00:00.000Z'
-/** Nobody's id and nobody's attribute. */
+/** An id that no caller has. */
 const SOMEBODY = '01980000-0000-7000-8000-00000000000d'
 const TIMES: ReadonlySet<string> = new Set(['createdAt', 'updatedAt'])
 
-/** Objects that are tried with one set of other fields. */
+/** The number of objects that are tried with the same other fields. */
 const MOST_TRIED = 200
 
-export function arrangeObject(wanted: Wanted): ObjectFound {
+export function arrangeObject(wanted: WantedObject): ObjectFound {
   const choices = choicesByField(wanted)
   const unfit = [...choices].find(([, { values }]) => values.length === 0)
   if (unfit) return unfit[1].complete ? impossible(wanted) : unarranged(wanted, `no value of \`${unfit[0]}\` was found`)
@@ -56,19 +56,22 @@ export function arrangeObject(wanted: Wanted): ObjectFound {
   return unarranged(wanted, 'the schema as a whole refuses what was tried')
 }
 
-/** What relations that aren't about the caller's attributes leave to a field, which `present` says to have a value. */
-export function stateChoice(wanted: Wanted, field: Field, present: boolean): FieldChoice {
+/** The values that a field can have before the caller's attributes are known. `present`: it must have a value. */
+export function choicesWithoutAttributes(wanted: WantedObject, field: Field, present: boolean): FieldChoices {
   const relations = relationsOn(wanted, field.name).filter((one) =>
     comparedAttributes(one).every((name) => name === 'id'),
   )
   return choiceOf({ ...questionOf(wanted, field, relations), present }, wanted)
 }
 
-export function impossible({ resource, relations }: Pick<Wanted, 'resource' | 'relations'>): NotFound {
+export function impossible({ resource, relations }: Pick<WantedObject, 'resource' | 'relations'>): NotFound {
   return { kind: 'impossible', why: `no object of ${resource.name} can be ${howText(relations)} this caller` }
 }
 
-export function unarranged({ resource, relations }: Pick<Wanted, 'resource' | 'relations'>, why: string): NotFound {
+export function unarranged(
+  { resource, relations }: Pick<WantedObject, 'resource' | 'relations'>,
+  why: string,
+): NotFound {
   return {
     kind: 'unarranged',
     why: `no object of ${resource.name} could be made ${howText(relations)} this caller: ${why}`,
@@ -80,7 +83,7 @@ function howText(relations: ReadonlySet<string>): string {
   return names === '' ? 'without any relation to' : `${names}, and nothing else, to`
 }
 
-function choicesByField(wanted: Wanted): ReadonlyMap<string, FieldChoice> {
+function choicesByField(wanted: WantedObject): ReadonlyMap<string, FieldChoices> {
   const { ownership, fixed, resource } = wanted
   const compared = [...(ownership?.relations.values() ?? [])].flatMap(comparedFields)
   const names = new Set([...compared, ...(fixed?.keys() ?? [])])
@@ -92,15 +95,15 @@ function choicesByField(wanted: Wanted): ReadonlyMap<string, FieldChoice> {
   )
 }
 
-function relationsOn({ ownership }: Wanted, field: string): readonly Relation[] {
+function relationsOn({ ownership }: WantedObject, field: string): readonly Relation[] {
   return [...(ownership?.relations.values() ?? [])].filter((relation) => comparedFields(relation).includes(field))
 }
 
 function questionOf(
-  { resource, samples, relations, attributes, somebody = SOMEBODY }: Wanted,
+  { resource, samples, relations, attributes, somebody = SOMEBODY }: WantedObject,
   field: Field,
   about: readonly Relation[],
-): FieldQuestion {
+): WantedField {
   const known = samples.values.get(field.name) ?? []
   const [wanted, unwanted] = [true, false].map((holds) => about.filter(({ name }) => relations.has(name) === holds))
   return {
@@ -115,7 +118,7 @@ function questionOf(
   }
 }
 
-function choiceOf(question: FieldQuestion, { fixed, id }: Wanted): FieldChoice {
+function choiceOf(question: WantedField, { fixed, id }: WantedObject): FieldChoices {
   const { name } = question.field
   const only = (value: Json | undefined) => ({ values: fits(question, value) ? [value] : [], complete: true })
   if (fixed?.has(name)) return only(fixed.get(name))
@@ -124,10 +127,10 @@ function choiceOf(question: FieldQuestion, { fixed, id }: Wanted): FieldChoice {
   return TIMES.has(name) ? { ...only(AT), complete: false } : choicesOf(question)
 }
 
-/** What the fields hold that no relation compares: all of them something, else the least that the schema accepts. */
+/** Values for the fields that no relation compares: first for all of them, then for those that the schema requires. */
 function otherFields(
-  { resource, samples, id }: Wanted,
-  choices: ReadonlyMap<string, FieldChoice>,
+  { resource, samples, id }: WantedObject,
+  choices: ReadonlyMap<string, FieldChoices>,
 ): readonly Representation[] {
   const plain = [...resource.fields.values()].flatMap(({ name, readOnly }): readonly (readonly [string, Json])[] => {
     if (choices.has(name)) return []
@@ -140,9 +143,9 @@ function otherFields(
   return [plain, needed, ...further.map((entry) => [...needed, entry])].map((entries) => Object.fromEntries(entries))
 }
 
-/** Of each field one value, the likeliest first. */
+/** Takes one value for each field, the likeliest values first. */
 function* combinations(
-  choices: readonly (readonly [string, FieldChoice])[],
+  choices: readonly (readonly [string, FieldChoices])[],
   most: number,
 ): Generator<Representation, void> {
   const sizes = choices.map(([, { values }]) => values.length)
@@ -159,22 +162,22 @@ function* combinations(
   }
 }
 
-/** As the server stores and shows them. */
+/** The fields in the order in which the server stores and shows them. */
 function inOrder({ fields }: Resource, object: Representation): Representation {
   const names = [...fields.keys()].filter((name) => Object.hasOwn(object, name))
   return Object.fromEntries(names.map((name) => [name, object[name] ?? null]))
 }
 
-function isWanted({ ownership, attributes, relations }: Wanted, object: Representation): boolean {
+function isWanted({ ownership, attributes, relations }: WantedObject, object: Representation): boolean {
   const holding = relationsOf(ownership, (name) => attributeOf(attributes, name), object)
   return holding.length === relations.size && holding.every((name) => relations.has(name))
 }
 
-function attributeOf(attributes: Wanted['attributes'], name: string): Scalar | undefined {
+function attributeOf(attributes: WantedObject['attributes'], name: string): Scalar | undefined {
   return Object.hasOwn(attributes, name) ? attributes[name] : undefined
 }
 
-/** Server fields apart: an id need not have the form that the server gives new ones. */
+/** Whether the schema accepts it. The server's own fields don't count: an id may have another form than new ones. */
 function isSound({ fields, validate }: Resource, object: Representation): boolean {
   return validate(object).every(({ pointer }) => fields.get(pointer.slice(1).split('/')[0] ?? '')?.readOnly ?? false)
 }

@@ -1,4 +1,4 @@
-/** The values that one field can have so that just the wanted ones of its relations hold. */
+/** The values that one field can have so that exactly the wanted relations hold. */
 
 import { acceptsField } from '../../../decide/relations/compared-field.ts'
 import { kindOf, needsCaller, type Relation } from '../../../decide/relations/relation.ts'
@@ -9,67 +9,67 @@ import { followReferences } from '../../../resources/schema/references.ts'
 import { isObject } from '../../../resources/schema/subschemas.ts'
 import { unique } from './sample-values.ts'
 
-export interface FieldQuestion {
+export interface WantedField {
   readonly resource: Resource
   readonly field: Field
-  /** Values that the schema allows, as far as samples know. */
+  /** Sample values that the schema allows. */
   readonly known: readonly Json[]
-  /** The relations that compare this field: those that must hold, and those that must not. */
+  /** Relations that compare this field and must hold; then those that must not. */
   readonly wanted: readonly Relation[]
   readonly unwanted: readonly Relation[]
   /** The caller's id and attributes. */
   readonly attributes: Readonly<Record<string, Scalar>>
-  /** Who owns what isn't the caller's. */
+  /** The id of another caller. */
   readonly somebody: string
-  /** Whether an object without the field won't do. */
+  /** Whether the object must have the field. */
   readonly present: boolean
 }
 
-export interface FieldChoice {
-  /** The likeliest first; undefined stands for an object without the field. */
+export interface FieldChoices {
+  /** The likeliest first; undefined means that the object lacks the field. */
   readonly values: readonly (Json | undefined)[]
-  /** Whether these are all: when there are none, no object can be so. */
+  /** Whether there are no other values. */
   readonly complete: boolean
 }
 
-/** Combinations of a list's elements that are tried. */
+/** The number of lists that are tried. */
 const MOST_PICKS = 64
 
-export function choicesOf(question: FieldQuestion): FieldChoice {
+export function choicesOf(question: WantedField): FieldChoices {
   const asked = { ...question, ...acceptedIn(question) }
   const { values, complete } = question.field.list ? listChoices(asked) : scalarChoices(asked)
   const fitting = unique(values).filter((value) => isValid(question, value) && asked.avoids(value))
   return { values: mayLack(question) ? [...fitting, undefined] : fitting, complete: complete && asked.isKnown }
 }
 
-/** Whether the field can have this value, undefined for none, so that just the wanted relations hold. */
-export function fits(question: FieldQuestion, value: Json | undefined): boolean {
+/** Whether the field can have this value (undefined: none) so that exactly the wanted relations hold. */
+export function fits(question: WantedField, value: Json | undefined): boolean {
   const { wanted, avoids } = acceptedIn(question)
   if (!wanted.every((accepted) => acceptsField(accepted, value)) || (value !== undefined && !avoids(value)))
     return false
   return value === undefined ? mayLack(question) : isValid(question, value)
 }
 
-/** Whether the schema allows this value, whatever the other fields hold. What only the server sets isn't asked. */
+/** Whether the schema allows this value, whatever the other fields hold. The server's own fields may have any value. */
 export function isAllowed({ validate, fields }: Resource, name: string, value: Json): boolean {
   if (fields.get(name)?.readOnly) return true
   return !validate({ [name]: value }).some(({ pointer }) => pointer === `/${name}` || pointer.startsWith(`/${name}/`))
 }
 
-/** What the relations accept that the field's values can tell. */
+/** What the relations accept, as far as the field's value decides it. */
 interface Accepted {
   readonly wanted: readonly AcceptedValues[]
-  /** Whether no relation that mustn't hold accepts a value, or a member of a list. */
+  /** Whether a value, or a list with its members, is accepted by no unwanted relation. */
   readonly avoids: (value: Json) => boolean
-  /** Whether the values tell all that the relations ask. */
+  /** Whether the field's value decides all wanted relations. */
   readonly isKnown: boolean
 }
 
-interface Asked extends Omit<FieldQuestion, 'wanted'>, Accepted {
-  readonly somebodys: readonly Json[]
+interface Asked extends Omit<WantedField, 'wanted'>, Accepted {
+  readonly otherIds: readonly Json[]
 }
 
-function acceptedIn({ wanted, unwanted, attributes, somebody }: FieldQuestion): Accepted & Pick<Asked, 'somebodys'> {
+function acceptedIn({ wanted, unwanted, attributes, somebody }: WantedField): Accepted & Pick<Asked, 'otherIds'> {
   const attributeOf = (name: string) => (Object.hasOwn(attributes, name) ? attributes[name] : undefined)
   const acceptedBy = (relations: readonly Relation[]) =>
     relations.flatMap((relation) => kindOf(relation).accepted?.(relation, attributeOf) ?? [])
@@ -78,8 +78,8 @@ function acceptedIn({ wanted, unwanted, attributes, somebody }: FieldQuestion): 
     wanted: held,
     avoids: (value) => !avoided.some((accepted) => acceptsField(accepted, value)),
     isKnown: held.length === wanted.length,
-    // Whose id it may be where a relation asks for the caller's.
-    somebodys: unwanted.some(needsCaller) ? [somebody] : [],
+    // Where a relation to the caller must not hold, the field may name somebody else.
+    otherIds: unwanted.some(needsCaller) ? [somebody] : [],
   }
 }
 
@@ -88,29 +88,29 @@ interface Proposed {
   readonly complete: boolean
 }
 
-function scalarChoices({ field, known, wanted, avoids, somebodys }: Asked): Proposed {
+function scalarChoices({ field, known, wanted, avoids, otherIds }: Asked): Proposed {
   const first = wanted.find(({ complete }) => complete) ?? wanted[0]
   if (first) {
     const values = candidatesOf(first, known).filter((value) => wanted.every(({ accepts }) => accepts(value)))
     return { values, complete: first.complete }
   }
   const all = field.type === 'boolean' ? [true, false, null] : field.oneOf
-  return { values: [...somebodys, ...known, ...(all ?? [null])].filter(avoids), complete: all !== undefined }
+  return { values: [...otherIds, ...known, ...(all ?? [null])].filter(avoids), complete: all !== undefined }
 }
 
-/** Where a relation accepts more than it can tell, the samples are tried as well. */
+/** Samples are tried as well where the relation accepts more values than it lists. */
 function candidatesOf({ telling, complete, accepts }: AcceptedValues, known: readonly Json[]): readonly Scalar[] {
   return [...telling, ...(complete ? [] : known.flat().filter(isScalar))].filter(accepts)
 }
 
-/** An element for each wanted relation; further ones, as the schema asks for them, that mean nothing to any relation. */
-function listChoices({ resource, field, known, wanted, avoids, somebodys }: Asked): Proposed {
+/** Lists with an element for each wanted relation, and if the schema needs more, elements that no relation accepts. */
+function listChoices({ resource, field, known, wanted, avoids, otherIds }: Asked): Proposed {
   const { minItems, maxItems, elements } = itemsOf(resource, field)
   const accepted = wanted.map((one) => candidatesOf(one, known).filter(avoids))
   const picks = picksOf(accepted).filter((pick) => pick.length <= maxItems)
   const neutral = unique([...known.flat(), ...(elements ?? [])]).filter(avoids)
   const more = known.map((list) => (Array.isArray(list) ? list.filter(avoids) : []))
-  const strangers = accepted.length === 0 ? somebodys : []
+  const strangers = accepted.length === 0 ? otherIds : []
   const values = picks.flatMap((pick): readonly Json[] => [
     ...more.map((list) => unique([...pick, ...strangers, ...list])),
     ...more.map((list) => unique([...pick, ...list])),
@@ -135,17 +135,17 @@ function filledUp(pick: readonly Json[], neutral: readonly Json[], length: numbe
   return [...pick, ...further.slice(0, Math.max(0, length - pick.length))]
 }
 
-function isValid({ resource, field, present }: FieldQuestion, value: Json): boolean {
+function isValid({ resource, field, present }: WantedField, value: Json): boolean {
   return !(present && value === null) && isAllowed(resource, field.name, value)
 }
 
-/** The server fills a default in with every write, so that no object lacks the field. */
-function mayLack({ resource: { schema }, field, wanted, present }: FieldQuestion): boolean {
+/** Whether an object may lack the field. One with a default never does: every write fills it in. */
+function mayLack({ resource: { schema }, field, wanted, present }: WantedField): boolean {
   if (present || wanted.length > 0 || field.name === 'id' || field.default !== undefined) return false
   return field.readOnly || !(Array.isArray(schema.required) && schema.required.includes(field.name))
 }
 
-/** `elements` where the schema lists all that there can be. */
+/** `elements` are all possible elements, where the schema lists them. */
 function itemsOf({ schema }: Resource, { name }: Field) {
   const properties = isObject(schema.properties) ? schema.properties : {}
   const list = followReferences(schema, properties[name] ?? true)

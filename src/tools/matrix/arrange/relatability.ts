@@ -1,7 +1,7 @@
-/** Whether an object can relate to some caller with credentials in just some ways; found out once for the same files. */
+/** Whether exactly some relations can hold between a caller with credentials and an object; kept for the same files. */
 import type { Policy } from '../../../decide/policy.ts'
 import type { Resource, Resources } from '../../../resources/resource.ts'
-import { arrangeRelated, type Related } from './arrange-related.ts'
+import { type ArrangedPair, arrangeRelated } from './arrange-related.ts'
 import { CALLER, OBJECT, type SamplesOf } from './samples.ts'
 
 export interface Known {
@@ -12,11 +12,11 @@ export interface Known {
 interface Way {
   readonly resource: Resource
   readonly relations: ReadonlySet<string>
-  /** Whether the object must be the one whose id is the caller's. */
+  /** Whether the object must have the caller's id. */
   readonly own: boolean
 }
 
-type Kind = Related['kind']
+type Kind = ArrangedPair['kind']
 type Kinds = Map<string, Kind>
 
 const found = new WeakMap<SamplesOf, WeakMap<Policy['ownership'], Kinds>>()

@@ -21,12 +21,12 @@ const FORMATTED: Readonly<Record<string, readonly string[]>> = {
   'json-pointer': ['/a', '/b'],
 }
 
-/** What most texts want to be; of as many characters as they may be. */
+/** Texts that fit most schemas; they are repeated up to LONGEST times. */
 const CHARACTERS = ['a', 'b', 'A', 'B', '0', '1', 'A1', 'a-']
 const LONGEST = 40
 const MOST = 40
 
-/** Of nested values only the smallest. They are proposals: the caller asks the schema which of them are valid. */
+/** Proposals: whoever asks must check them with the schema. Nested values are the smallest ones. */
 export function valuesOf(root: JsonObject, schema: Json): readonly Json[] {
   const resolved = followReferences(root, schema)
   if (!isObject(resolved)) return ['a', 'b']
@@ -92,7 +92,7 @@ function smallestObject(root: JsonObject, { properties, required }: JsonObject):
   return Object.fromEntries(names.map((name) => [name, valuesOf(root, fields[name] ?? true)[0] ?? null]))
 }
 
-/** The first branch that proposes something; the schema has the last word. */
+/** The values of all branches. */
 function combined(root: JsonObject, { anyOf, oneOf, allOf }: JsonObject): readonly Json[] {
   return [anyOf, oneOf, allOf].flatMap((branches) => listOf(branches).flatMap((branch) => valuesOf(root, branch)))
 }
@@ -101,7 +101,7 @@ function listOf(value: Json | undefined): readonly Json[] {
   return Array.isArray(value) ? value : []
 }
 
-/** The first of equal ones. */
+/** Without repetitions. */
 export function unique(values: readonly Json[]): readonly Json[] {
   return [...new Map(values.map((value) => [JSON.stringify(value), value])).values()]
 }

@@ -1,4 +1,4 @@
-/** Smallest bodies and further values of every resource, from the schemas alone. */
+/** The smallest body and sample values for the fields of every resource, from the schemas alone. */
 import type { Policy } from '../../../decide/policy.ts'
 import { kindOf, type Relation } from '../../../decide/relations/relation.ts'
 import type { Field, Json, Resource, Resources } from '../../../resources/resource.ts'
@@ -6,17 +6,17 @@ import { parseSchemaFile, type SourceText } from '../../../resources/schema/sche
 import { isObject } from '../../../resources/schema/subschemas.ts'
 import { unique, valuesOf } from './sample-values.ts'
 
-/** Who asks, unless a column names somebody; of the form that most schemas ask of an id. */
+/** The id of the caller, unless a column names a user. Most schemas accept its form. */
 export const CALLER = '01980000-0000-7000-8000-00000000000c'
 /** The object that a path names. */
 export const OBJECT = '01980000-0000-7000-8000-00000000000a'
 
-/** Whether a value is of use only here: who asks a server has another id. */
+/** Whether a value names the caller of predictions; a running server has callers with other ids. */
 export function namesCaller(value: Json): boolean {
   return JSON.stringify(value).includes(CALLER)
 }
 
-/** Values that stay where they are: smallest bodies and stored objects have them. */
+/** The number of values that keep their places: smallest bodies and stored objects have them. */
 const FIRST = 3
 
 export interface Samples {
@@ -26,10 +26,10 @@ export interface Samples {
   readonly values: ReadonlyMap<string, readonly Json[]>
 }
 
-/** By resource; built-in ones have none. */
+/** By resource; built-in resources have no samples. */
 export type SamplesOf = ReadonlyMap<string, Samples>
 
-/** From the sources that `resources` were made of. */
+/** `sources` are the schema files of `resources`. */
 export function sampleResources(sources: readonly SourceText[], { byName }: Resources): SamplesOf {
   return new Map(
     sources.flatMap((source) => {
@@ -41,13 +41,13 @@ export function sampleResources(sources: readonly SourceText[], { byName }: Reso
   )
 }
 
-/** What to mend where a required field has no valid value that was found: no object can be made, and no body. */
+/** A message where no valid value was found for a required field, so that no object and no body can be made. */
 export function lackingValue(resource: string, { smallest, values }: Samples): string | undefined {
   const field = Object.keys(smallest).find((name) => (values.get(name)?.length ?? 0) === 0)
   return field && `no valid value was found for \`${field}\` of ${resource}; give its schema \`examples\``
 }
 
-/** With what the policy compares: a value among a thousand that means something to a rule has to be tried as well. */
+/** Adds the values that relations of the policy compare: they have to be tried as well. */
 export function withCompared(
   samples: SamplesOf,
   { byName }: Resources,
@@ -95,7 +95,7 @@ function samplesOf(resource: Resource, json: { readonly [key: string]: Json }): 
   return { smallest: validBody(resource, smallest, values), values }
 }
 
-/** The required fields, where need be (`anyOf` of the whole object, say) with one more, or with all. */
+/** The required fields; if the schema needs more (`anyOf`, say), one further field, or all of them. */
 function validBody(
   { validate, fields }: Resource,
   required: Samples['smallest'],

@@ -6,15 +6,15 @@ type Node = AstNode<typeof FEATURES>
 
 /** How one text differs from the next: by the branch and character it takes, and by how often it repeats a part. */
 interface Choice {
-  /** Which of the branches and characters that fit; counted round. */
+  /** The number of the branch or character, modulo how many there are. */
   readonly nth: number
-  /** Repetitions beyond the fewest that a quantifier takes, as far as it takes more. */
+  /** How often a part is repeated beyond the least, up to the most that the quantifier allows. */
   readonly more: number
 }
 
 const CHOICES: readonly Choice[] = [0, 1, 3, 8, 36].flatMap((more) => [0, 1, 2, 5].map((nth) => ({ nth, more })))
 
-/** Of a class: what people read easily, then whatever there is. */
+/** Characters that people read easily are taken first. */
 const READABLE = [...'abcABC0123-_. @xyzXYZ456789']
 const OTHERS = Array.from({ length: 0x3000 }, (_, code) => String.fromCodePoint(code))
 
@@ -45,7 +45,7 @@ function textOf(node: Node, choice: Choice): string {
   }
 }
 
-/** One of those that a class, an escape or a dot stands for. */
+/** A character that a class, an escape or a dot accepts. */
 function characterOf(source: string, { nth }: Choice): string {
   const one = new RegExp(`^${source}$`, 'u')
   const fitting = READABLE.filter((character) => one.test(character))

@@ -15,10 +15,10 @@ export function withUniqueValues(
   return Object.fromEntries(entries)
 }
 
-/** Counts on from anywhere: neither this run nor one before has had the value. */
+/** Starts at random, so that values differ from those of earlier runs. */
 let count = randomInt(2 ** 40)
 
-/** Numbers that begin with different small values don't meet. */
+/** The distance between numbers, so that series with different small beginnings don't meet. */
 const APART = 8
 
 function uniqueLike(resource: Resource, field: Field, value: Json): Json {
@@ -32,14 +32,14 @@ function uniqueLike(resource: Resource, field: Field, value: Json): Json {
   return proposed.find((one) => isValid(resource, name, one)) ?? value
 }
 
-/** Of as many numbers as the schema has room for. */
+/** A number of the largest series that the schema has room for. */
 function numberLike(resource: Resource, { name }: Field, value: number): Json {
   const sizes = Array.from({ length: 40 }, (_, i) => 2 ** (40 - i))
   const size = sizes.find((one) => isValid(resource, name, value + APART * (one - 1))) ?? 1
   return value + APART * (count++ % size)
 }
 
-/** Texts of the same form, another one for each number: `XQF-73` for `ABC-01`, which most patterns like as well. */
+/** Texts of the same form, a different one for each number: `XQF-73` for `ABC-01`, which most patterns accept too. */
 function alike(text: string, nth: number): readonly string[] {
   return [/[0-9A-Za-z]/g, /[0-9]/g, /[A-Z]/g, /[a-z]/g].map((places) => {
     let left = nth

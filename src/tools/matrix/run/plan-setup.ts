@@ -2,7 +2,7 @@
 
 import { needsCaller } from '../../../decide/relations/relation.ts'
 import { arrangeList } from '../arrange/arrange-list.ts'
-import { type Attributes, arrangeRelated, isOwn, type Relating } from '../arrange/arrange-related.ts'
+import { type Attributes, arrangeRelated, isOwn, type WantedPair } from '../arrange/arrange-related.ts'
 import { CALLER, lackingValue, OBJECT } from '../arrange/samples.ts'
 import type { Suite } from '../predict/suite.ts'
 import { CannotSetUp } from '../target/test-target.ts'
@@ -16,7 +16,7 @@ export interface SetupPlan {
   readonly own: ReadonlySet<string> | undefined
 }
 
-type Common = Omit<Relating, 'relations' | 'own' | 'id'>
+type Common = Omit<WantedPair, 'relations' | 'own' | 'id'>
 
 const NOTHING: SetupPlan = { attributes: {}, ways: [], own: undefined }
 
@@ -45,15 +45,15 @@ export function relatingOf({ resources, samples: samplesOf, policy }: Suite, bou
 }
 
 function planObject(common: Common, { route }: Bound, names: readonly string[]): SetupPlan {
-  const relating: Relating = { ...common, relations: new Set(names), own: route.kind === 'caller', id: OBJECT }
+  const pair: WantedPair = { ...common, relations: new Set(names), own: route.kind === 'caller', id: OBJECT }
   const ofCaller = names.flatMap((name) => common.ownership?.relations.get(name) ?? []).some(needsCaller)
-  if (common.callerId === undefined && (ofCaller || relating.own)) {
+  if (common.callerId === undefined && (ofCaller || pair.own)) {
     throw new CannotSetUp('a caller without credentials has no object of their own; write `-`')
   }
-  const found = arrangeRelated(relating)
+  const found = arrangeRelated(pair)
   if (found.kind !== 'related') throw new CannotSetUp(lackOf(common) ?? found.why)
-  const own = isOwn(relating) ? relating.relations : undefined
-  return { attributes: found.attributes, ways: [relating.relations], own }
+  const own = isOwn(pair) ? pair.relations : undefined
+  return { attributes: found.attributes, ways: [pair.relations], own }
 }
 
 function planList(common: Common): SetupPlan {

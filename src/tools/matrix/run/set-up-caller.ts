@@ -1,10 +1,11 @@
 /** The caller of a cell, with the attributes that relations compare, and with a record of their own where one is named. */
 
+import { USERS } from '../../../decide/policy.ts'
 import { comparedAttributes, comparedFields } from '../../../decide/relations/relation.ts'
 import type { Scalar } from '../../../resources/object.ts'
 import type { Representation } from '../../../resources/resource.ts'
 import { arrangeObject } from '../arrange/arrange-object.ts'
-import { type Attributes, arrangeWith, DIRECTORY } from '../arrange/arrange-related.ts'
+import { type Attributes, arrangeWith } from '../arrange/arrange-related.ts'
 import { withUniqueValues } from '../arrange/unique-values.ts'
 import type { Suite } from '../predict/suite.ts'
 import { type Caller, CannotSetUp, type TestTarget } from '../target/test-target.ts'
@@ -28,13 +29,13 @@ export async function makeCaller(suite: Suite, target: TestTarget, bound: Bound,
   if (column.kind === 'anonymous') return { caller: undefined, record: undefined }
   const isPlain = Object.keys(plan.attributes).length === 0
   if (isPlain && !plan.own) return plainCaller(target, bound, column)
-  const resource = isPlain ? bound.resource.name : DIRECTORY
+  const resource = isPlain ? bound.resource.name : USERS
   const make = (id: string) => recordOf(suite, bound, plan, { name: resource, id })
   const { caller, object, made } = await target.callerWithRecord(column, resource, make)
   if (!made && !isSafe(bound)) {
     throw new CannotSetUp(`the record of ${caller.id} was there before, so nothing is tried that could change it`)
   }
-  const attributes = resource === DIRECTORY ? attributesOf(object, comparedIn(suite, bound)) : {}
+  const attributes = resource === USERS ? attributesOf(object, comparedIn(suite, bound)) : {}
   const named = { ...caller, attributes: { ...attributes, id: caller.id } }
   if (!plan.own) return { caller: named, record: undefined }
   const record = resource === bound.resource.name ? object : await putRecord(suite, target, bound, plan, named)
