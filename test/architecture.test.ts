@@ -160,7 +160,6 @@ describe('architecture', () => {
       'decide/permits.ts',
       'decide/snapshot.ts',
       // Tools that ask about every way to relate to an object, and decide no request.
-      // These show which rules granted it.
       'tools/explain/nearest-misses.ts',
       'tools/matrix/cells/columns.ts',
       'tools/matrix/run/rules-behind.ts',

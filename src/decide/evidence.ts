@@ -46,6 +46,11 @@ export interface Evidence {
   readonly facts: Facts
 }
 
+/** A line of policy.csv, as decision records name it. */
+export function rulePlace(line: number): string {
+  return `policy.csv:${line}`
+}
+
 /** Evidence of a decision about an object, or about none (`relations` is empty then). */
 export function evidenceOf(relations: readonly string[], { lines }: Pick<Grant, 'lines'>, facts: Facts): Evidence {
   return { relations, lines, fieldsRefused: [], facts }

@@ -9,7 +9,7 @@ import type { Policy } from './policy.ts'
 import { comparedAttributes } from './relations/relation.ts'
 
 /** A caller that rules can tell from others. */
-export interface Column {
+export interface CallerColumn {
   /** `anonymous`, `everyone` (a caller with no role), a role, roles joined with `+`, or `user:<id>`. */
   readonly name: string
   /** With `everyone` and all that roles inherit. */
@@ -26,7 +26,7 @@ export interface Spot {
 }
 
 /** The columns of single subjects: anonymous, everyone, each declared role, each user that a rule names. */
-export function columnsOf(policy: Policy): readonly Column[] {
+export function callerColumns(policy: Policy): readonly CallerColumn[] {
   const users = new Set(policy.rules.map(({ subject }) => subject).filter((subject) => subject.startsWith('user:')))
   return [
     { name: 'anonymous', subjects: new Set(['everyone', 'anonymous']) },
@@ -37,7 +37,7 @@ export function columnsOf(policy: Policy): readonly Column[] {
 }
 
 /** A caller who holds these roles; one that isn't declared grants nothing. */
-export function columnOfRoles(policy: Policy, roles: readonly string[]): Column {
+export function columnOfRoles(policy: Policy, roles: readonly string[]): CallerColumn {
   const inherited = roles.filter((role) => policy.roles.has(role)).flatMap((role) => [...inheritedBy(policy, role)])
   return { name: roles.join('+'), subjects: new Set(['everyone', ...inherited]) }
 }

@@ -91,7 +91,7 @@ check could not run, as with a broken schema file.`,
 }
 
 const EXPLAIN_FORMATS = {
-  text: async () => (await import('../../tools/explain/text.ts')).toText,
+  text: async () => (await import('../../tools/explain/text.ts')).explanationText,
   json: async () => (explanation: unknown) => `${JSON.stringify(explanation, null, 2)}\n`,
 }
 
@@ -149,12 +149,12 @@ interface MatrixFlags extends FolderFlags {
 
 const MATRIX_FORMATS = {
   table: async () => {
-    const { toTable } = await import('../../tools/permissions/to-table.ts')
-    return (matrix: Matrix) => toTable(matrix, process.stdout.columns ?? USUAL_WIDTH)
+    const { matrixTable } = await import('../../tools/permissions/to-table.ts')
+    return (matrix: Matrix) => matrixTable(matrix, process.stdout.columns ?? USUAL_WIDTH)
   },
-  csv: async () => (await import('../../tools/permissions/to-csv.ts')).toCsv,
-  json: async () => (await import('../../tools/permissions/to-json.ts')).toJson,
-  html: async () => (await import('../../tools/permissions/page.ts')).toHtml,
+  csv: async () => (await import('../../tools/permissions/to-csv.ts')).matrixCsv,
+  json: async () => (await import('../../tools/permissions/to-json.ts')).matrixJson,
+  html: async () => (await import('../../tools/permissions/page.ts')).matrixPage,
 }
 
 function declareMatrix(policy: Command, settings: PolicySettings): void {

@@ -1,6 +1,8 @@
 /** What operators see of the candidate: metrics of everything, log lines of what changed, and of differences a few a second. */
+
 import type { Logger } from 'pino'
 import { Counter, Gauge, type Registry } from 'prom-client'
+import { rulePlace } from '../../decide/evidence.ts'
 import type { Masks } from '../../decide/policy.ts'
 import { mask } from '../../decision-log/mask.ts'
 import { CHANGES } from '../../tools/replay/compare.ts'
@@ -66,7 +68,7 @@ function limited(log: Logger, masks: () => Masks): (one: RecordedDifference) => 
     )
     const asked = { requestId, revision, method, route, action, objectId, subject, roles, relations, rules }
     const { lines: candidateLines, ...told } = difference
-    const candidateRules = candidateLines.map((line) => `policy.csv:${line}`)
+    const candidateRules = candidateLines.map(rulePlace)
     log.warn({ ...asked, ...told, candidateRules, ...(leftOut > 0 ? { leftOut } : {}) }, 'policy shadow difference')
     leftOut = 0
   }

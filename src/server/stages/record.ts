@@ -2,6 +2,7 @@
 
 import type { Decision } from '../../decide/decision.ts'
 import type { Evidence } from '../../decide/evidence.ts'
+import { rulePlace } from '../../decide/evidence.ts'
 import { Refused } from '../../decide/refusal.ts'
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
 import type { Recorder } from '../../decision-log/recorder.ts'
@@ -71,7 +72,7 @@ export function recordOf(request: RequestFacts): DecisionRecord {
     outcome: problem ? (problem.status < 500 ? 'refused' : 'failed') : 'allowed',
     problem: problem?.code,
     relations: evidence?.relations,
-    rules: evidence?.lines.map((line) => `policy.csv:${line}`),
+    rules: evidence?.lines.map(rulePlace),
     fieldsRefused: evidence?.fieldsRefused.length ? evidence.fieldsRefused : undefined,
     facts: evidence?.facts,
     status: problem?.status ?? outcome?.status ?? 500,

@@ -1,12 +1,12 @@
 /** The cases of a request: what is decided for each set of relations that the rules about the caller tell apart. */
 
+import { rulePlace } from '../../decide/evidence.ts'
 import { problemCodeOf } from '../../decide/refusal.ts'
 import { heldWith } from '../../decide/relations/possible-sets.ts'
 import { successStatus } from '../../resources/routing/success-status.ts'
 import { ReviewError } from '../load-policy.ts'
 import type { ExplainedAnswer, ExplainedCase, FieldReport, RelationFact } from './explanation.ts'
 import { problem } from './finding.ts'
-import { placeOf } from './quote-rules.ts'
 import { decideOn, listQueryFields, roleLevelOf, type SupposedRequest } from './supposed-request.ts'
 
 /** Nobody reads more cases. */
@@ -35,7 +35,7 @@ function decideCase(request: SupposedRequest, relations: ReadonlySet<string>): E
       refusal && !isList
         ? problem(problemCodeOf(refusal, subject.caller ? 'caller' : 'anonymous'))
         : success(request, readable),
-    rules: grant.lines.map((line) => placeOf({ line })),
+    rules: grant.lines.map(rulePlace),
     fields: !refusal && hasFields ? reportFields(request, grant.fields, readable) : null,
   }
 }

@@ -2,7 +2,7 @@
 import type { ProblemCode } from '../../base/problems/catalogue.ts'
 
 /** A line of a policy file, called as in decision records: `policy.csv:14`. */
-export type RulePlace = string
+type RulePlace = string
 
 /** `depends`: on the object, so that only the cases tell. */
 export type ExplainedOutcome = 'allow' | 'deny' | 'depends'

@@ -1,12 +1,12 @@
 /** The nearest misses of a refused request: the least changes of caller, object or rules that would allow it. */
 
+import { rulePlace } from '../../decide/evidence.ts'
 import { directPolicy } from '../../decide/grants/direct.ts'
 import type { Rule } from '../../decide/policy.ts'
 import { holdsForOwnRecord } from '../../decide/relations/relation.ts'
 import type { NeededChange } from './explanation.ts'
 import type { NearMiss } from './finding.ts'
 import { missSentence } from './miss-sentence.ts'
-import { placeOf } from './quote-rules.ts'
 import { actionTable, decideOn, requestOf, roleLevelOf, type SupposedRequest } from './supposed-request.ts'
 
 type Relations = ReadonlySet<string>
@@ -140,7 +140,7 @@ function without(request: SupposedRequest, gone: readonly Rule[]): SupposedReque
 }
 
 function denyChange(rule: Rule): NeededChange {
-  return { kind: 'deny', rule: placeOf(rule) }
+  return { kind: 'deny', rule: rulePlace(rule.line) }
 }
 
 function isLessThan(more: Candidate): (less: Candidate) => boolean {

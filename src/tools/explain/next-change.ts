@@ -1,10 +1,11 @@
 /** How the answer to an explained request changes when a rule or a block ends. */
+
 import { timeText } from '../../base/time.ts'
+import { rulePlace } from '../../decide/evidence.ts'
 import type { Rule } from '../../decide/policy.ts'
 import { endsOf } from '../../decide/rules/ends.ts'
 import type { Finding } from './finding.ts'
 import type { ExplainQuestion } from './question.ts'
-import { placeOf } from './quote-rules.ts'
 import { rulesThatMayMatch } from './supposed-request.ts'
 
 /** One sentence about the first moment when the answer changes; none if it never does. `find` answers a question. */
@@ -20,7 +21,7 @@ export function noteNextChange(
   for (const end of endsOf(block ? [...rules, block] : rules).filter((one) => one > question.now)) {
     const later = find({ ...question, now: end })
     if (meaningOf(later) === same) continue
-    const lines = rules.filter(({ until }) => until === end).map(placeOf)
+    const lines = rules.filter(({ until }) => until === end).map((rule) => rulePlace(rule.line))
     const ending = [...lines, ...(block?.until === end ? ['the block'] : [])].join(', ')
     return [`from ${timeText(end)} on, when ${ending} ends, ${answerThen(later)}`]
   }

@@ -1,4 +1,5 @@
 /** What is decided about objects: the one that is known, or one case for each set of relations that rules tell apart. */
+import { rulePlace } from '../../decide/evidence.ts'
 import type { Rule } from '../../decide/policy.ts'
 import { ownerFieldOf } from '../../decide/relations/ownership.ts'
 import { kindOf } from '../../decide/relations/relation.ts'
@@ -12,7 +13,6 @@ import type { ExplainedAnswer, ExplainedCase, ExplainedOutcome, RelationFact } f
 import { allowedBy, type Finding, problem, reasonOf, refusedBy } from './finding.ts'
 import { nearestMisses } from './nearest-misses.ts'
 import type { ExplainQuestion, KnownObject } from './question.ts'
-import { placeOf } from './quote-rules.ts'
 import { roleLevelOf, type SupposedRequest } from './supposed-request.ts'
 
 const LISTED: ExplainedAnswer = { status: successStatus('list'), code: null, headers: {} }
@@ -87,7 +87,7 @@ function summaryOfList(cases: readonly ExplainedCase[]): Summary {
 
 function rulesOfCases(request: SupposedRequest, cases: readonly ExplainedCase[]): readonly Rule[] {
   const places = new Set(cases.flatMap(({ rules }) => rules))
-  return roleLevelOf(request).rules.filter((rule) => places.has(placeOf(rule)))
+  return roleLevelOf(request).rules.filter((rule) => places.has(rulePlace(rule.line)))
 }
 
 /** As in decision records: for a list and for a new object, all rules that could match. */

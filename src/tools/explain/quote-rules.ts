@@ -1,16 +1,13 @@
 /** Lines of the policy files: their places, their text, and the role links through which a rule reaches the caller. */
+
 import { timeText } from '../../base/time.ts'
+import { rulePlace } from '../../decide/evidence.ts'
 import type { Policy, RoleLink, Rule } from '../../decide/policy.ts'
 import { parseBlocked } from '../../policy/parse/parse-blocked.ts'
 import { printable } from '../../present/quote.ts'
 import type { ReviewedPolicy } from '../load-policy.ts'
-import type { ExplainedRule, QuotedRule, RulePlace } from './explanation.ts'
+import type { ExplainedRule, QuotedRule } from './explanation.ts'
 import type { AskingCaller } from './question.ts'
-
-/** As in decision records. */
-export function placeOf({ line }: { readonly line: number }): RulePlace {
-  return `policy.csv:${line}`
-}
 
 export function ruleLines(
   reviewed: ReviewedPolicy,
@@ -27,7 +24,7 @@ export function ruleLines(
 export function quoteRules({ files }: ReviewedPolicy, rules: readonly Rule[]): readonly QuotedRule[] {
   const texts = files['policy.csv'].text.split(/\r?\n/)
   return rules.map((rule) => ({
-    place: placeOf(rule),
+    place: rulePlace(rule.line),
     text: printable((texts[rule.line - 1] ?? '').trim().replaceAll(/[ \t]+/g, ' ')),
   }))
 }
@@ -37,7 +34,7 @@ function explainInheritance(policy: Policy, caller: AskingCaller, subject: strin
   if (caller.kind === 'anonymous' || caller.roles.includes(subject) || !policy.roles.has(subject)) return undefined
   const chains = caller.roles.filter((role) => policy.roles.has(role)).map((role) => chainTo(policy, role, subject))
   const shortest = chains.filter((chain) => chain.length > 0).toSorted((a, b) => a.length - b.length)[0]
-  return shortest?.map((link) => `${link.role} inherits ${link.inherits} (${placeOf(link)})`).join(', ')
+  return shortest?.map((link) => `${link.role} inherits ${link.inherits} (${rulePlace(link.line)})`).join(', ')
 }
 
 /** The shortest chain of links from one role to another; empty if there is none. */

@@ -16,7 +16,7 @@ const MOST_MISSES = 6
 
 const EITHER = new Intl.ListFormat('en', { type: 'disjunction' })
 
-export function toText(explanation: Explanation): string {
+export function explanationText(explanation: Explanation): string {
   const sections: readonly Section[] = [
     { label: explanation.outcome.toUpperCase(), lines: headline(explanation) },
     { label: 'Caller', lines: callerLines(explanation) },

@@ -14,7 +14,7 @@ import type { RowPlan } from './rows.ts'
  * `outside-view`: the granted fields are outside the route's view. `needs-credentials`: the path shows the caller's own
  * record. `unrelated`: no relation to the caller holds without credentials. `blocked`: blocked.txt names the caller.
  */
-export type Reason =
+export type CellReason =
   | 'granted'
   | 'no-rule'
   | 'deny-rule'
@@ -23,7 +23,7 @@ export type Reason =
   | 'unrelated'
   | 'blocked'
 
-export interface Cell {
+export interface MatrixCell {
   readonly outcome: 'allowed' | 'denied'
   /** How many of the row's fields; `all` for an allowed action without fields. */
   readonly granted: 'all' | 'some' | 'none'
@@ -31,7 +31,7 @@ export interface Cell {
   readonly fields: readonly string[]
   /** Views that together have exactly these fields; empty if there are none, or if all fields are granted. */
   readonly views: readonly string[]
-  readonly reason: Reason
+  readonly reason: CellReason
   /** Allows that grant fields, and denies that take fields away, by line. */
   readonly rules: readonly Rule[]
   /** The moment when the cell changes; absent if it never does. Milliseconds since the epoch. */
@@ -49,7 +49,7 @@ export interface CellCaller {
 export type PolicyAt = (time?: number) => DirectPolicy
 
 /** The cell at `now` (milliseconds since the epoch), and the moment when its outcome or its fields change. */
-export function decideCell(policyAt: PolicyAt, row: RowPlan, asking: CellCaller, now: number): Cell {
+export function decideCell(policyAt: PolicyAt, row: RowPlan, asking: CellCaller, now: number): MatrixCell {
   const at = (time: number) => decideAt(policyAt(time), row, asking.caller, isBlocked(asking, time))
   const cell = at(now)
   const { rules } = roleLevelOf(tableOf(policyAt(), row, asking.caller), asking.caller)
@@ -62,11 +62,11 @@ function isBlocked({ block }: CellCaller, time: number): boolean {
   return block !== undefined && lives(block, time)
 }
 
-function textOf({ outcome, granted, fields }: Cell): string {
+function textOf({ outcome, granted, fields }: MatrixCell): string {
   return JSON.stringify([outcome, granted, fields])
 }
 
-function decideAt(policy: DirectPolicy, row: RowPlan, caller: Caller | undefined, blocked: boolean): Cell {
+function decideAt(policy: DirectPolicy, row: RowPlan, caller: Caller | undefined, blocked: boolean): MatrixCell {
   const { route, endpoint, resource, relations } = row
   const question = { route, endpoint, resource, subject: policy.subjectOf(caller), blocked }
   const decision = answer(decideSupposed(question, policy, [...relations]), NO_FACTS)
@@ -89,7 +89,7 @@ function roleLevelOf(table: GrantTable, caller: Caller | undefined): RoleLevel {
   return table.roleLevel(() => caller !== undefined)
 }
 
-function allowedCell(row: RowPlan, table: GrantTable, grant: Grant): Cell {
+function allowedCell(row: RowPlan, table: GrantTable, grant: Grant): MatrixCell {
   const about = fieldsOf(row)
   // A list holds the objects with any granted field; the route's view limits only what their rows show.
   const shown = about.filter((field) => grant.fields.has(field))
@@ -107,7 +107,7 @@ function allowedCell(row: RowPlan, table: GrantTable, grant: Grant): Cell {
   }
 }
 
-function refusedCell(row: RowPlan, table: GrantTable, { fields, allows, denies }: Grant): Cell {
+function refusedCell(row: RowPlan, table: GrantTable, { fields, allows, denies }: Grant): MatrixCell {
   const about = fieldsOf(row)
   // Where nothing is allowed, a deny still shows that this is intended.
   const denying = byLine(denies.filter((rule) => table.names(rule, about)))
@@ -121,7 +121,7 @@ function fieldsOf({ fields }: RowPlan): readonly string[] {
 }
 
 /** A redirect is decided by the role level alone. */
-function redirectCell(table: GrantTable, roleLevel: RoleLevel): Cell {
+function redirectCell(table: GrantTable, roleLevel: RoleLevel): MatrixCell {
   const grants = roleLevel.relationColumns('allows').map((relations) => table.grant(relations))
   const granting = grants.flatMap(({ allows, fields }) => allows.filter((rule) => table.names(rule, fields)))
   if (roleLevel.allowed) return { ...whole, rules: byLine(granting) }
@@ -132,11 +132,11 @@ function redirectCell(table: GrantTable, roleLevel: RoleLevel): Cell {
 
 const whole = { outcome: 'allowed', granted: 'all', fields: [], views: [], reason: 'granted' } as const
 
-function denied(reason: Reason, rules: readonly Rule[]): Cell {
+function denied(reason: CellReason, rules: readonly Rule[]): MatrixCell {
   return { outcome: 'denied', granted: 'none', fields: [], views: [], reason, rules }
 }
 
-function extentOf(shown: readonly string[], about: readonly string[]): Cell['granted'] {
+function extentOf(shown: readonly string[], about: readonly string[]): MatrixCell['granted'] {
   if (shown.length === 0) return 'none'
   return shown.length < about.length ? 'some' : 'all'
 }

@@ -2,15 +2,15 @@
 
 import { didYouMean } from '../../base/did-you-mean.ts'
 import type { Policy } from '../../decide/policy.ts'
-import { type Column, columnOfRoles, columnsOf } from '../../decide/space.ts'
+import { type CallerColumn, callerColumns, columnOfRoles } from '../../decide/space.ts'
 import { ReviewError } from '../load-policy.ts'
 
 /**
  * Without names: anonymous, everyone, each role in the order of roles.yaml, each user that a rule names. Single names
  * narrow to these; names joined with `+` add a caller who holds all of them. Throws ReviewError.
  */
-export function chooseColumns(policy: Policy, asked: readonly string[]): readonly Column[] {
-  const all = columnsOf(policy)
+export function chooseColumns(policy: Policy, asked: readonly string[]): readonly CallerColumn[] {
+  const all = callerColumns(policy)
   const known = [...all.filter(({ name }) => !isUser(name)), ...all.filter(({ name }) => isUser(name)).sort(byName)]
   const columns = [...new Set(asked)].map((name) => ({
     single: partsOf(name).length === 1,
@@ -29,9 +29,9 @@ function partsOf(name: string): readonly string[] {
   return [...roles, user]
 }
 
-function column(policy: Policy, name: string): Column {
+function column(policy: Policy, name: string): CallerColumn {
   const parts = partsOf(name)
-  const special = parts.length === 1 ? columnsOf(policy).find((one) => one.name === name) : undefined
+  const special = parts.length === 1 ? callerColumns(policy).find((one) => one.name === name) : undefined
   if (special) return special
   const user = parts.find(isUser)
   const roles = parts.filter((part) => part !== user)
@@ -60,6 +60,6 @@ function isUser(name: string): boolean {
   return name.startsWith('user:')
 }
 
-function byName(a: Column, b: Column): number {
+function byName(a: CallerColumn, b: CallerColumn): number {
   return a.name < b.name ? -1 : 1
 }

@@ -2,11 +2,11 @@
 
 import { type DirectPolicy, directPolicy } from '../../decide/grants/direct.ts'
 import { livingAt } from '../../decide/rules/ends.ts'
-import { type Column, callerWith } from '../../decide/space.ts'
+import { type CallerColumn, callerWith } from '../../decide/space.ts'
 import { type Revision, revisionOf } from '../../policy/policy-files.ts'
 import type { Method, Resources } from '../../resources/resource.ts'
 import type { ReviewedPolicy } from '../load-policy.ts'
-import { type Cell, decideCell, type PolicyAt } from './cell.ts'
+import { decideCell, type MatrixCell, type PolicyAt } from './cell.ts'
 import { type ObjectKind, planRows, type RowPlan } from './rows.ts'
 
 export interface Matrix {
@@ -18,7 +18,7 @@ export interface Matrix {
   readonly rules: readonly RuleText[]
 }
 
-export interface MatrixColumn extends Column {
+export interface MatrixColumn extends CallerColumn {
   readonly description: string
 }
 
@@ -38,7 +38,7 @@ export interface MatrixRow {
   /** The fields that the row is about, sorted; none for an action without fields. */
   readonly fields: readonly string[]
   /** One a column, in their order. */
-  readonly cells: readonly Cell[]
+  readonly cells: readonly MatrixCell[]
 }
 
 interface RuleText {
@@ -50,7 +50,7 @@ interface RuleText {
 
 export interface MatrixRequest {
   readonly resources: Resources
-  readonly columns: readonly Column[]
+  readonly columns: readonly CallerColumn[]
   /** Names of resources; undefined for all. */
   readonly only: ReadonlySet<string> | undefined
   /** The time of the matrix, in milliseconds since the epoch: rules and blocks may end. */
@@ -95,7 +95,7 @@ function describeRow(plan: RowPlan): Omit<MatrixRow, 'cells'> {
   }
 }
 
-function describeColumn({ policy }: ReviewedPolicy, column: Column): string {
+function describeColumn({ policy }: ReviewedPolicy, column: CallerColumn): string {
   if (column.name === 'anonymous') return 'A caller without credentials.'
   if (column.name === 'everyone') return 'A caller with credentials and no role.'
   const role = policy.roles.get(column.name)
@@ -104,7 +104,7 @@ function describeColumn({ policy }: ReviewedPolicy, column: Column): string {
 }
 
 /** The user of a column, if it has one. */
-function userOf({ subjects }: Column): string | undefined {
+function userOf({ subjects }: CallerColumn): string | undefined {
   return [...subjects].find((subject) => subject.startsWith('user:'))?.slice('user:'.length)
 }
 

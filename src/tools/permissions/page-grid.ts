@@ -1,8 +1,9 @@
 /** The markup of the heat map and of the list of rules that is printed below it. */
+import { rulePlace } from '../../decide/evidence.ts'
 import { type Html, html } from '../../present/html.ts'
-import type { Cell } from './cell.ts'
+import type { MatrixCell } from './cell.ts'
 import type { Matrix, MatrixRow } from './matrix.ts'
-import { markOf, placeOf, relationText, untilOf } from './words.ts'
+import { markOf, relationText, untilOf } from './words.ts'
 
 /** With more callers than this their names stand upright. */
 const MANY = 14
@@ -24,7 +25,7 @@ ${groups.map(([resource, about]) => groupHtml(resource, about, columns.length))}
 
 /** All rules that decide a cell, for the printed page. */
 export function rulesHtml({ rules }: Matrix): Html {
-  const lines = rules.map((rule) => html`<dt>${placeOf(rule)}</dt><dd>${rule.text}</dd>\n`)
+  const lines = rules.map((rule) => html`<dt>${rulePlace(rule.line)}</dt><dd>${rule.text}</dd>\n`)
   return html`<section class="rules"><h2>The rules that decide</h2><dl>${lines}</dl></section>`
 }
 
@@ -51,7 +52,7 @@ function rowHtml({ methods, path, relation, cells, ...row }: MatrixRow, before: 
 }
 
 /** A word and a pattern beside the colour; the lines of the rules show in print, or when they are asked for. */
-function cellHtml(cell: Cell, row: Pick<MatrixRow, 'fields'>): Html {
+function cellHtml(cell: MatrixCell, row: Pick<MatrixRow, 'fields'>): Html {
   const lines = cell.rules.map(({ line }) => line).join(' ')
   const rules = lines !== '' && html` data-lines="${lines}"`
   const until = untilOf(cell)

@@ -1,11 +1,12 @@
 /** A matrix as one page: a heat map to look around in. src/present/browser/access-matrix.js makes it answer to keys and filters. */
+import { rulePlace } from '../../decide/evidence.ts'
 import { type Html, html, toPage } from '../../present/html.ts'
-import type { Cell } from './cell.ts'
+import type { MatrixCell } from './cell.ts'
 import type { Matrix, MatrixRow } from './matrix.ts'
 import { gridHtml, pathWidth, rulesHtml } from './page-grid.ts'
-import { OBJECTS, placeOf, REASONS, relationText, untilOf } from './words.ts'
+import { OBJECTS, REASONS, relationText, untilOf } from './words.ts'
 
-export function toHtml(matrix: Matrix): string {
+export function matrixPage(matrix: Matrix): string {
   return toPage({
     title: `Access matrix of policy ${matrix.revision}`,
     styles: ['page.css', 'access-matrix.css'],
@@ -79,7 +80,7 @@ const PANEL = html`<aside class="panel" role="dialog" aria-labelledby="outcome" 
 /** What the page's script knows: each different cell once, because most cells are alike. */
 function pageData(matrix: Matrix) {
   const cells = new Map<string, number>()
-  const indexOf = (cell: Cell) => {
+  const indexOf = (cell: MatrixCell) => {
     const key = JSON.stringify(pageCell(cell))
     return cells.get(key) ?? cells.set(key, cells.size).size - 1
   }
@@ -89,13 +90,13 @@ function pageData(matrix: Matrix) {
     rows,
     cells: [...cells.keys()].map((key) => JSON.parse(key)),
     rules: Object.fromEntries(
-      matrix.rules.map((rule) => [rule.line, { place: placeOf(rule), effect: rule.effect, text: rule.text }]),
+      matrix.rules.map((rule) => [rule.line, { place: rulePlace(rule.line), effect: rule.effect, text: rule.text }]),
     ),
   }
 }
 
 /** Its rules are lines of policy.csv. */
-function pageCell(cell: Cell) {
+function pageCell(cell: MatrixCell) {
   const { outcome, granted, fields, views, reason, rules } = cell
   const lines = rules.map(({ line }) => line)
   return { outcome, granted, fields, views, reason: REASONS[reason], rules: lines, until: untilOf(cell) }

@@ -1,7 +1,8 @@
 /** A matrix as CSV (RFC 4180), one line a cell, for spreadsheets: what may be taken for a formula is made text. */
-import type { Cell } from './cell.ts'
+import { rulePlace } from '../../decide/evidence.ts'
+import type { MatrixCell } from './cell.ts'
 import type { Matrix, MatrixRow } from './matrix.ts'
-import { markOf, placeOf, untilOf } from './words.ts'
+import { markOf, untilOf } from './words.ts'
 
 const HEADER = [
   'caller',
@@ -22,12 +23,12 @@ const HEADER = [
 /** Spreadsheets run what begins so, in quotes too; the wide forms are read as the plain ones. */
 const FORMULA = /^\s*[=+\-@|\uFF1D\uFF0B\uFF0D\uFF20]|^[\t\r\n]/
 
-export function toCsv({ columns, rows }: Matrix): string {
+export function matrixCsv({ columns, rows }: Matrix): string {
   const lines = rows.flatMap((row) => row.cells.map((cell, i) => lineOf(columns[i]?.name ?? '', row, cell)))
   return [HEADER, ...lines].map((cells) => `${cells.map(quote).join(',')}\r\n`).join('')
 }
 
-function lineOf(caller: string, row: MatrixRow, cell: Cell): readonly string[] {
+function lineOf(caller: string, row: MatrixRow, cell: MatrixCell): readonly string[] {
   return [
     caller,
     row.resource,
@@ -40,7 +41,7 @@ function lineOf(caller: string, row: MatrixRow, cell: Cell): readonly string[] {
     cell.outcome,
     cell.outcome === 'denied' ? 'none' : markOf(cell, row),
     cell.fields.join(' '),
-    cell.rules.map(placeOf).join(' '),
+    cell.rules.map((rule) => rulePlace(rule.line)).join(' '),
     cell.reason,
     untilOf(cell) ?? '',
   ]

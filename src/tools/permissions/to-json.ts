@@ -1,16 +1,17 @@
 /** A matrix as JSON, for other programs: docs/schemas/policy-matrix.schema.json is its shape. */
-import type { Cell } from './cell.ts'
+import { rulePlace } from '../../decide/evidence.ts'
+import type { MatrixCell } from './cell.ts'
 import type { Matrix, MatrixColumn, MatrixRow } from './matrix.ts'
-import { placeOf, untilOf } from './words.ts'
+import { untilOf } from './words.ts'
 
 /** A line holds one caller, cell or rule, so that two matrices can be compared as text. */
-export function toJson({ revision, columns, rows, rules }: Matrix): string {
+export function matrixJson({ revision, columns, rows, rules }: Matrix): string {
   const callers = columns.map(({ name, description, subjects }) => ({
     name,
     description,
     subjects: [...subjects].sort(),
   }))
-  const places = rules.map((rule) => ({ place: placeOf(rule), effect: rule.effect, text: rule.text }))
+  const places = rules.map((rule) => ({ place: rulePlace(rule.line), effect: rule.effect, text: rule.text }))
   const texts = rows.map((row) => rowText(row, columns))
   return `{ "revision": ${JSON.stringify(revision)},
 "callers": ${lines(callers.map((one) => JSON.stringify(one)))},
@@ -32,10 +33,10 @@ function headOf({ resource, path, methods, action, object, relation, view, field
   return { resource, path, methods, action, object, relation, ...(view === undefined ? {} : { view }), fields }
 }
 
-function cellOf(cell: Cell, column: MatrixColumn | undefined) {
+function cellOf(cell: MatrixCell, column: MatrixColumn | undefined) {
   const { outcome, granted, fields, views, reason, rules } = cell
   const until = untilOf(cell)
-  const places = rules.map((rule) => ({ place: placeOf(rule), effect: rule.effect }))
+  const places = rules.map((rule) => ({ place: rulePlace(rule.line), effect: rule.effect }))
   return {
     caller: column?.name,
     outcome,

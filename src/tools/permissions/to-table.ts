@@ -23,7 +23,7 @@ interface ShownColumn {
 }
 
 /** `width` in characters. */
-export function toTable(matrix: Matrix, width: number): string {
+export function matrixTable(matrix: Matrix, width: number): string {
   const names = shortNames(matrix.columns)
   const lead = Math.max(...matrix.rows.map((row) => leadOf(row, 0).length), 0)
   const turns = turnsOf(matrix.rows)

@@ -2,19 +2,19 @@
 
 import { timeText } from '../../base/time.ts'
 import { endsOf } from '../../decide/rules/ends.ts'
-import type { Cell, Reason } from './cell.ts'
+import type { CellReason, MatrixCell } from './cell.ts'
 import type { MatrixRow } from './matrix.ts'
 import type { ObjectKind } from './rows.ts'
 
 /** A cell in a word or two: `all`, the names of views, `3/8` where no view says which fields, `-` for denied. */
-export function markOf({ outcome, granted, views, fields }: Cell, row: Pick<MatrixRow, 'fields'>): string {
+export function markOf({ outcome, granted, views, fields }: MatrixCell, row: Pick<MatrixRow, 'fields'>): string {
   if (outcome === 'denied') return '-'
   if (granted === 'all') return 'all'
   return views.join('|') || `${fields.length}/${row.fields.length}`
 }
 
 /** From when on the cell is another one, as the policy files write times. */
-export function untilOf({ until }: Cell): string | undefined {
+export function untilOf({ until }: MatrixCell): string | undefined {
   return until === undefined ? undefined : timeText(until)
 }
 
@@ -23,12 +23,7 @@ export function turnsOf(rows: readonly MatrixRow[]): readonly number[] {
   return endsOf(rows.flatMap(({ cells }) => cells))
 }
 
-/** Where a rule stands. */
-export function placeOf({ line }: { readonly line: number }): string {
-  return `policy.csv:${line}`
-}
-
-export const REASONS: Readonly<Record<Reason, string>> = {
+export const REASONS: Readonly<Record<CellReason, string>> = {
   granted: 'Allowed by the rules below.',
   'no-rule': 'No rule allows it.',
   'deny-rule': 'Rules allow it, and a deny takes all of it away.',

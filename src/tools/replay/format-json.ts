@@ -1,4 +1,5 @@
 /** A replay for programs; docs/schemas/policy-replay.schema.json is its shape. */
+import { rulePlace } from '../../decide/evidence.ts'
 import type { ReplayReport } from './replay.ts'
 
 export function formatJson({ undecidable, groups, ...counts }: ReplayReport): string {
@@ -6,7 +7,7 @@ export function formatJson({ undecidable, groups, ...counts }: ReplayReport): st
   const differences = groups.map(({ roles = null, lines, ...group }) => ({
     ...group,
     roles,
-    rules: lines.map((line) => `policy.csv:${line}`),
+    rules: lines.map(rulePlace),
   }))
   return `${JSON.stringify({ ...counts, undecidable: reasons, differences }, undefined, 2)}\n`
 }

@@ -1,4 +1,5 @@
 /** A replay for a terminal: the totals, then a paragraph a group of differences. */
+import { rulePlace } from '../../decide/evidence.ts'
 import { harmless } from '../../decision-log/record-text.ts'
 import type { Change } from './compare.ts'
 import type { ReplayReport } from './replay.ts'
@@ -38,7 +39,7 @@ function paragraph(group: Group): string {
   const { count, method, route, roles, relations, was, becomes, lines, fields, examples } = group
   const who = roles === undefined ? 'anonymous' : roles.join('+') || 'no role'
   const relating = relations.length === 0 ? '' : ` (${relations.join('+')})`
-  const rules = lines.length === 0 ? 'no rule' : lines.map((line) => `policy.csv:${line}`).join(', ')
+  const rules = lines.length === 0 ? 'no rule' : lines.map(rulePlace).join(', ')
   const told =
     fields && fields.was.length + fields.becomes.length > 0
       ? [`    fields: ${list(fields.was)} -> ${list(fields.becomes)}`]

@@ -5,7 +5,7 @@ import type { Diagnostic } from '../../../src/base/diagnostic.ts'
 import { evaluate } from '../../../src/decide/grants/evaluate.ts'
 import type { Limit, Policy } from '../../../src/decide/policy.ts'
 import { relationSetsOf } from '../../../src/decide/relations/possible-sets.ts'
-import { columnsOf } from '../../../src/decide/space.ts'
+import { callerColumns } from '../../../src/decide/space.ts'
 import { createMemoryLimiter } from '../../../src/limits/memory.ts'
 import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
 import type { PolicyFiles } from '../../../src/policy/policy-files.ts'
@@ -41,7 +41,7 @@ describe('a check of all requests', () => {
         const action = ROUTED.actions.get(name)
         return action ? evaluate(policy, { subjects, resource: ROUTED, action, relations }).fields.size : 0
       }
-      return columnsOf(policy).some(({ subjects }) =>
+      return callerColumns(policy).some(({ subjects }) =>
         allSets(policy).some(
           (set) =>
             ['replace', 'update', 'delete'].some((write) => fields(subjects, write, set) > 0) &&
@@ -60,7 +60,7 @@ describe('a check of all requests', () => {
         const everyone = { subjects: new Set(['everyone']), resource: ROUTED, action, relations: new Set<string>() }
         if (evaluate(policy, everyone).denies.some(({ views }) => namesSomething(policy, action.hasFields, views)))
           return false
-        return columnsOf(policy).every(({ subjects }) =>
+        return callerColumns(policy).every(({ subjects }) =>
           sets.every((relations) => evaluate(policy, { ...everyone, subjects, relations }).fields.size === 0),
         )
       })

@@ -2,7 +2,7 @@
 import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
 import type { Policy } from '../../../src/decide/policy.ts'
-import type { Cell } from '../../../src/tools/permissions/cell.ts'
+import type { MatrixCell } from '../../../src/tools/permissions/cell.ts'
 import type { Matrix, MatrixRow } from '../../../src/tools/permissions/matrix.ts'
 import { randomCaller, randomObject } from '../../policy/arbitrary.ts'
 import { randomPolicy, type WrittenPolicy } from '../../policy/arbitrary-policy.ts'
@@ -63,7 +63,7 @@ function saysWhatTheOracleSays(instead: (policy: Policy) => Policy) {
   })
 }
 
-function expectCell(cell: Cell, row: MatrixRow, fields: ReadonlySet<string>, what: string): void {
+function expectCell(cell: MatrixCell, row: MatrixRow, fields: ReadonlySet<string>, what: string): void {
   expect(cell.outcome, what).to.equal(fields.size > 0 ? 'allowed' : 'denied')
   const listed = row.action === 'list' && row.view !== undefined
   const named = [...fields].filter((field) => field !== '*')

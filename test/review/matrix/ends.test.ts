@@ -3,12 +3,12 @@ import { AssertionError, expect } from 'chai'
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import { timeText } from '../../../src/base/time.ts'
-import type { Cell } from '../../../src/tools/permissions/cell.ts'
+import type { MatrixCell } from '../../../src/tools/permissions/cell.ts'
 import type { Matrix } from '../../../src/tools/permissions/matrix.ts'
-import { toHtml } from '../../../src/tools/permissions/page.ts'
-import { toCsv } from '../../../src/tools/permissions/to-csv.ts'
-import { toJson } from '../../../src/tools/permissions/to-json.ts'
-import { toTable } from '../../../src/tools/permissions/to-table.ts'
+import { matrixPage } from '../../../src/tools/permissions/page.ts'
+import { matrixCsv } from '../../../src/tools/permissions/to-csv.ts'
+import { matrixJson } from '../../../src/tools/permissions/to-json.ts'
+import { matrixTable } from '../../../src/tools/permissions/to-table.ts'
 import { startChromium } from '../../chromium.ts'
 import { ENDS, endingPolicy, randomTime } from '../../policy/arbitrary-policy.ts'
 import { filesOf } from '../../policy/render.ts'
@@ -33,7 +33,7 @@ function shipped(now: number): Matrix {
 }
 
 /** Of the column `a`, by method; of `/docs/{id}` but for lists. */
-function cellOf({ columns, rows }: Matrix, method: string, caller = 'a'): Cell {
+function cellOf({ columns, rows }: Matrix, method: string, caller = 'a'): MatrixCell {
   const path = method === 'LIST' ? '/docs' : '/docs/{id}'
   const row = rows.find(
     (one) => one.path === path && one.methods.some((name) => name === method.replace('LIST', 'GET')),
@@ -70,18 +70,18 @@ describe('a matrix in time', () => {
 
   it('tells it in every form', async () => {
     const matrix = shipped(0)
-    const table = toTable(matrix, 120)
+    const table = matrixTable(matrix, 120)
     expect(table).to.match(/^ {2}GET HEAD any .* all ~1/m)
     expect(table).to.match(/^~1 +until 2031-01-01T00:00:00Z, when a rule or a block ends$/m)
     expect(table).to.match(/^~2 +until 2032-01-01T00:00:00\.500Z/m)
-    const lines: Record<string, string>[] = parse(toCsv(matrix), { columns: true })
-    const json: { rows: { cells: { until?: string }[] }[] } = JSON.parse(toJson(matrix))
+    const lines: Record<string, string>[] = parse(matrixCsv(matrix), { columns: true })
+    const json: { rows: { cells: { until?: string }[] }[] } = JSON.parse(matrixJson(matrix))
     const untils = json.rows.flatMap(({ cells }) => cells.map(({ until = '' }) => until))
     expect(lines.map(({ until }) => until)).to.deep.equal(untils)
     expect(new Set(untils)).to.include('2031-01-01T00:00:00Z').and.to.include('')
     const browser = await startChromium()
     try {
-      const page = await openPage(browser, toHtml(matrix))
+      const page = await openPage(browser, matrixPage(matrix))
       await page.page.locator('td small').first().click()
       expect(await page.page.getByRole('dialog').innerText()).to.contain(
         'Until 2031-01-01T00:00:00Z; then it is another.',
@@ -96,11 +96,11 @@ describe('a matrix in time', () => {
   it('names no end where nothing ends', () => {
     const files = filesOf({ 'policy.csv': 'p, everyone, docs, read, any, *, allow' })
     const matrix = matrixOf({ files })
-    for (const text of [toTable(matrix, 120), toJson(matrix)]) expect(text).not.to.match(/until|~/)
+    for (const text of [matrixTable(matrix, 120), matrixJson(matrix)]) expect(text).not.to.match(/until|~/)
   })
 
   /** At any later time before the cell's end it is the same, and at its end it isn't. */
-  const staysUntil = (endOf: (cell: Cell) => number) =>
+  const staysUntil = (endOf: (cell: MatrixCell) => number) =>
     fc.property(endingPolicy, randomTime, ({ files }, now) => {
       const at = (time: number) => matrixOf({ files, now: time, callers: ['everyone', 'anonymous', 'user:u1'] })
       for (const end of ENDS.filter((one) => one > now)) {
@@ -128,17 +128,17 @@ describe('a matrix in time', () => {
 })
 
 /** The cells of rows that both have: when rules end, fewer relations may count. */
-function pairsOf(before: Matrix, after: Matrix): readonly (readonly [Cell, Cell])[] {
+function pairsOf(before: Matrix, after: Matrix): readonly (readonly [MatrixCell, MatrixCell])[] {
   const key = ({ path, action, relation }: Matrix['rows'][number]) => [path, action, relation].join()
   const later = new Map(after.rows.map((row) => [key(row), row.cells]))
   return before.rows.flatMap((row) =>
-    row.cells.flatMap((cell, i): readonly (readonly [Cell, Cell])[] => {
+    row.cells.flatMap((cell, i): readonly (readonly [MatrixCell, MatrixCell])[] => {
       const then = later.get(key(row))?.[i]
       return then ? [[cell, then]] : []
     }),
   )
 }
 
-function meaningOf({ outcome, granted, fields }: Cell): string {
+function meaningOf({ outcome, granted, fields }: MatrixCell): string {
   return JSON.stringify([outcome, granted, fields])
 }

@@ -5,9 +5,9 @@ import { expect } from 'chai'
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import type { Matrix } from '../../../src/tools/permissions/matrix.ts'
-import { toCsv } from '../../../src/tools/permissions/to-csv.ts'
-import { toJson } from '../../../src/tools/permissions/to-json.ts'
-import { toTable } from '../../../src/tools/permissions/to-table.ts'
+import { matrixCsv } from '../../../src/tools/permissions/to-csv.ts'
+import { matrixJson } from '../../../src/tools/permissions/to-json.ts'
+import { matrixTable } from '../../../src/tools/permissions/to-table.ts'
 import { randomPolicy } from '../../policy/arbitrary-policy.ts'
 import { filesOf } from '../../policy/render.ts'
 import { matrixOf, routed } from './fixture.ts'
@@ -26,7 +26,7 @@ describe('a matrix as JSON', () => {
   it('has the shape that docs/schemas promises, whatever the policy', () => {
     fc.assert(
       fc.property(randomPolicy, ({ files }) => {
-        fitsSchema(JSON.parse(toJson(matrixOf({ files }))))
+        fitsSchema(JSON.parse(matrixJson(matrixOf({ files }))))
         expect(fitsSchema.errors).to.equal(null)
       }),
       { numRuns: 40, interruptAfterTimeLimit: 4000 },
@@ -34,15 +34,15 @@ describe('a matrix as JSON', () => {
   })
 
   it('of another shape would be found', () => {
-    const document = JSON.parse(toJson(matrixOf({ files: policyOf('') })))
+    const document = JSON.parse(matrixJson(matrixOf({ files: policyOf('') })))
     document.rows[0].cells[0].outcome = 'maybe'
     expect(fitsSchema(document)).to.equal(false)
   })
 
   it('is the same each time, and has the rules with their text', () => {
     const rules = '\n# first\np, a,  docs, read, owner, few, allow\r\np, "user:x,y", docs, delete, any, *, deny\n'
-    const text = toJson(matrixOf({ files: policyOf(rules) }))
-    expect(toJson(matrixOf({ files: policyOf(rules) }))).to.equal(text)
+    const text = matrixJson(matrixOf({ files: policyOf(rules) }))
+    expect(matrixJson(matrixOf({ files: policyOf(rules) }))).to.equal(text)
     expect(JSON.parse(text).rules).to.deep.equal([
       { place: 'policy.csv:3', effect: 'allow', text: 'p, a,  docs, read, owner, few, allow' },
       { place: 'policy.csv:4', effect: 'deny', text: 'p, "user:x,y", docs, delete, any, *, deny' },
@@ -55,7 +55,7 @@ describe('a matrix as CSV', () => {
     fc.assert(
       fc.property(randomPolicy, ({ files }) => {
         const matrix = matrixOf({ files })
-        const table: Record<string, string>[] = parse(toCsv(matrix), { columns: true })
+        const table: Record<string, string>[] = parse(matrixCsv(matrix), { columns: true })
         const cells = table.map((line) => [line.caller, line.methods, line.path, line.outcome, line.fields, line.rules])
         expect(cells).to.deep.equal(cellsOf(matrix))
       }),
@@ -74,14 +74,14 @@ describe('a matrix as CSV', () => {
       const resources = { byName: new Map(docs.byName).set('docs', renamed), routes: docs.routes }
       const rule = `p, "user:${name.trim().replaceAll('"', '""')}", docs, read, any, *, allow`
       const ownerless = filesOf({ 'policy.csv': rule })
-      const lines: string[][] = parse(toCsv(matrixOf({ files: ownerless, resources })), { columns: false })
+      const lines: string[][] = parse(matrixCsv(matrixOf({ files: ownerless, resources })), { columns: false })
       expect(lines.flat().filter((cell) => /^\s*[=+\-@|＝]/.test(cell))).to.deep.equal([])
       expect(lines.flat(), start).to.include(`'${name}`)
     }
   })
 
   it('ends its lines as RFC 4180 says', () => {
-    const text = toCsv(matrixOf({ files: policyOf('') }))
+    const text = matrixCsv(matrixOf({ files: policyOf('') }))
     expect(text.replaceAll('\r\n', '')).not.to.match(/[\r\n]/)
     expect(text.split('\r\n')[0]).to.match(/^"caller",/)
   })
@@ -91,7 +91,7 @@ describe('a matrix as a table', () => {
   const rules = 'p, a, docs, read, owner, few, allow\np, a, docs, delete, any, *, allow'
 
   it('tells who can do what in a word', () => {
-    const table = toTable(matrixOf({ files: policyOf(rules), callers: ['everyone', 'a'] }), 80)
+    const table = matrixTable(matrixOf({ files: policyOf(rules), callers: ['everyone', 'a'] }), 80)
     expect(table).to.match(/^DOCS +everyone +a$/m)
     expect(table).to.match(/^ \/docs\/\{id\}\n {2}GET HEAD none +- +-\n {2}GET HEAD owner +- +few$/m)
     expect(table).to.match(/^ {2}DELETE {3}any +- +all$/m)
@@ -102,7 +102,7 @@ describe('a matrix as a table', () => {
     const roles = Array.from({ length: 30 }, (_, i) => `a-role-${i}: { description: One of many. }\n`).join('')
     const matrix = matrixOf({ files: policyOf('', roles) })
     for (const width of [70, 80, 200]) {
-      const table = toTable(matrix, width)
+      const table = matrixTable(matrix, width)
       expect(Math.max(...table.split('\n').map((line) => line.length))).to.be.at.most(width)
       for (let i = 0; i < 30; i++) expect(table).to.match(new RegExp(`^DOCS.* a-role-${i}\\b`, 'm'))
     }
@@ -111,7 +111,7 @@ describe('a matrix as a table', () => {
   it('tells long names apart, in full below, and shows what a terminal would act on', () => {
     const long = (end: string) => `user:${'x'.repeat(100)}${end}`
     const matrix = matrixOf({ files: policyOf(''), callers: [long('1'), long('2'), 'user:a\u202Eb'] })
-    const table = toTable(matrix, 120)
+    const table = matrixTable(matrix, 120)
     const [first, second] = [long('1'), long('2')].map((name) => new RegExp(`^(\\S+) +${name}$`, 'm').exec(table)?.[1])
     expect(first).to.match(/…#1$/)
     expect(second).to.match(/…#2$/)
@@ -119,7 +119,7 @@ describe('a matrix as a table', () => {
   })
 
   it('is fine without any row or caller that can do anything', () => {
-    expect(toTable(matrixOf({ files: policyOf(''), only: [] }), 80)).to.contain('Who can do what')
+    expect(matrixTable(matrixOf({ files: policyOf(''), only: [] }), 80)).to.contain('Who can do what')
   })
 })
 

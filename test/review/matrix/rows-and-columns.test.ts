@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import type { PolicyFileName } from '../../../src/policy/policy-files.ts'
 import { ReviewError } from '../../../src/tools/load-policy.ts'
-import type { Cell } from '../../../src/tools/permissions/cell.ts'
+import type { MatrixCell } from '../../../src/tools/permissions/cell.ts'
 import type { Matrix } from '../../../src/tools/permissions/matrix.ts'
 import { markOf } from '../../../src/tools/permissions/words.ts'
 import { filesOf } from '../../policy/render.ts'
@@ -26,7 +26,13 @@ function matrix(
   return matrixOf({ ...more, files: filesOf(texts) })
 }
 
-function cellOf({ columns, rows }: Matrix, caller: string, method: string, path: string, relation?: string): Cell {
+function cellOf(
+  { columns, rows }: Matrix,
+  caller: string,
+  method: string,
+  path: string,
+  relation?: string,
+): MatrixCell {
   const row = rows.find(
     (one) =>
       one.path === path &&
@@ -42,7 +48,7 @@ function relationsOf({ rows }: Matrix, method: string, path: string): readonly s
   return rows.filter((row) => row.path === path && row.methods.some((m) => m === method)).map((row) => row.relation)
 }
 
-const lines = ({ rules }: Cell) => rules.map(({ line }) => line)
+const lines = ({ rules }: MatrixCell) => rules.map(({ line }) => line)
 
 describe('the rows of a matrix', () => {
   it('are the ways to relate that rules tell apart, and no object can relate in two states of one field', () => {

@@ -5,8 +5,8 @@ import { loadResources } from '../../../src/resources/load/load-resources.ts'
 import { loadPolicy } from '../../../src/tools/load-policy.ts'
 import { chooseColumns } from '../../../src/tools/permissions/columns.ts'
 import { buildMatrix, type Matrix } from '../../../src/tools/permissions/matrix.ts'
-import { toHtml } from '../../../src/tools/permissions/page.ts'
-import { toJson } from '../../../src/tools/permissions/to-json.ts'
+import { matrixPage } from '../../../src/tools/permissions/page.ts'
+import { matrixJson } from '../../../src/tools/permissions/to-json.ts'
 import { startChromium } from '../../chromium.ts'
 import { INSTALL_MS } from '../../programs.ts'
 import { type OpenPage, openPage } from './open-page.ts'
@@ -51,8 +51,8 @@ export function withShippedPage(): ShippedPage {
   before(async () => {
     browser = await startChromium()
     const matrix = await shippedMatrix()
-    html = toHtml(matrix)
-    shipped.rows = JSON.parse(toJson(matrix)).rows
+    html = matrixPage(matrix)
+    shipped.rows = JSON.parse(matrixJson(matrix)).rows
   }).timeout(INSTALL_MS)
   after(() => browser.close())
 

@@ -2,6 +2,7 @@
  * What the matrices say nothing about: cells without an expectation, and rules, relations and views that no expectation
  * depends on (without them every expectation would hold all the same).
  */
+import { rulePlace } from '../../../decide/evidence.ts'
 import type { Policy } from '../../../decide/policy.ts'
 import { type CellSurvey, surveyCells } from '../cells/survey.ts'
 import { evaluatePolicy } from '../predict/answer.ts'
@@ -82,7 +83,7 @@ function mistakesOf(
 
 function rulePart({ files }: PredictedSuite, line: number): Omit<CoveredPart, 'covered'> {
   const text = files['policy.csv'].text.split('\n')[line - 1] ?? ''
-  return { place: `policy.csv:${line}`, text: text.trim().replaceAll(/\s+/g, ' ') }
+  return { place: rulePlace(line), text: text.trim().replaceAll(/\s+/g, ' ') }
 }
 
 /** Without it no object would relate so. */

@@ -1,6 +1,7 @@
 /** The rules behind an answer that wasn't expected, as far as the policy files tell. */
 
 import { v7 as uuidv7 } from 'uuid'
+import { rulePlace } from '../../../decide/evidence.ts'
 import { directPolicy } from '../../../decide/grants/direct.ts'
 import type { Grant } from '../../../decide/grants/grant.ts'
 import type { Rule } from '../../../decide/policy.ts'
@@ -42,7 +43,7 @@ function say(grants: readonly Grant[], what: 'allows' | 'denies', object = 'it')
   const lines = [...new Set(grants.flatMap((grant) => grant[what].map(({ line }) => line)))].sort((a, b) => a - b)
   const verb = what === 'allows' ? 'allow' : 'deny'
   if (lines.length === 0) return undefined
-  return `${lines.map((line) => `policy.csv:${line}`).join(', ')} ${lines.length > 1 ? verb : what} ${object}`
+  return `${lines.map(rulePlace).join(', ')} ${lines.length > 1 ? verb : what} ${object}`
 }
 
 /** A list is allowed where one of the ways to relate to an object is. */
@@ -95,7 +96,7 @@ export function withDecisiveRules(suite: Suite, results: readonly Result[]): rea
 }
 
 function causeOf({ line, effect }: Rule): string {
-  return `policy.csv:${line} ${effect === 'allow' ? 'allows' : 'denies'} it`
+  return `${rulePlace(line)} ${effect === 'allow' ? 'allows' : 'denies'} it`
 }
 
 /** Also rules about `read`: the answer to a write shows what a read would. Later lines first: they are the likeliest to be new. */
