@@ -6,9 +6,11 @@ import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import { attackAll } from '../../src/tools/matrix/attack/attack-all.ts'
-import { type AttackRun, isHeld, talliesOf, toJson, toText } from '../../src/tools/matrix/attack/attack-report.ts'
+import { ATTACK_FORMATS, type AttackRun, isHeld, talliesOf } from '../../src/tools/matrix/attack/attack-report.ts'
 import { openTrialPool } from '../../src/tools/matrix/target/trial-target.ts'
 import { startTestServer, type TestServer } from '../server.ts'
+
+const { text: toText, json: toJson } = ATTACK_FORMATS
 
 const ROOT = new URL('../..', import.meta.url).pathname
 const shipped = readFileSync(join(ROOT, 'policies/policy.csv'), 'utf8')

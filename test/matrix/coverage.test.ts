@@ -5,16 +5,17 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import type { Browser } from 'playwright-core'
 import { measureCoverage, percentOf } from '../../src/tools/matrix/coverage/coverage.ts'
-import { formatJson } from '../../src/tools/matrix/coverage/format-json.ts'
-import { formatText } from '../../src/tools/matrix/coverage/format-text.ts'
-import { coveragePage } from '../../src/tools/matrix/coverage/page.ts'
-import { formatText as formatMutation } from '../../src/tools/matrix/mutate/format-text.ts'
+import { COVERAGE_FORMATS } from '../../src/tools/matrix/coverage/formats.ts'
+import { MUTATE_FORMATS } from '../../src/tools/matrix/mutate/formats.ts'
 import { mutate } from '../../src/tools/matrix/mutate/mutate.ts'
 import { startChromium } from '../chromium.ts'
 import { withRules } from '../policy-text.ts'
 import { INSTALL_MS } from '../programs.ts'
 import { openPage } from '../review/matrix/open-page.ts'
 import { ROOT, suiteOf, suiteOfText, suiteWith } from './predict/suites.ts'
+
+const { text: formatText, json: formatJson, html: coveragePage } = COVERAGE_FORMATS
+const { text: formatMutation } = MUTATE_FORMATS
 
 const SCHEMA = JSON.parse(readFileSync(join(ROOT, 'docs/schemas/matrix-coverage.schema.json'), 'utf8'))
 const validate = new Ajv2020({ strict: true, strictTypes: false, strictRequired: false, allErrors: true }).compile(

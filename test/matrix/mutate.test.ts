@@ -3,8 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
-import { formatJson } from '../../src/tools/matrix/mutate/format-json.ts'
-import { formatText } from '../../src/tools/matrix/mutate/format-text.ts'
+import { MUTATE_FORMATS } from '../../src/tools/matrix/mutate/formats.ts'
 import { judgeMutant } from '../../src/tools/matrix/mutate/judge-mutant.ts'
 import { type Mutant, OPERATORS, type Operator } from '../../src/tools/matrix/mutate/mutants.ts'
 import { type Mutation, makeMutants, mutate, scoreOf } from '../../src/tools/matrix/mutate/mutate.ts'
@@ -12,6 +11,8 @@ import { statementsOf } from '../../src/tools/matrix/predict/stated.ts'
 import type { PredictedSuite } from '../../src/tools/matrix/predict/suite.ts'
 import { withRules } from '../policy-text.ts'
 import { ROOT, suiteOf, suiteOfText, suiteWith } from './predict/suites.ts'
+
+const { text: formatText, json: formatJson } = MUTATE_FORMATS
 
 const SCHEMA = JSON.parse(readFileSync(join(ROOT, 'docs/schemas/matrix-mutate.schema.json'), 'utf8'))
 const validate = new Ajv2020({ strict: true, allErrors: true }).compile(SCHEMA)

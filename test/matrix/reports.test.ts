@@ -4,14 +4,13 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { expect } from 'chai'
 import type { Browser } from 'playwright-core'
-import { toHtml } from '../../src/tools/matrix/report/page.ts'
-import { toJson } from '../../src/tools/matrix/report/to-json.ts'
-import { toJunit } from '../../src/tools/matrix/report/to-junit.ts'
-import { toText } from '../../src/tools/matrix/report/to-text.ts'
+import { REPORTS } from '../../src/tools/matrix/report/reports.ts'
 import { exchangeOf, isGreen, type Result, type Run } from '../../src/tools/matrix/run/result.ts'
 import { startChromium } from '../chromium.ts'
 import { INSTALL_MS } from '../programs.ts'
 import { openPage } from '../review/matrix/open-page.ts'
+
+const { html: toHtml, text: toText, json: toJson, junit: toJunit } = REPORTS
 
 const HOSTILE = `"><script>document.title='ran'</script><img src=x onerror="document.title='ran'">]]>\u0001\u202e`
 

@@ -80,7 +80,9 @@ function refuseWithoutUrl(command: Command): void {
   if (given) command.error(`error: ${given.long} needs --url, the server to ask; without it this process is asked`)
 }
 
-const REPORT_FORMATS = ['text', 'junit', 'json', 'html']
+const REPORT_FORMATS = ['text', 'junit', 'json', 'html'] as const
+
+type ReportFormat = (typeof REPORT_FORMATS)[number]
 
 interface TestFlags extends TargetFlags {
   readonly only?: RegExp
@@ -88,7 +90,7 @@ interface TestFlags extends TargetFlags {
   readonly resource: readonly string[]
   readonly bail: boolean
   readonly parallel?: number
-  readonly report: readonly { readonly format: string; readonly file: string }[]
+  readonly report: readonly { readonly format: ReportFormat; readonly file: string }[]
   readonly format: TextOrJson
 }
 
@@ -136,7 +138,7 @@ Exit code: 0 when every cell is as expected, 1 when not, 2 when it could not run
         })
       })
       // First, so that a report which can't be written doesn't take the result along.
-      printReport(flags.format, REPORTS[flags.format]?.(run) ?? '')
+      printReport(flags.format, REPORTS[flags.format](run))
       await writeReports(flags.report, run)
       if (!isGreen(run)) process.exitCode = 1
     })
@@ -181,16 +183,10 @@ Exit code: 0, or 2 when it could not run; then nothing was written.`,
     })
 }
 
-const COVERAGE_FORMATS = {
-  text: async () => (await import('../../tools/matrix/coverage/format-text.ts')).formatText,
-  json: async () => (await import('../../tools/matrix/coverage/format-json.ts')).formatJson,
-  html: async () => (await import('../../tools/matrix/coverage/page.ts')).coveragePage,
-}
-
 interface CoverageFlags extends FolderFlags {
   readonly min: number
   readonly minRules: number
-  readonly format: keyof typeof COVERAGE_FORMATS
+  readonly format: 'text' | 'json' | 'html'
 }
 
 function declareCoverage(matrix: Command): void {
@@ -202,7 +198,7 @@ function declareCoverage(matrix: Command): void {
     .option(...SCHEMAS)
     .option('--min <percent>', 'how many of the cells must be stated', percent, 0)
     .option('--min-rules <percent>', 'how many rules, relations and views an expectation must depend on', percent, 0)
-    .addOption(formatOption(...Object.keys(COVERAGE_FORMATS)))
+    .addOption(formatOption('text', 'json', 'html'))
     .addHelpText(
       'after',
       examples(
@@ -214,26 +210,22 @@ Exit code: 0, 1 when less than --min or --min-rules is covered, 2 when it could 
       ),
     )
     .action(async (paths: readonly string[], flags: CoverageFlags) => {
+      const { COVERAGE_FORMATS } = await import('../../tools/matrix/coverage/formats.ts')
       const { readPredictedSuite } = await import('../../tools/matrix/predict/suite.ts')
       const { measureCoverage, percentOf } = await import('../../tools/matrix/coverage/coverage.ts')
       const suite = await readPredictedSuite({ ...readConfig(process.env), ...flags, matrices: paths }, Date.now())
       const coverage = measureCoverage(suite)
-      printReport(flags.format, (await COVERAGE_FORMATS[flags.format]())(coverage))
+      printReport(flags.format, COVERAGE_FORMATS[flags.format](coverage))
       const { cells, rules, relations, views } = coverage
       const isEnough = percentOf(cells) >= flags.min && percentOf([...rules, ...relations, ...views]) >= flags.minRules
       if (!isEnough) process.exitCode = 1
     })
 }
 
-const MUTATE_FORMATS = {
-  text: async () => (await import('../../tools/matrix/mutate/format-text.ts')).formatText,
-  json: async () => (await import('../../tools/matrix/mutate/format-json.ts')).formatJson,
-}
-
 interface MutateFlags extends FolderFlags {
   readonly min: number
   readonly only: readonly Operator[]
-  readonly format: keyof typeof MUTATE_FORMATS
+  readonly format: TextOrJson
 }
 
 function declareMutate(matrix: Command): void {
@@ -247,7 +239,7 @@ function declareMutate(matrix: Command): void {
     .addOption(
       new Option('--only <operator>', 'this kind of mistake; repeat for more').default([]).argParser(readOperator),
     )
-    .addOption(formatOption(...Object.keys(MUTATE_FORMATS)))
+    .addOption(formatOption())
     .addHelpText(
       'after',
       examples(
@@ -265,6 +257,7 @@ Exit code: 0 when at least --min percent of the mistakes are noticed, 1 when not
       ),
     )
     .action(async (paths: readonly string[], flags: MutateFlags) => {
+      const { MUTATE_FORMATS } = await import('../../tools/matrix/mutate/formats.ts')
       const { readPredictedSuite } = await import('../../tools/matrix/predict/suite.ts')
       const { mutate, scoreOf } = await import('../../tools/matrix/mutate/mutate.ts')
       const suite = await readPredictedSuite({ ...readConfig(process.env), ...flags, matrices: paths }, Date.now())
@@ -272,7 +265,7 @@ Exit code: 0 when at least --min percent of the mistakes are noticed, 1 when not
       const mutation = await withProgress('mutating {bar} {value} of {total}', (bar) =>
         mutate(suite, { only, observe: (done, of) => (done === 0 ? bar.start(of, 0) : bar.update(done)) }),
       )
-      printReport(flags.format, (await MUTATE_FORMATS[flags.format]())(mutation))
+      printReport(flags.format, MUTATE_FORMATS[flags.format](mutation))
       if (scoreOf(mutation) < flags.min) process.exitCode = 1
     })
 }
@@ -299,7 +292,7 @@ Exit code: 0 when they agree, 1 when not (or when something could not be tried),
     .action(async (flags: AttackFlags) => {
       const { openTargetPool } = await import('../../tools/matrix/target/open-targets.ts')
       const { attackAll } = await import('../../tools/matrix/attack/attack-all.ts')
-      const { isHeld, toJson, toText } = await import('../../tools/matrix/attack/attack-report.ts')
+      const { ATTACK_FORMATS, isHeld } = await import('../../tools/matrix/attack/attack-report.ts')
       const options = { ...targetSettings(), ...flags }
       const run = await withProgress('attacking {bar} {value} of {total}, {found} findings', (bar) => {
         let found = 0
@@ -315,7 +308,7 @@ Exit code: 0 when they agree, 1 when not (or when something could not be tried),
           },
         })
       })
-      printReport(flags.format, (flags.format === 'json' ? toJson : toText)(run))
+      printReport(flags.format, ATTACK_FORMATS[flags.format](run))
       if (!isHeld(run) || run.remarks.some((remark) => remark.startsWith('The run ended early'))) process.exitCode = 1
     })
 }
@@ -330,8 +323,9 @@ function pattern(text: string): RegExp {
 
 function report(text: string, before: TestFlags['report']): TestFlags['report'] {
   if (text === 'text') return before
-  const { format = '', file = '' } = /^(?<format>[a-z]+)=(?<file>.+)$/.exec(text)?.groups ?? {}
-  if (REPORT_FORMATS.includes(format)) return [...before, { format, file }]
+  const { name, file = '' } = /^(?<name>[a-z]+)=(?<file>.+)$/.exec(text)?.groups ?? {}
+  const format = REPORT_FORMATS.find((one) => one === name)
+  if (format) return [...before, { format, file }]
   throw new InvalidArgumentError(`It must be one of ${REPORT_FORMATS.join(', ')}, = and a file.`)
 }
 

@@ -3,7 +3,6 @@ import { Command, Option } from 'commander'
 import { readConfig } from '../../config.ts'
 import { printReport } from '../../present/print.ts'
 import type { Resources } from '../../resources/resource.ts'
-import type { Matrix } from '../../tools/permissions/matrix.ts'
 import {
   AT,
   examples,
@@ -15,14 +14,12 @@ import {
   type PolicySettings,
   SCHEMAS,
   SINCE,
+  type TextOrJson,
   UNTIL,
   wholeNumber,
 } from '../options.ts'
 import type { ExplainFlags } from './explain.ts'
 import { declareRelease } from './release.ts'
-
-/** Characters; where output isn't a terminal. */
-const USUAL_WIDTH = 80
 
 export function policyCommand(
   settings: PolicySettings = () => readConfig(process.env),
@@ -40,15 +37,9 @@ export function policyCommand(
 
 interface CheckFlags extends FolderFlags {
   readonly directory?: string
-  readonly format: keyof typeof CHECK_FORMATS
+  readonly format: 'text' | 'json' | 'sarif'
   readonly failOn: 'error' | 'warning'
   readonly at?: string
-}
-
-const CHECK_FORMATS = {
-  text: async () => (await import('../../tools/check/format-text.ts')).findingsText,
-  json: async () => (await import('../../tools/check/format-json.ts')).findingsJson,
-  sarif: async () => (await import('../../tools/check/format-sarif.ts')).findingsSarif,
 }
 
 function declareCheck(policy: Command, settings: PolicySettings, now: () => number): void {
@@ -58,7 +49,7 @@ function declareCheck(policy: Command, settings: PolicySettings, now: () => numb
     .argument('[directory]', 'policy files (POLICIES, policies)')
     .option(...SCHEMAS)
     .option('--directory <file>', 'who exists: user ids, one a line, or a SQLite database file of the server')
-    .addOption(formatOption(...Object.keys(CHECK_FORMATS)))
+    .addOption(formatOption('text', 'json', 'sarif'))
     .addOption(
       new Option('--fail-on <severity>', 'what exit code 1 is for').choices(['error', 'warning']).default('error'),
     )
@@ -76,6 +67,7 @@ check could not run, as with a broken schema file.`,
       ),
     )
     .action(async (directory: string | undefined, flags: CheckFlags) => {
+      const { CHECK_FORMATS } = await import('../../tools/check/formats.ts')
       const { checkPolicy } = await import('../../tools/check/check-policy.ts')
       const { readDirectory } = await import('../../tools/check/read-directory.ts')
       const { refuseNoDirectory } = await import('../../tools/load-policy.ts')
@@ -85,14 +77,9 @@ check could not run, as with a broken schema file.`,
       const resources = await readSchemas(flags.schemas ?? usual.schemas)
       const users = flags.directory === undefined ? undefined : await readDirectory(flags.directory, resources)
       const report = await checkPolicy({ policies, resources, users, now: new Date(await timeAt(flags.at, now())) })
-      printReport(flags.format, (await CHECK_FORMATS[flags.format]())(report))
+      printReport(flags.format, CHECK_FORMATS[flags.format](report))
       if (report.errors > 0 || (flags.failOn === 'warning' && report.warnings > 0)) process.exitCode = 1
     })
-}
-
-const EXPLAIN_FORMATS = {
-  text: async () => (await import('../../tools/explain/text.ts')).explanationText,
-  json: async () => (explanation: unknown) => `${JSON.stringify(explanation, null, 2)}\n`,
 }
 
 function declareExplain(policy: Command, settings: PolicySettings): void {
@@ -111,7 +98,7 @@ function declareExplain(policy: Command, settings: PolicySettings): void {
     .option('--request-id <id>', 'explain the record of this request, in the log of the server, by the policy of then')
     .option('--exit-code', 'exit with 0 when it is allowed, 1 when it is refused or depends on the object')
     .option(AT[0], `${AT[1]}; for a record, the time when it was made`)
-    .addOption(formatOption(...Object.keys(EXPLAIN_FORMATS)))
+    .addOption(formatOption())
     .addHelpText(
       'after',
       examples(
@@ -122,39 +109,24 @@ function declareExplain(policy: Command, settings: PolicySettings): void {
         'policy explain --record - < decision.json',
       ),
     )
-    .action(
-      async (
-        method: string | undefined,
-        path: string | undefined,
-        flags: ExplainFlags & Formatted<'text' | 'json'>,
-      ) => {
-        const { explainFlags } = await import('./explain.ts')
-        const explanation = await explainFlags({ method, path, flags }, settings())
-        printReport(flags.format, (await EXPLAIN_FORMATS[flags.format]())(explanation))
-        if (flags.exitCode && (explanation.answer?.status ?? 400) >= 400) process.exitCode = 1
-      },
-    )
+    .action(async (method: string | undefined, path: string | undefined, flags: ExplainFlags & Formatted) => {
+      const { EXPLAIN_FORMATS } = await import('../../tools/explain/formats.ts')
+      const { explainFlags } = await import('./explain.ts')
+      const explanation = await explainFlags({ method, path, flags }, settings())
+      printReport(flags.format, EXPLAIN_FORMATS[flags.format](explanation))
+      if (flags.exitCode && (explanation.answer?.status ?? 400) >= 400) process.exitCode = 1
+    })
 }
 
-interface Formatted<T> {
-  readonly format: T
+interface Formatted {
+  readonly format: TextOrJson
 }
 
 interface MatrixFlags extends FolderFlags {
   readonly role: readonly string[]
   readonly resource: readonly string[]
   readonly at?: string
-  readonly format: keyof typeof MATRIX_FORMATS
-}
-
-const MATRIX_FORMATS = {
-  table: async () => {
-    const { matrixTable } = await import('../../tools/permissions/to-table.ts')
-    return (matrix: Matrix) => matrixTable(matrix, process.stdout.columns ?? USUAL_WIDTH)
-  },
-  csv: async () => (await import('../../tools/permissions/to-csv.ts')).matrixCsv,
-  json: async () => (await import('../../tools/permissions/to-json.ts')).matrixJson,
-  html: async () => (await import('../../tools/permissions/page.ts')).matrixPage,
+  readonly format: 'table' | 'csv' | 'json' | 'html'
 }
 
 function declareMatrix(policy: Command, settings: PolicySettings): void {
@@ -170,13 +142,14 @@ function declareMatrix(policy: Command, settings: PolicySettings): void {
     )
     .option('--resource <name...>', 'show this resource only; repeat for more', [])
     .option(...AT)
-    .addOption(formatOption(...Object.keys(MATRIX_FORMATS)))
+    .addOption(formatOption('table', 'csv', 'json', 'html'))
     .addHelpText('after', examples('', 'policy matrix', 'policy matrix --role member --role support --format csv'))
     .action(async (flags: MatrixFlags) => {
+      const { MATRIX_FORMATS } = await import('../../tools/permissions/formats.ts')
       const { readMatrix } = await import('../../tools/permissions/read-matrix.ts')
       const at = await timeAt(flags.at, Date.now())
       const matrix = await readMatrix({ ...settings(), ...flags, roles: flags.role, only: flags.resource, now: at })
-      printReport(flags.format, (await MATRIX_FORMATS[flags.format]())(matrix))
+      printReport(flags.format, MATRIX_FORMATS[flags.format](matrix))
     })
 }
 
@@ -184,14 +157,8 @@ const DIRECTIONS = ['widening', 'narrowing', 'any'] as const
 
 interface DiffFlags extends FolderFlags {
   readonly at?: string
-  readonly format: keyof typeof DIFF_FORMATS
+  readonly format: 'text' | 'json' | 'markdown'
   readonly failOn?: (typeof DIRECTIONS)[number]
-}
-
-const DIFF_FORMATS = {
-  text: async () => (await import('../../tools/diff/format-text.ts')).diffText,
-  json: async () => (await import('../../tools/diff/format-json.ts')).diffJson,
-  markdown: async () => (await import('../../tools/diff/format-markdown.ts')).diffMarkdown,
 }
 
 function declareDiff(policy: Command, settings: PolicySettings): void {
@@ -203,7 +170,7 @@ function declareDiff(policy: Command, settings: PolicySettings): void {
     .option('--policies <directory>', 'where a revision has the files, unless its name says so')
     .option('--schemas <directory>', 'the schemas that both are read with')
     .option(...AT)
-    .addOption(formatOption(...Object.keys(DIFF_FORMATS)))
+    .addOption(formatOption('text', 'json', 'markdown'))
     .addOption(new Option('--fail-on <direction>', 'exit with 1 for such a change').choices(DIRECTIONS))
     .addHelpText(
       'after',
@@ -218,6 +185,7 @@ from that moment on has its time.`,
       ),
     )
     .action(async (before: string, after: string, flags: DiffFlags) => {
+      const { DIFF_FORMATS } = await import('../../tools/diff/formats.ts')
       const { readSide } = await import('../../tools/diff/revision.ts')
       const { fails, reportOn } = await import('../../tools/diff/compare-policies.ts')
       const { policies, schemas } = { ...settings(), ...flags }
@@ -225,22 +193,17 @@ from that moment on has its time.`,
       const resources = await readSchemas(schemas)
       const [old, young] = [await readSide(before, policies, resources), await readSide(after, policies, resources)]
       const report = reportOn({ before, after }, { before: old, after: young }, { resources, now })
-      printReport(flags.format, (await DIFF_FORMATS[flags.format]())(report))
+      printReport(flags.format, DIFF_FORMATS[flags.format](report))
       if (flags.failOn && fails(report, flags.failOn)) process.exitCode = 1
     })
 }
 
 interface ReplayFlags extends FolderFlags {
   readonly candidate?: string
-  readonly format: keyof typeof REPLAY_FORMATS
+  readonly format: TextOrJson
   readonly since?: number
   readonly until?: number
   readonly examples: number
-}
-
-const REPLAY_FORMATS = {
-  text: async () => (await import('../../tools/replay/format-text.ts')).formatText,
-  json: async () => (await import('../../tools/replay/format-json.ts')).formatJson,
 }
 
 function declareReplay(policy: Command, settings: PolicySettings): void {
@@ -254,7 +217,7 @@ function declareReplay(policy: Command, settings: PolicySettings): void {
     .option(...SINCE, moment)
     .option(...UNTIL, moment)
     .option('--examples <number>', 'request ids shown of each difference', wholeNumber(0, 9999), 3)
-    .addOption(formatOption(...Object.keys(REPLAY_FORMATS)))
+    .addOption(formatOption())
     .addHelpText(
       'after',
       examples(
@@ -266,9 +229,10 @@ could not run or none could be decided again. The lines beneath the first say ho
       ),
     )
     .action(async (files: readonly string[], flags: ReplayFlags) => {
+      const { REPLAY_FORMATS } = await import('../../tools/replay/formats.ts')
       const { refuseNothingDecided, replayWithProgress } = await import('./replay.ts')
       const report = await replayWithProgress(files, { ...settings(), ...flags })
-      printReport(flags.format, (await REPLAY_FORMATS[flags.format]())(report))
+      printReport(flags.format, REPLAY_FORMATS[flags.format](report))
       if (report.groups.length > 0) process.exitCode = 1
       refuseNothingDecided(report)
     })

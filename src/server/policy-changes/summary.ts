@@ -8,7 +8,7 @@ import type { SourceText } from '../../resources/schema/schema-file.ts'
 import type { Direction } from '../../tools/diff/change.ts'
 import { countsOf, reportOn } from '../../tools/diff/compare-policies.ts'
 import type { Circumstances } from '../../tools/diff/decisions/compare-decisions.ts'
-import { sectionsOf } from '../../tools/diff/format-text.ts'
+import { sectionsOf } from '../../tools/diff/formats.ts'
 import type { ReviewedPolicy } from '../../tools/load-policy.ts'
 
 const MOST_SENTENCES = 5

@@ -1,9 +1,12 @@
 /** A matrix as text for a terminal of a given width: a block of callers at a time, with a legend. */
 import { timeText } from '../../base/time.ts'
+import { table } from '../../present/text.ts'
 import type { Matrix, MatrixColumn, MatrixRow } from './matrix.ts'
 import { markOf, RELATIONS, turnsOf } from './words.ts'
 
 const GAP = '  '
+/** Characters; where output isn't a terminal. */
+const USUAL_WIDTH = 80
 const LONGEST_NAME = 24
 const LONGEST_MARK = 24
 
@@ -23,7 +26,7 @@ interface ShownColumn {
 }
 
 /** `width` in characters. */
-export function matrixTable(matrix: Matrix, width: number): string {
+export function matrixTable(matrix: Matrix, width = process.stdout.columns ?? USUAL_WIDTH): string {
   const names = shortNames(matrix.columns)
   const lead = Math.max(...matrix.rows.map((row) => leadOf(row, 0).length), 0)
   const turns = turnsOf(matrix.rows)
@@ -103,8 +106,7 @@ function legend({ columns, rows }: Matrix, names: readonly string[]): string {
     ['owner+draft', 'these relations hold, and no other that a rule names'],
     ...long,
   ]
-  const width = Math.max(...entries.map(([word = '']) => word.length))
-  return entries.map(([word = '', meaning]) => `${word.padEnd(width)}${GAP}${meaning}`).join('\n')
+  return table(entries).join('\n')
 }
 
 /** Names that fit a heading; two that begin alike stay different. */

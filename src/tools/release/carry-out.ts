@@ -1,9 +1,8 @@
 /** From a plan to a policy in force: tells what it means, asks, and does it. */
 import { createInterface } from 'node:readline/promises'
 import { print } from '../../present/print.ts'
-import { findingsText } from '../check/format-text.ts'
-import { diffJson } from '../diff/format-json.ts'
-import { diffText } from '../diff/format-text.ts'
+import { CHECK_FORMATS } from '../check/formats.ts'
+import { DIFF_FORMATS } from '../diff/formats.ts'
 import { ReviewError } from '../load-policy.ts'
 import { addBlocks } from './blocks.ts'
 import type { Plan } from './plan.ts'
@@ -57,9 +56,11 @@ async function agrees(): Promise<boolean> {
 }
 
 function describe({ check, diff, blocks, directory, sameRules }: Plan): string {
-  const found = check.findings.length === 0 ? '' : `${findingsText(check)}\n`
+  const found = check.findings.length === 0 ? '' : `${CHECK_FORMATS.text(check)}\n`
   if (check.errors > 0) return found
-  const meaning = diff ? diffText(diff) : `The files of ${directory} have faults, so what changes can't be told.\n`
+  const meaning = diff
+    ? DIFF_FORMATS.text(diff)
+    : `The files of ${directory} have faults, so what changes can't be told.\n`
   const added =
     blocks.length === 0
       ? ''
@@ -89,7 +90,7 @@ function toJson({ check, diff, blocks }: Plan, { outcome, version }: Result): st
     version: version ? versionJson(version) : null,
     findings: check.findings,
     more: check.more,
-    diff: diff ? JSON.parse(diffJson(diff)) : null,
+    diff: diff ? JSON.parse(DIFF_FORMATS.json(diff)) : null,
     blocks,
   }
   return `${JSON.stringify(output, undefined, 2)}\n`

@@ -15,10 +15,10 @@ import type { Resources } from '../../../src/resources/resource.ts'
 import { createPolicyParser } from '../../../src/server/policy-changes/parse-apart.ts'
 import { createPolicyLog, policyDetail } from '../../../src/server/policy-changes/policy-log.ts'
 import { checkPolicy } from '../../../src/tools/check/check-policy.ts'
-import { findingsJson } from '../../../src/tools/check/format-json.ts'
-import { findingsSarif } from '../../../src/tools/check/format-sarif.ts'
-import { findingsText } from '../../../src/tools/check/format-text.ts'
+import { CHECK_FORMATS } from '../../../src/tools/check/formats.ts'
 import { loadPolicy } from '../../../src/tools/load-policy.ts'
+
+const { text: findingsText, json: findingsJson, sarif: findingsSarif } = CHECK_FORMATS
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const MEGABYTE = 2 ** 20

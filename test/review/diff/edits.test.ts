@@ -1,9 +1,11 @@
 /** What a diff says about edits of the shipped policy, word for word. The table is edits.ts. */
 import { expect } from 'chai'
 import { equivalence } from '../../../src/tools/diff/compare-policies.ts'
-import { diffText } from '../../../src/tools/diff/format-text.ts'
+import { DIFF_FORMATS } from '../../../src/tools/diff/formats.ts'
 import { CASES } from './edits.ts'
 import { applyEdits, reportOnEdits } from './shipped.ts'
+
+const { text: diffText } = DIFF_FORMATS
 
 /** The lines of changes, whose sign is their direction. */
 function saidAbout(text: string): readonly string[] {

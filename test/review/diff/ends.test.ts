@@ -1,10 +1,11 @@
 /** Ends in a diff: an allow that lives longer widens, a deny that ends earlier too, also when nothing else changes. */
 import { expect } from 'chai'
 import { fails, type PolicyDiff } from '../../../src/tools/diff/compare-policies.ts'
-import { diffJson } from '../../../src/tools/diff/format-json.ts'
-import { diffText } from '../../../src/tools/diff/format-text.ts'
+import { DIFF_FORMATS } from '../../../src/tools/diff/formats.ts'
 import { policyDiff } from './command.ts'
 import { POLICIES, reportOnEdits } from './shipped.ts'
+
+const { text: diffText, json: diffJson } = DIFF_FORMATS
 
 const CAROL = 'p, user:carol, accounts, read, any, *, allow'
 const DENY = 'p, admin, accounts, update, any, *, deny'

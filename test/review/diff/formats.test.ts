@@ -8,12 +8,12 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { markdownText, plainText, say } from '../../../src/present/phrase.ts'
 import { fails, type PolicyDiff } from '../../../src/tools/diff/compare-policies.ts'
-import { diffJson } from '../../../src/tools/diff/format-json.ts'
-import { diffMarkdown } from '../../../src/tools/diff/format-markdown.ts'
-import { diffText } from '../../../src/tools/diff/format-text.ts'
+import { DIFF_FORMATS } from '../../../src/tools/diff/formats.ts'
 import { policyDiff } from './command.ts'
 import { CASES } from './edits.ts'
 import { POLICIES, reportOnEdits } from './shipped.ts'
+
+const { text: diffText, json: diffJson, markdown: diffMarkdown } = DIFF_FORMATS
 
 const HOSTILE = 'user:x`|<img src=x onerror=alert(1)>|@admin\u001b[2J [a](javascript:b) gains everything ![i](//e)'
 

@@ -4,17 +4,16 @@ import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import { timeText } from '../../../src/base/time.ts'
 import type { MatrixCell } from '../../../src/tools/permissions/cell.ts'
+import { MATRIX_FORMATS } from '../../../src/tools/permissions/formats.ts'
 import type { Matrix } from '../../../src/tools/permissions/matrix.ts'
-import { matrixPage } from '../../../src/tools/permissions/page.ts'
-import { matrixCsv } from '../../../src/tools/permissions/to-csv.ts'
-import { matrixJson } from '../../../src/tools/permissions/to-json.ts'
-import { matrixTable } from '../../../src/tools/permissions/to-table.ts'
 import { startChromium } from '../../chromium.ts'
 import { ENDS, endingPolicy, randomTime } from '../../policy/arbitrary-policy.ts'
 import { filesOf } from '../../policy/render.ts'
 import { INSTALL_MS } from '../../programs.ts'
 import { matrixOf } from './fixture.ts'
 import { openPage } from './open-page.ts'
+
+const { html: matrixPage, csv: matrixCsv, json: matrixJson, table: matrixTable } = MATRIX_FORMATS
 
 const RULES = [
   'p, a, docs, read, any, *, allow, until=2031-01-01T00:00:00Z',

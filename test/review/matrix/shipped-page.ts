@@ -4,12 +4,13 @@ import type { Browser } from 'playwright-core'
 import { loadResources } from '../../../src/resources/load/load-resources.ts'
 import { loadPolicy } from '../../../src/tools/load-policy.ts'
 import { chooseColumns } from '../../../src/tools/permissions/columns.ts'
+import { MATRIX_FORMATS } from '../../../src/tools/permissions/formats.ts'
 import { buildMatrix, type Matrix } from '../../../src/tools/permissions/matrix.ts'
-import { matrixPage } from '../../../src/tools/permissions/page.ts'
-import { matrixJson } from '../../../src/tools/permissions/to-json.ts'
 import { startChromium } from '../../chromium.ts'
 import { INSTALL_MS } from '../../programs.ts'
 import { type OpenPage, openPage } from './open-page.ts'
+
+const { html: matrixPage, json: matrixJson } = MATRIX_FORMATS
 
 interface JsonCell {
   readonly caller: string

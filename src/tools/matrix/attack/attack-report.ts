@@ -1,5 +1,6 @@
 /** What each caller could reach, compared with the policy: for people and for programs. */
 import { printable } from '../../../present/quote.ts'
+import { jsonText, table } from '../../../present/text.ts'
 import { columnText } from '../read/expectation.ts'
 import type { Reached } from './carry-out.ts'
 import type { Attack } from './plan-attacks.ts'
@@ -22,6 +23,8 @@ export interface Tally {
   readonly different: number
   readonly impossible: number
 }
+
+export const ATTACK_FORMATS = { text: toText, json: toJson } as const
 
 /** Whether every attack was tried, and reached what the policy says. */
 export function isHeld({ reached }: AttackRun): boolean {
@@ -46,7 +49,7 @@ export function talliesOf({ reached }: AttackRun): readonly Tally[] {
   })
 }
 
-export function toJson(run: AttackRun): string {
+function toJson(run: AttackRun): string {
   const { url, reached, remarks } = run
   const findings = reached.filter(({ outcome }) => outcome !== 'same').map(findingJson)
   const report = {
@@ -56,15 +59,15 @@ export function toJson(run: AttackRun): string {
     findings,
     remarks,
   }
-  return `${JSON.stringify(report, null, 2)}\n`
+  return jsonText(report)
 }
 
-export function toText(run: AttackRun): string {
+function toText(run: AttackRun): string {
   const findings = run.reached.filter(({ outcome }) => outcome === 'different')
   const parts = [
     ...findings.map(findingText),
     ...impossibleText(run),
-    table(talliesOf(run)),
+    tableText(talliesOf(run)),
     ...run.remarks,
     conclusion(run),
   ]
@@ -108,15 +111,12 @@ function impossibleText({ reached }: AttackRun): readonly string[] {
   return [...groups].map(([why, some]) => printable(`${some.length} attacks can't be tried: ${why}`))
 }
 
-function table(tallies: readonly Tally[]): string {
+function tableText(tallies: readonly Tally[]): string {
   const head = ['caller', 'resource', 'requests', 'reached', 'refused', 'not as the policy', "can't be tried"]
   const rows = tallies.map((one) =>
     [one.attacker, one.resource, one.requests, one.reached, one.refused, one.different, one.impossible].map(String),
   )
-  const widths = head.map((name, i) => Math.max(name.length, ...rows.map((row) => row[i]?.length ?? 0)))
-  const line = (cells: readonly string[]) =>
-    cells.map((cell, i) => (i < 2 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0))).join('  ')
-  return [head, ...rows].map((row) => line(row).trimEnd()).join('\n')
+  return table([head, ...rows], 2).join('\n')
 }
 
 function conclusion(run: AttackRun): string {

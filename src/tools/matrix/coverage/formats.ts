@@ -1,10 +1,14 @@
-/** Coverage for people: what nothing is said about, then the figures. */
-
+/** Coverage as text, JSON and a page. */
+import { jsonText } from '../../../present/text.ts'
 import type { CoverageCell, UnaskedCell } from '../cells/survey.ts'
 import { leftOutLines } from '../predict/stated.ts'
 import { type Coverage, type CoveredPart, percentOf, type UnseenMistakes } from './coverage.ts'
+import { coveragePage } from './page.ts'
 
-export function formatText(coverage: Coverage): string {
+export const COVERAGE_FORMATS = { text: toText, json: toJson, html: coveragePage } as const
+
+/** What nothing is stated about, then the figures. */
+function toText(coverage: Coverage): string {
   const { cells, unasked, rules, relations, views } = coverage
   return [
     ...cellLines(cells),
@@ -57,4 +61,24 @@ function figure(name: string, parts: readonly { readonly covered: boolean }[]): 
   // Never rounded up to a threshold that isn't reached.
   const percent = Math.floor(percentOf(parts) * 10) / 10
   return `${name.padEnd(10)} ${String(percent).padStart(5)} %  ${covered} of ${parts.length}`
+}
+
+/** docs/schemas/matrix-coverage.schema.json is the shape. */
+function toJson({ cells, rules, relations, views, ...rest }: Coverage): string {
+  const { unasked, mistakes, unmet, unpredictable } = rest
+  return jsonText({
+    cells: measured(cells),
+    unasked,
+    rules: measured(rules),
+    relations: measured(relations),
+    views: measured(views),
+    mistakes,
+    unmet,
+    unpredictable,
+  })
+}
+
+function measured<T extends { readonly covered: boolean }>(parts: readonly T[]) {
+  const missing = parts.filter(({ covered }) => !covered).map(({ covered, ...part }) => part)
+  return { total: parts.length, covered: parts.length - missing.length, percent: percentOf(parts), missing }
 }

@@ -1,13 +1,15 @@
-/** What became of the mutants, for people: those that nobody noticed first, with what would notice them. */
-
+/** What became of the mutants: as text for people, what nobody noticed first, and as JSON for programs. */
+import { jsonText } from '../../../present/text.ts'
 import { leftOutLines } from '../predict/stated.ts'
-import { columnText, objectText } from '../read/expectation.ts'
+import { columnText, expectedText, objectText } from '../read/expectation.ts'
 import type { Verdict } from './judge-mutant.ts'
 import { type Judged, type Mutation, scoreOf } from './mutate.ts'
 import { pasteOf } from './paste.ts'
 import type { Witness } from './witness.ts'
 
-export function formatText(mutation: Mutation): string {
+export const MUTATE_FORMATS = { text: toText, json: toJson } as const
+
+function toText(mutation: Mutation): string {
   const of = <K extends Verdict['kind']>(kind: K) => mutation.judged.filter(({ verdict }) => verdict.kind === kind)
   return [
     ...section('Survived: no expectation notices', of('survived'), survivorLines),
@@ -63,4 +65,53 @@ function summaryLine(mutation: Mutation): string {
 /** Never rounded up to a threshold that isn't reached. */
 function percentText(percent: number): string {
   return String(Math.floor(percent * 10) / 10)
+}
+
+/** docs/schemas/matrix-mutate.schema.json is the shape. */
+function toJson(mutation: Mutation): string {
+  const count = (kind: Verdict['kind']) => mutation.judged.filter(({ verdict }) => verdict.kind === kind).length
+  const json = {
+    score: scoreOf(mutation),
+    killed: count('killed'),
+    survived: count('survived'),
+    equivalent: count('equivalent'),
+    invalid: count('invalid'),
+    unmet: mutation.unmet,
+    unpredictable: mutation.unpredictable,
+    unasked: mutation.unasked,
+    mutants: mutation.judged.map(mutantJson),
+  }
+  return jsonText(json)
+}
+
+function mutantJson({ mutant, verdict }: Judged) {
+  const { operator, file, line, change } = mutant
+  return { operator, place: `${file}:${line}`, change, outcome: verdict.kind, ...detailOf(verdict) }
+}
+
+function detailOf(verdict: Verdict) {
+  switch (verdict.kind) {
+    case 'killed':
+      return { by: `${verdict.by.file}:${verdict.by.line}:${verdict.by.column}` }
+    case 'invalid':
+      return { why: verdict.why }
+    case 'equivalent':
+      return { proof: verdict.proof }
+    case 'survived':
+      return { witness: witnessJson(verdict.witness) }
+  }
+}
+
+function witnessJson(witness: Witness) {
+  const { cell, expected } = witness
+  const request = {
+    method: cell.method,
+    path: cell.path,
+    object: objectText(cell.object),
+    column: columnText(cell.column),
+    ...(cell.content === undefined ? {} : { body: cell.content }),
+    expected: expectedText(expected),
+  }
+  if (witness.kind === 'cell') return { ...request, rows: pasteOf(witness).rows }
+  return witness.value ? { ...request, value: witness.value } : request
 }

@@ -1,7 +1,7 @@
-/** An explanation as text, for readers who don't know Casbin: the answer, the reasons, and what is missing. */
+/** An explanation as text, for readers who don't know Casbin, and as JSON. */
 import { CATALOGUE } from '../../base/problems/catalogue.ts'
 import { printable, quote } from '../../present/quote.ts'
-import { layOut, type Section, table, wrap } from '../../present/text-layout.ts'
+import { jsonText, layOut, type Section, table, wrap } from '../../present/text.ts'
 import type {
   ExplainedAnswer,
   ExplainedCase,
@@ -11,12 +11,15 @@ import type {
   RelationFact,
 } from './explanation.ts'
 
+export const EXPLAIN_FORMATS = { text: toText, json: jsonText } as const
+
 /** The JSON has them all. */
 const MOST_MISSES = 6
 
 const EITHER = new Intl.ListFormat('en', { type: 'disjunction' })
 
-export function explanationText(explanation: Explanation): string {
+/** The answer, the reasons, and what is missing. */
+function toText(explanation: Explanation): string {
   const sections: readonly Section[] = [
     { label: explanation.outcome.toUpperCase(), lines: headline(explanation) },
     { label: 'Caller', lines: callerLines(explanation) },

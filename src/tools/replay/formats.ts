@@ -1,9 +1,12 @@
-/** A replay for a terminal: the totals, then a paragraph a group of differences. */
+/** A replay as text for a terminal, and JSON for programs. */
 import { rulePlace } from '../../decide/evidence.ts'
 import { harmless } from '../../decision-log/record-text.ts'
+import { jsonText } from '../../present/text.ts'
 import type { Change } from './compare.ts'
 import type { ReplayReport } from './replay.ts'
 import type { Group } from './tally.ts'
+
+export const REPLAY_FORMATS = { text: toText, json: toJson } as const
 
 const HEADINGS: Readonly<Record<Change, string>> = {
   'refused-now': 'Allowed then, refused under the candidate',
@@ -14,7 +17,8 @@ const HEADINGS: Readonly<Record<Change, string>> = {
   'other-fields': 'Allowed then and under the candidate, but other fields are shown',
 }
 
-export function formatText(report: ReplayReport): string {
+/** The totals, then a paragraph for each group of differences. */
+function toText(report: ReplayReport): string {
   const sections = Object.entries(HEADINGS).flatMap(([change, heading]) => {
     const groups = report.groups.filter((group) => group.change === change)
     return groups.length === 0 ? [] : [[`${heading}: ${sum(groups)}`, ...groups.map(paragraph)].join('\n')]
@@ -59,4 +63,15 @@ function list(fields: readonly string[]): string {
 
 function sum(groups: readonly Group[]): number {
   return groups.reduce((total, { count }) => total + count, 0)
+}
+
+/** docs/schemas/policy-replay.schema.json is the shape. */
+function toJson({ undecidable, groups, ...counts }: ReplayReport): string {
+  const reasons = [...undecidable].map(([why, count]) => ({ why, count }))
+  const differences = groups.map(({ roles = null, lines, ...group }) => ({
+    ...group,
+    roles,
+    rules: lines.map(rulePlace),
+  }))
+  return jsonText({ ...counts, undecidable: reasons, differences })
 }

@@ -1,0 +1,62 @@
+/** Text for a terminal: columns, sections and lines that fit. A wide character (CJK, emoji) takes two places. */
+import stringWidth from 'string-width'
+
+const LABEL_WIDTH = 10
+const TEXT_WIDTH = 96
+
+/** A label on the left, lines on the right. */
+export interface Section {
+  readonly label: string
+  readonly lines: readonly string[]
+}
+
+/** Sections without lines are left out. */
+export function layOut(sections: readonly Section[]): string {
+  const lines = sections.flatMap(({ label, lines: texts }) =>
+    texts.map((text, i) => `${pad(i === 0 ? label : '', LABEL_WIDTH)}${text}`.trimEnd()),
+  )
+  return `${lines.join('\n')}\n`
+}
+
+/** Broken between words; what follows the first line is indented. */
+export function wrap(text: string, indent = '  '): readonly string[] {
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.split(' ')) {
+    const longer = line === '' ? word : `${line} ${word}`
+    if (stringWidth(longer) > TEXT_WIDTH && line !== '') {
+      lines.push(line)
+      line = indent + word
+    } else line = longer
+  }
+  return [...lines, line]
+}
+
+/** Columns as wide as their widest cell. Those from `firstNumber` on hold numbers, which end at the right. */
+export function table(rows: readonly (readonly string[])[], firstNumber = Number.POSITIVE_INFINITY): readonly string[] {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => stringWidth(row[column] ?? ''))))
+  const place = (cell: string, column: number) => (column < firstNumber ? pad : padLeft)(cell, widths[column] ?? 0)
+  return rows.map((row) => row.map(place).join('  ').trimEnd())
+}
+
+function pad(text: string, width: number): string {
+  return text + spaces(text, width)
+}
+
+function padLeft(text: string, width: number): string {
+  return spaces(text, width) + text
+}
+
+function spaces(text: string, width: number): string {
+  return ' '.repeat(Math.max(0, width - stringWidth(text)))
+}
+
+/** `1 error`, `2 errors`. */
+export function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`
+}
+
+/** A value for programs. */
+export function jsonText(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`
+}

@@ -1,0 +1,102 @@
+/** Findings as text for people, JSON for programs, and SARIF 2.1.0, which code hosts show beside the lines. */
+import { isAbsolute } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Diagnostic } from '../../base/diagnostic.ts'
+import { count, jsonText } from '../../present/text.ts'
+import { type CataloguedCode, CODES } from './catalogue.ts'
+import type { CheckReport } from './check-policy.ts'
+
+export const CHECK_FORMATS = { text: toText, json: toJson, sarif: toSarif } as const
+
+/** A line of a file is shown at most so far to either side of the caret. */
+const SHOWN = 80
+
+/** Files may hold what a terminal would obey, or show from right to left. Each stays one character wide. */
+const CONTROL = /(?!\t)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
+
+/** Each finding: the sentence, the source line with a caret under the place, and what to do; at the end, how many. */
+function toText(report: CheckReport): string {
+  const { findings, sources } = report
+  const lines = new Map([...sources].map(([name, text]) => [name, text.split(/\r?\n/)]))
+  const blocks = findings.map((finding) => block(finding, lines.get(finding.file)?.[finding.line - 1]))
+  return [...blocks, summary(report)].join('\n')
+}
+
+function block(finding: Diagnostic, line: string | undefined): string {
+  const { file, severity, message, hint, code } = finding
+  const head = `${file}:${finding.line}:${finding.column}: ${severity}: ${message} [${code}]`
+  return [plain(head), ...excerpt(finding, line), ...(hint ? [`  = ${plain(hint)}`] : []), ''].join('\n')
+}
+
+function excerpt({ line: number, column }: Diagnostic, line: string | undefined): readonly string[] {
+  if (line === undefined || line.trim() === '') return []
+  const from = column > SHOWN ? column - 1 - SHOWN / 2 : 0
+  const shown = plain(line.slice(from, column - 1 + SHOWN))
+  // A tab stays one, so that the caret is below its place however wide tabs are.
+  const indent = shown.slice(0, column - 1 - from).replaceAll(/[^\t]/g, ' ')
+  const label = String(number).padStart(5)
+  return [`${label} | ${shown}`, `${' '.repeat(label.length)} | ${indent}^`]
+}
+
+function summary({ findings, errors, warnings, more, suppressed }: CheckReport): string {
+  const counts = findings.length === 0 ? 'nothing found' : `${count(errors, 'error')}, ${count(warnings, 'warning')}`
+  const unshown = more > 0 ? `and ${more} more; fix these first\n\n` : ''
+  return `${unshown}${counts}${suppressed > 0 ? ` (${suppressed} suppressed)` : ''}\n`
+}
+
+function plain(text: string): string {
+  return text.replaceAll(CONTROL, (character) => '\u{FFFD}'.repeat(character.length))
+}
+
+/** docs/schemas/policy-check.schema.json is the shape. */
+function toJson({ errors, warnings, suppressed, more, findings }: CheckReport): string {
+  return jsonText({ errors, warnings, suppressed, more, findings })
+}
+
+const SCHEMA = 'https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json'
+
+/** https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html */
+function toSarif({ findings, more }: CheckReport): string {
+  const log = {
+    $schema: SCHEMA,
+    version: '2.1.0',
+    runs: [
+      {
+        tool: { driver: { name: 'sallyport policy check', rules: [...CODES.values()].map(rule) } },
+        invocations: [{ executionSuccessful: true, toolExecutionNotifications: more > 0 ? [notShown(more)] : [] }],
+        columnKind: 'utf16CodeUnits',
+        results: findings.map(result),
+      },
+    ],
+  }
+  return jsonText(log)
+}
+
+function notShown(more: number): unknown {
+  return { level: 'warning', message: { text: `and ${more} more findings, which are not listed; fix these first` } }
+}
+
+function rule({ code, meaning, mend, severity }: CataloguedCode): unknown {
+  return {
+    id: code,
+    shortDescription: { text: `${meaning}.` },
+    help: { text: `${mend}.` },
+    defaultConfiguration: { level: severity },
+  }
+}
+
+function result({ code, severity, message, hint, file, line, column }: Diagnostic): unknown {
+  const artifactLocation = { uri: uriOf(file) }
+  return {
+    ruleId: code,
+    level: severity,
+    message: { text: hint ? `${message} (${hint})` : message },
+    locations: [{ physicalLocation: { artifactLocation, region: { startLine: line, startColumn: column } } }],
+  }
+}
+
+/** A path as a URI reference (section 3.4.3). */
+function uriOf(file: string): string {
+  if (isAbsolute(file)) return pathToFileURL(file).href
+  return file.split('/').map(encodeURIComponent).join('/')
+}

@@ -1,0 +1,118 @@
+/** A diff as text for a terminal, Markdown for a pull request, and JSON for programs. */
+import { timeText } from '../../base/time.ts'
+import { markdownText, type Phrase, plainText, say } from '../../present/phrase.ts'
+import { jsonText } from '../../present/text.ts'
+import {
+  changeSentence,
+  type DecisionChange,
+  type Direction,
+  directionOf,
+  type PolicyChange,
+  type SettingChange,
+} from './change.ts'
+import { countsOf, equivalence, type PolicyDiff } from './compare-policies.ts'
+
+export const DIFF_FORMATS = { text: toText, json: toJson, markdown: toMarkdown } as const
+
+const HEADINGS: Readonly<Record<Direction, string>> = {
+  widening: 'Widening: more is allowed',
+  either: 'Either: depends on objects or callers',
+  narrowing: 'Narrowing: less is allowed',
+  neutral: 'Neutral: no request is decided differently',
+}
+
+const SIGNS: Readonly<Record<Direction, string>> = { widening: '+', either: '?', narrowing: '-', neutral: '=' }
+
+const ORDER = ['widening', 'either', 'narrowing', 'neutral'] as const
+
+interface DirectionSection {
+  readonly direction: Direction
+  readonly heading: string
+  readonly sentences: readonly Phrase[]
+}
+
+/** One line a change, what widens first. */
+function toText(report: PolicyDiff): string {
+  const { before, after } = report.names
+  const title = plainText(say`${before} -> ${after}`)
+  const same = equivalence(report)
+  if (same !== undefined) return `${title}\n${same}\n`
+  const sections = sectionsOf(report).map(({ direction, heading, sentences }) => {
+    const lines = sentences.map((sentence) => `  ${SIGNS[direction]} ${plainText(sentence)}`)
+    return [heading, ...lines].join('\n')
+  })
+  return `${title}: ${summaryOf(report)}\n\n${sections.join('\n\n')}\n`
+}
+
+/** The directions that occur, with their changes. */
+export function sectionsOf({ changes }: PolicyDiff): readonly DirectionSection[] {
+  return ORDER.flatMap((direction) => {
+    const sentences = changes.filter((change) => directionOf(change) === direction).map(changeSentence)
+    return sentences.length === 0 ? [] : [{ direction, heading: HEADINGS[direction], sentences }]
+  })
+}
+
+/** `2 widening, 1 narrowing`. */
+function summaryOf(report: PolicyDiff): string {
+  const counts = countsOf(report)
+  return ORDER.flatMap((direction) => (counts[direction] === 0 ? [] : [`${counts[direction]} ${direction}`])).join(', ')
+}
+
+/** GitHub refuses a comment of more than 65,536 characters. */
+const MOST_CHARACTERS = 60_000
+
+/** Names come from whoever proposed the files: they stay text (phrase.ts). */
+function toMarkdown(report: PolicyDiff): string {
+  const { before, after } = report.names
+  const title = `### Policy diff: ${markdownText(say`${before} → ${after}`)}`
+  const same = equivalence(report)
+  if (same !== undefined) return `${title}\n\n${same}\n`
+  const rows = sectionsOf(report).flatMap(({ direction, sentences }) =>
+    sentences.map((sentence) => `| **${direction}** | ${markdownText(sentence)} |`),
+  )
+  return `${title}\n\n${summaryOf(report)}\n\n| direction | change |\n| --- | --- |\n${fitting(rows)}\n`
+}
+
+/** What doesn't fit is counted. */
+function fitting(rows: readonly string[]): string {
+  let left = MOST_CHARACTERS
+  const shown = rows.filter((row) => {
+    left -= row.length + 1
+    return left >= 0
+  })
+  const more = rows.length - shown.length
+  return [...shown, ...(more > 0 ? [`| | and ${more} more, which \`sallyport policy diff\` tells |`] : [])].join('\n')
+}
+
+/** docs/schemas/policy-diff.schema.json fixes the shape. */
+function toJson(report: PolicyDiff): string {
+  const { names, sameText, changes } = report
+  const json = {
+    old: names.before,
+    new: names.after,
+    equivalent: changes.length === 0,
+    sameText,
+    counts: countsOf(report),
+    changes: changes.map(changeJson),
+  }
+  return jsonText(json)
+}
+
+function changeJson(change: PolicyChange) {
+  const common = { kind: change.kind, direction: directionOf(change), sentence: plainText(changeSentence(change)) }
+  return { ...common, ...(change.kind === 'decision' ? decisionJson(change) : settingJson(change)) }
+}
+
+function decisionJson(change: DecisionChange) {
+  const { effect, callers, unchanged, part, resources, actions, fields, scope, from, until } = change
+  const what = { effect, callers, unchanged, part, resources, actions, fields: fields ?? null, scope: scope ?? null }
+  return { ...what, from: momentJson(from), until: momentJson(until) }
+}
+
+function momentJson(moment: number | undefined): string | null {
+  return moment === undefined ? null : timeText(moment)
+}
+
+function settingJson({ name, resource, before, after }: SettingChange) {
+  return { name, ...(resource === undefined ? {} : { resource }), before, after }
+}

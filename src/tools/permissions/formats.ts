@@ -1,0 +1,91 @@
+/** A matrix as CSV for spreadsheets and as JSON for programs; to-table.ts and page.ts show it to people. */
+import { rulePlace } from '../../decide/evidence.ts'
+import type { MatrixCell } from './cell.ts'
+import type { Matrix, MatrixColumn, MatrixRow } from './matrix.ts'
+import { matrixPage } from './page.ts'
+import { matrixTable } from './to-table.ts'
+import { markOf, untilOf } from './words.ts'
+
+export const MATRIX_FORMATS = { table: matrixTable, csv: toCsv, json: toJson, html: matrixPage } as const
+
+const HEADER = 'caller,resource,methods,path,action,object,relation,outcome,granted,fields,rules,reason,until'.split(
+  ',',
+)
+
+/** Spreadsheets run what begins so, in quotes too; the wide forms are read as the plain ones. */
+const FORMULA = /^\s*[=+\-@|\uFF1D\uFF0B\uFF0D\uFF20]|^[\t\r\n]/
+
+/** RFC 4180, one line a cell; what may be taken for a formula is made text. */
+function toCsv({ columns, rows }: Matrix): string {
+  const lines = rows.flatMap((row) => row.cells.map((cell, i) => lineOf(columns[i]?.name ?? '', row, cell)))
+  return [HEADER, ...lines].map((cells) => `${cells.map(quote).join(',')}\r\n`).join('')
+}
+
+function lineOf(caller: string, row: MatrixRow, cell: MatrixCell): readonly string[] {
+  return [
+    caller,
+    row.resource,
+    row.methods.join(' '),
+    row.path,
+    row.action,
+    row.object,
+    // A lone `-` would need the same care as a formula.
+    row.relation === '-' ? '' : row.relation,
+    cell.outcome,
+    cell.outcome === 'denied' ? 'none' : markOf(cell, row),
+    cell.fields.join(' '),
+    cell.rules.map(({ line }) => rulePlace(line)).join(' '),
+    cell.reason,
+    untilOf(cell) ?? '',
+  ]
+}
+
+function quote(text: string): string {
+  const harmless = FORMULA.test(text) ? `'${text}` : text
+  return `"${harmless.replaceAll('"', '""')}"`
+}
+
+/** docs/schemas/policy-matrix.schema.json is the shape. A line holds one caller, cell or rule, so that two matrices can be compared as text. */
+function toJson({ revision, columns, rows, rules }: Matrix): string {
+  const callers = columns.map(({ name, description, subjects }) => ({
+    name,
+    description,
+    subjects: [...subjects].sort(),
+  }))
+  const places = rules.map((rule) => ({ place: rulePlace(rule.line), effect: rule.effect, text: rule.text }))
+  const texts = rows.map((row) => rowText(row, columns))
+  return `{ "revision": ${JSON.stringify(revision)},
+"callers": ${lines(callers.map((one) => JSON.stringify(one)))},
+"rows": ${lines(texts)},
+"rules": ${lines(places.map((one) => JSON.stringify(one)))} }
+`
+}
+
+function rowText(row: MatrixRow, columns: readonly MatrixColumn[]): string {
+  const cells = row.cells.map((cell, i) => JSON.stringify(cellOf(cell, columns[i])))
+  return `${JSON.stringify(headOf(row)).slice(0, -1)},"cells":${lines(cells)}}`
+}
+
+function lines(values: readonly string[]): string {
+  return values.length === 0 ? '[]' : `[\n${values.join(',\n')}\n]`
+}
+
+function headOf({ resource, path, methods, action, object, relation, view, fields }: MatrixRow) {
+  return { resource, path, methods, action, object, relation, ...(view === undefined ? {} : { view }), fields }
+}
+
+function cellOf(cell: MatrixCell, column: MatrixColumn | undefined) {
+  const { outcome, granted, fields, views, reason, rules } = cell
+  const until = untilOf(cell)
+  const places = rules.map((rule) => ({ place: rulePlace(rule.line), effect: rule.effect }))
+  return {
+    caller: column?.name,
+    outcome,
+    granted,
+    fields,
+    views,
+    reason,
+    rules: places,
+    ...(until === undefined ? {} : { until }),
+  }
+}
