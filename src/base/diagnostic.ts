@@ -15,7 +15,7 @@ export interface Diagnostic extends Place {
   readonly hint?: string
 }
 
-/** As a fault is reported; a hint that takes time to make is made for what is kept alone. */
+/** A fault before it is kept: a hint that takes time is made only when the fault is kept. */
 interface Reported extends Omit<Diagnostic, 'hint'> {
   readonly hint?: string | (() => string) | undefined
 }
@@ -75,7 +75,7 @@ export function placeAt(file: string, text: string, offset: number): Place {
   return { file, line: before.split('\n').length, column: offset - lineStart + 1 }
 }
 
-/** As placeAt, for many offsets of one text, which is walked through once. */
+/** Like placeAt, for many offsets of one text, in one pass. */
 export function placesIn(file: string, text: string): (offset: number) => Place {
   let starts: readonly number[] | undefined
   return (offset) => {
@@ -90,7 +90,7 @@ export function placesIn(file: string, text: string): (offset: number) => Place 
   }
 }
 
-/** For sorting: by file, line, column, then code. */
+/** Compares by file, line, column, then code. */
 export function byPlace(a: Diagnostic, b: Diagnostic): number {
   return compare(a.file, b.file) || a.line - b.line || a.column - b.column || compare(a.code, b.code)
 }

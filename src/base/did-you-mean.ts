@@ -1,7 +1,7 @@
-/** What a name that nobody knows was probably meant to be: roles, resources, actions, relations, views, users, commands. */
+/** Suggests the known name that an unknown one was probably meant to be: of a role, a resource, a user, a command. */
 import { distance } from 'fastest-levenshtein'
 
-/** In characters that are put in, taken out or exchanged. */
+/** The greatest distance: characters that are inserted, removed or replaced. */
 const FARTHEST = 3
 /** The part of the longer name that is the same: three wrong letters of four make another word. */
 const LEAST_ALIKE = 0.4
@@ -12,7 +12,7 @@ export function didYouMean(name: string, known: Iterable<string>): string {
   return found === undefined ? '' : `; did you mean \`${found}\`?`
 }
 
-/** As a hint: all known names, then the nearest. */
+/** A hint with all known names, then the nearest one. */
 export function oneOf(name: string, known: Iterable<string>): string {
   const names = [...known]
   return `one of ${names.join(', ')}${didYouMean(name, names)}`

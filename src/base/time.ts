@@ -23,7 +23,7 @@ function daysIn(year: number, month: number): number {
   return new Date(Date.UTC(year, month, 0)).getUTCDate()
 }
 
-/** What `readDuration` takes, for its users. */
+/** Tells users what `readDuration` takes. */
 export const DURATION_FORM = 'It is a whole number and a unit, as in 90s, 10m, 12h or 30d.'
 
 /** Milliseconds; undefined for anything else. */

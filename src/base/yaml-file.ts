@@ -147,7 +147,7 @@ function pathOf({ instancePath, params, keyword, propertyName }: ErrorObject): P
   return propertyName === undefined ? path : [...path, propertyName]
 }
 
-/** Of an `oneOf` only the cases that come near, of `propertyNames` only the inner fault, say what is wrong. */
+/** For `oneOf` only the nearest cases say what is wrong, for `propertyNames` only the inner fault. */
 function innermost(errors: readonly ErrorObject[]): readonly ErrorObject[] {
   const inner = errors.filter(({ keyword }) => keyword !== 'propertyNames' && keyword !== 'oneOf')
   const choices = errors.filter(({ keyword }) => keyword === 'oneOf')

@@ -58,7 +58,7 @@ export async function openDecisionLog(
 
 interface Pending {
   readonly line: string
-  /** Of somebody who waits. */
+  /** Set where a request waits. */
   readonly done?: () => void
   readonly failed?: (error: unknown) => void
 }

@@ -1,8 +1,8 @@
-/** What is written down of every request: who asked what, how it was decided, and all that it takes to decide it again. */
+/** The record of a request: who asked what, how it was decided, and all facts that are needed to decide it again. */
 import { isCondition } from '../decide/condition.ts'
 import type { Facts } from '../decide/evidence.ts'
 
-/** What stands in the place of a masked value. */
+/** Replaces a masked value. */
 export const MASKED = '***'
 
 export interface DecisionRecord {
@@ -20,7 +20,7 @@ export interface DecisionRecord {
   readonly subject?: string | undefined
   readonly roles?: readonly string[] | undefined
   readonly authentication?: string | undefined
-  /** What was shown, where the subject doesn't tell: `key <id>` of an API key, `issuer <URL>` of an OpenID provider's token. */
+  /** The credential, where the subject doesn't tell: `key <id>` of an API key, `issuer <URL>` of a provider's token. */
   readonly credential?: string | undefined
   /** Why a credential was refused. */
   readonly reason?: string | undefined
@@ -72,7 +72,7 @@ export function parseRecord(line: string): DecisionRecord | undefined {
 
 type Members = Readonly<Record<string, unknown>>
 
-/** What every record has, and of the rest the kind of its values. */
+/** Checks the members that every record has, and the types of the others. */
 function isRecord(value: unknown): value is DecisionRecord {
   if (!isObject(value)) return false
   const { time, requestId, method, status, outcome, facts } = value
@@ -101,7 +101,7 @@ function isObject(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** What is absent doesn't restrict; of several values of one kind, one must fit. */
+/** An absent member doesn't restrict. Where a member has several values, one must fit. */
 export interface RecordFilter {
   readonly role?: readonly string[]
   readonly resource?: readonly string[]

@@ -7,7 +7,7 @@ const POLL_MS = 200
 const RENAMING_MS = 5
 const CHUNK_BYTES = 64 * 1024
 
-/** From this offset (bytes) on; ends when the signal says so. */
+/** Reads from this offset (bytes) on; ends with the signal. */
 export async function* followLines(file: string, from: number, signal: AbortSignal): AsyncGenerator<string> {
   let handle = await openOrWait(file, signal)
   let offset = from
@@ -21,7 +21,7 @@ export async function* followLines(file: string, from: number, signal: AbortSign
       rest = tail
       if (bytes.length > 0) continue
       if (await isAnother(file, handle)) {
-        // What was written before the change of names is still to be read.
+        // Lines that were written before the rename are still to be read.
         const last = await readFrom(handle, offset)
         if (last.length > 0) continue
         const next = await openNext(file, handle, signal)

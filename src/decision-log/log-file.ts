@@ -30,7 +30,7 @@ export interface LogFileOptions {
   readonly keep: number
 }
 
-/** What stands there isn't a decision log, and must not be written to: the message says why. */
+/** The file is no decision log and must not be written to. The message says why. */
 export class NotALog extends Error {
   constructor(message: string) {
     super(message)

@@ -4,7 +4,7 @@ import { type FileHandle, open, readdir, stat } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 
-/** Those that are there, oldest first. */
+/** The existing files, oldest first. */
 export async function filesOfLog(file: string): Promise<readonly string[]> {
   const names: readonly string[] = await readdir(dirname(file)).catch(() => [])
   const numbers = names.flatMap((name) => numberOf(name, basename(file)))
@@ -17,7 +17,7 @@ export interface IdentifiedFile {
   readonly ino: number
 }
 
-/** Those that are there, oldest first, as they stood at one moment: a rotation renames them one by one. */
+/** The existing files, oldest first, at one moment: a rotation renames them one by one. */
 export async function identifiedFilesOfLog(file: string): Promise<readonly IdentifiedFile[]> {
   let before = await identify(file)
   for (;;) {
@@ -27,7 +27,7 @@ export async function identifiedFilesOfLog(file: string): Promise<readonly Ident
   }
 }
 
-/** Those that are there, oldest first and all open: a rotation that comes while one is read hides none of the others. */
+/** The existing files, oldest first and all open, so that a rotation during a read hides no file. */
 export async function openFilesOfLog(file: string): Promise<readonly FileHandle[]> {
   for (;;) {
     const files = await identifiedFilesOfLog(file)

@@ -83,7 +83,7 @@ function maskValues(values: Values, isMasked: IsMasked, hidden: Hidden): Values 
   )
 }
 
-/** That a field isn't there stays told. */
+/** A missing field stays visible. */
 function hide(value: Json): Json {
   return value === null ? null : MASKED
 }

@@ -7,11 +7,11 @@ import { mask } from './mask.ts'
 
 export interface Recorder {
   /**
-   * Of a read or a refusal, before it is answered; `masks` are those of the policy that decided. Rejects with RecordRefused
-   * where an answer must not go without it.
+   * Takes the record of a read or a refusal, before the answer; `masks`: of the policy that decided. Rejects with
+   * RecordRefused where the answer needs its record.
    */
   note(record: DecisionRecord, masks: Masks): void | Promise<void>
-  /** Of a write, which has committed with it. */
+  /** Takes the record of a write, which has committed with it. */
   committed(record: DecisionRecord): void
 }
 
@@ -34,7 +34,7 @@ export function requiredRecorder(log: Pick<DecisionLog, 'note' | 'committed'>): 
   }
 }
 
-/** What is lost is counted and told by the log itself. */
+/** The log itself counts and tells lost records. */
 export function bestEffortRecorder(log: Pick<DecisionLog, 'noteUnawaited' | 'committed'>): Recorder {
   return {
     note: (record, masks) => log.noteUnawaited(mask(record, masks)),

@@ -9,7 +9,7 @@ import type { Sink } from './sink.ts'
 import { CutShort } from './whole-lines.ts'
 
 const BATCH = 500
-/** Also what another process left is shipped some time, and what could not be shipped is tried again. */
+/** The shipper looks this often for records that another process left, and tries failed ones again. */
 const EVERY_MS = 1000
 /** Well within the second for which the outbox is held. */
 const RENEW_EVERY_MS = 200
@@ -25,7 +25,7 @@ export interface Shipper {
 
 /** `tell` is told each error, and undefined when shipping works (again). */
 export async function startShipper(outbox: Outbox, sink: Sink, tell: (error: unknown) => void): Promise<Shipper> {
-  // What comes from now on has been in no process's hands before, so that the log needn't be asked for it.
+  // No other process has shipped later records, so the log needn't be searched for them.
   const isNothingLeft = await outbox.waiting(1).then(
     (left) => left.length === 0,
     () => false,
@@ -87,7 +87,7 @@ class Shipment {
   }
 
   async end(): Promise<void> {
-    // Else nobody else could ship for a second.
+    // Without this, no other process could ship for a second.
     await this.#outbox.release(this.#holder).catch(() => undefined)
   }
 
@@ -128,7 +128,7 @@ class Shipment {
 
 const NONE: ReadonlySet<string> = new Set()
 
-/** As a Sink names the records of writes that it holds. */
+/** The name that a Sink gives to the record of a write. */
 function nameOf(one: OutboxRecord): string {
   return `${one.sequence} ${partsOf(one).requestId}`
 }

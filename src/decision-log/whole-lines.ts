@@ -19,7 +19,7 @@ export class CutShort extends Error {
   }
 }
 
-/** As writeSync: how many bytes were taken. */
+/** Like writeSync: the number of bytes that were written. */
 type Write = (descriptor: number, bytes: Buffer, offset: number) => number
 
 interface Taken {
@@ -31,7 +31,7 @@ interface Taken {
 export class WholeLines {
   readonly #descriptor: number
   readonly #write: Write
-  /** Of a line that was cut. */
+  /** The rest of a line that was cut. */
   #rest: Buffer
 
   /** `rest`: what the line lacks that somebody before has left at the end. */

@@ -1,7 +1,7 @@
-/** What is found out about who is asking. */
+/** Who is asking: credentials, the results of authentication, and the form of ids and roles. */
 import type { Caller } from '../decide/caller.ts'
 
-/** What was verified holds from `from` until before `until`: seconds since 1970, compared with the clock's whole seconds. */
+/** The result holds from `from` until before `until`: seconds since 1970, compared with the clock's whole seconds. */
 interface Validity {
   readonly from: number
   readonly until: number
@@ -10,15 +10,15 @@ interface Validity {
 /** Authentication finds out; it doesn't answer. A later stage turns `rejected` and `failed` into a response. */
 export type Authentication =
   | { readonly kind: 'anonymous' }
-  /** Without a validity it holds for this request alone. */
+  /** Without a validity the result holds for this request alone. */
   | { readonly kind: 'caller'; readonly caller: Caller; readonly valid?: Validity }
   | {
       readonly kind: 'rejected'
       readonly code: 'token-invalid' | 'token-expired'
       readonly reason: string
-      /** Whose credential it is, where it is genuine and what it stood on is gone. For the record alone. */
+      /** The owner of a genuine credential that has ended. Only for the decision record. */
       readonly subject?: string
-      /** Likewise. */
+      /** Its name. Only for the decision record. */
       readonly credential?: string
     }
   | {

@@ -3,7 +3,7 @@
 /** Deeper than any claim; code that walks a claim by calling itself must not be brought down by one. */
 const MAX_DEPTH = 32
 
-/** In text that JSON.parse took, these are all strings (those before a colon are names) and brackets. */
+/** Finds all strings and brackets of a text that JSON.parse accepts; a string before a colon is a name. */
 const TOKENS = /("(?:[^"\\]|\\.)*")(\s*:)?|[{}[\]]/g
 
 /** Undefined for anything else. A member `__proto__` is a member like any other. */

@@ -126,7 +126,7 @@ class FailoverLimiter implements Limiter {
   }
 }
 
-/** What one of several may admit that know nothing of each other: at least 1. */
+/** The share of each of several processes that don't know one another: at least 1. */
 export function sharesOf(quotas: readonly Quota[], among: number): readonly Quota[] {
   return quotas.map((quota) => ({ ...quota, allow: Math.max(1, Math.floor(quota.allow / among)) }))
 }

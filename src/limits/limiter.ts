@@ -25,7 +25,7 @@ export interface QuotaState {
 
 export interface Admission {
   readonly admitted: boolean
-  /** In the order of the quotas asked for. */
+  /** In the order of the requested quotas. */
   readonly quotas: readonly QuotaState[]
   /** Milliseconds after which the request could be admitted, if nobody else asks; 0 when admitted. */
   readonly retryAfterMs: number

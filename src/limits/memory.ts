@@ -2,7 +2,7 @@
 import type { Admission, Limiter, Quota } from './limiter.ts'
 import { describeAdmission, SlidingWindow, stepMicros } from './sliding-window.ts'
 
-/** For each key asked for, this many held ones are looked at and dropped if they count no more: faster than keys come. */
+/** Each request looks at this many held keys and drops those that count no more, so that keys go faster than they come. */
 const SWEPT_PER_KEY = 2
 
 export interface MemoryLimiter extends Limiter {

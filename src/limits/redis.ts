@@ -100,7 +100,7 @@ async function runScript(client: Redis, { quotas, requests }: Asked): Promise<re
   return answer as readonly number[]
 }
 
-/** As Lua counts. */
+/** Lua counts from 1. */
 function fromOne(position: number): number {
   return position + 1
 }

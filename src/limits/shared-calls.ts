@@ -7,11 +7,11 @@ import type { Quota } from './limiter.ts'
 /** A fuller call goes at once: others that ask the same Redis wait while it decides. */
 const REQUESTS_AT_MOST = 32
 
-/** What one call asks. */
+/** The requests of one call. */
 export interface Asked {
   /** Different keys. */
   readonly quotas: readonly Quota[]
-  /** What each request counts against, as positions in `quotas`, in the order in which they are decided. */
+  /** For each request the positions in `quotas` that it counts against, in the order of the decisions. */
   readonly requests: readonly (readonly number[])[]
 }
 

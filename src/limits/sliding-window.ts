@@ -19,7 +19,7 @@ export class SlidingWindow {
     return this.total
   }
 
-  /** From then on nothing counts. */
+  /** Nothing counts from this time on. */
   get endsAtMicros(): number {
     return (this.index + COUNTED) * this.step
   }
@@ -100,7 +100,7 @@ export function stepMicros({ windowMs }: Quota): number {
   return (windowMs * 1000) / SUB_WINDOWS
 }
 
-/** What a backend knows of one quota once it has decided. */
+/** The state of one quota after a backend has decided. */
 export interface Usage {
   readonly quota: Quota
   /** Requests that count now. */

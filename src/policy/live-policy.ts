@@ -1,6 +1,6 @@
 /**
- * The policy in force, and its life: files -> parse -> snapshot -> swap one reference. Whatever fails, what was in force
- * stays in force, and the failure is told to the observer. blocked.txt is taken on its own, even while others are broken.
+ * The policy in force, and its life: files -> parse -> snapshot -> swap one reference. When a step fails, the policy in force
+ * stays, and the observer is told. blocked.txt is taken on its own, also while other files are broken.
  */
 
 import type { SourceFile } from '../base/diagnostic.ts'
@@ -24,10 +24,10 @@ import {
 } from './policy-files.ts'
 import type { PolicyFolder } from './policy-folder.ts'
 
-/** What a request is decided by; never changes, a change makes another. */
+/** The policy that decides a request. It never changes: a change of the files makes another one. */
 export interface ActivePolicy {
   readonly revision: Revision
-  /** Of the rules that live at the time that it was asked for. */
+  /** For the rules in force at the requested time. */
   readonly snapshot: Snapshot
   readonly blocked: Blocked
 }
@@ -41,12 +41,12 @@ export type PolicyEvent =
       readonly after: PolicySources
     }
   | { readonly kind: 'failed'; readonly error: unknown }
-  /** What was refused is gone again, and what is in force is what the files say. */
+  /** The refused files are gone, and the policy in force is what the files say. */
   | { readonly kind: 'recovered'; readonly revision: Revision }
   /** The `until=` of these lines of policy.csv has passed. */
   | { readonly kind: 'ended'; readonly revision: Revision; readonly lines: readonly number[] }
 
-/** What a policy was made of. */
+/** The files and results that a policy was made of. */
 export interface PolicySources {
   readonly files: PolicyFiles
   readonly blocked: SourceFile
@@ -64,7 +64,7 @@ interface LivePolicyOptions {
   readonly directory: string
   readonly resources: Resources
   readonly observe: (event: PolicyEvent) => void
-  /** Of what is read while it runs; throws, or rejects with, FileError. */
+  /** Loads files while the server runs; throws, or rejects with, FileError. */
   readonly parse?: (files: PolicyFiles) => PackedPolicy | Promise<PackedPolicy>
   readonly warm?: Warm
   /** Whether policy.csv is known to have its last line, from a process before this one; how to tell that it has. */
@@ -114,12 +114,12 @@ export class LivePolicy {
     return this.#directory
   }
 
-  /** As it was asked last, for what no `until=` touches: the revision, relations, limits. Decisions ask `at`. */
+  /** As `at` gave it last, for parts that no `until=` changes: the revision, relations, limits. Decisions ask `at`. */
   get active(): ActivePolicy {
     return this.#active
   }
 
-  /** What rules at a time, in milliseconds since the epoch: a rule is gone at the moment of its `until=`. */
+  /** The policy at a time, in milliseconds since the epoch: a rule ends at the moment of its `until=`. */
   at(now: number): ActivePolicy {
     const before = this.#asked
     this.#asked = now
@@ -137,7 +137,7 @@ export class LivePolicy {
     return [...this.#faults.blocked, ...this.#faults.rules]
   }
 
-  /** What could not be read, and may be readable later: without another change of the files. */
+  /** Tries files again that could not be read, though they have not changed. */
   get unread(): Parts<boolean> {
     return { rules: this.#faults.rules.some(isPassing), blocked: this.#faults.blocked.some(isPassing) }
   }
@@ -176,14 +176,14 @@ export class LivePolicy {
     return true
   }
 
-  /** Of the same reading as the rules, so that both are of one version. */
+  /** Read together with the rules, so that both are of one version. */
   async #blockedOf(reading: PolicyReading | undefined): Promise<ReadBlocked> {
     const source = reading ? reading.blocked() : await readBlockedFile(this.#directory)
     return { source, blocked: parseBlocked(source) }
   }
 
   async #rulesOf(reading: PolicyReading): Promise<ReadRules> {
-    // What is in force may be newer than what was before them, and stays.
+    // The policy in force may be newer than the refused files, and stays.
     if (reading.unfinished) throw new FileError([reading.unfinished])
     const files = reading.files()
     this.#refuseCutOff(files)
@@ -217,7 +217,7 @@ export class LivePolicy {
   }
 }
 
-/** Of the moment, as when no descriptor is left; what stands in the files is faulty until they change. */
+/** Whether the fault passes, as when no descriptor is left; the content of the files stays faulty until they change. */
 function isPassing(error: unknown): boolean {
   if (error instanceof FileError) return error.diagnostics.some(({ code }) => code === 'file-unreadable')
   // The system's, and of a thread that could not be started.

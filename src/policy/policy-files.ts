@@ -20,10 +20,10 @@ const NAMES = ['model.conf', 'policy.csv', 'roles.yaml', 'ownership.yaml', 'view
 /** May be absent. */
 const MASKS = 'masks.yaml'
 
-/** Those that every policy has. */
+/** The files that every policy has. */
 export type RequiredFileName = (typeof NAMES)[number]
 export type PolicyFileName = RequiredFileName | typeof MASKS
-/** Those that a revision of the rules is made of: all but blocked.txt. */
+/** The files that make a revision of the rules: all but blocked.txt. */
 export const RULE_FILES: readonly PolicyFileName[] = [...NAMES, MASKS]
 export const POLICY_FILES: readonly string[] = [...RULE_FILES, BLOCKED_FILE]
 
@@ -38,7 +38,7 @@ export type PolicyFiles = Readonly<Record<RequiredFileName, SourceFile> & Partia
 /** A content hash: 16 hexadecimal digits. */
 export type Revision = string & { readonly __brand: 'Revision' }
 
-/** What was found in a policy directory at one moment. */
+/** The files of a policy directory at one moment. */
 export interface PolicyReading {
   /** Throws FileError, naming every file that is missing or isn't UTF-8. */
   files(): PolicyFiles

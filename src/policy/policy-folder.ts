@@ -12,29 +12,29 @@ export const CURRENT = '.current'
 /** While `policy apply` writes plain files one by one, this folder holds those of before, and they are in force. */
 export const BEFORE = '.before'
 
-/** By itself, whatever happens to the others. */
+/** This file changes by itself, whatever happens to the others. */
 export const BLOCKED_FILE = 'blocked.txt'
 
 interface Link {
-  /** As the link says it. */
+  /** The text of the link. */
   readonly target: string
   /** Where that is; the folder of several links is looked up once, so their files are read from one folder. */
   readonly path: string
 }
 
 export interface PolicyFolder {
-  /** As it was asked for. */
+  /** The path that the caller gave. */
   readonly directory: string
   /** The directory without links in its path, and which directory it is: another one may take over the path. */
   readonly real: string
   readonly identity: string | undefined
   /** Which folder `.before` is; undefined when there is none, as nearly always. */
   readonly held: string | undefined
-  /** By the names of the files that are links. */
+  /** Those of the files that are links, by file name. */
   readonly links: Readonly<Record<string, Link>>
 }
 
-/** Of these files. Never rejects: what is missing is told as such. */
+/** Looks at these files. Never rejects: a missing file is part of the result. */
 export async function findPolicyFolder(directory: string, files: readonly string[]): Promise<PolicyFolder> {
   const real = await realpath(directory).catch(() => directory)
   const [identity, held, targets] = await Promise.all([
@@ -74,7 +74,7 @@ export function isVersioned({ links, held }: PolicyFolder, file: string): boolea
   return held === undefined && links[file]?.target === versionLink(file)
 }
 
-/** What the link of a versioned file says. */
+/** The text of the link of a versioned file. */
 export function versionLink(file: string): string {
   return `${CURRENT}/${file}`
 }

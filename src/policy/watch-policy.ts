@@ -43,7 +43,7 @@ export async function watchPolicy(policy: LivePolicy): Promise<() => void> {
    */
   const notice = (now: Look): boolean => {
     const moved = !now.held && now.directory !== directory
-    // What is loading now may be of the directory before: it is another one until that is done.
+    // The files that are loading may be of the directory before, so it counts as another one until they are loaded.
     if (now.held) directory = ELSEWHERE
     else if (!loading) directory = now.directory
     return moved
@@ -55,7 +55,7 @@ export async function watchPolicy(policy: LivePolicy): Promise<() => void> {
     const moved = notice(now)
     blocked.see(now.blocked, at)
     if (loading) {
-      // Of a directory that was exchanged meanwhile nothing is taken by itself.
+      // When the directory was exchanged meanwhile, no single file of it is taken.
       if (!moved && blocked.isDue(at)) await takeBlocked()
       return
     }
@@ -88,7 +88,7 @@ export async function watchPolicy(policy: LivePolicy): Promise<() => void> {
     settle({ rules: false, blocked: true })
   }
 
-  /** What could not be read is tried again. */
+  /** Files that could not be read are tried again. */
   const settle = (tried: { readonly rules: boolean; readonly blocked: boolean }) => {
     const at = performance.now()
     const { unread } = policy
@@ -148,14 +148,14 @@ export class Settling {
     return at - this.#seenAt >= this.#patience.quietMs || at - this.#changedAt >= this.#patience.longestMs
   }
 
-  /** What was seen last could not be taken: it is due again as if it had changed now. */
+  /** The files that were seen last could not be taken: they are due again as if they had changed now. */
   putOff(at: number): void {
     this.#taken = undefined
     this.#seenAt = at
     this.#changedAt = at
   }
 
-  /** What was seen last is taken; a change since then is seen at the next look. */
+  /** The files that were seen last are taken; the next look finds a later change. */
   take(): void {
     this.#taken = this.#seen
     this.#changedAt = undefined

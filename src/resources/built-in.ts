@@ -101,7 +101,7 @@ interface Parts {
   readonly fields: readonly Field[]
   readonly routes: readonly Route[]
   readonly actions: readonly Action[]
-  /** What it is sent, where anything. */
+  /** The schema of the request body, where there is one. */
   readonly takes?: { readonly schema: JsonObject; readonly validate: Resource['validate'] }
 }
 

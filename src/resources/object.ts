@@ -1,7 +1,7 @@
 /** An object of a resource: as a store keeps it, and as an answer shows it. */
 import type { Json, Representation } from './resource.ts'
 
-/** What a field of an object is compared with. */
+/** A value that a field can be compared with. */
 export type Scalar = string | number | boolean
 
 /** The fields that clients and defaults gave; without `id`, `createdAt` and `updatedAt`. */
@@ -17,7 +17,7 @@ export interface StoredObject {
   readonly document: Document
 }
 
-/** What of a representation is stored as its document. */
+/** The part of a representation that is stored as the document. */
 export function documentOf({ id, createdAt, updatedAt, ...document }: Representation): Document {
   return document
 }

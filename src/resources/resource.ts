@@ -42,7 +42,7 @@ export interface Endpoint {
 /** How far a route is on its way out (docs/http.md, "Versions"). Instants are milliseconds since the epoch. */
 interface Lifecycle {
   readonly deprecatedAt?: number
-  /** From then on the route is gone. */
+  /** The route is gone from this time on. */
   readonly sunsetAt?: number
   /** The path that stands in for it; may hold `{id}`. */
   readonly successor?: string
@@ -69,7 +69,7 @@ export interface Route {
 
 export interface Action {
   readonly name: string
-  /** Without fields (delete, options) a decision is about the one pseudo-field `*`. */
+  /** Where an action has no fields (delete, options), a decision is about the one pseudo-field `*`. */
   readonly hasFields: boolean
 }
 
@@ -85,7 +85,7 @@ export interface Resource {
   readonly actions: ReadonlyMap<string, Action>
   /** The first item route's path: `Location` of a new object. */
   readonly canonicalItemPath?: string
-  /** Of a built-in resource: the JSON Schema of what it is sent, which isn't what it answers. */
+  /** For a built-in resource: the JSON Schema of the request body, where the answer has another one. */
   readonly takes?: Readonly<Record<string, Json>>
   /**
    * All faults of a whole representation (of what is sent, where the resource `takes` something else) at once; empty

@@ -14,7 +14,7 @@ const BY_PASSWORD: JsonObject = {
   properties: {
     email: { description: 'As the users record has it.', type: 'string', minLength: 1, maxLength: 254 },
     password: { type: 'string', minLength: 1, maxLength: PASSWORD_LENGTH.max },
-    // What is set is measured once more after normalization (src/identity/sign-in/password.ts).
+    // A new password is measured again after normalization (src/identity/sign-in/password.ts).
     newPassword: {
       description: 'Takes the place of the password; every other session of the user ends.',
       type: 'string',
@@ -56,7 +56,7 @@ export const validateTokenRequest: Resource['validate'] = (body) => {
   return validate(body) ? [] : fieldFaults(validate.errors ?? [])
 }
 
-/** With the first request: most programs never get one. */
+/** Compiled with the first request: most programs never get one. */
 function compile(): Validators {
   const ajv = new Ajv2020({ allErrors: true, ownProperties: true })
   return { byPassword: ajv.compile(BY_PASSWORD), byRefreshToken: ajv.compile(BY_REFRESH_TOKEN) }

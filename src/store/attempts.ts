@@ -2,9 +2,9 @@
 
 export interface Counter {
   readonly failures: number
-  /** Of the last one; milliseconds since the epoch. */
+  /** The time of the last failure; milliseconds since the epoch. */
   readonly at: number
-  /** From then on there is no such counter. */
+  /** The counter ends at this time. */
   readonly expiresAt: number
 }
 
@@ -19,8 +19,8 @@ export interface JudgedAttempts<T> {
 /** Throws StoreUnavailable. */
 export interface Attempts {
   /**
-   * One transaction: `judge` is shown those of the counters that are there, and says what becomes of them. It may be called
-   * more than once. Keys are opaque.
+   * One transaction: `judge` gets the counters that exist, and returns their new values. It may be called more than once. Keys
+   * are opaque.
    */
   count<T>(keys: readonly string[], judge: (counters: Counters) => JudgedAttempts<T>): Promise<T>
 }

@@ -1,6 +1,6 @@
 /**
- * What a store promises, whichever engine keeps the objects. test/store/contract.ts is the same in tests: every engine
- * passes it. Writes take a permit, and a permit holds what was checked, so nothing else can be written.
+ * The promises of a store, whichever engine keeps the objects. test/store/contract.ts tests them with every engine. A write
+ * takes a permit, and a permit holds the object that was checked, so nothing else can be written.
  */
 
 import type { Condition } from '../decide/condition.ts'
@@ -25,8 +25,8 @@ export interface ListedObject {
 type ComparedBy = 'value' | 'time'
 
 /**
- * What a client asks of one field. `in` compares for equality, as `holds` does; the others order values of one type:
- * numbers, or texts by code points, or times. Nothing else, a missing field included, compares at all.
+ * A client's condition on one field. `in` compares for equality, as `holds` does. The other operators order values of one
+ * type: numbers, texts by code points, or times. They never hold for another type or a missing field.
  */
 export interface Comparison {
   readonly field: string
@@ -43,20 +43,20 @@ export interface SortKey {
   readonly descending: boolean
 }
 
-/** What an object is sorted by: null where it has no value to sort by, an empty list for any list. */
+/** The value that an object is sorted by: null where it has none, an empty list for any list. */
 export type SortValue = Scalar | null | readonly []
 
 export interface ListQuery {
   readonly where: Condition
   /** All of them hold. */
   readonly filter?: readonly Comparison[]
-  /** At most so many objects. */
+  /** The greatest number of objects. */
   readonly limit: number
-  /** Ends with the object by which all together take more bytes (`bytes()`), but not with the first one. */
+  /** The list ends with the object that makes it larger than this (sum of `bytes()`), and has two objects at least then. */
   readonly bytes?: number
-  /** By the first key, then the next; the last one is the id. By the id alone when not given. */
+  /** Sorted by the first key, then by the next; the last key is the id. Sorted by the id alone when not given. */
   readonly order?: readonly SortKey[]
-  /** Only objects that come after this place of the order: a value for each key. */
+  /** Only objects after this place of the order: a value for each key. */
   readonly after?: readonly SortValue[]
 }
 
@@ -85,7 +85,7 @@ export interface Replay extends ReplayKey {
   readonly fingerprint: string
 }
 
-/** What was created under an idempotency key, as it was then. */
+/** The object that was created under an idempotency key, as it was then. */
 export interface Kept {
   readonly fingerprint: string
   readonly object: StoredObject
@@ -96,7 +96,7 @@ export interface Store {
   list(resource: string, query: ListQuery): Promise<readonly ListedObject[]>
   /** How many objects `list` would give without a limit. */
   count(resource: string, query: Pick<ListQuery, 'where' | 'filter'>): Promise<number>
-  /** What was created under the key in the last 24 hours. */
+  /** The object that was created under the key in the last 24 hours. */
   kept(key: ReplayKey): Promise<Kept | undefined>
   /** Durable when it returns. Throws UniqueTaken, or ReplayTaken when something was created under the idempotency key. */
   create(permit: Permit<'create'>, options?: CreateOptions): Promise<StoredObject>
@@ -120,19 +120,19 @@ export interface OutboxRecord {
 
 /** The records of writes that aren't known to be in the decision log yet. */
 export interface Outbox {
-  /** At most `limit`, those of the lowest numbers. */
+  /** The records with the lowest numbers, at most `limit`. */
   waiting(limit: number): Promise<readonly OutboxRecord[]>
   /** Forgets all up to this number. */
   shipped(sequence: number): Promise<void>
   /**
-   * Whether this holder, and no other one, ships for the next second: the first to ask, until it releases the outbox or hasn't
-   * asked for a second, whatever becomes of the clock meanwhile. A holder is named by a random UUID.
+   * Whether this holder, and no other one, ships for the next second. The first holder to ask keeps the outbox until it
+   * releases it or hasn't asked for a second, also when the clock is set meanwhile. A holder's name is a random UUID.
    */
   hold(holder: string): Promise<boolean>
   release(holder: string): Promise<void>
 }
 
-/** For set-up (demo data, tests, directory commands): writes that no request can reach, so they carry no permit. */
+/** Writes for set-up (demo data, tests, directory commands). No request can reach them, so they carry no permit. */
 export interface Seeding {
   insert(resource: string, objects: readonly { readonly id: string; readonly document: Document }[]): Promise<void>
   /** Throws StaleObject when the stored version is another one, and UniqueTaken. */
@@ -140,7 +140,7 @@ export interface Seeding {
     resource: string,
     object: { readonly id: string; readonly version: number; readonly document: Document },
   ): Promise<void>
-  /** What kind of data the database holds, e.g. `demo`; undefined in a new database. */
+  /** The kind of data that the database holds, e.g. `demo`; undefined in a new database. */
   readMark(name: string): Promise<string | undefined>
   writeMark(name: string, value: string): Promise<void>
   /** Number of objects of a resource. */
@@ -226,8 +226,8 @@ export class UnfitDatabase extends Error {
 }
 
 /**
- * What is stored isn't what this program writes: a fault that no other try mends. `what` names it, with its id; a cause isn't told,
- * because a parser's message shows a part of the document.
+ * The store holds something that this program doesn't write. Another try doesn't help. `what` names it, with its id; there is no
+ * cause, because a parser's message shows a part of the document.
  */
 export class DamagedObject extends Error {
   constructor(what: string) {

@@ -1,7 +1,7 @@
 /**
- * What a store keeps of who may ask: accounts beside the users resource, sessions and API keys. What the users record
- * says (e-mail, name, roles) stands nowhere else. Every write is one transaction, durable when it returns; secrets come
- * as hashes. Times are milliseconds since the epoch.
+ * The people and programs that may ask: accounts beside the users resource, sessions and API keys. E-mail, name and roles
+ * stand in the users record alone. Every write is one transaction, durable when it returns. The store gets hashes of secrets,
+ * never the secrets. Times are milliseconds since the epoch.
  */
 
 import type { Document } from '../resources/object.ts'
@@ -40,8 +40,8 @@ export interface VerifiedPassword {
 }
 
 /**
- * What is kept of a refresh token: SHA-256 of its two secrets (base64url). `family` stays for the life of the session,
- * so that an older token of it is known for one without a list of them all; `current` is new with each use.
+ * The hashes of a refresh token: SHA-256 of its two secrets (base64url). `family` stays for the life of the session, so that
+ * an older token is recognized without a list of all tokens. `current` is new with each use.
  */
 export interface RefreshHashes {
   readonly family: string
@@ -101,9 +101,9 @@ export interface ApiKey extends NewApiKey {
   readonly lastUsedAt: number | null
 }
 
-/** What a subject, and the session or key that its credential names, is at this moment. */
+/** The state of a subject at this moment; the types below add its session or key. */
 export interface Standing {
-  /** Of the users record; undefined without one. */
+  /** The roles in the users record; undefined without a record. */
   readonly roles: readonly string[] | undefined
   readonly disabled: boolean
   /** The users record was deleted, and none of this id has come since. */
@@ -127,10 +127,10 @@ type Soon<T> = T | Promise<T>
  * outbox gets none for a change that doesn't take place.
  */
 export interface Directory {
-  /** All that was committed before the call, by whichever instance, counts. */
+  /** Tells all that was committed before the call, by any instance. */
   standing(subject: string): Soon<Standing>
   sessionStanding(subject: string, session: string): Soon<SessionStanding>
-  /** Of the key's subject. Undefined for an unknown key. */
+  /** Tells about the key's subject. Undefined for an unknown key. */
   keyStanding(id: string): Soon<KeyStanding | undefined>
 
   person(id: string): Promise<Person | undefined>
@@ -139,8 +139,8 @@ export interface Directory {
   /** By id. */
   people(): Promise<readonly Person[]>
   /**
-   * A users record with its password, in one transaction: false, and neither is there, where there are users, or were any that
-   * came this way.
+   * Adds a users record with its password, in one transaction. False, and nothing is added, where there are users, or where a
+   * first user was added before.
    */
   addFirst(user: { readonly id: string; readonly document: Document }, password: NewPassword): Promise<boolean>
   /** Ends the user's sessions. False without such a users record. */
@@ -149,12 +149,12 @@ export interface Directory {
   rehash(userId: string, hash: string, better: string): Promise<boolean>
   /** Ends the subject's sessions. Who signs in elsewhere has no users record and can be disabled all the same. */
   disable(subject: string): Promise<void>
-  /** Also forgets that a users record was deleted. */
+  /** Also clears the mark that a users record was deleted. */
   enable(subject: string): Promise<void>
 
   /**
-   * For a password that was verified: false when it isn't the user's any more, or the user is disabled or gone. In the same
-   * transaction a one-time password is spent, so that of two that sign in with it at once only one can.
+   * Opens a session after the password was verified. False when the password has changed, or the user is disabled or gone. The
+   * same transaction spends a one-time password, so that only one of two sign-ins at the same time succeeds.
    */
   openSession(session: NewSession, verified: VerifiedPassword, record?: string): Promise<boolean>
   /** A session is of one user for all its life. Undefined when it has ended, or there is none. */

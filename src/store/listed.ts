@@ -85,7 +85,7 @@ function cutWritten(text: string, fields: ReadonlySet<string>): string | undefin
     const nameEnd = endOfText(text, at + 1)
     const end = text.charCodeAt(nameEnd) === COLON ? endOfValue(text, nameEnd + 1) : NOWHERE
     if (end === NOWHERE) return undefined
-    // From the comma before the name on; of the first one, from the name.
+    // Each member is cut with the comma before its name; the first one without.
     if (fields.has(text.slice(at + 2, nameEnd - 1))) cut += text.slice(cut === '' ? at + 1 : at, end)
     at = end
   } while (text.charCodeAt(at) === COMMA)

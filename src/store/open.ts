@@ -93,7 +93,7 @@ export async function openDatabaseBeside(
   return (await ENGINES[engine].load()).openBeside(name, options)
 }
 
-/** What it resolves with opens the database for reading alone, and throws StoreUnavailable when it can't. */
+/** Loads the engine. The function that it resolves with opens the database for reading alone, or throws StoreUnavailable. */
 export async function loadReader({ engine, name }: Database): Promise<() => ObjectReader> {
   const { openReader } = await ENGINES[engine].load()
   return () => openReader(name)

@@ -1,11 +1,11 @@
-/** The order of values in lists and comparisons, in plain code; sqlite-order.ts and sqlite-filter.ts say the same in SQL. */
+/** The order of values in lists and comparisons, in plain code; src/store/sqlite/query/ says the same in SQL. */
 
 import { meets } from '../decide/condition.ts'
 import type { Scalar } from '../resources/object.ts'
 import type { Json, Representation } from '../resources/resource.ts'
 import type { Comparison, SortKey, SortValue } from './contract.ts'
 
-/** What the object is sorted by under the key. */
+/** The value that the key sorts the object by. */
 export function sortValue({ field, by }: Pick<SortKey, 'field' | 'by'>, object: Representation): SortValue {
   const value = Object.hasOwn(object, field) ? object[field] : undefined
   if (by === 'time') return typeof value === 'string' ? (instantOf(value) ?? null) : null
@@ -64,7 +64,7 @@ function rankOf(value: SortValue): number {
   return type === 'object' ? RANKS.indexOf('list') : RANKS.indexOf(type as 'number' | 'string' | 'boolean')
 }
 
-/** By code points: UTF-16 would put U+10000 and up before U+E000. */
+/** Compares code points: UTF-16 would put U+10000 and up before U+E000. */
 function compareText(one: string, other: string): number {
   return Buffer.compare(Buffer.from(one), Buffer.from(other))
 }

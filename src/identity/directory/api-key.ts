@@ -35,7 +35,7 @@ export function hashOfSecret(secret: string): string {
   return hash('sha256', secret, 'base64url')
 }
 
-/** In constant time. */
+/** Compares in constant time. */
 export function isSecretOf(secret: string, secretHash: string): boolean {
   const [given, kept] = [Buffer.from(hashOfSecret(secret)), Buffer.from(secretHash)]
   return given.length === kept.length && timingSafeEqual(given, kept)

@@ -18,7 +18,7 @@ export interface DirectoryAccess {
 /** Throws DirectoryError where there is no database yet, or what opening one throws. */
 export type OpenDirectory = () => Promise<DirectoryAccess>
 
-/** What a command can't do with what it was given: one sentence for its user. */
+/** A command can't do its work; the message is one sentence for its user. */
 export class DirectoryError extends Error {
   constructor(message: string) {
     super(message)
@@ -55,7 +55,7 @@ export async function refuseUndeclared(
   )
 }
 
-/** Of `user:<id>`, or of an e-mail address. Throws DirectoryError where nobody has the address, or no database can tell. */
+/** Reads `user:<id>` or an e-mail address. Throws DirectoryError where no user has the address, or no database can tell. */
 export async function idOf(open: OpenDirectory, named: string): Promise<string> {
   if (named.startsWith('user:')) return named.slice('user:'.length)
   if (named.includes('@')) return idOfEmail(open, named)
@@ -76,7 +76,7 @@ export async function doubtAbout(open: OpenDirectory, id: string): Promise<strin
   try {
     return await withDirectory(open, ({ directory }) => doubt(directory, id))
   } catch {
-    // What was asked for doesn't rest on the database, which may be of another machine, or broken.
+    // The command works without the database, which may be on another machine, or broken.
     return undefined
   }
 }

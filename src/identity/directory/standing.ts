@@ -1,6 +1,6 @@
 /**
- * Whether what a credential stands on is still there: the user, the session, the roles. Asked with every request, of
- * the store, so that what was taken away has no effect left; the reasons are for the decision record.
+ * Whether the user, the session and the roles behind a credential still exist. Every request asks the store, so that revoked
+ * access ends at once. The reasons are for the decision record.
  */
 
 import { onceKnown } from '../../base/once-known.ts'
@@ -29,20 +29,20 @@ export function createStanding(
   }
 }
 
-/** Whoever is disabled or deleted is rejected, whatever the credential. */
+/** A disabled or deleted user is rejected, whatever the credential. */
 export function refusalOf({ disabled, deleted }: Standing, subject: string): Rejection | undefined {
   if (disabled) return rejected('user disabled', subject)
   return deleted ? rejected('user deleted', subject) : undefined
 }
 
-/** Of a genuine credential. */
+/** The rejection of a genuine credential. */
 export function rejected(reason: string, subject: string): Rejection {
   return { kind: 'rejected', code: 'token-invalid', reason, subject }
 }
 
 /**
- * What becomes of a session's caller. The same caller for the same standing, so that what is known of it needn't be
- * found out again.
+ * Gives the caller of a session the roles of the users record. The same standing gives the same caller object, so that results
+ * kept for a caller stay usable.
  */
 function createSessions() {
   const known = new WeakMap<SessionStanding, { readonly token: Caller; readonly found: Authentication }>()

@@ -1,4 +1,4 @@
-/** What commands do with users: found by id or e-mail address, added and given roles beside a running server. */
+/** What commands do with users beside a running server: find them by id or e-mail address, add them, give them roles. */
 import { v7 as uuidv7 } from 'uuid'
 import { USERS } from '../../decide/policy.ts'
 import { StaleObject, UniqueTaken } from '../../store/contract.ts'
@@ -40,7 +40,7 @@ export async function addUser(access: DirectoryAccess, user: NewUser): Promise<s
   return id
 }
 
-/** In the place of those that the user had. Throws DirectoryError for an undeclared role, or when somebody else writes too. */
+/** Replaces the user's roles. Throws DirectoryError for an undeclared role, or when somebody else writes too. */
 export async function replaceRoles(access: DirectoryAccess, id: string, roles: readonly string[]): Promise<void> {
   await refuseUndeclared(roles, access)
   const object = await access.store.get(USERS, id)

@@ -1,4 +1,4 @@
-/** From an API key to a caller, by what the store knows of the key and its subject at the moment. */
+/** Turns an API key into a caller, by what the store knows now of the key and its subject. */
 import { LRUCache } from 'lru-cache'
 import { onceKnown } from '../../base/once-known.ts'
 import type { Directory, KeyStanding } from '../../store/directory.ts'
@@ -6,7 +6,7 @@ import type { Authentication, Rejection, TokenVerifier } from '../caller.ts'
 import { isSecretOf, readApiKey } from './api-key.ts'
 import { refusalOf, rejected } from './standing.ts'
 
-/** As many accepted keys as are remembered. */
+/** The number of accepted keys that are remembered. */
 const MOST_KNOWN = 10_000
 
 interface KeyOptions {

@@ -88,7 +88,7 @@ export function discoveryUrl(issuer: string): string {
   return `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
 }
 
-/** As fetchKeys; whatever URL it is given, it asks the issuer's discovery document and the `jwks_uri` in it. */
+/** Like fetchKeys. Whatever the given URL, it asks the issuer's discovery document and the `jwks_uri` in it. */
 export function fetchKeysOf(issuer: string): FetchImplementation {
   return async (_url, options) => {
     const { value } = await fetchJson(discoveryUrl(issuer), options)

@@ -7,11 +7,11 @@ import type { Json } from '../../resources/resource.ts'
 import type { EmbeddedKey, PublicKey } from './embedded-key.ts'
 import { type Keys, makeFirstKey, openKeyFolder, readKeys, tidy } from './key-folder.ts'
 
-/** What verifies tokens of embedded keys. */
+/** Verifies tokens that embedded keys have signed. */
 export interface VerifyingKeys {
-  /** By `kid`, which the tokens made here always have. Throws a JOSEError for a kid that no key has. */
+  /** Finds a key by `kid`, which the tokens made here always have. Throws a JOSEError for an unknown `kid`. */
   readonly find: JWTVerifyGetKey
-  /** As of KeyedVerifier. */
+  /** See KeyedVerifier. */
   readonly generation: () => number
 }
 
@@ -30,7 +30,7 @@ const LOOK_AGAIN_MS = 100
 const UNSETTLED_MS = 2000
 const TIDY_EVERY_MS = 60_000
 
-/** What can't be read while it runs is told, and the keys stay as they were. Throws KeyError for what can't be read now. */
+/** Throws KeyError for keys that can't be read now. Later it tells of keys that can't be read, and keeps those that it has. */
 export async function openKeyRing(dataDirectory: string, tell: (error: unknown) => void): Promise<KeyRing> {
   const ring = new FolderRing(await openKeyFolder(dataDirectory), tell)
   await ring.open()
@@ -43,7 +43,7 @@ export async function openKeyRing(dataDirectory: string, tell: (error: unknown) 
   }
 }
 
-/** Of keys that stay as they are. */
+/** For keys that never change. */
 export function fixedKeys(keys: readonly PublicKey[]): VerifyingKeys {
   // A map, because in an object a kid `__proto__` would find something.
   const byKid = new Map<unknown, PublicKey>(keys.map((key) => [key.kid, key]))

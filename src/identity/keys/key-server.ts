@@ -9,7 +9,7 @@ import { discoveryUrl, fetchKeys, fetchKeysOf, KeyServerFault } from './fetch-ke
 import { KeyError } from './key-error.ts'
 import { isWeakRsa, type KeyDetails } from './public-key.ts'
 
-/** For the whole answer. */
+/** The limit for the whole answer. */
 const TIMEOUT_MS = 3_000
 /** How long nobody makes the server be asked again, whether it answered or not: anybody can make up a `kid`. */
 const PAUSE_MS = 10_000
@@ -18,7 +18,7 @@ const MAX_AGE_MS = 600_000
 
 interface KeyServer {
   readonly find: JWTVerifyGetKey
-  /** As of KeyedVerifier: undefined when the keys are so old that they must be asked for again. */
+  /** See KeyedVerifier: undefined when the keys are so old that they must be fetched again. */
   readonly generation: () => number | undefined
 }
 
@@ -34,7 +34,7 @@ export function createKeyServer(url: string): KeyServer {
   return keep(address, fetchKeys)
 }
 
-/** As createKeyServer, of an OpenID provider; asks its discovery document and the `jwks_uri` in it alone. */
+/** Like createKeyServer, for an OpenID provider: asks only its discovery document and the `jwks_uri` in it. */
 export function createProviderKeys(issuer: string): KeyServer {
   return keep(new URL(discoveryUrl(issuer)), fetchKeysOf(issuer))
 }

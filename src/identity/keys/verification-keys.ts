@@ -16,9 +16,9 @@ export type KeySource =
 
 interface VerificationKeys {
   readonly find: JWTVerifyGetKey
-  /** As of KeyedVerifier. */
+  /** See KeyedVerifier. */
   readonly generation: () => number | undefined
-  /** What the keys can be used for; settings can only narrow it. */
+  /** The algorithms that the keys can verify; settings can only narrow them. */
   readonly possibleAlgorithms: readonly string[]
   /** Other machines have other clocks. */
   readonly clockToleranceSeconds: number
@@ -61,7 +61,7 @@ export function openVerificationKeys(source: KeySource): VerificationKeys {
   }
 }
 
-/** Of keys that stay as they are. */
+/** For keys that never change. */
 function always(): number {
   return 0
 }

@@ -18,13 +18,13 @@ const HASH_BYTES = 32
 
 /** Each hash keeps a thread of libuv's four busy: the others are for files. */
 const AT_ONCE = 2
-/** In each line: who comes after so many is sent away, instead of waiting for longer than anybody would. */
+/** The limit of each line. Later requests are refused at once, because nobody would wait so long. */
 const MOST_WAITING = 32
 
 export interface Passwords {
   /** A PHC string, `$scrypt$ln=15,r=8,p=3$<salt>$<hash>`. Throws Overcrowded. */
   hash(password: string, line?: WaitingLine): Promise<string>
-  /** In constant time; without a hash the same work is done, for a password that is never right. Throws Overcrowded. */
+  /** Takes constant time. Without a hash it does the same work, and the password is never right. Throws Overcrowded. */
   verify(password: string, hash: string | undefined, line?: WaitingLine): Promise<boolean>
   /** Whether a hash was made at another cost than new ones are. */
   isOutdated(hash: string): boolean
@@ -59,7 +59,7 @@ export function createPasswords(cost: ScryptCost = COST): Passwords {
   }
 }
 
-/** What is wrong with a password that somebody wants to have, as a predicate; undefined when nothing is. */
+/** What is wrong with a new password, as the end of a sentence; undefined for a good one. */
 export function passwordFault(password: string): string | undefined {
   const length = [...normalized(password)].length
   if (!password.isWellFormed()) return 'has broken characters'

@@ -1,4 +1,4 @@
-/** What signing in comes to: the tokens of a session, or why there are none. */
+/** The result of signing in: the tokens of a session, or the reason for a refusal. */
 import type { Directory, Person } from '../../store/directory.ts'
 import { isClaimableRole } from '../caller.ts'
 import type { Guessing } from './guessing.ts'
@@ -6,18 +6,18 @@ import type { Passwords } from './password.ts'
 import type { RefreshToken } from './refresh-token.ts'
 
 const ACCESS_TOKEN_SECONDS = 600
-/** Of all roles together, so that no record makes a token that is too long to be read. */
+/** The limit for all roles together, so that no users record makes a token too long to read. */
 const MOST_ROLE_BYTES = 4096
 
 export interface Tokens {
   readonly accessToken: string
   readonly refreshToken: string
-  /** Of the access token. */
+  /** The lifetime of the access token. */
   readonly expiresInSeconds: number
 }
 
 /**
- * `userId`: the user that the request was about, where there is one; for the log. `reason`: likewise; never for the client.
+ * `userId`: the user that the request was about, where there is one; for the log. `reason`: for the log, never for the client.
  * `record`: the decision record that has committed with the change, where something changed.
  */
 export type SignedIn =
@@ -72,7 +72,7 @@ export async function tokensOf({ issue, now }: SignInParts, person: Person, open
   return { accessToken, refreshToken: opened.refreshToken.text, expiresInSeconds: lifetimeSeconds }
 }
 
-/** For whoever reads the token; at each request here the users record's count. */
+/** These roles are for other readers of the token. This server asks the users record with each request. */
 function claimed({ roles }: Person): readonly string[] {
   const claimable = roles.filter(isClaimableRole)
   return Buffer.byteLength(JSON.stringify(claimable)) <= MOST_ROLE_BYTES ? claimable : []
@@ -81,7 +81,7 @@ function claimed({ roles }: Person): readonly string[] {
 /** How long a session lasts, in milliseconds. */
 const DAY_MS = 24 * 60 * 60_000
 
-/** However often it is refreshed. */
+/** The longest life of a session, with any number of refreshes. */
 export const SESSION_MS = 30 * DAY_MS
-/** Without being refreshed. */
+/** The time without a refresh. */
 export const IDLE_MS = 14 * DAY_MS

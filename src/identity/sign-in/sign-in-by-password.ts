@@ -47,7 +47,7 @@ export async function signInWithPassword(
 
 function newPasswordFault({ password, newPassword }: PasswordSignIn): string | undefined {
   if (newPassword === undefined) return undefined
-  // Else a one-time password could be kept.
+  // A one-time password must not be kept as the new one.
   return isSamePassword(password, newPassword) ? 'must be another one' : passwordFault(newPassword)
 }
 
@@ -61,7 +61,7 @@ async function admitted(
   const { directory, passwords } = parts
   const person = await directory.personByEmail(email)
   const kept = person?.account?.disabled ? undefined : (person?.account?.passwordHash ?? undefined)
-  // Also without a hash to compare with, so that the time doesn't tell who is a user.
+  // Without a hash it takes the same time, so that the time doesn't tell who is a user.
   const isRight = await passwords.verify(password, kept, attempt.known ? 'known' : 'anybody')
   if (!person || kept === undefined || !isRight) return { kind: 'refused', userId: person?.id, reason: whyNot(person) }
   const next = newPassword === undefined ? undefined : await passwords.hash(newPassword, 'known')
@@ -84,7 +84,7 @@ function whyNot(person: Person | undefined): string {
   return person.account?.passwordHash ? 'the password is wrong' : 'the user has no password'
 }
 
-/** A password that was kept at another cost is kept at today's from now on. What is the hash that stands for it now. */
+/** Keeps a password of an older cost at today's cost. Returns the hash that is stored now. */
 async function improve(
   { directory, passwords }: SignInParts,
   { id, account }: Person,

@@ -17,7 +17,7 @@ export interface OpenIdSettings {
 export interface ClaimNames {
   readonly subject: ClaimPath
   readonly roles: ClaimPath
-  /** What stands before each subject, so that it can be nobody else's id. */
+  /** The prefix of each subject, so that no two issuers share an id. */
   readonly subjectPrefix: string
 }
 
@@ -104,7 +104,7 @@ function prefix(text: string): string {
   )
 }
 
-/** From the claims inwards. */
+/** The names from the claims inwards. */
 export type ClaimPath = readonly string[]
 
 /**

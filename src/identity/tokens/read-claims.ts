@@ -1,4 +1,4 @@
-/** From the claims of a token that was verified to a caller. */
+/** Turns the claims of a verified token into a caller. */
 import type { Authentication } from '../caller.ts'
 import { isClaimableRole, isSubject } from '../caller.ts'
 import type { ClaimNames } from './openid-settings.ts'
@@ -62,7 +62,7 @@ function isStringList(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((item) => typeof item === 'string')
 }
 
-/** Without a prototype, so that a policy that asks for the attribute `constructor` finds none. */
+/** The object has no prototype, so that a policy that names the attribute `constructor` finds nothing. */
 function attributesOf(claims: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const attributes = Object.create(null)
   for (const [name, value] of Object.entries(claims)) {
@@ -99,7 +99,7 @@ function faultOfAddress({ email_verified: verified }: Claims, { subject }: Claim
   return 'an e-mail address that the provider has not verified'
 }
 
-/** For logs, so it never repeats anything of the token. */
+/** Logs show the reason, so it never repeats a part of the token. */
 function invalid(reason: string): Authentication {
   return { kind: 'rejected', code: 'token-invalid', reason }
 }

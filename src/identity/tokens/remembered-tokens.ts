@@ -45,7 +45,7 @@ export function rememberTokens(verifier: KeyedVerifier): RememberingVerifier {
   }
 }
 
-/** As RFC 7519 sections 4.1.4 and 4.1.5 say and jose compares: by whole seconds. */
+/** Compares whole seconds, as RFC 7519 (4.1.4, 4.1.5) and jose do. */
 function holds({ valid }: Remembered): boolean {
   const seconds = Math.floor(Date.now() / 1000)
   return valid !== undefined && valid.from <= seconds && seconds < valid.until
@@ -82,7 +82,7 @@ class RecentTokens {
   }
 }
 
-/** By issuer. What a token says of its issuer is anybody's until its verifier, which checks `iss` itself, has verified it. */
+/** `verifiers`: by issuer. Anybody can write an `iss`, so the issuer's own verifier checks it again. */
 export function verifyByIssuer(verifiers: ReadonlyMap<unknown, RememberingVerifier>): TokenVerifier {
   const all = [...verifiers.values()]
   return {

@@ -19,7 +19,7 @@ interface VerifierOptions {
   readonly audience: string
   /** Undefined for all the safe ones of the kind of key. */
   readonly algorithms?: readonly string[] | undefined
-  /** Of an OpenID provider. */
+  /** The settings of an OpenID provider. */
   readonly claims?: ClaimNames | undefined
 }
 
@@ -58,7 +58,7 @@ export function createTokenVerifier({ keys, issuer, audience, algorithms, claims
   }
 }
 
-/** What jose leaves open. The rest that a header can say of keys (`jwk`, `jku`, `x5u`, `x5c`) is never read. */
+/** Checks what jose leaves open. The other members of a header about keys (`jwk`, `jku`, `x5u`, `x5c`) are never read. */
 function faultOfHeader({ typ, crit }: Readonly<Record<string, unknown>>): string | undefined {
   // No extension is known here (RFC 7515 section 4.1.11), not even b64, which jose accepts.
   if (crit !== undefined) return 'crit'
@@ -66,7 +66,7 @@ function faultOfHeader({ typ, crit }: Readonly<Record<string, unknown>>): string
   return 'wrong typ'
 }
 
-/** What jose found wrong is the token's fault; anything else is not, and must not pass for it (http.md, 500/502/503). */
+/** An error of jose is the token's fault. Any other error is not, and must not look like it (http.md, 500/502/503). */
 function outcomeOf(error: unknown): Authentication {
   if (error instanceof KeyServerFault) return { kind: 'failed', code: error.code, cause: error.cause }
   if (error instanceof JWTExpired) return { kind: 'rejected', code: 'token-expired', reason: 'expired' }

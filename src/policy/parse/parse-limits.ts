@@ -24,7 +24,7 @@ const shape = shapeBy<LimitsFile>(limits)
 const OBJECT = '1mb'
 const ANSWER = '10mb'
 
-/** In force only together with diagnostics that stop the policy. */
+/** Used only together with diagnostics that stop the policy. */
 const NOTHING: Limits = { bodyBytes: 0, objectBytes: 0, answerBytes: 0, page: { default: 1, max: 1 }, limits: [] }
 
 export function parseLimits(
@@ -49,7 +49,7 @@ export function parseLimits(
     return { name, match, per, allow, windowMs: ms(window as StringValue) }
   })
   const bodyBytes = sizeOf(body)
-  // Without a line about objects, one body may make one, as ever.
+  // Without a line about objects, an object may be as large as a body.
   const objectBytes = object === undefined ? Math.max(sizeOf(OBJECT), bodyBytes) : sizeOf(object)
   return { bodyBytes, objectBytes, answerBytes: sizeOf(answer), page, limits: parsed }
 }

@@ -16,7 +16,7 @@ interface MasksFile {
 
 const shape = shapeBy<MasksFile>(masks)
 
-/** What masks may name. */
+/** The names that masks may have. */
 interface Known {
   readonly resources: Resources
   readonly ownership: ReadonlyMap<string, Ownership>

@@ -10,7 +10,7 @@ type Cells = readonly string[]
 
 export const EXAMPLE = 'p, member, notes, read, owner, *, allow'
 
-/** Of a `p` line, without an end; and of a `g` line. */
+/** The number of columns of a `p` line without `until=`, and of a `g` line. */
 const RULE_COLUMNS = 7
 const LINK_COLUMNS = 3
 

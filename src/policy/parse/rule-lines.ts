@@ -4,7 +4,7 @@ import type { Info } from 'csv-parse/sync'
 import type { SourceFile } from '../../base/diagnostic.ts'
 import { type Diagnostic, type Place, placeAt, placesIn } from '../../base/diagnostic.ts'
 
-// By require it is one file, by import nineteen.
+// `require` loads one file, `import` loads nineteen.
 const { CsvError, parse }: typeof import('csv-parse/sync') = createRequire(import.meta.url)('csv-parse/sync')
 
 export interface RuleLine {
@@ -34,7 +34,7 @@ export function placeForRules(text: string): number {
   return END_LINE.exec(text)?.index ?? text.length
 }
 
-/** For a file that must have its end. An emptied file isn't cut off: it refuses everybody. */
+/** Refuses a file whose last line has no end. An empty file isn't cut off: it refuses everybody. */
 export function findCutOff({ name, text }: SourceFile): Diagnostic | undefined {
   if (text.trim() === '' || saysItsEnd(text)) return undefined
   const message = `the file is incomplete: its last line \`${END}\` is missing`

@@ -4,7 +4,7 @@ import type { Ownership, Role, Rule, Views } from '../../decide/policy.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
 import type { Fault } from './rule-columns.ts'
 
-/** What the cells of a rule may name. */
+/** The names that the cells of a rule may have. */
 export interface Vocabulary {
   readonly resources: Resources
   readonly roles: ReadonlyMap<string, Role>
@@ -15,7 +15,7 @@ export interface Vocabulary {
 /** Columns of a `p` line; 0 is the `p` itself. */
 export const COLUMN = { subject: 1, resource: 2, action: 3, relation: 4, fields: 5, effect: 6 } as const
 
-/** What a rule is about: the cells that it shares with many others. */
+/** The subject, resource and action of a rule: cells that it shares with many other rules. */
 export type RuleScope = Pick<Rule, 'resource' | 'actions' | 'relations' | 'views'>
 
 /** Undefined when something is wrong, which is reported. */

@@ -49,12 +49,12 @@ function serverFieldFault(file: SchemaFile, fields: Readonly<Record<string, Json
 }
 
 function nameFault(file: SchemaFile, name: string): readonly Diagnostic[] {
-  // What every JavaScript object inherits would look present where it is absent.
+  // A name that every JavaScript object inherits would look present where it is absent.
   if (/^[A-Za-z][A-Za-z0-9_]{0,63}$/.test(name) && !(name in Object.prototype)) return []
   return [file.faultAtKey(['properties', name], 'field-name', `\`${name}\` can't be a field's name`)]
 }
 
-/** In a closed object, the root or one inside, a required name that isn't declared could never be given. */
+/** A closed object (the root or an inner one) can't have a field that isn't declared, so it must not require one. */
 function requiredFaults(file: SchemaFile, { path, schema }: Subschema): readonly Diagnostic[] {
   if (!isObject(schema) || schema.additionalProperties !== false || schema.patternProperties !== undefined) return []
   const required = (schema.required ?? []) as readonly string[]

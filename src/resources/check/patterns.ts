@@ -22,7 +22,7 @@ const ONE = String.raw`(?:[\w@#:;,_ -]|\\[dDwWsS./-]|\\[pP]\{\w+\}|\[(?:\\.|[^\]
 /** A fixed number of characters, of which the last may repeat: there is nothing to come back for, and nothing to search. */
 const SIMPLE = new RegExp(`^\\^(?:${ONE}(?:\\{\\d{1,2}\\})?)*(?:${ONE}(?:[*+?]|\\{\\d{1,4},\\d{0,4}\\}))?\\$$`, 'u')
 
-/** What was found before: the same pattern stands in many schemas, and the search takes milliseconds. */
+/** Results by pattern: many schemas share a pattern, and the search takes milliseconds. */
 const found = new Map<string, boolean>()
 
 /** Undefined, or whether the pattern can't be compiled or may be slow. Any doubt counts as slow. */
@@ -60,7 +60,7 @@ function compiles(pattern: string): boolean {
   }
 }
 
-/** What most patterns are; the search agrees, and takes milliseconds for it. */
+/** The form of most patterns. The search finds nothing in them either, and takes milliseconds. */
 export function isSimple(pattern: string): boolean {
   return SIMPLE.test(pattern)
 }

@@ -44,7 +44,7 @@ export function routePath(index: number): Path {
   return ['x-resource', 'routes', index]
 }
 
-/** What is wrong with a path, as a predicate; undefined when nothing is. */
+/** What is wrong with a path, as the end of a sentence; undefined for a good path. */
 export function pathFault(path: string): string | undefined {
   const segments = path.split('/').slice(1)
   if (!path.startsWith('/')) return 'does not start with `/`'
@@ -55,7 +55,7 @@ export function pathFault(path: string): string | undefined {
   if (segments.some((segment) => segment !== '{id}' && /[{}]/.test(segment))) {
     return 'has a parameter other than `{id}` as a whole segment'
   }
-  // What a client may write in two ways, plain and percent-encoded, has no place in a path that is compared as text.
+  // A path is compared as text, so it holds no character that clients write plain or percent-encoded.
   if (/[^A-Za-z0-9._~{}/-]/.test(path)) return 'has a character other than letters, digits and `-._~`'
   return undefined
 }

@@ -23,7 +23,7 @@ export async function loadResources(directory: string): Promise<Resources> {
   return (await loadSchemas(directory)).resources
 }
 
-/** With the texts that they were made of, for who makes them again elsewhere. Throws FileError. */
+/** The resources with their texts, so that another thread can make them again. Throws FileError. */
 export async function loadSchemas(
   directory: string,
 ): Promise<{ readonly resources: Resources; readonly sources: readonly SourceText[] }> {
@@ -111,7 +111,7 @@ async function readSource(name: string): Promise<ReadSchemas> {
   const bytes = await readFile(name).catch(() => undefined)
   if (bytes === undefined) return failed(name, 'file-unreadable', 'the file cannot be read')
   try {
-    // With the byte order mark kept, the JSON parser sees it and refuses it.
+    // The byte order mark is kept, so that the JSON parser refuses it.
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
     return { sources: [{ name, text }], faults: [] }
   } catch {

@@ -28,12 +28,12 @@ export const BUILT_IN_ACTIONS: readonly Operation[] = [
 /** The order of `Allow`. */
 const METHODS: readonly Method[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
-/** What a declared method does to a kind of route; undefined when the kind can't have it, or has it unasked. */
+/** The operation of a method on a kind of route; undefined where the kind can't have the method, or always has it. */
 export function operationOf(kind: RouteKind, method: string): Operation | undefined {
   return (kind === 'collection' ? COLLECTION : ITEM).get(method)
 }
 
-/** In the order of the file, which must have passed the checks. */
+/** In the order of the file. The file must have passed the checks. */
 export function makeRoutes(file: SchemaFile): readonly Route[] {
   return Object.freeze(declaredRoutes(file).map((route) => makeRoute(file.resource, route)))
 }
@@ -102,7 +102,7 @@ function lifecycleOf({ deprecated, sunset, successor }: RouteDeclaration): Pick<
   return { lifecycle: Object.freeze(lifecycle) }
 }
 
-/** Without fields are deleting and asking for options, under whatever name. */
+/** Delete and options have no fields, whatever name their action has. */
 function hasFields(action: string, endpoints: readonly Endpoint[]): boolean {
   if (action === 'delete' || action === 'options') return false
   const given = endpoints.filter((endpoint) => endpoint.action === action)
@@ -114,7 +114,7 @@ function isPlain({ view, redirect, endpoints }: Route): boolean {
   return view === undefined && redirect === undefined && !own
 }
 
-/** As x-resource.schema.json has it. */
+/** The form that x-resource.schema.json states. */
 export interface RouteDeclaration {
   readonly path: string
   /** Any words, until checkRoutes has found them possible for the kind of route. */

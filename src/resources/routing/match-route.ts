@@ -5,7 +5,7 @@ import { Problem } from '../../base/problems/problem.ts'
 import type { Endpoint, Method, Route } from '../resource.ts'
 import { decode, type Target } from './request-target.ts'
 
-// By require, because as an ES module it imports Node's HTTP (node-http.ts).
+// Loaded by `require`: as an ES module it imports Node's HTTP (node-http.ts).
 const KoaRouter: typeof Router = createRequire(import.meta.url)('@koa/router').default
 
 export interface RouteMatch {
@@ -37,10 +37,10 @@ type Register = (router: Router, path: string, route: Route) => void
  * No two routes match one path (src/resources/check/clashes.ts).
  */
 export class Routers {
-  /** By the part of a route's path that stands in every path that matches it. */
+  /** Routers by the beginning that every matching path has. */
   readonly #routers: ReadonlyMap<string, Router>
   readonly #routes: ReadonlyMap<unknown, Route>
-  /** In slashes. */
+  /** Counted in slashes. */
   readonly #longestBeginning: number
 
   constructor(routes: readonly Route[], register: Register) {
@@ -73,7 +73,7 @@ function matchOf(route: Route, method: string, target: Target, id: string | unde
   return endpoint ? { kind: 'route', route, endpoint, target, id } : { kind: 'unaccepted-method', route, id }
 }
 
-/** For whoever asks which route a request is for, and answers nothing. */
+/** Tells which route a request is for, and answers nothing. */
 export function createRouteMatcher(routes: readonly Route[]): RouteMatcher {
   const routers = new Routers(routes, (router, path, { endpoints }) => {
     router.register(path, [...endpoints.keys()], () => undefined)

@@ -9,7 +9,7 @@ const MAX_URL_LENGTH = 8192
 export interface Target {
   /** Percent-encoded, as sent; `*` for OPTIONS *. */
   readonly path: string
-  /** Without the question mark; empty when there is none. */
+  /** The text after the question mark; empty without one. */
   readonly query: string
 }
 

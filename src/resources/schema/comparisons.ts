@@ -10,7 +10,7 @@ export interface CrossFieldRule {
   readonly fields: ReadonlySet<string>
 }
 
-/** Those at the root, and what is in place there (`allOf`, `$ref`), of two fields or more. */
+/** The rules at the root of the schema, and in its `allOf` and `$ref`, that name two fields or more. */
 export function comparisonsIn({ schema, fields }: Pick<Resource, 'schema' | 'fields'>): readonly CrossFieldRule[] {
   const reader: Reader = {
     root: schema,

@@ -1,4 +1,4 @@
-/** What a `$ref` into the same file names. */
+/** Follows a `$ref` into the same file. */
 import { pathOfPointer } from '../../base/json-pointer.ts'
 import type { Json } from '../resource.ts'
 import { isObject } from './subschemas.ts'

@@ -27,7 +27,7 @@ export function createSchemaCompiler(): SchemaCompiler {
     // It would refuse a condition like `then: { required: [...] }`; checkFields finds what can't be there.
     strictRequired: false,
     allErrors: true,
-    // What an object inherits is not a field of it.
+    // An inherited property is no field of an object.
     ownProperties: true,
     // checkMetaSchema has done it, with places.
     validateSchema: false,

@@ -25,7 +25,7 @@ export function isMultiple(value: number, step: number): boolean {
 
 interface Decimal {
   readonly digits: bigint
-  /** Of ten. */
+  /** As a power of ten. */
   readonly exponent: number
 }
 

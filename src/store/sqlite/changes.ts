@@ -1,7 +1,7 @@
 /**
- * Tells whether anything in the database has changed, for half the price of a look-up: what was read at a state is true
- * as long as the state is the same. Of commits by other connections, of whichever process, SQLite tells by
- * `data_version`, which looks at the file each time and leaves out one's own; of those the connection counts the rows.
+ * Tells whether anything in the database has changed, for half the cost of a look-up: a result stays true while the state is
+ * the same. `data_version` looks at the file each time and tells of commits by other connections of any process;
+ * `total_changes()` counts the rows that this connection has changed.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 

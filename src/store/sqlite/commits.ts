@@ -1,6 +1,6 @@
 /**
- * Writes of one turn of the event loop commit together: the disk is waited for once, and each is whole or undone on its own
- * (docs/decisions/0027). A group is begun, written and committed at one go, so that no read sees what isn't durable.
+ * Writes of one turn of the event loop commit together: one wait for the disk, and each write is whole or undone on its own
+ * (docs/decisions/0027). A group begins, writes and commits without a pause, so that no read sees what isn't durable.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { answering, inTransaction } from './database.ts'
@@ -9,7 +9,7 @@ import { answering, inTransaction } from './database.ts'
 const ALONE_AFTER_MS = 10
 
 interface Waiting {
-  /** In the group's transaction. Throws only what makes the whole group fail. */
+  /** Runs in the group's transaction. Throws only errors that make the whole group fail. */
   readonly attempt: () => void
   /** The group is durable. */
   readonly settle: () => void
@@ -35,7 +35,7 @@ export class GroupCommits {
     return this.#add(work)
   }
 
-  /** As `write`, for what no client waits for: with the next group, or by itself when none comes soon. */
+  /** Like `write`, where no client waits: commits with the next group, or alone when no group comes soon. */
   join<T>(work: () => T): Promise<T> {
     this.#later ??= setTimeout(() => this.flush(), ALONE_AFTER_MS)
     return this.#add(work)
@@ -96,7 +96,7 @@ function waitingOf<T>(database: DatabaseSync, work: () => T, { resolve, reject }
   }
 }
 
-/** What it throws undoes the work alone (https://sqlite.org/lang_savepoint.html). */
+/** An error undoes this work alone (https://sqlite.org/lang_savepoint.html). */
 function inSavepoint<T>(database: DatabaseSync, work: () => T): T {
   database.exec('savepoint one')
   try {

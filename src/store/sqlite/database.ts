@@ -81,7 +81,7 @@ export function isMalformedJson(error: unknown): boolean {
   return error instanceof Error && error.message === 'malformed JSON'
 }
 
-/** What the engine names as broken, e.g. `UNIQUE constraint failed: table.column`; undefined for any other error. */
+/** The message of a broken constraint, e.g. `UNIQUE constraint failed: table.column`; undefined for any other error. */
 export function constraintOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('errcode' in error)) return undefined
   const unique = error.errcode === SQLITE_CONSTRAINT_UNIQUE || error.errcode === SQLITE_CONSTRAINT_PRIMARYKEY

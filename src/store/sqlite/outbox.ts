@@ -68,7 +68,7 @@ export class SqliteOutbox implements Outbox {
     return this.#isHeldFor(0)
   }
 
-  /** By both clocks: others go by the one of the day, which may be put back or forward; the other only ever runs on. */
+  /** Both clocks must agree: other processes use the clock of the day, which somebody may set; the other only runs forward. */
   #isHeldFor(milliseconds: number): boolean {
     const { until, untilHere } = this.#held
     return this.#now().getTime() < until - milliseconds && performance.now() < untilHere - milliseconds
@@ -81,7 +81,7 @@ export class SqliteOutbox implements Outbox {
     return isFree
   }
 
-  /** Whoever is at work renews the lease; after the clock was put back, the one of a process that is gone seems to go on. */
+  /** A process at work renews its lease. After the clock was set back, the lease of a dead process seems to go on. */
   #standsStill({ holder, until }: Lease): boolean {
     const now = performance.now()
     if (this.#seen.holder !== holder || this.#seen.until !== until) this.#seen = { holder, until, since: now }

@@ -13,7 +13,7 @@ const SWEPT_AT_ONCE = 10
 
 const FIND = 'select fingerprint, object from replays where subject = ? and route = ? and key = ? and at > ?'
 
-/** Over a key of the same name that is forgotten. */
+/** Replaces an expired key of the same name. */
 const KEEP = `insert into replays (subject, route, key, fingerprint, object, at) values (?, ?, ?, ?, ?, ?)
   on conflict (subject, route, key) do update
   set fingerprint = excluded.fingerprint, object = excluded.object, at = excluded.at where replays.at <= ?`

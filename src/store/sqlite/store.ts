@@ -23,7 +23,7 @@ import type { SqliteProbe } from './probe.ts'
 import type { SqliteReplays } from './replays.ts'
 import type { ObjectTable } from './table.ts'
 
-/** What the engine's faces work on. */
+/** The parts of an open database, shared by the classes that implement the contract. */
 export interface SqliteEngine {
   readonly database: DatabaseSync
   /** By the resource's name. */

@@ -30,7 +30,7 @@ export class SqliteAttempts implements Attempts {
     this.#sweep = database.prepare(SWEEP)
   }
 
-  /** Who is refused writes nothing, so that refusals cost no fsync. */
+  /** A refused attempt writes nothing, so that refusals cost no fsync. */
   async count<T>(keys: readonly string[], judge: (counters: Counters) => JudgedAttempts<T>): Promise<T> {
     return answering(() => {
       const { verdict, changes } = judge(this.#read(keys))

@@ -1,6 +1,6 @@
 /**
- * What a subject, its session or its key is now. Asked with every request, so what was looked up is kept for as long as
- * nothing in the database has changed; that is asked of the database each time, so nothing kept is out of date.
+ * The state of a subject, its session or its key now. Every request asks for it, so results are kept while nothing in the
+ * database changes. The database is asked for changes each time, so that no kept result is out of date.
  */
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
 import { DamagedObject } from '../../contract.ts'
@@ -10,7 +10,7 @@ import { SqliteChanges } from '../changes.ts'
 import type { ObjectTable } from '../table.ts'
 import { apiKeyOf } from './api-keys.ts'
 
-/** Of each kind; more callers than that aren't at work between two changes. */
+/** For each kind. More callers than this aren't active between two changes. */
 const MOST_KEPT = 10_000
 
 export class SqliteStandings {
@@ -108,14 +108,14 @@ function standingOf(row: Row | undefined): Standing {
 export const ROLES = `case when json_valid(u.document) then
   case json_type(u.document) when 'object' then coalesce(u.document -> '$.roles', '[]') end end as user_roles`
 
-/** From a row with ROLES, of the record of this id, whichever schema it was written by. Throws DamagedObject. */
+/** Reads a row with ROLES. `id`: of the users record, which any schema may have written. Throws DamagedObject. */
 export function rolesOf(id: string, { user_roles: json }: Row): readonly string[] {
   if (typeof json !== 'string') throw new DamagedObject(documentNamed(id))
   const roles: unknown = JSON.parse(json)
   return Array.isArray(roles) ? roles.filter((role) => typeof role === 'string') : []
 }
 
-/** Else it would be bound with U+FFFD in it, and could find another one's row. */
+/** SQLite would bind it with U+FFFD in it, and could find the row of somebody else. */
 function wellFormed(text: string): string {
   if (!text.isWellFormed()) throw new Error('what a credential names must be well-formed Unicode')
   return text

@@ -18,7 +18,7 @@ function createAccounts(database: DatabaseSync): void {
     deleted integer not null, changed_at integer not null) strict`)
 }
 
-/** Those that are open: a session that ends is deleted. */
+/** Only open sessions: a session that ends is deleted. */
 function createSessions(database: DatabaseSync): void {
   database.exec(`create table if not exists sessions (
     id text primary key not null, user_id text not null, created_at integer not null, ends_at integer not null,

@@ -33,7 +33,7 @@ function dropOutdatedIndexes(
   return new Set(indexes.map(({ name }) => name))
 }
 
-/** With the id behind them, objects of the same values come out of the index in the order of a list. */
+/** The id is the last column, so that the index gives objects with the same values in the order of a list. */
 function createOrdered(database: DatabaseSync, plan: TablePlan, columns: readonly string[]): void {
   const by = [...columns, 'id'].map(quoteName).join(', ')
   database.exec(`create index ${quoteName(orderedName(plan, columns))} on ${quoteName(plan.table)} (${by})`)

@@ -33,7 +33,7 @@ const TABLES = `
 
 /** Throws UnfitDatabase: the file is of a later layout, or a field is declared unique and its stored values aren't. */
 export function migrate(database: DatabaseSync, plans: readonly TablePlan[]): void {
-  // Of two processes that start together, the second one waits and finds everything done.
+  // When two processes start together, the second one waits and finds everything done.
   inTransaction(database, () => {
     takeLayout(database)
     database.exec(TABLES)
@@ -87,7 +87,7 @@ function takeLayout(database: DatabaseSync): void {
   if (found !== LAYOUT) database.exec(`pragma user_version = ${LAYOUT}`)
 }
 
-/** For work beside a server, which changes no table. Throws UnfitDatabase where a server would have to migrate first. */
+/** Changes no table, because a server may be running. Throws UnfitDatabase where a server would have to migrate first. */
 export function refuseOtherLayout(database: DatabaseSync, plans: readonly TablePlan[]): void {
   const found = layoutOf(database)
   if (found > LAYOUT) throw laterLayout(found)

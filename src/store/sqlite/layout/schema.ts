@@ -1,4 +1,4 @@
-/** What the tables of the SQLite engine are called and made of: one a resource, with a column for each indexed field. */
+/** The tables of the SQLite engine: one a resource, with a column for each indexed field. */
 import type { SQLOutputValue } from 'node:sqlite'
 import { SERVER_FIELDS } from '../../../decide/condition.ts'
 import type { StoredObject } from '../../../resources/object.ts'
@@ -102,7 +102,7 @@ function identifier(name: string): string {
   })
 }
 
-/** What a generated column holds for a list, which an index can't look into. */
+/** The value of a generated column where the field is a list: an index can't look into a list. */
 export const LIST_MARK = "x'02'"
 
 /** The path of a field in the document. SQLite reads a quoted name as a JSON string (since 3.45). */

@@ -21,7 +21,7 @@ export function filterValues(filter: readonly Comparison[]): readonly SQLInputVa
   return filter.flatMap(({ operator, values }) => (operator === 'in' ? padded(values) : values.slice(0, 1)).map(bound))
 }
 
-/** Also what the values are of: texts and numbers are bounded differently. */
+/** The types of the values are part of it, because texts and numbers have different bounds. */
 export function filterShape(filter: readonly Comparison[]): string {
   return JSON.stringify(
     filter.map(({ field, by, operator, values }) => [

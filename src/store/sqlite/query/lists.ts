@@ -58,7 +58,7 @@ export class ObjectLists {
     sizeCalculation: () => 1,
     memoMethod: (_key, _stale, { context: prepare }) => prepare(),
   })
-  /** Without a client's filter, by the policy's condition: the next list of the same caller has the very same one. */
+  /** For lists without a filter, by the policy's condition: the next list of the same caller has the same condition object. */
   readonly #wholes = new WeakMap<Condition, Selected>()
 
   constructor(database: DatabaseSync, table: string, columns: TableColumns) {
@@ -67,12 +67,12 @@ export class ObjectLists {
     this.#columns = columns
   }
 
-  /** In most cases no object takes more than its share of the bytes: then it is read at once, which is fastest. */
+  /** Most objects take at most their share of the bytes. Then one statement reads the list, which is fastest. */
   list({ where, filter, order = BY_ID, after, limit, bytes = Number.MAX_SAFE_INTEGER }: ListQuery) {
     const selected = this.#select({ where, ...(filter && { filter }) })
     const segments = segmentsAfter(order, after)
     const listing: Listing = { selected, order, segments, limit, bytes }
-    // Of one state of the database, so that an object that another process moves on stands in one segment alone.
+    // All segments read one state of the database: an object that another process changes stands in one segment alone.
     const reading = <T>(work: () => T) => this.#naming(() => (segments.length === 1 ? work() : this.#reading(work)))
     return reading(() => this.#atOnce(listing)) ?? reading(() => this.#oneByOne(listing))
   }

@@ -23,10 +23,10 @@ interface Bound {
   readonly value: SortValue
 }
 
-/** What one part of the rest of a list has in common: all of these hold. */
+/** One part of what comes after a place: all of these bounds hold for its objects. */
 export type Segment = readonly Bound[]
 
-/** What objects are ordered by under a key. NULL is SQLite's least value, as "no value" is the contract's. */
+/** The SQL that a key orders by. NULL is SQLite's least value, and "no value" is the contract's. */
 export function orderedBy({ field, by }: Pick<SortKey, 'field' | 'by'>, columns: TableColumns): string {
   // The server writes its times as instants.
   const kept = by === 'time' && !SERVER_FIELDS.has(field) ? columns.times : columns.values
@@ -80,6 +80,6 @@ function boundSql(term: string, relation: Bound['relation']): string {
 
 function boundOf(value: SortValue): string | number | Uint8Array {
   if (value === null) throw new Error('nothing equals no value')
-  // As LIST_MARK of sqlite-schema.ts.
+  // The same as LIST_MARK of layout/schema.ts.
   return typeof value === 'object' ? Uint8Array.of(2) : bound(value)
 }
