@@ -2,9 +2,9 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { evaluate } from '../../src/decide/grants/evaluate.ts'
-import { relationSetsOf } from '../../src/decide/relations/possible-sets.ts'
 import { columnOfRoles, concernsObject, spotsOf } from '../../src/decide/space.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
+import { relationSetsOf } from '../policy/relation-sets.ts'
 import { type Document, documentFor, operationsOf, policyFiles, shipped, wholeDocument } from './fixture.ts'
 
 const ROLES = ['member', 'support', 'auditor', 'admin']

@@ -5,7 +5,6 @@ import { casbinPolicy } from '../../src/decide/grants/casbin.ts'
 import { directPolicy } from '../../src/decide/grants/direct.ts'
 import { evaluate } from '../../src/decide/grants/evaluate.ts'
 import type { Policy } from '../../src/decide/policy.ts'
-import { relationSetsOf } from '../../src/decide/relations/possible-sets.ts'
 import { packPolicy } from '../../src/decide/rules/rule-table.ts'
 import type { Snapshot } from '../../src/decide/snapshot.ts'
 import { columnOfRoles } from '../../src/decide/space.ts'
@@ -13,6 +12,7 @@ import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import { ROLES } from '../policy/arbitrary.ts'
 import { randomPolicy } from '../policy/arbitrary-policy.ts'
 import { RESOURCES } from '../policy/fixture.ts'
+import { relationSetsOf } from '../policy/relation-sets.ts'
 
 const randomRoles = fc.subarray([...ROLES], { minLength: 0 })
 

@@ -20,17 +20,12 @@ export interface FieldGroup {
   readonly byValue: readonly (readonly Relation[])[]
 }
 
-/** The relations of a resource that a rule about this action names; with n of them there are 2^n sets. */
-export function namedRelations(policy: Policy, resource: Resource, action: Action): readonly string[] {
-  const declared = policy.ownership.get(resource.name)?.relations
+/** The relations of a resource that rules about this action name, in the order of ownership.yaml. */
+export function namedRelations(policy: Policy, resource: Resource, action: Action): readonly Relation[] {
   const about = policy.rules.filter((rule) => isAbout(rule, { resource, action }))
-  return [...new Set(about.flatMap((rule) => rule.relations))].filter((name) => declared?.has(name))
-}
-
-/** Every set of these relations, smallest first, as the role level has them: it asks for no object that is so. */
-export function relationSetsOf(policy: Policy, resource: Resource, action: Action): readonly ReadonlySet<string>[] {
-  const names = namedRelations(policy, resource, action)
-  return subsets(names, Number.POSITIVE_INFINITY).map((set) => new Set(set))
+  const names = new Set(about.flatMap((rule) => rule.relations))
+  const declared = policy.ownership.get(resource.name)?.relations.values() ?? []
+  return [...declared].filter(({ name }) => names.has(name))
 }
 
 /**
@@ -107,16 +102,16 @@ function unionsOf({ relations, byValue }: FieldGroup): readonly (readonly Relati
   )
 }
 
-/** Every set of some things; where they are too many, the smaller ones. */
-function subsets<T>(all: readonly T[], most = MOST_SETS): readonly (readonly T[])[] {
-  return all.reduce<readonly (readonly T[])[]>(
-    (some, one) => smallest(some.concat(some.map((set) => [...set, one])), most),
+/** Every set of these relations, or the smallest ones where there are too many. */
+function subsets(relations: readonly Relation[]): readonly (readonly Relation[])[] {
+  return relations.reduce<readonly (readonly Relation[])[]>(
+    (some, one) => smallest(some.concat(some.map((set) => [...set, one]))),
     [[]],
   )
 }
 
-function smallest<T>(sets: readonly (readonly T[])[], most = MOST_SETS): readonly (readonly T[])[] {
-  return sets.toSorted((a, b) => a.length - b.length).slice(0, most)
+function smallest(sets: readonly (readonly Relation[])[]): readonly (readonly Relation[])[] {
+  return sets.toSorted((a, b) => a.length - b.length).slice(0, MOST_SETS)
 }
 
 /** What all of these sets have; undefined where there is no set. */

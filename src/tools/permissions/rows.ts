@@ -64,7 +64,7 @@ function rowsOf(policy: Policy, spot: Spot, methods: readonly Method[]): readonl
   const common = { route, methods, endpoint, resource, action, object, views: policy.views.get(resource.name) }
   const fields = fieldsAbout(policy, spot)
   if (object === 'none') return [{ ...common, relations: new Set(), relation: '-', related: false, fields }]
-  const named = namedInOrder(policy, spot)
+  const named = relationsAt(policy, spot)
   return possibleSets(named, resource, { ownRecord: route.kind === 'caller' })
     .map((set) => named.filter(({ name }) => set.has(name)))
     .toSorted((a, b) => bySizeAndPlace(named, a, b))
@@ -77,15 +77,12 @@ function rowsOf(policy: Policy, spot: Spot, methods: readonly Method[]): readonl
     }))
 }
 
-/** The relations that rules name, in the order of ownership.yaml. */
-function namedInOrder(policy: Policy, { resource, action }: Spot): readonly Relation[] {
-  const names = new Set(namedRelations(policy, resource, action))
-  if (names.size > MOST_RELATIONS) {
-    const fault = `rules about \`${action.name}\` on \`${resource.name}\` name ${names.size} relations, too many for a matrix`
-    throw new ReviewError(`${fault}; ask \`policy explain\`, or choose other resources with --resource`)
-  }
-  const declared = [...(policy.ownership.get(resource.name)?.relations.values() ?? [])]
-  return declared.filter(({ name }) => names.has(name))
+/** Throws ReviewError where they are too many. */
+function relationsAt(policy: Policy, { resource, action }: Spot): readonly Relation[] {
+  const named = namedRelations(policy, resource, action)
+  if (named.length <= MOST_RELATIONS) return named
+  const fault = `rules about \`${action.name}\` on \`${resource.name}\` name ${named.length} relations, too many for a matrix`
+  throw new ReviewError(`${fault}; ask \`policy explain\`, or choose other resources with --resource`)
 }
 
 function objectOf(spot: Spot): ObjectKind {

@@ -143,10 +143,10 @@ function atomsOf(about: Sides<RulesAbout>, keys: Sides<ReadonlyMap<string, strin
   const atoms = new Map<string, Atom>()
   for (const side of ['after', 'before'] as const) {
     const { policy, resource, action } = about[side]
-    const named = new Set(namedRelations(policy, resource, action))
-    for (const [label, relation] of relationsOf(about[side])) {
+    for (const relation of namedRelations(policy, resource, action)) {
+      const label = relation.name
       const key = keys[side].get(label)
-      if (key === undefined || atoms.has(key) || !named.has(label)) continue
+      if (key === undefined || atoms.has(key)) continue
       const other = (of: Side) => relationsOf(about[of]).get(label) ?? relation
       atoms.set(key, { label, meaning: key.startsWith('is ') ? sidesOf(() => relation) : sidesOf(other) })
     }

@@ -118,10 +118,5 @@ function pairsOf(context: Context, single: readonly Column[]): readonly (readonl
 }
 
 function setsAt(policy: Policy, spot: Spot): readonly ReadonlySet<string>[] {
-  const declared = policy.ownership.get(spot.resource.name)?.relations
-  const named = concernsObject(spot) ? namedRelations(policy, spot.resource, spot.action) : []
-  return possibleSets(
-    named.flatMap((name) => declared?.get(name) ?? []),
-    spot.resource,
-  )
+  return possibleSets(concernsObject(spot) ? namedRelations(policy, spot.resource, spot.action) : [], spot.resource)
 }

@@ -74,21 +74,12 @@ function completed(
 
 /** On the caller's own record the caller is its owner, whatever rules ask. OPTIONS concerns no object. */
 function namedHere(policy: Policy, { endpoint, resource, action, route }: Spot): ReadonlySet<string> {
-  const own = route.kind === 'caller' ? selfRelations(policy, resource.name) : []
-  if (endpoint.operation === 'options') return new Set(own)
-  const read = resource.actions.get('read')
-  const concealed = policy.ownership.get(resource.name)?.conceal === true && read
-  return new Set([
-    ...namedRelations(policy, resource, action),
-    ...(concealed ? namedRelations(policy, resource, read) : []),
-    ...own,
-  ])
-}
-
-/** Those that hold for a record whose id is the caller's. */
-function selfRelations({ ownership }: Policy, resource: string): readonly string[] {
-  const relations = [...(ownership.get(resource)?.relations.values() ?? [])]
-  return relations.filter(holdsForOwnRecord).map(({ name }) => name)
+  const { conceal, relations } = policy.ownership.get(resource.name) ?? {}
+  const own = route.kind === 'caller' ? [...(relations?.values() ?? [])].filter(holdsForOwnRecord) : []
+  const read = conceal ? resource.actions.get('read') : undefined
+  const actions = endpoint.operation === 'options' ? [] : [action, ...(read ? [read] : [])]
+  const named = actions.flatMap((one) => namedRelations(policy, resource, one))
+  return new Set([...named, ...own].map(({ name }) => name))
 }
 
 function stateOf(names: ReadonlySet<string>): ObjectState {

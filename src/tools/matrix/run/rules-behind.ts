@@ -7,7 +7,7 @@ import type { Grant } from '../../../decide/grants/grant.ts'
 import type { Rule } from '../../../decide/policy.ts'
 import { proposeNew } from '../../../decide/propose.ts'
 import { ownerFieldOf, relationsOf } from '../../../decide/relations/ownership.ts'
-import { relationSetsOf } from '../../../decide/relations/possible-sets.ts'
+import { namedRelations, possibleSets } from '../../../decide/relations/possible-sets.ts'
 import type { Representation } from '../../../resources/resource.ts'
 import { isObject } from '../../../resources/schema/subschemas.ts'
 import { type EvaluatedPolicy, evaluatePolicy } from '../predict/answer.ts'
@@ -50,7 +50,7 @@ function say(grants: readonly Grant[], what: 'allows' | 'denies', object = 'it')
 function relationsBehind(suite: Suite, bound: Bound, setup: CellSetup): readonly ReadonlySet<string>[] {
   const { endpoint, resource } = bound
   const action = endpoint?.operation === 'list' ? resource.actions.get(endpoint.action) : undefined
-  if (action && !resource.builtIn) return relationSetsOf(suite.policy, resource, action)
+  if (action && !resource.builtIn) return possibleSets(namedRelations(suite.policy, resource, action), resource)
   return [new Set(relationsIn(suite, bound, setup))]
 }
 
