@@ -14,7 +14,7 @@ import { claimForDemo, claimForProduction } from './demo/seed-demo.ts'
 import { createClientAddress } from './http/client-address.ts'
 import { createHttpServer, type ServerTimeouts } from './http/http-server.ts'
 import { after, closeServer, listen } from './http/listen.ts'
-import { createAdminServer, type Told } from './observe/admin-server.ts'
+import { type AdminSources, createAdminServer } from './observe/admin-server.ts'
 import { checkParts } from './observe/check-parts.ts'
 import { createFaultLog } from './observe/fault-log.ts'
 import { createMetrics, type Metrics } from './observe/metrics.ts'
@@ -30,7 +30,7 @@ import { warmInSlices } from './policy-changes/warm-in-slices.ts'
 import { Cursors } from './routes/cursor.ts'
 import { EntityTags } from './routes/entity-tag.ts'
 import type { Services } from './routes/handler.ts'
-import { InFlight } from './routes/in-flight.ts'
+import { InFlight } from './routes/one-at-a-time.ts'
 import { useStages } from './stack.ts'
 import { createCors } from './stages/cors.ts'
 import { createRateLimiter } from './stages/limit-rate.ts'
@@ -175,10 +175,10 @@ export async function startApp(options: AppOptions): Promise<App> {
 
 async function openAdmin(
   { admin: { host, port, token } }: Config,
-  told: Told,
+  sources: AdminSources,
   closing: (() => unknown)[],
 ): Promise<string> {
-  const admin = createAdminServer(told, token)
+  const admin = createAdminServer(sources, token)
   closing.push(() => admin.close())
   return listen(admin, host, { name: 'ADMIN_PORT', port })
 }

@@ -15,7 +15,7 @@ import { refuse } from './stages/refuse.ts'
 import { Stages } from './stages/stage.ts'
 import { validate } from './stages/validate.ts'
 
-export interface Parts extends AnswerParts {
+export interface StackParts extends AnswerParts {
   readonly resources: Resources
   readonly store: Store
   readonly services: Services
@@ -24,7 +24,7 @@ export interface Parts extends AnswerParts {
   readonly clientAddress: ClientAddress
 }
 
-export function useStages(app: Koa, parts: Parts): void {
+export function useStages(app: Koa, parts: StackParts): void {
   const { resources, store, services, verifier, rateLimiter, clientAddress, now } = parts
   const routers = createRouters(resources.routes, services, store)
   new Stages(app)

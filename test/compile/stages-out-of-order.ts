@@ -1,7 +1,7 @@
 // Not part of the program: test/stage-types.test.ts compiles it and expects the errors that it names.
 import type { Resources } from '../../src/resources/resource.ts'
 import type { Routers } from '../../src/resources/routing/match-route.ts'
-import type { Parts, useStages } from '../../src/server/stack.ts'
+import type { StackParts, useStages } from '../../src/server/stack.ts'
 import { answer } from '../../src/server/stages/answer.ts'
 import { authorize, type Gate } from '../../src/server/stages/authorize.ts'
 import { match } from '../../src/server/stages/match.ts'
@@ -10,7 +10,12 @@ import { type Stage, Stages } from '../../src/server/stages/stage.ts'
 import type { Matched } from '../../src/server/stages/state.ts'
 import { validate } from '../../src/server/stages/validate.ts'
 
-export function outOfOrder(app: Parameters<typeof useStages>[0], parts: Parts, gate: Gate, routers: Routers): void {
+export function outOfOrder(
+  app: Parameters<typeof useStages>[0],
+  parts: StackParts,
+  gate: Gate,
+  routers: Routers,
+): void {
   const resources: Resources = parts.resources
   new Stages(app)
     .use(answer(parts))

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import { expect } from 'chai'
-import { Turns } from '../../src/server/http/turns.ts'
+import { Queues } from '../../src/server/routes/one-at-a-time.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 
 const WRITERS = 24
@@ -31,7 +31,7 @@ describe('writers of one object', () => {
 })
 
 describe('turns', () => {
-  const turns = new Turns()
+  const queues = new Queues()
 
   it('come one at a time, in the order asked for, also after one that failed', async () => {
     const seen: string[] = []
@@ -42,15 +42,15 @@ describe('turns', () => {
       if (name === 'b') throw new Error(name)
       return name
     }
-    const taken = await Promise.allSettled(['a', 'b', 'c'].map((name) => turns.take('x', work(name))))
+    const taken = await Promise.allSettled(['a', 'b', 'c'].map((name) => queues.run('x', work(name))))
     expect(taken.map(({ status }) => status)).to.deep.equal(['fulfilled', 'rejected', 'fulfilled'])
     expect(seen).to.deep.equal(['a', 'b', 'c'].flatMap((name) => [`${name} begins`, `${name} ends`]))
   })
 
   it('of different names do not wait for one another', async () => {
     const never = Promise.withResolvers<void>()
-    const held = turns.take('x', () => never.promise)
-    expect(await turns.take('y', async () => 'y')).to.equal('y')
+    const held = queues.run('x', () => never.promise)
+    expect(await queues.run('y', async () => 'y')).to.equal('y')
     never.resolve()
     await held
   })

@@ -8,12 +8,12 @@ export type Input = Content & { readonly preconditions: Preconditions; readonly 
 /** By what the route's operation takes. */
 export type Content =
   | { readonly kind: 'nothing' }
-  | { readonly kind: 'list'; readonly query: ListQuery }
+  | { readonly kind: 'list'; readonly query: ListRequest }
   | { readonly kind: 'body'; readonly body: Readonly<Record<string, Json>> }
   | { readonly kind: 'json-patch'; readonly operations: readonly PatchOperation[] }
 
 /** What a client asks of a list. */
-export interface ListQuery {
+export interface ListRequest {
   /** As sent, decoded: a link to the next page repeats them. */
   readonly parameters: ReadonlyMap<string, string>
   readonly limit: number

@@ -5,21 +5,25 @@ import type { ListDecision, QueriedFields } from '../../decide/decision.ts'
 import type { Limits } from '../../decide/policy.ts'
 import type { Field } from '../../resources/resource.ts'
 import type { SortKey } from '../../store/contract.ts'
-import type { ListQuery } from './input.ts'
+import type { ListRequest } from './input.ts'
 import { readComparison } from './read-comparison.ts'
 import { unknownParameter } from './read-query.ts'
 
 /** A field of such a name can't be filtered by (src/resources/check/fields.ts). */
 const RESERVED: ReadonlySet<string> = new Set(['limit', 'sort', 'fields', 'count', 'cursor'])
 
-type Asked = Pick<ListDecision, 'queryable' | 'shown'>
+type Queryable = Pick<ListDecision, 'queryable' | 'shown'>
 type Parameters = ReadonlyMap<string, string>
 
 /**
  * Throws Problem invalid-query. What the caller may not query gets the answer of what doesn't exist; that answer names
  * only what this caller may query. The decision's evidence tells afterwards what was asked for.
  */
-export function readListQuery(parameters: Parameters, limits: Pick<Limits, 'page'>, decision: ListDecision): ListQuery {
+export function readListQuery(
+  parameters: Parameters,
+  limits: Pick<Limits, 'page'>,
+  decision: ListDecision,
+): ListRequest {
   const named = namesIn(parameters)
   try {
     const query = read(parameters, limits, decision)
@@ -39,7 +43,7 @@ function namesIn(parameters: Parameters): QueriedFields {
 }
 
 /** Whether nothing but the policy can be what refuses it. */
-function isSound(parameters: Parameters, limits: Pick<Limits, 'page'>, widest: Asked): boolean {
+function isSound(parameters: Parameters, limits: Pick<Limits, 'page'>, widest: Queryable): boolean {
   try {
     read(parameters, limits, widest)
     return true
@@ -48,7 +52,7 @@ function isSound(parameters: Parameters, limits: Pick<Limits, 'page'>, widest: A
   }
 }
 
-function read(parameters: Parameters, { page }: Pick<Limits, 'page'>, { queryable, shown }: Asked): ListQuery {
+function read(parameters: Parameters, { page }: Pick<Limits, 'page'>, { queryable, shown }: Queryable): ListRequest {
   const filters = [...parameters].filter(([name]) => !RESERVED.has(name))
   const cursor = parameters.get('cursor')
   return {
@@ -67,7 +71,7 @@ function withoutOperator(parameter: string): string {
 }
 
 /** `field` or `field[operator]`. */
-function fieldOf(parameter: string, queryable: Asked['queryable']): Field {
+function fieldOf(parameter: string, queryable: Queryable['queryable']): Field {
   const field = queryable.get(withoutOperator(parameter))
   if (!field) throw unknownParameter(parameter, [...RESERVED, ...queryable.keys()])
   return field
@@ -81,7 +85,7 @@ function readLimit(text: string | undefined, page: Limits['page']): number {
 }
 
 /** By id where nothing else is said, and where all else is the same; it runs as the last key does, so that an index can. */
-function readOrder(text: string | undefined, queryable: Asked['queryable']): readonly SortKey[] {
+function readOrder(text: string | undefined, queryable: Queryable['queryable']): readonly SortKey[] {
   const named = text === undefined ? [] : text.split(',').map((part) => readSortKey(part, queryable))
   if (new Set(named.map(({ field }) => field)).size < named.length) {
     throw new Problem('invalid-query', 'The query parameter sort names a field more than once.')
@@ -91,7 +95,7 @@ function readOrder(text: string | undefined, queryable: Asked['queryable']): rea
   return [...named, { field: 'id', by: 'value', descending: named.at(-1)?.descending ?? false }]
 }
 
-function readSortKey(part: string, queryable: Asked['queryable']): SortKey {
+function readSortKey(part: string, queryable: Queryable['queryable']): SortKey {
   const descending = part.startsWith('-')
   const field = queryable.get(descending ? part.slice(1) : part)
   if (field) return { field: field.name, by: field.time ? 'time' : 'value', descending }

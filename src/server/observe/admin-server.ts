@@ -14,42 +14,42 @@ import type { Services } from '../routes/handler.ts'
 import { PROBLEM_TYPE, problemDocument, problemOf } from '../stages/problem-boundary.ts'
 import type { Metrics } from './metrics.ts'
 
-interface Page {
+interface PageContent {
   readonly contentType: string
   readonly text: string
 }
 
-interface Shown {
+interface AdminPage {
   /** For whoever reaches the port: a kubelet's probe has no credentials. */
   readonly open: boolean
   /** Throws Problem. `trusted`: who asks sent the token, or none is set. */
-  readonly show: (trusted: boolean) => Promise<Page>
+  readonly show: (trusted: boolean) => Promise<PageContent>
 }
 
-type Pages = ReadonlyMap<string, Shown>
+type AdminPages = ReadonlyMap<string, AdminPage>
 
-export type Told = Pick<Metrics, 'text' | 'contentType'> & Pick<Services, 'checks'>
+export type AdminSources = Pick<Metrics, 'text' | 'contentType'> & Pick<Services, 'checks'>
 
 const ALLOW = 'GET, HEAD'
 
 /** `token`: undefined when whoever reaches the port may read. */
-export function createAdminServer(told: Told, token?: string): Server {
-  const pages: Pages = new Map<string, Shown>([
-    ['/metrics', { open: false, show: () => showMetrics(told) }],
+export function createAdminServer(sources: AdminSources, token?: string): Server {
+  const pages: AdminPages = new Map<string, AdminPage>([
+    ['/metrics', { open: false, show: () => showMetrics(sources) }],
     ['/livez', { open: true, show: async () => json({ status: 'ok' }) }],
-    ['/readyz', { open: true, show: (trusted) => showReadiness(told, trusted) }],
+    ['/readyz', { open: true, show: (trusted) => showReadiness(sources, trusted) }],
   ])
   return createHttpServer((request, response) => void answer(pages, token, { request, response }))
 }
 
-interface Exchange {
+interface HttpExchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
 }
 
-async function answer(pages: Pages, token: string | undefined, exchange: Exchange): Promise<void> {
+async function answer(pages: AdminPages, token: string | undefined, exchange: HttpExchange): Promise<void> {
   try {
-    const { open, show } = shownBy(pages, exchange.request)
+    const { open, show } = pageFor(pages, exchange.request)
     const refusal = refusalOf(exchange.request, token)
     if (refusal && !open) throw refusal
     const { contentType, text } = await show(refusal === undefined)
@@ -62,7 +62,7 @@ async function answer(pages: Pages, token: string | undefined, exchange: Exchang
 }
 
 /** 400, 404 or 405, in the order in which the gate has them. */
-function shownBy(pages: Pages, request: IncomingMessage): Shown {
+function pageFor(pages: AdminPages, request: IncomingMessage): AdminPage {
   const target = findMalformed(request) ?? readTarget(request.url ?? '')
   if (target instanceof Problem) throw target
   const shown = pages.get(target.path)
@@ -90,16 +90,16 @@ function isSame(given: string, wanted: string): boolean {
   return timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', wanted, 'buffer'))
 }
 
-async function showReadiness({ checks }: Told, trusted: boolean): Promise<Page> {
+async function showReadiness({ checks }: AdminSources, trusted: boolean): Promise<PageContent> {
   const { status, ...details } = readinessOf(await checks(), trusted)
   return json(trusted ? { status, ...details } : { status })
 }
 
-function json(value: unknown): Page {
+function json(value: unknown): PageContent {
   return { contentType: 'application/json', text: JSON.stringify(value) }
 }
 
-async function showMetrics({ text, contentType }: Told): Promise<Page> {
+async function showMetrics({ text, contentType }: AdminSources): Promise<PageContent> {
   try {
     return { contentType, text: await text() }
   } catch (cause) {
@@ -115,7 +115,7 @@ interface Answer {
   readonly text: string
 }
 
-function send({ request, response }: Exchange, { status, headers, text }: Answer): void {
+function send({ request, response }: HttpExchange, { status, headers, text }: Answer): void {
   response.writeHead(status, {
     ...headers,
     'Cache-Control': 'no-store',

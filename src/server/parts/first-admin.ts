@@ -12,7 +12,7 @@ const ID = 'admin'
 const EMAIL = 'admin@example.com'
 const ROLE = 'admin'
 
-interface Ground {
+interface FirstAdminParts {
   readonly resources: Resources
   readonly seeding: Pick<Seeding, 'count'>
   readonly directory: Pick<Directory, 'addFirst'>
@@ -33,7 +33,7 @@ export async function makeFirstAdmin({
   seeding,
   directory,
   policy,
-}: Ground): Promise<FirstAdmin | undefined> {
+}: FirstAdminParts): Promise<FirstAdmin | undefined> {
   if (!resources.byName.has(USERS) || (await seeding.count(USERS)) > 0) return undefined
   const declared = policy.active.snapshot.subjectOf({ id: ID, roles: [ROLE], claims: {} }).roles
   const roles = declared.has(ROLE) ? [ROLE] : []

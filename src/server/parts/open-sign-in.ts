@@ -9,7 +9,7 @@ import type { Attempts } from '../../store/attempts.ts'
 import type { Store } from '../../store/contract.ts'
 import type { Directory } from '../../store/directory.ts'
 
-interface Ground {
+interface SignInParts {
   readonly keys: Pick<KeyRing, 'signer'>
   readonly store: Pick<Store, 'secret'>
   readonly directory: Directory
@@ -20,9 +20,9 @@ interface Ground {
 /** RFC 9068 section 2.2 wants to know for which client a token is: whoever signs in here signs in to this server. */
 const CLIENT = 'sallyport'
 
-export async function openSignIn({ tokens }: Config, ground: Ground): Promise<SignIn> {
-  const { keys, store, directory, attempts } = ground
-  const now = () => ground.now().getTime()
+export async function openSignIn({ tokens }: Config, parts: SignInParts): Promise<SignIn> {
+  const { keys, store, directory, attempts } = parts
+  const now = () => parts.now().getTime()
   const { issuer, audience } = tokens
   return createSignIn({
     directory,

@@ -22,11 +22,11 @@ export class Cursors {
   }
 
   /** `binding` names the query and the caller. */
-  seal(binding: string, place: string): string {
-    const known = hash('sha256', JSON.stringify([binding, place]), 'base64url')
+  seal(binding: string, pageEnd: string): string {
+    const known = hash('sha256', JSON.stringify([binding, pageEnd]), 'base64url')
     const kept = this.#sealed.get(known)
     if (kept !== undefined) return kept
-    const sealed = this.#seal(binding, place)
+    const sealed = this.#seal(binding, pageEnd)
     this.#sealed.set(known, sealed)
     return sealed
   }
@@ -48,15 +48,15 @@ export class Cursors {
     }
   }
 
-  #seal(binding: string, place: string): string {
+  #seal(binding: string, pageEnd: string): string {
     const iv = randomBytes(IV_BYTES)
     const cipher = createCipheriv('aes-256-gcm', this.#key, iv).setAAD(Buffer.from(binding))
-    const sealed = [cipher.update(place, 'utf8'), cipher.final()]
+    const sealed = [cipher.update(pageEnd, 'utf8'), cipher.final()]
     return Buffer.concat([iv, cipher.getAuthTag(), ...sealed]).toString('base64url')
   }
 }
 
 /** For a cursor that leans on an object which is gone. */
-export function lostPlace(): Problem {
+export function lostPageEnd(): Problem {
   return new Problem('invalid-query', 'The place of the cursor is gone; begin again without it.')
 }

@@ -7,12 +7,12 @@ import type { Permit } from '../../decide/permit.ts'
 import type { OwnerField } from '../../decide/propose.ts'
 import type { Snapshot } from '../../decide/snapshot.ts'
 import type { SignIn } from '../../identity/sign-in/sign-in.ts'
-import type { Endpoint, Json, Method, Resource, Route } from '../../resources/resource.ts'
+import type { Json, Method, Resource, Route } from '../../resources/resource.ts'
 import type { Replay, Store } from '../../store/contract.ts'
 import type { Input, Preconditions } from '../input/input.ts'
 import type { Cursors } from './cursor.ts'
 import type { EntityTags } from './entity-tag.ts'
-import type { InFlight } from './in-flight.ts'
+import type { InFlight } from './one-at-a-time.ts'
 
 /** Throws what the store throws, Refused, and Problem. */
 export type Handler = (
@@ -48,7 +48,6 @@ export interface Services {
 export interface HandledRequest {
   readonly method: Method
   readonly route: Route
-  readonly endpoint: Endpoint
   readonly resource: Resource
   readonly writes: Writes
   /** Undefined without credentials. */
@@ -88,7 +87,7 @@ export class WrittenJson {
 }
 
 /** How a request ends: with an outcome, or with a refusal. */
-export type End = { readonly outcome: Outcome } | { readonly problem: Problem }
+export type RequestEnd = { readonly outcome: Outcome } | { readonly problem: Problem }
 
 /** `time`: when the write happens, as the object and the outcome tell it. */
 interface At {
@@ -105,7 +104,7 @@ export interface Writes {
   update(permit: Permit<'update'>, outcome: Outcome, at: At): Promise<Outcome>
   delete(permit: Permit<'delete'>, outcome: Outcome): Promise<Outcome>
   /** The decision record of a request that ends so: whoever changes something else than an object commits it with the change. */
-  record(end: End): string
+  record(end: RequestEnd): string
   /** To be called when a record of `record` has committed. */
   committed(record: string): void
 }

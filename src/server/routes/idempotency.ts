@@ -25,16 +25,20 @@ export function claimOf(
 }
 
 /** What a claim comes to: the object is made now, or the first answer is given again. */
-export interface Ways {
+export interface CreateOrReplay {
   readonly create: () => Promise<Outcome>
   readonly replay: (kept: Kept) => Promise<Outcome>
 }
 
 /**
- * Throws Problem idempotency-in-flight or idempotency-key-reused, or what the ways throw. When another process was faster, its
+ * Throws Problem idempotency-in-flight or idempotency-key-reused, or what they throw. When another process was faster, its
  * commit is found by the conflict; a unique field may conflict first.
  */
-export function once({ store, inFlight }: Services, claim: Claim, { create, replay }: Ways): Promise<Outcome> {
+export function once(
+  { store, inFlight }: Services,
+  claim: Claim,
+  { create, replay }: CreateOrReplay,
+): Promise<Outcome> {
   const { subject, route, key, fingerprint } = claim
   const again = (kept: Kept) => {
     if (kept.fingerprint !== fingerprint) throw reused()

@@ -7,16 +7,16 @@ import { successStatus } from '../../resources/routing/success-status.ts'
 import type { ListedObject, SortValue } from '../../store/contract.ts'
 import { readListed, rowWriter } from '../../store/listed.ts'
 import { sortValue } from '../../store/sort-value.ts'
-import type { ListQuery } from '../input/input.ts'
-import { lostPlace } from './cursor.ts'
+import type { ListRequest } from '../input/input.ts'
+import { lostPageEnd } from './cursor.ts'
 import { type HandledRequest, type Outcome, type Services, WrittenJson } from './handler.ts'
 import { isKnown } from './preconditions.ts'
 
-/** In characters: a place that takes more than this isn't put into a URL. */
-const LONGEST_PLACE = 2000
+/** In characters: the end of a page that is longer than this isn't put into a URL. */
+const LONGEST_PAGE_END = 2000
 
 /** `at`: the values that the last object of the page is sorted by; `of`: its id, where they would be too long. */
-type Place = { readonly at: readonly SortValue[] } | { readonly of: string }
+type PageEnd = { readonly at: readonly SortValue[] } | { readonly of: string }
 
 /** Throws Problem precondition-failed. */
 export function readObject(services: Services, request: HandledRequest, decision: ReadDecision): Outcome {
@@ -33,13 +33,13 @@ export async function listObjects(
   services: Services,
   request: HandledRequest,
   decision: ListDecision,
-  query: ListQuery,
+  query: ListRequest,
 ): Promise<Outcome> {
   const { store } = services
   const { name } = request.resource
   const { limit, order, filter } = query
   const selection = { where: decision.where, filter }
-  const after = query.cursor === undefined ? undefined : await placeOf(services, request, query, query.cursor)
+  const after = query.cursor === undefined ? undefined : await endOfLastPage(services, request, query, query.cursor)
   const bytes = request.snapshot.limits.answerBytes
   // One more than asked for tells whether there is a next page.
   const found = await store.list(name, { ...selection, order, limit: limit + 1, bytes, ...(after && { after }) })
@@ -68,40 +68,40 @@ function fittingOf(found: readonly ListedObject[], limit: number, bytes: number)
 }
 
 /** The values after which the page begins. */
-async function placeOf(
+async function endOfLastPage(
   { cursors, store }: Services,
   request: HandledRequest,
-  query: ListQuery,
+  query: ListRequest,
   cursor: string,
 ): Promise<readonly SortValue[]> {
-  const place: Place = JSON.parse(cursors.open(bindingOf(request, query), cursor))
-  if ('at' in place) return place.at
-  const object = await store.get(request.resource.name, place.of)
-  if (!object) throw lostPlace()
+  const pageEnd: PageEnd = JSON.parse(cursors.open(bindingOf(request, query), cursor))
+  if ('at' in pageEnd) return pageEnd.at
+  const object = await store.get(request.resource.name, pageEnd.of)
+  if (!object) throw lostPageEnd()
   return valuesOf(represent(object), query)
 }
 
-function nextCursor({ cursors }: Services, request: HandledRequest, query: ListQuery, last: ListedObject): string {
+function nextCursor({ cursors }: Services, request: HandledRequest, query: ListRequest, last: ListedObject): string {
   const exact = JSON.stringify({
     at: valuesOf(readListed(last, new Set(query.order.map(({ field }) => field))), query),
-  } satisfies Place)
-  const place = exact.length > LONGEST_PLACE ? JSON.stringify({ of: last.id } satisfies Place) : exact
-  return cursors.seal(bindingOf(request, query), place)
+  } satisfies PageEnd)
+  const pageEnd = exact.length > LONGEST_PAGE_END ? JSON.stringify({ of: last.id } satisfies PageEnd) : exact
+  return cursors.seal(bindingOf(request, query), pageEnd)
 }
 
-function valuesOf(whole: Representation, { order }: ListQuery): readonly SortValue[] {
+function valuesOf(whole: Representation, { order }: ListRequest): readonly SortValue[] {
   return order.map((key) => sortValue(key, whole))
 }
 
 /** The route, the caller, and all that says which objects come in which order; how many and what of them may change. */
-function bindingOf({ route, caller }: HandledRequest, { filter, order }: ListQuery): string {
+function bindingOf({ route, caller }: HandledRequest, { filter, order }: ListRequest): string {
   const comparisons = filter.map((one) => JSON.stringify([one.field, one.operator, one.values])).toSorted()
   const keys = order.map(({ field, descending }) => [field, descending])
   return JSON.stringify([route.path, caller?.id ?? null, comparisons, keys])
 }
 
 /** The same query, from the next page on (RFC 8288 section 3). */
-function nextTarget({ path }: HandledRequest, { parameters }: ListQuery, next: string): string {
+function nextTarget({ path }: HandledRequest, { parameters }: ListRequest, next: string): string {
   const repeated = [...parameters].filter(([name]) => name !== 'cursor')
   const pairs = [...repeated, ['cursor', next]] as const
   return `${path}?${pairs.map((pair) => pair.map(encodeURIComponent).join('=')).join('&')}`

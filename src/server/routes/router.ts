@@ -6,7 +6,6 @@ import { ownerFieldOf } from '../../decide/relations/ownership.ts'
 import type { Method, Operation, Route } from '../../resources/resource.ts'
 import { Routers } from '../../resources/routing/match-route.ts'
 import { StaleObject, type Store } from '../../store/contract.ts'
-import { Turns } from '../http/turns.ts'
 import type { Input } from '../input/input.ts'
 import { createWrites } from '../stages/commit.ts'
 import type { Stage, Writable } from '../stages/stage.ts'
@@ -14,6 +13,7 @@ import type { Accepted, Addressed, Authorized, Handled, Matched, Received, Valid
 import { redirect, showDocument, showKeys, showLiveness, showOptions, showReadiness } from './built-in.ts'
 import { createObject } from './create-object.ts'
 import type { HandledRequest, Handler, Services } from './handler.ts'
+import { Queues } from './one-at-a-time.ts'
 import { listObjects, readObject } from './read-objects.ts'
 import { signIn, signOut } from './tokens.ts'
 import { deleteObject, patchObject, replaceObject, updateObject } from './write-object.ts'
@@ -92,7 +92,7 @@ export function handlerOf(route: Route, operation: Operation): Handler {
 
 /** A handler as Koa middleware. A write that comes too late is decided anew, and tried again in the turn of its object. */
 function answerWith(services: Services, store: Store): (handler: Handler) => RouteHandler {
-  const turns = new Turns()
+  const queues = new Queues()
   return (handler) => async (ctx) => {
     const { state, method } = ctx
     const request = requestOf(state, method as Method, store)
@@ -102,7 +102,7 @@ function answerWith(services: Services, store: Store): (handler: Handler) => Rou
     } catch (error) {
       if (!(error instanceof StaleObject)) throw error
       const object = 'object' in state.decision ? state.decision.object.id : ''
-      state.outcome = await turns.take(`${request.resource.name}/${object}`, () => decideAnew(state, handle))
+      state.outcome = await queues.run(`${request.resource.name}/${object}`, () => decideAnew(state, handle))
     }
   }
 }
@@ -122,17 +122,16 @@ async function decideAnew<T>(state: Writable<Authorized>, handle: () => T | Prom
 function requestOf(state: RouteState, method: Method, store: Store): HandledRequest {
   const { policy, accepted, resource, address, input } = state
   const { match, caller } = accepted
-  const { route, endpoint, target } = match
+  const { route, target } = match
   const { preconditions, idempotencyKey } = input
   const owner = ownerFieldOf(resource, policy.snapshot.ownershipOf(resource.name))
   return {
     method,
     route,
-    endpoint,
     resource,
     caller,
     address,
-    owner: owner && { name: owner.name, list: owner.list },
+    owner,
     snapshot: policy.snapshot,
     path: target.path,
     query: target.query,

@@ -4,7 +4,7 @@ import { Problem } from '../../base/problems/problem.ts'
 import type { SessionChange, SignedIn, Tokens } from '../../identity/sign-in/session-tokens.ts'
 import type { PasswordSignIn } from '../../identity/sign-in/sign-in-by-password.ts'
 import type { Json } from '../../resources/resource.ts'
-import type { End, HandledRequest, Outcome, Services } from './handler.ts'
+import type { HandledRequest, Outcome, RequestEnd, Services } from './handler.ts'
 
 type Body = Readonly<Record<string, Json>>
 
@@ -52,7 +52,7 @@ export async function signOut({ signIn: directory }: Services, { caller, writes 
 }
 
 /** What the record of a change tells. */
-function endOf(change: SessionChange): End {
+function endOf(change: SessionChange): RequestEnd {
   if (change.kind === 'refused') return { problem: refused(change) }
   return { outcome: { status: 200, headers: {}, body: undefined, objectId: change.userId } }
 }

@@ -9,7 +9,7 @@ import type { Metrics } from '../observe/metrics.ts'
 import type { Cors } from './cors.ts'
 import { present } from './present.ts'
 import { problemOf } from './problem-boundary.ts'
-import { observe, settle } from './record.ts'
+import { observe, settleRecord } from './record.ts'
 import type { Stage, Writable } from './stage.ts'
 import type { Received, RequestState } from './state.ts'
 
@@ -40,7 +40,7 @@ export function answer(parts: AnswerParts): Stage<object, Received> {
       const { authentication } = state
       state.problem = problemOf(error, authentication?.kind === 'caller' ? authentication.caller : undefined)
     }
-    const settled = settle(parts, state)
+    const settled = settleRecord(parts, state)
     if (settled) await settled
     await endOfTurn()
     // Else the connection would stay open, and the drain would wait for it.

@@ -3,14 +3,14 @@ import type { DecisionRecord } from '../../decision-log/decision-record.ts'
 import { recordLine } from '../../decision-log/decision-record.ts'
 import { mask } from '../../decision-log/mask.ts'
 import type { Store } from '../../store/contract.ts'
-import type { End, Outcome, Writes } from '../routes/handler.ts'
+import type { Outcome, RequestEnd, Writes } from '../routes/handler.ts'
 import { recordOf } from './record.ts'
 import type { Writable } from './stage.ts'
 import type { RequestState } from './state.ts'
 
 export function createWrites(store: Store, state: Writable<RequestState>): Writes {
   const made = new Map<string, DecisionRecord>()
-  const record = (end: End) => {
+  const record = (end: RequestEnd) => {
     const unmasked = recordOf({ ...state, ...end })
     const line = recordLine(mask(unmasked, state.masks))
     made.set(line, unmasked)

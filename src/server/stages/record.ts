@@ -22,7 +22,7 @@ type NotRecorded = Pick<RequestState, 'headers' | 'policy'>
  * Sees to the record before the answer goes out; that of a write is committed with it already. An answer whose record is required
  * and can't be written becomes a refusal.
  */
-export function settle(
+export function settleRecord(
   { recorder }: { readonly recorder: Recorder },
   state: Writable<RequestState>,
 ): void | Promise<void> {

@@ -14,7 +14,7 @@ import { Cursors } from '../../../src/server/routes/cursor.ts'
 import { EntityTags } from '../../../src/server/routes/entity-tag.ts'
 
 import { type HandledRequest, type Outcome, WrittenJson } from '../../../src/server/routes/handler.ts'
-import { InFlight } from '../../../src/server/routes/in-flight.ts'
+import { InFlight } from '../../../src/server/routes/one-at-a-time.ts'
 import { handlerOf } from '../../../src/server/routes/router.ts'
 import { decideRequest } from '../../../src/server/stages/authorize.ts'
 import { problemOf } from '../../../src/server/stages/problem-boundary.ts'
@@ -71,7 +71,7 @@ async function outcomeOf(served: Served, caller: Caller | undefined): Promise<Ou
     checks: async () => ({}),
     describe,
   }
-  return handlerOf(spot.route, spot.endpoint.operation)(services, askingOf(served, caller), decision, inputOf(served))
+  return handlerOf(spot.route, spot.endpoint.operation)(services, requestOf(served, caller), decision, inputOf(served))
 }
 
 /** No route of these tests shows the OpenAPI document. */
@@ -79,14 +79,13 @@ function describe(): never {
   throw new Error('nothing asks for it')
 }
 
-function askingOf({ snapshot, spot }: Served, caller: Caller | undefined): HandledRequest {
-  const { resource, route, endpoint, method } = spot
+function requestOf({ snapshot, spot }: Served, caller: Caller | undefined): HandledRequest {
+  const { resource, route, method } = spot
   const relation = snapshot.ownershipOf(resource.name)?.relations.get('owner')
   const field = relation?.kind === 'attribute' && relation.attribute === 'id' && resource.fields.get(relation.field)
   return {
     method,
     route,
-    endpoint,
     resource,
     caller,
     address: '127.0.0.1',
