@@ -20,7 +20,7 @@ interface Reported extends Omit<Diagnostic, 'hint'> {
   readonly hint?: string | (() => string) | undefined
 }
 
-export type Report = (fault: Reported) => void
+export type FaultReporter = (fault: Reported) => void
 
 /** How many faults of a reading are kept: a file of a million bad lines must hold up neither a command nor a server. */
 export const MOST_FAULTS = 1000
@@ -32,7 +32,7 @@ export class Faults {
   readonly #kept: Diagnostic[] = []
   #more = 0
 
-  readonly report: Report = ({ hint, ...fault }) => {
+  readonly report: FaultReporter = ({ hint, ...fault }) => {
     if (this.#kept.length >= MOST_FAULTS) {
       this.#more += 1
       return

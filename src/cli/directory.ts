@@ -4,7 +4,7 @@ import { type DirectoryAccess, type OpenDirectory, withDirectory } from '../iden
 
 /** Loads the engine only where a command comes to need it. */
 export const openDirectory: OpenDirectory = async () =>
-  (await import('../server/parts/open-directory.ts')).openDirectory(readConfig(process.env))
+  (await import('../server/parts/open-directory.ts')).openDirectoryBeside(readConfig(process.env))
 
 /** Does a command's work and closes the directory after it. */
 export function inDirectory<T>(work: (access: DirectoryAccess) => Promise<T>): Promise<T> {

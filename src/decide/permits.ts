@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { FieldFault } from '../base/problems/problem.ts'
-import { type Document, documentOf, represent, type StoredObject } from '../resources/object.ts'
+import { type Document, documentPart, represent, type StoredObject } from '../resources/object.ts'
 import type { Field, Representation, Resource } from '../resources/resource.ts'
 import { type Evidence, evidenceOf, recordObject } from './evidence.ts'
 import { attributesOf, type CallerGrants, relate } from './grants/caller-grants.ts'
@@ -54,7 +54,7 @@ export function permitCreate(
   const fieldsRefused = namesOf(resource, named, refused)
   if (fieldsRefused.length > 0) return refuse('write', { evidence: { ...short(evidence), fieldsRefused } })
   passed(short(evidence))
-  const document = documentOf(after)
+  const document = documentPart(after)
   const unfit = refuseUnfit(grants, { faults, document, evidence })
   if (unfit) return unfit
   return issuePermit({ kind: 'create', resource: resource.name, id: String(after.id), version: 0, document, evidence })
@@ -125,7 +125,7 @@ export function permitUpdate(
   const evidence = evidenceOf(relations, granted, facts)
   if (fieldsRefused.length > 0) return refuse('write', { evidence: { ...short(evidence), fieldsRefused } })
   passed(short(evidence))
-  const document = documentOf(after)
+  const document = documentPart(after)
   const unfit = refuseUnfit(grants, { faults, document, evidence, before: object.document })
   if (unfit) return unfit
   const { id, version } = object

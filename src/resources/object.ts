@@ -18,7 +18,7 @@ export interface StoredObject {
 }
 
 /** The part of a representation that is stored as the document. */
-export function documentOf({ id, createdAt, updatedAt, ...document }: Representation): Document {
+export function documentPart({ id, createdAt, updatedAt, ...document }: Representation): Document {
   return document
 }
 

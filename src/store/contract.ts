@@ -46,7 +46,7 @@ export interface SortKey {
 /** The value that an object is sorted by: null where it has none, an empty list for any list. */
 export type SortValue = Scalar | null | readonly []
 
-export interface ListQuery {
+export interface ObjectQuery {
   readonly where: Condition
   /** All of them hold. */
   readonly filter?: readonly Comparison[]
@@ -93,9 +93,9 @@ export interface Kept {
 
 export interface Store {
   get(resource: string, id: string): Promise<StoredObject | undefined>
-  list(resource: string, query: ListQuery): Promise<readonly ListedObject[]>
+  list(resource: string, query: ObjectQuery): Promise<readonly ListedObject[]>
   /** How many objects `list` would give without a limit. */
-  count(resource: string, query: Pick<ListQuery, 'where' | 'filter'>): Promise<number>
+  count(resource: string, query: Pick<ObjectQuery, 'where' | 'filter'>): Promise<number>
   /** The object that was created under the key in the last 24 hours. */
   kept(key: ReplayKey): Promise<Kept | undefined>
   /** Durable when it returns. Throws UniqueTaken, or ReplayTaken when something was created under the idempotency key. */

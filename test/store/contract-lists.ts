@@ -1,7 +1,7 @@
 /** The contract: lists come in the order of ids, page by page. */
 import { expect } from 'chai'
 import type { Condition } from '../../src/decide/condition.ts'
-import type { ListQuery, Store } from '../../src/store/contract.ts'
+import type { ObjectQuery, Store } from '../../src/store/contract.ts'
 import { listedOf } from '../listed.ts'
 import { ALL, type Open } from './engine.ts'
 import { creation, removal } from './fixture.ts'
@@ -31,7 +31,7 @@ export function describeLists(open: Open): void {
       'things',
       ids.map((id) => ({ id, document: {} })),
     )
-    const page = async (query: Partial<ListQuery>) =>
+    const page = async (query: Partial<ObjectQuery>) =>
       (await store.list('things', { ...ALL, ...query })).map((object) => object.id).join('')
     expect(await page({ limit: 2 })).to.equal('ab')
     expect(await page({ limit: 2, after: ['b'] })).to.equal('cd')
@@ -49,7 +49,7 @@ export function describeLists(open: Open): void {
       ...['b', 'c', 'd', 'e'].map((id) => sized(id, 1000)),
       sized('f', 1),
     ])
-    const page = async (query: Partial<ListQuery>) =>
+    const page = async (query: Partial<ObjectQuery>) =>
       (await store.list('things', { ...ALL, ...query })).map((object) => object.id).join('')
     expect(await page({ bytes: 100 })).to.equal('ab')
     expect(await page({ bytes: 100, limit: 1 })).to.equal('a')

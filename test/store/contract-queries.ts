@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import type { Condition } from '../../src/decide/condition.ts'
 import { meets } from '../../src/decide/condition.ts'
-import type { Comparison, ListedObject, ListQuery, SortKey, SortValue, Store } from '../../src/store/contract.ts'
+import type { Comparison, ListedObject, ObjectQuery, SortKey, SortValue, Store } from '../../src/store/contract.ts'
 import { compareSortValues, fitsComparison, sortValue } from '../../src/store/sort-value.ts'
 import { representListed } from '../listed.ts'
 import { ALL, NEW_YEAR, type Open, type TestEngine } from './engine.ts'
@@ -159,7 +159,7 @@ function plainly(
   return found.toSorted(compare)
 }
 
-async function walk(store: Store, query: ListQuery & Asked): Promise<readonly ListedObject[]> {
+async function walk(store: Store, query: ObjectQuery & Asked): Promise<readonly ListedObject[]> {
   const seen: ListedObject[] = []
   for (let after: readonly SortValue[] | undefined; ; ) {
     const page = await store.list('things', { ...query, ...(after && { after }) })

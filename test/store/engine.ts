@@ -1,6 +1,6 @@
 /** What the contract's tests need of an engine. */
 import type { Resources } from '../../src/resources/resource.ts'
-import type { ListQuery } from '../../src/store/contract.ts'
+import type { ObjectQuery } from '../../src/store/contract.ts'
 import type { Opened } from './fixture.ts'
 
 interface Setup {
@@ -33,4 +33,4 @@ export class Clock {
   readonly now = () => new Date(this.time)
 }
 
-export const ALL: ListQuery = { where: { kind: 'always' }, limit: 1000 }
+export const ALL: ObjectQuery = { where: { kind: 'always' }, limit: 1000 }

@@ -1,7 +1,7 @@
 import { constants } from 'node:sqlite'
 import { expect } from 'chai'
 import type { Condition } from '../../src/decide/condition.ts'
-import type { ListQuery, Store } from '../../src/store/contract.ts'
+import type { ObjectQuery, Store } from '../../src/store/contract.ts'
 import { STATEMENTS } from '../../src/store/sqlite/query/lists.ts'
 import { Folder } from './folder.ts'
 import { statementsOf } from './statements.ts'
@@ -39,7 +39,7 @@ describe('a list of few objects out of many', () => {
     return steps.map((step) => step.detail).join('; ')
   }
 
-  async function plans(query: Omit<ListQuery, 'limit'>): Promise<readonly string[]> {
+  async function plans(query: Omit<ObjectQuery, 'limit'>): Promise<readonly string[]> {
     const texts = await statementsOf(() => store.list('things', { ...query, limit: 50 }))
     return texts
       .filter((text) => text.startsWith('select'))

@@ -81,17 +81,17 @@ function declareRollback(policy: Command, settings: PolicySettings): void {
     .action(async (flags: ReleaseFlags & { readonly to?: string }) => {
       const { over, how } = await readRelease(settings, flags)
       const { planRollback } = await import('../../tools/release/return-target.ts')
-      const { carryOut } = await import('../../tools/release/carry-out.ts')
+      const { carryOutRelease } = await import('../../tools/release/carry-out.ts')
       const { plan, of } = await planRollback(flags.to, over)
-      process.exitCode = await carryOut(plan, { ...how, kind: 'rolled-back', of })
+      process.exitCode = await carryOutRelease(plan, { ...how, kind: 'rolled-back', of })
     })
 }
 
 async function apply(candidate: string, settings: PolicySettings, flags: ReleaseFlags): Promise<void> {
   const { over, how } = await readRelease(settings, flags)
   const { planApply } = await import('../../tools/release/plan.ts')
-  const { carryOut } = await import('../../tools/release/carry-out.ts')
-  process.exitCode = await carryOut(await planApply(candidate, over), { ...how, kind: 'applied', of: undefined })
+  const { carryOutRelease } = await import('../../tools/release/carry-out.ts')
+  process.exitCode = await carryOutRelease(await planApply(candidate, over), { ...how, kind: 'applied', of: undefined })
 }
 
 /** What is planned over, and how it is carried out. Throws ConfigError and FileError. */

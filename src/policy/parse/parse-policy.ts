@@ -1,7 +1,7 @@
 /** The files of a policy directory -> a policy, strictly: everything that is wrong, at once, each with its place. */
 
 import type { SourceFile } from '../../base/diagnostic.ts'
-import { Faults, type Report } from '../../base/diagnostic.ts'
+import { type FaultReporter, Faults } from '../../base/diagnostic.ts'
 import { MODEL } from '../../decide/grants/model.ts'
 import type { Policy } from '../../decide/policy.ts'
 import type { Resources } from '../../resources/resource.ts'
@@ -30,7 +30,7 @@ export function parsePolicy(files: PolicyFiles, resources: Resources): Policy {
  * Where a file that declares names has a fault, other files' names may be known once it is mended. It must be read before
  * them.
  */
-function withoutConsequences(files: PolicyFiles, report: Report): Report {
+function withoutConsequences(files: PolicyFiles, report: FaultReporter): FaultReporter {
   const declaring: Readonly<Record<string, string>> = {
     'unknown-role': files['roles.yaml'].name,
     'unknown-relation': files['ownership.yaml'].name,
@@ -46,7 +46,7 @@ function withoutConsequences(files: PolicyFiles, report: Report): Report {
 }
 
 /** Comments and spacing are free; a model that says something else isn't: index, filters and cells rest on it. */
-function checkModel({ name, text }: SourceFile, report: Report): void {
+function checkModel({ name, text }: SourceFile, report: FaultReporter): void {
   const expected = statements(MODEL)
   const lines = text.split(/\r?\n/)
   const found = lines.flatMap((line, index) => statements(line).map((statement) => ({ statement, line: index + 1 })))

@@ -1,17 +1,17 @@
 /** policy.csv -> rules and role links. What Casbin would take in silence is an error here, with its place. */
-import type { Report, SourceFile } from '../../base/diagnostic.ts'
+import type { FaultReporter, SourceFile } from '../../base/diagnostic.ts'
 import { didYouMean } from '../../base/did-you-mean.ts'
 import type { RoleLink, Rule } from '../../decide/policy.ts'
 import { EXAMPLE, type Fault, hasLinkColumns, hasRuleColumns, parseEnd } from './rule-columns.ts'
 import { type RuleLine, readRuleLines } from './rule-lines.ts'
-import { COLUMN, parseScope, type RuleScope, type Vocabulary } from './rule-scope.ts'
+import { parseScope, type RuleScope, type RuleVocabulary, SCOPE_COLUMN } from './rule-scope.ts'
 
 interface RuleSet {
   readonly rules: readonly Rule[]
   readonly links: readonly RoleLink[]
 }
 
-export function parseRules(source: SourceFile, vocabulary: Vocabulary, report: Report): RuleSet {
+export function parseRules(source: SourceFile, vocabulary: RuleVocabulary, report: FaultReporter): RuleSet {
   const rules: Rule[] = []
   const links: RoleLink[] = []
   const known = new Map<string, RuleScope>()
@@ -28,7 +28,7 @@ export function parseRules(source: SourceFile, vocabulary: Vocabulary, report: R
 }
 
 interface Known {
-  readonly vocabulary: Vocabulary
+  readonly vocabulary: RuleVocabulary
   /** The sound ones by their cells: ten thousand rules have a few hundred. */
   readonly known: Map<string, RuleScope>
 }
@@ -46,7 +46,7 @@ function parseRule({ line, cells }: RuleLine, { vocabulary, known }: Known, faul
   return [{ line, subject, ...scope, effect: effect as Rule['effect'], ...end }]
 }
 
-function parseLink({ line, cells }: RuleLine, { roles }: Vocabulary, fault: Fault): readonly RoleLink[] {
+function parseLink({ line, cells }: RuleLine, { roles }: RuleVocabulary, fault: Fault): readonly RoleLink[] {
   if (!hasLinkColumns(cells, fault)) return []
   const [, role = '', inherits = ''] = cells
   let sound = true
@@ -59,32 +59,32 @@ function parseLink({ line, cells }: RuleLine, { roles }: Vocabulary, fault: Faul
   return sound ? [{ line, role, inherits }] : []
 }
 
-function soundSubject(subject: string, { roles }: Vocabulary, fault: Fault): boolean {
+function soundSubject(subject: string, { roles }: RuleVocabulary, fault: Fault): boolean {
   if (subject === 'everyone' || subject === 'anonymous' || roles.has(subject)) return true
   if (/^user:/.test(subject)) {
     const id = subject.slice('user:'.length)
     if (id === id.trim() && id !== '' && [...id].length <= 128) return true
     const message = 'a user id has 1 to 128 characters, with no space at its ends'
-    fault(COLUMN.subject, 'user-id', message, 'write user:<id>')
+    fault(SCOPE_COLUMN.subject, 'user-id', message, 'write user:<id>')
     return false
   }
   const hint = () => {
     const meant = didYouMean(subject, [...roles.keys(), 'everyone', 'anonymous'])
     return `declare it in roles.yaml, or write everyone, anonymous or user:<id>${meant}`
   }
-  fault(COLUMN.subject, 'unknown-role', `the role \`${subject}\` is not declared`, hint)
+  fault(SCOPE_COLUMN.subject, 'unknown-role', `the role \`${subject}\` is not declared`, hint)
   return false
 }
 
 function soundEffect(effect: string, fault: Fault): boolean {
   if (effect === 'allow' || effect === 'deny') return true
   const hint = effect.includes('#') ? 'put the comment on a line of its own' : 'write allow or deny, exactly so'
-  fault(COLUMN.effect, 'unknown-effect', `\`${effect}\` is not an effect`, hint)
+  fault(SCOPE_COLUMN.effect, 'unknown-effect', `\`${effect}\` is not an effect`, hint)
   return false
 }
 
 /** Casbin follows a cycle without end, or stops at ten links. */
-function reportCycles(links: readonly RoleLink[], { name }: SourceFile, report: Report): void {
+function reportCycles(links: readonly RoleLink[], { name }: SourceFile, report: FaultReporter): void {
   const parents = new Map<string, Set<string>>()
   for (const { role, inherits } of links) parents.set(role, (parents.get(role) ?? new Set()).add(inherits))
   const closures = new Map<string, ReadonlySet<string>>()

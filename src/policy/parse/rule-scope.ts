@@ -5,7 +5,7 @@ import type { Resource, Resources } from '../../resources/resource.ts'
 import type { Fault } from './rule-columns.ts'
 
 /** The names that the cells of a rule may have. */
-export interface Vocabulary {
+export interface RuleVocabulary {
   readonly resources: Resources
   readonly roles: ReadonlyMap<string, Role>
   readonly ownership: ReadonlyMap<string, Ownership>
@@ -13,7 +13,7 @@ export interface Vocabulary {
 }
 
 /** Columns of a `p` line; 0 is the `p` itself. */
-export const COLUMN = { subject: 1, resource: 2, action: 3, relation: 4, fields: 5, effect: 6 } as const
+export const SCOPE_COLUMN = { subject: 1, resource: 2, action: 3, relation: 4, fields: 5, effect: 6 } as const
 
 /** The subject, resource and action of a rule: cells that it shares with many other rules. */
 export type RuleScope = Pick<Rule, 'resource' | 'actions' | 'relations' | 'views'>
@@ -21,7 +21,7 @@ export type RuleScope = Pick<Rule, 'resource' | 'actions' | 'relations' | 'views
 /** Undefined when something is wrong, which is reported. */
 export function parseScope(
   [resource, action, relation, fields]: readonly [string, string, string, string],
-  vocabulary: Vocabulary,
+  vocabulary: RuleVocabulary,
   fault: Fault,
 ): RuleScope | undefined {
   const covered = coveredBy(resource, vocabulary.resources)
@@ -44,13 +44,13 @@ export function parseScope(
 function soundResource(
   resource: string,
   covered: readonly Resource[],
-  { resources }: Vocabulary,
+  { resources }: RuleVocabulary,
   fault: Fault,
 ): boolean {
   if (covered.length > 0) return true
   const known = [...resources.byName.keys(), '*', 'system/*']
   const hint = () => oneOf(resource, known)
-  fault(COLUMN.resource, 'unknown-resource', `no schema declares the resource \`${resource}\``, hint)
+  fault(SCOPE_COLUMN.resource, 'unknown-resource', `no schema declares the resource \`${resource}\``, hint)
   return false
 }
 
@@ -62,17 +62,17 @@ function soundActions(actions: readonly string[], covered: readonly Resource[], 
     (name) => {
       if (known.has(name)) return true
       const hint = () => `one of ${[...known].join(', ')}, or * for all${didYouMean(name, known)}`
-      fault(COLUMN.action, 'unknown-action', `the action \`${name}\` is not known here`, hint)
+      fault(SCOPE_COLUMN.action, 'unknown-action', `the action \`${name}\` is not known here`, hint)
       return false
     },
-    (message) => fault(COLUMN.action, 'action-list', message, 'as in: list|read'),
+    (message) => fault(SCOPE_COLUMN.action, 'action-list', message, 'as in: list|read'),
   )
 }
 
 function soundRelations(
   relations: readonly string[],
   covered: readonly Resource[],
-  { ownership }: Vocabulary,
+  { ownership }: RuleVocabulary,
   fault: Fault,
 ): boolean {
   const known = new Set(covered.flatMap(({ name }) => [...(ownership.get(name)?.relations.keys() ?? [])]))
@@ -82,17 +82,22 @@ function soundRelations(
     (name) => {
       if (known.has(name)) return true
       const hint = () => `declare it in ownership.yaml, or write any${didYouMean(name, [...known, 'any'])}`
-      fault(COLUMN.relation, 'unknown-relation', `the relation \`${name}\` is not declared for this resource`, hint)
+      fault(
+        SCOPE_COLUMN.relation,
+        'unknown-relation',
+        `the relation \`${name}\` is not declared for this resource`,
+        hint,
+      )
       return false
     },
-    (message) => fault(COLUMN.relation, 'relation-list', message, 'as in: owner+draft'),
+    (message) => fault(SCOPE_COLUMN.relation, 'relation-list', message, 'as in: owner+draft'),
   )
 }
 
 function soundViews(
   views: readonly string[],
   covered: readonly Resource[],
-  vocabulary: Vocabulary,
+  vocabulary: RuleVocabulary,
   fault: Fault,
 ): boolean {
   const known = new Set(covered.flatMap(({ name }) => [...(vocabulary.views.get(name)?.keys() ?? [])]))
@@ -102,10 +107,10 @@ function soundViews(
     (name) => {
       if (known.has(name)) return true
       const hint = () => `declare it in views.yaml, or write * for all fields${didYouMean(name, known)}`
-      fault(COLUMN.fields, 'unknown-view', `the view \`${name}\` is not declared for this resource`, hint)
+      fault(SCOPE_COLUMN.fields, 'unknown-view', `the view \`${name}\` is not declared for this resource`, hint)
       return false
     },
-    (message) => fault(COLUMN.fields, 'view-list', message, 'as in: public|contact'),
+    (message) => fault(SCOPE_COLUMN.fields, 'view-list', message, 'as in: public|contact'),
   )
 }
 

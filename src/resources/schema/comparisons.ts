@@ -11,7 +11,7 @@ export interface CrossFieldRule {
 }
 
 /** The rules at the root of the schema, and in its `allOf` and `$ref`, that name two fields or more. */
-export function comparisonsIn({ schema, fields }: Pick<Resource, 'schema' | 'fields'>): readonly CrossFieldRule[] {
+export function crossFieldRulesIn({ schema, fields }: Pick<Resource, 'schema' | 'fields'>): readonly CrossFieldRule[] {
   const reader: Reader = {
     root: schema,
     all: [...fields.values()].flatMap(({ name, readOnly }) => (readOnly ? [] : [name])),

@@ -27,12 +27,12 @@ export interface SchemaFile {
   faultAtKey(path: Path, code: SchemaCode, message: string): Diagnostic
 }
 
-export type Parsed =
+export type ParsedSchemaFile =
   | { readonly kind: 'file'; readonly file: SchemaFile }
   | { readonly kind: 'faulty'; readonly faults: readonly Diagnostic[] }
 
 /** Faulty is a name that no resource can have, and a text that isn't strict JSON with unique keys. */
-export function parseSchemaFile(source: SourceText): Parsed {
+export function parseSchemaFile(source: SourceText): ParsedSchemaFile {
   const resource = basename(source.name, '.json')
   const wrongName = /^[a-z][a-z0-9-]*$/.test(resource)
     ? []

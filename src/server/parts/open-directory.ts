@@ -7,7 +7,7 @@ import type { Resources } from '../../resources/resource.ts'
 import { databaseExists, openDatabaseBeside } from '../../store/open.ts'
 
 /** Throws DirectoryError, FileError, StoreUnavailable or UnfitDatabase. */
-export async function openDirectory({ database, policies, schemas }: Config): Promise<DirectoryAccess> {
+export async function openDirectoryBeside({ database, policies, schemas }: Config): Promise<DirectoryAccess> {
   if (!databaseExists(database)) {
     throw new DirectoryError(
       `there is no database \`${database.name}\`; start the server once, or set DATA_DIR to its data folder`,

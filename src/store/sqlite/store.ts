@@ -8,7 +8,7 @@ import {
   createdObject,
   type Kept,
   type ListedObject,
-  type ListQuery,
+  type ObjectQuery,
   type ReplayKey,
   StaleObject,
   type Store,
@@ -61,12 +61,12 @@ export class SqliteStore implements Store {
     return answering(() => table.get(id))
   }
 
-  async list(resource: string, query: ListQuery): Promise<readonly ListedObject[]> {
+  async list(resource: string, query: ObjectQuery): Promise<readonly ListedObject[]> {
     const table = tableOf(this.#engine, resource)
     return answering(() => table.lists.list(query))
   }
 
-  async count(resource: string, query: Pick<ListQuery, 'where' | 'filter'>): Promise<number> {
+  async count(resource: string, query: Pick<ObjectQuery, 'where' | 'filter'>): Promise<number> {
     const table = tableOf(this.#engine, resource)
     return answering(() => table.lists.count(query))
   }

@@ -7,7 +7,7 @@ import { ReviewError } from '../load-policy.ts'
 import { replaceFile } from './durable-file.ts'
 import { withLock } from './lock.ts'
 
-export interface Block {
+export interface NewBlock {
   /** Without the prefix `user:`. */
   readonly id: string
   /** RFC 3339; undefined for a block without end. */
@@ -21,7 +21,7 @@ const REMARK = '# blocked '
 /** The block in force. Throws ReviewError for an id or a time that the file can't say, FileError for a file with faults. */
 export async function block(
   directory: string,
-  { id, until, reason }: Block,
+  { id, until, reason }: NewBlock,
   now: Date,
 ): Promise<'blocked' | 'was-blocked'> {
   const line = `${blockedLine(id)}${until === undefined ? '' : ` until=${until}`}`

@@ -5,11 +5,11 @@ import { CHECK_FORMATS } from '../check/formats.ts'
 import { DIFF_FORMATS } from '../diff/formats.ts'
 import { ReviewError } from '../load-policy.ts'
 import { addBlocks } from './blocks.ts'
-import type { Plan } from './plan.ts'
-import { type Change, putInForce } from './put-in-force.ts'
+import type { ReleasePlan } from './plan.ts'
+import { putInForce, type VersionChange } from './put-in-force.ts'
 import { type Version, versionJson } from './version.ts'
 
-export interface CarryOut extends Omit<Change, 'content' | 'over'> {
+export interface CarryOut extends Omit<VersionChange, 'content' | 'over'> {
   readonly format: 'text' | 'json'
   readonly yes: boolean
   readonly dryRun: boolean
@@ -22,7 +22,7 @@ interface Result {
 }
 
 /** The exit code: 1 when the files have errors, or somebody said no. Throws ReviewError when there is nobody to ask. */
-export async function carryOut(plan: Plan, how: CarryOut): Promise<0 | 1> {
+export async function carryOutRelease(plan: ReleasePlan, how: CarryOut): Promise<0 | 1> {
   const tell = how.format === 'text' ? (text: string) => print(text) : () => true
   tell(describe(plan))
   const result = await decide(plan, how)
@@ -31,7 +31,7 @@ export async function carryOut(plan: Plan, how: CarryOut): Promise<0 | 1> {
   return result.outcome === 'refused' || result.outcome === 'declined' ? 1 : 0
 }
 
-async function decide(plan: Plan, how: CarryOut): Promise<Result> {
+async function decide(plan: ReleasePlan, how: CarryOut): Promise<Result> {
   const { check, sameRules, home, directory, content, blocks, over } = plan
   const not = (outcome: Result['outcome']): Result => ({ outcome, version: undefined })
   if (check.errors > 0) return not('refused')
@@ -55,7 +55,7 @@ async function agrees(): Promise<boolean> {
   }
 }
 
-function describe({ check, diff, blocks, directory, sameRules }: Plan): string {
+function describe({ check, diff, blocks, directory, sameRules }: ReleasePlan): string {
   const found = check.findings.length === 0 ? '' : `${CHECK_FORMATS.text(check)}\n`
   if (check.errors > 0) return found
   const meaning = diff
@@ -68,7 +68,7 @@ function describe({ check, diff, blocks, directory, sameRules }: Plan): string {
   return `${found}${sameRules ? '' : meaning}${added}${sameRules && added === '' ? '' : '\n'}`
 }
 
-function conclusion({ directory }: Plan, { outcome, version }: Result): string {
+function conclusion({ directory }: ReleasePlan, { outcome, version }: Result): string {
   switch (outcome) {
     case 'refused':
       return `Nothing was changed: ${directory} is as it was.`
@@ -84,7 +84,7 @@ function conclusion({ directory }: Plan, { outcome, version }: Result): string {
   }
 }
 
-function toJson({ check, diff, blocks }: Plan, { outcome, version }: Result): string {
+function toJson({ check, diff, blocks }: ReleasePlan, { outcome, version }: Result): string {
   const output = {
     outcome,
     version: version ? versionJson(version) : null,

@@ -32,7 +32,7 @@ export async function exchangeFiles(home: Home, content: PolicyContent, target: 
 
 /** Takes back what a command began that was killed, or failed. */
 export async function restore({ directory, current }: Home): Promise<void> {
-  if (!(await isHeld(directory))) return
+  if (!(await isHeldBack(directory))) return
   await writeAll(directory, await readContent(directory))
   const target = await readlink(join(directory, BEFORE, CURRENT)).catch(() => undefined)
   if (target !== undefined) await replaceLink(current, target)
@@ -40,7 +40,7 @@ export async function restore({ directory, current }: Home): Promise<void> {
 }
 
 /** Whether a command is at that, or was killed at it. */
-export async function isHeld(directory: string): Promise<boolean> {
+export async function isHeldBack(directory: string): Promise<boolean> {
   return (await findPolicyFolder(directory, [])).held !== undefined
 }
 

@@ -38,7 +38,7 @@ function folderName(way: string): string {
 }
 
 /** Makes the folder of the versions. Those that are still in a directory of plain files move out of it. */
-export async function settle(home: Home): Promise<Home> {
+export async function settleHome(home: Home): Promise<Home> {
   const { directory, plainVersions } = home
   const settled = plainVersions === undefined ? home : plainHome(directory, plainVersions)
   await makeFolder(dirname(settled.versions)).catch((error) => {

@@ -12,13 +12,13 @@ import { type PolicyDiff, reportOn } from '../diff/compare-policies.ts'
 import { loadPolicy, ReviewError, refuseNoDirectory } from '../load-policy.ts'
 import { withBlocks } from './blocks.ts'
 import { digestOf, type PolicyContent, readContent } from './content.ts'
-import { isHeld } from './exchange.ts'
+import { isHeldBack } from './exchange.ts'
 import { type Home, nameOf } from './layout.ts'
 import type { Version } from './version.ts'
 
 const RULES = 'policy.csv'
 
-export interface Plan {
+export interface ReleasePlan {
   readonly home: Home
   /** The policy directory that the server reads. */
   readonly directory: string
@@ -42,7 +42,7 @@ export interface PlanOptions {
 }
 
 /** Of applying another directory. Throws ReviewError. */
-export async function planApply(candidate: string, options: PlanOptions): Promise<Plan> {
+export async function planApply(candidate: string, options: PlanOptions): Promise<ReleasePlan> {
   const { directory } = options.home
   await refuseNoDirectory(candidate)
   await refuseNoDirectory(directory)
@@ -53,7 +53,7 @@ export async function planApply(candidate: string, options: PlanOptions): Promis
 }
 
 /** Of going back to the files of a version, whose blocked.txt is the one of now. */
-export async function planReturn(version: Version, content: PolicyContent, options: PlanOptions): Promise<Plan> {
+export async function planReturn(version: Version, content: PolicyContent, options: PlanOptions): Promise<ReleasePlan> {
   const folder = await mkdtemp(join(tmpdir(), 'sallyport-release-'))
   const whole = saysEnd(await readContent(options.home.directory)) ? withEnd(content) : content
   try {
@@ -85,7 +85,7 @@ function relocated(check: CheckReport, from: string, to: string): CheckReport {
   return { ...check, findings, sources: new Map([...check.sources].map(([file, text]) => [place(file), text])) }
 }
 
-async function planFrom(source: string, name: string, { home, resources, now }: PlanOptions): Promise<Plan> {
+async function planFrom(source: string, name: string, { home, resources, now }: PlanOptions): Promise<ReleasePlan> {
   const { directory } = home
   const content = await readContent(source)
   const present = await readContent(directory)
@@ -97,7 +97,7 @@ async function planFrom(source: string, name: string, { home, resources, now }: 
   if (digestOf(await readContent(source)) !== digestOf(content)) {
     throw new ReviewError(`the files of ${name} changed while they were checked; try again`)
   }
-  const sameRules = digestOf(content) === over && !(await isHeld(directory))
+  const sameRules = digestOf(content) === over && !(await isHeldBack(directory))
   return { home, directory, content, check, diff, blocks, over, sameRules }
 }
 
@@ -105,7 +105,7 @@ interface Compared {
   readonly source: string
   readonly name: string
   readonly directory: string
-  readonly blocks: Plan['blocks']
+  readonly blocks: ReleasePlan['blocks']
   readonly resources: Resources
   readonly now: Date
 }

@@ -8,13 +8,13 @@ import { ReviewError } from '../load-policy.ts'
 import { digestOf, type PolicyContent, readContent } from './content.ts'
 import { replaceLink, UNFINISHED } from './durable-file.ts'
 import { exchangeFiles, isLink, restore } from './exchange.ts'
-import { removeFormer, settle } from './home.ts'
+import { removeFormer, settleHome } from './home.ts'
 import { type Home, linkTo, nameOf, VERSIONED_FILES } from './layout.ts'
 import { withLock } from './lock.ts'
 import { readHistory, sweepUnused, type Version, writeVersion } from './version.ts'
 
 /** What is to be in force, and why. */
-export interface Change {
+export interface VersionChange {
   readonly content: PolicyContent
   /** The digest of the files that it was planned over; others have come since when it is another one. */
   readonly over: string
@@ -25,11 +25,11 @@ export interface Change {
 }
 
 /** The version that is in force now. A command that ends anywhere in here leaves the files of before, or the new ones. */
-export async function putInForce(given: Home, change: Change): Promise<Version> {
+export async function putInForce(given: Home, change: VersionChange): Promise<Version> {
   const { directory, plainVersions } = given
   return withLock(directory, async () => {
     await refuseChanged(directory, change.over)
-    const home = await settle(given)
+    const home = await settleHome(given)
     await sweep(home)
     if (plainVersions !== undefined) await restore(home)
     const kept = await keepPresent(home, change.now)
@@ -98,7 +98,7 @@ async function keepAs(home: Home, content: PolicyContent, number: number, now: D
 
 async function nextVersion(
   directory: string,
-  { content, kind, reason, of, now }: Omit<Change, 'kind' | 'over'> & Pick<Version, 'kind'>,
+  { content, kind, reason, of, now }: Omit<VersionChange, 'kind' | 'over'> & Pick<Version, 'kind'>,
   number: number,
 ): Promise<Version> {
   const blocked = await readBlockedFile(directory).catch(() => undefined)

@@ -1,12 +1,12 @@
 /** Which version a rollback means, and what it would change. */
 import { ReviewError } from '../load-policy.ts'
 import { digestOf, readContent } from './content.ts'
-import { isHeld } from './exchange.ts'
-import { type Plan, type PlanOptions, planReturn } from './plan.ts'
+import { isHeldBack } from './exchange.ts'
+import { type PlanOptions, planReturn, type ReleasePlan } from './plan.ts'
 import { isIntact, readHistory, readVersion, type Version } from './version.ts'
 
 export interface Rollback {
-  readonly plan: Plan
+  readonly plan: ReleasePlan
   /** The number of the version. */
   readonly of: number
 }
@@ -15,7 +15,7 @@ export interface Rollback {
 export async function planRollback(named: string | undefined, options: PlanOptions): Promise<Rollback> {
   const { home } = options
   // An `apply` that began and did not end is what the rollback leaves; the version before it rules already.
-  const present = (await isHeld(home.directory)) ? undefined : digestOf(await readContent(home.directory))
+  const present = (await isHeldBack(home.directory)) ? undefined : digestOf(await readContent(home.directory))
   const version = returnTarget(await readHistory(home), present, named)
   if (!(await isIntact(home, version))) {
     const which = `the files of version ${version.number}`

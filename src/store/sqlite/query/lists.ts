@@ -2,7 +2,7 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { LRUCache } from 'lru-cache'
 import { type Condition, simplify } from '../../../decide/condition.ts'
-import { type Comparison, DamagedObject, type ListedObject, type ListQuery } from '../../contract.ts'
+import { type Comparison, DamagedObject, type ListedObject, type ObjectQuery } from '../../contract.ts'
 import { JsonRow } from '../../listed.ts'
 import { documentNamed } from '../../parse-stored.ts'
 import { isMalformedJson } from '../database.ts'
@@ -31,9 +31,9 @@ const SMALL_DOCUMENT = 'case when octet_length(document) <= ? then document end'
 /** The id, the times of creation and of the last write, and the document. */
 type ListedRow = readonly [string, string, string, string | null]
 
-type Selection = Pick<ListQuery, 'where' | 'filter'>
+type Selection = Pick<ObjectQuery, 'where' | 'filter'>
 
-interface Listing extends Required<Pick<ListQuery, 'order' | 'limit' | 'bytes'>> {
+interface Listing extends Required<Pick<ObjectQuery, 'order' | 'limit' | 'bytes'>> {
   readonly selected: Selected
   readonly segments: readonly Segment[]
 }
@@ -68,7 +68,7 @@ export class ObjectLists {
   }
 
   /** Most objects take at most their share of the bytes. Then one statement reads the list, which is fastest. */
-  list({ where, filter, order = BY_ID, after, limit, bytes = Number.MAX_SAFE_INTEGER }: ListQuery) {
+  list({ where, filter, order = BY_ID, after, limit, bytes = Number.MAX_SAFE_INTEGER }: ObjectQuery) {
     const selected = this.#select({ where, ...(filter && { filter }) })
     const segments = segmentsAfter(order, after)
     const listing: Listing = { selected, order, segments, limit, bytes }
@@ -178,7 +178,7 @@ function listed([id, createdAt, updatedAt, text]: ListedRow): ListedObject {
   return new JsonRow(id, createdAt, updatedAt, text ?? '')
 }
 
-type ListKey = NonNullable<ListQuery['order']>[number]
+type ListKey = NonNullable<ObjectQuery['order']>[number]
 
 /** Equality of values is a condition like the policy's own, and is simplified together with it. */
 function select(where: Condition, filter: readonly Comparison[]): Selected {

@@ -2,7 +2,7 @@
 import type { Diagnostic } from '../../../base/diagnostic.ts'
 import type { Operation, Resource } from '../../../resources/resource.ts'
 import { unboundedFields } from '../../../resources/schema/bounds.ts'
-import { type CrossFieldRule, comparisonsIn } from '../../../resources/schema/comparisons.ts'
+import { type CrossFieldRule, crossFieldRulesIn } from '../../../resources/schema/comparisons.ts'
 import { CELL, type CheckedPolicy, namesText, type PolicyCheck, warning } from '../check.ts'
 import { pairsOf, type WritePair, writersOf } from '../reach/writers.ts'
 
@@ -21,7 +21,7 @@ export const schemaTells: PolicyCheck<CheckedPolicy> = {
     [...checked.resources.byName.values()]
       .filter(({ builtIn }) => !builtIn)
       .flatMap((resource) =>
-        comparisonsIn(resource).flatMap((comparison) => findingsOf(resource, comparison, checked)),
+        crossFieldRulesIn(resource).flatMap((comparison) => findingsOf(resource, comparison, checked)),
       ),
 }
 

@@ -16,7 +16,7 @@ import { isRefusal, problemCodeOf, type Refusal } from '../../../decide/refusal.
 import { ownerFieldOf } from '../../../decide/relations/ownership.ts'
 import { livingAt } from '../../../decide/rules/ends.ts'
 import type { Spot } from '../../../decide/space.ts'
-import { documentOf, represent, type StoredObject } from '../../../resources/object.ts'
+import { documentPart, represent, type StoredObject } from '../../../resources/object.ts'
 import type { Json, Representation, Resource, Resources } from '../../../resources/resource.ts'
 import { redirectStatus, successStatus } from '../../../resources/routing/success-status.ts'
 import { createdObject, updatedObject } from '../../../store/contract.ts'
@@ -199,7 +199,7 @@ function storedIn(objects: Objects, resource: string, id: string): StoredObject 
     version: 1,
     createdAt: String(createdAt),
     updatedAt: String(updatedAt),
-    document: documentOf(object),
+    document: documentPart(object),
   }
   stored.set(object, made)
   return made
