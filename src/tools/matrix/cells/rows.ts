@@ -6,7 +6,7 @@ import { holdsForOwnRecord } from '../../../decide/relations/relation.ts'
 import { type Spot, spotsOf } from '../../../decide/space.ts'
 import type { Json, Method } from '../../../resources/resource.ts'
 import { type Known, relatability } from '../arrange/relatability.ts'
-import type { Cell } from '../predict/arrange.ts'
+import type { Cell } from '../predict/arrange-cell.ts'
 import type { Column, ObjectState } from '../read/expectation.ts'
 import { columnText } from '../read/expectation.ts'
 

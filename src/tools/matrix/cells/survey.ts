@@ -1,7 +1,7 @@
 /** Every cell that the policy's matrices could have: what the policy answers, and whether an expectation states it. */
 
 import { MOST_SETS } from '../../../decide/relations/possible-sets.ts'
-import type { Cell } from '../predict/arrange.ts'
+import type { Cell } from '../predict/arrange-cell.ts'
 import { describe } from '../predict/compare-answer.ts'
 import { predictCell } from '../predict/predict-cell.ts'
 import type { PredictedSuite } from '../predict/suite.ts'

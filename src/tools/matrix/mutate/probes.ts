@@ -11,7 +11,7 @@ import type { Spot } from '../../../decide/space.ts'
 import type { Json, Resource, Resources } from '../../../resources/resource.ts'
 import type { SamplesOf } from '../arrange/samples.ts'
 import { type Row, rowsOf } from '../cells/rows.ts'
-import type { Cell } from '../predict/arrange.ts'
+import type { Cell } from '../predict/arrange-cell.ts'
 import type { Column } from '../read/expectation.ts'
 
 type Body = Readonly<Record<string, Json>>

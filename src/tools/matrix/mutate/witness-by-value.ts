@@ -6,7 +6,7 @@ import type { Json, Representation } from '../../../resources/resource.ts'
 import type { SamplesOf } from '../arrange/samples.ts'
 import type { PredictedRequest } from '../predict/answer.ts'
 import { predict } from '../predict/answer.ts'
-import type { ArrangedRequest, Cell } from '../predict/arrange.ts'
+import type { ArrangedRequest, Cell } from '../predict/arrange-cell.ts'
 import type { Predictor } from '../predict/predict-cell.ts'
 import { type FieldValue, type Pair, seenIn, type Witness } from './witness.ts'
 

@@ -5,7 +5,7 @@ import type { Resources } from '../../../resources/resource.ts'
 import { type Expectation, isUnconditional } from '../read/expectation.ts'
 import type { Answer, EvaluatedPolicy, PredictedRequest } from './answer.ts'
 import { predict } from './answer.ts'
-import type { Arrange, Cell } from './arrange.ts'
+import type { Arrange, Cell } from './arrange-cell.ts'
 import { answers } from './compare-answer.ts'
 
 /** What is the same for all cells. */
