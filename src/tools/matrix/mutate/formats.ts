@@ -4,8 +4,8 @@ import { leftOutLines } from '../predict/stated.ts'
 import { columnText, expectedText, objectText } from '../read/expectation.ts'
 import type { Verdict } from './judge-mutant.ts'
 import { type Judged, type Mutation, scoreOf } from './mutate.ts'
-import { pasteOf } from './paste.ts'
 import type { Witness } from './witness.ts'
+import { pasteOf } from './witness.ts'
 
 export const MUTATE_FORMATS = { text: toText, json: toJson } as const
 

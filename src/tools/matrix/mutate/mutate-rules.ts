@@ -1,8 +1,8 @@
 /** The mistakes in `p` lines of policy.csv. */
 import type { Policy } from '../../../decide/policy.ts'
 import type { Resource, Resources } from '../../../resources/resource.ts'
+import { COLUMN, type Line, linesOf, withCell, withLineMore, withoutLine } from './edits.ts'
 import type { Mutant, Source } from './mutants.ts'
-import { COLUMN, type Line, linesOf, withCell, withLineMore, withoutLine } from './rule-edits.ts'
 
 /** Every mistake in every rule. */
 export function mutateRules(source: Source, vocabulary: Vocabulary): readonly Mutant[] {

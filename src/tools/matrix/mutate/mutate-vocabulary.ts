@@ -3,8 +3,8 @@ import type { Policy } from '../../../decide/policy.ts'
 import { kindOf } from '../../../decide/relations/relation.ts'
 import type { Scalar } from '../../../resources/object.ts'
 import type { Resource } from '../../../resources/resource.ts'
+import { withValue } from './edits.ts'
 import type { Mutant, Source } from './mutants.ts'
-import { withValue } from './yaml-edits.ts'
 
 /** The values that a field can have, as far as the schema lists them. */
 export type ValuesOf = (resource: Resource, field: string) => readonly Scalar[]

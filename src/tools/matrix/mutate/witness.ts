@@ -6,7 +6,8 @@ import type { EvaluatedPolicy } from '../predict/answer.ts'
 import type { Cell } from '../predict/arrange-cell.ts'
 import { type AnsweredRequest, answers, describe } from '../predict/compare-answer.ts'
 import { type Predictor, predictCell } from '../predict/predict-cell.ts'
-import type { Expected } from '../read/expectation.ts'
+import { columnText, type Expected, expectedText, objectText } from '../read/expectation.ts'
+import { lineOf } from '../read/table.ts'
 
 export interface Pair {
   readonly before: EvaluatedPolicy
@@ -63,4 +64,31 @@ export function seenIn({ answer }: AnsweredRequest): unknown {
   const fields = shown && Object.keys(shown).sort()
   const rows = items?.map((item) => [item.object.id, Object.keys(item.shown).sort()])
   return [status, fields, rows]
+}
+
+export interface Paste {
+  /** A matrix of one row, with its head. */
+  readonly rows: string
+  /** What the row sends, where the smallest body doesn't tell: a file of bodies/ and its content. */
+  readonly body?: { readonly file: string; readonly json: string }
+}
+
+export function pasteOf({ cell, expected }: Witness): Paste {
+  const { method, path, object, column, content } = cell
+  const place = { method, path, object: objectText(object) }
+  const caller = columnText(column)
+  if (!content) {
+    return {
+      rows: [
+        ['method', 'path', 'object', caller],
+        [...Object.values(place), expectedText(expected)],
+      ]
+        .map(lineOf)
+        .join(''),
+    }
+  }
+  const file = `${method.toLowerCase()}-${Object.keys(content).join('-') || 'nothing'}.json`
+  const head = ['method', 'path', 'object', 'body', caller]
+  const rows = [head, [...Object.values(place), file, expectedText(expected)]].map(lineOf).join('')
+  return { rows, body: { file, json: JSON.stringify(content) } }
 }

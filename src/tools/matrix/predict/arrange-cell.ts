@@ -6,7 +6,7 @@ import { ownerFieldOf } from '../../../decide/relations/ownership.ts'
 import type { Json, Method, Representation, Resource, Resources, Route } from '../../../resources/resource.ts'
 import { arrangeList } from '../arrange/arrange-list.ts'
 import type { NotFound } from '../arrange/arrange-object.ts'
-import { type Attributes, arrangeRelated } from '../arrange/arrange-related.ts'
+import { type Attributes, arrangeRelated, type WantedPair } from '../arrange/arrange-related.ts'
 import { CALLER, lackingValue, OBJECT, type SamplesOf } from '../arrange/samples.ts'
 import { withUniqueValues } from '../arrange/unique-values.ts'
 import { type Column, callerIn, type ObjectState } from '../read/expectation.ts'
@@ -24,11 +24,18 @@ const MISSING = '01980000-0000-7000-8000-00000000000b'
 
 /** What it has set up once for the same relations is found again. */
 export function createArrange(files: Parts): Arrange {
-  const known = new WeakMap<Policy['ownership'], Found>()
+  const known = new WeakMap<Policy['ownership'], Remembering>()
+  const routes = new Map(files.resources.routes.map((route) => [route.path, route]))
+  const callers = new WeakMap<Column, WeakMap<Attributes, Caller>>()
   return (policy, cell) => {
-    const found = known.get(policy.ownership) ?? { bodies: new Map(), stored: new Map(), listed: new Map() }
-    known.set(policy.ownership, found)
-    return arrangeCell({ ...files, found }, policy, cell)
+    const parts = known.get(policy.ownership) ?? {
+      ...files,
+      routes,
+      callers,
+      found: { bodies: new Map(), stored: new Map(), listed: new Map() },
+    }
+    known.set(policy.ownership, parts)
+    return arrangeCell(parts, policy, cell)
   }
 }
 
@@ -41,6 +48,10 @@ interface Found {
 
 interface Remembering extends Parts {
   readonly found: Found
+  /** By path. */
+  readonly routes: ReadonlyMap<string, Route>
+  /** A policy knows the subjects of a caller that it has seen before. */
+  readonly callers: WeakMap<Column, WeakMap<Attributes, Caller>>
 }
 
 function remembered<T>(known: Map<string, T>, key: readonly unknown[], find: () => T): T {
@@ -51,7 +62,7 @@ function remembered<T>(known: Map<string, T>, key: readonly unknown[], find: () 
 }
 
 function arrangeCell(parts: Remembering, policy: Pick<Policy, 'ownership'>, cell: Cell): Arranged {
-  const route = parts.resources.routes.find(({ path }) => path === cell.path)
+  const route = parts.routes.get(cell.path)
   const resource = route && parts.resources.byName.get(route.resource)
   if (!route || !resource) return impossible(`no route has the path \`${cell.path}\``)
   return arrangeOn(parts, { policy, cell, route, resource })
@@ -73,7 +84,7 @@ function arrangeOn(parts: Remembering, about: About): Arranged {
   if (route.kind === 'collection') {
     if (cell.object.kind !== 'none') return impossible('a collection is asked about with the object `none`')
     const { attributes, objects } = listed(parts, about)
-    const caller = callerIn(about.cell.column, CALLER, attributes)
+    const caller = callerOf(parts, cell.column, attributes)
     return { kind: 'arranged', request: { caller, id: undefined, body, objects: storeOf(about, objects) } }
   }
   if (cell.object.kind === 'none') return impossible('this path names an object')
@@ -82,8 +93,15 @@ function arrangeOn(parts: Remembering, about: About): Arranged {
   const { attributes, object } = found
   const id = object ? String(object.id) : MISSING
   const objects = storeOf(about, object ? [object] : [])
-  const caller = callerIn(about.cell.column, CALLER, attributes)
+  const caller = callerOf(parts, cell.column, attributes)
   return { kind: 'arranged', request: { caller, id: route.kind === 'item' ? id : undefined, body, objects } }
+}
+
+function callerOf({ callers }: Remembering, column: Column, attributes: Attributes): Caller | undefined {
+  const known = callers.get(column) ?? new WeakMap<Attributes, Caller>()
+  const caller = known.get(attributes) ?? callerIn(column, CALLER, attributes)
+  if (caller) callers.set(column, known.set(attributes, caller))
+  return caller
 }
 
 /** Undefined for a request that needs no values: nothing is made for it, and it sends no body of the schema's. */
@@ -105,7 +123,7 @@ const NOTHING: Stored = { kind: 'related', attributes: {}, object: undefined }
 
 function stored(parts: Remembering, about: About): Stored | NotFound {
   const { object } = about.cell
-  const common = relatingOf(parts, about)
+  const common = relatingOf(parts, { ...about, column: about.cell.column })
   if (!common) return impossible(`${about.resource.name} has no objects`)
   const relations = new Set(object.kind === 'relations' ? object.names : [])
   const own = about.route.kind === 'caller'
@@ -114,12 +132,18 @@ function stored(parts: Remembering, about: About): Stored | NotFound {
   )
 }
 
-function relatingOf({ resources, samples: samplesOf }: Parts, { policy, resource, cell: { column } }: About) {
+/** What relates a caller of the column to objects of the resource; undefined for a resource without objects. */
+export function relatingOf(
+  { resources, samples: samplesOf }: Pick<Parts, 'resources' | 'samples'>,
+  { policy, resource, column }: Pick<About, 'policy' | 'resource'> & { readonly column: Column },
+): Common | undefined {
   const samples = samplesOf.get(resource.name)
   const ownership = policy.ownership.get(resource.name)
   const callerId = column.kind === 'anonymous' ? undefined : column.kind === 'user' ? column.id : CALLER
   return samples && { resources, samplesOf, resource, samples, ownership, callerId }
 }
+
+export type Common = Omit<WantedPair, 'relations' | 'own' | 'id'>
 
 interface Listed {
   readonly attributes: Attributes
@@ -128,8 +152,8 @@ interface Listed {
 
 /** One object for each way in which the caller can relate to one. */
 function listed(parts: Remembering, about: About): Listed {
-  const common = relatingOf(parts, about)
-  if (!common || about.resource.builtIn || !hasList(about)) return { attributes: {}, objects: [] }
+  const common = relatingOf(parts, { ...about, column: about.cell.column })
+  if (!common || about.resource.builtIn || !hasList(about)) return { attributes: NOTHING.attributes, objects: [] }
   return remembered(parts.found.listed, [about.resource.name, common.callerId], () => {
     const { attributes, placed } = arrangeList(common, nthObject)
     return { attributes, objects: placed.map(({ object }) => object) }
@@ -157,8 +181,11 @@ function bodyFor(parts: Remembering, about: About): Readonly<Record<string, Json
   return remembered(parts.found.bodies, [resource.name], () => smallestBody(parts, about))
 }
 
-/** It lacks the owner, which the server fills in. Its unique values are new ones, as the runner makes them. */
-function smallestBody({ samples }: Parts, { policy, resource }: About): Representation {
+/** Without the owner, which the server fills in; with new values in unique fields. */
+export function smallestBody(
+  { samples }: Pick<Parts, 'samples'>,
+  { policy, resource }: Pick<About, 'policy' | 'resource'>,
+): Representation {
   const smallest = samples.get(resource.name)?.smallest ?? {}
   const owner = ownerFieldOf(resource, policy.ownership.get(resource.name))
   const named = Object.entries(smallest).filter(([name]) => name !== owner?.name)

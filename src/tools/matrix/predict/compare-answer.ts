@@ -1,4 +1,5 @@
 /** What a matrix can say of an answer: whether it is the expected one, and which words fit it exactly. */
+import type { Views } from '../../../decide/policy.ts'
 import { relationsOf } from '../../../decide/relations/ownership.ts'
 import type { Scalar } from '../../../resources/object.ts'
 import type { Representation } from '../../../resources/resource.ts'
@@ -27,11 +28,15 @@ export function describe(given: AnsweredRequest): readonly Expected[] {
   const { answer, request } = given
   const { status } = answer
   if (!request || request.spot.method === 'HEAD' || !isShowing(request)) return [{ status }]
-  const { evaluated, spot } = request
   const [own, all] = (['own', 'all'] as const).map((list) => (lists(given, list) ? [{ status, list }] : []))
-  const names = [...(evaluated.policy.views.get(spot.resource.name)?.keys() ?? [])].sort()
+  const names = [...(viewsOf(request)?.keys() ?? [])].sort()
   const views = names.filter((view) => showsView(given, view)).map((view) => ({ status, view }))
   return [...(own ?? []), ...views.slice(0, 1), ...(all ?? []), { status }]
+}
+
+/** The views of the resource that the request is about, by name. */
+export function viewsOf({ evaluated, spot }: PredictedRequest): Views | undefined {
+  return evaluated.policy.views.get(spot.resource.name)
 }
 
 function isShowing({ spot }: PredictedRequest): boolean {
@@ -52,7 +57,7 @@ function lists({ answer, request }: AnsweredRequest, list: 'own' | 'all'): boole
 /** Of each object exactly the view's fields, as far as it has them. */
 function showsView({ answer, request }: AnsweredRequest, view: string): boolean {
   if (!request) return false
-  const fields = request.evaluated.policy.views.get(request.spot.resource.name)?.get(view)
+  const fields = viewsOf(request)?.get(view)
   const rows = answer.items ?? (answer.shown ? [{ shown: answer.shown, object: answer.of ?? answer.shown }] : [])
   return fields !== undefined && rows.length > 0 && rows.every(({ shown, object }) => hasExactly(shown, object, fields))
 }

@@ -2,10 +2,11 @@
 import type { Caller } from '../../../decide/caller.ts'
 import type { Json, Representation, Route } from '../../../resources/resource.ts'
 import { isObject } from '../../../resources/schema/subschemas.ts'
-import { type Case, fillIn, pointedAt, type Step, type StepExpected, UnknownName } from '../read/cases.ts'
+import { bodyOf, fillIn, judgeStep, saveParts, UnknownName } from '../read/case-steps.ts'
+import type { Case, Step } from '../read/cases.ts'
 import { callerIn } from '../read/expectation.ts'
-import { type Answer, type EvaluatedPolicy, type Objects, predict } from './answer.ts'
-import type { AnsweredRequest } from './compare-answer.ts'
+import { type EvaluatedPolicy, type Objects, predict } from './answer.ts'
+import { type AnsweredRequest, viewsOf } from './compare-answer.ts'
 import type { Predictor } from './predict-cell.ts'
 
 /** Headers and JSON Patches change what is answered in ways that no policy decides; neither does a query. */
@@ -38,8 +39,7 @@ function walk(predictor: Predictor, evaluated: EvaluatedPolicy, { callers: colum
   for (const step of steps) {
     const answered = answerStep(predictor, evaluated, { objects, names, caller: callers.get(step.as) }, step)
     if (answered?.request) resources.add(answered.request.spot.resource.name)
-    if (!answered || !isExpected(answered, step.expect) || !save(names, step, answered.answer))
-      return { holds: false, resources }
+    if (!answered || !isExpected(names, step, answered)) return { holds: false, resources }
     objects = withWritten(answered) ?? objects
   }
   return { holds: true, resources }
@@ -60,7 +60,7 @@ function answerStep(
 ): AnsweredRequest | undefined {
   try {
     const path = fillIn(names, step.path, (value) => value)
-    const body = step.body === undefined ? undefined : JSON.parse(fillIn(names, JSON.stringify(step.body), inJson))
+    const body = bodyOf(names, step) as Representation | undefined
     const route = predictor.resources.routes.find((one) => idIn(one, path) !== undefined)
     if (!route) return { answer: { status: 404 }, request: undefined }
     const spot = predictor.spots.get(`${step.method} ${route.path}`)
@@ -73,35 +73,14 @@ function answerStep(
   }
 }
 
-function inJson(text: string): string {
-  return JSON.stringify(text).slice(1, -1)
-}
-
-function isExpected({ answer, request }: AnsweredRequest, { status, view, fields }: StepExpected): boolean {
-  if (answer.status !== status) return false
-  const named = view === undefined ? fields : viewOf(request, view)
-  if (view !== undefined && named === undefined) return false
-  if (named === undefined) return true
-  const rows = answer.items?.map((item) => item.shown) ?? (answer.shown ? [answer.shown] : [])
-  return rows.length > 0 && rows.every((row) => isSame(new Set(Object.keys(row)), new Set(named)))
-}
-
-function viewOf(request: AnsweredRequest['request'], view: string): Iterable<string> | undefined {
-  return request?.evaluated.policy.views.get(request.spot.resource.name)?.get(view)
-}
-
-function isSame(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
-  return one.symmetricDifference(other).size === 0
-}
-
-/** Whether there was all that is to be saved. */
-function save(names: Map<string, Json>, { save: wanted = {} }: Step, { shown, items }: Answer): boolean {
-  const json = items ? { items: items.map((item): Representation => item.shown) } : shown
-  return Object.entries(wanted).every(([name, pointer]) => {
-    const value = pointedAt(json, pointer)
-    if (value !== undefined) names.set(name, value)
-    return value !== undefined
-  })
+/** Whether the answer is the expected one and has all parts that later steps name. Headers aren't predicted. */
+function isExpected(names: Map<string, Json>, step: Step, { answer, request }: AnsweredRequest): boolean {
+  const { view } = step.expect
+  const fields = view === undefined ? undefined : request && viewsOf(request)?.get(view)
+  if (view !== undefined && !fields) return false
+  const json = answer.items ? { items: answer.items.map((item): Representation => item.shown) } : answer.shown
+  const answered = { status: answer.status, json }
+  return judgeStep(step.expect, answered, fields) === undefined && saveParts(names, step, answered) === undefined
 }
 
 /** The `{id}` of a path that the route fits, empty where it has none; undefined where it doesn't fit. */

@@ -1,7 +1,7 @@
 /** The answer that a policy gives to one cell of a matrix, and whether that is what the cell expects. */
 
 import { type Spot, spotsOf } from '../../../decide/space.ts'
-import type { Resources } from '../../../resources/resource.ts'
+import type { Resources, Route } from '../../../resources/resource.ts'
 import { type Expectation, isUnconditional } from '../read/expectation.ts'
 import type { Answer, EvaluatedPolicy, PredictedRequest } from './answer.ts'
 import { predict } from './answer.ts'
@@ -11,6 +11,8 @@ import { answers } from './compare-answer.ts'
 /** What is the same for all cells. */
 export interface Predictor {
   readonly resources: Resources
+  /** By path. */
+  readonly routes: ReadonlyMap<string, Route>
   readonly spots: ReadonlyMap<string, Spot>
   readonly arrange: Arrange
   /** Milliseconds since the epoch. */
@@ -23,14 +25,14 @@ export type Prediction =
 
 export function predictorOf(resources: Resources, arrange: Arrange, now: number): Predictor {
   const spots = new Map(spotsOf(resources).map((spot) => [`${spot.method} ${spot.route.path}`, spot]))
-  return { resources, spots, arrange, now }
+  const routes = new Map(resources.routes.map((route) => [route.path, route]))
+  return { resources, routes, spots, arrange, now }
 }
 
 /** Impossible where no route has the path, or no object can relate so; unarranged where none was found that does. */
 export function predictCell(predictor: Predictor, evaluated: EvaluatedPolicy, cell: Cell): Prediction {
-  const { resources, spots, now } = predictor
-  const route = resources.routes.find(({ path }) => path === cell.path)
-  if (!route) return { kind: 'impossible', why: `no route has the path \`${cell.path}\`` }
+  const { routes, spots, now } = predictor
+  if (!routes.has(cell.path)) return { kind: 'impossible', why: `no route has the path \`${cell.path}\`` }
   const stranger = cell.column.kind === 'roles' && cell.column.roles.find((role) => !evaluated.policy.roles.has(role))
   if (stranger) return { kind: 'impossible', why: `roles.yaml declares no role \`${stranger}\`` }
   const arranged = predictor.arrange(evaluated.policy, cell)

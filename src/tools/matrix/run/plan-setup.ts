@@ -2,8 +2,11 @@
 
 import { needsCaller } from '../../../decide/relations/relation.ts'
 import { arrangeList } from '../arrange/arrange-list.ts'
+
 import { type Attributes, arrangeRelated, isOwn, type WantedPair } from '../arrange/arrange-related.ts'
-import { CALLER, lackingValue, OBJECT } from '../arrange/samples.ts'
+import { lackingValue, OBJECT } from '../arrange/samples.ts'
+import { type Common, relatingOf } from '../predict/arrange-cell.ts'
+
 import type { Suite } from '../predict/suite.ts'
 import { CannotSetUp } from '../target/test-target.ts'
 import type { Bound } from './bind.ts'
@@ -16,14 +19,12 @@ export interface SetupPlan {
   readonly own: ReadonlySet<string> | undefined
 }
 
-type Common = Omit<WantedPair, 'relations' | 'own' | 'id'>
-
 const NOTHING: SetupPlan = { attributes: {}, ways: [], own: undefined }
 
 /** Throws CannotSetUp. */
 export function planSetup(suite: Suite, bound: Bound): SetupPlan {
   const { object, expected } = bound.expectation
-  const common = relatingOf(suite, bound)
+  const common = relatingIn(suite, bound)
   if (object.kind === 'missing') return NOTHING
   if (!common && object.kind !== 'none') throw new CannotSetUp(`${bound.resource.name} has no objects`)
   if (!common) return NOTHING
@@ -34,14 +35,9 @@ export function planSetup(suite: Suite, bound: Bound): SetupPlan {
   return { ...NOTHING, attributes: listOf(common).attributes }
 }
 
-/** What relates a caller to objects of the cell's resource; undefined for a resource without objects. */
-export function relatingOf({ resources, samples: samplesOf, policy }: Suite, bound: Bound): Common | undefined {
-  const { resource, expectation } = bound
-  const { column } = expectation
-  const samples = samplesOf.get(resource.name)
-  const ownership = policy.ownership.get(resource.name)
-  const callerId = column.kind === 'anonymous' ? undefined : column.kind === 'user' ? column.id : CALLER
-  return samples && { resources, samplesOf, samples, resource, ownership, callerId }
+/** What relates the cell's caller to objects of its resource. */
+export function relatingIn(suite: Suite, { resource, expectation: { column } }: Bound): Common | undefined {
+  return relatingOf(suite, { policy: suite.policy, resource, column })
 }
 
 function planObject(common: Common, { route }: Bound, names: readonly string[]): SetupPlan {

@@ -1,10 +1,11 @@
 /** Carries the steps of a case out on a target, up to the first that isn't answered as expected. */
 import { didYouMean } from '../../../base/did-you-mean.ts'
-import type { Json, Representation, Resource, Resources } from '../../../resources/resource.ts'
+import type { Json, Resource, Resources } from '../../../resources/resource.ts'
 import { createRouteMatcher } from '../../../resources/routing/match-route.ts'
 import { readTarget } from '../../../resources/routing/request-target.ts'
 import type { Suite } from '../predict/suite.ts'
-import { type Case, fillIn, pointedAt, type Step, type StepExpected, UnknownName } from '../read/cases.ts'
+import { bodyOf, fillIn, judgeStep, saveParts, UnknownName } from '../read/case-steps.ts'
+import type { Case, Step } from '../read/cases.ts'
 import { columnText } from '../read/expectation.ts'
 import { type HttpAnswer, type HttpRequest, NoAnswer } from '../target/http.ts'
 import { type Caller, CannotSetUp, type TestTarget } from '../target/test-target.ts'
@@ -85,23 +86,13 @@ async function carryOut(run: CaseRun, step: Step): Promise<string | undefined> {
   const resource = resourceAt(suite, path)
   const view = step.expect.view === undefined ? undefined : viewOf(suite, resource, step.expect.view)
   const token = caller?.token
-  const body =
-    step.body === undefined ? undefined : (JSON.parse(fillIn(names, JSON.stringify(step.body), inJson)) as Json)
+  const body = bodyOf(names, step)
   const request: HttpRequest = { method: step.method, url: target.url + path, token, body, headers: step.headers ?? {} }
   const answer = await target.ask(request, step.expect.status)
   exchanges.push(exchangeOf(request, answer))
   if (answer.status === 201) for (const id of idsIn(answer)) created.add(id)
   if (resource) await target.note(resource.name, answer, token)
-  return judgeStep(step.expect, answer, view) ?? save(names, step, answer)
-}
-
-function save(names: Map<string, Json>, { save: wanted = {} }: Step, { json }: HttpAnswer): string | undefined {
-  for (const [name, pointer] of Object.entries(wanted)) {
-    const value = pointedAt(json, pointer)
-    if (value === undefined) return `the answer has nothing at \`${pointer}\` to save as \`${name}\``
-    names.set(name, value)
-  }
-  return undefined
+  return judgeStep(step.expect, answer, view) ?? saveParts(names, step, answer)
 }
 
 /** Of a new object: in its body, or where nobody may read it, in its path. */
@@ -120,47 +111,6 @@ function viewOf({ policy }: Suite, resource: Resource | undefined, view: string)
   const fields = resource && policy.views.get(resource.name)?.get(view)
   if (!fields) throw new CannotSetUp(`views.yaml has no view \`${view}\` of ${resource?.name ?? 'this path'}`)
   return fields
-}
-
-function inJson(text: string): string {
-  return JSON.stringify(text).slice(1, -1)
-}
-
-/** `view`: the fields of the view that is expected. */
-function judgeStep(
-  expected: StepExpected,
-  answer: HttpAnswer,
-  view: ReadonlySet<string> | undefined,
-): string | undefined {
-  if (answer.status !== expected.status) return `${expected.status} was expected, and the answer is ${answer.status}`
-  const fields = view ?? (expected.fields ? new Set(expected.fields) : undefined)
-  return headerFault(expected, answer) ?? (fields ? fieldFault(fields, answer) : undefined)
-}
-
-function headerFault({ headers = {} }: StepExpected, answer: HttpAnswer): string | undefined {
-  for (const [name, wanted] of Object.entries(headers)) {
-    const found = answer.headers[name.toLowerCase()]
-    if (found === undefined) return `the answer has no header \`${name}\``
-    if (!fits(wanted, found)) return `the header \`${name}\` is \`${found}\`, not \`${wanted}\``
-  }
-  return undefined
-}
-
-function fits(pattern: string, text: string): boolean {
-  const parts = pattern.split('*').map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&'))
-  return new RegExp(`^${parts.join('.*')}$`, 's').test(text)
-}
-
-/** Of a list each row counts; a list without rows shows no field. */
-function fieldFault(fields: ReadonlySet<string>, { json }: HttpAnswer): string | undefined {
-  if (typeof json !== 'object' || json === null || Array.isArray(json)) return 'the answer shows no object'
-  const items = (json as Representation).items
-  const rows = (Array.isArray(items) ? items : [json]) as readonly Representation[]
-  if (rows.length === 0) return 'the list has no rows, so no field is shown'
-  const wrong = rows.find((row) => new Set(Object.keys(row)).symmetricDifference(fields).size > 0)
-  if (!wrong) return undefined
-  const quoted = (names: Iterable<string>) => [...names].map((name) => `\`${name}\``).join(', ')
-  return `the fields ${quoted(fields)} were expected, and ${quoted(Object.keys(wrong)) || 'none'} are shown`
 }
 
 interface Attempt {

@@ -5,11 +5,10 @@ import { columnText, type Expectation, expectedText, isUnconditional, objectText
 import { type HttpAnswer, type HttpRequest, NoAnswer } from '../target/http.ts'
 import { CannotSetUp, type TestTarget } from '../target/test-target.ts'
 import { type Bound, bind } from './bind.ts'
-import { conditionOf } from './current-tag.ts'
 import { judge } from './judge.ts'
 import { exchangeOf, type Result } from './result.ts'
 import { rulesBehind } from './rules-behind.ts'
-import { type CellSetup, setUpCell } from './set-up.ts'
+import { type CellSetup, conditionOf, setUpCell } from './set-up.ts'
 
 /** Pages of a list that are read to the end; a longer one isn't of a test. */
 const MOST_PAGES = 500

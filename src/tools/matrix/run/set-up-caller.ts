@@ -10,7 +10,7 @@ import { withUniqueValues } from '../arrange/unique-values.ts'
 import type { Suite } from '../predict/suite.ts'
 import { type Caller, CannotSetUp, type TestTarget } from '../target/test-target.ts'
 import type { Bound } from './bind.ts'
-import { relatingOf, type SetupPlan } from './plan-setup.ts'
+import { relatingIn, type SetupPlan } from './plan-setup.ts'
 
 export interface Named extends Caller {
   /** With the id. */
@@ -95,7 +95,7 @@ interface Place {
 function recordOf(suite: Suite, bound: Bound, plan: SetupPlan, { name, id }: Place): Representation {
   const { resources, samples } = suite
   const resource = resources.byName.get(name)
-  const common = relatingOf(suite, bound)
+  const common = relatingIn(suite, bound)
   const known = samples.get(name)
   if (!resource || !known || !common) throw new CannotSetUp(`no record of ${name} can be made for this caller`)
   const fixed = new Map(Object.entries(plan.attributes))

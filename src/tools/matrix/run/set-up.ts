@@ -1,10 +1,10 @@
 /** Sets a cell up on a target: the caller, an object that relates to them as stated, and the request's path and body. */
 import { randomUUID } from 'node:crypto'
-import { ownerFieldOf } from '../../../decide/relations/ownership.ts'
-import type { Json, Representation } from '../../../resources/resource.ts'
+import type { Json, Method, Representation, Resource, Route } from '../../../resources/resource.ts'
 import { lackingValue } from '../arrange/samples.ts'
-import { withUniqueValues } from '../arrange/unique-values.ts'
+import { smallestBody } from '../predict/arrange-cell.ts'
 import type { Suite } from '../predict/suite.ts'
+import type { HttpRequest } from '../target/http.ts'
 import { CannotSetUp, type TestTarget } from '../target/test-target.ts'
 import type { Bound } from './bind.ts'
 import { planSetup, type SetupPlan } from './plan-setup.ts'
@@ -64,14 +64,40 @@ async function makeListed(
   return [...objects.values()]
 }
 
-/** The smallest valid body leaves out the owner, which the server fills in. Throws CannotSetUp where there is none. */
-function bodyOf({ policy, samples }: Suite, { expectation, resource, body }: Bound): Json | undefined {
+/** The body file, or else the smallest valid body. Throws CannotSetUp where there is none. */
+function bodyOf(suite: Suite, { expectation, resource, body }: Bound): Json | undefined {
   if (!['POST', 'PUT', 'PATCH'].includes(expectation.method)) return undefined
   if (body !== undefined) return body
-  const known = samples.get(resource.name)
+  const known = suite.samples.get(resource.name)
   const lacking = known && lackingValue(resource.name, known)
   if (lacking !== undefined) throw new CannotSetUp(lacking)
-  const owner = ownerFieldOf(resource, policy.ownership.get(resource.name))
-  const smallest = Object.entries(known?.smallest ?? {}).filter(([name]) => name !== owner?.name)
-  return withUniqueValues(resource, Object.fromEntries(smallest), new Set())
+  return smallestBody(suite, { policy: suite.policy, resource })
+}
+
+/** Methods that a precondition guards. */
+const GUARDED: readonly Method[] = ['PUT', 'PATCH', 'DELETE']
+
+interface Asked {
+  readonly route: Route
+  readonly resource: Resource
+  readonly method: Method
+  /** The id in the path, percent-encoded; undefined for the caller's own record. */
+  readonly id: string | undefined
+}
+
+/**
+ * The current tag, which this caller reads; `*` where the caller may not read the object. Empty where the route requires no
+ * precondition. Throws NoAnswer.
+ */
+export async function conditionOf(
+  target: TestTarget,
+  { route, resource, method, id }: Asked,
+  { url, token }: Pick<HttpRequest, 'url' | 'token'>,
+): Promise<Readonly<Record<string, string>>> {
+  if (route.precondition !== 'required' || !GUARDED.includes(method)) return {}
+  const item = resource.canonicalItemPath
+  const path = id === undefined || item === undefined ? undefined : item.replace('{id}', () => id)
+  const readable = route.endpoints.has('GET') ? url : path && target.url + path
+  const answer = readable === undefined ? undefined : await target.ask({ method: 'GET', url: readable, token })
+  return { 'if-match': answer?.headers.etag ?? '*' }
 }

@@ -1,0 +1,93 @@
+/** What the steps of a case share, on a server or predicted: names filled in, answers judged, parts saved for later steps. */
+import type { Json, Representation } from '../../../resources/resource.ts'
+import type { Step, StepExpected } from './cases.ts'
+
+export interface StepAnswer {
+  readonly status: number
+  readonly json: Json | undefined
+  /** Names in lower case; undefined where headers aren't judged. */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** A step uses a name that no step before it saved. */
+export class UnknownName extends Error {
+  constructor(name: string) {
+    super(`no step before saves \`${name}\`, and no caller has this name`)
+    this.name = 'UnknownName'
+  }
+}
+
+/** `{name}` becomes its value, written for its surroundings. Throws UnknownName. */
+export function fillIn(names: ReadonlyMap<string, Json>, text: string, write: (value: string) => string): string {
+  return text.replace(/\{([A-Za-z][A-Za-z0-9_-]*)\}/g, (_, name: string) => {
+    const value = names.get(name)
+    if (value === undefined) throw new UnknownName(name)
+    return write(typeof value === 'string' ? value : JSON.stringify(value))
+  })
+}
+
+/** RFC 6901; undefined where there is nothing. */
+function pointedAt(json: Json | undefined, pointer: string): Json | undefined {
+  const keys = pointer
+    .split('/')
+    .slice(1)
+    .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'))
+  return keys.reduce<Json | undefined>((value, key) => {
+    const inside = typeof value === 'object' && value !== null && Object.hasOwn(value, key)
+    return inside ? (value as Readonly<Record<string, Json>>)[key] : undefined
+  }, json)
+}
+
+/** The body of a step, with the names filled in. Throws UnknownName. */
+export function bodyOf(names: ReadonlyMap<string, Json>, { body }: Step): Json | undefined {
+  const inJson = (text: string) => JSON.stringify(text).slice(1, -1)
+  return body === undefined ? undefined : (JSON.parse(fillIn(names, JSON.stringify(body), inJson)) as Json)
+}
+
+/** What differs from the expected answer, in one sentence. `view`: the fields of the view that is expected. */
+export function judgeStep(
+  expected: StepExpected,
+  answer: StepAnswer,
+  view: ReadonlySet<string> | undefined,
+): string | undefined {
+  if (answer.status !== expected.status) return `${expected.status} was expected, and the answer is ${answer.status}`
+  const fields = view ?? (expected.fields ? new Set(expected.fields) : undefined)
+  return headerFault(expected, answer) ?? (fields ? fieldFault(fields, answer) : undefined)
+}
+
+function headerFault({ headers = {} }: StepExpected, answer: StepAnswer): string | undefined {
+  if (!answer.headers) return undefined
+  for (const [name, wanted] of Object.entries(headers)) {
+    const found = answer.headers[name.toLowerCase()]
+    if (found === undefined) return `the answer has no header \`${name}\``
+    if (!fits(wanted, found)) return `the header \`${name}\` is \`${found}\`, not \`${wanted}\``
+  }
+  return undefined
+}
+
+function fits(pattern: string, text: string): boolean {
+  const parts = pattern.split('*').map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&'))
+  return new RegExp(`^${parts.join('.*')}$`, 's').test(text)
+}
+
+/** Of a list each row counts; a list without rows shows no field. */
+function fieldFault(fields: ReadonlySet<string>, { json }: StepAnswer): string | undefined {
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) return 'the answer shows no object'
+  const items = (json as Representation).items
+  const rows = (Array.isArray(items) ? items : [json]) as readonly Representation[]
+  if (rows.length === 0) return 'the list has no rows, so no field is shown'
+  const wrong = rows.find((row) => new Set(Object.keys(row)).symmetricDifference(fields).size > 0)
+  if (!wrong) return undefined
+  const quoted = (names: Iterable<string>) => [...names].map((name) => `\`${name}\``).join(', ')
+  return `the fields ${quoted(fields)} were expected, and ${quoted(Object.keys(wrong)) || 'none'} are shown`
+}
+
+/** Saves the parts of an answer that later steps name; returns what the answer lacks, in one sentence. */
+export function saveParts(names: Map<string, Json>, { save = {} }: Step, { json }: StepAnswer): string | undefined {
+  for (const [name, pointer] of Object.entries(save)) {
+    const value = pointedAt(json, pointer)
+    if (value === undefined) return `the answer has nothing at \`${pointer}\` to save as \`${name}\``
+    names.set(name, value)
+  }
+  return undefined
+}
