@@ -42,6 +42,39 @@ const APART: readonly RegExp[] = [
   /^limits\/(memory|redis|failover)\.ts$/,
 ]
 
+/** Outside of decide/: files that show or compare the text of rules, and decide no request. */
+const SHOW_RULES: readonly string[] = [
+  // Findings about the lines of policy.csv, one by one.
+  'tools/check/reach/without-effect.ts',
+  'tools/check/rules/duplicates.ts',
+  'tools/check/rules/gaps.ts',
+  'tools/check/rules/never-matches.ts',
+  'tools/check/rules/stale-lines.ts',
+  'tools/check/rules/unused.ts',
+  'tools/check/rules/writes.ts',
+  // A changed relation, with the rules that name it.
+  'tools/diff/compare-relations.ts',
+  // Rules in words and tables.
+  'tools/explain/finding.ts',
+  'tools/explain/quote-rules.ts',
+  'tools/matrix/run/rules-behind.ts',
+  'tools/permissions/formats.ts',
+  'tools/permissions/page.ts',
+  // Edits of a line, and callers who show that a deny matters.
+  'tools/matrix/cells/columns.ts',
+  'tools/matrix/mutate/mutate-rules.ts',
+]
+
+function readsRules(text: string): boolean {
+  const reads = [
+    /\brule\.(effect|relations)\b/,
+    /\beffect\b[^'\n]*[!=]== '(allow|deny)'/,
+    /\beffect\b[^}\n]*\}(: Rule\b| = rules\[)/,
+    /\brules\b[^\n]*\(\{ (effect|relations) \}\)/,
+  ]
+  return reads.some((read) => read.test(text))
+}
+
 interface Import {
   readonly from: string
   readonly to: string
@@ -150,21 +183,28 @@ describe('architecture', () => {
     expect(whoImports('issuePermit')).to.deep.equal(['decide/permit.ts', 'decide/permits.ts'])
   })
 
-  it('nothing but authorize and the decisions themselves asks the policy for a decision', () => {
-    expect(whoImports('decideRole')).to.deep.equal(['decide/decide.ts'])
-    expect(whoImports('.grant(')).to.deep.equal([
-      'decide/decide.ts',
-      'decide/decision.ts',
-      'decide/grants/grant-table.ts',
-      'decide/grants/role-level.ts',
-      'decide/permits.ts',
-      'decide/snapshot.ts',
-      // Tools that ask about every way to relate to an object, and decide no request.
+  it('nothing outside of decide/ reads what a rule grants, except where files are parsed and rules are shown', () => {
+    const readers = sources().filter((file) => !/^(decide|policy\/parse)\//.test(file) && readsRules(read(file)))
+    expect(readers.filter((file) => !SHOW_RULES.includes(file))).to.deep.equal([])
+    expect(SHOW_RULES.filter((file) => !readers.includes(file))).to.deep.equal([])
+    for (const text of [
+      "policy.rules.some(({ effect }) => effect === 'allow')",
+      "if (rule.effect !== 'allow') return []",
+      'rule.relations.every((name) => held.has(name))',
+      'const named = rules.flatMap(({ relations }) => relations)',
+    ]) {
+      expect(readsRules(text)).to.equal(true)
+    }
+  })
+
+  it('nothing outside of decide/ asks for a grant, but tools that show which rules grant it', () => {
+    expect(whoImports('.grant(').filter((file) => !file.startsWith('decide/'))).to.deep.equal([
       'tools/explain/nearest-misses.ts',
       'tools/matrix/cells/columns.ts',
       'tools/matrix/run/rules-behind.ts',
       'tools/permissions/cell.ts',
     ])
+    expect(whoImports('decideRole')).to.deep.equal(['decide/decide.ts'])
   })
 
   it('kinds of relations are told apart by decide/relations/ alone', () => {

@@ -7,6 +7,7 @@ import { recordedFields } from './evidence.ts'
 import type { IsGranted } from './grants/grant.ts'
 import { GrantTable } from './grants/grant-table.ts'
 import type { Limits, Masks, Ownership, Policy, Role, Rule } from './policy.ts'
+import { performs } from './rules/rule.ts'
 
 /** A caller as the policy sees it: the subjects of semantics.md that some rule names, inherited ones included. */
 export interface Subject {
@@ -176,7 +177,7 @@ export class Snapshot {
     const { resource, action } = this.#declared(resourceName, actionName)
     const { name, builtIn } = resource
     const candidates = this.#engine.rules.about(subject.names, [name, builtIn ? 'system/*' : '*'])
-    const acting = candidates.filter(({ actions }) => actions.includes('*') || actions.includes(action.name))
+    const acting = candidates.filter((rule) => performs(rule, action))
     const ownership = this.ownershipOf(name)
     const parts = {
       resource,

@@ -1,10 +1,10 @@
 /** The document of one caller: just the operations and fields that the caller has. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { evaluate } from '../../src/decide/grants/evaluate.ts'
 import { columnOfRoles, concernsObject, spotsOf } from '../../src/decide/space.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import { relationSetsOf } from '../policy/relation-sets.ts'
+import { evaluate } from '../review/plain-evaluation.ts'
 import { type Document, documentFor, operationsOf, policyFiles, shipped, wholeDocument } from './fixture.ts'
 
 const ROLES = ['member', 'support', 'auditor', 'admin']

@@ -3,7 +3,6 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { casbinPolicy } from '../../src/decide/grants/casbin.ts'
 import { directPolicy } from '../../src/decide/grants/direct.ts'
-import { evaluate } from '../../src/decide/grants/evaluate.ts'
 import type { Policy } from '../../src/decide/policy.ts'
 import { packPolicy } from '../../src/decide/rules/rule-table.ts'
 import type { Snapshot } from '../../src/decide/snapshot.ts'
@@ -13,6 +12,7 @@ import { ROLES } from '../policy/arbitrary.ts'
 import { randomPolicy } from '../policy/arbitrary-policy.ts'
 import { RESOURCES } from '../policy/fixture.ts'
 import { relationSetsOf } from '../policy/relation-sets.ts'
+import { evaluate } from './plain-evaluation.ts'
 
 const randomRoles = fc.subarray([...ROLES], { minLength: 0 })
 

@@ -6,10 +6,10 @@
 import type { Resource, Resources } from '../../resources/resource.ts'
 import type { Policy, Rule } from '../policy.ts'
 import { livingAt } from '../rules/ends.ts'
+import { ruleNames } from '../rules/rule.ts'
 import { type RuleIndex, Snapshot, type Subject } from '../snapshot.ts'
 import type { IsGranted } from './grant.ts'
 import type { GrantTable } from './grant-table.ts'
-import { names } from './list-filter.ts'
 
 /** A snapshot whose tables are there at once. */
 export interface DirectPolicy extends Snapshot {
@@ -27,9 +27,9 @@ export function directPolicy(policy: Policy, resources: Resources, now = Number.
 
 /** semantics.md, "What is granted". */
 function grantsBy(policy: Policy, resource: Resource): IsGranted {
-  const about = { views: policy.views.get(resource.name) }
+  const views = policy.views.get(resource.name)
   return (field, _relations, matching) => {
-    const naming = matching.filter((rule) => names(about, rule, field))
+    const naming = matching.filter((rule) => ruleNames(views, rule, field))
     return naming.length > 0 && naming.every(({ effect }) => effect === 'allow')
   }
 }

@@ -8,8 +8,9 @@ import type { Condition } from '../condition.ts'
 import type { Rule } from '../policy.ts'
 import { comparedAttributes, type Relation } from '../relations/relation.ts'
 import type { AttributeOf, Has } from '../relations/relation-kind.ts'
+import { ruleNames } from '../rules/rule.ts'
 import type { Grant, TableParts } from './grant.ts'
-import { filterOf, names } from './list-filter.ts'
+import { filterOf } from './list-filter.ts'
 import { RoleLevel } from './role-level.ts'
 
 interface Cell {
@@ -104,7 +105,7 @@ export class GrantTable {
 
   /** Whether the rule's views name one of the fields. */
   names(rule: Rule, fields: Iterable<string>): boolean {
-    for (const field of fields) if (names(this.#parts, rule, field)) return true
+    for (const field of fields) if (ruleNames(this.#parts.views, rule, field)) return true
     return false
   }
 

@@ -5,6 +5,7 @@ import { simplify } from '../condition.ts'
 import type { Ownership, Rule, Views } from '../policy.ts'
 import { conditionOf } from '../relations/ownership.ts'
 import type { AttributeOf } from '../relations/relation-kind.ts'
+import { ruleNames } from '../rules/rule.ts'
 
 interface Rules {
   readonly rules: readonly Rule[]
@@ -15,7 +16,7 @@ interface Rules {
 /** `classes`: fields that no view tells apart. */
 export function filterOf(table: Rules, classes: readonly (readonly string[])[], attributeOf: AttributeOf): Condition {
   const granted = classes.map(([field = '*']): Condition => {
-    const naming = table.rules.filter((rule) => names(table, rule, field))
+    const naming = table.rules.filter((rule) => ruleNames(table.views, rule, field))
     const when = (effect: Rule['effect']): Condition => ({
       kind: 'some',
       of: naming.filter((rule) => rule.effect === effect).map((rule) => holds(table, rule, attributeOf)),
@@ -23,11 +24,6 @@ export function filterOf(table: Rules, classes: readonly (readonly string[])[], 
     return { kind: 'all', of: [when('allow'), { kind: 'not', of: when('deny') }] }
   })
   return simplify({ kind: 'some', of: granted })
-}
-
-/** Whether the rule is about the field. */
-export function names({ views }: Pick<Rules, 'views'>, rule: Rule, field: string): boolean {
-  return rule.views.some((view) => view === '*' || (views?.get(view)?.has(field) ?? false))
 }
 
 function holds({ ownership }: Rules, { relations }: Rule, attributeOf: AttributeOf): Condition {

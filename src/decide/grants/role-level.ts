@@ -7,8 +7,8 @@ import type { Field } from '../../resources/resource.ts'
 import type { Ownership, Rule } from '../policy.ts'
 import { kindOf } from '../relations/relation.ts'
 import type { Has } from '../relations/relation-kind.ts'
+import { ruleNames } from '../rules/rule.ts'
 import type { Grant, TableParts } from './grant.ts'
-import { names } from './list-filter.ts'
 
 interface TableInside {
   readonly parts: TableParts
@@ -31,7 +31,8 @@ export class RoleLevel {
     const { parts, classes } = table
     this.#table = table
     this.rules = parts.rules.filter(
-      (rule) => couldHold(parts.ownership, rule, has) && classes.some(([field = '*']) => names(parts, rule, field)),
+      (rule) =>
+        couldHold(parts.ownership, rule, has) && classes.some(([field = '*']) => ruleNames(parts.views, rule, field)),
     )
     this.lines = this.rules.map(({ line }) => line)
   }
@@ -95,7 +96,7 @@ export class RoleLevel {
   }
 
   #names(rule: Rule, field: string): boolean {
-    return names(this.#table.parts, rule, field)
+    return ruleNames(this.#table.parts.views, rule, field)
   }
 
   #isEverywhere(field: string): boolean {
@@ -111,7 +112,7 @@ export class RoleLevel {
  * Whether all relations of a rule are declared here, and could hold for a caller with these attributes: absent equals
  * nothing, and a rule for `*` may name a relation that this resource doesn't have.
  */
-export function couldHold(ownership: Ownership | undefined, { relations }: Pick<Rule, 'relations'>, has: Has): boolean {
+function couldHold(ownership: Ownership | undefined, { relations }: Pick<Rule, 'relations'>, has: Has): boolean {
   return relations.every((name) => {
     const relation = ownership?.relations.get(name)
     return relation !== undefined && kindOf(relation).couldHold(relation, has)

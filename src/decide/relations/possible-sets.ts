@@ -5,8 +5,8 @@
  * tools/matrix/predict/arrange-related.ts to say.
  */
 import type { Action, Resource } from '../../resources/resource.ts'
-import { isAbout } from '../grants/evaluate.ts'
 import type { Policy } from '../policy.ts'
+import { isAbout } from '../rules/rule.ts'
 import { comparedFields, holdsForOwnRecord, type Relation, valuesWhoeverAsks } from './relation.ts'
 
 /** Nobody reads more sets than this. */

@@ -1,9 +1,9 @@
 /** The rules of a policy by resource and action, and the subjects of each caller: makes checks of 10,000 rules cheap. */
 
 import type { Action, Resource, Resources } from '../../resources/resource.ts'
-import { fieldsOf } from '../grants/evaluate.ts'
 import type { Policy, RoleLink, Rule } from '../policy.ts'
 import { ActionRules, getOrMake, type RuleMask } from './action-rules.ts'
+import { fieldsOf } from './rule.ts'
 
 export class ActionRulesIndex {
   readonly #policy: Policy

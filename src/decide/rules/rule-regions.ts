@@ -3,9 +3,9 @@
  * field. It tells what is granted for all sets at once, where a grant table tells it for one set.
  */
 import type { Action, Resource } from '../../resources/resource.ts'
-import { fieldsOf, ruleNames } from '../grants/evaluate.ts'
 import type { Policy, Rule } from '../policy.ts'
 import type { Region } from '../relations/regions.ts'
+import { fieldsOf, ruleNames } from './rule.ts'
 
 /** Fields that no rule tells apart. */
 export type FieldClass = readonly string[]
@@ -70,7 +70,7 @@ export function fieldClasses(about: RulesAbout, other: RulesAbout): readonly Fie
 function fieldsNamed({ policy, rules, resource }: RulesAbout): ReadonlyMap<string, ReadonlySet<string>> {
   const distinct = new Map(rules.map((rule) => [columnOf(rule), rule]))
   const fields = ['*', ...resource.fields.keys()]
-  const namedBy = (rule: Rule) => fields.filter((field) => ruleNames(policy, rule, resource, field))
+  const namedBy = (rule: Rule) => fields.filter((field) => ruleNames(policy.views.get(resource.name), rule, field))
   return new Map([...distinct].map(([column, rule]) => [column, new Set(namedBy(rule))]))
 }
 

@@ -1,9 +1,9 @@
 /** How callers relate to objects: relations whose meaning changed, who a new object belongs to, and concealing. */
 
-import { coversResource } from '../../decide/grants/evaluate.ts'
 import type { Policy, Rule } from '../../decide/policy.ts'
 import { ownerFieldOf } from '../../decide/relations/ownership.ts'
 import { kindOf, meaningOf, type Relation } from '../../decide/relations/relation.ts'
+import { coversResource } from '../../decide/rules/rule.ts'
 import { plainText, say } from '../../present/phrase.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
 import type { Direction, SettingChange } from './change.ts'

@@ -2,7 +2,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { Diagnostic } from '../../../src/base/diagnostic.ts'
-import { evaluate } from '../../../src/decide/grants/evaluate.ts'
 import type { Limit, Policy } from '../../../src/decide/policy.ts'
 import { callerColumns } from '../../../src/decide/space.ts'
 import { createMemoryLimiter } from '../../../src/limits/memory.ts'
@@ -20,6 +19,7 @@ import { DOCS, RESOURCES } from '../../policy/fixture.ts'
 import { relationSetsOf } from '../../policy/relation-sets.ts'
 import { filesOf } from '../../policy/render.ts'
 import { runs } from '../../runs.ts'
+import { evaluate } from '../plain-evaluation.ts'
 
 const ITEM: ReadonlyMap<string, Operation> = new Map([
   ['GET', 'read'],

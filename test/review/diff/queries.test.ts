@@ -2,11 +2,9 @@
 import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
 import { casbinPolicy } from '../../../src/decide/grants/casbin.ts'
-import { roleLevelRules } from '../../../src/decide/grants/evaluate.ts'
-import { queryableFields } from '../../../src/decide/grants/queryable.ts'
+import { directPolicy } from '../../../src/decide/grants/direct.ts'
 import type { Policy } from '../../../src/decide/policy.ts'
 import { packPolicy } from '../../../src/decide/rules/rule-table.ts'
-import { columnOfRoles } from '../../../src/decide/space.ts'
 import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
 import type { PolicyChange } from '../../../src/tools/diff/change.ts'
 import { ROLES } from '../../policy/arbitrary.ts'
@@ -71,15 +69,10 @@ async function onServer(data: OraclePolicy, roles: Roles): Promise<Queries> {
   return { by: new Set(queryable.keys()), shown: grantable }
 }
 
-function inReview(policy: Policy, roles: Roles): readonly string[] {
-  const action = DOCS.actions.get('list')
-  if (!action) throw new Error('documents are listed')
-  const about = { ...columnOfRoles(policy, roles), resource: DOCS, action }
-  return queryableFields(
-    policy,
-    DOCS,
-    roleLevelRules(policy, about, () => true),
-  )
+function inReview(policy: Policy, roles: Roles): Iterable<string> {
+  const direct = directPolicy(policy, RESOURCES)
+  const table = direct.table(direct.subjectOf({ id: 'nobody', roles, claims: {} }), DOCS.name, 'list')
+  return table.roleLevel(() => true).queryable.keys()
 }
 
 function fieldsIn(changes: readonly PolicyChange[], role: string, effect: 'gains' | 'loses'): ReadonlySet<string> {

@@ -1,9 +1,9 @@
 /** Finds every decision that differs between two policies, and groups them into changes that a person can read. */
 
 import { type DirectPolicy, directPolicy } from '../../../decide/grants/direct.ts'
-import { coversResource } from '../../../decide/grants/evaluate.ts'
 import type { Policy } from '../../../decide/policy.ts'
 import { endsOf, livingAt } from '../../../decide/rules/ends.ts'
+import { coversResource } from '../../../decide/rules/rule.ts'
 import { callerWith, columnOfRoles } from '../../../decide/space.ts'
 import type { Resource, Resources, Route } from '../../../resources/resource.ts'
 import type { DecisionChange } from '../change.ts'

@@ -1,6 +1,7 @@
 /** The matrix of a policy as it is: every row and column, with the answer that the policy gives. */
-import { coversResource } from '../../../decide/grants/evaluate.ts'
+
 import type { Policy } from '../../../decide/policy.ts'
+import { coversResource } from '../../../decide/rules/rule.ts'
 import type { Spot } from '../../../decide/space.ts'
 import { namesCaller } from '../arrange/samples.ts'
 import { type AskedColumn, columnsOf } from '../cells/columns.ts'
