@@ -46,8 +46,9 @@ class Connection {
   }
 
   /**
-   * RFC 9112 section 9.3.2: only safe requests of one connection may overlap; none do. While one waits, no more are taken in, or
-   * a client that sends faster than it is answered would fill the memory. Behind an answer with `Connection: close` none starts.
+   * RFC 9112 section 9.3.2: only safe requests of one connection may overlap; this server overlaps no requests. While one
+   * waits, no more are read: else a client that sends faster than it is answered would fill the memory. After an answer with
+   * `Connection: close` no request starts.
    */
   take(response: ServerResponse, start: () => void): void {
     const before = this.inFlight

@@ -46,7 +46,7 @@ function faultOfNames(rawHeaders: readonly string[]): Problem | undefined {
   return undefined
 }
 
-/** RFC 9112 section 3.2: a request without Host is 400, and so is one whose Host is none. */
+/** RFC 9112 section 3.2: a request without Host, or with a malformed Host, is 400. */
 function faultOfHost({ headers: { host }, httpVersion }: IncomingMessage): Problem | undefined {
   if (host === undefined) return httpVersion === '1.1' ? malformed('The header host is missing.') : undefined
   return isAuthority(host) ? undefined : malformed('The header host is not a host with an optional port.')
@@ -55,7 +55,7 @@ function faultOfHost({ headers: { host }, httpVersion }: IncomingMessage): Probl
 function faultOfFraming({ headers, httpVersion }: IncomingMessage): Problem | undefined {
   const coding = headers['transfer-encoding']
   if (coding === undefined) return undefined
-  // RFC 9112 section 6.1: HTTP/1.0 has no transfer codings, so whoever passed this on may have framed it otherwise.
+  // RFC 9112 section 6.1: HTTP/1.0 has no transfer codings, so a proxy on the way may have read other bounds.
   if (httpVersion === '1.0') return malformed('HTTP/1.0 has no transfer-encoding.')
   return coding.toLowerCase() === 'chunked' ? undefined : malformed('The only transfer-encoding is chunked.')
 }

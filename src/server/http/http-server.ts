@@ -15,7 +15,7 @@ export interface ServerTimeouts {
   readonly requestMs: number
   /** Milliseconds that an idle connection stays open. */
   readonly keepAliveMs: number
-  /** Milliseconds that a client may take none of an answer: more than `requestMs`, because silence ends a request likewise. */
+  /** Milliseconds in which a client may read nothing of an answer: more than `requestMs`, because silence ends a request too. */
   readonly answerMs: number
 }
 
@@ -73,7 +73,7 @@ function oneAfterAnother(handler: Handler): Handler {
 }
 
 /**
- * No upgrade is offered, so the request is answered as if it asked for none (RFC 9110 section 7.8). Node's parser drops what
+ * No upgrade is offered, so the request is answered as if it had not asked (RFC 9110 section 7.8). Node's parser drops what
  * came behind it in the same packet, so nothing behind it can be told apart any more.
  */
 function asksForUpgrade({ headers }: IncomingMessage): boolean {

@@ -1,4 +1,4 @@
-/** Request headers that handlers heed: If-Match, If-None-Match (RFC 9110 sections 13.1.1, 13.1.2) and Idempotency-Key. No object has a date to compare. */
+/** If-Match and If-None-Match (RFC 9110 sections 13.1.1 and 13.1.2; objects have no Last-Modified), and Idempotency-Key. */
 import type { IncomingMessage } from 'node:http'
 import { Problem } from '../../base/problems/problem.ts'
 import type { EntityTag, Preconditions, TagCondition } from './input.ts'

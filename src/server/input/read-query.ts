@@ -2,7 +2,7 @@
 import { Problem } from '../../base/problems/problem.ts'
 import { decode } from '../../resources/routing/request-target.ts'
 
-/** Throws Problem invalid-query. Each parameter once: which of two would count is anybody's guess. */
+/** Throws Problem invalid-query. A parameter may stand once: clients can't know which of two counts. */
 export function readQuery(query: string): ReadonlyMap<string, string> {
   const parameters = new Map<string, string>()
   for (const pair of query === '' ? [] : query.split('&')) {

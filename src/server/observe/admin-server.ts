@@ -20,9 +20,9 @@ interface PageContent {
 }
 
 interface AdminPage {
-  /** For whoever reaches the port: a kubelet's probe has no credentials. */
+  /** Shown without the token: a kubelet's probe has no credentials. */
   readonly open: boolean
-  /** Throws Problem. `trusted`: who asks sent the token, or none is set. */
+  /** Throws Problem. `trusted`: the request has the token, or no token is set. */
   readonly show: (trusted: boolean) => Promise<PageContent>
 }
 
@@ -32,7 +32,7 @@ export type AdminSources = Pick<Metrics, 'text' | 'contentType'> & Pick<Services
 
 const ALLOW = 'GET, HEAD'
 
-/** `token`: undefined when whoever reaches the port may read. */
+/** `token`: undefined when everybody who reaches the port may read. */
 export function createAdminServer(sources: AdminSources, token?: string): Server {
   const pages: AdminPages = new Map<string, AdminPage>([
     ['/metrics', { open: false, show: () => showMetrics(sources) }],
@@ -71,7 +71,7 @@ function pageFor(pages: AdminPages, request: IncomingMessage): AdminPage {
   throw new Problem('method-not-allowed', `This path accepts ${ALLOW}.`, { headers: { Allow: ALLOW } })
 }
 
-/** Undefined for who sent the token, or where none is set. */
+/** Undefined for a request with the token, and when no token is set. */
 function refusalOf({ rawHeaders }: IncomingMessage, token: string | undefined): Problem | undefined {
   if (token === undefined) return undefined
   const credentials = readCredentials(rawHeaders)

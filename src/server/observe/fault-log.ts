@@ -4,7 +4,7 @@
  */
 import type { Logger } from 'pino'
 
-/** A fault that nobody has met for so long has ended. */
+/** A fault has ended when no request has met it for so long. */
 const QUIET_MS = 60_000
 /** A message can have parts that clients choose; what comes beyond so many different faults is counted as one. */
 const MOST_AT_ONCE = 100

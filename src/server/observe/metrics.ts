@@ -1,4 +1,4 @@
-/** What the program counts, by name, for whoever scrapes it: Prometheus. */
+/** The program's metrics, for Prometheus. */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
 interface RequestObservation {

@@ -23,7 +23,7 @@ export interface FirstAdmin {
   readonly id: string
   readonly email: string
   readonly password: string
-  /** The role, unless roles.yaml declares none of this name. */
+  /** Undefined when roles.yaml doesn't declare the role. */
   readonly role: string | undefined
 }
 

@@ -17,7 +17,7 @@ interface SignInParts {
   readonly now: () => Date
 }
 
-/** RFC 9068 section 2.2 wants to know for which client a token is: whoever signs in here signs in to this server. */
+/** RFC 9068 section 2.2: a token names its client. People who sign in here sign in to this server. */
 const CLIENT = 'sallyport'
 
 export async function openSignIn({ tokens }: Config, parts: SignInParts): Promise<SignIn> {

@@ -40,14 +40,14 @@ export class EntityTags {
 
   /**
    * Keyed, so that a tag says nothing about how often an object was written, or which fields there are. Most of the digest is
-   * cut off, so nobody can go on from it to the mark of a longer text, which is what an HMAC would be for.
+   * cut off, so nobody can compute the mark of a longer text from it, and no HMAC is needed.
    */
   #mark(text: string, length: number): string {
     return hash('sha256', this.#key + text, 'base64url').slice(0, length)
   }
 }
 
-/** The state's mark of any opaque tag; what this server never gave has none. */
+/** The state's mark of an opaque tag; undefined for a tag that this server can't have made. */
 export function stateOfTag(opaque: string): string | undefined {
   return opaque.length === STATE_LENGTH + VIEW_LENGTH ? opaque.slice(0, STATE_LENGTH) : undefined
 }

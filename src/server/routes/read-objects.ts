@@ -1,4 +1,4 @@
-/** GET and HEAD: of an item, and of a collection, which is a keyset page of exactly the objects that the caller may list and asks for. */
+/** GET and HEAD of an item, and of a collection: a keyset page of the objects that the caller may list and asks for. */
 
 import type { ListDecision, ReadDecision } from '../../decide/decision.ts'
 import { represent } from '../../resources/object.ts'

@@ -107,7 +107,7 @@ function answerWith(services: Services, store: Store): (handler: Handler) => Rou
   }
 }
 
-/** Within this process nobody comes before a write in its turn; another process may. */
+/** No other write of this process comes first in this turn; a write of another process may. */
 async function decideAnew<T>(state: Writable<Authorized>, handle: () => T | Promise<T>): Promise<T> {
   for (let attempt = 2; ; attempt++) {
     state.decision = await state.decideAnew()

@@ -8,7 +8,7 @@ import type { HandledRequest, Outcome, RequestEnd, Services } from './handler.ts
 
 type Body = Readonly<Record<string, Json>>
 
-/** Why nobody was signed in, for the log: the client isn't told. `userId` is whoever it was about, where there is somebody. */
+/** Why a sign-in was refused: for the log, not for the client. `userId`: the user that was tried, if there is one. */
 export class SignInRefused extends Error {
   readonly userId: string | undefined
   readonly reason: string

@@ -1,4 +1,4 @@
-/** Finds out who asks; `refuse` answers for it, once the rate limits have counted the request. */
+/** Finds the caller of a request. `refuse` answers bad credentials, after the rate limits have counted the request. */
 
 import { onceKnown } from '../../base/once-known.ts'
 import type { Snapshot } from '../../decide/snapshot.ts'
@@ -43,7 +43,7 @@ function failed(error: unknown): Authentication {
   throw error
 }
 
-/** A caller whom an OpenID provider vouches for gets the roles that roles.yaml has now for the provider's claims. */
+/** A caller of an OpenID provider gets the roles that roles.yaml gives now for the provider's claims. */
 function assignRoles(snapshot: Snapshot, authentication: Authentication): Authentication {
   if (authentication.kind !== 'caller' || authentication.caller.provided === undefined) return authentication
   return { kind: 'caller', caller: snapshot.withRoles(authentication.caller) }

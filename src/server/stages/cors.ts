@@ -6,7 +6,7 @@ import type { IncomingMessage } from 'node:http'
 import type { ResponseHeaders } from './state.ts'
 
 export interface CorsOptions {
-  /** Serialized origins, compared as they are; `*` alone for every page; none turns it off. */
+  /** Serialized origins, compared as they are; `*` alone allows every page; an empty list turns CORS off. */
   readonly origins: readonly string[]
   /** How long a browser may keep the answer to a preflight. */
   readonly maxAgeSeconds: number

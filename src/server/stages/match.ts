@@ -1,4 +1,4 @@
-/** Finds out which route a request is for. What no route accepts is a value: `refuse` answers it, behind the rate limits. */
+/** Finds out which route a request is for. An unknown path or method is a value, which `refuse` answers after the rate limits. */
 import type { Routers } from '../../resources/routing/match-route.ts'
 import { readTarget } from '../../resources/routing/request-target.ts'
 import { findMalformed } from '../http/find-malformed.ts'
@@ -10,7 +10,7 @@ export function match(routers: Pick<Routers, 'find'>): Stage<Received, Matched> 
     const { match: found, layer } = routers.find(ctx.method, findMalformed(ctx.req) ?? readTarget(ctx.req.url ?? ''))
     ctx.state.match = found
     ctx.state.layer = layer
-    // Also when the rate limits answer in its place, the connection of a request without clear bounds ends.
+    // A request without clear bounds ends its connection, even if the rate limits refuse it first.
     if (found.kind === 'malformed') Object.assign(ctx.state.headers, found.problem.headers)
     return next()
   }

@@ -49,7 +49,7 @@ function answerOf(
 function problemAnswerOf({ req }: Context, { problem, requestId, headers: common }: RequestState): Answer {
   const told: Problem = problem ?? problemOf(undefined, undefined)
   const headers: ResponseHeaders = { ...common, ...told.headers, 'Content-Type': PROBLEM_TYPE }
-  // A body that nobody read would be read to its end for nothing.
+  // Else the server would read the rest of a body that it refused.
   if (!req.complete && hasBody(req)) headers.Connection = 'close'
   return { status: told.status, headers, text: JSON.stringify(problemDocument(told, requestId)) }
 }
@@ -62,7 +62,7 @@ function send(ctx: Context, { match }: RequestState, { status, headers, text }: 
   ctx.body = text ?? ''
 }
 
-/** A version on its way out says so with every answer of its route, problems included. A list has a Link of its own, which stays. */
+/** Every answer of a deprecated route says so, problems included. The Link of a list stays. */
 function announceLifecycle(headers: ResponseHeaders, match: Match | undefined): void {
   if (!match || !('route' in match) || !match.route.lifecycle) return
   const { deprecatedAt, sunsetAt, successor } = match.route.lifecycle

@@ -67,7 +67,7 @@ export function recordOf(request: RequestFacts): DecisionRecord {
     roles: caller?.roles,
     authentication: authentication?.kind,
     credential: caller?.credential ?? (authentication?.kind === 'rejected' ? authentication.credential : undefined),
-    // Why a credential was refused, or a sign-in; never any part of what was sent (test/identity).
+    // Why a credential or a sign-in was refused; no part of the credential itself (test/identity).
     reason: authentication?.kind === 'rejected' ? authentication.reason : refusedSignIn?.reason,
     outcome: problem ? (problem.status < 500 ? 'refused' : 'failed') : 'allowed',
     problem: problem?.code,

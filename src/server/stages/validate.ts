@@ -26,7 +26,7 @@ const WITH_BODY: readonly Operation[] = ['create', 'replace', 'update']
 /** As it is sent: a client may insist on the parameter or leave it out. */
 const REPRESENTATION = 'application/json;charset=utf-8'
 
-/** What is answered without a body has nothing to negotiate. */
+/** Answers without a body aren't negotiated. */
 const BODILESS: readonly Operation[] = ['delete', 'options']
 
 /**
@@ -47,12 +47,12 @@ export function validate(): Stage<Received & Accepted & Authorized, Validated> {
 }
 
 /**
- * Content negotiation (RFC 9110 section 12.5.1): there is one representation, JSON; 406 where the client wants none of it.
- * A header without one well-formed media range fits nothing.
+ * Content negotiation (RFC 9110 section 12.5.1): JSON is the only representation; a client that excludes it gets 406.
+ * A header without a well-formed media range excludes it too.
  */
 function refuseUnacceptable(ctx: Context, operation: Operation): void {
   const { accept } = ctx.req.headers
-  // What most clients send needs no negotiation.
+  // Most clients send one of these two, and both accept JSON.
   if (accept === undefined || accept === '*/*' || BODILESS.includes(operation)) return
   if (ctx.accepts(REPRESENTATION) !== false) return
   throw new Problem('not-acceptable', 'The answer is application/json, which the header Accept excludes.')

@@ -18,7 +18,7 @@ import { type FromPrimary, POLICY_END, type ToPrimary } from './messages.ts'
 type Append = Extract<ToPrimary, { kind: 'append' }>
 type Listening = Extract<ToPrimary, { kind: 'listening' }>
 
-/** So many workers in a row that ended before they listened, and none that does: the next one would end too. */
+/** So many workers in a row ended before they listened, and no worker listens: the next one would end too. */
 const MOST_FAILED_STARTS = 5
 
 /** Milliseconds after which a worker that ended is started again; twice as long after each that didn't come to listen. */
