@@ -1,7 +1,7 @@
 /** sallyport completion: a script for the shell, which asks this program for the words that can come next. */
-import { Argument, Command, type Option } from 'commander'
+import { Argument, type Command, type Option } from 'commander'
 import { print } from '../present/print.ts'
-import { examples } from './options.ts'
+import { CliCommand } from './options.ts'
 
 interface Candidate {
   readonly word: string
@@ -43,21 +43,13 @@ complete -c sallyport -n 'test -n "$(__sallyport)"' -f -a '(__sallyport)'
 type Shell = keyof typeof SHELLS
 
 /** `load` makes the program with the group of a word, or with all of them. */
-export function completionCommand(load: (word?: string) => Promise<Command>): Command {
-  return new Command('completion')
+export function completionCommand(load: (word?: string) => Promise<Command>): CliCommand {
+  return new CliCommand('completion')
     .description('print what makes a shell complete the words of sallyport')
     .addArgument(new Argument('<shell>', 'the shell that reads it').choices(Object.keys(SHELLS)))
     .argument('[words...]', 'after --: a command line so far; prints the words that can come next')
-    .addHelpText(
-      'after',
-      examples(
-        'Add the line of your shell to its start-up file (~/.bashrc, ~/.zshrc, ~/.config/fish/config.fish).',
-        'completion bash',
-        'completion zsh',
-        'completion fish',
-        'completion bash -- policy ch',
-      ),
-    )
+    .note('Add the line of your shell to its start-up file (~/.bashrc, ~/.zshrc, ~/.config/fish/config.fish).')
+    .examples('completion bash', 'completion zsh', 'completion fish', 'completion bash -- policy ch')
     .action(async (shell: Shell, words: readonly string[]) => {
       const { script, lineOf } = SHELLS[shell]
       if (words.length === 0) return print(script)

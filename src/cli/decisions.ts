@@ -1,7 +1,7 @@
 /** sallyport decisions …: what was asked, and how it was decided: the decision log. */
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { InvalidArgumentError, Option } from 'commander'
 import { readConfig } from '../config.ts'
 import type { DecisionRecord } from '../decision-log/decision-record.ts'
 import { fitsFilter, parseRecord, type RecordFilter } from '../decision-log/decision-record.ts'
@@ -9,7 +9,7 @@ import { followLines } from '../decision-log/follow.ts'
 import { filesOfLog, openFilesOfLog, readLinesBackwards } from '../decision-log/log-files.ts'
 import { recordText } from '../decision-log/record-text.ts'
 import { print, printReport, tell } from '../present/print.ts'
-import { examples, formatOption, gather, moment, SINCE, type TextOrJson, UNTIL, wholeNumber } from './options.ts'
+import { CliCommand, gather, moment, SINCE, type TextOrJson, UNTIL, wholeNumber } from './options.ts'
 
 interface QueryFlags extends RecordFilter {
   readonly format: TextOrJson
@@ -26,18 +26,15 @@ type UsualLog = () => string | undefined
 const LOG = ['[log]', 'a decision log (DECISION_LOG_FILE, <DATA_DIR>/decisions.log)'] as const
 const OUTCOMES = ['allowed', 'refused', 'failed']
 
-export function decisionsCommand(usual: UsualLog = () => readConfig(process.env).decisionLog.file): Command {
-  const decisions = new Command('decisions').description('what was asked, and how it was decided: the decision log')
+export function decisionsCommand(usual: UsualLog = () => readConfig(process.env).decisionLog.file): CliCommand {
+  const decisions = new CliCommand('decisions').description('what was asked, and how it was decided: the decision log')
   withFilter(decisions.command('query'))
     .description('the records that fit, oldest first')
     .argument(...LOG)
-    .addHelpText(
-      'after',
-      examples(
-        'The full files of the log (LOG.1, LOG.2, …) are read before it.',
-        'decisions query --outcome refused --role support --since 2026-12-04T00:00:00Z',
-        'decisions query data/decisions.log --request-id 0190b2c4-7d1e-7000-8000-000000000000 --format json',
-      ),
+    .note('The full files of the log (LOG.1, LOG.2, …) are read before it.')
+    .examples(
+      'decisions query --outcome refused --role support --since 2026-12-04T00:00:00Z',
+      'decisions query data/decisions.log --request-id 0190b2c4-7d1e-7000-8000-000000000000 --format json',
     )
     .action(async (log: string | undefined, flags: QueryFlags) => query(await existing(log ?? usual()), flags))
   withFilter(decisions.command('tail'))
@@ -45,14 +42,14 @@ export function decisionsCommand(usual: UsualLog = () => readConfig(process.env)
     .argument(...LOG)
     .option('-n, --lines <number>', 'how many of the last', wholeNumber(0, 999_999), 10)
     .option('-f, --follow', 'go on until Ctrl-C')
-    .addHelpText('after', examples('', 'decisions tail', 'decisions tail -n 0 -f --outcome refused'))
+    .examples('decisions tail', 'decisions tail -n 0 -f --outcome refused')
     .action(async (log: string | undefined, flags: TailFlags) =>
       tail(await (flags.follow ? named(log ?? usual()) : existing(log ?? usual())), flags),
     )
   return decisions
 }
 
-function withFilter(command: Command): Command {
+function withFilter(command: CliCommand): CliCommand {
   return command
     .option('--role <role>', 'of callers with this role; repeat for several', gather)
     .option('--resource <name>', 'about this resource', gather)
@@ -65,7 +62,7 @@ function withFilter(command: Command): Command {
     .option('--request-id <id>', 'of this request: the instance of a problem, with or without urn:uuid:', gatherId)
     .option(...SINCE, moment)
     .option(...UNTIL, moment)
-    .addOption(formatOption())
+    .formats()
 }
 
 async function query(log: string, flags: QueryFlags): Promise<void> {

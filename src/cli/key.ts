@@ -1,5 +1,5 @@
 /** sallyport key …: API keys, for machines that call the server. */
-import { Command, InvalidArgumentError } from 'commander'
+import { InvalidArgumentError } from 'commander'
 import { isSubject } from '../identity/caller.ts'
 import { createApiKey, hashOfSecret } from '../identity/directory/api-key.ts'
 import { type DirectoryAccess, DirectoryError, refuseUndeclared } from '../identity/directory/directory-access.ts'
@@ -8,7 +8,7 @@ import { printable, quote } from '../present/quote.ts'
 import { table } from '../present/text.ts'
 import type { ApiKey, NewApiKey } from '../store/directory.ts'
 import { inDirectory } from './directory.ts'
-import { examples, formatOption, lifetime, type TextOrJson } from './options.ts'
+import { CliCommand, lifetime, type TextOrJson } from './options.ts'
 
 interface Format {
   readonly format: TextOrJson
@@ -25,8 +25,10 @@ interface AddFlags extends Format {
 const MAX_NAME_LENGTH = 100
 const HEAD = ['KEY', 'STATE', 'SUBJECT', 'ROLES', 'CREATED', 'EXPIRES', 'LAST USED', 'NAME']
 
-export function keyCommand(): Command {
-  const key = new Command('key').description('API keys for machines: made, listed and revoked beside a running server')
+export function keyCommand(): CliCommand {
+  const key = new CliCommand('key').description(
+    'API keys for machines: made, listed and revoked beside a running server',
+  )
   key
     .command('add')
     .description('make an API key and print it; it is shown this once')
@@ -34,14 +36,9 @@ export function keyCommand(): Command {
     .requiredOption('--role <role...>', 'a role that the key has; repeat for more')
     .requiredOption('--expires <duration>', 'how long it is valid: 12h, 90d', lifetime)
     .option('--name <text>', 'what it is for', readName, '')
-    .addOption(formatOption())
-    .addHelpText(
-      'after',
-      examples(
-        'Standard output gets the key and nothing else.',
-        'key add --subject robot --role auditor --expires 90d --name "nightly report" > robot.key',
-      ),
-    )
+    .formats()
+    .note('Standard output gets the key and nothing else.')
+    .examples('key add --subject robot --role auditor --expires 90d --name "nightly report" > robot.key')
     .action((flags: AddFlags) =>
       inDirectory(async (access) => {
         const { key, text } = await add(flags, access)
@@ -52,8 +49,8 @@ export function keyCommand(): Command {
   key
     .command('list')
     .description('the API keys: whose, with which roles, until when, and when they were last used')
-    .addOption(formatOption())
-    .addHelpText('after', examples('', 'key list', 'key list --format json'))
+    .formats()
+    .examples('key list', 'key list --format json')
     .action(({ format }: Format) =>
       inDirectory(async ({ directory }) => {
         const keys = await directory.keys()
@@ -64,8 +61,8 @@ export function keyCommand(): Command {
     .command('revoke')
     .description('take an API key away: no request with it is let in from now on')
     .argument('<id>', 'what key list calls it', readId)
-    .addOption(formatOption())
-    .addHelpText('after', examples('', 'key revoke EcP2LDMWFc'))
+    .formats()
+    .examples('key revoke EcP2LDMWFc')
     .action((id: string, { format }: Format) =>
       inDirectory(async ({ directory }) => {
         const revoked = await directory.revokeKey(id)

@@ -1,5 +1,5 @@
-/** What several commands declare alike: options, the readers of their values, and the examples of a command's help. */
-import { InvalidArgumentError, Option } from 'commander'
+/** What several commands declare alike: options, the readers of their values, and a command with examples. */
+import { Command, InvalidArgumentError, Option } from 'commander'
 import { DURATION_FORM, parseTime, readDuration } from '../base/time.ts'
 import type { Database } from '../store/open.ts'
 
@@ -29,16 +29,27 @@ export interface FolderFlags {
 
 export type TextOrJson = 'text' | 'json'
 
-/** `--format`: text and JSON, or the formats of the command, the default first. */
-export function formatOption(...formats: readonly string[]): Option {
-  const choices = formats.length > 0 ? formats : ['text', 'json']
-  return new Option('--format <format>', 'how to print it').choices(choices).default(choices[0])
-}
+/** A command whose help has notes and examples. */
+export class CliCommand extends Command {
+  override createCommand(name?: string): CliCommand {
+    return new CliCommand(name)
+  }
 
-/** Text beneath the options of a command's help. test/programs/help.test.ts parses each example. */
-export function examples(notes: string, ...commands: readonly string[]): string {
-  const lines = commands.map((command) => `  sallyport ${command}`).join('\n')
-  return `${notes === '' ? '' : `\n${notes}\n`}\nExamples:\n${lines}`
+  /** A paragraph beneath the options. */
+  note(text: string): this {
+    return this.addHelpText('after', `\n${text}`)
+  }
+
+  /** Command lines without the program's name; the last part of the help. test/programs/help.test.ts parses each. */
+  examples(...commands: readonly string[]): this {
+    return this.addHelpText('after', `\nExamples:\n${commands.map((command) => `  sallyport ${command}`).join('\n')}`)
+  }
+
+  /** `--format`: text and JSON, or the formats of the command, the default first. */
+  formats(...formats: readonly string[]): this {
+    const choices = formats.length > 0 ? formats : ['text', 'json']
+    return this.addOption(new Option('--format <format>', 'how to print it').choices(choices).default(choices[0]))
+  }
 }
 
 /** For an option that is given several times. */

@@ -1,9 +1,8 @@
 /** sallyport signing-keys …: the embedded signing keys. `keys` was its name, and still works. */
-import { Command } from 'commander'
 import { readConfig } from '../config.ts'
 import type { Keys, RetiredKey } from '../identity/keys/key-folder.ts'
 import { printResult } from '../present/print.ts'
-import { examples, formatOption, type TextOrJson } from './options.ts'
+import { CliCommand, type TextOrJson } from './options.ts'
 
 interface ListFlags {
   readonly format: TextOrJson
@@ -13,15 +12,15 @@ interface RotateFlags extends ListFlags {
   readonly atOnce: boolean
 }
 
-export function signingKeysCommand(): Command {
-  const keys = new Command('signing-keys').description(
+export function signingKeysCommand(): CliCommand {
+  const keys = new CliCommand('signing-keys').description(
     'the embedded signing keys: listed and rotated beside a running server',
   )
   keys
     .command('list')
     .description('the embedded keys: which one signs, and until when the older ones verify')
-    .addOption(formatOption())
-    .addHelpText('after', examples('', 'signing-keys list', 'signing-keys list --format json'))
+    .formats()
+    .examples('signing-keys list', 'signing-keys list --format json')
     .action(async ({ format }: ListFlags) => {
       const { findKeyFolder, readKeys, tidy } = await import('../identity/keys/key-folder.ts')
       const folder = await findKeyFolder(readConfig(process.env).dataDirectory)
@@ -33,15 +32,9 @@ export function signingKeysCommand(): Command {
     .command('rotate')
     .description('make a new signing key; tokens of the older ones stay valid until they end')
     .option('--at-once', 'refuse all tokens of the older keys from now on: everybody signs in again', false)
-    .addOption(formatOption())
-    .addHelpText(
-      'after',
-      examples(
-        'Servers that share the data folder take the new key within a second. After a key was stolen, use --at-once.',
-        'signing-keys rotate',
-        'signing-keys rotate --at-once',
-      ),
-    )
+    .formats()
+    .note('Servers that share the data folder take the new key within a second. After a key was stolen, use --at-once.')
+    .examples('signing-keys rotate', 'signing-keys rotate --at-once')
     .action(async ({ atOnce, format }: RotateFlags) => {
       const { findKeyFolder, readKeys, removeRetired, succeed, tidy } = await import('../identity/keys/key-folder.ts')
       const folder = await findKeyFolder(readConfig(process.env).dataDirectory)

@@ -1,9 +1,8 @@
 /** sallyport token: a token of the embedded key. */
-import { Command } from 'commander'
 import { type Config, ConfigError, readConfig } from '../config.ts'
 import { printResult, tell } from '../present/print.ts'
 import { printable } from '../present/quote.ts'
-import { examples, formatOption, lifetime, type TextOrJson } from './options.ts'
+import { CliCommand, lifetime, type TextOrJson } from './options.ts'
 
 interface Flags {
   readonly subject: string
@@ -15,14 +14,14 @@ interface Flags {
 
 const AN_HOUR_MS = 3_600_000
 
-export function tokenCommand(): Command {
-  return new Command('token')
+export function tokenCommand(): CliCommand {
+  return new CliCommand('token')
     .description('print a token signed by the embedded key')
     .requiredOption('--subject <id>', 'who the token is for')
     .option('--role <role...>', 'a role that the token claims; repeat for more', [])
     .option('--expires <duration>', 'how long it is valid: 10m, 12h, 30d (1h)', lifetime, AN_HOUR_MS)
-    .addOption(formatOption())
-    .addHelpText('after', examples('', 'token --subject alice --role member --expires 12h'))
+    .formats()
+    .examples('token --subject alice --role member --expires 12h')
     .action(async ({ subject, role, expires, format }: Flags) => {
       const config = readConfig(process.env)
       if (config.tokens.keys.kind !== 'embedded') {

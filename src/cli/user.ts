@@ -1,12 +1,11 @@
 /** sallyport user …: the people of the embedded directory. */
-import { Command } from 'commander'
 import { type DirectoryAccess, DirectoryError, soundSubject } from '../identity/directory/directory-access.ts'
 import { printResult, tell } from '../present/print.ts'
 import { printable, quote } from '../present/quote.ts'
 import { table } from '../present/text.ts'
 import type { Person } from '../store/directory.ts'
 import { inDirectory } from './directory.ts'
-import { examples, formatOption, type TextOrJson } from './options.ts'
+import { CliCommand, type TextOrJson } from './options.ts'
 
 interface Format {
   readonly format: TextOrJson
@@ -15,8 +14,8 @@ interface Format {
 const HEAD = ['ID', 'E-MAIL', 'NAME', 'ROLES', 'STATE']
 const USER = ['<user>', 'e-mail address or id'] as const
 
-export function userCommand(): Command {
-  const user = new Command('user').description(
+export function userCommand(): CliCommand {
+  const user = new CliCommand('user').description(
     'people who sign in here: added, changed and shut out beside a running server',
   )
   declareAdd(user)
@@ -27,8 +26,8 @@ export function userCommand(): Command {
   user
     .command('list')
     .description('the users: who they are, their roles, and whether they can sign in')
-    .addOption(formatOption())
-    .addHelpText('after', examples('', 'user list', 'user list --format json'))
+    .formats()
+    .examples('user list', 'user list --format json')
     .action(({ format }: Format) =>
       inDirectory(async ({ directory }) => {
         const users = (await directory.people()).map(listed)
@@ -45,7 +44,7 @@ interface AddFlags extends Format {
   readonly role: readonly string[]
 }
 
-function declareAdd(user: Command): void {
+function declareAdd(user: CliCommand): void {
   user
     .command('add')
     .description('add a user, without a password yet, and print the id')
@@ -53,14 +52,9 @@ function declareAdd(user: Command): void {
     .requiredOption('--name <name>', 'what others see')
     .option('--id <id>', 'what policies call the user: user:<id> (a new UUID)')
     .option('--role <role...>', 'a role that the user has; repeat for more', [])
-    .addOption(formatOption())
-    .addHelpText(
-      'after',
-      examples(
-        'Standard output gets the id. The new user can sign in after you set a password.',
-        'user add --email zoe@example.com --name Zoe --role member',
-      ),
-    )
+    .formats()
+    .note('Standard output gets the id. The new user can sign in after you set a password.')
+    .examples('user add --email zoe@example.com --name Zoe --role member')
     .action(({ email, name, id, role, format }: AddFlags) =>
       inDirectory(async (access) => {
         const { addUser } = await import('../identity/directory/users.ts')
@@ -76,22 +70,19 @@ interface PasswordFlags extends Format {
   readonly oneTime?: boolean
 }
 
-function declarePassword(user: Command): void {
+function declarePassword(user: CliCommand): void {
   user
     .command('password')
     .description("set a user's password; every session of theirs ends")
     .argument(...USER)
     .option('--generate', 'make a password, and print it alone on standard output')
     .option('--one-time', 'it ends with the first sign-in, which has to set another one (newPassword)')
-    .addOption(formatOption())
-    .addHelpText(
-      'after',
-      examples(
-        'On a terminal the command asks for the password and hides it; else it reads standard input.',
-        'user password zoe@example.com',
-        'user password zoe@example.com < password.txt',
-        'user password zoe@example.com --generate --one-time',
-      ),
+    .formats()
+    .note('On a terminal the command asks for the password and hides it; else it reads standard input.')
+    .examples(
+      'user password zoe@example.com',
+      'user password zoe@example.com < password.txt',
+      'user password zoe@example.com --generate --one-time',
     )
     .action((named: string, { generate, oneTime = false, format }: PasswordFlags) =>
       inDirectory(async (access) => {
@@ -115,22 +106,16 @@ interface RolesFlags extends Format {
   readonly none?: boolean
 }
 
-function declareRoles(user: Command): void {
+function declareRoles(user: CliCommand): void {
   user
     .command('roles')
     .description("replace a user's roles")
     .argument(...USER)
     .option('--role <role...>', 'a role that the user has from now on; repeat for more', [])
     .option('--none', 'no role at all')
-    .addOption(formatOption())
-    .addHelpText(
-      'after',
-      examples(
-        "The named roles replace the user's roles. They take effect on the next request of each session.",
-        'user roles zoe@example.com --role member --role support',
-        'user roles zoe@example.com --none',
-      ),
-    )
+    .formats()
+    .note("The named roles replace the user's roles. They take effect on the next request of each session.")
+    .examples('user roles zoe@example.com --role member --role support', 'user roles zoe@example.com --none')
     .action((named: string, { role, none = false, format }: RolesFlags) => {
       if (none === role.length > 0) throw new DirectoryError('name the roles with --role, or take all away with --none')
       return inDirectory(async (access) => {
@@ -143,19 +128,14 @@ function declareRoles(user: Command): void {
     })
 }
 
-function declareStanding(user: Command, name: 'disable' | 'enable', description: string): void {
+function declareStanding(user: CliCommand, name: 'disable' | 'enable', description: string): void {
   user
     .command(name)
     .description(description)
     .argument(...USER)
-    .addOption(formatOption())
-    .addHelpText(
-      'after',
-      examples(
-        'Name a user who signs in elsewhere, or calls with a key or a token, by the id (the subject).',
-        `user ${name} zoe@example.com`,
-      ),
-    )
+    .formats()
+    .note('Name a user who signs in elsewhere, or calls with a key or a token, by the id (the subject).')
+    .examples(`user ${name} zoe@example.com`)
     .action((named: string, { format }: Format) =>
       inDirectory(async (access) => {
         const { subject, note } = await findSubject(access, named)

@@ -1,19 +1,10 @@
 /** sallyport matrix …: expectations of what each caller is answered: test them, complete them, and measure them. */
-import { Command, InvalidArgumentError, Option } from 'commander'
+import { InvalidArgumentError, Option } from 'commander'
 import { readConfig } from '../../config.ts'
 import { printReport, printResult, tell } from '../../present/print.ts'
 import { OPERATORS, type Operator } from '../../tools/matrix/mutate/mutants.ts'
 import type { StartTrialServer } from '../../tools/matrix/target/trial-target.ts'
-import {
-  examples,
-  type FolderFlags,
-  formatOption,
-  POLICIES,
-  percent,
-  SCHEMAS,
-  type TextOrJson,
-  wholeNumber,
-} from '../options.ts'
+import { CliCommand, type FolderFlags, POLICIES, percent, SCHEMAS, type TextOrJson, wholeNumber } from '../options.ts'
 import { interrupted, withProgress } from '../progress.ts'
 
 const PATHS = ['[paths...]', 'matrices', ['test/matrix']] as const
@@ -23,8 +14,10 @@ const RESOURCE: readonly [string, string, string[]] = [
   [],
 ]
 
-export function matrixCommand(): Command {
-  const matrix = new Command('matrix').description('expectations of what each caller is answered: test them, and more')
+export function matrixCommand(): CliCommand {
+  const matrix = new CliCommand('matrix').description(
+    'expectations of what each caller is answered: test them, and more',
+  )
   declareTest(matrix)
   declareInit(matrix)
   declareCoverage(matrix)
@@ -56,7 +49,7 @@ interface TargetFlags extends FolderFlags {
 const WITH_URL = ['tokens', 'key', 'data', 'issuer', 'audience', 'setupRole']
 
 /** For a command that asks a server: one of this process, or a deployment. */
-function withTargetOptions(command: Command): Command {
+function withTargetOptions(command: CliCommand): CliCommand {
   return command
     .hook('preAction', () => refuseWithoutUrl(command))
     .option(...POLICIES)
@@ -71,7 +64,7 @@ function withTargetOptions(command: Command): Command {
 }
 
 /** Else somebody would believe that a deployment was asked. */
-function refuseWithoutUrl(command: Command): void {
+function refuseWithoutUrl(command: CliCommand): void {
   if (command.getOptionValue('url') !== undefined) return
   const given = command.options.find(
     (option) =>
@@ -94,7 +87,7 @@ interface TestFlags extends TargetFlags {
   readonly format: TextOrJson
 }
 
-function declareTest(matrix: Command): void {
+function declareTest(matrix: CliCommand): void {
   withTargetOptions(matrix.command('test'))
     .description('ask what every cell states, and show which answers differ')
     .argument(...PATHS)
@@ -104,18 +97,15 @@ function declareTest(matrix: Command): void {
     .option('--bail', 'stop at the first that is not as expected', false)
     .option('--parallel <number>', 'how many cells at once', wholeNumber(1, 999))
     .option('--report <format=file>', 'also write a report: text, junit, json or html; repeat for more', report, [])
-    .addOption(formatOption())
-    .addHelpText(
-      'after',
-      examples(
-        `PATHS are folders or files of matrices (*.csv) and cases (*.yaml). docs/testing-policies.md says how to write them.
-Exit code: 0 when every cell is as expected, 1 when not, 2 when it could not run.`,
-        'matrix test',
-        'matrix test test/matrix/orders.csv --role member --report html=matrix.html',
-        "matrix test --only 'DELETE .* as auditor'",
-        'matrix test --url http://127.0.0.1:3000',
-        'matrix test --url https://api.example.com --tokens tokens.yaml --setup-role admin',
-      ),
+    .formats()
+    .note(`PATHS are folders or files of matrices (*.csv) and cases (*.yaml). docs/testing-policies.md says how to write them.
+Exit code: 0 when every cell is as expected, 1 when not, 2 when it could not run.`)
+    .examples(
+      'matrix test',
+      'matrix test test/matrix/orders.csv --role member --report html=matrix.html',
+      "matrix test --only 'DELETE .* as auditor'",
+      'matrix test --url http://127.0.0.1:3000',
+      'matrix test --url https://api.example.com --tokens tokens.yaml --setup-role admin',
     )
     .action(async (paths: readonly string[], flags: TestFlags) => {
       const { openTargetPool } = await import('../../tools/matrix/target/open-targets.ts')
@@ -152,7 +142,7 @@ interface InitFlags extends FolderFlags {
   readonly format: TextOrJson
 }
 
-function declareInit(matrix: Command): void {
+function declareInit(matrix: CliCommand): void {
   matrix
     .command('init')
     .description('write the complete matrix of the policy as it is, for review')
@@ -162,19 +152,13 @@ function declareInit(matrix: Command): void {
     .option('--missing', 'only cells that no matrix of --out states', false)
     .option('--role <name...>', 'these columns: a role, member+auditor, anonymous, user:<id>; repeat for more', [])
     .option('--force', 'replace files that are there', false)
-    .addOption(formatOption())
-    .addHelpText(
-      'after',
-      examples(
-        `Writes one file a resource: every method, path and way to relate to the object, with the answer that the policy gives
+    .formats()
+    .note(`Writes one file a resource: every method, path and way to relate to the object, with the answer that the policy gives
 now. Review it like a spreadsheet; from then on \`sallyport matrix test\` shows what has become different.
 With --missing it writes only what no matrix of --out states, into new files like orders.missing.csv, or
 orders.missing-2.csv where that is there. Nothing is replaced.
-Exit code: 0, or 2 when it could not run; then nothing was written.`,
-        'matrix init',
-        'matrix init --missing --role auditor',
-      ),
-    )
+Exit code: 0, or 2 when it could not run; then nothing was written.`)
+    .examples('matrix init', 'matrix init --missing --role auditor')
     .action(async (flags: InitFlags) => {
       const { initMatrix } = await import('./init.ts')
       const files = await initMatrix({ ...readConfig(process.env), ...flags })
@@ -189,7 +173,7 @@ interface CoverageFlags extends FolderFlags {
   readonly format: 'text' | 'json' | 'html'
 }
 
-function declareCoverage(matrix: Command): void {
+function declareCoverage(matrix: CliCommand): void {
   matrix
     .command('coverage')
     .description('show which cells nothing is stated about, and which rules no expectation depends on')
@@ -198,17 +182,11 @@ function declareCoverage(matrix: Command): void {
     .option(...SCHEMAS)
     .option('--min <percent>', 'how many of the cells must be stated', percent, 0)
     .option('--min-rules <percent>', 'how many rules, relations and views an expectation must depend on', percent, 0)
-    .addOption(formatOption('text', 'json', 'html'))
-    .addHelpText(
-      'after',
-      examples(
-        `A cell is a role (or anonymous), a method, a path and a way to relate to the object. An expectation depends on a rule
+    .formats('text', 'json', 'html')
+    .note(`A cell is a role (or anonymous), a method, a path and a way to relate to the object. An expectation depends on a rule
 (a relation, a view) when it would not hold without it.
-Exit code: 0, 1 when less than --min or --min-rules is covered, 2 when it could not run.`,
-        'matrix coverage --min 90',
-        'matrix coverage test/matrix --format html > coverage.html',
-      ),
-    )
+Exit code: 0, 1 when less than --min or --min-rules is covered, 2 when it could not run.`)
+    .examples('matrix coverage --min 90', 'matrix coverage test/matrix --format html > coverage.html')
     .action(async (paths: readonly string[], flags: CoverageFlags) => {
       const { COVERAGE_FORMATS } = await import('../../tools/matrix/coverage/formats.ts')
       const { readPredictedSuite } = await import('../../tools/matrix/predict/suite.ts')
@@ -228,7 +206,7 @@ interface MutateFlags extends FolderFlags {
   readonly format: TextOrJson
 }
 
-function declareMutate(matrix: Command): void {
+function declareMutate(matrix: CliCommand): void {
   matrix
     .command('mutate')
     .description('make the mistakes that people make, and show those that no expectation notices')
@@ -239,11 +217,8 @@ function declareMutate(matrix: Command): void {
     .addOption(
       new Option('--only <operator>', 'this kind of mistake; repeat for more').default([]).argParser(readOperator),
     )
-    .addOption(formatOption())
-    .addHelpText(
-      'after',
-      examples(
-        `Makes a copy of the policy for each mistake that people make, and shows the mistakes that no expectation notices.
+    .formats()
+    .note(`Makes a copy of the policy for each mistake that people make, and shows the mistakes that no expectation notices.
 Nothing is written, and no server is asked.
 
 Mistakes:
@@ -251,11 +226,8 @@ ${Object.entries(OPERATORS)
   .map(([name, meaning]) => `  ${name.padEnd(18)} ${meaning}`)
   .join('\n')}
 
-Exit code: 0 when at least --min percent of the mistakes are noticed, 1 when not, 2 when it could not run.`,
-        'matrix mutate',
-        'matrix mutate --only drop-deny --min 90',
-      ),
-    )
+Exit code: 0 when at least --min percent of the mistakes are noticed, 1 when not, 2 when it could not run.`)
+    .examples('matrix mutate', 'matrix mutate --only drop-deny --min 90')
     .action(async (paths: readonly string[], flags: MutateFlags) => {
       const { MUTATE_FORMATS } = await import('../../tools/matrix/mutate/formats.ts')
       const { readPredictedSuite } = await import('../../tools/matrix/predict/suite.ts')
@@ -275,24 +247,19 @@ interface AttackFlags extends TargetFlags {
   readonly format: TextOrJson
 }
 
-function declareAttack(matrix: Command): void {
+function declareAttack(matrix: CliCommand): void {
   withTargetOptions(matrix.command('attack'))
     .description('make the requests of one role as every other, and show what differs from the policy')
     .option(...RESOURCE)
-    .addOption(formatOption())
-    .addHelpText(
-      'after',
-      examples(
-        `Each request that a role may make about an object of its own is made by every other role and without credentials, with the
+    .formats()
+    .note(`Each request that a role may make about an object of its own is made by every other role and without credentials, with the
 ids of others in path, query and body. What each caller reaches is compared with the policy files.
-Exit code: 0 when they agree, 1 when not (or when something could not be tried), 2 when it could not run.`,
-        'matrix attack --resource orders',
-      ),
-    )
+Exit code: 0 when they agree, 1 when not (or when something could not be tried), 2 when it could not run.`)
+    .examples('matrix attack --resource orders')
     .action(async (flags: AttackFlags) => {
       const { openTargetPool } = await import('../../tools/matrix/target/open-targets.ts')
       const { attackAll } = await import('../../tools/matrix/attack/attack-all.ts')
-      const { ATTACK_FORMATS, isHeld } = await import('../../tools/matrix/attack/attack-report.ts')
+      const { ATTACK_FORMATS, reachesNoMore } = await import('../../tools/matrix/attack/attack-report.ts')
       const options = { ...targetSettings(), ...flags }
       const run = await withProgress('attacking {bar} {value} of {total}, {found} findings', (bar) => {
         let found = 0
@@ -309,7 +276,8 @@ Exit code: 0 when they agree, 1 when not (or when something could not be tried),
         })
       })
       printReport(flags.format, ATTACK_FORMATS[flags.format](run))
-      if (!isHeld(run) || run.remarks.some((remark) => remark.startsWith('The run ended early'))) process.exitCode = 1
+      if (!reachesNoMore(run) || run.remarks.some((remark) => remark.startsWith('The run ended early')))
+        process.exitCode = 1
     })
 }
 

@@ -15,7 +15,7 @@ interface Asked {
 }
 
 /** Throws FileError and ReviewError. */
-export async function documentOf({ policies, schemas, role }: Asked): Promise<unknown> {
+export async function openapiDocument({ policies, schemas, role }: Asked): Promise<unknown> {
   const resources = await loadResources(schemas)
   const { policy } = await loadPolicy(policies, resources)
   const snapshot = new Snapshots(packPolicy(policy), resources).at(Date.now())

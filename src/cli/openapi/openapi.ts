@@ -1,8 +1,7 @@
 /** sallyport openapi */
-import { Command } from 'commander'
 import { readConfig } from '../../config.ts'
 import { print } from '../../present/print.ts'
-import { examples, POLICIES, SCHEMAS } from '../options.ts'
+import { CliCommand, POLICIES, SCHEMAS } from '../options.ts'
 
 interface Folders {
   readonly policies: string
@@ -13,15 +12,15 @@ interface Flags extends Partial<Folders> {
   readonly role: readonly string[]
 }
 
-export function openapiCommand(usual: () => Folders = () => readConfig(process.env)): Command {
-  return new Command('openapi')
+export function openapiCommand(usual: () => Folders = () => readConfig(process.env)): CliCommand {
+  return new CliCommand('openapi')
     .description('print the OpenAPI document: everything, or what a caller has')
     .option(...POLICIES)
     .option(...SCHEMAS)
     .option('--role <name...>', 'only what a caller with this role has, or anonymous; repeat for more roles', [])
-    .addHelpText('after', examples('', 'openapi > openapi.json', 'openapi --role member --role support'))
+    .examples('openapi > openapi.json', 'openapi --role member --role support')
     .action(async (flags: Flags) => {
-      const { documentOf } = await import('./document.ts')
-      print(`${JSON.stringify(await documentOf({ ...usual(), ...flags }), null, 2)}\n`)
+      const { openapiDocument } = await import('./document.ts')
+      print(`${JSON.stringify(await openapiDocument({ ...usual(), ...flags }), null, 2)}\n`)
     })
 }

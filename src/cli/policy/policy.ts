@@ -1,13 +1,12 @@
 /** sallyport policy …: what the files of a policy say, without a running server; release.ts changes what is in force. */
-import { Command, Option } from 'commander'
+import { Option } from 'commander'
 import { readConfig } from '../../config.ts'
 import { printReport } from '../../present/print.ts'
 import type { Resources } from '../../resources/resource.ts'
 import {
   AT,
-  examples,
+  CliCommand,
   type FolderFlags,
-  formatOption,
   gather,
   moment,
   POLICIES,
@@ -24,8 +23,8 @@ import { declareRelease } from './release.ts'
 export function policyCommand(
   settings: PolicySettings = () => readConfig(process.env),
   now: () => number = Date.now,
-): Command {
-  const policy = new Command('policy').description('know what a policy says before it rules')
+): CliCommand {
+  const policy = new CliCommand('policy').description('know what a policy says before it rules')
   declareCheck(policy, settings, now)
   declareExplain(policy, settings)
   declareMatrix(policy, settings)
@@ -42,30 +41,24 @@ interface CheckFlags extends FolderFlags {
   readonly at?: string
 }
 
-function declareCheck(policy: Command, settings: PolicySettings, now: () => number): void {
+function declareCheck(policy: CliCommand, settings: PolicySettings, now: () => number): void {
   policy
     .command('check')
     .description('find mistakes in the policy files: all at once, each with its place and what to do')
     .argument('[directory]', 'policy files (POLICIES, policies)')
     .option(...SCHEMAS)
     .option('--directory <file>', 'who exists: user ids, one a line, or a SQLite database file of the server')
-    .addOption(formatOption('text', 'json', 'sarif'))
+    .formats('text', 'json', 'sarif')
     .addOption(
       new Option('--fail-on <severity>', 'what exit code 1 is for').choices(['error', 'warning']).default('error'),
     )
     .option(...AT)
-    .addHelpText(
-      'after',
-      examples(
-        `Errors are what the server would refuse; warnings are what it takes although it is probably not meant. All are listed in
+    .note(`Errors are what the server would refuse; warnings are what it takes although it is probably not meant. All are listed in
 docs/checks.md. A comment line above the line of a warning suppresses it: # check-ignore CODE: reason
 
 Exit code: 0 when nothing is wrong (warnings alone are not, unless --fail-on warning), 1 with findings, 2 when the
-check could not run, as with a broken schema file.`,
-        'policy check',
-        'policy check policies-new --fail-on warning --format sarif',
-      ),
-    )
+check could not run, as with a broken schema file.`)
+    .examples('policy check', 'policy check policies-new --fail-on warning --format sarif')
     .action(async (directory: string | undefined, flags: CheckFlags) => {
       const { CHECK_FORMATS } = await import('../../tools/check/formats.ts')
       const { checkPolicy } = await import('../../tools/check/check-policy.ts')
@@ -82,7 +75,7 @@ check could not run, as with a broken schema file.`,
     })
 }
 
-function declareExplain(policy: Command, settings: PolicySettings): void {
+function declareExplain(policy: CliCommand, settings: PolicySettings): void {
   policy
     .command('explain')
     .description('is this request allowed, by which lines, and what is missing if not')
@@ -98,16 +91,13 @@ function declareExplain(policy: Command, settings: PolicySettings): void {
     .option('--request-id <id>', 'explain the record of this request, in the log of the server, by the policy of then')
     .option('--exit-code', 'exit with 0 when it is allowed, 1 when it is refused or depends on the object')
     .option(AT[0], `${AT[1]}; for a record, the time when it was made`)
-    .addOption(formatOption())
-    .addHelpText(
-      'after',
-      examples(
-        'Without --role and --subject the caller has no credentials. A path with {id} stands for any object.',
-        'policy explain --role member GET /api/orders/{id}',
-        'policy explain --role member DELETE /api/orders/{id} --relation owner+draft',
-        'policy explain --role support --subject sam PATCH /api/orders/{id} --object 0190b2c4-…',
-        'policy explain --record - < decision.json',
-      ),
+    .formats()
+    .note('Without --role and --subject the caller has no credentials. A path with {id} stands for any object.')
+    .examples(
+      'policy explain --role member GET /api/orders/{id}',
+      'policy explain --role member DELETE /api/orders/{id} --relation owner+draft',
+      'policy explain --role support --subject sam PATCH /api/orders/{id} --object 0190b2c4-…',
+      'policy explain --record - < decision.json',
     )
     .action(async (method: string | undefined, path: string | undefined, flags: ExplainFlags & Formatted) => {
       const { EXPLAIN_FORMATS } = await import('../../tools/explain/formats.ts')
@@ -129,7 +119,7 @@ interface MatrixFlags extends FolderFlags {
   readonly format: 'table' | 'csv' | 'json' | 'html'
 }
 
-function declareMatrix(policy: Command, settings: PolicySettings): void {
+function declareMatrix(policy: CliCommand, settings: PolicySettings): void {
   policy
     .command('matrix')
     .description('who can do what: every caller at every method, path and relation')
@@ -142,8 +132,8 @@ function declareMatrix(policy: Command, settings: PolicySettings): void {
     )
     .option('--resource <name...>', 'show this resource only; repeat for more', [])
     .option(...AT)
-    .addOption(formatOption('table', 'csv', 'json', 'html'))
-    .addHelpText('after', examples('', 'policy matrix', 'policy matrix --role member --role support --format csv'))
+    .formats('table', 'csv', 'json', 'html')
+    .examples('policy matrix', 'policy matrix --role member --role support --format csv')
     .action(async (flags: MatrixFlags) => {
       const { MATRIX_FORMATS } = await import('../../tools/permissions/formats.ts')
       const { readMatrix } = await import('../../tools/permissions/read-matrix.ts')
@@ -161,7 +151,7 @@ interface DiffFlags extends FolderFlags {
   readonly failOn?: (typeof DIRECTIONS)[number]
 }
 
-function declareDiff(policy: Command, settings: PolicySettings): void {
+function declareDiff(policy: CliCommand, settings: PolicySettings): void {
   policy
     .command('diff')
     .description('what two versions of the policy mean differently')
@@ -170,20 +160,14 @@ function declareDiff(policy: Command, settings: PolicySettings): void {
     .option('--policies <directory>', 'where a revision has the files, unless its name says so')
     .option('--schemas <directory>', 'the schemas that both are read with')
     .option(...AT)
-    .addOption(formatOption('text', 'json', 'markdown'))
+    .formats('text', 'json', 'markdown')
     .addOption(new Option('--fail-on <direction>', 'exit with 1 for such a change').choices(DIRECTIONS))
-    .addHelpText(
-      'after',
-      examples(
-        `OLD and NEW are each a directory, or a git revision (main, HEAD~1, a tag, ...), optionally with a path from
+    .note(`OLD and NEW are each a directory, or a git revision (main, HEAD~1, a tag, ...), optionally with a path from
 the repository's top: main:deploy/policies. Both are read with the same schemas, those of the working tree.
 Exit code: 0, or 1 for a change that --fail-on names, or 2 when the two could not be compared.
 A change that may go either way counts as widening and as narrowing. Where rules end (until=), a difference
-from that moment on has its time.`,
-        'policy diff main policies --fail-on widening',
-        'policy diff HEAD~1 HEAD --format markdown',
-      ),
-    )
+from that moment on has its time.`)
+    .examples('policy diff main policies --fail-on widening', 'policy diff HEAD~1 HEAD --format markdown')
     .action(async (before: string, after: string, flags: DiffFlags) => {
       const { DIFF_FORMATS } = await import('../../tools/diff/formats.ts')
       const { readSide } = await import('../../tools/diff/revision.ts')
@@ -206,7 +190,7 @@ interface ReplayFlags extends FolderFlags {
   readonly examples: number
 }
 
-function declareReplay(policy: Command, settings: PolicySettings): void {
+function declareReplay(policy: CliCommand, settings: PolicySettings): void {
   policy
     .command('replay')
     .description('decide logged requests again under a candidate, and show what differs')
@@ -217,17 +201,12 @@ function declareReplay(policy: Command, settings: PolicySettings): void {
     .option(...SINCE, moment)
     .option(...UNTIL, moment)
     .option('--examples <number>', 'request ids shown of each difference', wholeNumber(0, 9999), 3)
-    .addOption(formatOption())
-    .addHelpText(
-      'after',
-      examples(
-        `LOG is a decision log, or several, oldest first. Without --candidate the requests are decided under the policy
+    .formats()
+    .note(`LOG is a decision log, or several, oldest first. Without --candidate the requests are decided under the policy
 files as they are now, which shows whether they still give the answers of the log.
 Exit code: 0 when every request that can be decided again would be answered the same, 1 for differences, 2 when it
-could not run or none could be decided again. The lines beneath the first say how many could not be decided again, and why.`,
-        'policy replay data/decisions.log --candidate policies-new',
-      ),
-    )
+could not run or none could be decided again. The lines beneath the first say how many could not be decided again, and why.`)
+    .examples('policy replay data/decisions.log --candidate policies-new')
     .action(async (files: readonly string[], flags: ReplayFlags) => {
       const { REPLAY_FORMATS } = await import('../../tools/replay/formats.ts')
       const { refuseNothingDecided, replayWithProgress } = await import('./replay.ts')

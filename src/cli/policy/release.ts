@@ -1,5 +1,5 @@
 /** The commands that change which policy is in force, or whom it blocks: apply, promote, rollback, history, block, unblock. */
-import { type Command, InvalidArgumentError } from 'commander'
+import { InvalidArgumentError } from 'commander'
 import ms, { type StringValue } from 'ms'
 import { printResult, tell } from '../../present/print.ts'
 import { printable } from '../../present/quote.ts'
@@ -7,7 +7,7 @@ import type { CarryOut } from '../../tools/release/carry-out.ts'
 import type { PlanOptions } from '../../tools/release/plan.ts'
 import type { Version } from '../../tools/release/version.ts'
 import { openDirectory } from '../directory.ts'
-import { examples, formatOption, POLICIES, type PolicySettings, SCHEMAS, type TextOrJson } from '../options.ts'
+import { type CliCommand, POLICIES, type PolicySettings, SCHEMAS, type TextOrJson } from '../options.ts'
 
 interface ReleaseFlags {
   readonly policies?: string
@@ -18,7 +18,7 @@ interface ReleaseFlags {
   readonly format: TextOrJson
 }
 
-export function declareRelease(policy: Command, settings: PolicySettings): void {
+export function declareRelease(policy: CliCommand, settings: PolicySettings): void {
   declareApply(policy, settings)
   declarePromote(policy, settings)
   declareRollback(policy, settings)
@@ -27,37 +27,32 @@ export function declareRelease(policy: Command, settings: PolicySettings): void 
   declareUnblock(policy, settings)
 }
 
-function withReleaseOptions(command: Command): Command {
+function withReleaseOptions(command: CliCommand): CliCommand {
   return command
     .option(...POLICIES)
     .option(...SCHEMAS)
     .option('--reason <text>', 'why, for the history')
     .option('--yes', 'do not ask')
     .option('--dry-run', 'look only')
-    .addOption(formatOption())
+    .formats()
 }
 
-function declareApply(policy: Command, settings: PolicySettings): void {
+function declareApply(policy: CliCommand, settings: PolicySettings): void {
   withReleaseOptions(policy.command('apply'))
     .description('check another directory of policy files, show what it changes, and put it in force')
     .argument('<dir>', 'policy files')
-    .addHelpText(
-      'after',
-      examples(
-        `The files of DIR are checked and compared with those in force; then they take over at one moment, and a running server
+    .note(`The files of DIR are checked and compared with those in force; then they take over at one moment, and a running server
 decides by them within a second. Files edited in place before are kept as a version of their own.
-Exit code: 0, or 1 when the files have errors or you say no, or 2 when it could not run.`,
-        'policy apply policies-new --reason "accountants see accounts"',
-      ),
-    )
+Exit code: 0, or 1 when the files have errors or you say no, or 2 when it could not run.`)
+    .examples('policy apply policies-new --reason "accountants see accounts"')
     .action(async (candidate: string, flags: ReleaseFlags) => apply(candidate, settings, flags))
 }
 
-function declarePromote(policy: Command, settings: PolicySettings): void {
+function declarePromote(policy: CliCommand, settings: PolicySettings): void {
   withReleaseOptions(policy.command('promote'))
     .description('as apply, for the candidate that the server compares with (POLICY_CANDIDATE)')
     .option('--candidate <dir>', 'policy files (POLICY_CANDIDATE)')
-    .addHelpText('after', examples('', 'policy promote --dry-run'))
+    .examples('policy promote --dry-run')
     .action(async (flags: ReleaseFlags & { readonly candidate?: string }) => {
       const { ReviewError } = await import('../../tools/load-policy.ts')
       const candidate = flags.candidate ?? settings().policyCandidate
@@ -66,18 +61,14 @@ function declarePromote(policy: Command, settings: PolicySettings): void {
     })
 }
 
-function declareRollback(policy: Command, settings: PolicySettings): void {
+function declareRollback(policy: CliCommand, settings: PolicySettings): void {
   withReleaseOptions(policy.command('rollback'))
     .description('put an earlier version in force again')
     .option('--to <version>', 'its number or revision, as policy history tells them')
-    .addHelpText(
-      'after',
-      examples(
-        'Without --to it goes to the previous version; once more goes further back. blocked.txt stays as it is. Exit code: as apply.',
-        'policy rollback --reason "accountants saw too much"',
-        'policy rollback --to 3 --yes',
-      ),
+    .note(
+      'Without --to it goes to the previous version; once more goes further back. blocked.txt stays as it is. Exit code: as apply.',
     )
+    .examples('policy rollback --reason "accountants saw too much"', 'policy rollback --to 3 --yes')
     .action(async (flags: ReleaseFlags & { readonly to?: string }) => {
       const { over, how } = await readRelease(settings, flags)
       const { planRollback } = await import('../../tools/release/return-target.ts')
@@ -112,13 +103,13 @@ async function readRelease(
 
 const KINDS = { applied: 'applied', 'rolled-back': 'rolled back', kept: 'kept (files that were there)' } as const
 
-function declareHistory(policy: Command, settings: PolicySettings): void {
+function declareHistory(policy: CliCommand, settings: PolicySettings): void {
   policy
     .command('history')
     .description('the versions that were in force, the last one first')
     .option(...POLICIES)
-    .addOption(formatOption())
-    .addHelpText('after', examples('', 'policy history', 'policy history --format json'))
+    .formats()
+    .examples('policy history', 'policy history --format json')
     .action(async (flags: { readonly policies?: string; readonly format: TextOrJson }) => {
       const { policies, dataDirectory } = { ...settings(), ...flags }
       const { homeOf } = await import('../../tools/release/home.ts')
@@ -146,7 +137,7 @@ interface BlockFlags {
   readonly format: TextOrJson
 }
 
-function declareBlock(policy: Command, settings: PolicySettings): void {
+function declareBlock(policy: CliCommand, settings: PolicySettings): void {
   policy
     .command('block')
     .description('refuse a user at once, in blocked.txt')
@@ -154,15 +145,10 @@ function declareBlock(policy: Command, settings: PolicySettings): void {
     .option('--until <time>', 'when it ends: 2027-01-31T18:00:00Z, or after 2h, 30d', readEnd)
     .option('--reason <text>', 'why, as a comment in the file')
     .option(...POLICIES)
-    .addOption(formatOption())
-    .addHelpText(
-      'after',
-      examples(
-        `A running server refuses the user within a second, also while other policy files have faults. An id that no user of this
-server has is blocked too, and you are told.`,
-        'policy block user:mallory --until 2h --reason "stolen laptop"',
-      ),
-    )
+    .formats()
+    .note(`A running server refuses the user within a second, also while other policy files have faults. An id that no user of this
+server has is blocked too, and you are told.`)
+    .examples('policy block user:mallory --until 2h --reason "stolen laptop"')
     .action(async (named: string, flags: BlockFlags) => {
       const { doubtAbout, idOf, soundSubject } = await import('../../identity/directory/directory-access.ts')
       const { block } = await import('../../tools/release/blocks.ts')
@@ -178,14 +164,14 @@ server has is blocked too, and you are told.`,
     })
 }
 
-function declareUnblock(policy: Command, settings: PolicySettings): void {
+function declareUnblock(policy: CliCommand, settings: PolicySettings): void {
   policy
     .command('unblock')
     .description('take a user out of blocked.txt; the rules decide again')
     .argument(...USER)
     .option(...POLICIES)
-    .addOption(formatOption())
-    .addHelpText('after', examples('', 'policy unblock user:mallory'))
+    .formats()
+    .examples('policy unblock user:mallory')
     .action(async (named: string, flags: Pick<BlockFlags, 'policies' | 'format'>) => {
       const { idOf } = await import('../../identity/directory/directory-access.ts')
       const { unblock } = await import('../../tools/release/blocks.ts')

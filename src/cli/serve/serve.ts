@@ -1,16 +1,15 @@
 /** sallyport serve */
-import { Command } from 'commander'
 import type { Flags } from '../../config.ts'
-import { examples, POLICIES, SCHEMAS } from '../options.ts'
+import { CliCommand, POLICIES, SCHEMAS } from '../options.ts'
 
-export function serveCommand(): Command {
-  return new Command('serve')
+export function serveCommand(): CliCommand {
+  return new CliCommand('serve')
     .description('serve the resources of schemas/, guarded by policies/')
     .option('--demo', 'with demo callers and data, in a data folder of its own')
     .option('--port <number>', 'port to listen on (PORT, 3000)')
     .option('--workers <number>', 'processes that serve, to use more cores (WORKERS, 1)')
     .option(...POLICIES)
     .option(...SCHEMAS)
-    .addHelpText('after', examples('', 'serve --demo', 'serve --port 8080 --workers 4'))
+    .examples('serve --demo', 'serve --port 8080 --workers 4')
     .action(async (flags: Flags) => (await import('./run-server.ts')).runServer(flags))
 }

@@ -9,7 +9,7 @@ import { markOf, relationText, untilOf } from './words.ts'
 const MANY = 14
 const LONGEST_PATH = 44
 
-export function gridHtml({ columns, rows }: Matrix): Html {
+export function accessGridHtml({ columns, rows }: Matrix): Html {
   const heads = columns.map(
     ({ name, description }) => html`<th scope="col" title="${name}: ${description}"><span>${name}</span></th>`,
   )

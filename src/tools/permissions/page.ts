@@ -3,7 +3,7 @@ import { rulePlace } from '../../decide/evidence.ts'
 import { type Html, html, toPage } from '../../present/html.ts'
 import type { MatrixCell } from './cell.ts'
 import type { Matrix, MatrixRow } from './matrix.ts'
-import { gridHtml, pathWidth, rulesHtml } from './page-grid.ts'
+import { accessGridHtml, pathWidth, rulesHtml } from './page-grid.ts'
 import { OBJECTS, REASONS, relationText, untilOf } from './words.ts'
 
 export function matrixPage(matrix: Matrix): string {
@@ -15,7 +15,7 @@ export function matrixPage(matrix: Matrix): string {
     body: html`${headHtml(matrix)}
 ${filtersHtml(matrix)}
 <main>
-${gridHtml(matrix)}
+${accessGridHtml(matrix)}
 <p class="nothing" hidden>Nothing fits these filters.</p>
 ${PANEL}
 </main>

@@ -13,7 +13,7 @@ export interface AttackRun {
   readonly remarks: readonly string[]
 }
 
-export interface Tally {
+export interface AttackTally {
   readonly attacker: string
   readonly resource: string
   readonly requests: number
@@ -27,12 +27,12 @@ export interface Tally {
 export const ATTACK_FORMATS = { text: toText, json: toJson } as const
 
 /** Whether every attack was tried, and reached what the policy says. */
-export function isHeld({ reached }: AttackRun): boolean {
+export function reachesNoMore({ reached }: AttackRun): boolean {
   return reached.every(({ outcome }) => outcome === 'same')
 }
 
 /** By attacker and resource. */
-export function talliesOf({ reached }: AttackRun): readonly Tally[] {
+export function talliesOf({ reached }: AttackRun): readonly AttackTally[] {
   const groups = Map.groupBy(reached, ({ attack }) => `${columnText(attack.attacker)}\n${attack.spot.resource.name}`)
   return [...groups].map(([key, some]) => {
     const [attacker = '', resource = ''] = key.split('\n')
@@ -111,7 +111,7 @@ function impossibleText({ reached }: AttackRun): readonly string[] {
   return [...groups].map(([why, some]) => printable(`${some.length} attacks can't be tried: ${why}`))
 }
 
-function tableText(tallies: readonly Tally[]): string {
+function tableText(tallies: readonly AttackTally[]): string {
   const head = ['caller', 'resource', 'requests', 'reached', 'refused', 'not as the policy', "can't be tried"]
   const rows = tallies.map((one) =>
     [one.attacker, one.resource, one.requests, one.reached, one.refused, one.different, one.impossible].map(String),
@@ -122,7 +122,7 @@ function tableText(tallies: readonly Tally[]): string {
 function conclusion(run: AttackRun): string {
   const count = (outcome: Reached['outcome']) => run.reached.filter((one) => one.outcome === outcome).length
   const where = run.url === undefined ? 'in this process' : `at ${run.url}`
-  if (isHeld(run)) return `${run.reached.length} attacks reached what the policy allows, and no more (${where}).`
+  if (reachesNoMore(run)) return `${run.reached.length} attacks reached what the policy allows, and no more (${where}).`
   const different = `${count('different')} of ${run.reached.length} attacks were not answered as the policy says`
   return `${different}, and ${count('impossible')} could not be tried (${where}).`
 }

@@ -9,7 +9,7 @@ type CellResult = Result & { readonly expectation: Expectation }
 /** The worst first: it stands for the cell when the row has several methods. */
 const WORST: readonly Outcome[] = ['failed', 'impossible', 'left-out', 'passed']
 
-export function gridHtml(results: readonly Result[]): readonly Html[] {
+export function runGridHtml(results: readonly Result[]): readonly Html[] {
   return [...Map.groupBy(results, ({ place }) => place.file)].map(([file, some]) => fileHtml(file, some))
 }
 

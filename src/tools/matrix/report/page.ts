@@ -2,7 +2,7 @@
 import { type Html, html, toPage } from '../../../present/html.ts'
 import { countOf, type Exchange, isGreen, type Result, type Run } from '../run/result.ts'
 import { type Cause, causesOf, sentenceOf } from './causes.ts'
-import { anchorOf, gridHtml } from './page-grid.ts'
+import { anchorOf, runGridHtml } from './page-grid.ts'
 
 export function toHtml(run: Run): string {
   return toPage({
@@ -13,7 +13,7 @@ export function toHtml(run: Run): string {
 ${run.remarks.map((remark) => html`<p class="remark">${remark}</p>\n`)}
 ${causesOf(run.results).map(causeHtml)}
 <label class="check"><input type="checkbox" id="red"> Only rows with red cells</label>
-${gridHtml(run.results)}
+${runGridHtml(run.results)}
 </main>`,
   })
 }
