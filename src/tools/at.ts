@@ -1,8 +1,8 @@
-/** The time that a review is about: rules and blocks may end, so that it isn't always now. */
+/** The option --at: the time that a command is about, because rules and blocks may end. */
 import { parseTime } from '../base/time.ts'
 import { ReviewError } from './load-policy.ts'
 
-/** Milliseconds since the epoch. Throws ReviewError for what is no moment. */
+/** Milliseconds since the epoch. Throws ReviewError for text that is not a time. */
 export function timeOf(at: string | undefined, now: number): number {
   const time = at === undefined ? now : parseTime(at)
   if (time !== undefined) return time

@@ -1,4 +1,4 @@
-/** A policy directory for review: read and parsed as the server does, without a running server. */
+/** Reads and parses a policy directory as the server does, without a running server. */
 import { stat } from 'node:fs/promises'
 import type { SourceFile } from '../base/diagnostic.ts'
 import type { Policy } from '../decide/policy.ts'
@@ -27,7 +27,7 @@ export async function refuseNoDirectory(directory: string): Promise<void> {
   if (!found?.isDirectory()) throw new ReviewError(`${directory} is not a directory of policy files`)
 }
 
-/** What a command can't do with what it was given: one sentence for its user; the exit code is 2. */
+/** A command can't do its work with this input: one sentence for its user; the exit code is 2. */
 export class ReviewError extends Error {
   constructor(message: string) {
     super(message)

@@ -1,17 +1,17 @@
-/** Roles that a token would claim for nothing: a role that roles.yaml doesn't declare grants nothing (semantics.md). */
+/** Finds roles that roles.yaml doesn't declare: they grant nothing (semantics.md). */
 
 import { FileError } from '../base/diagnostic.ts'
 import { didYouMean } from '../base/did-you-mean.ts'
 import { parseRoles } from '../policy/parse/parse-vocabulary.ts'
 import { readPolicyFiles } from '../policy/policy-files.ts'
 
-/** A role that the policy files don't declare, and what was probably meant (did-you-mean.ts). */
+/** A role that the policy files don't declare, and a similar name (did-you-mean.ts). */
 interface Undeclared {
   readonly role: string
   readonly meant: string
 }
 
-/** None where there are no sound files to tell by. */
+/** Empty if the files are missing or have errors. */
 export async function undeclaredRoles(directory: string, roles: readonly string[]): Promise<readonly Undeclared[]> {
   try {
     const files = await readPolicyFiles(directory)

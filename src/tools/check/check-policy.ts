@@ -1,4 +1,4 @@
-/** Everything that is to say about a policy directory: what the server would refuse, and what is probably not meant. */
+/** Checks a policy directory: errors, which the server would refuse, and warnings, which are probably mistakes. */
 
 import type { SourceFile } from '../../base/diagnostic.ts'
 import { byPlace, type Diagnostic, FileError, MOST_FAULTS } from '../../base/diagnostic.ts'
@@ -16,7 +16,7 @@ export interface CheckOptions {
   /** The policy directory. */
   readonly policies: string
   readonly resources: Resources
-  /** The ids that the directory of users has; undefined when nobody gave one. */
+  /** The ids of the users that exist; undefined without --directory. */
   readonly users: ReadonlySet<string> | undefined
   /** The time to check for: rules and blocks may have ended then. */
   readonly now: Date
@@ -38,7 +38,7 @@ export interface CheckReport {
   readonly sources: ReadonlyMap<string, string>
 }
 
-/** What was found in some files, and those files. */
+/** Some files, and the findings in them. */
 interface Part {
   readonly sources: readonly SourceFile[]
   readonly findings: readonly Diagnostic[]
@@ -106,7 +106,7 @@ function withoutSuppressed({ sources, findings, lookedFor }: Part): Pick<CheckRe
   return { findings: [...kept, ...read.flatMap(({ faults }) => faults), ...needless], suppressed }
 }
 
-/** What the server would refuse: nothing else is looked for in it. */
+/** Files with errors, which no other check looks at. */
 function faultyPart(sources: readonly SourceFile[], { faults: { diagnostics, more } }: Faulty): Part {
   return { sources, findings: diagnostics, more, lookedFor: new Set() }
 }
@@ -126,7 +126,7 @@ async function attempt<T>(work: () => T | Promise<T>): Promise<Attempt<T>> {
   }
 }
 
-/** Without a directory nobody is unknown, and what suppresses that isn't needless. */
+/** Without a directory no user is unknown, and no suppression of that is needless. */
 function codesLookedFor(users: ReadonlySet<string> | undefined): ReadonlySet<string> {
   return new Set([...suppressible()].filter((code) => code !== 'unknown-user' || users !== undefined))
 }

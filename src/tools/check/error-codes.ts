@@ -1,4 +1,4 @@
-/** The codes of what the server refuses. The parser (src/policy) finds them; here they are told for people. */
+/** The codes of errors, which the server refuses too. The parser (src/policy) finds them; this table explains them. */
 import type { CodeEntry } from './check.ts'
 
 export const ERROR_CODES: readonly CodeEntry[] = [

@@ -62,7 +62,7 @@ export function readSuppressions({ name, text }: SourceFile, suppressible: Reado
 
 interface Applied {
   readonly kept: readonly Diagnostic[]
-  /** How many findings were taken away. */
+  /** How many findings were suppressed. */
   readonly suppressed: number
   readonly unused: readonly Suppression[]
 }

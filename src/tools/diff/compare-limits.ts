@@ -1,4 +1,4 @@
-/** limits.yaml: the rate limits and the callers whom they count; the sizes of bodies, objects, answers and pages. */
+/** limits.yaml: the rate limits, the callers that they count, and the sizes of bodies, objects, answers and pages. */
 import type { Limit, LimitMatch, Limits, Policy } from '../../decide/policy.ts'
 import { inheritedBy } from '../../decide/space.ts'
 import { listed, type Phrase, plainText, say } from '../../present/phrase.ts'

@@ -1,4 +1,4 @@
-/** The cases of a request: what is decided for each set of relations that the rules about the caller tell apart. */
+/** The cases of a request: one decision for each set of relations that the rules about the caller tell apart. */
 
 import { rulePlace } from '../../decide/evidence.ts'
 import { problemCodeOf } from '../../decide/refusal.ts'

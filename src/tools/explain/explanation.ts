@@ -1,4 +1,4 @@
-/** What explain answers, as plain JSON (docs/schemas/policy-explain.schema.json). Types only. */
+/** An explanation, as plain JSON (docs/schemas/policy-explain.schema.json). Types only. */
 import type { ProblemCode } from '../../base/problems/catalogue.ts'
 
 /** A line of a policy file, called as in decision records: `policy.csv:14`. */
@@ -57,11 +57,11 @@ export interface FieldReport {
   readonly notWritable: readonly string[]
   /** Set by the server: a body may only bring them back unchanged. */
   readonly server: readonly string[]
-  /** By what the list may be filtered and sorted; null for what is no list. */
+  /** The fields that the list may be filtered and sorted by; null for other actions. */
   readonly queryable: readonly string[] | null
 }
 
-/** What is decided when these relations hold, and no larger set of another case does. */
+/** The decision when these relations hold, and no larger set of another case. */
 export interface ExplainedCase {
   readonly relations: readonly string[]
   readonly outcome: 'allow' | 'deny'
@@ -70,7 +70,7 @@ export interface ExplainedCase {
   readonly answer: ExplainedAnswer
   /** The rules that match. */
   readonly rules: readonly RulePlace[]
-  /** Null for what is refused, and for an action that isn't about fields. */
+  /** Null for a refusal, and for an action without fields. */
   readonly fields: FieldReport | null
 }
 
@@ -99,7 +99,7 @@ export interface ExplainedRole {
 }
 
 export interface Explanation {
-  /** The time that it is about: rules and blocks may end (RFC 3339, UTC). */
+  /** The time of the request: rules and blocks may end (RFC 3339, UTC). */
   readonly at: string
   /** Of the files that were read. */
   readonly revision: string
@@ -129,7 +129,7 @@ export interface Explanation {
   readonly relations: readonly RelationFact[]
   /** Empty unless an object, a list or a new object was decided about. */
   readonly cases: readonly ExplainedCase[]
-  /** What a client gets for an object that doesn't exist, where one is named. */
+  /** The answer for an object that doesn't exist, if the path names one. */
   readonly missing: ExplainedAnswer | null
   /** Why not: empty when the request is allowed. */
   readonly misses: readonly Miss[]

@@ -1,4 +1,4 @@
-/** What one check found, and what a client gets: the part of an explanation that depends on the policy. */
+/** The part of an explanation that depends on the policy: the outcome, the reason and the answer. */
 import { CATALOGUE, type ProblemCode } from '../../base/problems/catalogue.ts'
 import type { Rule } from '../../decide/policy.ts'
 import type { DecidingStage, ExplainedAnswer, Explanation, Miss } from './explanation.ts'
@@ -32,6 +32,7 @@ export function problem(code: ProblemCode, headers: ExplainedAnswer['headers'] =
 export function reasonOf(rules: readonly Rule[], outcome: 'allow' | 'deny'): string {
   const allows = rules.filter(({ effect }) => effect === 'allow').length
   const denies = rules.length - allows
-  if (outcome === 'allow') return denies > 0 ? 'a rule allows it, and no deny takes all of it away' : 'a rule allows it'
-  return allows === 0 ? 'no rule allows it to this caller' : 'a deny takes away all that is allowed'
+  if (outcome === 'allow')
+    return denies > 0 ? 'a rule allows it, and no deny takes everything away' : 'a rule allows it'
+  return allows === 0 ? 'no rule allows it to this caller' : 'a deny takes away everything that is allowed'
 }

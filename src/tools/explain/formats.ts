@@ -144,7 +144,7 @@ function reportLines(fields: FieldReport, refusal: number): readonly string[] {
     fieldLine(`refused in a body (${refusal})`, notWritable),
     fieldLine(writable ? 'the answer shows' : 'shown', shown, [...notShown, ...cut], 'nothing'),
     fieldLine(writable ? 'the answer does not show' : 'not shown', notShown),
-    fieldLine('granted, but not part of what this path shows', cut),
+    fieldLine('granted, but not shown by this path', cut),
     ...(queryable ? [fieldLine('may be filtered and sorted by', queryable, undefined, 'nothing')] : []),
   ]
   return lines.flatMap((text) => (text === undefined ? [] : wrap(text)))

@@ -19,7 +19,7 @@ export function missSentence(request: SupposedRequest, changes: readonly NeededC
   return [condition, but].filter((part) => part !== '').join(', ')
 }
 
-/** Who it is about is said once for what follows. */
+/** Names the caller or the object once for several conditions. */
 function joined(conditions: readonly Condition[]): string {
   const said = conditions.map(({ who, what }, i) => (who === conditions[i - 1]?.who ? what : `${who} ${what}`))
   return said.join(' and ')

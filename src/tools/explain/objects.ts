@@ -1,4 +1,4 @@
-/** What is decided about objects: the one that is known, or one case for each set of relations that rules tell apart. */
+/** Decides about objects: the known one, or one case for each set of relations that rules tell apart. */
 import { rulePlace } from '../../decide/evidence.ts'
 import type { Rule } from '../../decide/policy.ts'
 import { ownerFieldOf } from '../../decide/relations/ownership.ts'
@@ -61,11 +61,11 @@ function reasonFor(
   facts: readonly RelationFact[],
 ): string {
   if (outcome === 'depends') {
-    return `it depends on how the caller relates to the object: ${differingRelations(cases, facts).join(', ')}`
+    return `it depends on the relations of the caller to the object: ${differingRelations(cases, facts).join(', ')}`
   }
   if (cases.length > 1) return `${reasonOf(roleLevelOf(request).rules, outcome)}, whatever the object`
   const reason = reasonOf(rulesOfCases(request, cases), outcome)
-  return outcome === 'deny' ? `${reason} on an object that relates like this` : reason
+  return outcome === 'deny' ? `${reason} on an object with these relations` : reason
 }
 
 /** The relations in which the cases differ. */
@@ -77,8 +77,7 @@ function differingRelations(cases: readonly ExplainedCase[], facts: readonly Rel
 /** An empty list is an answer like any other. */
 function summaryOfList(cases: readonly ExplainedCase[]): Summary {
   const [first] = cases
-  if (cases.length > 1)
-    return allowedBy('object', 'the list is answered with the objects that the rules let in', LISTED)
+  if (cases.length > 1) return allowedBy('object', 'the list has the objects that the rules allow', LISTED)
   const reason = first?.listed
     ? 'such an object is in the list'
     : 'the list is answered, but such an object is not in it'
@@ -112,7 +111,7 @@ function namesObject({ route, endpoint }: SupposedRequest): boolean {
 function notesOf({ endpoint, parsed, resource }: SupposedRequest, known: KnownObject): readonly string[] {
   const owner = ownerFieldOf(resource, parsed.ownership.get(resource.name))
   if (endpoint.operation !== 'create' || known.kind !== 'any' || !owner) return []
-  return [`a new object is the caller's own (${owner.name}) unless the body names somebody else`]
+  return [`a new object is the caller's own (${owner.name}) unless the body names another owner`]
 }
 
 /** For each relation of ownership.yaml: whether it holds between the caller and the object, as far as is known, and why. */

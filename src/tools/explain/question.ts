@@ -1,4 +1,4 @@
-/** What explain is asked: who asks, for which request, and what is known of the object. */
+/** A question to explain: the caller, the request, and what is known of the object. */
 
 import type { Policy } from '../../decide/policy.ts'
 import { inheritedBy } from '../../decide/space.ts'

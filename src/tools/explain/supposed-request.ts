@@ -66,7 +66,7 @@ export function actionTable(
   return policy.table(subject, resource.name, action)
 }
 
-/** What rules tell before an object is known. */
+/** The grants before an object is known. */
 export function roleLevelOf(request: SupposedRequest, action?: string): RoleLevel {
   const { caller } = request.subject
   const has = (name: string) =>
@@ -82,7 +82,7 @@ export function rulesThatMayMatch(question: ExplainQuestion, matched: RouteReque
   return [...new Set(rules)].toSorted((a, b) => a.line - b.line)
 }
 
-/** An attribute that nobody told may have any value; one that is known to be absent is null. */
+/** An unknown attribute may have any value; a known absent one is null. */
 function callerOf({ reviewed, caller, known, attributes = {} }: ExplainQuestion): Caller | undefined {
   if (caller.kind === 'anonymous') return undefined
   const any = anyCaller(reviewed.policy, { id: caller.subject, roles: caller.roles })

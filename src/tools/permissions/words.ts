@@ -26,32 +26,32 @@ export function turnsOf(rows: readonly MatrixRow[]): readonly number[] {
 export const REASONS: Readonly<Record<CellReason, string>> = {
   granted: 'Allowed by the rules below.',
   'no-rule': 'No rule allows it.',
-  'deny-rule': 'Rules allow it, and a deny takes all of it away.',
-  'outside-view': 'What rules grant lies outside of the view that this path shows.',
+  'deny-rule': 'Rules allow it, and a deny takes everything away.',
+  'outside-view': 'The granted fields are outside the view of this path.',
   'needs-credentials': "This path is about the caller's own record, so it takes a caller with credentials.",
   unrelated: 'A caller without credentials has no relation to any object.',
   blocked: 'blocked.txt names this caller: refused before any rule.',
 }
 
-/** What the relation of a row speaks of. */
+/** The object of a row. */
 export const OBJECTS: Readonly<Record<ObjectKind, string>> = {
-  none: 'No object is concerned.',
-  stored: 'On an object to which the caller relates so. A change is checked again with the object as it would become.',
+  none: 'The request concerns no object.',
+  stored: 'On an object with these relations. A change is checked again on the object after the change.',
   own: "On the caller's own record.",
-  listed: 'The list holds the objects to which the caller relates so, with these fields.',
+  listed: 'The list has the objects with these relations, with these fields.',
   created: 'On the object as it would be stored.',
 }
 
 export const RELATIONS: Readonly<Record<'-' | 'any' | 'none', string>> = {
-  '-': 'no object is concerned',
-  any: 'any object; no rule asks how the caller relates to it',
-  none: 'none of the relations that rules name holds',
+  '-': 'the request concerns no object',
+  any: 'any object; no rule names a relation',
+  none: 'no relation that rules name holds',
 }
 
 /** The relation of a row as a sentence. */
 export function relationText(relation: string): string {
-  if (relation === 'any') return 'Any object: no rule asks how the caller relates to it.'
-  if (relation === 'none') return 'None of the relations that rules name holds.'
+  if (relation === 'any') return 'Any object: no rule names a relation.'
+  if (relation === 'none') return 'No relation that rules name holds.'
   const names = relation.split('+').join(' and ')
   return `${names} ${relation.includes('+') ? 'hold' : 'holds'}, and no other relation that rules name.`
 }

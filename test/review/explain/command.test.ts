@@ -11,7 +11,7 @@ const validate = new Ajv2020({ allErrors: true }).compile(SCHEMA)
 
 const DELETE_ORDER = `\
 DENY      DELETE /api/orders/{id}: a client gets 403 forbidden (Not permitted)
-          because no rule allows it to this caller on an object that relates like this
+          because no rule allows it to this caller on an object with these relations
 Caller    anybody with the role support (inherits member)
 Asks for  delete on orders
 Relation  owner  yes: --relation says so

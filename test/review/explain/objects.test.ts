@@ -79,7 +79,7 @@ describe('sallyport policy explain, of stored objects and records', () => {
     const file = await logOf(`not JSON\n{"msg":"listening"}\n${line}\n{"record":"decision"}\n`)
     const { stdout } = await run(folders, ['--record', file])
     expect(stdout).to.include('Record    request ').and.to.include('(these files)')
-    expect(stdout).to.include('it would be the same by these files: 403')
+    expect(stdout).to.include('these files give the same answer: 403')
   })
 
   it('says what is another one under other files, and what the files cannot tell', async () => {

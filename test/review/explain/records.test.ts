@@ -68,9 +68,7 @@ describe('a decision record under its own files', () => {
     expect((await explained()).record?.sameOutcome).to.equal(true)
     const rules = reviewed.policy.rules.filter(({ actions }) => !actions.includes('update'))
     const { record } = await explained({ ...reviewed, policy: { ...reviewed.policy, rules } })
-    expect(record?.verdict).to.equal(
-      'it would be another one by these files: 403 forbidden instead of 403 field-forbidden',
-    )
+    expect(record?.verdict).to.equal('these files give another answer: 403 forbidden instead of 403 field-forbidden')
   })
 
   it('tells the answer of the record where something other than the policy refused the request', async () => {
@@ -86,9 +84,9 @@ describe('a decision record under its own files', () => {
       expect((await server.ask('PATCH', path, { token, ...sent })).status).to.equal(status)
       const { outcome, answer, reason, record } = await explained()
       expect([outcome, answer?.status, record?.sameOutcome]).to.deep.equal(['allow', status, null])
-      expect(reason).to.contain('the policy lets it pass')
+      expect(reason).to.contain('the policy allows it')
       expect((await explained(readOnly)).record?.verdict).to.equal(
-        `it would be another one by these files: 403 instead of ${status}`,
+        `these files give another answer: 403 instead of ${status}`,
       )
     }
   })
@@ -101,7 +99,7 @@ describe('a decision record under its own files', () => {
     const opened = await explained({ ...reviewed, policy: { ...reviewed.policy, rules: open } })
     expect(opened.record).to.include({
       sameOutcome: false,
-      verdict: 'it would be another one by these files: 200 instead of 400',
+      verdict: 'these files give another answer: 200 instead of 400',
     })
     await as('sam', 'support', 'GET', '/api/users?nothing=x')
     expect((await explained()).record?.sameOutcome, 'at fault in itself').to.equal(null)

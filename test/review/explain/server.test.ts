@@ -85,14 +85,14 @@ describe('explain, beside a running server', () => {
       return explainRecord(filtered, { reviewed: files, resources, now: Date.now() })
     })
     expect(same?.record).to.include({ sameOutcome: true, status: 200 })
-    expect(other?.record?.verdict).to.equal('it would be another one by these files: 400 instead of 200')
+    expect(other?.record?.verdict).to.equal('these files give another answer: 400 instead of 200')
     expect(other?.answer?.code).to.equal('invalid-query')
     const told = same?.cases[0]?.fields?.queryable
     expect(told).to.deep.equal(['id', 'email'])
     expect((await server.ask('GET', `/api/users?sort=${told}`, support)).status).to.equal(200)
     expect((await server.ask('GET', '/api/users?sort=displayName', support)).status).to.equal(400)
     expect(explainRecord(await lastRecord(), { reviewed, resources, now: Date.now() }).record?.verdict).to.equal(
-      "it was not the policy that answered (invalid-query), so the files don't tell",
+      "the policy did not decide this answer (invalid-query), so the files don't tell",
     )
   })
 

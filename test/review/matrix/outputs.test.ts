@@ -95,7 +95,7 @@ describe('a matrix as a table', () => {
     expect(table).to.match(/^DOCS +everyone +a$/m)
     expect(table).to.match(/^ \/docs\/\{id\}\n {2}GET HEAD none +- +-\n {2}GET HEAD owner +- +few$/m)
     expect(table).to.match(/^ {2}DELETE {3}any +- +all$/m)
-    expect(table).to.match(/^none +none of the relations/m)
+    expect(table).to.match(/^none +no relation that rules name/m)
   })
 
   it('fits the terminal, with as many blocks of callers as it takes', () => {

@@ -57,7 +57,7 @@ describe('the rows of a matrix', () => {
     expect(relationsOf(made, 'GET', '/docs/{id}')).to.deep.equal(rows)
   })
 
-  it('are one where no rule asks how the caller relates, and one where no object is concerned', () => {
+  it('are one where no rule asks how the caller relates, and one where the request concerns no object', () => {
     const made = matrix('p, a, docs, *, any, *, allow')
     expect(relationsOf(made, 'DELETE', '/docs/{id}')).to.deep.equal(['any'])
     expect(relationsOf(made, 'OPTIONS', '/docs/{id}')).to.deep.equal(['-'])

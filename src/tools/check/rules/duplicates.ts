@@ -1,4 +1,4 @@
-/** What stands twice: lines of policy.csv that say the same, role links that others imply, users blocked twice. */
+/** Duplicates: lines of policy.csv that say the same, role links that others imply, users blocked twice. */
 
 import type { Diagnostic, Place } from '../../../base/diagnostic.ts'
 import type { RoleLink, Rule } from '../../../decide/policy.ts'

@@ -1,4 +1,4 @@
-/** Parts of a rule that no request can ever meet, whatever the other rules say. */
+/** Parts of a rule that no request can ever match. */
 
 import type { Diagnostic, Place } from '../../../base/diagnostic.ts'
 import type { Rule } from '../../../decide/policy.ts'

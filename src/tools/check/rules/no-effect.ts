@@ -24,7 +24,7 @@ export const rulesWithoutEffect: PolicyCheck<CheckedPolicy> = {
     },
   ],
   find: ({ policy, index, placeOfLine }) => {
-    // A line that stands twice is told as that; ten thousand of them would make each other needless one by one.
+    // Duplicate lines have a finding of their own; ten thousand of them would make each other needless one by one.
     const duplicates = duplicatesOf(policy.rules)
     for (const rule of duplicates.keys()) index.remove(rule)
     const found = findWithoutEffect(

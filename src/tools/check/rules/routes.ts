@@ -29,7 +29,7 @@ export const unreachedRoutes: PolicyCheck<CheckedPolicy> = {
   },
 }
 
-/** The actions that nobody may do, each at one of its spots, with the methods and paths that ask for it. */
+/** The actions that nobody may do: each with one of its spots, and the methods and paths that need it. */
 function unreached(resources: Resources, index: ActionRulesIndex): readonly (readonly [Spot, readonly string[]])[] {
   // HEAD goes wherever GET does.
   const spots = spotsOf(resources).filter(({ method }) => method !== 'HEAD')
@@ -44,7 +44,7 @@ function unreached(resources: Resources, index: ActionRulesIndex): readonly (rea
   })
 }
 
-/** Whether somebody passes. It is enough to ask for the relations of each allow: with more, only denies can join. */
+/** Whether some caller is allowed. The relations of each allow are enough: with more relations only more denies match. */
 function isReached(index: ActionRulesIndex, actionRules: ActionRules, spot: Spot): boolean {
   return actionRules.subjects('allow').some((subject) =>
     actionRules.groups('allow', subject).some(({ relations, fields }) => {

@@ -25,7 +25,7 @@ export const schemaTells: PolicyCheck<CheckedPolicy> = {
       ),
 }
 
-/** The first writer to whom each comparison tells something. */
+/** The first writer that each comparison tells something. */
 function findingsOf(resource: Resource, comparison: CrossFieldRule, checked: CheckedPolicy): readonly Diagnostic[] {
   const told = pairsOf(resource, checked.index, CHANGES).flatMap((pair) => toldTo(pair, comparison, checked))
   return told.slice(0, 1).map(({ subject, line, action, writes, hidden }) => {

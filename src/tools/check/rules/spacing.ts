@@ -1,4 +1,4 @@
-/** Spaces that nobody sees: at the end of a line, and before a comma of policy.csv. */
+/** Invisible spaces: at the end of a line, and before a comma of policy.csv. */
 
 import type { Diagnostic, SourceFile } from '../../../base/diagnostic.ts'
 import { type CheckedBlocked, type CheckedPolicy, type CodeEntry, type PolicyCheck, warning } from '../check.ts'

@@ -1,4 +1,4 @@
-/** What is declared and does nothing: roles, relations, views. */
+/** Roles, relations and views that are declared and do nothing. */
 import type { Rule } from '../../../decide/policy.ts'
 import type { Resource, Resources } from '../../../resources/resource.ts'
 import { type CheckedPolicy, type PolicyCheck, warning } from '../check.ts'
@@ -71,7 +71,7 @@ export const unusedViews: PolicyCheck<CheckedPolicy> = {
   },
 }
 
-/** What rules name, by what they write in the resource column. Only data resources have relations and views. */
+/** The names that rules use, by their resource column. Only data resources have relations and views. */
 function namesUsed(
   rules: readonly Rule[],
   namesOf: (rule: Rule) => readonly string[],

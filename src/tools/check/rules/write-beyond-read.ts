@@ -1,4 +1,4 @@
-/** Objects that somebody may change or delete without being allowed to read them, on a path that can be read. */
+/** Objects that some caller may change or delete but not read, on a path with a read. */
 import type { Diagnostic } from '../../../base/diagnostic.ts'
 import type { RuleGroup } from '../../../decide/rules/action-rules.ts'
 import type { Operation, Resource } from '../../../resources/resource.ts'
@@ -63,7 +63,7 @@ function beyond(pair: WritePair, { policy, index }: CheckedPolicy): readonly Bey
   })
 }
 
-/** A set of relations for which nothing grants the read; undefined when there is none. */
+/** A set of relations with which nothing grants the read; undefined if there is none. */
 function unreadable({ read }: WritePair, sets: readonly bigint[], subjects: ReadonlySet<string>): bigint | undefined {
   return sets.find((set) => read.granted(subjects, set) === 0n)
 }

@@ -91,7 +91,7 @@ function isPublic(subject: string): boolean {
   return subject === 'everyone' || subject === 'anonymous'
 }
 
-/** Whether the rule asks how the caller relates to an object of this resource. Where it can't match, it asks enough. */
+/** Whether the rule names a relation to the caller for this resource; true if the rule can't match there. */
 function asksWhose({ relations }: Rule, { name }: Resource, { ownership }: Policy): boolean {
   const declared = relations.map((relation) => ownership.get(name)?.relations.get(relation))
   return declared.some((relation) => relation === undefined || needsCaller(relation))

@@ -62,7 +62,7 @@ export function* topicsOf(policies: Sides<Policy>, resource: Resource): Iterable
   }
 }
 
-/** A relation by what it compares, whatever it is called; one whose meaning changed is told apart by its name. */
+/** A relation under all its names. A relation with a changed meaning is one for each name. */
 interface Atom {
   readonly label: string
   readonly meaning: Sides<Relation>

@@ -1,4 +1,4 @@
-/** What a record tells besides the relations, and what an explanation of the request then says: fields, a query, a proposal. */
+/** Adds to an explanation what a record knows besides the relations: refused fields, the query, the proposed object. */
 import type { ProblemCode } from '../../../base/problems/catalogue.ts'
 import { stageOf } from '../../../base/problems/stages.ts'
 import { quote } from '../../../present/quote.ts'
@@ -10,7 +10,7 @@ export function asRecorded(record: DecisionRecord, explanation: Explanation): Ex
   return withLater(record, withQuery(record, withProposal(record, withFields(record, explanation))))
 }
 
-/** The action may be allowed, and fields of the body not: the record names them. */
+/** The action may be allowed, but not some fields of the body: the record names them. */
 function withFields(record: DecisionRecord, explanation: Explanation): Explanation {
   const writable = new Set(explanation.cases.flatMap(({ fields }) => fields?.writable ?? []))
   const refused = record.fieldsRefused.filter((field) => !writable.has(field))
@@ -19,7 +19,7 @@ function withFields(record: DecisionRecord, explanation: Explanation): Explanati
   return { ...explanation, outcome: 'deny', reason, answer: refusal(record, 'field-forbidden') }
 }
 
-/** Refused on the object as it would become, after it was allowed on the object as it is: that one isn't concealed. */
+/** Allowed on the stored object and refused on the proposed one: that refusal doesn't conceal the object. */
 function withProposal(record: DecisionRecord, explanation: Explanation): Explanation {
   const { proposed, problem: then } = record
   const wasRefused = proposed && (then === 'forbidden' || then === 'credentials-missing')
@@ -27,7 +27,7 @@ function withProposal(record: DecisionRecord, explanation: Explanation): Explana
   return { ...explanation, answer: refusal(record, 'forbidden') }
 }
 
-/** The list may be answered, and not filtered or sorted as it was. */
+/** The list may be allowed, but not this filter or order. */
 function withQuery(record: DecisionRecord, explanation: Explanation): Explanation {
   const { queried, selected } = record
   if (!isByPolicy(record)) return explanation
@@ -39,23 +39,23 @@ function withQuery(record: DecisionRecord, explanation: Explanation): Explanatio
   if (explanation.outcome !== 'allow' || refused.length + unshown.length === 0) return explanation
   const reason =
     refused.length > 0
-      ? `the list is allowed, but not filtered or sorted by ${refused.map(quote).join(', ')}: each line about it must grant these`
+      ? `the list is allowed, but not filtered or sorted by ${refused.map(quote).join(', ')}: each line about the list must grant these fields`
       : `the list is allowed, but shows no ${unshown.map(quote).join(', ')}`
   return { ...explanation, outcome: 'deny', reason, answer: problem('invalid-query') }
 }
 
-/** The policy lets it pass, and something else refused it: the body, a precondition, what is stored, a limit. */
+/** The policy allows the request, and something else refused it: the body, a precondition, the stored data, a limit. */
 function withLater(record: DecisionRecord, explanation: Explanation): Explanation {
   const { problem: code, status } = record
   const stage = code === undefined || isByPolicy(record) ? 'policy' : stageOf(code)
   if (explanation.outcome === 'deny' || explanation.stage === 'request' || stage === undefined || stage === 'policy') {
     return explanation
   }
-  const reason = `the policy lets it pass (${explanation.reason}); the record says that ${quote(code)} was the answer`
+  const reason = `the policy allows it (${explanation.reason}); the recorded answer is ${quote(code)}`
   return { ...explanation, reason, answer: { status, code: code as ProblemCode, headers: {} } }
 }
 
-/** Whether the policy gave the recorded answer: of queries it refuses those that are at fault by their fields alone. */
+/** Whether the policy gave the recorded answer. It refuses a query only because of its fields. */
 export function isByPolicy({ problem: code, fieldsRefused }: DecisionRecord): boolean {
   if (code === 'invalid-query') return fieldsRefused.length > 0
   return code === undefined || stageOf(code) === 'policy'

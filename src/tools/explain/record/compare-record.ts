@@ -1,4 +1,4 @@
-/** Whether what was recorded would be so again. What the policy doesn't decide (limits, bodies, tokens) it can't tell. */
+/** Compares the recorded answer with the answer of these files. Other answers (limits, bodies, tokens) it can't compare. */
 import { stageOf } from '../../../base/problems/stages.ts'
 import { quote } from '../../../present/quote.ts'
 import type { ExplainedAnswer, Explanation, RecordComparison } from '../explanation.ts'
@@ -29,8 +29,7 @@ function verdictOf(record: DecisionRecord, now: Explanation): Verdict {
   if (now.stage === 'request' && now.request.route === null && record.route === undefined) return untold(record)
   if (record.authentication === 'rejected') return untold(record)
   if (!isByPolicy(record)) return refusedBefore(record, now) ?? untold(record)
-  if (now.answer === null)
-    return { sameOutcome: null, verdict: 'whether it would be the same by these files depends on the object' }
+  if (now.answer === null) return { sameOutcome: null, verdict: 'with these files the answer depends on the object' }
   const fields = record.problem === 'invalid-query' ? [] : record.fieldsRefused
   if (fields.length > 0 && now.outcome === 'allow') return writableNow(record, now)
   if (differsByBody(record, now.answer)) return withOrWithoutBody(record, now)
@@ -40,12 +39,12 @@ function verdictOf(record: DecisionRecord, now: Explanation): Verdict {
   return (
     mayHaveWritten(record, now) ?? {
       sameOutcome: true,
-      verdict: `it would be the same by these files: ${record.status}`,
+      verdict: `these files give the same answer: ${record.status}`,
     }
   )
 }
 
-/** What refused the request then comes after the policy, which would refuse it now. */
+/** The recorded refusal comes after the policy, and the policy refuses the request now. */
 function refusedBefore(record: DecisionRecord, { outcome, answer }: Explanation): Verdict | undefined {
   const isLater = record.problem !== undefined && stageOf(record.problem) === 'after'
   return isLater && outcome === 'deny' && answer ? different(record, answer) : undefined
@@ -53,12 +52,12 @@ function refusedBefore(record: DecisionRecord, { outcome, answer }: Explanation)
 
 function untold({ problem, status }: DecisionRecord): Verdict {
   const what = quote(problem ?? status)
-  return { sameOutcome: null, verdict: `it was not the policy that answered (${what}), so the files don't tell` }
+  return { sameOutcome: null, verdict: `the policy did not decide this answer (${what}), so the files don't tell` }
 }
 
 function different({ status, problem }: DecisionRecord, now: ExplainedAnswer): Verdict {
   const [then, by] = now.status === status ? [`${status} ${problem}`, `${status} ${now.code}`] : [status, now.status]
-  return { sameOutcome: false, verdict: `it would be another one by these files: ${by} instead of ${then}` }
+  return { sameOutcome: false, verdict: `these files give another answer: ${by} instead of ${then}` }
 }
 
 /** The answer to a write shows the object as it became, and how that relates to the caller the record doesn't tell. */
@@ -69,17 +68,16 @@ function differsByBody({ problem, status }: DecisionRecord, now: ExplainedAnswer
 }
 
 function withOrWithoutBody(record: DecisionRecord, now: Explanation): Verdict {
-  const verdict = 'it is allowed by these files too; whether the answer has a body depends on what the object became'
+  const verdict = 'these files allow it too; whether the answer has a body depends on the object after the write'
   return mayHaveWritten(record, now) ?? { sameOutcome: record.revision === now.revision || null, verdict }
 }
 
 /** All that was refused may be written on the object as it was; the record doesn't tell how it would have become. */
 function writableNow(record: DecisionRecord, now: Explanation): Verdict {
-  if (record.revision === now.revision) return { sameOutcome: true, verdict: 'it would be the same by these files' }
+  if (record.revision === now.revision) return { sameOutcome: true, verdict: 'these files give the same answer' }
   return {
     sameOutcome: null,
-    verdict:
-      'the fields may be written by these files, unless the object would then relate to the caller in another way',
+    verdict: 'these files let the fields be written, unless the write changes how the caller relates to the object',
   }
 }
 
@@ -87,6 +85,6 @@ function writableNow(record: DecisionRecord, now: Explanation): Verdict {
 function mayHaveWritten(record: DecisionRecord, now: Explanation): Verdict | undefined {
   const refused = now.cases.flatMap(({ fields }) => fields?.notWritable ?? [])
   if (record.problem !== undefined || record.revision === now.revision || refused.length === 0) return undefined
-  const verdict = `it is allowed by these files too, but not for the fields ${refused.join(', ')}, and the record does not tell which were written`
+  const verdict = `these files allow it too, but not for the fields ${refused.join(', ')}, and the record does not tell which fields were written`
   return { sameOutcome: null, verdict }
 }

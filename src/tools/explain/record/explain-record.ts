@@ -66,8 +66,7 @@ function requestOf(record: DecisionRecord, { routes }: Resources): MatchedReques
     return refused(method, recorded(record), 'no route took the request, so the policy was not asked')
   }
   const route = routes.find(({ path }) => path === record.route)
-  if (!route)
-    return refused(method, problem('route-not-found'), `no schema has the path ${quote(record.route)} any more`)
+  if (!route) return refused(method, problem('route-not-found'), `no schema has the path ${quote(record.route)} now`)
   const found = [...route.endpoints].find(([accepted]) => accepted === method)
   const allow = { Allow: route.allow }
   if (!found) return refused(method, problem('method-not-allowed', allow), `the path accepts ${route.allow}`)
@@ -107,5 +106,5 @@ function goneRelations(
   if (request.kind !== 'route') return []
   const declared = policy.ownership.get(request.route.resource)?.relations
   const gone = relations.filter((name) => !declared?.has(name))
-  return gone.map((name) => `ownership.yaml doesn't declare the relation ${quote(name)} any more, which held then`)
+  return gone.map((name) => `ownership.yaml no longer declares the relation ${quote(name)}, which held then`)
 }

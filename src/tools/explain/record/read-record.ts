@@ -27,7 +27,7 @@ export interface DecisionRecord {
   readonly attributes: Representation | undefined
   /** Fields that its rows were cut to; empty where they weren't. */
   readonly selected: readonly string[]
-  /** Whether the object was looked at as it would become. */
+  /** Whether the policy looked at the proposed object. */
   readonly proposed: boolean
 }
 
