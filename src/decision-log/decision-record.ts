@@ -60,25 +60,55 @@ function quiet(json: string): string {
   return json.replace(LOUD, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
+type Members = Readonly<Record<string, unknown>>
+
+/** What every record of this version has. */
+const REQUIRED = ['time', 'requestId', 'method', 'outcome', 'status'] as const
+
 /** Undefined for a line that a crash cut off, or that another program wrote. */
 export function parseRecord(line: string): DecisionRecord | undefined {
+  const value = parseMembers(line)
+  return value && unusableMember(value, REQUIRED) === undefined ? (value as unknown as DecisionRecord) : undefined
+}
+
+/** The members of a JSON object; undefined for other text. */
+export function parseMembers(line: string): Members | undefined {
   try {
-    const value = JSON.parse(line)
-    return isRecord(value) ? value : undefined
+    const value: unknown = JSON.parse(line)
+    return isObject(value) ? value : undefined
   } catch {
     return undefined
   }
 }
 
-type Members = Readonly<Record<string, unknown>>
+/** The first member of a record that is missing although `required`, or whose value has a wrong kind. */
+export function unusableMember(record: Members, required: readonly (keyof DecisionRecord)[]): string | undefined {
+  const missing = required.find((name) => record[name] === undefined)
+  return missing ?? KINDS.find(([name, isKind]) => !isKind(record[name]))?.[0]
+}
 
-/** Checks the members that every record has, and the types of the others. */
-function isRecord(value: unknown): value is DecisionRecord {
-  if (!isObject(value)) return false
-  const { time, requestId, method, status, outcome, facts } = value
-  const texts = [time, requestId, method, outcome].every((one) => typeof one === 'string')
-  if (!texts || typeof status !== 'number' || Number.isNaN(Date.parse(time as string))) return false
-  return ['roles', 'relations', 'rules', 'fieldsRefused'].every((name) => areTexts(value[name])) && areFacts(facts)
+/** Whether a value, if there is one, has the kind of the member. */
+const KINDS = Object.entries<(value: unknown) => boolean>({
+  time: (value) => isText(value) && (value === undefined || !Number.isNaN(Date.parse(value as string))),
+  requestId: isText,
+  revision: isText,
+  method: isText,
+  route: isText,
+  objectId: isText,
+  subject: isText,
+  roles: areTexts,
+  authentication: isText,
+  outcome: isText,
+  problem: isText,
+  status: (value) => value === undefined || typeof value === 'number',
+  relations: areTexts,
+  rules: areTexts,
+  fieldsRefused: areTexts,
+  facts: areFacts,
+})
+
+function isText(value: unknown): boolean {
+  return value === undefined || typeof value === 'string'
 }
 
 function areFacts(facts: unknown): boolean {

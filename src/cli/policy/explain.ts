@@ -19,7 +19,7 @@ import { matchRequest } from '../../tools/explain/match-request.ts'
 import type { AskingCaller } from '../../tools/explain/question.ts'
 import { readKnownObject } from '../../tools/explain/read-object.ts'
 import { explainRecord } from '../../tools/explain/record/explain-record.ts'
-import { type DecisionRecord, readRecord } from '../../tools/explain/record/read-record.ts'
+import { type ExplainableRecord, readRecord } from '../../tools/explain/record/read-record.ts'
 import { loadPolicy, ReviewError, type ReviewedPolicy } from '../../tools/load-policy.ts'
 import { policyOfRevision } from '../../tools/release/policy-of-revision.ts'
 import type { FolderFlags, PolicySettings } from '../options.ts'
@@ -163,7 +163,7 @@ function callerOf({ role, subject }: ExplainFlags): AskingCaller {
   return role.length === 0 && subject === undefined ? { kind: 'anonymous' } : { kind: 'caller', subject, roles: role }
 }
 
-async function recordIn(file: string, others: readonly (string | undefined)[]): Promise<DecisionRecord> {
+async function recordIn(file: string, others: readonly (string | undefined)[]): Promise<ExplainableRecord> {
   refuseOthers(others, '--record')
   const [stream, name] = file === '-' ? [process.stdin, 'standard input'] : [createReadStream(file), file]
   return readRecord(linesOf(stream), name)

@@ -10,7 +10,7 @@ import type { Explanation } from '../../../src/tools/explain/explanation.ts'
 import { matchRequest } from '../../../src/tools/explain/match-request.ts'
 import { readKnownObject } from '../../../src/tools/explain/read-object.ts'
 import { explainRecord } from '../../../src/tools/explain/record/explain-record.ts'
-import { type DecisionRecord, readRecord } from '../../../src/tools/explain/record/read-record.ts'
+import { type ExplainableRecord, readRecord } from '../../../src/tools/explain/record/read-record.ts'
 import { loadPolicy, type ReviewedPolicy } from '../../../src/tools/load-policy.ts'
 import type { Answer, TestServer } from '../../server.ts'
 import { BODIES, DORA, PEOPLE, type Person, putObjects, startWorld } from './world.ts'
@@ -173,7 +173,7 @@ describe('explain, beside a running server', () => {
   }
 
   /** The log as a file would hold it. */
-  async function lastRecord(): Promise<DecisionRecord> {
+  async function lastRecord(): Promise<ExplainableRecord> {
     const lines = (await server.decisions()).slice(-1)
     return readRecord(
       (async function* () {
@@ -220,6 +220,6 @@ function summary({ answer, outcome, rules }: Explanation): Summary {
   return { status: answer?.status, outcome, rules: rules.map(({ place }) => place) }
 }
 
-function recorded({ problem, rules = [] }: DecisionRecord, { status }: Answer): Summary {
+function recorded({ problem, rules = [] }: ExplainableRecord, { status }: Answer): Summary {
   return { status, outcome: problem === undefined ? 'allow' : 'deny', rules }
 }

@@ -4,32 +4,32 @@ import { stageOf } from '../../../base/problems/stages.ts'
 import { quote } from '../../../present/quote.ts'
 import type { ExplainedAnswer, Explanation } from '../explanation.ts'
 import { problem } from '../finding.ts'
-import type { DecisionRecord } from './read-record.ts'
+import type { ExplainableRecord } from './read-record.ts'
 
-export function asRecorded(record: DecisionRecord, explanation: Explanation): Explanation {
+export function asRecorded(record: ExplainableRecord, explanation: Explanation): Explanation {
   return withLater(record, withQuery(record, withProposal(record, withFields(record, explanation))))
 }
 
 /** The action may be allowed, but not some fields of the body: the record names them. */
-function withFields(record: DecisionRecord, explanation: Explanation): Explanation {
+function withFields(record: ExplainableRecord, explanation: Explanation): Explanation {
   const writable = new Set(explanation.cases.flatMap(({ fields }) => fields?.writable ?? []))
-  const refused = record.fieldsRefused.filter((field) => !writable.has(field))
+  const refused = (record.fieldsRefused ?? []).filter((field) => !writable.has(field))
   if (explanation.outcome !== 'allow' || refused.length === 0 || record.problem === 'invalid-query') return explanation
   const reason = `the action is allowed, but the body may not change ${refused.map(quote).join(', ')}`
   return { ...explanation, outcome: 'deny', reason, answer: refusal(record, 'field-forbidden') }
 }
 
 /** Allowed on the stored object and refused on the proposed one: that refusal doesn't conceal the object. */
-function withProposal(record: DecisionRecord, explanation: Explanation): Explanation {
-  const { proposed, problem: then } = record
-  const wasRefused = proposed && (then === 'forbidden' || then === 'credentials-missing')
+function withProposal(record: ExplainableRecord, explanation: Explanation): Explanation {
+  const { facts, problem: then } = record
+  const wasRefused = facts?.proposed !== undefined && (then === 'forbidden' || then === 'credentials-missing')
   if (!wasRefused || explanation.answer?.code !== 'object-not-found') return explanation
   return { ...explanation, answer: refusal(record, 'forbidden') }
 }
 
 /** The list may be allowed, but not this filter or order. */
-function withQuery(record: DecisionRecord, explanation: Explanation): Explanation {
-  const { queried, selected } = record
+function withQuery(record: ExplainableRecord, explanation: Explanation): Explanation {
+  const { queried = [], selected = [] } = record.facts ?? {}
   if (!isByPolicy(record)) return explanation
   // It is the same in all cases.
   const queryable = explanation.cases.find(({ fields }) => fields)?.fields?.queryable
@@ -45,7 +45,7 @@ function withQuery(record: DecisionRecord, explanation: Explanation): Explanatio
 }
 
 /** The policy allows the request, and something else refused it: the body, a precondition, the stored data, a limit. */
-function withLater(record: DecisionRecord, explanation: Explanation): Explanation {
+function withLater(record: ExplainableRecord, explanation: Explanation): Explanation {
   const { problem: code, status } = record
   const stage = code === undefined || isByPolicy(record) ? 'policy' : stageOf(code)
   if (explanation.outcome === 'deny' || explanation.stage === 'request' || stage === undefined || stage === 'policy') {
@@ -56,11 +56,11 @@ function withLater(record: DecisionRecord, explanation: Explanation): Explanatio
 }
 
 /** Whether the policy gave the recorded answer. It refuses a query only because of its fields. */
-export function isByPolicy({ problem: code, fieldsRefused }: DecisionRecord): boolean {
+export function isByPolicy({ problem: code, fieldsRefused = [] }: ExplainableRecord): boolean {
   if (code === 'invalid-query') return fieldsRefused.length > 0
   return code === undefined || stageOf(code) === 'policy'
 }
 
-function refusal({ authentication }: DecisionRecord, code: 'forbidden' | 'field-forbidden'): ExplainedAnswer {
+function refusal({ authentication }: ExplainableRecord, code: 'forbidden' | 'field-forbidden'): ExplainedAnswer {
   return problem(authentication === 'anonymous' ? 'credentials-missing' : code)
 }

@@ -3,14 +3,14 @@ import { stageOf } from '../../../base/problems/stages.ts'
 import { quote } from '../../../present/quote.ts'
 import type { ExplainedAnswer, Explanation, RecordComparison } from '../explanation.ts'
 import { isByPolicy } from './as-recorded.ts'
-import type { DecisionRecord } from './read-record.ts'
+import type { ExplainableRecord } from './read-record.ts'
 
 interface Verdict {
   readonly sameOutcome: boolean | null
   readonly verdict: string
 }
 
-export function compareRecord(record: DecisionRecord, now: Explanation): RecordComparison {
+export function compareRecord(record: ExplainableRecord, now: Explanation): RecordComparison {
   const { requestId = null, revision, status, problem = null, rules = [] } = record
   const places = now.rules.map(({ place }) => place)
   return {
@@ -25,12 +25,12 @@ export function compareRecord(record: DecisionRecord, now: Explanation): RecordC
   }
 }
 
-function verdictOf(record: DecisionRecord, now: Explanation): Verdict {
+function verdictOf(record: ExplainableRecord, now: Explanation): Verdict {
   if (now.stage === 'request' && now.request.route === null && record.route === undefined) return untold(record)
   if (record.authentication === 'rejected') return untold(record)
   if (!isByPolicy(record)) return refusedBefore(record, now) ?? untold(record)
   if (now.answer === null) return { sameOutcome: null, verdict: 'with these files the answer depends on the object' }
-  const fields = record.problem === 'invalid-query' ? [] : record.fieldsRefused
+  const fields = record.problem === 'invalid-query' ? [] : (record.fieldsRefused ?? [])
   if (fields.length > 0 && now.outcome === 'allow') return writableNow(record, now)
   if (differsByBody(record, now.answer)) return withOrWithoutBody(record, now)
   if (now.answer.status !== record.status || now.answer.code !== (record.problem ?? null)) {
@@ -45,35 +45,35 @@ function verdictOf(record: DecisionRecord, now: Explanation): Verdict {
 }
 
 /** The recorded refusal comes after the policy, and the policy refuses the request now. */
-function refusedBefore(record: DecisionRecord, { outcome, answer }: Explanation): Verdict | undefined {
+function refusedBefore(record: ExplainableRecord, { outcome, answer }: Explanation): Verdict | undefined {
   const isLater = record.problem !== undefined && stageOf(record.problem) === 'after'
   return isLater && outcome === 'deny' && answer ? different(record, answer) : undefined
 }
 
-function untold({ problem, status }: DecisionRecord): Verdict {
+function untold({ problem, status }: ExplainableRecord): Verdict {
   const what = quote(problem ?? status)
   return { sameOutcome: null, verdict: `the policy did not decide this answer (${what}), so the files don't tell` }
 }
 
-function different({ status, problem }: DecisionRecord, now: ExplainedAnswer): Verdict {
+function different({ status, problem }: ExplainableRecord, now: ExplainedAnswer): Verdict {
   const [then, by] = now.status === status ? [`${status} ${problem}`, `${status} ${now.code}`] : [status, now.status]
   return { sameOutcome: false, verdict: `these files give another answer: ${by} instead of ${then}` }
 }
 
 /** The answer to a write shows the object as it became, and how that relates to the caller the record doesn't tell. */
-function differsByBody({ problem, status }: DecisionRecord, now: ExplainedAnswer): boolean {
+function differsByBody({ problem, status }: ExplainableRecord, now: ExplainedAnswer): boolean {
   return (
     problem === undefined && status !== now.status && [status, now.status].every((one) => one === 200 || one === 204)
   )
 }
 
-function withOrWithoutBody(record: DecisionRecord, now: Explanation): Verdict {
+function withOrWithoutBody(record: ExplainableRecord, now: Explanation): Verdict {
   const verdict = 'these files allow it too; whether the answer has a body depends on the object after the write'
   return mayHaveWritten(record, now) ?? { sameOutcome: record.revision === now.revision || null, verdict }
 }
 
 /** All that was refused may be written on the object as it was; the record doesn't tell how it would have become. */
-function writableNow(record: DecisionRecord, now: Explanation): Verdict {
+function writableNow(record: ExplainableRecord, now: Explanation): Verdict {
   if (record.revision === now.revision) return { sameOutcome: true, verdict: 'these files give the same answer' }
   return {
     sameOutcome: null,
@@ -82,7 +82,7 @@ function writableNow(record: DecisionRecord, now: Explanation): Verdict {
 }
 
 /** A record of an allowed write doesn't name the fields; under other rules some of them may be refused. */
-function mayHaveWritten(record: DecisionRecord, now: Explanation): Verdict | undefined {
+function mayHaveWritten(record: ExplainableRecord, now: Explanation): Verdict | undefined {
   const refused = now.cases.flatMap(({ fields }) => fields?.notWritable ?? [])
   if (record.problem !== undefined || record.revision === now.revision || refused.length === 0) return undefined
   const verdict = `these files allow it too, but not for the fields ${refused.join(', ')}, and the record does not tell which fields were written`

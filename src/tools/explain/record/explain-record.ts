@@ -12,7 +12,7 @@ import { problem } from '../finding.ts'
 import type { AskingCaller, KnownObject, MatchedRequest } from '../question.ts'
 import { asRecorded } from './as-recorded.ts'
 import { compareRecord } from './compare-record.ts'
-import type { DecisionRecord } from './read-record.ts'
+import type { ExplainableRecord } from './read-record.ts'
 
 /** Only with these answers did the policy look at the new object, so only then the record knows its relations. */
 const DECIDED: readonly (string | undefined)[] = [undefined, 'forbidden', 'credentials-missing', 'field-forbidden']
@@ -25,21 +25,21 @@ interface Files {
 }
 
 export function explainRecord(
-  record: DecisionRecord,
+  record: ExplainableRecord,
   { reviewed, resources, now = timeOf(record) }: Files,
 ): Explanation {
   refuseMasked(record)
   const request = requestOf(record, resources)
   const known = request.kind === 'route' ? objectOf(record, request) : ({ kind: 'any', id: record.objectId } as const)
   const path = record.route ?? '(not in the record)'
-  const { attributes } = record
+  const attributes = record.facts?.attributes
   const explained = explain({ reviewed, resources, caller: callerOf(record), path, request, known, attributes, now })
   const explanation = asRecorded(record, explained)
   const notes = [...explanation.notes, ...goneRelations(record, reviewed, request)]
   return { ...explanation, notes, record: compareRecord(record, explanation) }
 }
 
-function refuseMasked({ subject, roles }: DecisionRecord): void {
+function refuseMasked({ subject, roles = [] }: ExplainableRecord): void {
   const hidden = subject === MASKED ? 'subject' : roles.includes(MASKED) ? 'roles' : undefined
   if (hidden === undefined) return
   throw new ReviewError(
@@ -47,17 +47,17 @@ function refuseMasked({ subject, roles }: DecisionRecord): void {
   )
 }
 
-function timeOf({ time = '' }: DecisionRecord): number {
+function timeOf({ time = '' }: ExplainableRecord): number {
   const recorded = parseTime(time)
   if (recorded !== undefined) return recorded
   throw new ReviewError('the decision record has no usable `time`; say for which time to explain it with --at')
 }
 
-function callerOf({ authentication, subject, roles }: DecisionRecord): AskingCaller {
+function callerOf({ authentication, subject, roles = [] }: ExplainableRecord): AskingCaller {
   return authentication === 'caller' ? { kind: 'caller', subject, roles } : { kind: 'anonymous' }
 }
 
-function requestOf(record: DecisionRecord, { routes }: Resources): MatchedRequest {
+function requestOf(record: ExplainableRecord, { routes }: Resources): MatchedRequest {
   const { method, authentication } = record
   if (authentication === 'rejected' || authentication === 'failed') {
     return refused(method, recorded(record), 'the credentials were not accepted, so the policy was not asked')
@@ -77,7 +77,7 @@ function refused(method: string, answer: ExplainedAnswer, reason: string): Match
   return { kind: 'refused', method, answer, reason }
 }
 
-function recorded({ status, problem: code }: DecisionRecord): ExplainedAnswer {
+function recorded({ status, problem: code }: ExplainableRecord): ExplainedAnswer {
   return { status, code: isProblemCode(code) ? code : null, headers: {} }
 }
 
@@ -86,7 +86,7 @@ function isProblemCode(code: string | undefined): code is ProblemCode {
 }
 
 function objectOf(
-  record: DecisionRecord,
+  record: ExplainableRecord,
   { endpoint, route }: Extract<MatchedRequest, { kind: 'route' }>,
 ): KnownObject {
   const { relations, objectId: id, problem: code } = record
@@ -99,7 +99,7 @@ function objectOf(
 
 /** Relations that held then and that ownership.yaml no longer declares. */
 function goneRelations(
-  { relations = [] }: DecisionRecord,
+  { relations = [] }: ExplainableRecord,
   { policy }: ReviewedPolicy,
   request: MatchedRequest,
 ): readonly string[] {
