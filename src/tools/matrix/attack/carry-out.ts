@@ -26,7 +26,7 @@ export interface Reached {
   readonly status?: number
   /** One sentence, where it isn't the same. */
   readonly why?: string
-  /** Of what is different. */
+  /** For a finding: the request and its answer. */
   readonly exchange?: Exchange
 }
 

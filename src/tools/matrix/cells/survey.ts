@@ -20,7 +20,7 @@ export interface CoverageCell {
   readonly covered: boolean
 }
 
-/** A cell that can be, and that nobody can ask about. */
+/** A cell that can exist, but for which no object was found. */
 export interface UnaskedCell extends Omit<CoverageCell, 'covered' | 'answer'> {
   readonly why: string
 }

@@ -35,7 +35,7 @@ export interface Coverage extends CellSurvey {
   readonly mistakes: readonly UnseenMistakes[]
   /** How many expectations the policy as it is doesn't answer so; they cover no rule. */
   readonly unmet: number
-  /** How many cases in steps can't be foretold; they cover no rule. */
+  /** How many cases can't be predicted; they cover no rule. */
   readonly unpredictable: number
 }
 
@@ -54,7 +54,7 @@ export function measureCoverage(suite: PredictedSuite): Coverage {
   }
 }
 
-/** Of covered ones among all, in percent; of nothing, all is covered. */
+/** The share of covered parts, in percent; 100 where there are no parts. */
 export function percentOf(parts: readonly { readonly covered: boolean }[]): number {
   return parts.length === 0 ? 100 : (100 * parts.filter(({ covered }) => covered).length) / parts.length
 }
@@ -73,7 +73,7 @@ function coverRules(suite: PredictedSuite, depends: Depends): readonly CoveredPa
   }))
 }
 
-/** In a rule that nobody depends on, every mistake goes unnoticed. */
+/** Only of rules that an expectation depends on: in other rules every mistake goes unnoticed. */
 function mistakesOf(
   suite: PredictedSuite,
   met: readonly Stated[],
@@ -128,7 +128,10 @@ interface RuleMistakes {
   readonly operators: readonly Operator[]
 }
 
-/** Mistakes in these lines that change a decision and that no expectation notices, in the order of the lines. A rule that is gone is no mistake here: coverage tells whether somebody depends on it. */
+/**
+ * Mistakes in these lines that change a decision and that no expectation notices, in the order of the lines. A dropped rule
+ * isn't a mistake here: coverage tells whether an expectation depends on the rule.
+ */
 function unseenMistakes(
   suite: PredictedSuite,
   stated: readonly Stated[],

@@ -1,11 +1,9 @@
 /** The matrix of a policy as it is: every row and column, with the answer that the policy gives. */
-
-import type { Policy } from '../../../decide/policy.ts'
-import { coversResource } from '../../../decide/rules/rule.ts'
 import type { Spot } from '../../../decide/space.ts'
 import { namesCaller } from '../arrange/samples.ts'
 import { type AskedColumn, columnsOf } from '../cells/columns.ts'
 import { cellsOf, type Row, rowsOf } from '../cells/rows.ts'
+import type { EvaluatedPolicy } from '../predict/answer.ts'
 import type { Cell } from '../predict/arrange-cell.ts'
 import { answers, describe } from '../predict/compare-answer.ts'
 import { type Prediction, predictCell } from '../predict/predict-cell.ts'
@@ -31,7 +29,7 @@ export function columnsFor({ evaluated: { policy }, resources, expectations }: P
   return [...usual, ...added.flatMap((name) => everywhere(further.get(name)))]
 }
 
-/** A column that somebody asks for. */
+/** A column that an option names. */
 export function everywhere(column: Column | undefined): readonly AskedColumn[] {
   return column ? [{ column, concerns: () => true }] : []
 }
@@ -63,7 +61,7 @@ export function planMatrix(
 
 const PRECONDITION_REQUIRED = 428
 
-/** For each endpoint that requires `If-Match` one request without it, about the first object that somebody may write. */
+/** For each endpoint that requires `If-Match`, one request without it, about the first object that a caller may write. */
 function unconditionalRows(
   suite: PredictedSuite,
   rows: readonly Row[],
@@ -101,7 +99,7 @@ function bodyRows({ evaluated, samples }: PredictedSuite, row: Row): readonly Ro
   const { endpoint, resource } = row.spot
   if (!['create', 'replace', 'update'].includes(endpoint.operation) || row.object.kind === 'missing') return []
   const values = samples.get(resource.name)?.values
-  return viewsWritten(evaluated.policy, row.spot).flatMap((view) => {
+  return viewsWritten(evaluated, row.spot).flatMap((view) => {
     const fields = evaluated.policy.views.get(resource.name)?.get(view) ?? new Set()
     const written = [...fields].filter(
       (name) => !resource.fields.get(name)?.readOnly && !resource.fields.get(name)?.unique,
@@ -117,10 +115,8 @@ function bodyRows({ evaluated, samples }: PredictedSuite, row: Row): readonly Ro
   })
 }
 
-function viewsWritten({ rules, views }: Policy, { resource, action }: Spot): readonly string[] {
-  const about = rules.filter(
-    (rule) => coversResource(rule, resource) && (rule.actions.includes('*') || rule.actions.includes(action.name)),
-  )
-  const named = new Set(about.flatMap((rule) => rule.views))
-  return [...(views.get(resource.name)?.keys() ?? [])].filter((view) => named.has(view)).sort()
+function viewsWritten({ grants, policy }: EvaluatedPolicy, { resource, action }: Spot): readonly string[] {
+  const { rules } = grants.table(grants.anybody, resource.name, action.name).roleLevel(() => true)
+  const named = new Set(rules.flatMap((rule) => rule.views))
+  return [...(policy.views.get(resource.name)?.keys() ?? [])].filter((view) => named.has(view)).sort()
 }

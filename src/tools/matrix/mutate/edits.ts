@@ -96,7 +96,7 @@ function plain(value: unknown): unknown {
   return isNode(value) ? value.toJSON() : value
 }
 
-/** Of the value, or of what is around it where there is none yet. */
+/** The line of the value; where there is no value yet, the line of the object that would hold it. */
 function lineOf(document: Document, path: readonly (string | number)[], lines: LineCounter): number {
   for (let length = path.length; length > 0; length--) {
     const node = document.getIn(path.slice(0, length), true)

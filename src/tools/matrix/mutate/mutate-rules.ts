@@ -90,7 +90,7 @@ function coveredBy(resource: string, { byName }: Resources): readonly Resource[]
   return [...byName.values()].filter(({ builtIn }) => builtIn === (resource === 'system/*'))
 }
 
-/** An action that no route serves is nobody's mistake: nothing could come of it. */
+/** The actions that routes serve. A mistake in another action would change no answer. */
 function actionsServed({ routes }: Resource): readonly string[] {
   return routes.flatMap(({ endpoints }) => [...endpoints.values()].map(({ action }) => action))
 }

@@ -17,7 +17,7 @@ export interface Mutation {
   readonly judged: readonly Judged[]
   /** How many expectations the policy as it is doesn't meet; they notice nothing. */
   readonly unmet: number
-  /** How many cases in steps can't be foretold; they notice nothing. */
+  /** How many cases can't be predicted; they notice nothing. */
   readonly unpredictable: number
   /** How many cells can't be asked, so that nothing can notice a mistake there. */
   readonly unasked: number

@@ -1,5 +1,5 @@
 /**
- * The requests by which two policies could differ on a resource: each path and method, each way to relate to the object,
+ * The requests that two policies could answer differently on a resource: each path and method, each way to relate to the object,
  * each caller alone and each two roles together (src/tools/diff/decisions/compare-callers.ts says why that is enough), and bodies
  * that change one field each.
  */

@@ -111,7 +111,7 @@ function answerRoute({ spot, body }: PredictedRequest, fields: ReadonlySet<strin
   if (endpoint.operation === 'options') return { status: successStatus('options') }
   if (route.redirect) return { status: redirectStatus(route.redirect, spot.method) }
   if (!resource.takes) return { status: 200, shown: Object.fromEntries([...fields].map((field) => [field, ''])) }
-  // Sign-in: here nobody has a password, and no token has a session.
+  // Sign-in and sign-out: in memory there are no passwords and no sessions.
   if (endpoint.operation === 'delete') return { status: 404 }
   return { status: resource.validate(body ?? {}).length > 0 ? 400 : 401 }
 }

@@ -15,7 +15,7 @@ import type { Objects } from './answer.ts'
 export interface Parts {
   readonly resources: Resources
   readonly samples: SamplesOf
-  /** What a body file holds; undefined where there is none. */
+  /** The content of a body file; undefined where there is no such file. */
   readonly bodyOf: (file: string) => Readonly<Record<string, Json>> | undefined
 }
 

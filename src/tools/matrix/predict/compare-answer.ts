@@ -54,7 +54,7 @@ function lists({ answer, request }: AnsweredRequest, list: 'own' | 'all'): boole
   return wanted.length > 0 && wanted.length === listed.size && wanted.every(({ id }) => listed.has(id))
 }
 
-/** Of each object exactly the view's fields, as far as it has them. */
+/** Whether each object shows exactly the view's fields, as far as it has them. */
 function showsView({ answer, request }: AnsweredRequest, view: string): boolean {
   if (!request) return false
   const fields = viewsOf(request)?.get(view)

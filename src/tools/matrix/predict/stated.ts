@@ -16,7 +16,7 @@ export interface Statements {
   readonly met: readonly Stated[]
   /** How many the policy as it is doesn't meet. */
   readonly unmet: number
-  /** How many cases in steps can't be foretold. */
+  /** How many cases can't be predicted. */
   readonly unpredictable: number
 }
 

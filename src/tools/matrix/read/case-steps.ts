@@ -70,7 +70,7 @@ function fits(pattern: string, text: string): boolean {
   return new RegExp(`^${parts.join('.*')}$`, 's').test(text)
 }
 
-/** Of a list each row counts; a list without rows shows no field. */
+/** In a list each row must show these fields; a list without rows shows no field. */
 function fieldFault(fields: ReadonlySet<string>, { json }: StepAnswer): string | undefined {
   if (typeof json !== 'object' || json === null || Array.isArray(json)) return 'the answer shows no object'
   const items = (json as Representation).items

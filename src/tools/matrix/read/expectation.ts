@@ -32,7 +32,7 @@ export interface Expected {
 
 /** One cell, for one of the methods of its row. */
 export interface Expectation {
-  /** Of the cell in its file. */
+  /** Where the cell stands in its file. */
   readonly place: Place
   readonly method: Method
   /** As the schema's route writes it, `{id}` for the parameter. */

@@ -131,7 +131,7 @@ async function readBody(file: string): Promise<Body> {
   }
 }
 
-/** What a body file holds; undefined where there is none, or no object in it. */
+/** The object in a body file; undefined where there is no file, or no object in it. */
 export function objectIn(bodies: Bodies, file: string): Readonly<Record<string, Json>> | undefined {
   const body = bodies.get(file)
   return body?.kind === 'json' && isObject(body.json) ? body.json : undefined

@@ -15,7 +15,7 @@ export interface SetupPlan {
   readonly attributes: Attributes
   /** One object each. */
   readonly ways: readonly ReadonlySet<string>[]
-  /** Of the ways the one whose object has the caller's id. */
+  /** The one of these ways whose object has the caller's id. */
   readonly own: ReadonlySet<string> | undefined
 }
 

@@ -32,12 +32,12 @@ export interface Result {
   readonly cause?: string
   /** Where to look next, as a command; for failed ones. */
   readonly explain?: string
-  /** Of failed ones; what was sent and answered, in order. */
+  /** For failed ones: the requests and their answers, in order. */
   readonly exchanges: readonly Exchange[]
   readonly milliseconds: number
   /** Of cells. */
   readonly expectation?: Expectation
-  /** Of cells that were answered. */
+  /** For cells that were answered. */
   readonly status?: number
 }
 

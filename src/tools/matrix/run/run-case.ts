@@ -43,7 +43,7 @@ async function tryCase(suite: Suite, target: TestTarget, one: Case): Promise<Tri
   }
 }
 
-/** Two names of one case are two people. */
+/** Two names of one case are two callers. */
 async function callersOf(suite: Suite, target: TestTarget, { callers }: Case): Promise<ReadonlyMap<string, Caller>> {
   const made = new Map<string, Caller>()
   for (const [name, column] of callers) {
@@ -69,7 +69,7 @@ interface CaseRun {
   readonly callers: ReadonlyMap<string, Caller>
   /** Ids of callers, and what steps saved. */
   readonly names: Map<string, Json>
-  /** Ids of what steps created. */
+  /** Ids of the objects that steps created. */
   readonly created: Set<string>
   readonly exchanges: Exchange[]
 }
@@ -95,7 +95,7 @@ async function carryOut(run: CaseRun, step: Step): Promise<string | undefined> {
   return judgeStep(step.expect, answer, view) ?? saveParts(names, step, answer)
 }
 
-/** Of a new object: in its body, or where nobody may read it, in its path. */
+/** The ids of a new object: in the body, or where the caller may not read it, in `Location`. */
 function idsIn({ json, headers }: HttpAnswer): readonly string[] {
   const inBody = typeof json === 'object' && json !== null && 'id' in json ? [json.id] : []
   const inPath = headers.location?.split('/').at(-1)
@@ -121,13 +121,13 @@ interface Attempt {
 
 interface Spared {
   readonly resources: Resources
-  /** Everybody of the case. */
+  /** All callers of the case. */
   readonly callers: Iterable<Caller>
-  /** Ids of what steps of the case created. */
+  /** Ids of the objects that steps of the case created. */
   readonly created: ReadonlySet<string>
 }
 
-/** Throws CannotSetUp for a change of what the case didn't make, where its callers are people who were there before. */
+/** Throws CannotSetUp for a change of an object that the case didn't create, unless all its callers are new. */
 function refuseChangeOfOthers({ method, path, caller }: Attempt, { resources, callers, created }: Spared): void {
   if (!['PUT', 'PATCH', 'DELETE'].includes(method) || [...callers].every(({ fresh }) => fresh)) return
   const match = createRouteMatcher(resources.routes)(method, readTarget(path))

@@ -68,7 +68,7 @@ async function newCaller(
   return { caller: { id, token, fresh: true }, object, made: true }
 }
 
-/** A caller who is somebody has the record that is there, or none. */
+/** A known caller has the record that is stored, or no record. */
 async function knownCaller(options: DeploymentOptions, column: KnownColumn, resource: string) {
   const caller = await callerOf(options.tokens, column)
   const path = options.resources.byName.get(resource)?.canonicalItemPath
