@@ -1,8 +1,7 @@
 /**
- * The sets of relations that can hold between a caller and an object, for every tool that asks about all of them: one by
- * one, or as a region (regions.ts). Relations of one field whose values are known whoever asks exclude and contain one
- * another, because the field has one value; everything else is independent. What a schema allows besides is for
- * tools/matrix/predict/arrange-related.ts to say.
+ * The sets of relations that can hold together between a caller and an object: one by one here, as regions in regions.ts.
+ * A field has one value, so relations that compare it with constants may exclude or include one another; all other
+ * relations are independent. Whether the schema allows such an object is decided by tools/matrix/arrange/.
  */
 import type { Action, Resource } from '../../resources/resource.ts'
 import type { Policy } from '../policy.ts'
@@ -12,7 +11,7 @@ import { comparedFields, holdsForOwnRecord, type Relation, valuesWhoeverAsks } f
 /** Nobody reads more sets than this. */
 export const MOST_SETS = 1024
 
-/** Relations of one field whose values are known whoever asks. */
+/** Relations of one field that accept the same values for every caller. */
 export interface FieldGroup {
   readonly isList: boolean
   readonly relations: readonly Relation[]
@@ -48,8 +47,8 @@ export function possibleSets(
 }
 
 /**
- * All that holds where these relations hold, as far as the fields tell; undefined where they can't hold together. A list
- * has values of its own for each of them.
+ * These relations and all others that must then hold too; undefined if they can't hold together. A list can have a
+ * different value for each relation.
  */
 export function heldWith(
   names: ReadonlySet<string>,
@@ -65,7 +64,7 @@ export function heldWith(
   return all.some((set) => set === undefined) ? undefined : names.union(new Set(all.flatMap((set) => set ?? [])))
 }
 
-/** By field, those whose values are known whoever asks. */
+/** The relations that accept the same values for every caller, by field. */
 export function fieldGroups(relations: readonly Relation[], { fields }: Resource): readonly FieldGroup[] {
   const valued = relations.filter((relation) => valuesWhoeverAsks(relation))
   return [...Map.groupBy(valued, (relation) => valuesWhoeverAsks(relation)?.field ?? '')].map(([field, group]) => {
@@ -85,7 +84,7 @@ function setsByValue(group: readonly Relation[]): FieldGroup['byValue'] {
   return [...new Map([[], ...sets].map((set) => [set.map(({ name }) => name).join('+'), set])).values()]
 }
 
-/** Of relations that compare the same fields. */
+/** The possible sets of relations that compare the same fields. */
 function setsOf(relations: readonly Relation[], resource: Resource): readonly (readonly Relation[])[] {
   const groups = fieldGroups(relations, resource)
   const others = relations.filter((relation) => !groups.some((group) => group.relations.includes(relation)))
@@ -95,7 +94,7 @@ function setsOf(relations: readonly Relation[], resource: Resource): readonly (r
   )
 }
 
-/** A list has a value for each relation, which makes all relations hold that accept it. */
+/** A list has a value for each relation of the set, and no relation outside of the set accepts one of these values. */
 function unionsOf({ relations, byValue }: FieldGroup): readonly (readonly Relation[])[] {
   return subsets(relations).filter((set) =>
     set.every((relation) => byValue.some((one) => one.includes(relation) && one.every((other) => set.includes(other)))),

@@ -7,7 +7,7 @@ export type Relation = AttributeRelation | StateRelation
 
 const KINDS: Readonly<Record<Relation['kind'], RelationKind<Relation>>> = { attribute, state }
 
-/** What there is to know about a relation. */
+/** The kind answers every question about the relation. */
 export function kindOf({ kind }: Relation): RelationKind<Relation> {
   return KINDS[kind]
 }
@@ -47,7 +47,7 @@ export function describeRelation(relation: Relation): string {
   return kindOf(relation).describe(relation)
 }
 
-/** What it accepts as a field's value whoever asks; undefined where that depends on the caller, or on more than a field. */
+/** The values that it accepts for every caller; undefined if that depends on the caller, or on more than one field. */
 export function valuesWhoeverAsks(relation: Relation): AcceptedValues | undefined {
   return comparedAttributes(relation).length === 0 ? kindOf(relation).accepted?.(relation, () => undefined) : undefined
 }
