@@ -1,12 +1,12 @@
 /**
  * The checks of semantics.md and language.md, once, in their order. Pure: no I/O, no clock, no HTTP. A decision is a generator that asks
- * for the facts it needs; who runs it (`answer`) supplies them, from a store, a record, or a world in memory.
+ * for the facts it needs; who runs it (`withFacts`) supplies them, from a store, a record, or a world in memory.
  */
 
 import { represent, type Scalar, type StoredObject } from '../resources/object.ts'
 import type { Endpoint, Resource, Route } from '../resources/resource.ts'
 import {
-  type Allowed,
+  type AllowedObject,
   CreateDecision,
   type Decision,
   type DeleteDecision,
@@ -22,7 +22,7 @@ import { attributesOf, type CallerGrants, inView, relate } from './grants/caller
 import type { DirectPolicy } from './grants/direct.ts'
 import type { Grant } from './grants/grant.ts'
 import type { GrantTable } from './grants/grant-table.ts'
-import { type Refusal, refuse } from './refusal.ts'
+import { type Refusal, refusalBy } from './refusal.ts'
 import type { AttributeOf } from './relations/relation-kind.ts'
 import type { Snapshot, Subject } from './snapshot.ts'
 
@@ -71,9 +71,9 @@ export interface SupposedDecision {
 }
 
 /** Runs a decision. At once, without a promise, where every fact is at hand. */
-export function answer<T>(steps: Steps<T, FactNeed>, facts: FactsAtHand): T
-export function answer<T>(steps: Steps<T>, facts: FactSource): T | Promise<T>
-export function answer<T>(steps: Steps<T>, facts: FactSource): T | Promise<T> {
+export function withFacts<T>(steps: Steps<T, FactNeed>, facts: FactsAtHand): T
+export function withFacts<T>(steps: Steps<T>, facts: FactSource): T | Promise<T>
+export function withFacts<T>(steps: Steps<T>, facts: FactSource): T | Promise<T> {
   return goOn(steps, facts, undefined)
 }
 
@@ -102,9 +102,9 @@ export function* decide(question: Question, policy: Snapshot): Steps<Decision | 
   if (operation === 'list') return new ListDecision(grants)
   if (operation === 'create') return new CreateDecision(grants)
   const id = question.route.kind === 'caller' ? question.subject.caller?.id : question.id
-  if (id === undefined || !isPossibleId(id)) return refuse('missing')
+  if (id === undefined || !isPossibleId(id)) return refusalBy('missing')
   const object = (yield { kind: 'object', resource: question.resource.name, id }) as StoredObject | undefined
-  return object ? decideOnObject(grants, operation, object) : refuse('missing')
+  return object ? decideOnObject(grants, operation, object) : refusalBy('missing')
 }
 
 /** The same about an object that relates to the caller like this: what can be known without one. */
@@ -123,7 +123,7 @@ export function* decideSupposed(
   const { operation } = question.endpoint
   const grant = grants.table.grant(relations)
   const check = checkObject(grants, operation, { relations, grant })
-  const refusal = check && refuse(check, { evidence: evidenceOf(relations, grant, {}) })
+  const refusal = check && refusalBy(check, { evidence: evidenceOf(relations, grant, {}) })
   return { kind: 'supposed', grant, readable: grants.readTable.grant(relations).fields, refusal }
 }
 
@@ -131,9 +131,9 @@ export function* decideSupposed(
 export function* passRoleLevel(question: Question, policy: Snapshot): Steps<CallerGrants | RouteDecision | Refusal> {
   const { route, endpoint, resource, subject, blocked } = question
   const { caller } = subject
-  if (blocked) return refuse('blocked')
+  if (blocked) return refusalBy('blocked')
   // The path shows the record of the caller, whatever the policy grants. OPTIONS concerns no record.
-  if (route.kind === 'caller' && endpoint.operation !== 'options' && !caller) return refuse('own-record')
+  if (route.kind === 'caller' && endpoint.operation !== 'options' && !caller) return refusalBy('own-record')
   const table = yield* tableOf(policy, question, endpoint.action)
   if (endpoint.operation === 'options' || resource.builtIn) return decideRoute(table)
   const readTable = endpoint.action === 'read' ? table : yield* tableOf(policy, question, 'read')
@@ -157,7 +157,7 @@ export function* passRoleLevel(question: Question, policy: Snapshot): Steps<Call
 export function decideRole(grants: CallerGrants): RouteDecision | Refusal {
   const { allowed, lines } = grants.roleLevel
   const evidence = evidenceOf([], { lines }, attributesOf(grants))
-  return allowed ? { kind: 'route', evidence, fields: new Set() } : refuse('role', { evidence })
+  return allowed ? { kind: 'route', evidence, fields: new Set() } : refusalBy('role', { evidence })
 }
 
 function* tableOf(policy: Snapshot, { subject, resource }: Question, action: string): Steps<GrantTable> {
@@ -169,7 +169,7 @@ function* tableOf(policy: Snapshot, { subject, resource }: Question, action: str
 export function decideRoute(table: GrantTable): RouteDecision | Refusal {
   const grant = table.grant([])
   const evidence = evidenceOf([], grant, {})
-  return grant.fields.size > 0 ? { kind: 'route', evidence, fields: grant.fields } : refuse('role', { evidence })
+  return grant.fields.size > 0 ? { kind: 'route', evidence, fields: grant.fields } : refusalBy('role', { evidence })
 }
 
 /** From the caller's users record, else from the token's claims (semantics.md, "Caller"); asked for only where a rule compares. */
@@ -206,8 +206,8 @@ export function decideOnObject(
   const facts = { ...attributesOf(grants), object: recordObject(grants.recorded, representation) }
   const evidence = evidenceOf(relations, grant, facts)
   const check = checkObject(grants, operation, { relations, grant })
-  if (check) return refuse(check, { evidence })
-  const allowed: Allowed = { object, representation, grant, evidence }
+  if (check) return refusalBy(check, { evidence })
+  const allowed: AllowedObject = { object, representation, grant, evidence }
   if (operation === 'read') return readDecision(grants, allowed)
   return operation === 'delete' ? deleteDecision(grants, allowed) : new UpdateDecision(grants, allowed)
 }

@@ -26,7 +26,7 @@ export interface RouteDecision {
 }
 
 /** An object on which the action is allowed, as it is stored. */
-export interface Allowed {
+export interface AllowedObject {
   readonly object: StoredObject
   readonly representation: Representation
   readonly grant: Grant
@@ -170,7 +170,7 @@ export class UpdateDecision {
   /** The fields that may be read on the object as it is stored. */
   readonly readable: Fields
 
-  constructor(grants: CallerGrants, { object, grant, evidence }: Allowed) {
+  constructor(grants: CallerGrants, { object, grant, evidence }: AllowedObject) {
     this.#grants = grants
     this.#grant = grant
     this.#evidence = evidence
@@ -217,13 +217,16 @@ export class UpdateDecision {
   }
 }
 
-export function readDecision(grants: CallerGrants, { object, representation, grant, evidence }: Allowed): ReadDecision {
+export function readDecision(
+  grants: CallerGrants,
+  { object, representation, grant, evidence }: AllowedObject,
+): ReadDecision {
   const shown = inView(grants, grant.fields)
   const facts = { ...evidence.facts, shown: [...shown] }
   return { kind: 'read', evidence: { ...evidence, facts }, object, shown, representation: cut(representation, shown) }
 }
 
-export function deleteDecision(grants: CallerGrants, { object, evidence }: Allowed): DeleteDecision {
+export function deleteDecision(grants: CallerGrants, { object, evidence }: AllowedObject): DeleteDecision {
   return { kind: 'delete', evidence, object, permit: () => permitDelete(grants, object, evidence) }
 }
 

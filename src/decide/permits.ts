@@ -10,7 +10,7 @@ import { type Evidence, evidenceOf, recordObject } from './evidence.ts'
 import { attributesOf, type CallerGrants, relate } from './grants/caller-grants.ts'
 import type { Grant } from './grants/grant.ts'
 import { issuePermit, type Permit } from './permit.ts'
-import { type Refusal, refuse } from './refusal.ts'
+import { type Refusal, refusalBy } from './refusal.ts'
 import { relationsOfProposal } from './relations/ownership.ts'
 
 /** An object as a write would leave it, and the fields that the request named. */
@@ -49,10 +49,10 @@ export function permitCreate(
     proposed: recordObject(recorded, after),
     named: namesOf(resource, named),
   })
-  if (grant.fields.size === 0) return refuse('object', { evidence: short(evidence) })
+  if (grant.fields.size === 0) return refusalBy('object', { evidence: short(evidence) })
   const refused = ({ name, readOnly }: Field) => !readOnly && !grant.fields.has(name)
   const fieldsRefused = namesOf(resource, named, refused)
-  if (fieldsRefused.length > 0) return refuse('write', { evidence: { ...short(evidence), fieldsRefused } })
+  if (fieldsRefused.length > 0) return refusalBy('write', { evidence: { ...short(evidence), fieldsRefused } })
   passed(short(evidence))
   const document = documentPart(after)
   const unfit = refuseUnfit(grants, { faults, document, evidence })
@@ -71,7 +71,7 @@ export function checkNamed(
   const hidden = ({ name, readOnly }: Field) => !readable.has(name) && (readOnly || !fields.has(name))
   const asked = { ...evidence, facts: { ...evidence.facts, named: namesOf(resource, named) } }
   const fieldsRefused = namesOf(resource, named, hidden)
-  return fieldsRefused.length === 0 ? asked : refuse('write', { evidence: { ...asked, fieldsRefused } })
+  return fieldsRefused.length === 0 ? asked : refusalBy('write', { evidence: { ...asked, fieldsRefused } })
 }
 
 /** Refuses a field whose stored value the request would tell, and that may not be read. */
@@ -83,7 +83,7 @@ export function checkRead(
   const readable = readTable.grant(evidence.relations).fields
   const fieldsRefused = namesOf(resource, read, ({ name }) => !readable.has(name))
   const asked = { ...evidence, facts: { ...evidence.facts, read: namesOf(resource, read) } }
-  return fieldsRefused.length === 0 ? asked : refuse('read', { evidence: { ...asked, fieldsRefused } })
+  return fieldsRefused.length === 0 ? asked : refusalBy('read', { evidence: { ...asked, fieldsRefused } })
 }
 
 /** Allowed on the stored object, and again on the proposed one; every field that changes must be granted both times. */
@@ -114,7 +114,8 @@ export function permitUpdate(
     ...(removed ? { removed: [...removed] } : {}),
   }
   for (const grant of [granted, grantedAfter]) {
-    if (grant.fields.size === 0) return refuse('object', { evidence: short(evidenceOf(relationsAfter, grant, facts)) })
+    if (grant.fields.size === 0)
+      return refusalBy('object', { evidence: short(evidenceOf(relationsAfter, grant, facts)) })
   }
   const writable = (field: string) => granted.fields.has(field) && grantedAfter.fields.has(field)
   // Also where it stays the same: an answer that depends on that would tell a value that may not be read.
@@ -123,7 +124,7 @@ export function permitUpdate(
     hidden(name) ? readOnly || !writable(name) : changed.has(name) && !writable(name)
   const fieldsRefused = namesOf(resource, all, refused)
   const evidence = evidenceOf(relations, granted, facts)
-  if (fieldsRefused.length > 0) return refuse('write', { evidence: { ...short(evidence), fieldsRefused } })
+  if (fieldsRefused.length > 0) return refusalBy('write', { evidence: { ...short(evidence), fieldsRefused } })
   passed(short(evidence))
   const document = documentPart(after)
   const unfit = refuseUnfit(grants, { faults, document, evidence, before: object.document })
@@ -154,10 +155,10 @@ function refuseUnfit(
 ): Refusal | undefined {
   const told = evidence ? { evidence: short(evidence) } : {}
   const found = faults()
-  if (found.length > 0) return refuse('schema', { ...told, faults: found })
+  if (found.length > 0) return refusalBy('schema', { ...told, faults: found })
   const size = sizeOf(document)
   if (size <= objectBytes || (before && size <= sizeOf(before))) return undefined
-  return refuse('size', { ...told, limitBytes: objectBytes })
+  return refusalBy('size', { ...told, limitBytes: objectBytes })
 }
 
 function sizeOf(document: Document): number {

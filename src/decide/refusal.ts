@@ -9,7 +9,7 @@ import type { Evidence } from './evidence.ts'
  * as it would be. `concealed`: the same where the caller mustn't know of the object. `write`, `read`: not these fields.
  * `schema`, `size`: the policy permits it, but the object doesn't fit.
  */
-export type Check =
+type Check =
   | 'blocked'
   | 'own-record'
   | 'role'
@@ -55,7 +55,7 @@ export function problemCodeOf({ check }: Pick<Refusal, 'check'>, caller: 'caller
   return PROBLEMS[check][caller]
 }
 
-export function refuse(check: Check, more: Omit<Refusal, 'kind' | 'check'> = {}): Refusal {
+export function refusalBy(check: Check, more: Omit<Refusal, 'kind' | 'check'> = {}): Refusal {
   return { kind: 'refused', check, ...more }
 }
 

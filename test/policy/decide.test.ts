@@ -1,7 +1,7 @@
 /** The checks, run on facts of every kind: a stored object, one of which only the relations are known, and none. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { answer, decide, decideSupposed, type FactsAtHand, type Question } from '../../src/decide/decide.ts'
+import { decide, decideSupposed, type FactsAtHand, type Question, withFacts } from '../../src/decide/decide.ts'
 import { directPolicy } from '../../src/decide/grants/direct.ts'
 import { problemCodeOf } from '../../src/decide/refusal.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
@@ -25,12 +25,12 @@ describe('a decision', () => {
         const question = questionOf(policy.subjectOf(id === undefined ? undefined : { id, roles, claims }), operation)
         const user = () => record && storedOf({ id: id ?? null, createdAt: '', updatedAt: '', ...record })
         const facts = { user, object: () => storedOf(object) }
-        const decision = answer(decide(question, policy), facts)
+        const decision = withFacts(decide(question, policy), facts)
         const world = worldOf(written.data, DOCS, asker)
         const allowed = roleLevel(world, operation) && onObject(world, operation, object).size > 0
         expect(decision.kind === 'refused').to.equal(!allowed)
         const relations = decision.evidence?.relations ?? []
-        const supposed = answer(decideSupposed(question, policy, relations), { ...NOTHING, user })
+        const supposed = withFacts(decideSupposed(question, policy, relations), { ...NOTHING, user })
         const refusal = supposed.kind === 'supposed' ? supposed.refusal : supposed
         expect(refusal?.kind === 'refused').to.equal(!allowed)
         if (decision.kind === 'refused') expect(refusal).to.have.property('check', decision.check)
@@ -44,7 +44,7 @@ describe('a decision', () => {
     const member = policy.subjectOf({ id: 'alice', roles: ['member'], claims: {} })
     const nobody = policy.subjectOf(undefined)
     const checkOf = (question: Question) => {
-      const decision = answer(decide(question, policy), NOTHING)
+      const decision = withFacts(decide(question, policy), NOTHING)
       return 'check' in decision ? decision.check : decision.kind
     }
     const own: Question = { ...questionOf(nobody, 'read'), route: { ...ITEM, kind: 'caller' } }

@@ -1,6 +1,6 @@
 /** semantics.md, "What is granted", rule by rule: what tests hold tools to. */
 import type { Policy, Rule } from '../../src/decide/policy.ts'
-import { fieldsOf, isAbout, ruleNames } from '../../src/decide/rules/rule.ts'
+import { decidedFields, isAbout, ruleNames } from '../../src/decide/rules/rule.ts'
 import type { Action, Resource } from '../../src/resources/resource.ts'
 
 /** Everything that a decision depends on; `subjects` include `everyone` and what roles inherit. */
@@ -27,6 +27,6 @@ export function evaluate({ rules, views }: Policy, situation: Situation): Verdic
   const denies = matching.filter(({ effect }) => effect === 'deny')
   const names = (some: readonly Rule[], field: string) =>
     some.some((rule) => ruleNames(views.get(resource.name), rule, field))
-  const granted = fieldsOf(situation).filter((field) => names(allows, field) && !names(denies, field))
+  const granted = decidedFields(situation).filter((field) => names(allows, field) && !names(denies, field))
   return { fields: new Set(granted), denies }
 }

@@ -41,7 +41,7 @@ function askedOf(ask: Ask, resource: Resource, action: Action): IsGranted {
 }
 
 /** A request to Casbin: relations are joined with `+`, in any order. */
-export interface Question {
+interface CasbinRequest {
   readonly subject: string
   readonly resource: string
   readonly action: string
@@ -49,10 +49,10 @@ export interface Question {
   readonly field: string
 }
 
-export type Ask = (question: Question) => boolean
+type Ask = (request: CasbinRequest) => boolean
 
 /** `child` inherits from `parent`: a Casbin `g` line. */
-export interface Link {
+interface Link {
   readonly child: string
   readonly parent: string
 }

@@ -3,7 +3,7 @@
 import type { Action, Resource, Resources } from '../../resources/resource.ts'
 import type { Policy, RoleLink, Rule } from '../policy.ts'
 import { ActionRules, getOrMake, type RuleMask } from './action-rules.ts'
-import { fieldsOf } from './rule.ts'
+import { decidedFields } from './rule.ts'
 
 export class ActionRulesIndex {
   readonly #policy: Policy
@@ -88,7 +88,7 @@ function masksOf({ ownership, views }: Policy, resource: Resource): Masks {
   const viewMasks = new Map(
     [...(views.get(resource.name) ?? [])].map(([view, fields]) => [view, join([...fields], fieldBits)]),
   )
-  const whole = (action: Action) => (1n << BigInt(fieldsOf({ resource, action }).length)) - 1n
+  const whole = (action: Action) => (1n << BigInt(decidedFields({ resource, action }).length)) - 1n
   const fieldsNamed = (rule: Rule, action: Action) => {
     if (rule.views.includes('*')) return whole(action)
     return action.hasFields ? join(rule.views, viewMasks) : 0n

@@ -5,7 +5,7 @@
 import type { Action, Resource } from '../../resources/resource.ts'
 import type { Policy, Rule } from '../policy.ts'
 import type { Region } from '../relations/regions.ts'
-import { fieldsOf, ruleNames } from './rule.ts'
+import { decidedFields, ruleNames } from './rule.ts'
 
 /** Fields that no rule tells apart. */
 export type FieldClass = readonly string[]
@@ -63,7 +63,7 @@ export function grantedBy({ allow, deny }: RuleRegions): readonly Region[] {
 export function fieldClasses(about: RulesAbout, other: RulesAbout): readonly FieldClass[] {
   const sets = [about, other].flatMap((one) => [...fieldsNamed(one).values()])
   const signature = (field: string) => sets.map((fields) => (fields.has(field) ? '1' : '0')).join('')
-  return [...Map.groupBy(fieldsOf(about), signature).values()]
+  return [...Map.groupBy(decidedFields(about), signature).values()]
 }
 
 /** The fields that each fields column of these rules names. */

@@ -25,6 +25,6 @@ export function ruleNames(views: Views | undefined, rule: Rule, field: string): 
 }
 
 /** All fields that a decision about this action is about; the pseudo-field `*` for an action without. */
-export function fieldsOf({ resource, action }: About): readonly string[] {
+export function decidedFields({ resource, action }: About): readonly string[] {
   return action.hasFields ? [...resource.fields.keys()] : ['*']
 }

@@ -1,5 +1,5 @@
 /** What a document is about: the operations and fields of one set of subjects, or of anybody at all. */
-import { answer, passRoleLevel } from '../../decide/decide.ts'
+import { passRoleLevel, withFacts } from '../../decide/decide.ts'
 import { inView } from '../../decide/grants/caller-grants.ts'
 import type { GrantTable } from '../../decide/grants/grant-table.ts'
 import type { RoleLevel } from '../../decide/grants/role-level.ts'
@@ -94,7 +94,7 @@ async function isOffered({ tables, snapshot, subject }: Asked, spot: Spot): Prom
   const claims = Object.fromEntries(attributes.map((name) => [name, true]))
   const caller = subject.caller && { ...subject.caller, claims }
   const question = { ...spot, subject: { ...subject, caller }, blocked: false }
-  const reached = await answer(passRoleLevel(question, snapshot), NO_FACTS)
+  const reached = await withFacts(passRoleLevel(question, snapshot), NO_FACTS)
   if (reached.kind !== 'grants' || spot.endpoint.operation !== 'read') return reached.kind !== 'refused'
   return inView(reached, reached.roleLevel.grantable).size > 0
 }

@@ -3,7 +3,7 @@
  * (but the permits that its decision gives out). src/decide/decide.ts has the checks; here are the facts that they ask for.
  */
 
-import { answer, decide } from '../../decide/decide.ts'
+import { decide, withFacts } from '../../decide/decide.ts'
 import type { Decision } from '../../decide/decision.ts'
 import { USERS } from '../../decide/policy.ts'
 import { orRefuse } from '../../decide/refusal.ts'
@@ -51,5 +51,5 @@ export async function decideRequest(
     user: (subject: string) => (resources.byName.has(USERS) ? store.get(USERS, subject) : undefined),
     object: (name: string, of: string) => store.get(name, of),
   }
-  return orRefuse(await answer(decide(question, snapshot), facts))
+  return orRefuse(await withFacts(decide(question, snapshot), facts))
 }

@@ -1,12 +1,12 @@
 /** One request of one caller, decided by the kernel for supposed objects: the server's checks without a server. */
 import type { Caller } from '../../decide/caller.ts'
 import {
-  answer,
   decide,
   decideSupposed,
   type Question as KernelQuestion,
   NO_FACTS,
   type SupposedDecision,
+  withFacts,
 } from '../../decide/decide.ts'
 import type { RouteDecision } from '../../decide/decision.ts'
 import { type DirectPolicy, directPolicy } from '../../decide/grants/direct.ts'
@@ -50,12 +50,12 @@ export function decideOn(
   request: SupposedRequest,
   relations: Iterable<string>,
 ): SupposedDecision | RouteDecision | Refusal {
-  return answer(decideSupposed(request, request.policy, [...relations]), NO_FACTS)
+  return withFacts(decideSupposed(request, request.policy, [...relations]), NO_FACTS)
 }
 
 /** The fields that a list may be filtered and sorted by. */
 export function listQueryFields(request: SupposedRequest): readonly string[] {
-  const decision = answer(decide(request, request.policy), NO_FACTS)
+  const decision = withFacts(decide(request, request.policy), NO_FACTS)
   return decision.kind === 'list' ? [...decision.queryable.keys()] : []
 }
 

@@ -1,6 +1,6 @@
 /** One cell of a matrix: whether one caller may do what a row says, with which fields, and which rules decide that. */
 import type { Caller } from '../../decide/caller.ts'
-import { answer, decideSupposed, NO_FACTS } from '../../decide/decide.ts'
+import { decideSupposed, NO_FACTS, withFacts } from '../../decide/decide.ts'
 import type { DirectPolicy } from '../../decide/grants/direct.ts'
 import type { Grant } from '../../decide/grants/grant.ts'
 import type { GrantTable } from '../../decide/grants/grant-table.ts'
@@ -69,7 +69,7 @@ function textOf({ outcome, granted, fields }: MatrixCell): string {
 function decideAt(policy: DirectPolicy, row: RowPlan, caller: Caller | undefined, blocked: boolean): MatrixCell {
   const { route, endpoint, resource, relations } = row
   const question = { route, endpoint, resource, subject: policy.subjectOf(caller), blocked }
-  const decision = answer(decideSupposed(question, policy, [...relations]), NO_FACTS)
+  const decision = withFacts(decideSupposed(question, policy, [...relations]), NO_FACTS)
   const refusal = decision.kind === 'supposed' ? decision.refusal : decision.kind === 'refused' ? decision : undefined
   if (refusal?.check === 'blocked') return denied('blocked', [])
   if (refusal?.check === 'own-record') return denied('needs-credentials', [])

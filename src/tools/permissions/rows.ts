@@ -3,7 +3,7 @@
 import type { Policy, Views } from '../../decide/policy.ts'
 import { namedRelations, possibleSets } from '../../decide/relations/possible-sets.ts'
 import { needsCaller, type Relation } from '../../decide/relations/relation.ts'
-import { fieldsOf } from '../../decide/rules/rule.ts'
+import { decidedFields } from '../../decide/rules/rule.ts'
 import { concernsObject, type Spot, spotsOf } from '../../decide/space.ts'
 import type { Action, Endpoint, Method, Resource, Resources, Route } from '../../resources/resource.ts'
 import { ReviewError } from '../load-policy.ts'
@@ -99,7 +99,7 @@ function fieldsAbout(policy: Policy, spot: Spot): readonly string[] {
   if (!action.hasFields || route.redirect) return []
   const shows = endpoint.operation === 'list' || endpoint.operation === 'read'
   const view = shows && route.view ? policy.views.get(resource.name)?.get(route.view) : undefined
-  return sorted(fieldsOf(spot).filter((field) => view?.has(field) ?? true))
+  return sorted(decidedFields(spot).filter((field) => view?.has(field) ?? true))
 }
 
 function bySizeAndPlace(all: readonly Relation[], a: readonly Relation[], b: readonly Relation[]): number {

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { stageOf } from '../../base/problems/stages.ts'
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
-import type { Allowed, Decided, Refusal } from './decide-again.ts'
+import type { AllowedAgain, Decided, RefusedAgain } from './decide-again.ts'
 import { shownFields } from './shown.ts'
 
 /**
@@ -58,18 +58,22 @@ function wasRefusedByPolicy({ problem, fieldsRefused }: DecisionRecord): boolean
   return problem !== undefined && stageOf(problem) === 'policy'
 }
 
-function atFault({ fieldsRefused }: Refusal): Pick<Difference, 'fields'> {
+function atFault({ fieldsRefused }: RefusedAgain): Pick<Difference, 'fields'> {
   return fieldsRefused.length === 0 ? {} : { fields: { was: [], becomes: fieldsRefused } }
 }
 
-function compareRefusals(record: DecisionRecord, again: Refusal, told: Told): Difference | undefined {
+function compareRefusals(record: DecisionRecord, again: RefusedAgain, told: Told): Difference | undefined {
   const fields = { was: (record.fieldsRefused ?? []).toSorted(), becomes: again.fieldsRefused.toSorted() }
   if (told.was === told.becomes && isDeepStrictEqual(fields.was, fields.becomes)) return undefined
   return { change: 'refused-otherwise', ...told, lines: again.lines, fields }
 }
 
 /** Allowed then and now: a read or a list may still show something else. */
-function compareShown({ problem, facts }: DecisionRecord, { decision }: Allowed, was: string): Difference | undefined {
+function compareShown(
+  { problem, facts }: DecisionRecord,
+  { decision }: AllowedAgain,
+  was: string,
+): Difference | undefined {
   if (problem !== undefined || !(decision.kind === 'read' || decision.kind === 'list')) return undefined
   const { lines } = decision.evidence
   const told = { was, becomes: 'allowed', lines }

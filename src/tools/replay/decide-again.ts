@@ -5,12 +5,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import { CATALOGUE, type ProblemCode } from '../../base/problems/catalogue.ts'
 import { stageOf } from '../../base/problems/stages.ts'
-import { answer, decide } from '../../decide/decide.ts'
+import { decide, withFacts } from '../../decide/decide.ts'
 import type { Decision, ListDecision } from '../../decide/decision.ts'
 import type { Facts } from '../../decide/evidence.ts'
 import { USERS } from '../../decide/policy.ts'
 import { ownedBy, replacedBy } from '../../decide/propose.ts'
-import { isRefusal, type Refusal as KernelRefusal, problemCodeOf } from '../../decide/refusal.ts'
+import { isRefusal, problemCodeOf, type Refusal } from '../../decide/refusal.ts'
 import { ownerFieldOf } from '../../decide/relations/ownership.ts'
 import type { Snapshot } from '../../decide/snapshot.ts'
 import { type DecisionRecord, MASKED } from '../../decision-log/decision-record.ts'
@@ -23,7 +23,7 @@ import { differsByRow, shownFields } from './shown.ts'
 import { unknownFact } from './unknown-fact.ts'
 
 /** The policy would let it pass, as far as the request came then. */
-export interface Allowed {
+export interface AllowedAgain {
   readonly kind: 'allowed'
   readonly decision: Decision
 }
@@ -34,7 +34,7 @@ interface Further {
   readonly why: string
 }
 
-export type Decided = Allowed | Refusal | Further
+export type Decided = AllowedAgain | RefusedAgain | Further
 
 export type Again =
   | Decided
@@ -42,7 +42,7 @@ export type Again =
   | { readonly kind: 'unconcerned' }
   | { readonly kind: 'undecidable'; readonly why: string }
 
-export interface Refusal {
+export interface RefusedAgain {
   readonly kind: 'refused'
   readonly problem: ProblemCode
   readonly status: number
@@ -94,7 +94,7 @@ async function authorizeAgain(
     object: (resource: string, id: string) => recordedObject(record, request, resource, id),
   }
   try {
-    const decision = await answer(decide(question, snapshot), facts)
+    const decision = await withFacts(decide(question, snapshot), facts)
     if (decision.kind === 'refused') return refused(decision, request)
     if (decision.kind === 'list') return queryAgain(decision, record, policy)
     const permitted = permitAgain(decision, record, unaskedUnder(snapshot, request))
@@ -139,7 +139,7 @@ function queryAgain(decision: ListDecision, record: DecisionRecord, { revision }
     : { kind: 'allowed', decision }
 }
 
-function refusedQuery(fieldsRefused: readonly string[], { evidence }: Decision): Refusal {
+function refusedQuery(fieldsRefused: readonly string[], { evidence }: Decision): RefusedAgain {
   const problem = 'invalid-query'
   return { kind: 'refused', problem, status: CATALOGUE[problem].status, fieldsRefused, lines: evidence.lines }
 }
@@ -172,7 +172,7 @@ function requestOf({ byName, routes }: Resources, record: DecisionRecord): Recor
   return { ...match, caller: { id: subject, roles, claims: facts?.attributes ?? {} } }
 }
 
-function refused(refusal: KernelRefusal, { caller }: RecordedRequest): Refusal {
+function refused(refusal: Refusal, { caller }: RecordedRequest): RefusedAgain {
   const problem = problemCodeOf(refusal, caller ? 'caller' : 'anonymous')
   const { fieldsRefused = [], lines = [] } = refusal.evidence ?? {}
   return { kind: 'refused', problem, status: CATALOGUE[problem].status, fieldsRefused, lines }

@@ -7,7 +7,7 @@ import { v7 as uuidv7 } from 'uuid'
 import { CATALOGUE } from '../../../base/problems/catalogue.ts'
 import type { Caller } from '../../../decide/caller.ts'
 import { meets } from '../../../decide/condition.ts'
-import { answer, decide } from '../../../decide/decide.ts'
+import { decide, withFacts } from '../../../decide/decide.ts'
 import type { CreateDecision, Decision, ListDecision, UpdateDecision } from '../../../decide/decision.ts'
 import { type DirectPolicy, directPolicy } from '../../../decide/grants/direct.ts'
 import type { Policy } from '../../../decide/policy.ts'
@@ -73,7 +73,7 @@ export function predict(request: PredictedRequest): Answer {
   if (sunsetAt !== undefined && now >= sunsetAt) return { status: 410 }
   const subject = evaluated.grants.subjectOf(caller)
   const question = { route, endpoint, resource, subject, blocked: false, id }
-  const decision = answer(decide(question, evaluated.grants), {
+  const decision = withFacts(decide(question, evaluated.grants), {
     user: (userId) => storedIn(objects, 'users', userId),
     object: (name, objectId) => storedIn(objects, name, objectId),
   })
