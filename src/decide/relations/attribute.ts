@@ -4,7 +4,7 @@ import { quote } from '../../present/quote.ts'
 import type { Scalar } from '../../resources/object.ts'
 import { has } from '../condition.ts'
 import { comparedField, exactly, fieldOf, fieldText, isTold } from './compared-field.ts'
-import type { Explanation, Known, RelationKind } from './relation-kind.ts'
+import type { Known, RelationKind, RelationReason } from './relation-kind.ts'
 
 export interface AttributeRelation {
   readonly kind: 'attribute'
@@ -60,7 +60,7 @@ export const attribute: RelationKind<AttributeRelation, Form> = {
   },
 }
 
-function explain(relation: AttributeRelation, known: Known): Explanation {
+function explain(relation: AttributeRelation, known: Known): RelationReason {
   const { field, attribute } = relation
   if (!known.hasCredentials) return { holds: false, why: 'nobody is known without credentials' }
   if (known.isOwnRecord && field === 'id' && attribute === 'id') {

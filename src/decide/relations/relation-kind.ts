@@ -49,7 +49,7 @@ export interface RelationKind<R extends NamedRelation, Form = unknown> {
   /** The same as ownership.yaml has it, in a few signs: `department = subject.department`. */
   define(relation: R): Phrase
   /** Whether it holds, as far as that is known, and why. */
-  explain(relation: R, known: Known): Explanation
+  explain(relation: R, known: Known): RelationReason
 
   /** The same text for relations that hold for the same callers and objects, whatever they are called. */
   meaning(relation: R): string
@@ -95,7 +95,7 @@ export interface Known {
   readonly isOwnRecord: boolean
 }
 
-export interface Explanation {
+export interface RelationReason {
   /** Null where it isn't known. */
   readonly holds: boolean | null
   readonly why: string

@@ -87,14 +87,14 @@ export interface SettingChange {
   readonly sentence: Phrase
 }
 
-export type PolicyChange = DecisionChange | SettingChange
+export type PolicyDifference = DecisionChange | SettingChange
 
-export function directionOf(change: PolicyChange): Direction {
+export function directionOf(change: PolicyDifference): Direction {
   if (change.kind !== 'decision') return change.direction
   return change.effect === 'gains' ? 'widening' : 'narrowing'
 }
 
-export function changeSentence(change: PolicyChange): Phrase {
+export function changeSentence(change: PolicyDifference): Phrase {
   return change.kind === 'decision' ? say`${changePhrase(change)}${timesPhrase(change)}` : change.sentence
 }
 

@@ -1,7 +1,7 @@
 /** Compares two policies: the report holds every difference of meaning, none when the policies are equivalent. */
 import { revisionOf } from '../../policy/policy-files.ts'
 import type { ReviewedPolicy } from '../load-policy.ts'
-import { type Direction, directionOf, type PolicyChange, type Sides, sidesOf } from './change.ts'
+import { type Direction, directionOf, type PolicyDifference, type Sides, sidesOf } from './change.ts'
 import { compareLimits, compareSizes } from './compare-limits.ts'
 import { compareRelations } from './compare-relations.ts'
 import { compareBlocked, compareRoles } from './compare-roles.ts'
@@ -13,7 +13,7 @@ export interface PolicyDiff {
   readonly names: Sides<string>
   /** Whether the files have the same bytes. */
   readonly sameText: boolean
-  readonly changes: readonly PolicyChange[]
+  readonly changes: readonly PolicyDifference[]
 }
 
 /** The values of --fail-on. */
@@ -33,7 +33,7 @@ export function reportOn(
 export function comparePolicies(
   reviewed: Sides<Pick<ReviewedPolicy, 'policy' | 'blocked'>>,
   circumstances: Circumstances,
-): readonly PolicyChange[] {
+): readonly PolicyDifference[] {
   const { resources, now } = circumstances
   const policies = sidesOf((side) => reviewed[side].policy)
   const blocked = sidesOf((side) => reviewed[side].blocked)

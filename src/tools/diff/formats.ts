@@ -7,7 +7,7 @@ import {
   type DecisionChange,
   type Direction,
   directionOf,
-  type PolicyChange,
+  type PolicyDifference,
   type SettingChange,
 } from './change.ts'
 import { countsOf, equivalence, type PolicyDiff } from './compare-policies.ts'
@@ -98,7 +98,7 @@ function toJson(report: PolicyDiff): string {
   return jsonText(json)
 }
 
-function changeJson(change: PolicyChange) {
+function changeJson(change: PolicyDifference) {
   const common = { kind: change.kind, direction: directionOf(change), sentence: plainText(changeSentence(change)) }
   return { ...common, ...(change.kind === 'decision' ? decisionJson(change) : settingJson(change)) }
 }

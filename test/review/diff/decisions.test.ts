@@ -1,7 +1,7 @@
 /** The decisions in a diff are the ones that differ, and all of them: held to the oracle over the whole space. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { type DecisionChange, directionOf, type PolicyChange, type Scope } from '../../../src/tools/diff/change.ts'
+import { type DecisionChange, directionOf, type PolicyDifference, type Scope } from '../../../src/tools/diff/change.ts'
 import { IDS, ROLES } from '../../policy/arbitrary.ts'
 import { RESOURCES } from '../../policy/fixture.ts'
 import type { OracleCaller, OraclePolicy } from '../../policy/world.ts'
@@ -26,7 +26,7 @@ const randomCallers = fc.array(
   { minLength: 1, maxLength: 8 },
 )
 
-type Diff = (pair: PolicyPair) => readonly PolicyChange[]
+type Diff = (pair: PolicyPair) => readonly PolicyDifference[]
 
 /** Each difference that the oracle knows is in the diff, for a subject or two of the caller. */
 function missesNothing(diff: Diff) {
@@ -230,7 +230,7 @@ function timed(
   pair: PolicyPair,
   dress: (policy: OraclePolicy) => OraclePolicy,
   times: object,
-): readonly PolicyChange[] {
+): readonly PolicyDifference[] {
   const changes = decisionsIn(diffOf({ before: dress(pair.before), after: dress(pair.after) }))
   return changes.map(({ from, until, ...change }) => {
     expect({ ...(from === undefined ? {} : { from }), ...(until === undefined ? {} : { until }) }).to.deep.equal(times)
@@ -259,7 +259,7 @@ function onlyAtFirst(policy: OraclePolicy): OraclePolicy {
 }
 
 /** What is granted; by what lists may be queried is in queries.test.ts. */
-function decisionsIn(changes: readonly PolicyChange[]): readonly DecisionChange[] {
+function decisionsIn(changes: readonly PolicyDifference[]): readonly DecisionChange[] {
   return changes.flatMap((change) => (change.kind === 'decision' && change.part !== 'query' ? [change] : []))
 }
 

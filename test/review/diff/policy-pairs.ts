@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
 import type { Resources } from '../../../src/resources/resource.ts'
-import type { PolicyChange } from '../../../src/tools/diff/change.ts'
+import type { PolicyDifference } from '../../../src/tools/diff/change.ts'
 import { comparePolicies } from '../../../src/tools/diff/compare-policies.ts'
 import { randomPolicy } from '../../policy/arbitrary-policy.ts'
 import { DOCS, JOBS, RESOURCES } from '../../policy/fixture.ts'
@@ -57,7 +57,7 @@ export const redefinedPair: fc.Arbitrary<PolicyPair> = randomPair.map(({ before,
   return { before, after: overlapping(after) }
 })
 
-export function diffOf({ before, after }: PolicyPair): readonly PolicyChange[] {
+export function diffOf({ before, after }: PolicyPair): readonly PolicyDifference[] {
   return comparePolicies({ before: reviewed(before), after: reviewed(after) }, { resources: LISTED, now: 0 })
 }
 

@@ -6,7 +6,7 @@ import { directPolicy } from '../../../src/decide/grants/direct.ts'
 import type { Policy } from '../../../src/decide/policy.ts'
 import { packPolicy } from '../../../src/decide/rules/rule-table.ts'
 import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
-import type { PolicyChange } from '../../../src/tools/diff/change.ts'
+import type { PolicyDifference } from '../../../src/tools/diff/change.ts'
 import { ROLES } from '../../policy/arbitrary.ts'
 import { DOCS, RESOURCES } from '../../policy/fixture.ts'
 import { render } from '../../policy/render.ts'
@@ -36,7 +36,7 @@ describe('the fields that lists may be queried by', () => {
     ))
 
   /** Of the fields that a role's list shows on both sides, by which it may be queried on one alone. */
-  const areTold = (diff: (pair: PolicyPair) => readonly PolicyChange[]) =>
+  const areTold = (diff: (pair: PolicyPair) => readonly PolicyDifference[]) =>
     fc.asyncProperty(randomPair, async (pair) => {
       const told = diff(pair)
       for (const role of pair.after.roles.filter((name) => DECLARED.has(name) && pair.before.roles.includes(name))) {
@@ -75,7 +75,7 @@ function inReview(policy: Policy, roles: Roles): Iterable<string> {
   return table.roleLevel(() => true).queryable.keys()
 }
 
-function fieldsIn(changes: readonly PolicyChange[], role: string, effect: 'gains' | 'loses'): ReadonlySet<string> {
+function fieldsIn(changes: readonly PolicyDifference[], role: string, effect: 'gains' | 'loses'): ReadonlySet<string> {
   const told = changes.filter((change) => change.kind === 'decision')
   const own = told.filter(({ part, callers, resources }) => {
     return part === 'query' && resources.includes(DOCS.name) && callers.some(([name]) => name === role)
