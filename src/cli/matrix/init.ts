@@ -7,7 +7,7 @@ import { columnsFor, everywhere, planMatrix } from '../../tools/matrix/init/plan
 import { storeNew, storeOver, textsIn } from '../../tools/matrix/init/store-matrix.ts'
 import { writeMatrix, writeMissing } from '../../tools/matrix/init/write-matrix.ts'
 import { readPredictedSuite } from '../../tools/matrix/predict/suite.ts'
-import type { Column } from '../../tools/matrix/read/expectation.ts'
+import type { MatrixColumn } from '../../tools/matrix/read/expectation.ts'
 import { parseColumn } from '../../tools/matrix/read/words.ts'
 
 interface Asked {
@@ -34,7 +34,7 @@ export async function initMatrix(asked: Asked): Promise<readonly string[]> {
   return force ? storeOver(out, files) : storeNew(out, files)
 }
 
-function columnOf(name: string, roles: ReadonlyMap<string, unknown>): Column {
+function columnOf(name: string, roles: ReadonlyMap<string, unknown>): MatrixColumn {
   const parsed = parseColumn(name)
   if (parsed.kind !== 'parsed') throw new ReviewError(`--role: ${parsed.message}; ${parsed.hint}`)
   const column = parsed.value

@@ -4,7 +4,7 @@ import { quote } from '../../present/quote.ts'
 import type { Scalar } from '../../resources/object.ts'
 import { has } from '../condition.ts'
 import { comparedField, exactly, fieldOf, fieldText, isTold } from './compared-field.ts'
-import type { Known, RelationKind, RelationReason } from './relation-kind.ts'
+import type { KnownFacts, RelationKind, RelationReason } from './relation-kind.ts'
 
 export interface AttributeRelation {
   readonly kind: 'attribute'
@@ -60,7 +60,7 @@ export const attribute: RelationKind<AttributeRelation, Form> = {
   },
 }
 
-function explain(relation: AttributeRelation, known: Known): RelationReason {
+function explain(relation: AttributeRelation, known: KnownFacts): RelationReason {
   const { field, attribute } = relation
   if (!known.hasCredentials) return { holds: false, why: 'nobody is known without credentials' }
   if (known.isOwnRecord && field === 'id' && attribute === 'id') {
@@ -81,7 +81,7 @@ function explain(relation: AttributeRelation, known: Known): RelationReason {
       }
 }
 
-function whyEqual({ field, attribute }: AttributeRelation, { object }: Known, value: Scalar): string {
+function whyEqual({ field, attribute }: AttributeRelation, { object }: KnownFacts, value: Scalar): string {
   const verb = Array.isArray(fieldOf(object.fields, field)) ? 'has' : 'is'
   return `${field} ${verb} ${quote(value)}, ${attributeText(attribute)}`
 }

@@ -4,7 +4,7 @@ import { quote } from '../../present/quote.ts'
 import type { Scalar } from '../../resources/object.ts'
 import type { Field, Json, Representation } from '../../resources/resource.ts'
 import { isComparable } from '../condition.ts'
-import type { AcceptedValues, Declaration, Known } from './relation-kind.ts'
+import type { AcceptedValues, Declaration, KnownFacts } from './relation-kind.ts'
 
 /** Undefined, and told to `fault`, for a field that the resource doesn't have or whose values can't be compared. */
 export function comparedField(name: string, { resource, fault }: Declaration): Field | undefined {
@@ -31,7 +31,7 @@ export function acceptsField({ accepts }: AcceptedValues, value: Json | undefine
   return Array.isArray(value) ? value.some(accepts) : accepts(value)
 }
 
-export function isTold({ fields, complete }: Known['object'], field: string): boolean {
+export function isTold({ fields, complete }: KnownFacts['object'], field: string): boolean {
   return complete || Object.hasOwn(fields, field)
 }
 

@@ -49,7 +49,7 @@ export interface RelationKind<R extends NamedRelation, Form = unknown> {
   /** The same as ownership.yaml has it, in a few signs: `department = subject.department`. */
   define(relation: R): Phrase
   /** Whether it holds, as far as that is known, and why. */
-  explain(relation: R, known: Known): RelationReason
+  explain(relation: R, known: KnownFacts): RelationReason
 
   /** The same text for relations that hold for the same callers and objects, whatever they are called. */
   meaning(relation: R): string
@@ -85,7 +85,7 @@ export interface AcceptedValues {
 }
 
 /** What is known of a caller and an object, when a relation is explained. */
-export interface Known {
+export interface KnownFacts {
   readonly hasCredentials: boolean
   /** A value is undefined where the caller doesn't have it, or where it isn't known. */
   attribute(name: string): { readonly value: Scalar | undefined; readonly isKnown: boolean }

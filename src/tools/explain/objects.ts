@@ -3,7 +3,7 @@ import { rulePlace } from '../../decide/evidence.ts'
 import type { Rule } from '../../decide/policy.ts'
 import { ownerFieldOf } from '../../decide/relations/ownership.ts'
 import { kindOf } from '../../decide/relations/relation.ts'
-import type { Known } from '../../decide/relations/relation-kind.ts'
+import type { KnownFacts } from '../../decide/relations/relation-kind.ts'
 import { quote } from '../../present/quote.ts'
 import type { Scalar } from '../../resources/object.ts'
 import type { Json } from '../../resources/resource.ts'
@@ -124,7 +124,7 @@ function relationFacts(
   if (known.kind === 'relations') {
     return relations.map(({ name }) => ({ name, holds: known.holding.has(name), why: `${known.from} says so` }))
   }
-  const facts: Known = {
+  const facts: KnownFacts = {
     hasCredentials: question.caller.kind === 'caller',
     attribute: (name) => attributeOf(question, name),
     object: objectOf(question),
@@ -133,13 +133,13 @@ function relationFacts(
   return relations.map((relation) => ({ name: relation.name, ...kindOf(relation).explain(relation, facts) }))
 }
 
-function objectOf({ known }: ExplainQuestion): Known['object'] {
+function objectOf({ known }: ExplainQuestion): KnownFacts['object'] {
   if (known.kind === 'object') return { fields: known.object ?? {}, complete: true }
   return { fields: known.id === undefined ? {} : { id: known.id }, complete: false }
 }
 
 /** From the caller's users record, as the server does; without a record the token's claims would count. */
-function attributeOf({ caller, known }: ExplainQuestion, attribute: string): ReturnType<Known['attribute']> {
+function attributeOf({ caller, known }: ExplainQuestion, attribute: string): ReturnType<KnownFacts['attribute']> {
   if (attribute === 'id') {
     const id = caller.kind === 'caller' ? caller.subject : undefined
     return { value: id, isKnown: id !== undefined }

@@ -8,7 +8,7 @@ import { probesOf } from '../../../src/tools/matrix/mutate/probes.ts'
 import type { Answer } from '../../../src/tools/matrix/predict/answer.ts'
 import type { ArrangedRequest, Cell } from '../../../src/tools/matrix/predict/arrange-cell.ts'
 import { predictCell } from '../../../src/tools/matrix/predict/predict-cell.ts'
-import type { Column } from '../../../src/tools/matrix/read/expectation.ts'
+import type { MatrixColumn } from '../../../src/tools/matrix/read/expectation.ts'
 import { startTestServer, type TestServer } from '../../server.ts'
 import { shipped } from './shipped.ts'
 
@@ -24,7 +24,7 @@ describe('the predictor, of the shipped policy', () => {
 
   it('says what the server answers in every cell', async () => {
     const { policy } = known
-    const columns: readonly Column[] = [
+    const columns: readonly MatrixColumn[] = [
       ...columnsOf(policy, known.resources).map(({ column }) => column),
       { kind: 'roles', roles: [] },
       { kind: 'roles', roles: ['auditor', 'member'] },

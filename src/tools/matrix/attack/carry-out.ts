@@ -8,10 +8,10 @@ import { isObject } from '../../../resources/schema/subschemas.ts'
 import type { Answer, EvaluatedPolicy } from '../predict/answer.ts'
 import { predict } from '../predict/answer.ts'
 import type { Suite } from '../predict/suite.ts'
-import { type Column, callerIn, type ObjectState } from '../read/expectation.ts'
+import { callerIn, type MatrixColumn, type ObjectState } from '../read/expectation.ts'
 import type { Bound } from '../run/bind.ts'
 import { type Exchange, exchangeOf } from '../run/result.ts'
-import { type CellSetup, conditionOf, setUpCell } from '../run/set-up.ts'
+import { type CellSetup, ifMatchOf, setUpCell } from '../run/set-up.ts'
 import { type HttpRequest, NoAnswer } from '../target/http.ts'
 import { CannotSetUp, type TestTarget } from '../target/test-target.ts'
 import { differenceOf } from './difference.ts'
@@ -79,7 +79,7 @@ async function withCondition(
 ): Promise<HttpRequest> {
   const { route, resource, method } = spot
   const asked = { route, resource, method, id: id === undefined ? undefined : encodeURIComponent(id) }
-  return { ...request, headers: await conditionOf(target, asked, request) }
+  return { ...request, headers: await ifMatchOf(target, asked, request) }
 }
 
 function predictFor(
@@ -160,12 +160,12 @@ function itemSpot({ spot }: Attack): Attack['spot'] {
   return spot.route.kind === 'collection' && route ? { ...spot, route } : spot
 }
 
-function setUpFor({ suite, target }: AttackContext, attack: Attack, column: Column): Promise<CellSetup> {
+function setUpFor({ suite, target }: AttackContext, attack: Attack, column: MatrixColumn): Promise<CellSetup> {
   return setUpCell(suite, target, boundOf(suite, attack, column))
 }
 
 /** The cell that would set the setup up. */
-function boundOf(suite: Suite, { spot, relations }: Attack, column: Column, list?: 'all'): Bound {
+function boundOf(suite: Suite, { spot, relations }: Attack, column: MatrixColumn, list?: 'all'): Bound {
   const owned = relations.length > 0 ? relations : ownerOnly(suite, spot.resource.name)
   const own: ObjectState = owned.length > 0 ? { kind: 'relations', names: owned } : { kind: 'other' }
   const object: ObjectState = spot.route.kind === 'collection' ? { kind: 'none' } : own

@@ -8,7 +8,7 @@ import type { Resource } from '../../../resources/resource.ts'
 import { relatability } from '../arrange/relatability.ts'
 import type { EvaluatedPolicy } from '../predict/answer.ts'
 import type { Suite } from '../predict/suite.ts'
-import { type Column, callerIn } from '../read/expectation.ts'
+import { callerIn, type MatrixColumn } from '../read/expectation.ts'
 
 /** Where the victim's ids are put. */
 type Vector = 'id in path' | 'owner in body' | 'id in body' | 'owner in query' | 'id in query'
@@ -17,8 +17,8 @@ export interface Attack {
   readonly vector: Vector
   readonly spot: Spot
   /** Whose object it is, and who may make the request. */
-  readonly victim: Extract<Column, { kind: 'roles' }>
-  readonly attacker: Exclude<Column, { kind: 'user' }>
+  readonly victim: Extract<MatrixColumn, { kind: 'roles' }>
+  readonly attacker: Exclude<MatrixColumn, { kind: 'user' }>
   /** How the victim relates to the object. */
   readonly relations: readonly string[]
 }
@@ -91,6 +91,6 @@ function vectorsOf({ policy }: Suite, { spot, attacker }: Pick<Attack, 'spot' | 
   return [...path, ...body, ...query, ...asked]
 }
 
-export function isAnonymous(column: Column): column is Extract<Column, { kind: 'anonymous' }> {
+export function isAnonymous(column: MatrixColumn): column is Extract<MatrixColumn, { kind: 'anonymous' }> {
   return column.kind === 'anonymous'
 }

@@ -7,10 +7,10 @@ import type { Policy, Rule } from '../../../decide/policy.ts'
 import { namedRelations, possibleSets } from '../../../decide/relations/possible-sets.ts'
 import { concernsObject, type Spot, spotsOf } from '../../../decide/space.ts'
 import type { Resources } from '../../../resources/resource.ts'
-import { type Column, callerIn } from '../read/expectation.ts'
+import { callerIn, type MatrixColumn } from '../read/expectation.ts'
 
 export interface AskedColumn {
-  readonly column: Column
+  readonly column: MatrixColumn
   /** Whether this column may be answered otherwise than all others there. */
   readonly concerns: (spot: Spot) => boolean
 }
@@ -29,13 +29,13 @@ type SpotKeys = ReadonlySet<string>
 export function columnsOf(policy: Policy, resources: Resources): readonly AskedColumn[] {
   const spots = new Map(spotsOf(resources).map((spot) => [keyOf(spot), spot]))
   const context = { policy, resources, grants: directPolicy(policy, resources), spots }
-  const usual: readonly Column[] = [{ kind: 'anonymous' }, ...[...policy.roles.keys()].map((role) => roles(role))]
+  const usual: readonly MatrixColumn[] = [{ kind: 'anonymous' }, ...[...policy.roles.keys()].map((role) => roles(role))]
   const subjects = [...new Set(policy.rules.map(({ subject }) => subject))]
-  const users = subjects.flatMap((one): readonly Column[] =>
+  const users = subjects.flatMap((one): readonly MatrixColumn[] =>
     one.startsWith('user:') ? [{ kind: 'user', id: one.slice('user:'.length) }] : [],
   )
   const nobody = roles()
-  const single: readonly (readonly [Column, SpotKeys])[] = [
+  const single: readonly (readonly [MatrixColumn, SpotKeys])[] = [
     [nobody, keysWhere(context, (spot) => showsAlone(context, spot, nobody, usual))],
     ...users.map((user) => [user, keysWhere(context, ({ resource }) => isNamed(context, user, resource))] as const),
   ]
@@ -56,28 +56,28 @@ function keysWhere({ spots }: Context, fits: (spot: Spot) => boolean): SpotKeys 
   return new Set([...spots].flatMap(([key, spot]) => (fits(spot) ? [key] : [])))
 }
 
-function roles(...names: readonly string[]): Column {
+function roles(...names: readonly string[]): MatrixColumn {
   return { kind: 'roles', roles: names.toSorted() }
 }
 
-function tableOf(grants: DirectPolicy, column: Column, { resource, action }: Pick<Spot, 'resource' | 'action'>) {
+function tableOf(grants: DirectPolicy, column: MatrixColumn, { resource, action }: Pick<Spot, 'resource' | 'action'>) {
   return grants.table(grants.subjectOf(callerIn(column)), resource.name, action.name)
 }
 
 /** The rules that could match for a caller of this column. */
-function rulesAt({ grants }: Context, column: Column, spot: Pick<Spot, 'resource' | 'action'>): readonly Rule[] {
+function rulesAt({ grants }: Context, column: MatrixColumn, spot: Pick<Spot, 'resource' | 'action'>): readonly Rule[] {
   return tableOf(grants, column, spot).roleLevel(() => column.kind !== 'anonymous').rules
 }
 
 /** Whether a rule about the resource names the user. */
-function isNamed(context: Context, user: Column, resource: Spot['resource']): boolean {
+function isNamed(context: Context, user: MatrixColumn, resource: Spot['resource']): boolean {
   return [...resource.actions.values()].some((action) =>
     rulesAt(context, user, { resource, action }).some(({ subject }) => subject.startsWith('user:')),
   )
 }
 
 /** Whether no other column has just the rules for everybody. */
-function showsAlone(context: Context, spot: Spot, nobody: Column, usual: readonly Column[]): boolean {
+function showsAlone(context: Context, spot: Spot, nobody: MatrixColumn, usual: readonly MatrixColumn[]): boolean {
   const rules = rulesAt(context, nobody, spot)
   const isSame = (others: readonly Rule[]) =>
     others.length === rules.length && rules.every((rule) => others.includes(rule))
@@ -85,11 +85,11 @@ function showsAlone(context: Context, spot: Spot, nobody: Column, usual: readonl
 }
 
 /** For each deny that no single caller shows at some resource and action the first two roles that do. */
-function pairsOf(context: Context, single: readonly Column[]): readonly (readonly [Column, SpotKeys])[] {
+function pairsOf(context: Context, single: readonly MatrixColumn[]): readonly (readonly [MatrixColumn, SpotKeys])[] {
   const { policy, resources, grants, spots } = context
   const names = [...policy.roles.keys()]
   const pairs = names.flatMap((one, i) => names.slice(i + 1).map((other) => roles(one, other)))
-  const chosen = new Map<Column, Set<string>>()
+  const chosen = new Map<MatrixColumn, Set<string>>()
   for (const deny of policy.rules.filter(({ effect }) => effect === 'deny')) {
     const without = directPolicy({ ...policy, rules: policy.rules.filter((rule) => rule !== deny) }, resources)
     for (const [key, spot] of spots) {
@@ -101,7 +101,7 @@ function pairsOf(context: Context, single: readonly Column[]): readonly (readonl
       )
         continue
       const sets = setsAt(policy, spot)
-      const shows = (column: Column) => {
+      const shows = (column: MatrixColumn) => {
         const [before, after] = [grants, without].map((one) => tableOf(one, column, spot))
         return sets.some(
           (set) => (after?.grant([...set]).fields.size ?? 0) > (before?.grant([...set]).fields.size ?? 0),

@@ -7,7 +7,7 @@ import { type Spot, spotsOf } from '../../../decide/space.ts'
 import type { Json, Method } from '../../../resources/resource.ts'
 import { type Known, relatability } from '../arrange/relatability.ts'
 import type { Cell } from '../predict/arrange-cell.ts'
-import type { Column, ObjectState } from '../read/expectation.ts'
+import type { MatrixColumn, ObjectState } from '../read/expectation.ts'
 import { columnText } from '../read/expectation.ts'
 
 /** A row of a matrix: methods that the same endpoint answers, and one way to relate to the object. */
@@ -87,7 +87,7 @@ function stateOf(names: ReadonlySet<string>): ObjectState {
 }
 
 /** One for each method of the row. */
-export function cellsOf({ spot, methods, object, body, unconditional }: Row, column: Column): readonly Cell[] {
+export function cellsOf({ spot, methods, object, body, unconditional }: Row, column: MatrixColumn): readonly Cell[] {
   const content = body && { content: body.content }
   const how = unconditional ? { unconditional } : {}
   return methods.map((method) => ({ method, path: spot.route.path, object, column, ...content, ...how }))

@@ -8,7 +8,7 @@ import type { Cell } from '../predict/arrange-cell.ts'
 import { answers, describe } from '../predict/compare-answer.ts'
 import { type Prediction, predictCell } from '../predict/predict-cell.ts'
 import type { PredictedSuite } from '../predict/suite.ts'
-import { type Column, columnText, type Expected, expectedText } from '../read/expectation.ts'
+import { columnText, type Expected, expectedText, type MatrixColumn } from '../read/expectation.ts'
 
 export interface PlannedRow extends Row {
   /** One a column; undefined where nothing can be asked, or nothing is to be stated. */
@@ -16,7 +16,7 @@ export interface PlannedRow extends Row {
 }
 
 export interface Plan {
-  readonly columns: readonly Column[]
+  readonly columns: readonly MatrixColumn[]
   readonly rows: readonly PlannedRow[]
 }
 
@@ -30,7 +30,7 @@ export function columnsFor({ evaluated: { policy }, resources, expectations }: P
 }
 
 /** A column that an option names. */
-export function everywhere(column: Column | undefined): readonly AskedColumn[] {
+export function everywhere(column: MatrixColumn | undefined): readonly AskedColumn[] {
   return column ? [{ column, concerns: () => true }] : []
 }
 

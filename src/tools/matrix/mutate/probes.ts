@@ -12,7 +12,7 @@ import type { Json, Resource, Resources } from '../../../resources/resource.ts'
 import type { SamplesOf } from '../arrange/samples.ts'
 import { type Row, rowsOf } from '../cells/rows.ts'
 import type { Cell } from '../predict/arrange-cell.ts'
-import type { Column } from '../read/expectation.ts'
+import type { MatrixColumn } from '../read/expectation.ts'
 
 type Body = Readonly<Record<string, Json>>
 
@@ -32,7 +32,11 @@ export function* probesOf(
   for (const row of rows) yield* cellsOf(row, columns, bodiesFor(row.spot, samples, policy))
 }
 
-function* cellsOf({ spot, methods, object }: Row, columns: readonly Column[], bodies: readonly (Body | undefined)[]) {
+function* cellsOf(
+  { spot, methods, object }: Row,
+  columns: readonly MatrixColumn[],
+  bodies: readonly (Body | undefined)[],
+) {
   const [method] = methods
   if (!method) return
   for (const content of bodies) {
@@ -42,15 +46,15 @@ function* cellsOf({ spot, methods, object }: Row, columns: readonly Column[], bo
   }
 }
 
-function columnsOf(policies: readonly Policy[]): readonly Column[] {
+function columnsOf(policies: readonly Policy[]): readonly MatrixColumn[] {
   const names = [...new Set(policies.flatMap(({ roles }) => [...roles.keys()]))]
   const rules = policies.flatMap((policy) => policy.rules)
   const pairs = names.flatMap((one, i) => names.slice(i + 1).map((other) => [one, other].sort()))
   const users = new Set(rules.map(({ subject }) => subject).filter((subject) => subject.startsWith('user:')))
   return [
     { kind: 'anonymous' },
-    ...[...names.map((name) => [name]), [], ...pairs].map((some): Column => ({ kind: 'roles', roles: some })),
-    ...[...users].map((user): Column => ({ kind: 'user', id: user.slice('user:'.length) })),
+    ...[...names.map((name) => [name]), [], ...pairs].map((some): MatrixColumn => ({ kind: 'roles', roles: some })),
+    ...[...users].map((user): MatrixColumn => ({ kind: 'user', id: user.slice('user:'.length) })),
   ]
 }
 

@@ -9,7 +9,7 @@ import type { NotFound } from '../arrange/arrange-object.ts'
 import { type Attributes, arrangeRelated, type WantedPair } from '../arrange/arrange-related.ts'
 import { CALLER, lackingValue, OBJECT, type SamplesOf } from '../arrange/samples.ts'
 import { withUniqueValues } from '../arrange/unique-values.ts'
-import { type Column, callerIn, type ObjectState } from '../read/expectation.ts'
+import { callerIn, type MatrixColumn, type ObjectState } from '../read/expectation.ts'
 import type { Objects } from './answer.ts'
 
 export interface Parts {
@@ -26,7 +26,7 @@ const MISSING = '01980000-0000-7000-8000-00000000000b'
 export function createArrange(files: Parts): Arrange {
   const known = new WeakMap<Policy['ownership'], Remembering>()
   const routes = new Map(files.resources.routes.map((route) => [route.path, route]))
-  const callers = new WeakMap<Column, WeakMap<Attributes, Caller>>()
+  const callers = new WeakMap<MatrixColumn, WeakMap<Attributes, Caller>>()
   return (policy, cell) => {
     const parts = known.get(policy.ownership) ?? {
       ...files,
@@ -51,7 +51,7 @@ interface Remembering extends Parts {
   /** By path. */
   readonly routes: ReadonlyMap<string, Route>
   /** A policy knows the subjects of a caller that it has seen before. */
-  readonly callers: WeakMap<Column, WeakMap<Attributes, Caller>>
+  readonly callers: WeakMap<MatrixColumn, WeakMap<Attributes, Caller>>
 }
 
 function remembered<T>(known: Map<string, T>, key: readonly unknown[], find: () => T): T {
@@ -97,7 +97,7 @@ function arrangeOn(parts: Remembering, about: About): Arranged {
   return { kind: 'arranged', request: { caller, id: route.kind === 'item' ? id : undefined, body, objects } }
 }
 
-function callerOf({ callers }: Remembering, column: Column, attributes: Attributes): Caller | undefined {
+function callerOf({ callers }: Remembering, column: MatrixColumn, attributes: Attributes): Caller | undefined {
   const known = callers.get(column) ?? new WeakMap<Attributes, Caller>()
   const caller = known.get(attributes) ?? callerIn(column, CALLER, attributes)
   if (caller) callers.set(column, known.set(attributes, caller))
@@ -135,7 +135,7 @@ function stored(parts: Remembering, about: About): Stored | NotFound {
 /** What relates a caller of the column to objects of the resource; undefined for a resource without objects. */
 export function relatingOf(
   { resources, samples: samplesOf }: Pick<Parts, 'resources' | 'samples'>,
-  { policy, resource, column }: Pick<About, 'policy' | 'resource'> & { readonly column: Column },
+  { policy, resource, column }: Pick<About, 'policy' | 'resource'> & { readonly column: MatrixColumn },
 ): Common | undefined {
   const samples = samplesOf.get(resource.name)
   const ownership = policy.ownership.get(resource.name)
@@ -201,7 +201,7 @@ export interface Cell {
   readonly method: Method
   readonly path: string
   readonly object: ObjectState
-  readonly column: Column
+  readonly column: MatrixColumn
   /** Absent for the smallest valid body. */
   readonly body?: string
   /** In place of a file. */

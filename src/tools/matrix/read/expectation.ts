@@ -14,13 +14,13 @@ export type ObjectState =
   | { readonly kind: 'relations'; readonly names: readonly string[] }
 
 /** Who asks. `roles` is sorted, and empty for `everyone`: a caller with credentials and without a role. */
-export type Column =
+export type MatrixColumn =
   | { readonly kind: 'anonymous' }
   | { readonly kind: 'roles'; readonly roles: readonly string[] }
   | { readonly kind: 'user'; readonly id: string }
 
 /** A caller with credentials. */
-export type KnownColumn = Exclude<Column, { readonly kind: 'anonymous' }>
+export type KnownColumn = Exclude<MatrixColumn, { readonly kind: 'anonymous' }>
 
 export interface Expected {
   readonly status: number
@@ -38,7 +38,7 @@ export interface Expectation {
   /** As the schema's route writes it, `{id}` for the parameter. */
   readonly path: string
   readonly object: ObjectState
-  readonly column: Column
+  readonly column: MatrixColumn
   /** The path of the file that the request sends; absent for the smallest valid body. */
   readonly body?: string
   readonly note?: string
@@ -51,7 +51,7 @@ export function isUnconditional({ expected }: Pick<Expectation, 'expected'>): bo
 }
 
 /** The caller of a column; undefined without credentials. No rule names the id '', which stands for anybody with these roles. */
-export function callerIn(column: Column, id = '', claims: Caller['claims'] = {}): Caller | undefined {
+export function callerIn(column: MatrixColumn, id = '', claims: Caller['claims'] = {}): Caller | undefined {
   if (column.kind === 'anonymous') return undefined
   return column.kind === 'user' ? { id: column.id, roles: [], claims } : { id, roles: column.roles, claims }
 }
@@ -63,7 +63,7 @@ export function objectText(object: ObjectState): string {
 }
 
 /** As the head of a matrix writes it. */
-export function columnText(column: Column): string {
+export function columnText(column: MatrixColumn): string {
   if (column.kind === 'anonymous') return 'anonymous'
   if (column.kind === 'user') return `user:${column.id}`
   return column.roles.length === 0 ? 'everyone' : column.roles.join('+')

@@ -1,7 +1,7 @@
 /** One matrix file -> expectations, strictly: everything that is wrong, at once, each with the place of its cell. */
 import { dirname, join } from 'node:path'
 import type { SourceFile } from '../../../base/diagnostic.ts'
-import type { Column, Expectation } from './expectation.ts'
+import type { Expectation, MatrixColumn } from './expectation.ts'
 import { type Report, readTable, type TableCell, type TableRow } from './table.ts'
 import { type Parsed, parseColumn, parseExpected, parseMethods, parseObject } from './words.ts'
 
@@ -97,7 +97,7 @@ interface Head {
   /** Where the cells stand that say what is asked. */
   readonly known: ReadonlyMap<Known, number>
   /** Where each caller's answers stand. */
-  readonly columns: ReadonlyMap<number, Column>
+  readonly columns: ReadonlyMap<number, MatrixColumn>
   /** Every place that has a head, wrong ones included. */
   readonly headed: ReadonlySet<number>
 }
@@ -105,7 +105,7 @@ interface Head {
 /** What is wrong goes to `report`; undefined for a head without which no row can be read. */
 function parseHead(row: TableRow, file: string, report: Report): Head | undefined {
   const known = new Map<Known, number>()
-  const columns = new Map<number, Column>()
+  const columns = new Map<number, MatrixColumn>()
   const seen = new Set<string>()
   const fault = (at: number, message: string, hint: string) =>
     report({ ...(row[at]?.place ?? start(file)), code: 'matrix-head', severity: 'error', message, hint })
@@ -137,7 +137,7 @@ function headedOf(row: TableRow): ReadonlySet<number> {
 function readColumn(
   text: string,
   at: number,
-  columns: Map<number, Column>,
+  columns: Map<number, MatrixColumn>,
   fault: (at: number, message: string, hint: string) => void,
 ): void {
   const column = parseColumn(text)

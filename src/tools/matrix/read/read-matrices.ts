@@ -110,10 +110,12 @@ function contradiction(before: Expectation, one: Expectation): Diagnostic {
   return { ...one.place, code: 'matrix-contradiction', severity: 'error', message, hint: 'keep one of them' }
 }
 
-export type Body = { readonly kind: 'json'; readonly json: Json } | { readonly kind: 'unusable'; readonly why: string }
+export type BodyFile =
+  | { readonly kind: 'json'; readonly json: Json }
+  | { readonly kind: 'unusable'; readonly why: string }
 
 /** By the path of the file. */
-export type Bodies = ReadonlyMap<string, Body>
+export type Bodies = ReadonlyMap<string, BodyFile>
 
 /** A file that can't be read, or isn't JSON, is unusable: the cells that send it fail. Never rejects. */
 export async function readBodies(expectations: readonly { readonly body?: string }[]): Promise<Bodies> {
@@ -121,7 +123,7 @@ export async function readBodies(expectations: readonly { readonly body?: string
   return new Map(await Promise.all(files.map(async (file) => [file, await readBody(file)] as const)))
 }
 
-async function readBody(file: string): Promise<Body> {
+async function readBody(file: string): Promise<BodyFile> {
   const text = await readFile(file, 'utf8').catch(() => undefined)
   if (text === undefined) return { kind: 'unusable', why: `there is no body file \`${file}\`` }
   try {

@@ -1,6 +1,6 @@
 /** The words of a matrix: methods, objects, callers and answers. Whether roles and relations exist isn't its matter. */
 import type { Method } from '../../../resources/resource.ts'
-import type { Column, Expected, ObjectState } from './expectation.ts'
+import type { Expected, MatrixColumn, ObjectState } from './expectation.ts'
 
 /** A value, or what is wrong with the word and what to write. */
 export type Parsed<T> =
@@ -37,7 +37,7 @@ export function parseObject(text: string): Parsed<ObjectState> {
 }
 
 /** `anonymous`, `everyone`, `user:<id>`, or roles joined with `+`. */
-export function parseColumn(text: string): Parsed<Column> {
+export function parseColumn(text: string): Parsed<MatrixColumn> {
   const word = text.toLowerCase()
   if (word === 'anonymous') return parsed({ kind: 'anonymous' })
   if (word === 'everyone') return parsed({ kind: 'roles', roles: [] })
@@ -73,7 +73,7 @@ export function parseExpected(text: string): Parsed<Expected | undefined> {
   })
 }
 
-function parseUser(id: string): Parsed<Column> {
+function parseUser(id: string): Parsed<MatrixColumn> {
   if (id !== '') return parsed({ kind: 'user', id })
   return failed('the column `user:` names nobody', 'write the id behind it, as in user:alice')
 }

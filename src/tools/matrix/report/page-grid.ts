@@ -1,13 +1,13 @@
 /** The matrices of a run as tables: a row for each line of a file, a column for each caller. */
 import { type Html, html } from '../../../present/html.ts'
 import { columnText, type Expectation, expectedText, objectText } from '../read/expectation.ts'
-import type { Outcome, Result } from '../run/result.ts'
+import type { Result, TestOutcome } from '../run/result.ts'
 
 /** A result of a cell. */
 type CellResult = Result & { readonly expectation: Expectation }
 
 /** The worst first: it stands for the cell when the row has several methods. */
-const WORST: readonly Outcome[] = ['failed', 'impossible', 'left-out', 'passed']
+const WORST: readonly TestOutcome[] = ['failed', 'impossible', 'left-out', 'passed']
 
 export function runGridHtml(results: readonly Result[]): readonly Html[] {
   return [...Map.groupBy(results, ({ place }) => place.file)].map(([file, some]) => fileHtml(file, some))

@@ -4,7 +4,7 @@ import { printable } from '../../../present/quote.ts'
 import { jsonText, table } from '../../../present/text.ts'
 import { ReviewError } from '../../load-policy.ts'
 import { columnText, expectedText, objectText } from '../read/expectation.ts'
-import { type Counts, countOf, countsByFile, isGreen, type Outcome, type Result, type Run } from '../run/result.ts'
+import { type Counts, countOf, countsByFile, isGreen, type Result, type Run, type TestOutcome } from '../run/result.ts'
 import { type Cause, causesOf, sentenceOf } from './causes.ts'
 import { toJunit } from './junit.ts'
 import { toHtml } from './page.ts'
@@ -35,13 +35,13 @@ async function write(file: string, text: string): Promise<void> {
   })
 }
 
-const HEADS: Readonly<Record<Outcome, string>> = {
+const HEADS: Readonly<Record<TestOutcome, string>> = {
   passed: 'as expected',
   failed: 'wrong',
   impossible: "can't be tried",
   'left-out': 'left out',
 }
-const OUTCOMES: readonly Outcome[] = ['passed', 'failed', 'impossible', 'left-out']
+const OUTCOMES: readonly TestOutcome[] = ['passed', 'failed', 'impossible', 'left-out']
 
 /** What isn't as expected, a line for each file, and one line for all. */
 function toText(run: Run): string {

@@ -5,7 +5,7 @@ import { holdsForOwnRecord } from '../../../decide/relations/relation.ts'
 import type { Endpoint, Json, Resource, Route } from '../../../resources/resource.ts'
 import type { Suite } from '../predict/suite.ts'
 import { type Expectation, objectText } from '../read/expectation.ts'
-import type { Body } from '../read/read-matrices.ts'
+import type { BodyFile } from '../read/read-matrices.ts'
 
 export interface Bound {
   readonly expectation: Expectation
@@ -40,7 +40,7 @@ export function bind(suite: Suite, expectation: Expectation): Binding {
   return { kind: 'bound', bound: { expectation, route, resource, endpoint, body: body?.json, view } }
 }
 
-function bodyOf({ bodies }: Suite, { body }: Expectation): Body | undefined {
+function bodyOf({ bodies }: Suite, { body }: Expectation): BodyFile | undefined {
   if (body === undefined) return undefined
   return bodies.get(body) ?? { kind: 'unusable', why: `there is no body file \`${body}\`` }
 }

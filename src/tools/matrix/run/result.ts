@@ -4,7 +4,7 @@ import type { Expectation } from '../read/expectation.ts'
 import type { HttpAnswer, HttpRequest } from '../target/http.ts'
 
 /** `impossible`: it could not be tried, which is no pass. `left-out`: the run ended before its turn. */
-export type Outcome = 'passed' | 'failed' | 'impossible' | 'left-out'
+export type TestOutcome = 'passed' | 'failed' | 'impossible' | 'left-out'
 
 /** A request and its answer, without the token. */
 export interface Exchange {
@@ -25,7 +25,7 @@ export interface Result {
   readonly kind: 'cell' | 'case'
   readonly title: string
   readonly place: Place
-  readonly outcome: Outcome
+  readonly outcome: TestOutcome
   /** One sentence, for all but passed ones. */
   readonly why?: string
   /** The rules behind the answer, as in `policy.csv:29 allows it`; of failed ones, where the policy files tell. */
@@ -69,7 +69,7 @@ export interface Run {
   readonly remarks: readonly string[]
 }
 
-export type Counts = Readonly<Record<Outcome, number>>
+export type Counts = Readonly<Record<TestOutcome, number>>
 
 export function countOf(results: readonly Result[]): Counts {
   const counts = { passed: 0, failed: 0, impossible: 0, 'left-out': 0 }

@@ -8,7 +8,7 @@ import { bodyOf, fillIn, judgeStep, saveParts, UnknownName } from '../read/case-
 import type { Case, Step } from '../read/cases.ts'
 import { columnText } from '../read/expectation.ts'
 import { type HttpAnswer, type HttpRequest, NoAnswer } from '../target/http.ts'
-import { type Caller, CannotSetUp, type TestTarget } from '../target/test-target.ts'
+import { CannotSetUp, type TestCaller, type TestTarget } from '../target/test-target.ts'
 import { type Exchange, exchangeOf, type Result } from './result.ts'
 
 type Tried = Pick<Result, 'outcome' | 'why' | 'exchanges'>
@@ -44,8 +44,12 @@ async function tryCase(suite: Suite, target: TestTarget, one: Case): Promise<Tri
 }
 
 /** Two names of one case are two callers. */
-async function callersOf(suite: Suite, target: TestTarget, { callers }: Case): Promise<ReadonlyMap<string, Caller>> {
-  const made = new Map<string, Caller>()
+async function callersOf(
+  suite: Suite,
+  target: TestTarget,
+  { callers }: Case,
+): Promise<ReadonlyMap<string, TestCaller>> {
+  const made = new Map<string, TestCaller>()
   for (const [name, column] of callers) {
     const unknown = column.kind === 'roles' ? column.roles.find((role) => !suite.policy.roles.has(role)) : undefined
     if (unknown !== undefined)
@@ -66,7 +70,7 @@ async function callersOf(suite: Suite, target: TestTarget, { callers }: Case): P
 interface CaseRun {
   readonly suite: Suite
   readonly target: TestTarget
-  readonly callers: ReadonlyMap<string, Caller>
+  readonly callers: ReadonlyMap<string, TestCaller>
   /** Ids of callers, and what steps saved. */
   readonly names: Map<string, Json>
   /** Ids of the objects that steps created. */
@@ -116,13 +120,13 @@ function viewOf({ policy }: Suite, resource: Resource | undefined, view: string)
 interface Attempt {
   readonly method: string
   readonly path: string
-  readonly caller: Caller | undefined
+  readonly caller: TestCaller | undefined
 }
 
 interface Spared {
   readonly resources: Resources
   /** All callers of the case. */
-  readonly callers: Iterable<Caller>
+  readonly callers: Iterable<TestCaller>
   /** Ids of the objects that steps of the case created. */
   readonly created: ReadonlySet<string>
 }

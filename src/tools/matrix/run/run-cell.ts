@@ -8,7 +8,7 @@ import { type Bound, bind } from './bind.ts'
 import { judge } from './judge.ts'
 import { exchangeOf, type Result } from './result.ts'
 import { rulesBehind } from './rules-behind.ts'
-import { type CellSetup, conditionOf, setUpCell } from './set-up.ts'
+import { type CellSetup, ifMatchOf, setUpCell } from './set-up.ts'
 
 /** Pages of a list that are read to the end; a longer one isn't of a test. */
 const MOST_PAGES = 500
@@ -73,7 +73,7 @@ async function requestOf(
   const query = looksIntoList(bound) ? `?limit=${policy.limits.page.max}` : ''
   const plain = { method, url: target.url + path + query, token: caller?.token, body }
   if (isUnconditional(expectation)) return plain
-  return { ...plain, headers: await conditionOf(target, { route, resource, method, id }, plain) }
+  return { ...plain, headers: await ifMatchOf(target, { route, resource, method, id }, plain) }
 }
 
 function looksIntoList({ endpoint, expectation }: Bound): boolean {

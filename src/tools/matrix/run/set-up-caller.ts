@@ -8,11 +8,11 @@ import { arrangeObject } from '../arrange/arrange-object.ts'
 import { type Attributes, arrangeWith } from '../arrange/arrange-related.ts'
 import { withUniqueValues } from '../arrange/unique-values.ts'
 import type { Suite } from '../predict/suite.ts'
-import { type Caller, CannotSetUp, type TestTarget } from '../target/test-target.ts'
+import { CannotSetUp, type TestCaller, type TestTarget } from '../target/test-target.ts'
 import type { Bound } from './bind.ts'
 import { relatingIn, type SetupPlan } from './plan-setup.ts'
 
-export interface Named extends Caller {
+export interface Named extends TestCaller {
   /** With the id. */
   readonly attributes: Attributes
 }

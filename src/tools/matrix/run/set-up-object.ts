@@ -44,7 +44,12 @@ export async function makeObject(suite: Suite, target: TestTarget, wanted: Wante
 }
 
 /** Whether the caller is its owner. */
-export function isOwn(suite: Suite, { resource }: Bound, caller: Named | undefined, object: Representation): boolean {
+export function isOwnObject(
+  suite: Suite,
+  { resource }: Bound,
+  caller: Named | undefined,
+  object: Representation,
+): boolean {
   const ownership = suite.policy.ownership.get(resource.name)
   return relationsOf(ownership, (name) => caller?.attributes[name], object).includes('owner')
 }

@@ -9,7 +9,7 @@ import { CannotSetUp, type TestTarget } from '../target/test-target.ts'
 import type { Bound } from './bind.ts'
 import { planSetup, type SetupPlan } from './plan-setup.ts'
 import { makeCaller, type Named } from './set-up-caller.ts'
-import { isOwn, makeObject } from './set-up-object.ts'
+import { isOwnObject, makeObject } from './set-up-object.ts'
 
 /** An object that was put there, and whether the caller is its owner. */
 interface Placed {
@@ -41,7 +41,7 @@ export async function setUpCell(suite: Suite, target: TestTarget, bound: Bound):
     path: bound.route.path.replace('{id}', () => id),
     id: bound.route.kind === 'item' ? id : undefined,
     body: bodyOf(suite, bound),
-    placed: placed.map((one) => ({ object: one, own: isOwn(suite, bound, caller, one) })),
+    placed: placed.map((one) => ({ object: one, own: isOwnObject(suite, bound, caller, one) })),
   }
 }
 
@@ -89,7 +89,7 @@ interface Asked {
  * The current tag, which this caller reads; `*` where the caller may not read the object. Empty where the route requires no
  * precondition. Throws NoAnswer.
  */
-export async function conditionOf(
+export async function ifMatchOf(
   target: TestTarget,
   { route, resource, method, id }: Asked,
   { url, token }: Pick<HttpRequest, 'url' | 'token'>,

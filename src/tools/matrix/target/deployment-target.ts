@@ -4,7 +4,7 @@ import type { Representation, Resource, Route } from '../../../resources/resourc
 import { columnText, type KnownColumn } from '../read/expectation.ts'
 import type { Deployment, Trace } from './clean-up.ts'
 import { askPatiently, type HttpAnswer } from './http.ts'
-import { type Caller, CannotSetUp, type TestTarget } from './test-target.ts'
+import { CannotSetUp, type TestCaller, type TestTarget } from './test-target.ts'
 import type { TokenSource } from './token-source.ts'
 
 export interface DeploymentOptions extends Deployment {
@@ -39,13 +39,13 @@ export function createDeploymentTarget(options: DeploymentOptions): { target: Te
   return { target, traces }
 }
 
-function strangersTo(tokens: TokenSource, caller: Caller | undefined, stranger: string): readonly string[] {
+function strangersTo(tokens: TokenSource, caller: TestCaller | undefined, stranger: string): readonly string[] {
   if (tokens.kind === 'minted') return [stranger]
   const others = [...tokens.callers.values()].map(({ subject }) => subject).filter((subject) => subject !== caller?.id)
   return others.length > 0 ? [...new Set(others)] : [stranger]
 }
 
-async function callerOf(tokens: TokenSource, column: KnownColumn): Promise<Caller> {
+async function callerOf(tokens: TokenSource, column: KnownColumn): Promise<TestCaller> {
   if (tokens.kind === 'minted') {
     const id = column.kind === 'user' ? column.id : randomUUID()
     const roles = column.kind === 'user' ? [] : column.roles
@@ -61,7 +61,7 @@ async function newCaller(
   mint: (subject: string, roles: readonly string[]) => Promise<string>,
   column: KnownColumn,
   record: Promise<Representation>,
-): Promise<{ caller: Caller; object: Representation; made: boolean }> {
+): Promise<{ caller: TestCaller; object: Representation; made: boolean }> {
   const object = await record
   const id = String(object.id)
   const token = await mint(id, column.kind === 'roles' ? column.roles : [])

@@ -22,7 +22,7 @@ export interface TargetPool {
   close(): Promise<readonly string[]>
 }
 
-export interface Caller {
+export interface TestCaller {
   readonly id: string
   readonly token: string
   /** Whether the caller was made for this cell, so that no other object is theirs. */
@@ -39,9 +39,9 @@ export interface TestTarget {
   /** Without a slash at its end. */
   readonly url: string
   /** Ids of other users, who own the objects that aren't the caller's; at least one. */
-  strangers(caller: Caller | undefined): readonly string[]
+  strangers(caller: TestCaller | undefined): readonly string[]
   /** A caller of this column, a new one where the target can make one. Throws CannotSetUp. */
-  caller(column: KnownColumn): Promise<Caller>
+  caller(column: KnownColumn): Promise<TestCaller>
   /**
    * A caller of this column and an object with the caller's id, which `make` returns for an id. `made`: the object was made
    * for the cell, so the cell may change it. Throws CannotSetUp.
@@ -50,7 +50,7 @@ export interface TestTarget {
     column: KnownColumn,
     resource: string,
     make: (id: string) => Representation,
-  ): Promise<{ readonly caller: Caller; readonly object: Representation; readonly made: boolean }>
+  ): Promise<{ readonly caller: TestCaller; readonly object: Representation; readonly made: boolean }>
   /** Returns the object as the target has it, with its id. `owner` may have to create it. Throws CannotSetUp. */
   put(wanted: NewObject, owner: string | undefined): Promise<Representation>
   /** Sends the request. An answer with the status `wanted` isn't asked for again. Throws NoAnswer. */

@@ -8,7 +8,7 @@ import { type Seeding, UniqueTaken } from '../../../store/contract.ts'
 import type { Folders, Suite } from '../predict/suite.ts'
 import type { Expectation, KnownColumn } from '../read/expectation.ts'
 import { ask } from './http.ts'
-import { type Caller, CannotSetUp, type NewObject, type TargetPool, type TestTarget } from './test-target.ts'
+import { CannotSetUp, type NewObject, type TargetPool, type TestCaller, type TestTarget } from './test-target.ts'
 
 /** One process sends and answers: more requests at once only wait for each other. */
 const PARALLEL = 16
@@ -80,7 +80,7 @@ type Server = Pick<TrialServer, 'url' | 'seeding' | 'token'>
 function trialTarget({ url, seeding, token }: Server, isFresh: (column: KnownColumn) => boolean): TestTarget {
   const put = createInserts(seeding)
   const somebody = randomUUID()
-  const caller = async (column: KnownColumn): Promise<Caller> => {
+  const caller = async (column: KnownColumn): Promise<TestCaller> => {
     const id = column.kind === 'user' ? column.id : randomUUID()
     const roles = column.kind === 'user' ? [] : column.roles
     return { id, token: await token(id, roles), fresh: isFresh(column) }

@@ -1,0 +1,89 @@
+/** The size of the rooms of src/: no circle of imports, few entries in each folder, one file for each exported name. */
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { expect } from 'chai'
+
+const SOURCE = new URL('../src/', import.meta.url).pathname
+
+const MOST_ENTRIES = 15
+
+/** Exported names that may stand in several files: each is the one natural name of a different thing in its own room. */
+const MOST_SHARED_NAMES = 10
+
+type Imports = ReadonlyMap<string, readonly string[]>
+
+describe('the rooms of src/', () => {
+  it('import one another in no circle, types included', () => {
+    expect(importsOf(files()).size).to.be.greaterThan(300)
+    expect(circlesOf(importsOf(files()))).to.deep.equal([])
+  })
+
+  it('a circle would be found, also over three files', () => {
+    const three: Imports = new Map([
+      ['a.ts', ['b.ts']],
+      ['b.ts', ['c.ts']],
+      ['c.ts', ['a.ts']],
+      ['d.ts', ['a.ts']],
+    ])
+    expect(circlesOf(three)).to.deep.equal([['a.ts', 'b.ts', 'c.ts']])
+  })
+
+  it(`have folders of at most ${MOST_ENTRIES} entries`, () => {
+    expect(crowded(SOURCE, MOST_ENTRIES)).to.deep.equal([])
+    expect(crowded(SOURCE, 5)).to.include('tools')
+  })
+
+  it(`export at most ${MOST_SHARED_NAMES} names from more than one file`, () => {
+    const texts = files().map((file) => readFileSync(join(SOURCE, file), 'utf8'))
+    expect(sharedNames(texts).length, sharedNames(texts).join(', ')).to.be.at.most(MOST_SHARED_NAMES)
+    expect(sharedNames(['export function one() {}', 'export interface one {}', 'export const two = 2'])).to.deep.equal([
+      'one',
+    ])
+  })
+})
+
+function files(): readonly string[] {
+  return readdirSync(SOURCE, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))
+}
+
+function importsOf(names: readonly string[]): Imports {
+  return new Map(
+    names.map((file) => {
+      const found = readFileSync(join(SOURCE, file), 'utf8').matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/g)
+      return [file, [...found].map(([, to = '']) => normalize(join(dirname(file), to)))]
+    }),
+  )
+}
+
+/** Groups of files that reach one another, each sorted. */
+function circlesOf(imports: Imports): readonly (readonly string[])[] {
+  const reached = new Map([...imports.keys()].map((file) => [file, reachableFrom(file, imports)]))
+  const circles = [...imports.keys()]
+    .filter((file) => reached.get(file)?.has(file))
+    .map((file) => [...imports.keys()].filter((to) => reached.get(file)?.has(to) && reached.get(to)?.has(file)).sort())
+  return [...new Map(circles.map((circle) => [circle.join(), circle])).values()]
+}
+
+function reachableFrom(file: string, imports: Imports): ReadonlySet<string> {
+  const reached = new Set<string>()
+  const next = [...(imports.get(file) ?? [])]
+  for (let to = next.pop(); to !== undefined; to = next.pop()) {
+    if (reached.has(to)) continue
+    reached.add(to)
+    next.push(...(imports.get(to) ?? []))
+  }
+  return reached
+}
+
+function crowded(root: string, most: number): readonly string[] {
+  const folders = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    statSync(join(root, name)).isDirectory(),
+  )
+  return folders.filter((folder) => readdirSync(join(root, folder)).length > most)
+}
+
+function sharedNames(texts: readonly string[]): readonly string[] {
+  const exported = /^export (?:async )?(?:abstract )?(?:function\*?|const|class|interface|type) (\w+)/gm
+  const names = texts.flatMap((text) => [...new Set([...text.matchAll(exported)].map(([, name = '']) => name))])
+  return [...new Set(names.filter((name, i) => names.indexOf(name) !== i))].sort()
+}
