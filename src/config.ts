@@ -19,7 +19,7 @@ export interface Config {
   readonly admin: { readonly host: string; readonly port: number; readonly token: string | undefined }
   readonly demo: boolean
   readonly dataDirectory: string
-  /** The SQLite file. */
+  /** What DATABASE_URL names. */
   readonly database: Database
   readonly policies: string
   readonly schemas: string

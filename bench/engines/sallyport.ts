@@ -2,7 +2,7 @@
  * The server's own decision, alone: who the caller is to the policy, what the table says, how the caller relates to the
  * object. The same module serves the peers' `engines.mjs --extra`.
  */
-import { onceKnown } from '../../src/base/once-known.ts'
+import { onceKnown } from '../../src/base/now-or-later.ts'
 import type { GrantTable } from '../../src/decide/grants/grant-table.ts'
 import { MODEL } from '../../src/decide/grants/model.ts'
 import { relationsOf } from '../../src/decide/relations/ownership.ts'

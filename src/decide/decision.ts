@@ -9,10 +9,10 @@ import type { Condition } from './condition.ts'
 import type { Evidence } from './evidence.ts'
 import { attributesOf, type CallerGrants, inView, relate } from './grants/caller-grants.ts'
 import type { Grant } from './grants/grant.ts'
+import { checkNamed, checkRead, type Proposal, permitCreate, permitDelete, permitUpdate } from './issue-permits.ts'
 import type { Permit } from './permit.ts'
-import { checkNamed, checkRead, type Proposal, permitCreate, permitDelete, permitUpdate } from './permits.ts'
 import { isRefusal, type Refusal } from './refusal.ts'
-import { comparedFields } from './relations/relation.ts'
+import { comparedFields } from './relations/all-kinds.ts'
 
 type Fields = ReadonlySet<string>
 

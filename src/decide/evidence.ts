@@ -4,7 +4,7 @@ import type { Condition } from './condition.ts'
 import type { Grant } from './grants/grant.ts'
 import type { GrantTable } from './grants/grant-table.ts'
 import type { Ownership } from './policy.ts'
-import { comparedFields } from './relations/relation.ts'
+import { comparedFields } from './relations/all-kinds.ts'
 import type { AttributeOf } from './relations/relation-kind.ts'
 
 type Values = Readonly<Record<string, Json>>

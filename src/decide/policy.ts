@@ -1,5 +1,5 @@
 /** A policy as its files say it, parsed and checked, before anybody asks it anything. Types only. */
-import type { Relation } from './relations/relation.ts'
+import type { Relation } from './relations/all-kinds.ts'
 
 /** One `p` line of policy.csv. */
 export interface Rule {

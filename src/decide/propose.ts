@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { FieldFault } from '../base/problems/problem.ts'
 import type { Field, Json, Representation, Resource } from '../resources/resource.ts'
-import type { Proposal } from './permits.ts'
+import type { Proposal } from './issue-permits.ts'
 
 type Body = Readonly<Record<string, Json>>
 

@@ -1,6 +1,6 @@
 /** One policy in force: immutable, asked by every request, swapped whole when the files change. */
 
-import { onceKnown } from '../base/once-known.ts'
+import { onceKnown } from '../base/now-or-later.ts'
 import type { Action, Resource, Resources } from '../resources/resource.ts'
 import type { Caller } from './caller.ts'
 import { recordedFields } from './evidence.ts'

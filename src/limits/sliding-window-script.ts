@@ -1,5 +1,5 @@
 /**
- * The rules of window.ts as one Redis script: requests are decided, and counted against all of their quotas, in a
+ * The rules of sliding-window.ts as one Redis script: requests are decided, and counted against all of their quotas, in a
  * single step.
  */
 import { COUNTED, SUB_WINDOWS } from './sliding-window.ts'

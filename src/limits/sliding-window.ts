@@ -1,4 +1,4 @@
-/** The counts of one key in memory, by the rules of window.ts: a ring of sub-windows. Times are whole microseconds. */
+/** The counts of one key in memory, : a ring of sub-windows. Times are whole microseconds. */
 import type { Admission, Quota, QuotaState } from './limiter.ts'
 
 export class SlidingWindow {

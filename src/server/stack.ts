@@ -11,7 +11,7 @@ import { authenticate } from './stages/authenticate.ts'
 import { authorize } from './stages/authorize.ts'
 import { limitRate, type RateLimiter, refuseFloods } from './stages/limit-rate.ts'
 import { match } from './stages/match.ts'
-import { refuse } from './stages/refuse.ts'
+import { refusePathMethodToken } from './stages/refuse-path-method-token.ts'
 import { Stages } from './stages/stage.ts'
 import { validate } from './stages/validate.ts'
 
@@ -35,7 +35,7 @@ export function useStages(app: Koa, parts: StackParts): void {
     .use(authenticate(verifier))
     .use(limitRate(rateLimiter))
     // 400, 404, 405, 401 and 410: only now, so that they count against the rate limits.
-    .use(refuse(resources, now))
+    .use(refusePathMethodToken(resources, now))
     // The one authorization middleware, for every method of every route.
     .use(authorize({ resources, store, now: () => now().getTime() }))
     .use(validate())

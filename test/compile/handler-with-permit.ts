@@ -1,6 +1,6 @@
 // Not part of the program: test/permit-types.test.ts compiles it and expects no error.
 import type { CreateDecision } from '../../src/decide/decision.ts'
-import type { Proposal } from '../../src/decide/permits.ts'
+import type { Proposal } from '../../src/decide/issue-permits.ts'
 import { orRefuse } from '../../src/decide/refusal.ts'
 import type { Store } from '../../src/store/contract.ts'
 

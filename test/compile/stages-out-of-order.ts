@@ -5,7 +5,7 @@ import type { StackParts, useStages } from '../../src/server/stack.ts'
 import { answer } from '../../src/server/stages/answer.ts'
 import { authorize, type Gate } from '../../src/server/stages/authorize.ts'
 import { match } from '../../src/server/stages/match.ts'
-import { refuse } from '../../src/server/stages/refuse.ts'
+import { refusePathMethodToken } from '../../src/server/stages/refuse-path-method-token.ts'
 import { type Stage, Stages } from '../../src/server/stages/stage.ts'
 import type { Matched } from '../../src/server/stages/state.ts'
 import { validate } from '../../src/server/stages/validate.ts'
@@ -21,7 +21,7 @@ export function outOfOrder(
     .use(answer(parts))
     .use(authorize(gate)) // error: nobody has found a route yet
     .use(match(routers))
-  new Stages(app).use(answer(parts)).use(match(routers)).use(refuse(resources, parts.now)) // error: nobody has found out who asks
+  new Stages(app).use(answer(parts)).use(match(routers)).use(refusePathMethodToken(resources, parts.now)) // error: nobody has found out who asks
   new Stages(app).use(answer(parts)).use(match(routers)).use(validate()) // error: nobody has authorized the request
 }
 

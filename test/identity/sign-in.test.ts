@@ -1,9 +1,9 @@
 /** Signing in over HTTP: with a password, with a refresh token, out again, and what of it others get to see. */
 import { expect } from 'chai'
 import { createLocalJWKSet, jwtVerify } from 'jose'
+import { Overcrowded } from '../../src/identity/sign-in/bounded-queue.ts'
 import { createPasswords } from '../../src/identity/sign-in/password.ts'
 import { createSignIn } from '../../src/identity/sign-in/sign-in.ts'
-import { Overcrowded } from '../../src/identity/sign-in/waiting-room.ts'
 import { DEMO_PASSWORD, DEMO_PASSWORD_HASH } from '../../src/server/demo/demo-data.ts'
 import type { HandledRequest, Services } from '../../src/server/routes/handler.ts'
 import { signIn as signInRoute } from '../../src/server/routes/tokens.ts'

@@ -1,7 +1,7 @@
 /** The document of one caller: just the operations and fields that the caller has. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { columnOfRoles, concernsObject, spotsOf } from '../../src/decide/space.ts'
+import { columnOfRoles, concernsObject, spotsOf } from '../../src/decide/callers-and-routes.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import { relationSetsOf } from '../policy/relation-sets.ts'
 import { evaluate } from '../review/plain-evaluation.ts'

@@ -7,7 +7,7 @@ import { CreateDecision, type Decision, ListDecision } from '../../src/decide/de
 import type { CallerGrants } from '../../src/decide/grants/caller-grants.ts'
 import { isRefusal, type Refusal } from '../../src/decide/refusal.ts'
 import { represent } from '../../src/resources/object.ts'
-import { rowWriter } from '../../src/store/listed.ts'
+import { rowWriter } from '../../src/store/json-row.ts'
 import { listedOf } from '../listed.ts'
 import { runs } from '../runs.ts'
 import { randomCaller, randomObject } from './arbitrary.ts'

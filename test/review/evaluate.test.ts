@@ -1,12 +1,12 @@
 /** The direct evaluation that review tools use says what the server's cells say, which Casbin made. */
 import { expect } from 'chai'
 import fc from 'fast-check'
+import { columnOfRoles } from '../../src/decide/callers-and-routes.ts'
 import { casbinPolicy } from '../../src/decide/grants/casbin.ts'
 import { directPolicy } from '../../src/decide/grants/direct.ts'
 import type { Policy } from '../../src/decide/policy.ts'
 import { packPolicy } from '../../src/decide/rules/rule-table.ts'
 import type { Snapshot } from '../../src/decide/snapshot.ts'
-import { columnOfRoles } from '../../src/decide/space.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import { ROLES } from '../policy/arbitrary.ts'
 import { randomPolicy } from '../policy/arbitrary-policy.ts'

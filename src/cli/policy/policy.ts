@@ -222,5 +222,5 @@ async function readSchemas(directory: string): Promise<Resources> {
 }
 
 async function timeAt(at: string | undefined, now: number): Promise<number> {
-  return (await import('../../tools/at.ts')).timeOf(at, now)
+  return (await import('../../tools/at-option.ts')).timeOf(at, now)
 }

@@ -92,7 +92,7 @@ async function readRelease(
 ): Promise<{ readonly over: PlanOptions; readonly how: Omit<CarryOut, 'kind' | 'of'> }> {
   const { policies, schemas, dataDirectory } = { ...settings(), ...flags }
   const { reason, yes = false, dryRun = false, format } = flags
-  const { homeOf } = await import('../../tools/release/home.ts')
+  const { homeOf } = await import('../../tools/release/versions-folder.ts')
   const { loadResources } = await import('../../resources/load/load-resources.ts')
   const now = new Date()
   return {
@@ -112,7 +112,7 @@ function declareHistory(policy: CliCommand, settings: PolicySettings): void {
     .examples('policy history', 'policy history --format json')
     .action(async (flags: { readonly policies?: string; readonly format: TextOrJson }) => {
       const { policies, dataDirectory } = { ...settings(), ...flags }
-      const { homeOf } = await import('../../tools/release/home.ts')
+      const { homeOf } = await import('../../tools/release/versions-folder.ts')
       const { readHistory, versionJson } = await import('../../tools/release/version.ts')
       const history = (await readHistory(await homeOf(policies, dataDirectory))).toReversed()
       const none = `Nothing was applied to ${policies} yet; its files are in force as they are.\n`

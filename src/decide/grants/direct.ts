@@ -5,8 +5,8 @@
 
 import type { Resource, Resources } from '../../resources/resource.ts'
 import type { Policy, Rule } from '../policy.ts'
-import { livingAt } from '../rules/ends.ts'
 import { ruleNames } from '../rules/rule.ts'
+import { livingAt } from '../rules/rule-expiry.ts'
 import { type RuleIndex, Snapshot, type Subject } from '../snapshot.ts'
 import type { IsGranted } from './grant.ts'
 import type { GrantTable } from './grant-table.ts'

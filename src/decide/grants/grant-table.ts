@@ -6,7 +6,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Condition } from '../condition.ts'
 import type { Rule } from '../policy.ts'
-import { comparedAttributes, type Relation } from '../relations/relation.ts'
+import { comparedAttributes, type Relation } from '../relations/all-kinds.ts'
 import type { AttributeOf, Has } from '../relations/relation-kind.ts'
 import { ruleNames } from '../rules/rule.ts'
 import type { Grant, TableParts } from './grant.ts'

@@ -5,7 +5,7 @@
 
 import type { Field } from '../../resources/resource.ts'
 import type { Ownership, Rule } from '../policy.ts'
-import { kindOf } from '../relations/relation.ts'
+import { kindOf } from '../relations/all-kinds.ts'
 import type { Has } from '../relations/relation-kind.ts'
 import { ruleNames } from '../rules/rule.ts'
 import type { Grant, TableParts } from './grant.ts'

@@ -2,7 +2,7 @@
 import type { Field, Representation, Resource } from '../../resources/resource.ts'
 import type { Condition } from '../condition.ts'
 import type { Ownership } from '../policy.ts'
-import { kindOf, type Relation } from './relation.ts'
+import { kindOf, type Relation } from './all-kinds.ts'
 import type { AttributeOf } from './relation-kind.ts'
 
 /** When a relation holds, for SQL and for one object alike. */

@@ -6,7 +6,7 @@
 import type { Action, Resource } from '../../resources/resource.ts'
 import type { Policy } from '../policy.ts'
 import { isAbout } from '../rules/rule.ts'
-import { comparedFields, holdsForOwnRecord, type Relation, valuesWhoeverAsks } from './relation.ts'
+import { comparedFields, holdsForOwnRecord, type Relation, valuesWhoeverAsks } from './all-kinds.ts'
 
 /** Nobody reads more sets than this. */
 export const MOST_SETS = 1024

@@ -3,8 +3,8 @@
  * whose i-th relation holds when bit i of S is set. So rules become a few operations on numbers, however many sets there are.
  */
 import type { Resource } from '../../resources/resource.ts'
+import type { Relation } from './all-kinds.ts'
 import { type FieldGroup, fieldGroups } from './possible-sets.ts'
-import type { Relation } from './relation.ts'
 
 export type Region = bigint
 

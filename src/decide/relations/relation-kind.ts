@@ -1,6 +1,6 @@
 /**
  * What a kind of relation tells about its relations, so that nothing outside of this folder knows the kinds: each is one
- * file beside this one, and `relation.ts` lists them. A relation itself is plain data, which can go from thread to thread.
+ * file beside this one, and `all-kinds.ts` lists them. A relation itself is plain data, which can go from thread to thread.
  */
 import type { Phrase } from '../../present/phrase.ts'
 import type { Scalar } from '../../resources/object.ts'

@@ -1,10 +1,10 @@
 /**
  * The rules of a policy by columns: what a thread hands over without a copy, a hundred thousand rules in three megabytes,
- * and nothing that a garbage collector has to walk over. living-rules.ts makes rules of it again.
+ * and nothing that a garbage collector has to walk over. unexpired-rules.ts makes rules of it again.
  */
 
 import type { Policy, Rule } from '../policy.ts'
-import { endsOf } from './ends.ts'
+import { endsOf } from './rule-expiry.ts'
 
 /** Cells that many rules share, each once, and which of them each rule has. */
 export interface Column<T> {

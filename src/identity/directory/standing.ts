@@ -3,7 +3,7 @@
  * access ends at once. The reasons are for the decision record.
  */
 
-import { onceKnown } from '../../base/once-known.ts'
+import { onceKnown } from '../../base/now-or-later.ts'
 import type { Caller } from '../../decide/caller.ts'
 import type { Directory, SessionStanding, Standing } from '../../store/directory.ts'
 import type { Authentication, Rejection } from '../caller.ts'

@@ -1,6 +1,6 @@
 /** Turns an API key into a caller, by what the store knows now of the key and its subject. */
 import { LRUCache } from 'lru-cache'
-import { onceKnown } from '../../base/once-known.ts'
+import { onceKnown } from '../../base/now-or-later.ts'
 import type { Directory, KeyStanding } from '../../store/directory.ts'
 import type { Authentication, Rejection, TokenVerifier } from '../caller.ts'
 import { isSecretOf, readApiKey } from './api-key.ts'

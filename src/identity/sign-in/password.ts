@@ -1,7 +1,7 @@
 /** Passwords as they are kept: scrypt in PHC strings, made and verified off the event loop, a few at a time. */
 import { randomBytes, randomInt, scrypt, timingSafeEqual } from 'node:crypto'
 import { PASSWORD_LENGTH } from '../../resources/token-request.ts'
-import { type WaitingLine, WaitingRoom } from './waiting-room.ts'
+import { type WaitingLine, WaitingRoom } from './bounded-queue.ts'
 
 /** RFC 7914 section 2: N is 2 to the power of `ln`; a hash takes 128 * N * r bytes of memory, and p times the work. */
 interface ScryptCost {

@@ -1,6 +1,7 @@
 /** E-mail address and password for the tokens of a new session. docs/decisions/0022 and 0023 say why it is as it is. */
 import { randomUUID } from 'node:crypto'
 import type { NewSession, Person } from '../../store/directory.ts'
+import { Overcrowded } from './bounded-queue.ts'
 import type { SignInAdmission } from './guessing.ts'
 import { isSamePassword, passwordFault } from './password.ts'
 import { hashesOf, newRefreshToken } from './refresh-token.ts'
@@ -13,7 +14,6 @@ import {
   type SignInParts,
   tokensOf,
 } from './session-tokens.ts'
-import { Overcrowded } from './waiting-room.ts'
 
 export interface PasswordSignIn {
   readonly email: string

@@ -6,7 +6,7 @@ import { oneOf } from '../../base/did-you-mean.ts'
 import { parseYaml, shapeBy, type YamlFile } from '../../base/yaml-file.ts'
 import type { Ownership } from '../../decide/policy.ts'
 import { type MaskedField, type Masks, NO_MASKS, USERS } from '../../decide/policy.ts'
-import { comparedAttributes } from '../../decide/relations/relation.ts'
+import { comparedAttributes } from '../../decide/relations/all-kinds.ts'
 import type { Resources } from '../../resources/resource.ts'
 
 interface MasksFile {

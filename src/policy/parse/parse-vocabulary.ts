@@ -5,7 +5,7 @@ import type { Diagnostic, SourceFile } from '../../base/diagnostic.ts'
 import { oneOf } from '../../base/did-you-mean.ts'
 import { parseYaml, shapeBy, type YamlFile } from '../../base/yaml-file.ts'
 import type { Ownership, Role, Views } from '../../decide/policy.ts'
-import { parseRelation } from '../../decide/relations/relation.ts'
+import { parseRelation } from '../../decide/relations/all-kinds.ts'
 import type { Declaration } from '../../decide/relations/relation-kind.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
 

@@ -1,4 +1,4 @@
-/** Checks the routes of one file, one by one. How routes stand to each other is check-clashes.ts. */
+/** Checks the routes of one file, one by one. How routes stand to each other is clashes.ts. */
 import type { Diagnostic } from '../../base/diagnostic.ts'
 import type { Path } from '../../base/json-pointer.ts'
 import { BUILT_IN_PATHS } from '../built-in.ts'

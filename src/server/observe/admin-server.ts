@@ -7,11 +7,11 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { Problem } from '../../base/problems/problem.ts'
 import { readCredentials } from '../../identity/caller.ts'
 import { readTarget } from '../../resources/routing/request-target.ts'
+import { PROBLEM_TYPE, problemDocument, problemOf } from '../answers/to-problem.ts'
 import { findMalformed } from '../http/find-malformed.ts'
 import { createHttpServer } from '../http/http-server.ts'
 import { readinessOf } from '../routes/built-in.ts'
 import type { Services } from '../routes/handler.ts'
-import { PROBLEM_TYPE, problemDocument, problemOf } from '../stages/problem-boundary.ts'
 import type { Metrics } from './metrics.ts'
 
 interface PageContent {

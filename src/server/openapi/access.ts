@@ -1,11 +1,12 @@
 /** What a document is about: the operations and fields of one set of subjects, or of anybody at all. */
+
+import { type Spot, spotsOf } from '../../decide/callers-and-routes.ts'
 import { passRoleLevel, withFacts } from '../../decide/decide.ts'
 import { inView } from '../../decide/grants/caller-grants.ts'
 import type { GrantTable } from '../../decide/grants/grant-table.ts'
 import type { RoleLevel } from '../../decide/grants/role-level.ts'
 import type { Limit } from '../../decide/policy.ts'
 import type { Snapshot, Subject } from '../../decide/snapshot.ts'
-import { type Spot, spotsOf } from '../../decide/space.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
 
 /** Fields; the pseudo-field `*` for an action without. */

@@ -3,7 +3,7 @@
  * promises what the server does and nothing else; the tests hold every answer of theirs to it (test/answer-checker.ts).
  */
 import { readFileSync } from 'node:fs'
-import { type Spot, spotsOf } from '../../decide/space.ts'
+import { type Spot, spotsOf } from '../../decide/callers-and-routes.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
 import { type Access, accessOf } from './access.ts'
 import { Components } from './components.ts'

@@ -1,5 +1,5 @@
 /** The fields that an operation shows: those that reading grants, cut to the view of the route. */
-import type { Spot } from '../../decide/space.ts'
+import type { Spot } from '../../decide/callers-and-routes.ts'
 import type { Access, Granted } from './access.ts'
 
 /** A list shows what `list` grants, a write's answer what `read` does (semantics.md, "The actions"). */

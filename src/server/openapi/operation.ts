@@ -1,6 +1,6 @@
 /** One operation of a document: a method of a route, with all that it takes and answers. */
 
-import type { Spot } from '../../decide/space.ts'
+import type { Spot } from '../../decide/callers-and-routes.ts'
 import type { Operation, Resources } from '../../resources/resource.ts'
 import type { Headers } from './headers.ts'
 import { joinHeaders } from './headers.ts'

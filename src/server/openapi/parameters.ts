@@ -1,6 +1,7 @@
 /** The parameters of an operation: the path's id, conditions, and the query of a list. */
+
+import type { Spot } from '../../decide/callers-and-routes.ts'
 import type { Limits } from '../../decide/policy.ts'
-import type { Spot } from '../../decide/space.ts'
 import type { Field } from '../../resources/resource.ts'
 import type { Access } from './access.ts'
 import type { Components } from './components.ts'

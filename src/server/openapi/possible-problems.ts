@@ -1,6 +1,6 @@
 /** Which problems an operation can answer with (docs/problems.md); the checker of the test suite holds answers to it. */
 import type { ProblemCode } from '../../base/problems/catalogue.ts'
-import { concernsObject, type Spot } from '../../decide/space.ts'
+import { concernsObject, type Spot } from '../../decide/callers-and-routes.ts'
 import type { Operation } from '../../resources/resource.ts'
 
 /** Whatever is asked: HTTP itself, credentials, the policy, and faults of the server. */

@@ -1,6 +1,7 @@
 /** The bodies that POST, PUT and PATCH take, cut to the fields that the caller may write. */
+
+import type { Spot } from '../../decide/callers-and-routes.ts'
 import { ownerFieldOf } from '../../decide/relations/ownership.ts'
-import type { Spot } from '../../decide/space.ts'
 import type { Describing } from './parameters.ts'
 import type { Part } from './part.ts'
 

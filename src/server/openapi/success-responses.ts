@@ -1,5 +1,5 @@
 /** What an operation answers when all went well: 200, 201, 204, 304 and redirects. */
-import type { Spot } from '../../decide/space.ts'
+import type { Spot } from '../../decide/callers-and-routes.ts'
 import { redirectStatus, successStatus } from '../../resources/routing/success-status.ts'
 import { fieldsShown } from './fields-shown.ts'
 import { type Headers, headersPart, joinHeaders } from './headers.ts'

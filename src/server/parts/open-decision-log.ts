@@ -50,7 +50,7 @@ export async function startCandidate(
 ): Promise<Shadow | undefined> {
   if (policyCandidate === undefined) return undefined
   const { startShadow } = await import('../shadow/shadow.ts')
-  const { createTeller } = await import('../shadow/tell.ts')
+  const { createTeller } = await import('../shadow/report.ts')
   const masks = () => policy.active.snapshot.masks
   return startShadow({ directory: policyCandidate, schemas }, createTeller(log, metrics.registry, masks))
 }

@@ -1,6 +1,6 @@
 /** Composes who is asking: verified tokens and API keys, and what the store knows of their callers. */
 import type { Logger } from 'pino'
-import { onceKnown } from '../../base/once-known.ts'
+import { onceKnown } from '../../base/now-or-later.ts'
 import type { Config } from '../../config.ts'
 import type { TokenVerifier } from '../../identity/caller.ts'
 import { looksLikeApiKey } from '../../identity/directory/api-key.ts'

@@ -1,8 +1,8 @@
 /** The thread that compares the previous policy with the one that took over, so that no request waits for it. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { parseResources } from '../../resources/load/load-resources.ts'
-import { giveWay } from './give-way.ts'
 import { type FromThread, type PolicyChange, summarize, type ThreadData } from './summary.ts'
+import { giveWay } from './thread-priority.ts'
 
 /** Nobody waits for it: a tenth of the time of requests. */
 const NICENESS = 10

@@ -5,7 +5,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { FileError } from '../../base/diagnostic.ts'
 import { buffersOf, packPolicy } from '../../decide/rules/rule-table.ts'
 import { parsePolicy } from '../../policy/parse/parse-policy.ts'
-import { giveWay } from './give-way.ts'
+import { giveWay } from './thread-priority.ts'
 import { type FromParser, type ParserData, restoreResources } from './thread-resources.ts'
 
 /** A new policy rules within a second, also while requests would take all the time there is. */

@@ -1,7 +1,7 @@
 /** PUT, PATCH and DELETE of an item. */
 
 import type { DeleteDecision, UpdateDecision } from '../../decide/decision.ts'
-import type { Proposal } from '../../decide/permits.ts'
+import type { Proposal } from '../../decide/issue-permits.ts'
 import { proposePatched, proposeReplacement, proposeUpdate } from '../../decide/propose.ts'
 import { isRefusal, orRefuse, type Refusal } from '../../decide/refusal.ts'
 import { represent, type StoredObject } from '../../resources/object.ts'

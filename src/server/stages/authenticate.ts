@@ -1,6 +1,6 @@
 /** Finds the caller of a request. `refuse` answers bad credentials, after the rate limits have counted the request. */
 
-import { onceKnown } from '../../base/once-known.ts'
+import { onceKnown } from '../../base/now-or-later.ts'
 import type { Snapshot } from '../../decide/snapshot.ts'
 import type { Authentication, Credentials, TokenVerifier } from '../../identity/caller.ts'
 import { StoreUnavailable } from '../../store/contract.ts'

@@ -1,6 +1,6 @@
 /** Counts a request against every limit of limits.yaml that matches it: by address, and by subject where there is one. */
 
-import { onceKnown } from '../../base/once-known.ts'
+import { onceKnown } from '../../base/now-or-later.ts'
 import { Problem } from '../../base/problems/problem.ts'
 import type { Limit } from '../../decide/policy.ts'
 import type { Authentication, TokenVerifier } from '../../identity/caller.ts'

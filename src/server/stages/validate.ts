@@ -1,6 +1,6 @@
 /** What the client sent besides path and credentials: Accept, query parameters, body and headers, checked for form. */
 import type { Context } from 'koa'
-import { onceKnown } from '../../base/once-known.ts'
+import { onceKnown } from '../../base/now-or-later.ts'
 import { Problem } from '../../base/problems/problem.ts'
 import type { Decision } from '../../decide/decision.ts'
 import type { Limits } from '../../decide/policy.ts'

@@ -17,10 +17,10 @@ import {
 } from '../contract.ts'
 import type { GroupCommits } from './commits.ts'
 import { answering, renewStatistics } from './database.ts'
+import type { SqliteReplays } from './idempotency-keys.ts'
 import { type NamedValues, PROBED } from './layout/meta.ts'
 import type { SqliteOutbox } from './outbox.ts'
 import type { SqliteProbe } from './probe.ts'
-import type { SqliteReplays } from './replays.ts'
 import type { ObjectTable } from './table.ts'
 
 /** The parts of an open database, shared by the classes that implement the contract. */

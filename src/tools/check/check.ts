@@ -3,7 +3,7 @@
 import type { Diagnostic, Place, SourceFile } from '../../base/diagnostic.ts'
 import { parseYaml, type Shape } from '../../base/yaml-file.ts'
 import type { Block, Policy } from '../../decide/policy.ts'
-import { livingAt } from '../../decide/rules/ends.ts'
+import { livingAt } from '../../decide/rules/rule-expiry.ts'
 import { ActionRulesIndex } from '../../decide/rules/rule-index.ts'
 import { parseBlocked } from '../../policy/parse/parse-blocked.ts'
 import { type RuleLine, readRuleLines } from '../../policy/parse/rule-lines.ts'

@@ -1,6 +1,7 @@
 /** limits.yaml: the rate limits, the callers that they count, and the sizes of bodies, objects, answers and pages. */
+
+import { inheritedBy } from '../../decide/callers-and-routes.ts'
 import type { Limit, LimitMatch, Limits, Policy } from '../../decide/policy.ts'
-import { inheritedBy } from '../../decide/space.ts'
 import { listed, type Phrase, plainText, say } from '../../present/phrase.ts'
 import { type Direction, type SettingChange, type Sides, sidesOf } from './change.ts'
 

@@ -1,8 +1,8 @@
 /** How callers relate to objects: relations whose meaning changed, who a new object belongs to, and concealing. */
 
 import type { Policy, Rule } from '../../decide/policy.ts'
+import { kindOf, meaningOf, type Relation } from '../../decide/relations/all-kinds.ts'
 import { ownerFieldOf } from '../../decide/relations/ownership.ts'
-import { kindOf, meaningOf, type Relation } from '../../decide/relations/relation.ts'
 import { coversResource } from '../../decide/rules/rule.ts'
 import { plainText, say } from '../../present/phrase.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'

@@ -1,6 +1,6 @@
 /** A near miss in words: "if the caller were owner (ownerId is the caller)", "but for the deny policy.csv:30". */
 
-import { describeRelation, needsCaller } from '../../decide/relations/relation.ts'
+import { describeRelation, needsCaller } from '../../decide/relations/all-kinds.ts'
 import { quote } from '../../present/quote.ts'
 import type { NeededChange } from './explanation.ts'
 import type { SupposedRequest } from './supposed-request.ts'

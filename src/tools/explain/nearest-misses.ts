@@ -3,7 +3,7 @@
 import { rulePlace } from '../../decide/evidence.ts'
 import { directPolicy } from '../../decide/grants/direct.ts'
 import type { Rule } from '../../decide/policy.ts'
-import { holdsForOwnRecord } from '../../decide/relations/relation.ts'
+import { holdsForOwnRecord } from '../../decide/relations/all-kinds.ts'
 import type { NeededChange } from './explanation.ts'
 import type { NearMiss } from './finding.ts'
 import { missSentence } from './miss-sentence.ts'

@@ -3,7 +3,7 @@
 import { timeText } from '../../base/time.ts'
 import { rulePlace } from '../../decide/evidence.ts'
 import type { Rule } from '../../decide/policy.ts'
-import { endsOf } from '../../decide/rules/ends.ts'
+import { endsOf } from '../../decide/rules/rule-expiry.ts'
 import type { Finding } from './finding.ts'
 import type { ExplainQuestion } from './question.ts'
 import { rulesThatMayMatch } from './supposed-request.ts'

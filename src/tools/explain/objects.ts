@@ -1,8 +1,8 @@
 /** Decides about objects: the known one, or one case for each set of relations that rules tell apart. */
 import { rulePlace } from '../../decide/evidence.ts'
 import type { Rule } from '../../decide/policy.ts'
+import { kindOf } from '../../decide/relations/all-kinds.ts'
 import { ownerFieldOf } from '../../decide/relations/ownership.ts'
-import { kindOf } from '../../decide/relations/relation.ts'
 import type { KnownFacts } from '../../decide/relations/relation-kind.ts'
 import { quote } from '../../present/quote.ts'
 import type { Scalar } from '../../resources/object.ts'

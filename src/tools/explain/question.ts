@@ -1,7 +1,7 @@
 /** A question to explain: the caller, the request, and what is known of the object. */
 
+import { inheritedBy } from '../../decide/callers-and-routes.ts'
 import type { Policy } from '../../decide/policy.ts'
-import { inheritedBy } from '../../decide/space.ts'
 import type { Endpoint, Method, Representation, Resources, Route } from '../../resources/resource.ts'
 import type { ReviewedPolicy } from '../load-policy.ts'
 import type { ExplainedAnswer, ExplainedRole } from './explanation.ts'

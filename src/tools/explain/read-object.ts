@@ -1,9 +1,9 @@
 /** What is known of the object: from --relation, from --object, or from the path. */
 
 import { didYouMean } from '../../base/did-you-mean.ts'
+import { concernsObject } from '../../decide/callers-and-routes.ts'
 import { USERS } from '../../decide/policy.ts'
-import { needsCaller } from '../../decide/relations/relation.ts'
-import { concernsObject } from '../../decide/space.ts'
+import { needsCaller } from '../../decide/relations/all-kinds.ts'
 import { quote } from '../../present/quote.ts'
 import { represent, type StoredObject } from '../../resources/object.ts'
 import type { Resource, Resources, Route } from '../../resources/resource.ts'

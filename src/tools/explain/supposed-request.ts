@@ -1,5 +1,6 @@
 /** One request of one caller, decided by the kernel for supposed objects: the server's checks without a server. */
 import type { Caller } from '../../decide/caller.ts'
+import { anyCaller } from '../../decide/callers-and-routes.ts'
 import {
   decide,
   decideSupposed,
@@ -14,7 +15,6 @@ import type { GrantTable } from '../../decide/grants/grant-table.ts'
 import type { RoleLevel } from '../../decide/grants/role-level.ts'
 import type { Policy, Rule } from '../../decide/policy.ts'
 import type { Refusal } from '../../decide/refusal.ts'
-import { anyCaller } from '../../decide/space.ts'
 import { isBlocked } from '../../policy/parse/parse-blocked.ts'
 import type { Method, Resources } from '../../resources/resource.ts'
 import type { ExplainQuestion, MatchedRequest } from './question.ts'

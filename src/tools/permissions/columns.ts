@@ -1,8 +1,8 @@
 /** Which callers a matrix is about: all that rules can tell apart, or those that were asked for. */
 
 import { didYouMean } from '../../base/did-you-mean.ts'
+import { type CallerColumn, callerColumns, columnOfRoles } from '../../decide/callers-and-routes.ts'
 import type { Policy } from '../../decide/policy.ts'
-import { type CallerColumn, callerColumns, columnOfRoles } from '../../decide/space.ts'
 import { ReviewError } from '../load-policy.ts'
 
 /**

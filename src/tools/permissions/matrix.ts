@@ -1,8 +1,8 @@
 /** Who can do what, as data: a cell for every caller, method, path and set of relations. All output formats use it. */
 
+import { type CallerColumn, callerWith } from '../../decide/callers-and-routes.ts'
 import { type DirectPolicy, directPolicy } from '../../decide/grants/direct.ts'
-import { livingAt } from '../../decide/rules/ends.ts'
-import { type CallerColumn, callerWith } from '../../decide/space.ts'
+import { livingAt } from '../../decide/rules/rule-expiry.ts'
 import { type Revision, revisionOf } from '../../policy/policy-files.ts'
 import type { Method, Resources } from '../../resources/resource.ts'
 import type { ReviewedPolicy } from '../load-policy.ts'

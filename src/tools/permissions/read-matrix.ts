@@ -1,6 +1,6 @@
 /** Policy and schema files -> who can do what. */
 import { didYouMean } from '../../base/did-you-mean.ts'
-import { livingAt } from '../../decide/rules/ends.ts'
+import { livingAt } from '../../decide/rules/rule-expiry.ts'
 import { loadResources } from '../../resources/load/load-resources.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { loadPolicy, ReviewError } from '../load-policy.ts'

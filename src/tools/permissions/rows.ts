@@ -1,10 +1,10 @@
 /** The rows of a matrix: every method of every route, with every set of relations that can hold. */
 
+import { concernsObject, type Spot, spotsOf } from '../../decide/callers-and-routes.ts'
 import type { Policy, Views } from '../../decide/policy.ts'
+import { needsCaller, type Relation } from '../../decide/relations/all-kinds.ts'
 import { namedRelations, possibleSets } from '../../decide/relations/possible-sets.ts'
-import { needsCaller, type Relation } from '../../decide/relations/relation.ts'
 import { decidedFields } from '../../decide/rules/rule.ts'
-import { concernsObject, type Spot, spotsOf } from '../../decide/space.ts'
 import type { Action, Endpoint, Method, Resource, Resources, Route } from '../../resources/resource.ts'
 import { ReviewError } from '../load-policy.ts'
 

@@ -1,7 +1,7 @@
 /** The words for what a matrix says, the same in every form of output. */
 
 import { timeText } from '../../base/time.ts'
-import { endsOf } from '../../decide/rules/ends.ts'
+import { endsOf } from '../../decide/rules/rule-expiry.ts'
 import type { CellReason, MatrixCell } from './cell.ts'
 import type { MatrixRow } from './matrix.ts'
 import type { ObjectKind } from './rows.ts'

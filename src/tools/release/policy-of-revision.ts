@@ -6,8 +6,8 @@ import { revisionOf, revisionOfContent } from '../../policy/policy-files.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { loadPolicy, ReviewError, type ReviewedPolicy } from '../load-policy.ts'
 import type { PolicyContent } from './content.ts'
-import { homeOf } from './home.ts'
 import { isIntact, readHistory, readVersion } from './version.ts'
+import { homeOf } from './versions-folder.ts'
 
 interface Where {
   /** The policy directory that the server reads. */

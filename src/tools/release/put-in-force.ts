@@ -7,11 +7,11 @@ import { versionLink } from '../../policy/policy-folder.ts'
 import { ReviewError } from '../load-policy.ts'
 import { digestOf, type PolicyContent, readContent } from './content.ts'
 import { replaceLink, UNFINISHED } from './durable-file.ts'
-import { exchangeFiles, isLink, restore } from './exchange.ts'
-import { removeFormer, settleHome } from './home.ts'
 import { type Home, linkTo, nameOf, VERSIONED_FILES } from './layout.ts'
 import { withLock } from './lock.ts'
+import { exchangeFiles, isLink, restore } from './swap-policy-files.ts'
 import { readHistory, sweepUnused, type Version, writeVersion } from './version.ts'
+import { removeFormer, settleHome } from './versions-folder.ts'
 
 /** What is to be in force, and why. */
 export interface VersionChange {

@@ -1,8 +1,8 @@
 /** Which version a rollback means, and what it would change. */
 import { ReviewError } from '../load-policy.ts'
 import { digestOf, readContent } from './content.ts'
-import { isHeldBack } from './exchange.ts'
 import { type PlanOptions, planReturn, type ReleasePlan } from './plan.ts'
+import { isHeldBack } from './swap-policy-files.ts'
 import { isIntact, readHistory, readVersion, type Version } from './version.ts'
 
 export interface Rollback {

@@ -2,7 +2,7 @@
 
 import { comparisonsIn } from '../../decide/condition.ts'
 import type { Facts } from '../../decide/evidence.ts'
-import { comparedAttributes, comparedFields, type Relation } from '../../decide/relations/relation.ts'
+import { comparedAttributes, comparedFields, type Relation } from '../../decide/relations/all-kinds.ts'
 import type { Snapshot } from '../../decide/snapshot.ts'
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
 import { MASKED } from '../../decision-log/decision-record.ts'

@@ -1,9 +1,9 @@
 /** Under any policy the predictor says what authorize, the permits and the handlers answer. */
 import { expect } from 'chai'
 import fc from 'fast-check'
+import type { Spot } from '../../../src/decide/callers-and-routes.ts'
 import { casbinPolicy } from '../../../src/decide/grants/casbin.ts'
 import { packPolicy } from '../../../src/decide/rules/rule-table.ts'
-import type { Spot } from '../../../src/decide/space.ts'
 import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
 import type { Method, Operation, Route } from '../../../src/resources/resource.ts'
 import { evaluatePolicy, type Objects, predict } from '../../../src/tools/matrix/predict/answer.ts'

@@ -139,7 +139,7 @@ export function instant(field: string): string {
 
 /**
  * A JSON value such that two are equal exactly when they are in JavaScript: `true` isn't 1, numbers are doubles, and
- * null and objects are NULL, which equals nothing. `bound` of sqlite-condition.ts is its other side.
+ * null and objects are NULL, which equals nothing. `bound` of query/condition.ts is its other side.
  */
 export function comparable(type: string, value: string): string {
   return `case ${type}

@@ -81,7 +81,7 @@ export function padded(values: readonly Scalar[]): readonly Scalar[] {
   return Array.from({ length }, (_, index) => values[Math.min(index, values.length - 1)] as Scalar)
 }
 
-/** A value as `comparable` of sqlite-schema.ts writes it. */
+/** A value as `comparable` of layout/schema.ts writes it. */
 export function bound(value: Scalar): string | number | Uint8Array {
   return typeof value === 'boolean' ? Uint8Array.of(value ? 1 : 0) : value
 }

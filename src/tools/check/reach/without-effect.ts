@@ -10,7 +10,7 @@
 
 import type { Rule } from '../../../decide/policy.ts'
 import { type ActionRules, isWithin, type RuleMask } from '../../../decide/rules/action-rules.ts'
-import { endsOf, lives } from '../../../decide/rules/ends.ts'
+import { endsOf, lives } from '../../../decide/rules/rule-expiry.ts'
 import { type ActionRulesIndex, canBeOneCaller } from '../../../decide/rules/rule-index.ts'
 
 /** Why a rule that can match has no effect; the rules `by` have an effect, or are needless only beside each other. */

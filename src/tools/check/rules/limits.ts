@@ -1,7 +1,8 @@
 /** Rate limits that can never refuse anything. */
+
+import { spotsOf } from '../../../decide/callers-and-routes.ts'
 import type { Limit } from '../../../decide/policy.ts'
 import type { ActionRulesIndex } from '../../../decide/rules/rule-index.ts'
-import { spotsOf } from '../../../decide/space.ts'
 import type { Resources } from '../../../resources/resource.ts'
 import { type CheckedPolicy, type PolicyCheck, warning } from '../check.ts'
 

@@ -2,7 +2,7 @@
 
 import type { Diagnostic, Place } from '../../../base/diagnostic.ts'
 import type { Rule } from '../../../decide/policy.ts'
-import { needsCaller } from '../../../decide/relations/relation.ts'
+import { needsCaller } from '../../../decide/relations/all-kinds.ts'
 import type { Resource } from '../../../resources/resource.ts'
 import { CELL, type CheckedPolicy, namesText, type PolicyCheck, warning } from '../check.ts'
 import { coveredBy, explicitActions, routedActions } from '../reach/rule-actions.ts'

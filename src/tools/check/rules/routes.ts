@@ -1,8 +1,8 @@
 /** Methods of routes that nobody can ever use. */
 
+import { concernsObject, type Spot, spotsOf } from '../../../decide/callers-and-routes.ts'
 import type { ActionRules } from '../../../decide/rules/action-rules.ts'
 import type { ActionRulesIndex } from '../../../decide/rules/rule-index.ts'
-import { concernsObject, type Spot, spotsOf } from '../../../decide/space.ts'
 import type { Resources } from '../../../resources/resource.ts'
 import { type CheckedPolicy, type PolicyCheck, warning } from '../check.ts'
 

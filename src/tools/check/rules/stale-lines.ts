@@ -1,7 +1,7 @@
 /** Lines about what is gone: rules and blocks that have ended, users that are not in the directory. */
 import type { Diagnostic, Place } from '../../../base/diagnostic.ts'
 import { timeText } from '../../../base/time.ts'
-import { lives } from '../../../decide/rules/ends.ts'
+import { lives } from '../../../decide/rules/rule-expiry.ts'
 import { CELL, type CheckedBlocked, type CheckedPolicy, type CodeEntry, type PolicyCheck, warning } from '../check.ts'
 
 export const expiredRules: PolicyCheck<CheckedPolicy> = {

@@ -1,7 +1,7 @@
 /** Writes that allow more than is usual: to anybody, to objects of others, or to the roles of users. */
 
 import { type Policy, type Rule, USERS } from '../../../decide/policy.ts'
-import { needsCaller } from '../../../decide/relations/relation.ts'
+import { needsCaller } from '../../../decide/relations/all-kinds.ts'
 import type { Resource } from '../../../resources/resource.ts'
 
 import { CELL, type CheckedPolicy, namesText, type PolicyCheck, warning } from '../check.ts'

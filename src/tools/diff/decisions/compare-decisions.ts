@@ -1,10 +1,10 @@
 /** Finds every decision that differs between two policies, and groups them into changes that a person can read. */
 
+import { callerWith, columnOfRoles } from '../../../decide/callers-and-routes.ts'
 import { type DirectPolicy, directPolicy } from '../../../decide/grants/direct.ts'
 import type { Policy } from '../../../decide/policy.ts'
-import { endsOf, livingAt } from '../../../decide/rules/ends.ts'
 import { coversResource } from '../../../decide/rules/rule.ts'
-import { callerWith, columnOfRoles } from '../../../decide/space.ts'
+import { endsOf, livingAt } from '../../../decide/rules/rule-expiry.ts'
 import type { Resource, Resources, Route } from '../../../resources/resource.ts'
 import type { DecisionChange } from '../change.ts'
 import { type Sides, sidesOf } from '../change.ts'

@@ -1,9 +1,9 @@
 /** What two policies say about one action on one resource: their rules as regions of the sets of relations. */
 
 import type { Policy } from '../../../decide/policy.ts'
+import { meaningOf, needsCaller, type Relation } from '../../../decide/relations/all-kinds.ts'
 import { namedRelations } from '../../../decide/relations/possible-sets.ts'
 import { possibleRegion, type Region, type RelationRegions, regionsOf } from '../../../decide/relations/regions.ts'
-import { meaningOf, needsCaller, type Relation } from '../../../decide/relations/relation.ts'
 import { coversResource, isAbout } from '../../../decide/rules/rule.ts'
 import {
   type FieldClass,

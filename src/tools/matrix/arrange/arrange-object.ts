@@ -4,8 +4,8 @@
  */
 
 import type { Ownership } from '../../../decide/policy.ts'
+import { comparedAttributes, comparedFields, type Relation } from '../../../decide/relations/all-kinds.ts'
 import { relationsOf } from '../../../decide/relations/ownership.ts'
-import { comparedAttributes, comparedFields, type Relation } from '../../../decide/relations/relation.ts'
 import type { Scalar } from '../../../resources/object.ts'
 import type { Field, Json, Representation, Resource } from '../../../resources/resource.ts'
 import { choicesOf, type FieldChoices, fits, type WantedField } from './field-choice.ts'

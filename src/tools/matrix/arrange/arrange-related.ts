@@ -8,7 +8,7 @@ import {
   meaningOf,
   needsCaller,
   type Relation,
-} from '../../../decide/relations/relation.ts'
+} from '../../../decide/relations/all-kinds.ts'
 import type { Scalar } from '../../../resources/object.ts'
 import type { Json, Representation, Resource, Resources } from '../../../resources/resource.ts'
 import {

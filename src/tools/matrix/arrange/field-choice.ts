@@ -1,7 +1,7 @@
 /** The values that one field can have so that exactly the wanted relations hold. */
 
+import { kindOf, needsCaller, type Relation } from '../../../decide/relations/all-kinds.ts'
 import { acceptsField } from '../../../decide/relations/compared-field.ts'
-import { kindOf, needsCaller, type Relation } from '../../../decide/relations/relation.ts'
 import type { AcceptedValues } from '../../../decide/relations/relation-kind.ts'
 import type { Scalar } from '../../../resources/object.ts'
 import type { Field, Json, Resource } from '../../../resources/resource.ts'

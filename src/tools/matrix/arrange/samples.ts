@@ -1,6 +1,6 @@
 /** The smallest body and sample values for the fields of every resource, from the schemas alone. */
 import type { Policy } from '../../../decide/policy.ts'
-import { kindOf, type Relation } from '../../../decide/relations/relation.ts'
+import { kindOf, type Relation } from '../../../decide/relations/all-kinds.ts'
 import type { Field, Json, Resource, Resources } from '../../../resources/resource.ts'
 import { parseSchemaFile, type SourceText } from '../../../resources/schema/schema-file.ts'
 import { isObject } from '../../../resources/schema/subschemas.ts'

@@ -1,9 +1,9 @@
 /** All attacks: each request that some role may make about an object of its own, by every other caller and in every way. */
 
+import { type Spot, spotsOf } from '../../../decide/callers-and-routes.ts'
+import { needsCaller } from '../../../decide/relations/all-kinds.ts'
 import { ownerFieldOf } from '../../../decide/relations/ownership.ts'
 import { possibleSets } from '../../../decide/relations/possible-sets.ts'
-import { needsCaller } from '../../../decide/relations/relation.ts'
-import { type Spot, spotsOf } from '../../../decide/space.ts'
 import type { Resource } from '../../../resources/resource.ts'
 import { relatability } from '../arrange/relatability.ts'
 import type { EvaluatedPolicy } from '../predict/answer.ts'

@@ -2,10 +2,11 @@
  * The columns of a matrix: anonymous, each role, and each user that a rule names. Where these don't show what a rule does: a
  * caller without a role, and pairs of roles where a deny of one role takes what the other allows.
  */
+
+import { concernsObject, type Spot, spotsOf } from '../../../decide/callers-and-routes.ts'
 import { type DirectPolicy, directPolicy } from '../../../decide/grants/direct.ts'
 import type { Policy, Rule } from '../../../decide/policy.ts'
 import { namedRelations, possibleSets } from '../../../decide/relations/possible-sets.ts'
-import { concernsObject, type Spot, spotsOf } from '../../../decide/space.ts'
 import type { Resources } from '../../../resources/resource.ts'
 import { callerIn, type MatrixColumn } from '../read/expectation.ts'
 

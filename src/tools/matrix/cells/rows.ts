@@ -1,9 +1,9 @@
 /** All that a matrix could ask about: every path and method, every way to relate to the object, every column. */
 
+import { type Spot, spotsOf } from '../../../decide/callers-and-routes.ts'
 import type { Policy } from '../../../decide/policy.ts'
+import { holdsForOwnRecord } from '../../../decide/relations/all-kinds.ts'
 import { namedRelations, possibleSets } from '../../../decide/relations/possible-sets.ts'
-import { holdsForOwnRecord } from '../../../decide/relations/relation.ts'
-import { type Spot, spotsOf } from '../../../decide/space.ts'
 import type { Json, Method } from '../../../resources/resource.ts'
 import { type Known, relatability } from '../arrange/relatability.ts'
 import type { Cell } from '../predict/arrange-cell.ts'

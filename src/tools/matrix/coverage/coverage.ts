@@ -11,7 +11,7 @@ import { type MutationContext, tryMutant } from '../mutate/judge-mutant.ts'
 import type { Mutant, Operator } from '../mutate/mutants.ts'
 import { mutateRules, vocabularyOf } from '../mutate/mutate-rules.ts'
 import { evaluatePolicy } from '../predict/answer.ts'
-import { type Stated, statementsOf } from '../predict/stated.ts'
+import { type Stated, statementsOf } from '../predict/expectations-met.ts'
 import type { PredictedSuite } from '../predict/suite.ts'
 
 /** A rule, relation or view, and whether some expectation depends on it. */

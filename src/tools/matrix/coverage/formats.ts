@@ -1,7 +1,7 @@
 /** Coverage as text, JSON and a page. */
 import { jsonText } from '../../../present/text.ts'
 import type { CoverageCell, UnaskedCell } from '../cells/survey.ts'
-import { leftOutLines } from '../predict/stated.ts'
+import { leftOutLines } from '../predict/expectations-met.ts'
 import { type Coverage, type CoveredPart, percentOf, type UnseenMistakes } from './coverage.ts'
 import { coveragePage } from './page.ts'
 

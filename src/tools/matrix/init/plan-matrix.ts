@@ -1,5 +1,5 @@
 /** The matrix of a policy as it is: every row and column, with the answer that the policy gives. */
-import type { Spot } from '../../../decide/space.ts'
+import type { Spot } from '../../../decide/callers-and-routes.ts'
 import { namesCaller } from '../arrange/samples.ts'
 import { type AskedColumn, columnsOf } from '../cells/columns.ts'
 import { cellsOf, type Row, rowsOf } from '../cells/rows.ts'

@@ -1,6 +1,6 @@
 /** What became of the mutants: as text for people, what nobody noticed first, and as JSON for programs. */
 import { jsonText } from '../../../present/text.ts'
-import { leftOutLines } from '../predict/stated.ts'
+import { leftOutLines } from '../predict/expectations-met.ts'
 import { columnText, expectedText, objectText } from '../read/expectation.ts'
 import type { Verdict } from './judge-mutant.ts'
 import { type Judged, type Mutation, scoreOf } from './mutate.ts'

@@ -1,6 +1,6 @@
 /** The mistakes in views.yaml and ownership.yaml: a name that means more, or something else. */
 import type { Policy } from '../../../decide/policy.ts'
-import { kindOf } from '../../../decide/relations/relation.ts'
+import { kindOf } from '../../../decide/relations/all-kinds.ts'
 import type { Scalar } from '../../../resources/object.ts'
 import type { Resource } from '../../../resources/resource.ts'
 import { withValue } from './edits.ts'

@@ -1,7 +1,7 @@
 /** All mutants of a policy, judged one by one. */
 import type { Policy } from '../../../decide/policy.ts'
 import { surveyCells } from '../cells/survey.ts'
-import { statementsOf } from '../predict/stated.ts'
+import { statementsOf } from '../predict/expectations-met.ts'
 import type { PredictedSuite } from '../predict/suite.ts'
 import { judgeMutant, type Verdict } from './judge-mutant.ts'
 import type { Mutant, Operator, Source } from './mutants.ts'

@@ -4,10 +4,10 @@
  * that change one field each.
  */
 
+import type { Spot } from '../../../decide/callers-and-routes.ts'
 import type { Policy } from '../../../decide/policy.ts'
+import { valuesWhoeverAsks } from '../../../decide/relations/all-kinds.ts'
 import { ownerFieldOf } from '../../../decide/relations/ownership.ts'
-import { valuesWhoeverAsks } from '../../../decide/relations/relation.ts'
-import type { Spot } from '../../../decide/space.ts'
 import type { Json, Resource, Resources } from '../../../resources/resource.ts'
 import type { SamplesOf } from '../arrange/samples.ts'
 import { type Row, rowsOf } from '../cells/rows.ts'

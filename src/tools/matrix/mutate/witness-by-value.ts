@@ -1,7 +1,7 @@
 /** Requests about objects whose compared fields have each value in turn: relations that mean something else show there. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Policy } from '../../../decide/policy.ts'
-import { comparedFields, meaningOf, type Relation } from '../../../decide/relations/relation.ts'
+import { comparedFields, meaningOf, type Relation } from '../../../decide/relations/all-kinds.ts'
 import type { Json, Representation } from '../../../resources/resource.ts'
 import type { SamplesOf } from '../arrange/samples.ts'
 import type { PredictedRequest } from '../predict/answer.ts'

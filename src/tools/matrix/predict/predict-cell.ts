@@ -1,6 +1,6 @@
 /** The answer that a policy gives to one cell of a matrix, and whether that is what the cell expects. */
 
-import { type Spot, spotsOf } from '../../../decide/space.ts'
+import { type Spot, spotsOf } from '../../../decide/callers-and-routes.ts'
 import type { Resources, Route } from '../../../resources/resource.ts'
 import { type Expectation, isUnconditional } from '../read/expectation.ts'
 import type { Answer, EvaluatedPolicy, PredictedRequest } from './answer.ts'

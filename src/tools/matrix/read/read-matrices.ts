@@ -15,7 +15,7 @@ import {
 } from './expectation.ts'
 import { parseMatrix } from './matrix-file.ts'
 
-/** What lies where expectations are looked for: matrices, and cases in steps (cases/read-cases.ts). */
+/** The files of expectations: matrices, and cases in steps (cases.ts). */
 export interface MatrixFiles {
   readonly matrices: readonly string[]
   readonly cases: readonly string[]

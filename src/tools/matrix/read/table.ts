@@ -1,4 +1,4 @@
-/** A file of a spreadsheet program as rows of cells with their places. What the cells mean is parse-matrix.ts's matter. */
+/** A file of a spreadsheet program as rows of cells with their places. What the cells mean is matrix-file.ts's matter. */
 import { CsvError, parse } from 'csv-parse/sync'
 import type { SourceFile } from '../../../base/diagnostic.ts'
 import { type Diagnostic, type Place, placeAt } from '../../../base/diagnostic.ts'

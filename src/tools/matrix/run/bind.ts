@@ -1,7 +1,7 @@
 /** An expectation's words, looked up in the policy and the schemas: what names nothing there can't be tried. */
 
 import { didYouMean } from '../../../base/did-you-mean.ts'
-import { holdsForOwnRecord } from '../../../decide/relations/relation.ts'
+import { holdsForOwnRecord } from '../../../decide/relations/all-kinds.ts'
 import type { Endpoint, Json, Resource, Route } from '../../../resources/resource.ts'
 import type { Suite } from '../predict/suite.ts'
 import { type Expectation, objectText } from '../read/expectation.ts'

@@ -1,7 +1,7 @@
 /** The caller of a cell, with the attributes that relations compare, and with a record of their own where one is named. */
 
 import { USERS } from '../../../decide/policy.ts'
-import { comparedAttributes, comparedFields } from '../../../decide/relations/relation.ts'
+import { comparedAttributes, comparedFields } from '../../../decide/relations/all-kinds.ts'
 import type { Scalar } from '../../../resources/object.ts'
 import type { Representation } from '../../../resources/resource.ts'
 import { arrangeObject } from '../arrange/arrange-object.ts'

@@ -1,8 +1,8 @@
 /** An object that relates to a caller in just the ways that a cell states, put there and looked at. */
 
 import { v7 as uuidv7 } from 'uuid'
+import { comparedFields, needsCaller } from '../../../decide/relations/all-kinds.ts'
 import { relationsOf } from '../../../decide/relations/ownership.ts'
-import { comparedFields, needsCaller } from '../../../decide/relations/relation.ts'
 import type { Representation } from '../../../resources/resource.ts'
 import { arrangeObject, type ObjectFound } from '../arrange/arrange-object.ts'
 import { withUniqueValues } from '../arrange/unique-values.ts'

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
-import { comparedAttributes, comparedFields, needsCaller } from '../../../decide/relations/relation.ts'
+import { comparedAttributes, comparedFields, needsCaller } from '../../../decide/relations/all-kinds.ts'
 import type { Document } from '../../../resources/object.ts'
 import { type Seeding, UniqueTaken } from '../../../store/contract.ts'
 import type { Folders, Suite } from '../predict/suite.ts'

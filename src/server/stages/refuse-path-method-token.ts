@@ -12,7 +12,7 @@ import type { Accepted, AcceptedRequest, Authenticated, Matched } from './state.
  * 400 and the like for what isn't well-formed, 404, 405 with `Allow`, then 401 (bad credentials, on public routes too)
  * or the key server's fault, and 410 after a route's sunset.
  */
-export function refuse(resources: Resources, now: () => Date): Stage<Matched & Authenticated, Accepted> {
+export function refusePathMethodToken(resources: Resources, now: () => Date): Stage<Matched & Authenticated, Accepted> {
   return (ctx, next) => {
     const accepted = acceptedOf(ctx.state.match, ctx.state.authentication)
     refuseGone(accepted.match, now().getTime())

@@ -6,7 +6,7 @@
 import type { Action, Endpoint, Method, Resource, Resources, Route } from '../resources/resource.ts'
 import type { Caller } from './caller.ts'
 import type { Policy } from './policy.ts'
-import { comparedAttributes } from './relations/relation.ts'
+import { comparedAttributes } from './relations/all-kinds.ts'
 
 /** A caller that rules can tell from others. */
 export interface CallerColumn {

@@ -4,9 +4,9 @@ import { recordLine } from '../../decision-log/decision-record.ts'
 import { mask } from '../../decision-log/mask.ts'
 import type { Store } from '../../store/contract.ts'
 import type { Outcome, RequestEnd, Writes } from '../routes/handler.ts'
+import type { Writable } from '../stages/stage.ts'
+import type { RequestState } from '../stages/state.ts'
 import { recordOf } from './record.ts'
-import type { Writable } from './stage.ts'
-import type { RequestState } from './state.ts'
 
 export function createWrites(store: Store, state: Writable<RequestState>): Writes {
   const made = new Map<string, DecisionRecord>()

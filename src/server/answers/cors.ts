@@ -3,7 +3,7 @@
  * 3.3). It opens nothing: preflights and requests pass every stage like any other, and credentials are never ambient.
  */
 import type { IncomingMessage } from 'node:http'
-import type { ResponseHeaders } from './state.ts'
+import type { ResponseHeaders } from '../stages/state.ts'
 
 export interface CorsOptions {
   /** Serialized origins, compared as they are; `*` alone allows every page; an empty list turns CORS off. */

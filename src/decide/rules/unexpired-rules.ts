@@ -2,7 +2,7 @@
 
 import type { Rule } from '../policy.ts'
 import type { RuleIndex } from '../snapshot.ts'
-import { lives } from './ends.ts'
+import { lives } from './rule-expiry.ts'
 import type { Column, RuleTable } from './rule-table.ts'
 
 export class LivingRules implements RuleIndex {

@@ -4,10 +4,10 @@ import type { Problem } from '../../base/problems/problem.ts'
 import type { Match } from '../../resources/routing/match-route.ts'
 import { hasBody } from '../input/read-body.ts'
 import { type Outcome, WrittenJson } from '../routes/handler.ts'
+import type { Writable } from '../stages/stage.ts'
+import type { RequestState, ResponseHeaders } from '../stages/state.ts'
 import type { Cors } from './cors.ts'
-import { PROBLEM_TYPE, problemDocument, problemOf } from './problem-boundary.ts'
-import type { Writable } from './stage.ts'
-import type { RequestState, ResponseHeaders } from './state.ts'
+import { PROBLEM_TYPE, problemDocument, problemOf } from './to-problem.ts'
 
 interface Answer {
   readonly status: number

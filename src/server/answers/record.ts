@@ -9,9 +9,9 @@ import type { Recorder } from '../../decision-log/recorder.ts'
 import type { FaultLog } from '../observe/fault-log.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import { SignInRefused } from '../routes/tokens.ts'
-import { problemOf } from './problem-boundary.ts'
-import type { Writable } from './stage.ts'
-import type { RequestState } from './state.ts'
+import type { Writable } from '../stages/stage.ts'
+import type { RequestState } from '../stages/state.ts'
+import { problemOf } from './to-problem.ts'
 
 /** What the stages found out about a request, as far as they came: a part of `ctx.state`. */
 export type RequestFacts = Omit<RequestState, keyof NotRecorded>
