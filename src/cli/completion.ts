@@ -8,7 +8,7 @@ interface Candidate {
   readonly description: string
 }
 
-/** Where the program has no candidate, the shell completes the name of a file. */
+/** If the program has no candidate, the shell completes file names. */
 const SHELLS = {
   bash: {
     script: `_sallyport() {
@@ -42,7 +42,7 @@ complete -c sallyport -n 'test -n "$(__sallyport)"' -f -a '(__sallyport)'
 
 type Shell = keyof typeof SHELLS
 
-/** `load` makes the program with the group of a word, or with all of them. */
+/** `load` builds the program with the command group that a word names, or with all groups. */
 export function completionCommand(load: (word?: string) => Promise<Command>): CliCommand {
   return new CliCommand('completion')
     .description('print what makes a shell complete the words of sallyport')
@@ -58,7 +58,7 @@ export function completionCommand(load: (word?: string) => Promise<Command>): Cl
     })
 }
 
-/** Words that can stand where the last one is. */
+/** The candidates for the last word. */
 function candidatesFor(program: Command, words: readonly string[]): readonly Candidate[] {
   const last = words.at(-1) ?? ''
   const { command, option, operands } = commandAt(program, words.slice(0, -1))
@@ -67,9 +67,9 @@ function candidatesFor(program: Command, words: readonly string[]): readonly Can
 
 interface Reached {
   readonly command: Command
-  /** The option whose value comes next. */
+  /** The option that the last word is the value of. */
   readonly option: Option | undefined
-  /** How many arguments of the command stand before. */
+  /** The number of the command's arguments before the last word. */
   readonly operands: number
 }
 

@@ -1,4 +1,4 @@
-/** sallyport decisions …: what was asked, and how it was decided: the decision log. */
+/** sallyport decisions …: searches and follows the decision log. */
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { InvalidArgumentError, Option } from 'commander'
@@ -90,7 +90,7 @@ async function* recordsIn(file: FileHandle): AsyncGenerator<DecisionRecord | und
 }
 
 async function tail(file: string, flags: TailFlags): Promise<void> {
-  // What comes after this moment is followed, so that nothing is printed twice or left out.
+  // Following starts at exactly this moment, so that no record is printed twice or left out.
   const end = (await stat(file).catch(() => undefined))?.size ?? 0
   const last = await lastRecords(file, end, flags)
   for (const record of last) printRecord(record, flags)
@@ -98,7 +98,7 @@ async function tail(file: string, flags: TailFlags): Promise<void> {
   else if (last.length === 0) tellNone(flags)
 }
 
-/** `end`: bytes of the growing file that are read. */
+/** `end`: how many bytes of the growing file are read. */
 async function lastRecords(log: string, end: number, flags: TailFlags): Promise<readonly DecisionRecord[]> {
   const found: DecisionRecord[] = []
   for (const file of (await filesOfLog(log)).toReversed()) {
@@ -144,7 +144,7 @@ function printRecord(record: DecisionRecord, { format }: QueryFlags): void {
   printReport(format, `${format === 'json' ? JSON.stringify(record) : recordText(record)}\n`)
 }
 
-/** Standard output holds records only; JSON says it as an empty list. */
+/** Standard output holds only records; with `--format json`, no record is an empty list. */
 function tellNone({ format }: QueryFlags): void {
   tell('sallyport: no records match\n')
   if (format === 'json') print('[]\n')
@@ -154,7 +154,7 @@ function tellOtherLines(count: number): void {
   if (count > 0) tell(`sallyport: ${count} lines are no decision records\n`)
 }
 
-/** As records have it. */
+/** In the form that records use. */
 function gatherId(value: string, others?: readonly string[]): readonly string[] {
   return gather(value.toLowerCase().replace(/^urn:uuid:/, ''), others)
 }

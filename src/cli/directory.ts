@@ -2,7 +2,7 @@
 import { readConfig } from '../config.ts'
 import { type DirectoryAccess, type OpenDirectory, withDirectory } from '../identity/directory/directory-access.ts'
 
-/** Loads the engine only where a command comes to need it. */
+/** Loads the engine only when a command needs it. */
 export const openDirectory: OpenDirectory = async () =>
   (await import('../server/parts/open-directory.ts')).openDirectoryBeside(readConfig(process.env))
 

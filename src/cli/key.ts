@@ -131,7 +131,7 @@ function timeOf(milliseconds: number | null): string | null {
   return milliseconds === null ? null : new Date(milliseconds).toISOString()
 }
 
-/** For reading: `2026-01-31 18:05Z`. */
+/** In a readable form: `2026-01-31 18:05Z`. */
 function minuteOf(milliseconds: number): string {
   return `${new Date(milliseconds).toISOString().slice(0, 16).replace('T', ' ')}Z`
 }
@@ -146,7 +146,7 @@ function readName(text: string): string {
   throw new InvalidArgumentError(`It has at most ${MAX_NAME_LENGTH} characters, and no control characters.`)
 }
 
-/** Somebody in a hurry may give the whole key, or its beginning: `sp_<id>_<secret>`. */
+/** Also accepts the whole key, or the beginning of one: `sp_<id>_<secret>`. */
 function readId(text: string): string {
   return text.startsWith('sp_') ? (text.split('_')[1] ?? '') : text
 }

@@ -1,4 +1,4 @@
-/** What several commands declare alike: options, the readers of their values, and a command with examples. */
+/** What several commands share: options, the functions that read their values, and a command with examples. */
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { DURATION_FORM, parseTime, readDuration } from '../base/time.ts'
 import type { Database } from '../store/open.ts'
@@ -9,14 +9,14 @@ export const AT = ['--at <time>', 'as of this time, like 2027-01-31T18:00:00Z (n
 export const SINCE = ['--since <time>', 'of this time or later: 2026-12-04T18:00:00Z, or 1h for an hour ago'] as const
 export const UNTIL = ['--until <time>', 'before this time, written like that of --since'] as const
 
-/** What the environment says; read when a command runs, because it can throw ConfigError. */
+/** The configuration from the environment; read when a command runs, because it can throw ConfigError. */
 export type PolicySettings = () => {
   readonly policies: string
   readonly schemas: string
   readonly dataDirectory: string
-  /** What `policy explain --object` reads. */
+  /** The database that `policy explain --object` reads. */
   readonly database: Database
-  /** Where `policy explain --request-id` finds the record; undefined for standard output. */
+  /** The file in which `policy explain --request-id` finds the record; undefined for standard output. */
   readonly decisionLog: { readonly file: string | undefined }
   readonly policyCandidate: string | undefined
 }
@@ -35,7 +35,7 @@ export class CliCommand extends Command {
     return new CliCommand(name)
   }
 
-  /** A paragraph beneath the options. */
+  /** A paragraph below the options. */
   note(text: string): this {
     return this.addHelpText('after', `\n${text}`)
   }
@@ -52,7 +52,7 @@ export class CliCommand extends Command {
   }
 }
 
-/** For an option that is given several times. */
+/** For an option that may be given several times. */
 export function gather(value: string, others: readonly string[] = []): readonly string[] {
   return [...others, value]
 }
@@ -77,7 +77,7 @@ export function lifetime(text: string): number {
   throw new InvalidArgumentError(DURATION_FORM)
 }
 
-/** Milliseconds since the epoch: a moment, or how long ago it was. */
+/** Reads a time, or a duration before now, as milliseconds since the epoch. */
 export function moment(text: string): number {
   const ago = readDuration(text)
   const time = ago === undefined ? parseTime(text) : Date.now() - ago

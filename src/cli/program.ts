@@ -1,4 +1,7 @@
-/** The command tree: one file a group of commands. A group is loaded when a command line names it, so a start stays short. */
+/**
+ * The command tree: one file for each group of commands. A group is loaded only when a command line names it, which
+ * keeps the start short.
+ */
 import { readFileSync } from 'node:fs'
 import { styleText } from 'node:util'
 import { Command } from 'commander'
@@ -17,19 +20,22 @@ const GROUPS: Readonly<Record<string, () => Promise<Command>>> = {
   completion: async () => (await import('./completion.ts')).completionCommand(createProgram),
 }
 
-/** Names that groups had before, which still work. */
+/** Earlier names of groups, which still work. */
 const FORMER_NAMES: ReadonlyMap<string, string> = new Map([['keys', 'signing-keys']])
 
-// Beside src/ in a checkout, beside dist/ in the package.
+// Next to src/ in a checkout, next to dist/ in the package.
 const { description, version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
 
-/** Runs the command of the arguments. Throws CommanderError for a faulty command line, and what the command throws. */
+/**
+ * Runs the command that the arguments name. Throws CommanderError for a faulty command line, and what the command
+ * throws.
+ */
 export async function runProgram(args: readonly string[]): Promise<void> {
   const words = wordsOf(args)
   await (await createProgram(words[0])).parseAsync(words, { from: 'user' })
 }
 
-/** With the group of the word; with all groups for a word that names none, as in help. */
+/** Loads the group that the word names; if it names no group (in `help`, for example), loads all. */
 export async function createProgram(word = ''): Promise<Command> {
   const program = new Command('sallyport').description(description).version(version)
   const load = Object.hasOwn(GROUPS, word) ? [GROUPS[word]] : Object.values(GROUPS)
@@ -45,7 +51,7 @@ function wordsOf([first = '', ...rest]: readonly string[]): readonly string[] {
   return word === '' ? [] : [FORMER_NAMES.get(word) ?? word, ...words]
 }
 
-/** Commander leaves colours out where the output is no terminal, or NO_COLOR is set. */
+/** Commander omits colours if the output is not a terminal or NO_COLOR is set. */
 function prepare(command: Command): void {
   command
     .exitOverride()
@@ -54,7 +60,7 @@ function prepare(command: Command): void {
   for (const part of command.commands) prepare(part)
 }
 
-/** Commander says `error: …`, with what was probably meant in a line of its own. */
+/** Commander writes `error: …`, and its suggestion on a line of its own. */
 function sentenceOf(error: string): string {
   return `sallyport: ${error.replace(/^error: /, '').replace(/\n\(Did you mean (.*)\)/, '; did you mean $1')}`
 }

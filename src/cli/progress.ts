@@ -1,8 +1,8 @@
-/** A command that takes a while: a bar on a terminal, and what Ctrl-C does. */
+/** For commands that take a while: a progress bar on a terminal, and the handling of Ctrl-C. */
 import type { SingleBar } from 'cli-progress'
 import { tell } from '../present/print.ts'
 
-/** `format` as cli-progress takes it. There is no bar where standard error is no terminal. */
+/** `format` is a format of cli-progress. No bar is shown if standard error is not a terminal. */
 export async function withProgress<T>(format: string, work: (bar: SingleBar) => Promise<T> | T): Promise<T> {
   const { SingleBar } = await import('cli-progress')
   const bar = new SingleBar({ format, noTTYOutput: false })
@@ -13,7 +13,9 @@ export async function withProgress<T>(format: string, work: (bar: SingleBar) => 
   }
 }
 
-/** The first Ctrl-C ends the run, which then removes what it made; the second ends the program and leaves that behind. */
+/**
+ * The first Ctrl-C ends the run, which then removes what it created; the second ends the program at once and leaves it.
+ */
 export function interrupted(): AbortSignal {
   const abort = new AbortController()
   const end = () => {

@@ -1,14 +1,14 @@
-/**
- * A password from whoever runs a command: asked for twice on a terminal, which doesn't show it, else read from standard
- * input.
- */
+/** Reads a password: on a terminal it asks twice and shows nothing, otherwise it reads standard input. */
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { DirectoryError } from '../identity/directory/directory-access.ts'
 import { passwordFault } from '../identity/sign-in/password.ts'
 
-/** Never an argument: those stand in the shell's history, and every user of the machine can list them. Throws DirectoryError. */
+/**
+ * A password is never an argument: the shell's history keeps arguments, and every user of the machine can list them.
+ * Throws DirectoryError.
+ */
 export async function readPassword(): Promise<string> {
   const password = process.stdin.isTTY ? await askTwice() : await readLine()
   const fault = passwordFault(password)
@@ -23,7 +23,7 @@ async function readLine(): Promise<string> {
 }
 
 async function askTwice(): Promise<string> {
-  // What is typed goes nowhere.
+  // Discards the echo of what is typed.
   const output = new Writable({ write: (_chunk, _encoding, done) => done() })
   const terminal = createInterface({ input: process.stdin, output, terminal: true, historySize: 0 })
   const lines = terminal[Symbol.asyncIterator]()

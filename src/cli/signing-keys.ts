@@ -1,4 +1,4 @@
-/** sallyport signing-keys …: the embedded signing keys. `keys` was its name, and still works. */
+/** sallyport signing-keys …: the embedded signing keys. Its earlier name `keys` still works. */
 import { readConfig } from '../config.ts'
 import type { Keys, RetiredKey } from '../identity/keys/key-folder.ts'
 import { printResult } from '../present/print.ts'

@@ -1,4 +1,4 @@
-/** sallyport token: a token of the embedded key. */
+/** sallyport token: makes a token, signed with the embedded key. */
 import { type Config, ConfigError, readConfig } from '../config.ts'
 import { printResult, tell } from '../present/print.ts'
 import { printable } from '../present/quote.ts'
@@ -49,7 +49,7 @@ interface TokenRequest {
   readonly lifetimeSeconds: number
 }
 
-/** The key outlasts the token, also when it is rotated. */
+/** The key remains valid for longer than the token, even if it is rotated. */
 async function sign({ tokens, dataDirectory }: Config, request: TokenRequest): Promise<string> {
   const { noteTokenEnd, openEmbeddedKey, openKeyFolder } = await import('../identity/keys/key-folder.ts')
   const { issueToken } = await import('../identity/tokens/issue-token.ts')

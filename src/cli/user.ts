@@ -48,7 +48,7 @@ function declareAdd(user: CliCommand): void {
   user
     .command('add')
     .description('add a user, without a password yet, and print the id')
-    .requiredOption('--email <address>', 'by which the user signs in')
+    .requiredOption('--email <address>', 'with which the user signs in')
     .requiredOption('--name <name>', 'what others see')
     .option('--id <id>', 'what policies call the user: user:<id> (a new UUID)')
     .option('--role <role...>', 'a role that the user has; repeat for more', [])
@@ -145,7 +145,7 @@ function declareStanding(user: CliCommand, name: 'disable' | 'enable', descripti
     )
 }
 
-/** Also of somebody without a users record here; the note tells of a misspelt address. Throws DirectoryError. */
+/** Also for a subject without a users record here; the note warns of a misspelt address. Throws DirectoryError. */
 async function findSubject(
   { directory }: DirectoryAccess,
   named: string,

@@ -1,10 +1,11 @@
-/** A bound on how long an answer is waited for. */
+/** Limits how long to wait for an answer. */
 
 /**
  * Settles as `work` does, or rejects after `milliseconds`. What `work` does after that is ignored.
  *
- * A stall of this process is no fault of who answers: after a stall in the first half there is the second to send and
- * be answered, and what has arrived during a stall in the second half is read before the immediate runs.
+ * A stall of this process must not count as a slow answer: after a stall in the first half of the time, the second half
+ * remains to send and to be answered; an answer that arrives during a stall in the second half is read before the
+ * immediate runs.
  */
 export function answerWithin<T>(milliseconds: number, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {

@@ -1,11 +1,11 @@
 /**
- * Keeps limiting when the shared counts are out of reach: this process then counts its share by itself, until they
- * answer again. In a window that has such a change in it, both may have admitted what they allow.
+ * Keeps limiting when the shared counts are out of reach: this process then counts its share by itself until they
+ * answer again. In a window with such a change, both counts may admit their full quota.
  */
 import { answerWithin } from './deadline.ts'
 import type { Admission, Limiter, Quota } from './limiter.ts'
 
-/** A longer wait for the shared counts is a loss. */
+/** If the shared counts take longer to answer, they count as lost. */
 const ANSWER_MS = 250
 
 const PROBE_EVERY_MS = 500
@@ -15,25 +15,31 @@ const PROBE: readonly Quota[] = [{ name: '#probe', key: '#probe', allow: 1_000_0
 
 export type LimiterEvent = { readonly kind: 'lost'; readonly cause: unknown } | { readonly kind: 'regained' }
 
-/** Counts held elsewhere, that may fail. */
+/** Counts that are kept elsewhere and may fail. */
 export interface SharedCounts {
-  /** Makes a new connection in place of the last. Rejects within a bounded time when it can't. */
+  /** Replaces the connection by a new one. Rejects within a bounded time if that fails. */
   connect(): Promise<void>
   admit(quotas: readonly Quota[]): Promise<Admission>
-  /** The listener hears of a connection that ends by itself. */
+  /** Calls the listener when a connection ends by itself. */
   onLost(listener: (cause: unknown) => void): void
-  /** Calls that wait reject. */
+  /** Waiting calls reject. */
   disconnect(): void
 }
 
 export interface FailoverOptions {
-  /** How many instances share the counts: without them, each allows this part of a quota, rounded down, and at least 1. */
+  /**
+   * The number of instances that share the counts: without shared counts, each allows an equal part of a quota, rounded
+   * down, and at least 1.
+   */
   readonly instances: number
-  /** Hears of every change, and of a start without the shared counts. Must not throw. */
+  /** Called on every change, and on a start without the shared counts. Must not throw. */
   readonly observe: (event: LimiterEvent) => void
 }
 
-/** Resolves when the shared counts answer, or are known not to: then it starts on the local ones. Never rejects. */
+/**
+ * Resolves when the shared counts answer, or when they can't be reached: then it starts with the local counts. Never
+ * rejects.
+ */
 export async function createFailoverLimiter(
   shared: SharedCounts,
   local: Limiter,
@@ -89,7 +95,7 @@ class FailoverLimiter implements Limiter {
     return this.local.admit(sharesOf(quotas, this.options.instances))
   }
 
-  /** Ends the connection as well, so that calls that still wait on it end before there is another one to be lost. */
+  /** Also ends the connection, so that calls waiting on it end before a new connection exists. */
   private lose(cause: unknown): void {
     if (this.phase !== 'shared') return
     this.shared.disconnect()
@@ -126,7 +132,7 @@ class FailoverLimiter implements Limiter {
   }
 }
 
-/** The share of each of several processes that don't know one another: at least 1. */
+/** The part of a quota for each of several processes that don't share counts: at least 1. */
 export function sharesOf(quotas: readonly Quota[], among: number): readonly Quota[] {
   return quotas.map((quota) => ({ ...quota, allow: Math.max(1, Math.floor(quota.allow / among)) }))
 }

@@ -1,14 +1,14 @@
 /**
- * What a rate limiter promises: in no window of the given length are more than `allow` requests admitted. The window is
- * cut into sub-windows and the oldest is counted whole, so a limiter may refuse up to one sub-window early, never late.
+ * The promise of a rate limiter: no window of the given length admits more than `allow` requests. The window is cut
+ * into sub-windows and the oldest is counted whole, so a limiter may refuse up to one sub-window early, never late.
  */
 
 export interface Quota {
   /** The limit's name in limits.yaml. */
   readonly name: string
-  /** Who is counted: unique over limits and callers. */
+  /** The key of a count: unique for each limit and caller. */
   readonly key: string
-  /** Requests admitted in any window. */
+  /** The most requests admitted in any window. */
   readonly allow: number
   readonly windowMs: number
 }
@@ -17,7 +17,7 @@ export interface QuotaState {
   readonly name: string
   /** Requests that would be admitted now, after this one. */
   readonly remaining: number
-  /** Milliseconds until requests that count now stop counting, so that more is admitted. */
+  /** Milliseconds until some requests stop counting, so that more are admitted. */
   readonly resetMs: number
   /** This quota refused the request. */
   readonly exceeded: boolean

@@ -1,13 +1,16 @@
-/** The limiter of a single process: windows by key, in memory. What a window counts is sliding-window.ts's matter. */
+/** The limiter of a single process: windows by key, in memory. sliding-window.ts defines what a window counts. */
 import type { Admission, Limiter, Quota } from './limiter.ts'
 import { describeAdmission, SlidingWindow, stepMicros } from './sliding-window.ts'
 
-/** Each request looks at this many held keys and drops those that count no more, so that keys go faster than they come. */
+/**
+ * Each request checks this many stored keys and drops those that no longer count, so that keys are dropped faster than
+ * they are added.
+ */
 const SWEPT_PER_KEY = 2
 
 export interface MemoryLimiter extends Limiter {
   admit(quotas: readonly Quota[]): Admission
-  /** Keys held: those that count, and at most about as many again that wait for the sweep. */
+  /** The number of stored keys: those that count, and at most about as many that wait to be dropped. */
   keys(): number
 }
 
@@ -16,7 +19,10 @@ interface MemoryOptions {
   readonly now?: () => number
 }
 
-/** Memory is constant for each key, and a key that counts no more goes. The keys of one call must differ. */
+/**
+ * Each key takes a constant amount of memory, and a key that no longer counts is dropped. The keys of one call must
+ * differ.
+ */
 export function createMemoryLimiter({ now = () => performance.now() }: MemoryOptions = {}): MemoryLimiter {
   const windows = new Map<string, SlidingWindow>()
   const sweep = createSweep(windows)
@@ -53,7 +59,7 @@ function count(windows: Map<string, SlidingWindow>, quota: Quota, window: Slidin
   windows.set(quota.key, window)
 }
 
-/** Goes round and round over the windows, a few at a call, so that no request waits for a long sweep. */
+/** Iterates over the windows again and again, a few for each call, so that no request waits for a long sweep. */
 function createSweep(windows: Map<string, SlidingWindow>): (looks: number, nowMicros: number) => void {
   let round = windows.entries()
 

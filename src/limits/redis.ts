@@ -1,4 +1,4 @@
-/** Counts that instances share: in Redis, by Redis's clock. What to do when it fails is failover.ts's matter. */
+/** Counts that instances share: in Redis, by Redis's clock. failover.ts handles its failures. */
 import { createHash } from 'node:crypto'
 import { Redis, type RedisOptions } from 'ioredis'
 import { answerWithin } from './deadline.ts'
@@ -14,7 +14,7 @@ const PLAIN_KEY_BYTES = 64
 
 const CONNECT_MS = 1000
 
-/** One connection, used as long as it lasts: nothing is queued, sent again or connected again behind our back. */
+/** One connection, used as long as it lasts: the client must not queue, send again or reconnect by itself. */
 const CONNECTION = {
   lazyConnect: true,
   enableOfflineQueue: false,
@@ -32,22 +32,22 @@ interface RedisAdmission extends Admission {
 }
 
 export interface RedisLimiter {
-  /** Opens a connection in place of the one there is. Rejects within a second or so when it can't. */
+  /** Replaces the connection by a new one. Rejects within about a second if that fails. */
   connect(): Promise<void>
   /**
-   * One round trip, shared with what else is asked in the same turn. Rejects when there is no connection, it ends, or Redis
-   * answers with an error. The keys must differ.
+   * One round trip, shared with the other requests of the same turn. Rejects if there is no connection, the connection
+   * ends, or Redis answers with an error. The keys must differ.
    */
   admit(quotas: readonly Quota[]): Promise<RedisAdmission>
-  /** The listener hears of a connection that ends by itself. */
+  /** Calls the listener when a connection ends by itself. */
   onLost(listener: (cause: Error) => void): void
-  /** Calls that wait reject. */
+  /** Waiting calls reject. */
   disconnect(): void
 }
 
 /**
  * `url` is a redis: or rediss: URL of one Redis (5 or later); a Redis Cluster is not supported. Every key has a time to
- * live, and Redis must not evict any (`maxmemory-policy noeviction`): what is evicted is no longer counted.
+ * live, and Redis must not evict any (`maxmemory-policy noeviction`): evicted counts are lost.
  */
 export function createRedisLimiter(url: string): RedisLimiter {
   let connection: Redis | undefined
@@ -88,7 +88,7 @@ export function createRedisLimiter(url: string): RedisLimiter {
   }
 }
 
-/** Redis forgets scripts when it restarts or is told to; sending the text again can't fail for that reason. */
+/** Redis forgets scripts on a restart or on SCRIPT FLUSH; sending the text again can't fail for that reason. */
 async function runScript(client: Redis, { quotas, requests }: Asked): Promise<readonly number[]> {
   const keys = quotas.map(redisKey)
   const limits = quotas.flatMap((quota) => [quota.allow, stepMicros(quota)])
@@ -100,7 +100,7 @@ async function runScript(client: Redis, { quotas, requests }: Asked): Promise<re
   return answer as readonly number[]
 }
 
-/** Lua counts from 1. */
+/** Indexes in Lua begin at 1. */
 function fromOne(position: number): number {
   return position + 1
 }

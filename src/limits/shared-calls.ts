@@ -1,17 +1,17 @@
 /**
- * Asks for the requests of one turn of the event loop in one call: a call for each was most of what they cost, here and
- * in Redis.
+ * Joins the requests of one turn of the event loop into one call: a call for each request was most of their cost, here
+ * and in Redis.
  */
 import type { Quota } from './limiter.ts'
 
-/** A fuller call goes at once: others that ask the same Redis wait while it decides. */
+/** A call with more requests is sent at once: other clients of the same Redis wait while it decides. */
 const REQUESTS_AT_MOST = 32
 
 /** The requests of one call. */
 export interface Asked {
   /** Different keys. */
   readonly quotas: readonly Quota[]
-  /** For each request the positions in `quotas` that it counts against, in the order of the decisions. */
+  /** For each request, in the order of the decisions, the positions in `quotas` that it counts against. */
   readonly requests: readonly (readonly number[])[]
 }
 
@@ -21,7 +21,7 @@ interface Waiting<Answer> {
 }
 
 /**
- * `call` gives the answers in the order of the requests; where it rejects, each of them does. The keys of a request
+ * `call` returns the answers in the order of the requests; if it rejects, each request rejects. The keys of a request
  * must differ.
  */
 export function shareCalls<Answer>(
@@ -49,7 +49,7 @@ class SharedCall<Answer> implements Asked {
   readonly #positions = new Map<string, number>()
   readonly #waiting: Waiting<Answer>[] = []
 
-  /** A new policy may give a key another limit: what is counted by both can't be decided together. */
+  /** A new policy may give a key another limit: requests under the two limits can't be decided in one call. */
   agreesWith(quotas: readonly Quota[]): boolean {
     return quotas.every(({ key, allow, windowMs }) => {
       const known = this.quotas[this.#positions.get(key) ?? -1]

@@ -1,10 +1,13 @@
 /**
- * The rules of sliding-window.ts as one Redis script: requests are decided, and counted against all of their quotas, in a
- * single step.
+ * The arithmetic of sliding-window.ts as one Redis script: it decides requests, and counts them against all their
+ * quotas, in a single step.
  */
 import { COUNTED, SUB_WINDOWS } from './sliding-window.ts'
 
-/** Formats of Lua's struct library, and their lengths. Written into the script, as its local variables cost time. */
+/**
+ * Formats of Lua's struct library, and their lengths. They are written into the script as literals, because local
+ * variables would cost time.
+ */
 const HEAD = '<ddI4I4I4'
 const HEAD_BYTES = 28
 const COUNT = '<I4'
@@ -12,14 +15,16 @@ const COUNT_BYTES = 4
 
 /**
  * KEYS[i] is the key of quota i, ARGV[2i-1] what it allows (at least 1, less than 2^32), ARGV[2i] its sub-window in
- * microseconds. The other arguments are requests, decided one after the other: how many quotas one counts against, and which,
- * each once. Answers { now }, then for each request admitted (1 or 0), and used and freesAt of each of its quotas; times in
- * microseconds. A key is read and written once, however many requests count against it.
+ * microseconds. The other arguments are requests, decided one after the other: the number of quotas that a request
+ * counts against, then their numbers, each once. Answers { now }, then for each request `admitted` (1 or 0), and `used`
+ * and `freesAt` of each of its quotas; times in microseconds. A key is read and written once, however many requests
+ * count against it.
  *
- * A key holds a string, its record: a head of the step, the number of the newest sub-window, the age of the oldest that
- * has a count (in sub-windows), the total and the count of the newest; then the counts of the SUB_WINDOWS before it,
- * newest first. As long as the sub-window stays the same only the head is written, in place: nothing else changes, the
- * key's time to live included. That path calls none of the script's functions, as that takes a quarter more time.
+ * The value of a key is a string, its record: a head of the step, the number of the newest sub-window, the age of the
+ * oldest that has a count (in sub-windows), the total and the count of the newest; then the counts of the SUB_WINDOWS
+ * before it, newest first. As long as the sub-window stays the same, only the head is written, in place; nothing else
+ * changes, not even the key's time to live. That path calls no function of the script, because calls take a quarter
+ * more time.
  *
  * Needs Redis 5 (a script may write after TIME) and no Cluster: the keys of a call have no slot in common.
  */

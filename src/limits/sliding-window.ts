@@ -1,9 +1,9 @@
-/** The counts of one key in memory, : a ring of sub-windows. Times are whole microseconds. */
+/** The counts of one key in memory, as a ring of sub-windows. Times are whole microseconds. */
 import type { Admission, Quota, QuotaState } from './limiter.ts'
 
 export class SlidingWindow {
   private step: number
-  /** Number of the present sub-window. */
+  /** The number of the current sub-window. */
   private index: number
   /** Requests admitted in sub-window i at i modulo COUNTED. */
   private readonly counts: number[] = new Array<number>(COUNTED).fill(0)
@@ -30,12 +30,12 @@ export class SlidingWindow {
     if (step !== this.step || passed < -1) this.fold(step, Math.floor(nowMicros / step))
   }
 
-  /** One more request, in the present sub-window. */
+  /** Counts one more request in the current sub-window. */
   count(): void {
     this.add(this.index, 1)
   }
 
-  /** When one more than now would be admitted; 0 if nothing counts. */
+  /** The time at which one more request would be admitted than now; 0 if nothing counts. */
   freesAtMicros(allow: number): number {
     let excess = Math.max(0, this.total - Math.max(1, allow))
     for (let index = this.oldest(); index <= this.index; index++) {
@@ -79,20 +79,20 @@ export class SlidingWindow {
 }
 
 /**
- * The window arithmetic that every backend keeps to, in whole microseconds. It counts nothing itself.
+ * The window arithmetic that every backend follows, in whole microseconds.
  *
- * A window is cut into SUB_WINDOWS sub-windows of `step` microseconds; time t lies in the sub-window numbered
- * floor(t / step). A request is counted in the sub-window of its admission, and a sub-window counts as long as the
- * present one is at most SUB_WINDOWS further on. So a request counts for at least the window (closed at both ends) and
- * for at most one sub-window longer: refusals may come that much early, admissions never.
+ * A window is cut into SUB_WINDOWS sub-windows of `step` microseconds; time t lies in the sub-window numbered floor(t /
+ * step). A request is counted in the sub-window of its admission, and a sub-window counts as long as the current one is
+ * at most SUB_WINDOWS later. So a request counts for at least the window (closed at both ends) and for at most one
+ * sub-window longer: refusals may come that much early, admissions never.
  *
- * When the clock reads the sub-window before the newest count, that newest one stays the present one. When it stepped
- * back further, or the length of the window has changed, all that is counted is folded into the present sub-window:
- * nothing is forgotten too soon, and at most a window and a sub-window from then on is lost.
+ * If the clock steps back into the sub-window before the newest count, the newest sub-window stays the current one. If
+ * it steps back further, or the length of the window has changed, all counts are added to the current sub-window: no
+ * count ends too early, and all end after at most a window and a sub-window.
  */
 export const SUB_WINDOWS = 20
 
-/** Sub-windows that count at a time: the present one and SUB_WINDOWS before it. */
+/** The number of sub-windows that count at a time: the current one and SUB_WINDOWS before it. */
 export const COUNTED = SUB_WINDOWS + 1
 
 /** Length of a sub-window in microseconds: whole, because a window is whole milliseconds. */
@@ -105,7 +105,10 @@ export interface Usage {
   readonly quota: Quota
   /** Requests that count now. */
   readonly used: number
-  /** When one more than now would be admitted, in microseconds of the backend's clock; 0 if nothing counts. */
+  /**
+   * The time at which one more request would be admitted than now, in microseconds of the backend's clock; 0 if nothing
+   * counts.
+   */
   readonly freesAtMicros: number
 }
 

@@ -1,6 +1,6 @@
 /**
- * The policy in force, and its life: files -> parse -> snapshot -> swap one reference. When a step fails, the policy in force
- * stays, and the observer is told. blocked.txt is taken on its own, also while other files are broken.
+ * Keeps the policy in force up to date: files -> parse -> snapshot -> swap one reference. When a step fails, the policy
+ * in force stays, and the observer is called. blocked.txt is loaded separately, also while other files are broken.
  */
 
 import type { SourceFile } from '../base/diagnostic.ts'
@@ -24,7 +24,7 @@ import {
 } from './policy-files.ts'
 import type { PolicyFolder } from './policy-folder.ts'
 
-/** The policy that decides a request. It never changes: a change of the files makes another one. */
+/** The policy that decides a request. It never changes: a change of the files creates a new one. */
 export interface ActivePolicy {
   readonly revision: Revision
   /** For the rules in force at the requested time. */
@@ -41,7 +41,7 @@ export type PolicyEvent =
       readonly after: PolicySources
     }
   | { readonly kind: 'failed'; readonly error: unknown }
-  /** The refused files are gone, and the policy in force is what the files say. */
+  /** The files were changed back: they match the policy in force again. */
   | { readonly kind: 'recovered'; readonly revision: Revision }
   /** The `until=` of these lines of policy.csv has passed. */
   | { readonly kind: 'ended'; readonly revision: Revision; readonly lines: readonly number[] }
@@ -52,7 +52,7 @@ export interface PolicySources {
   readonly blocked: SourceFile
 }
 
-/** The parts that are taken for themselves. */
+/** The parts that are loaded separately. */
 interface Parts<T> {
   readonly rules: T
   readonly blocked: T
@@ -67,7 +67,10 @@ interface LivePolicyOptions {
   /** Loads files while the server runs; throws, or rejects with, FileError. */
   readonly parse?: (files: PolicyFiles) => PackedPolicy | Promise<PackedPolicy>
   readonly warm?: Warm
-  /** Whether policy.csv is known to have its last line, from a process before this one; how to tell that it has. */
+  /**
+   * `known`: an earlier process has seen that policy.csv has its last line. `tell`: reports that this process has seen
+   * it.
+   */
   readonly end?: { readonly known: boolean; readonly tell: () => void }
 }
 
@@ -80,10 +83,12 @@ export class LivePolicy {
   #sources: PolicySources
   #snapshots: Snapshots
   #active: ActivePolicy
-  /** When it was asked last, in milliseconds since the epoch. */
+  /** The time of the last question, in milliseconds since the epoch. */
   #asked = Number.NEGATIVE_INFINITY
   #faults: Parts<readonly unknown[]> = { rules: [], blocked: [] }
-  /** policy.csv had its last line `# end of policy` once: from then on, a file without it is cut off. */
+  /**
+   * policy.csv had the last line `# end of policy` at least once: from then on, a file without it counts as cut off.
+   */
   #endKnown: boolean
   readonly #tellEnd: () => void
 
@@ -105,7 +110,7 @@ export class LivePolicy {
     })
   }
 
-  /** Throws FileError: at start a bad policy refuses to start. */
+  /** Throws FileError: with a bad policy the server doesn't start. */
   static async open(options: LivePolicyOptions): Promise<LivePolicy> {
     return new LivePolicy(options, await readPolicy(options.directory))
   }
@@ -114,7 +119,9 @@ export class LivePolicy {
     return this.#directory
   }
 
-  /** As `at` gave it last, for parts that no `until=` changes: the revision, relations, limits. Decisions ask `at`. */
+  /**
+   * The last result of `at`, for parts that no `until=` changes: the revision, relations, limits. Decisions call `at`.
+   */
   get active(): ActivePolicy {
     return this.#active
   }
@@ -132,19 +139,19 @@ export class LivePolicy {
     return this.#active
   }
 
-  /** Why files on disk aren't in force; empty when all are. */
+  /** The reasons why files on disk aren't in force; empty when all are. */
   get faults(): readonly unknown[] {
     return [...this.#faults.blocked, ...this.#faults.rules]
   }
 
-  /** Tries files again that could not be read, though they have not changed. */
+  /** Reads files again that could not be read, even if they have not changed. */
   get unread(): Parts<boolean> {
     return { rules: this.#faults.rules.some(isPassing), blocked: this.#faults.blocked.some(isPassing) }
   }
 
   /**
-   * Takes what is on disk, all of it or the parts that are asked for, as far as it is sound. Tells where rules were read: the
-   * path may have led elsewhere before and after. Never rejects.
+   * Loads the files on disk, all of them or the requested parts, if they are valid. Returns the folder that rules were
+   * read from, because the path may lead to another folder before and after. Never rejects.
    */
   async reload(parts: Parts<boolean> = ALL): Promise<PolicyFolder | undefined> {
     const refused = this.faults.length > 0
@@ -158,7 +165,7 @@ export class LivePolicy {
     return reading?.place
   }
 
-  /** Whether that is another policy than the one in force. */
+  /** Whether the files differ from the policy in force. */
   #take(rules: ReadRules | undefined, blocked: ReadBlocked | undefined): boolean {
     const before = this.#sources
     const after = { files: rules?.files ?? before.files, blocked: blocked?.source ?? before.blocked }
@@ -176,7 +183,7 @@ export class LivePolicy {
     return true
   }
 
-  /** Read together with the rules, so that both are of one version. */
+  /** Read together with the rules, so that both belong to one version. */
   async #blockedOf(reading: PolicyReading | undefined): Promise<ReadBlocked> {
     const source = reading ? reading.blocked() : await readBlockedFile(this.#directory)
     return { source, blocked: parseBlocked(source) }
@@ -187,7 +194,7 @@ export class LivePolicy {
     if (reading.unfinished) throw new FileError([reading.unfinished])
     const files = reading.files()
     this.#refuseCutOff(files)
-    // Touched only, or as they were when the policy was opened.
+    // Only their times changed, or they are as they were when the policy was opened.
     if (isSame(files, this.#sources.files)) return { files, snapshots: this.#snapshots }
     const snapshots = new Snapshots(await this.#parse(files), this.#resources, this.#warm)
     await snapshots.warmLike(this.#active.snapshot, this.#asked)
@@ -210,17 +217,20 @@ export class LivePolicy {
     } catch (error) {
       const [before] = this.#faults[part]
       this.#faults = { ...this.#faults, [part]: [error] }
-      // It is tried again and again, and told once.
+      // The fault is retried again and again, but reported once.
       if (!isPassing(error) || String(error) !== String(before)) this.#observe({ kind: 'failed', error })
       return undefined
     }
   }
 }
 
-/** Whether the fault passes, as when no descriptor is left; the content of the files stays faulty until they change. */
+/**
+ * Whether the fault may pass by itself (no free file descriptor, for example). Faulty content stays faulty until the
+ * files change.
+ */
 function isPassing(error: unknown): boolean {
   if (error instanceof FileError) return error.diagnostics.some(({ code }) => code === 'file-unreadable')
-  // The system's, and of a thread that could not be started.
+  // Errors of the system, and of a thread that could not be started.
   return (error as { readonly code?: unknown }).code !== undefined
 }
 

@@ -1,4 +1,4 @@
-/** The files of a policy directory: which there are, reading them, and the revision that their content has. */
+/** The files of a policy directory: their names, how to read them, and the revision of their content. */
 
 import { createHash } from 'node:crypto'
 import { lstat, readFile, stat } from 'node:fs/promises'
@@ -17,7 +17,7 @@ import {
 } from './policy-folder.ts'
 
 const NAMES = ['model.conf', 'policy.csv', 'roles.yaml', 'ownership.yaml', 'views.yaml', 'limits.yaml'] as const
-/** May be absent. */
+/** These files may be absent. */
 const MASKS = 'masks.yaml'
 
 /** The files that every policy has. */
@@ -27,10 +27,10 @@ export type PolicyFileName = RequiredFileName | typeof MASKS
 export const RULE_FILES: readonly PolicyFileName[] = [...NAMES, MASKS]
 export const POLICY_FILES: readonly string[] = [...RULE_FILES, BLOCKED_FILE]
 
-/** A `policy apply` at work is waited for, so long before each reading. */
+/** The wait before each reading while a `policy apply` is running. */
 const HELD_MS = 15
 
-/** How often a directory may move under its reader before the reading fails. */
+/** The number of times that a directory may be swapped during a reading before the reading fails. */
 const MOST_READINGS = 20
 
 export type PolicyFiles = Readonly<Record<RequiredFileName, SourceFile> & Partial<Record<typeof MASKS, SourceFile>>>
@@ -40,19 +40,19 @@ export type Revision = string & { readonly __brand: 'Revision' }
 
 /** The files of a policy directory at one moment. */
 export interface PolicyReading {
-  /** Throws FileError, naming every file that is missing or isn't UTF-8. */
+  /** Throws FileError, which names every file that is missing or isn't UTF-8. */
   files(): PolicyFiles
   /** Throws FileError: blocked.txt is in force even while other files are broken. */
   blocked(): SourceFile
-  /** Where all of it was. */
+  /** The folder that all files were read from. */
   readonly place: PolicyFolder
-  /** Others are being written, or were left by a command that was killed: what was read is what was before them. */
+  /** New files are being written, or a killed command left them unfinished: the files of before were read. */
   readonly unfinished: Diagnostic | undefined
 }
 
 /**
- * Reads all files, whole: also while `policy apply`, Kubernetes or somebody else swaps them. Files that are written one after
- * the other are read again until they stay as they are meanwhile. Never rejects.
+ * Reads all files, whole: also while `policy apply`, Kubernetes or somebody else swaps them. Files that are written one
+ * after the other are read again until none changes during a reading. Never rejects.
  */
 export async function readInPlace(directory: string): Promise<PolicyReading> {
   for (let reading = 1; ; reading++) {
@@ -91,12 +91,12 @@ export async function readPolicyFiles(directory: string): Promise<PolicyFiles> {
   return (await readInPlace(directory)).files()
 }
 
-/** By itself. Throws FileError. */
+/** Reads blocked.txt alone. Throws FileError. */
 export async function readBlockedFile(directory: string): Promise<SourceFile> {
   return succeeded(await readOne(await findPolicyFolder(directory, [BLOCKED_FILE]), BLOCKED_FILE))
 }
 
-/** How a file looks from outside; another text means that it was written or exchanged. */
+/** The outer state of a file as a text; another text means that the file was written or exchanged. */
 export async function metadataOf(path: string): Promise<string> {
   const found = await stat(path, { bigint: true }).catch(() => undefined)
   return found ? `${found.ino} ${found.size} ${found.mtimeNs} ${found.ctimeNs}` : 'missing'
@@ -106,7 +106,10 @@ async function lookAt(place: PolicyFolder): Promise<string> {
   return (await Promise.all(RULE_FILES.map((name) => metadataOf(filePath(place, name))))).join('\n')
 }
 
-/** A version stays what it is when another one takes over; elsewhere, the folder that links had led to may be deleted. */
+/**
+ * A version never changes, even when another one takes over. Kubernetes, however, may delete the folder that the links
+ * led to.
+ */
 async function isStillInForce(place: PolicyFolder): Promise<boolean> {
   if (RULE_FILES.every((name) => isVersioned(place, name))) return true
   return folderKey(place) === folderKey(await findPolicyFolder(place.directory, POLICY_FILES))
@@ -114,7 +117,7 @@ async function isStillInForce(place: PolicyFolder): Promise<boolean> {
 
 interface Reading {
   readonly file: PolicyFileName
-  /** Undefined for a file that may be absent, and is. */
+  /** Undefined if an optional file is absent. */
   readonly result: PromiseSettledResult<SourceFile | undefined>
 }
 
@@ -130,7 +133,7 @@ async function readOne(place: PolicyFolder, file: string): Promise<PromiseSettle
   return result
 }
 
-/** A link that leads nowhere is somebody's file, and so is one that can't be looked at: neither may count as none. */
+/** A link to nothing, or a file that can't be looked at, is still somebody's file: neither may count as absent. */
 async function isAbsent(place: PolicyFolder, file: string): Promise<boolean> {
   if (place.links[file] && !place.held && !isVersioned(place, file)) return false
   const found = await lstat(filePath(place, file)).catch((error: NodeJS.ErrnoException) => error)
@@ -170,7 +173,7 @@ function moving(directory: string): never {
   throw new FileError([{ file: directory, line: 1, column: 1, code: 'file-unreadable', severity: 'error', message }])
 }
 
-/** The same content, whatever the directory, has the same revision. */
+/** The same content has the same revision in every directory. */
 export function revisionOf(files: PolicyFiles, blocked: SourceFile): Revision {
   const content = new Map(
     RULE_FILES.flatMap((name) => {
@@ -181,7 +184,10 @@ export function revisionOf(files: PolicyFiles, blocked: SourceFile): Revision {
   return revisionOfContent(content, blocked.text)
 }
 
-/** `content`: the bytes of the files, by their names; what isn't in it counts as empty, or as absent where it may be. */
+/**
+ * `content`: the bytes of the files, by file name; a missing file counts as absent if it is optional, otherwise as
+ * empty.
+ */
 export function revisionOfContent(content: ReadonlyMap<string, Uint8Array>, blocked: string): Revision {
   const hash = createHash('sha256')
   for (const bytes of [...NAMES.map((name) => content.get(name) ?? NOTHING), Buffer.from(blocked)]) {
@@ -194,7 +200,7 @@ export function revisionOfContent(content: ReadonlyMap<string, Uint8Array>, bloc
 
 const NOTHING = new Uint8Array()
 
-/** `name` is what people call the file, `path` where it is. */
+/** `name` is the file's name in messages, `path` its place. */
 async function readSource(name: string, file: string, path: string): Promise<SourceFile> {
   const fault = (code: string, message: string, hint: string) =>
     new FileError([{ file: name, line: 1, column: 1, code, severity: 'error', message, hint }])

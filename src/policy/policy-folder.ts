@@ -1,7 +1,7 @@
 /**
- * Where the files of a policy directory really are. `policy apply` makes each of them a link into `.current`, itself a link
- * to the version in force, and Kubernetes does so with `..data`: one rename exchanges all files. A plain directory has its
- * files in itself.
+ * Finds the folder that really contains the files of a policy directory. `policy apply` makes each file a link into
+ * `.current`, which is a link to the version in force; Kubernetes does the same with `..data`. So one rename exchanges
+ * all files. A plain directory contains its files itself.
  */
 import { readlink, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
@@ -9,32 +9,34 @@ import { basename, dirname, join, resolve } from 'node:path'
 /** The link to the version in force. */
 export const CURRENT = '.current'
 
-/** While `policy apply` writes plain files one by one, this folder holds those of before, and they are in force. */
+/** While `policy apply` writes plain files one by one, this folder holds the files of before, which are in force. */
 export const BEFORE = '.before'
 
-/** This file changes by itself, whatever happens to the others. */
+/** This file changes independently of the others. */
 export const BLOCKED_FILE = 'blocked.txt'
 
 interface Link {
   /** The text of the link. */
   readonly target: string
-  /** Where that is; the folder of several links is looked up once, so their files are read from one folder. */
+  /**
+   * The folder that the link leads to; it is resolved once for all links, so that their files are read from one folder.
+   */
   readonly path: string
 }
 
 export interface PolicyFolder {
   /** The path that the caller gave. */
   readonly directory: string
-  /** The directory without links in its path, and which directory it is: another one may take over the path. */
+  /** The directory's path without links, and its identity: another directory may take over the path. */
   readonly real: string
   readonly identity: string | undefined
-  /** Which folder `.before` is; undefined when there is none, as nearly always. */
+  /** The identity of the folder `.before`; undefined in the usual case that it doesn't exist. */
   readonly held: string | undefined
-  /** Those of the files that are links, by file name. */
+  /** The files that are links, by file name. */
   readonly links: Readonly<Record<string, Link>>
 }
 
-/** Looks at these files. Never rejects: a missing file is part of the result. */
+/** Finds where these files are. Never rejects: a missing file is part of the result. */
 export async function findPolicyFolder(directory: string, files: readonly string[]): Promise<PolicyFolder> {
   const real = await realpath(directory).catch(() => directory)
   const [identity, held, targets] = await Promise.all([
@@ -69,7 +71,7 @@ export function filePath({ real, links, held }: PolicyFolder, file: string): str
   return links[file]?.path ?? join(real, file)
 }
 
-/** Whether a file is of the version in force: it stays what it is when another version takes over. */
+/** Whether a file belongs to the version in force: such a file never changes, even when another version takes over. */
 export function isVersioned({ links, held }: PolicyFolder, file: string): boolean {
   return held === undefined && links[file]?.target === versionLink(file)
 }

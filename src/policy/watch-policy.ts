@@ -1,27 +1,31 @@
 /**
  * Notices that the files of a policy changed. A directory that was swapped (by rename, by a symlink on its path, by
- * `policy apply` or by Kubernetes) is whole and taken at once; edits in place are taken when nothing has changed for a while, and
- * blocked.txt for itself, so that edits of other files don't hold a block up. Polling sees all of that on every file
- * system, which change notifications don't: ten `stat` calls cost less than a tenth of a millisecond.
+ * `policy apply` or by Kubernetes) is complete and is loaded at once. Edits in place are loaded when nothing has
+ * changed for a while; blocked.txt is loaded separately, so that edits of other files don't delay a block. It polls,
+ * because polling sees all these changes on every file system and change notifications don't; ten `stat` calls cost
+ * less than a tenth of a millisecond.
  */
 import type { LivePolicy } from './live-policy.ts'
 import { metadataOf, POLICY_FILES, RULE_FILES } from './policy-files.ts'
 import { BLOCKED_FILE, filePath, findPolicyFolder, folderKey, type PolicyFolder } from './policy-folder.ts'
 
 const POLL_MS = 100
-/** Edits in place are taken after so long without another. It can't know that an editor meant to save a second file. */
+/**
+ * Edits in place are loaded after this time without another edit. The watcher can't know that the user is about to save
+ * a second file.
+ */
 const QUIET_MS = 300
-/** A blocked.txt that is written to all the time is taken nevertheless, still within a second. */
+/** A blocked.txt that changes all the time is still loaded after this time, so within a second. */
 const LONGEST_WAIT_MS = 600
 
-/** No directory looks so. */
+/** Differs from the look of every directory. */
 const ELSEWHERE = ''
 
-/** How a directory looks from outside. */
+/** The outer state of a directory. */
 interface Look {
-  /** Which directory it is, and where its links lead. */
+  /** The identity of the directory, and the targets of its links. */
   readonly directory: string
-  /** Files are being written one by one: those of before rule. */
+  /** Files are being written one by one: the files of before are in force. */
   readonly held: boolean
   readonly rules: string
   readonly blocked: string
@@ -30,20 +34,22 @@ interface Look {
 /** Reloads `policy` on a change until the returned function is called. */
 export async function watchPolicy(policy: LivePolicy): Promise<() => void> {
   let directory = (await look(policy.directory)).directory
-  // Nothing is known as taken, because the files may have changed since the policy was opened: they are taken once more.
+  // At first no file counts as loaded, because the files may have changed since the policy was opened: they are loaded
+  // once more.
   const rules = new Settling({ quietMs: QUIET_MS, longestMs: Number.POSITIVE_INFINITY })
   const blocked = new Settling({ quietMs: QUIET_MS, longestMs: LONGEST_WAIT_MS })
   let busy = false
-  /** Rules that were edited in place are being loaded, which takes long where there are very many. */
+  /** Rules that were edited in place are being loaded, which takes long if there are very many. */
   let loading = false
 
   /**
-   * Whether another directory is there, or other links. While `policy apply` writes files one by one there is none, and it
-   * ends with another one; where it doesn't end, its files are found as an edit.
+   * Whether the directory or its links were exchanged. While `policy apply` writes files one by one this is false; it
+   * becomes true when the command ends. If the command never ends, its files are found as edits.
    */
   const notice = (now: Look): boolean => {
     const moved = !now.held && now.directory !== directory
-    // The files that are loading may be of the directory before, so it counts as another one until they are loaded.
+    // The files being loaded may be those of the directory before, so the directory counts as exchanged until they are
+    // loaded.
     if (now.held) directory = ELSEWHERE
     else if (!loading) directory = now.directory
     return moved
@@ -55,7 +61,7 @@ export async function watchPolicy(policy: LivePolicy): Promise<() => void> {
     const moved = notice(now)
     blocked.see(now.blocked, at)
     if (loading) {
-      // When the directory was exchanged meanwhile, no single file of it is taken.
+      // If the directory was exchanged meanwhile, no single file of it is loaded.
       if (!moved && blocked.isDue(at)) await takeBlocked()
       return
     }
@@ -66,7 +72,10 @@ export async function watchPolicy(policy: LivePolicy): Promise<() => void> {
     else if (due.blocked) await takeBlocked()
   }
 
-  /** Exchanged between the look and the reading, it may be exchanged back before the next look: all is taken once more. */
+  /**
+   * The directory was exchanged between the look and the reading, and may be exchanged back before the next look: all
+   * files are loaded once more.
+   */
   const followTo = (place: PolicyFolder | undefined) => {
     if (place && folderKey(place) !== directory) directory = ELSEWHERE
   }
@@ -116,11 +125,11 @@ async function look(directory: string): Promise<Look> {
   return { directory: folderKey(place), held: place.held !== undefined, rules: rules.join('\n'), blocked }
 }
 
-/** When something that is looked at again and again has changed and settled. Times are milliseconds of one clock. */
+/** Decides when a polled value has changed and settled. Times are milliseconds of one clock. */
 interface Patience {
-  /** A change is due when there was no other for so long. */
+  /** A change is due after this time without another change. */
   readonly quietMs: number
-  /** It is due after so long in any case. */
+  /** A change is due after this time in any case. */
   readonly longestMs: number
 }
 
@@ -129,7 +138,7 @@ export class Settling {
   #taken: string | undefined
   #seen: string | undefined
   #seenAt = 0
-  /** When what was taken first had changed; undefined while it hasn't. */
+  /** The time of the first change since the last load; undefined without a change. */
   #changedAt: number | undefined
 
   constructor(patience: Patience) {
@@ -148,14 +157,14 @@ export class Settling {
     return at - this.#seenAt >= this.#patience.quietMs || at - this.#changedAt >= this.#patience.longestMs
   }
 
-  /** The files that were seen last could not be taken: they are due again as if they had changed now. */
+  /** The files seen last could not be loaded: they are due again as if they had changed now. */
   putOff(at: number): void {
     this.#taken = undefined
     this.#seenAt = at
     this.#changedAt = at
   }
 
-  /** The files that were seen last are taken; the next look finds a later change. */
+  /** The files seen last are loaded; the next look finds a later change. */
   take(): void {
     this.#taken = this.#seen
     this.#changedAt = undefined

@@ -77,7 +77,7 @@ export const BUILT_IN_RESOURCES: readonly Resource[] = Object.freeze([
     fields: [],
     routes: [
       route(TOKENS, '/api/tokens', 'collection', [['POST', 'create']]),
-      // The session is the caller's own, like the record at /profile.
+      // The session always belongs to the caller, like the record at /profile.
       route(TOKENS, '/api/tokens/current', 'caller', [['DELETE', 'delete']]),
     ],
     actions: [action('create', 'whole'), action('delete', 'whole'), action('options', 'whole')],
@@ -101,7 +101,7 @@ interface Parts {
   readonly fields: readonly Field[]
   readonly routes: readonly Route[]
   readonly actions: readonly Action[]
-  /** The schema of the request body, where there is one. */
+  /** The schema of the request body, if the route takes one. */
   readonly takes?: { readonly schema: JsonObject; readonly validate: Resource['validate'] }
 }
 

@@ -1,4 +1,4 @@
-/** An object of a resource: as a store keeps it, and as an answer shows it. */
+/** An object of a resource, as a store keeps it and as an answer shows it. */
 import type { Json, Representation } from './resource.ts'
 
 /** A value that a field can be compared with. */

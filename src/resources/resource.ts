@@ -27,7 +27,7 @@ export interface Field {
   readonly time?: true
   /** The values that the schema lists, where it does. */
   readonly oneOf?: readonly Json[]
-  /** The value that an object has when nobody gave one, or undefined. */
+  /** The default value, or undefined. */
   readonly default: Json | undefined
 }
 
@@ -39,12 +39,12 @@ export interface Endpoint {
   readonly action: string
 }
 
-/** How far a route is on its way out (docs/http.md, "Versions"). Instants are milliseconds since the epoch. */
+/** The deprecation and sunset of a route (docs/http.md, "Versions"). Times are milliseconds since the epoch. */
 interface Lifecycle {
   readonly deprecatedAt?: number
-  /** The route is gone from this time on. */
+  /** From this time on the route answers 410. */
   readonly sunsetAt?: number
-  /** The path that stands in for it; may hold `{id}`. */
+  /** The path that replaces it; may contain `{id}`. */
   readonly successor?: string
 }
 
@@ -59,7 +59,7 @@ export interface Route {
   readonly allow: string
   /** A view of views.yaml that narrows what the route shows. */
   readonly view?: string
-  /** Where the path moved (`permanent`) or is for now; may hold `{id}`. */
+  /** The path that this one moved to, for good (`permanent`) or for now; may contain `{id}`. */
   readonly redirect?: { readonly to: string; readonly permanent: boolean }
   /** Undefined for a route that stays. */
   readonly lifecycle?: Lifecycle
@@ -69,7 +69,7 @@ export interface Route {
 
 export interface Action {
   readonly name: string
-  /** Where an action has no fields (delete, options), a decision is about the one pseudo-field `*`. */
+  /** If an action has no fields (delete, options), a decision is about the single pseudo-field `*`. */
   readonly hasFields: boolean
 }
 
@@ -85,11 +85,11 @@ export interface Resource {
   readonly actions: ReadonlyMap<string, Action>
   /** The first item route's path: `Location` of a new object. */
   readonly canonicalItemPath?: string
-  /** For a built-in resource: the JSON Schema of the request body, where the answer has another one. */
+  /** For a built-in resource: the JSON Schema of the request body, if the answer has another schema. */
   readonly takes?: Readonly<Record<string, Json>>
   /**
-   * All faults of a whole representation (of what is sent, where the resource `takes` something else) at once; empty
-   * when it fits the schema. Doesn't change its argument.
+   * All faults of a whole representation at once (of the request body, if the resource has a schema `takes`); empty if
+   * it fits the schema. Doesn't change its argument.
    */
   validate(representation: Representation): readonly FieldFault[]
 }

@@ -1,11 +1,14 @@
-/** What POST /api/tokens takes: an e-mail address with a password, or a refresh token. */
+/** The body of POST /api/tokens: an e-mail address with a password, or a refresh token. */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import type { Resource } from './resource.ts'
 import type { JsonObject } from './schema/schema-file.ts'
 import { isObject } from './schema/subschemas.ts'
 import { fieldFaults } from './validate/ajv-errors.ts'
 
-/** In characters. NIST SP 800-63B-4 section 3.1.1.2 asks for 15 where nothing else is asked of the user, and 8 at the least. */
+/**
+ * In characters. NIST SP 800-63B-4 section 3.1.1.2 asks for 15 if the password is the only factor, and for at least 8
+ * otherwise.
+ */
 export const PASSWORD_LENGTH = { min: 12, max: 1024 } as const
 
 const BY_PASSWORD: JsonObject = {
@@ -48,7 +51,7 @@ interface Validators {
 
 let validators: Validators | undefined
 
-/** Held to one of the two, so that the faults are those of what was meant. */
+/** Validated as one of the two forms, so that the faults are those of the intended form. */
 export const validateTokenRequest: Resource['validate'] = (body) => {
   validators ??= compile()
   const isRefresh = isObject(body) && Object.hasOwn(body, 'refresh_token')

@@ -1,4 +1,4 @@
-/** What a store keeps of sign-ins that failed: counters by key, shared by all instances and kept over a restart. */
+/** Failed sign-ins in a store: counters by key, shared by all instances and kept over a restart. */
 
 export interface Counter {
   readonly failures: number
@@ -12,7 +12,7 @@ export type Counters = ReadonlyMap<string, Counter>
 
 export interface JudgedAttempts<T> {
   readonly verdict: T
-  /** Counters that take the place of those there; undefined for one that goes. Absent: nothing changes. */
+  /** The new values of counters; undefined deletes a counter, an absent key doesn't change one. */
   readonly changes?: ReadonlyMap<string, Counter | undefined>
 }
 

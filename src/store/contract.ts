@@ -10,18 +10,18 @@ import type { Resource, Resources } from '../resources/resource.ts'
 import type { Attempts } from './attempts.ts'
 import type { Directory } from './directory.ts'
 
-/** An object as a list finds it. Most of them are only passed on, so the engine needn't parse what it has stored. */
+/** An object as a list finds it. Most objects are only passed on, so the engine needn't parse their stored text. */
 export interface ListedObject {
   readonly id: string
   /** These fields as JSON text, in the order of `represent`. Throws DamagedObject. */
   json(fields: ReadonlySet<string>): string
-  /** Bytes that the object takes in an answer that shows all of it, or a few more. */
+  /** The bytes of the whole object in an answer, or a few more. */
   bytes(): number
   /** At least `bytes()`, and cheaper. */
   bytesAtMost(): number
 }
 
-/** `time`: a text that RFC 3339 calls a date-time, compared as the instant that it means, to the millisecond. */
+/** `time`: a date-time of RFC 3339, compared as an instant, to the millisecond. */
 type ComparedBy = 'value' | 'time'
 
 /**
@@ -36,33 +36,37 @@ export interface Comparison {
   readonly values: readonly Scalar[]
 }
 
-/** One key of an order. Ascending is: no value, numbers, texts by code points, false, true, lists. */
+/** One sort key. The ascending order is: no value, numbers, texts by code points, false, true, lists. */
 export interface SortKey {
   readonly field: string
   readonly by: ComparedBy
   readonly descending: boolean
 }
 
-/** The value that an object is sorted by: null where it has none, an empty list for any list. */
+/** The value that an object is sorted by: null for no value, an empty list for any list. */
 export type SortValue = Scalar | null | readonly []
 
 export interface ObjectQuery {
   readonly where: Condition
   /** All of them hold. */
   readonly filter?: readonly Comparison[]
-  /** The greatest number of objects. */
+  /** The most objects. */
   readonly limit: number
-  /** The list ends with the object that makes it larger than this (sum of `bytes()`), and has two objects at least then. */
+  /**
+   * The list ends with the object that makes it larger than this (sum of `bytes()`), but not before its second object.
+   */
   readonly bytes?: number
   /** Sorted by the first key, then by the next; the last key is the id. Sorted by the id alone when not given. */
   readonly order?: readonly SortKey[]
-  /** Only objects after this place of the order: a value for each key. */
+  /** Only objects after this place in the order: a value for each key. */
   readonly after?: readonly SortValue[]
 }
 
-/** What a write gets besides its permit. The record and the idempotency key commit with the write, or not at all. */
+/**
+ * The options of a write, besides its permit. The record and the idempotency key commit with the write, or not at all.
+ */
 export interface WriteOptions {
-  /** When the write happens: RFC 3339, UTC, milliseconds. By the store's own clock when not given. */
+  /** The time of the write: RFC 3339, UTC, milliseconds. If absent, the store's own clock. */
   readonly time?: string
   /** The decision record: one line of JSON, without its end. The outbox keeps it until it is in the log. */
   readonly record?: string
@@ -73,7 +77,7 @@ export interface CreateOptions extends WriteOptions {
   readonly replay?: Replay | undefined
 }
 
-/** An idempotency key is one caller's, on one route. */
+/** An idempotency key belongs to one caller, on one route. */
 export interface ReplayKey {
   readonly subject: string
   readonly route: string
@@ -81,7 +85,7 @@ export interface ReplayKey {
 }
 
 export interface Replay extends ReplayKey {
-  /** Tells one payload from another. */
+  /** Different payloads have different fingerprints. */
   readonly fingerprint: string
 }
 
@@ -94,11 +98,14 @@ export interface Kept {
 export interface Store {
   get(resource: string, id: string): Promise<StoredObject | undefined>
   list(resource: string, query: ObjectQuery): Promise<readonly ListedObject[]>
-  /** How many objects `list` would give without a limit. */
+  /** The number of objects that `list` would return without a limit. */
   count(resource: string, query: Pick<ObjectQuery, 'where' | 'filter'>): Promise<number>
   /** The object that was created under the key in the last 24 hours. */
   kept(key: ReplayKey): Promise<Kept | undefined>
-  /** Durable when it returns. Throws UniqueTaken, or ReplayTaken when something was created under the idempotency key. */
+  /**
+   * Durable when it returns. Throws UniqueTaken, or ReplayTaken if an object was already created under the idempotency
+   * key.
+   */
   create(permit: Permit<'create'>, options?: CreateOptions): Promise<StoredObject>
   /** Durable when it returns. Throws UniqueTaken, or StaleObject when the stored version isn't the permit's. */
   update(permit: Permit<'update'>, options?: WriteOptions): Promise<StoredObject>
@@ -106,27 +113,28 @@ export interface Store {
   delete(permit: Permit<'delete'>, options?: WriteOptions): Promise<void>
   /** 32 random bytes, made on first use, the same for every instance that shares the database. */
   secret(name: string): Promise<Uint8Array>
-  /** Rejects when the store can't answer, takes no writes, or is no longer where it was. May write, at most once a second. */
+  /** Rejects if the store can't answer, accepts no writes, or was moved. May write, at most once a second. */
   ping(): Promise<void>
   close(): Promise<void>
 }
 
-/** A record that a write left, in the order of the commits. */
+/** A record that a write left; records are in the order of the commits. */
 export interface OutboxRecord {
   /** Grows with every write; never used twice. */
   readonly sequence: number
   readonly record: string
 }
 
-/** The records of writes that aren't known to be in the decision log yet. */
+/** The records of writes that may not be in the decision log yet. */
 export interface Outbox {
   /** The records with the lowest numbers, at most `limit`. */
   waiting(limit: number): Promise<readonly OutboxRecord[]>
-  /** Forgets all up to this number. */
+  /** Deletes all records up to this number. */
   shipped(sequence: number): Promise<void>
   /**
    * Whether this holder, and no other one, ships for the next second. The first holder to ask keeps the outbox until it
-   * releases it or hasn't asked for a second, also when the clock is set meanwhile. A holder's name is a random UUID.
+   * releases the outbox or hasn't asked for a second, even if the clock is set meanwhile. A holder's name is a random
+   * UUID.
    */
   hold(holder: string): Promise<boolean>
   release(holder: string): Promise<void>
@@ -140,14 +148,14 @@ export interface Seeding {
     resource: string,
     object: { readonly id: string; readonly version: number; readonly document: Document },
   ): Promise<void>
-  /** The kind of data that the database holds, e.g. `demo`; undefined in a new database. */
+  /** The kind of data in the database, e.g. `demo`; undefined in a new database. */
   readMark(name: string): Promise<string | undefined>
   writeMark(name: string, value: string): Promise<void>
   /** Number of objects of a resource. */
   count(resource: string): Promise<number>
 }
 
-/** One database, by what is done with it; closing the store closes them all. */
+/** One database with all its interfaces; closing the store closes them all. */
 export interface OpenedStore {
   readonly store: Store
   readonly seeding: Seeding
@@ -156,16 +164,18 @@ export interface OpenedStore {
   readonly attempts: Attempts
 }
 
-/** Reads a database that may belong to a running server, and changes nothing. Everything throws StoreUnavailable. */
+/**
+ * Reads a database that may belong to a running server, and changes nothing. Every method may throw StoreUnavailable.
+ */
 export interface ObjectReader {
-  /** A resource of which nothing was ever stored has no objects. */
+  /** A resource without a table has no objects. */
   get(resource: Resource, id: string): StoredObject | undefined
-  /** The ids of all objects. Throws also where nothing of the resource was ever stored: the database may be another one. */
+  /** The ids of all objects. Also throws if no object of the resource was ever stored: it may be the wrong database. */
   ids(resource: Resource): ReadonlySet<string>
   close(): void
 }
 
-/** What a folder of src/store/ gives: the module of an engine, loaded when it is needed. */
+/** The module of an engine, a folder of src/store/; loaded when it is needed. */
 export interface StoreEngine {
   readonly open: (database: string, options: OpenOptions) => Promise<OpenedStore>
   readonly openBeside: (database: string, options: Omit<OpenOptions, 'indexFields'>) => Promise<OpenedStore>
@@ -175,16 +185,16 @@ export interface StoreEngine {
 export interface OpenOptions {
   readonly resources: Resources
   readonly now: () => Date
-  /** Resource -> fields to index besides those that the resource declares: the fields that relations compare. */
+  /** Resource -> fields to index in addition to those that the resource declares: the fields that relations compare. */
   readonly indexFields?: ReadonlyMap<string, readonly string[]>
 }
 
-/** The object that a create makes. */
+/** The object that a create writes. */
 export function createdObject({ id, document }: Permit<'create'>, time: string): StoredObject {
   return { id, version: 1, createdAt: time, updatedAt: time, document }
 }
 
-/** The object that an update leaves. */
+/** The object after an update. */
 export function updatedObject(
   { id, version, document }: Permit<'update'>,
   { createdAt }: Pick<StoredObject, 'createdAt'>,
@@ -209,7 +219,7 @@ export class StaleObject extends Error {
   }
 }
 
-/** Something was created under this idempotency key already. */
+/** An object was already created under this idempotency key. */
 export class ReplayTaken extends Error {
   constructor() {
     super('the idempotency key is taken')
@@ -217,7 +227,7 @@ export class ReplayTaken extends Error {
   }
 }
 
-/** The stored data can't be brought to what this program and its resources declare; the message says what to do. */
+/** The stored data can't be migrated to the layout of this program and its resources; the message says what to do. */
 export class UnfitDatabase extends Error {
   constructor(message: string, cause?: unknown) {
     super(message, { cause })
@@ -226,8 +236,8 @@ export class UnfitDatabase extends Error {
 }
 
 /**
- * The store holds something that this program doesn't write. Another try doesn't help. `what` names it, with its id; there is no
- * cause, because a parser's message shows a part of the document.
+ * The store holds data that this program didn't write. Trying again doesn't help. `what` names the data with its id.
+ * The error has no cause, because a parser's message would show a part of the document.
  */
 export class DamagedObject extends Error {
   constructor(what: string) {

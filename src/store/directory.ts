@@ -1,15 +1,15 @@
 /**
- * The people and programs that may ask: accounts beside the users resource, sessions and API keys. E-mail, name and roles
- * stand in the users record alone. Every write is one transaction, durable when it returns. The store gets hashes of secrets,
- * never the secrets. Times are milliseconds since the epoch.
+ * The people and programs that may ask: accounts beside the users resource, sessions and API keys. Only the users
+ * record holds e-mail, name and roles. Every write is one transaction, durable when it returns. The store gets hashes
+ * of secrets, never the secrets. Times are milliseconds since the epoch.
  */
 
 import type { Document } from '../resources/object.ts'
 
 export interface Account {
-  /** A PHC string; null where no password lets the user in. */
+  /** A PHC string; null if the user can't sign in with a password. */
   readonly passwordHash: string | null
-  /** The password ends with the first sign-in. */
+  /** The password is valid for one sign-in. */
   readonly oneTime: boolean
   readonly disabled: boolean
   readonly changedAt: number
@@ -18,11 +18,11 @@ export interface Account {
 /** A users record and the account that goes with it. */
 export interface Person {
   readonly id: string
-  /** As in the record: empty where it has none. */
+  /** As in the users record; empty if it has none. */
   readonly email: string
   readonly name: string
   readonly roles: readonly string[]
-  /** Undefined until a password was set or the user was disabled. */
+  /** Undefined until a password is set or the user is disabled. */
   readonly account: Account | undefined
 }
 
@@ -33,15 +33,15 @@ export interface NewPassword {
 }
 
 export interface VerifiedPassword {
-  /** The stored hash that it was verified against. */
+  /** The stored hash that the current password was verified against. */
   readonly hash: string
-  /** Hash of the password that takes its place; the user's other sessions end. */
+  /** The hash of the new password; the user's other sessions end. */
   readonly next?: string | undefined
 }
 
 /**
- * The hashes of a refresh token: SHA-256 of its two secrets (base64url). `family` stays for the life of the session, so that
- * an older token is recognized without a list of all tokens. `current` is new with each use.
+ * The hashes of a refresh token: SHA-256 of its two secrets (base64url). `family` stays for the life of the session, so
+ * that an older token is recognized without a list of all tokens. `current` changes with each use.
  */
 export interface RefreshHashes {
   readonly family: string
@@ -49,13 +49,13 @@ export interface RefreshHashes {
 }
 
 export interface NewSession {
-  /** Unique, and no secret: it stands in access tokens as `sid`. */
+  /** Unique, but not secret: access tokens contain it as `sid`. */
   readonly id: string
   readonly userId: string
   readonly createdAt: number
-  /** Whatever happens. */
+  /** The session ends then in any case. */
   readonly endsAt: number
-  /** Unless it is refreshed before. */
+  /** The session ends then, unless it is refreshed before. */
   readonly idleEndsAt: number
   readonly refresh: RefreshHashes
 }
@@ -65,27 +65,29 @@ type Session = Omit<NewSession, 'refresh'>
 export interface Refresh {
   readonly session: string
   readonly presented: RefreshHashes
-  /** Hash of the secret that takes the place of the current one. */
+  /** The hash of the secret that replaces the current one. */
   readonly next: string
   readonly idleEndsAt: number
 }
 
 export type Refreshed =
   | RefreshChange
-  /** No such session, or it has ended, or its user is disabled or gone; or the token was never one of it. */
+  /**
+   * No such session; or the session has ended; or its user is disabled or deleted; or the session never had this token.
+   */
   | { readonly kind: 'unknown' }
 
-/** What a refresh changes. */
+/** The changes that a refresh makes. */
 export type RefreshChange =
   | { readonly kind: 'refreshed'; readonly session: Session; readonly person: Person }
-  /** An older token of the family: somebody holds a copy. The session has ended with this call. */
+  /** An older token of the family, so somebody has a copy. This call has ended the session. */
   | { readonly kind: 'reused'; readonly userId: string }
 
-/** The decision record of each change that a refresh can make. */
+/** The decision records, one for each change that a refresh can make. */
 export type RefreshRecords = Readonly<Record<RefreshChange['kind'], string>>
 
 export interface NewApiKey {
-  /** Public: what stands before the secret, and what people call the key by. */
+  /** Public: the part before the secret, which also names the key. */
   readonly id: string
   /** SHA-256 (base64url). */
   readonly secretHash: string
@@ -106,12 +108,12 @@ export interface Standing {
   /** The roles in the users record; undefined without a record. */
   readonly roles: readonly string[] | undefined
   readonly disabled: boolean
-  /** The users record was deleted, and none of this id has come since. */
+  /** The users record was deleted, and no record with this id was created since. */
   readonly deleted: boolean
 }
 
 export interface SessionStanding extends Standing {
-  /** When the session ends; 0 when it isn't this subject's, is unknown or has ended. */
+  /** The time when the session ends; 0 if it belongs to another subject, is unknown or has ended. */
   readonly sessionEndsAt: number
 }
 
@@ -119,48 +121,50 @@ export interface KeyStanding extends Standing {
   readonly key: ApiKey
 }
 
-/** An engine that needn't wait answers at once, so that a request needn't either. */
+/** An engine that doesn't wait returns the value itself, so that a request needn't wait either. */
 type Soon<T> = T | Promise<T>
 
 /**
- * Everything throws StoreUnavailable when the store can't answer. A decision record commits with the change that it is about; the
- * outbox gets none for a change that doesn't take place.
+ * Every method throws StoreUnavailable if the store can't answer. A decision record commits together with its change;
+ * if the change doesn't happen, the outbox gets no record.
  */
 export interface Directory {
-  /** Tells all that was committed before the call, by any instance. */
+  /** Sees everything that any instance committed before the call. */
   standing(subject: string): Soon<Standing>
   sessionStanding(subject: string, session: string): Soon<SessionStanding>
-  /** Tells about the key's subject. Undefined for an unknown key. */
+  /** The state of the key's subject. Undefined for an unknown key. */
   keyStanding(id: string): Soon<KeyStanding | undefined>
 
   person(id: string): Promise<Person | undefined>
-  /** The address exactly as the record has it. */
+  /** The address must be exactly as in the users record. */
   personByEmail(email: string): Promise<Person | undefined>
   /** By id. */
   people(): Promise<readonly Person[]>
   /**
-   * Adds a users record with its password, in one transaction. False, and nothing is added, where there are users, or where a
-   * first user was added before.
+   * Adds a users record with its password, in one transaction. Returns false and adds nothing if there are users, or if
+   * a first user was added before.
    */
   addFirst(user: { readonly id: string; readonly document: Document }, password: NewPassword): Promise<boolean>
-  /** Ends the user's sessions. False without such a users record. */
+  /** Ends the user's sessions. False if there is no such users record. */
   setPassword(userId: string, password: NewPassword): Promise<boolean>
-  /** A better hash of the same password: sessions stay. False when the hash isn't the stored one any more. */
+  /**
+   * Stores a better hash of the same password: sessions remain. False if the given hash is no longer the stored one.
+   */
   rehash(userId: string, hash: string, better: string): Promise<boolean>
-  /** Ends the subject's sessions. Who signs in elsewhere has no users record and can be disabled all the same. */
+  /** Ends the subject's sessions. A subject that signs in elsewhere has no users record, but can also be disabled. */
   disable(subject: string): Promise<void>
   /** Also clears the mark that a users record was deleted. */
   enable(subject: string): Promise<void>
 
   /**
-   * Opens a session after the password was verified. False when the password has changed, or the user is disabled or gone. The
-   * same transaction spends a one-time password, so that only one of two sign-ins at the same time succeeds.
+   * Opens a session after the password was verified. False if the password has changed, or the user is disabled or
+   * deleted. The same transaction uses up a one-time password, so that only one of two simultaneous sign-ins succeeds.
    */
   openSession(session: NewSession, verified: VerifiedPassword, record?: string): Promise<boolean>
-  /** A session is of one user for all its life. Undefined when it has ended, or there is none. */
+  /** The user of a session, who never changes. Undefined if the session has ended or doesn't exist. */
   userOfSession(id: string): Promise<string | undefined>
   refreshSession(refresh: Refresh, records?: RefreshRecords): Promise<Refreshed>
-  /** False when it had ended, or there is none. */
+  /** False if the session has ended already or doesn't exist. */
   endSession(id: string, record?: string): Promise<boolean>
 
   /** Throws when the id is taken. */
@@ -169,6 +173,6 @@ export interface Directory {
   keys(): Promise<readonly ApiKey[]>
   /** False when there is no such key. A key that was revoked before stays as it is. */
   revokeKey(id: string): Promise<boolean>
-  /** Key id -> when it was last used; an earlier time than the one kept changes nothing. */
+  /** Key id -> the time of its last use; a time earlier than the stored one changes nothing. */
   noteKeyUses(uses: ReadonlyMap<string, number>): Promise<void>
 }

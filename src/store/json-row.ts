@@ -1,10 +1,13 @@
-/** The rows of a list, for engines that keep a document as JSON text: fields are cut out of the text. */
+/**
+ * The rows of a list, for engines that keep a document as JSON text: the fields are cut from the text without parsing
+ * it.
+ */
 import type { RowFields } from '../decide/decision.ts'
 import type { Representation } from '../resources/resource.ts'
 import { DamagedObject, type ListedObject } from './contract.ts'
 import { documentNamed } from './parse-stored.ts'
 
-/** The names of the two times and the id, the times, and what is between them. */
+/** The bytes of the names of both times and of the id, the times themselves, and the punctuation between them. */
 const SERVER_FIELDS_BYTES = 100
 
 export class JsonRow implements ListedObject {
@@ -60,9 +63,9 @@ export function readListed(row: ListedObject, fields: ReadonlySet<string>): Repr
 }
 
 /**
- * The members of a document that `fields` names, as they stand in its text, with commas between. The document is as
- * JSON.stringify writes it, and no name in `fields` needs an escape; any other text is first brought into that form. Throws
- * SyntaxError for a text that isn't a JSON object.
+ * The members of a document that `fields` names, cut from its text, with commas between them. The document is in the
+ * form of JSON.stringify, and no name in `fields` needs an escape; any other text is first converted to that form.
+ * Throws SyntaxError for a text that isn't a JSON object.
  */
 export function cutDocument(text: string, fields: ReadonlySet<string>): string {
   const cut = cutWritten(text, fields) ?? cutWritten(JSON.stringify(JSON.parse(text)), fields)
@@ -75,7 +78,7 @@ const NOWHERE = -1
 const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a]
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_LIST, CLOSE_LIST] = [0x7b, 0x7d, 0x5b, 0x5d]
 
-/** Undefined for a text that isn't as JSON.stringify writes an object. */
+/** Undefined if the text isn't an object in the form of JSON.stringify. */
 function cutWritten(text: string, fields: ReadonlySet<string>): string | undefined {
   if (text === '{}') return ''
   if (text.charCodeAt(0) !== OPEN_OBJECT) return undefined
@@ -92,7 +95,7 @@ function cutWritten(text: string, fields: ReadonlySet<string>): string | undefin
   return text.charCodeAt(at) === CLOSE_OBJECT && at === text.length - 1 ? cut : undefined
 }
 
-/** Each end is the place behind the last character, or NOWHERE. */
+/** Each end is the position after the last character, or NOWHERE. */
 function endOfValue(text: string, at: number): number {
   const first = text.charCodeAt(at)
   if (first === QUOTE) return endOfText(text, at)

@@ -1,5 +1,5 @@
 /**
- * Opens a database by the engine that keeps it. Nothing outside of src/store/ names an engine: a new one is a folder here and a
+ * Opens a database with its engine. No code outside src/store/ names an engine: a new engine is a folder here and a
  * line in ENGINES.
  */
 import { existsSync } from 'node:fs'
@@ -7,11 +7,11 @@ import { open } from 'node:fs/promises'
 import type { ObjectReader, OpenedStore, OpenOptions, StoreEngine } from './contract.ts'
 
 interface EngineEntry {
-  /** What a DATABASE_URL of it looks like; the group `name` is the database. */
+  /** The form of its DATABASE_URL; the group `name` is the database. */
   readonly url: RegExp
   readonly form: string
   readonly exists: (database: string) => boolean
-  /** The first bytes of its files, where a file is a database. */
+  /** The first bytes of its files, if a database is a file. */
   readonly fileHeader?: string
   readonly load: () => Promise<StoreEngine>
 }
@@ -29,13 +29,13 @@ const ENGINES = {
 
 type EngineName = keyof typeof ENGINES
 
-/** A database: `name` is what messages call it, and what its engine finds it by. */
+/** A database: messages and its engine use `name`. */
 export interface Database {
   readonly engine: EngineName
   readonly name: string
 }
 
-/** What DATABASE_URL can be. */
+/** The forms of DATABASE_URL. */
 export const DATABASE_URL_FORMS = Object.values(ENGINES)
   .map(({ form }) => form)
   .join(' or ')
@@ -49,7 +49,10 @@ export function readDatabaseUrl(url: string): Database | undefined {
   return undefined
 }
 
-/** The database that a file is, by its first bytes; undefined for any other file. Throws what reading the file throws. */
+/**
+ * The database in a file, recognized by its first bytes; undefined for any other file. Throws what reading the file
+ * throws.
+ */
 export async function databaseOfFile(file: string): Promise<Database | undefined> {
   const handle = await open(file)
   try {
@@ -65,7 +68,7 @@ export async function databaseOfFile(file: string): Promise<Database | undefined
   }
 }
 
-/** The database of a server whose settings name none. */
+/** The default database of a server. */
 export function databaseIn(folder: string): Database {
   return { engine: 'sqlite', name: `${folder}/sallyport.db` }
 }
@@ -75,16 +78,17 @@ export function databaseExists({ engine, name }: Database): boolean {
 }
 
 /**
- * Brings the database to what the resources declare. Throws StoreUnavailable when it can't be opened, and UnfitDatabase when
- * its content doesn't fit (a field newly unique whose values aren't; a database of a later version).
+ * Migrates the database to what the resources declare. Throws StoreUnavailable if it can't be opened, and UnfitDatabase
+ * if its content doesn't fit (a field is newly declared unique but its values aren't; the database is of a later
+ * version).
  */
 export async function openDatabase({ engine, name }: Database, options: OpenOptions): Promise<OpenedStore> {
   return (await ENGINES[engine].load()).open(name, options)
 }
 
 /**
- * Opens a database that a server has brought to what the resources declare, and may have open. The layout stays as it is, because
- * the caller's schemas may be others. Throws StoreUnavailable, or UnfitDatabase where a server would have to migrate it first.
+ * Opens a database that a server has migrated, and may have open. Doesn't change the layout, because the caller's
+ * schemas may differ from the server's. Throws StoreUnavailable, or UnfitDatabase if a server must migrate it first.
  */
 export async function openDatabaseBeside(
   { engine, name }: Database,
@@ -93,7 +97,7 @@ export async function openDatabaseBeside(
   return (await ENGINES[engine].load()).openBeside(name, options)
 }
 
-/** Loads the engine. The function that it resolves with opens the database for reading alone, or throws StoreUnavailable. */
+/** Loads the engine. Resolves with a function that opens the database read-only, or throws StoreUnavailable. */
 export async function loadReader({ engine, name }: Database): Promise<() => ObjectReader> {
   const { openReader } = await ENGINES[engine].load()
   return () => openReader(name)

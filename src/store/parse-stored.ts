@@ -1,11 +1,11 @@
-/** JSON that the store holds, as far as its form goes: what isn't of it was not written by this program. */
+/** Parses stored JSON and checks its form: this program didn't write JSON of another form. */
 
 import type { Document } from '../resources/object.ts'
 import type { Json } from '../resources/resource.ts'
 import { isObject } from '../resources/schema/subschemas.ts'
 import { DamagedObject } from './contract.ts'
 
-/** Throws DamagedObject, which calls it `what`. */
+/** Throws DamagedObject, whose message names the data as `what`. */
 export function parseStored(text: string, what: () => string): Document {
   let parsed: Json
   try {
@@ -17,7 +17,7 @@ export function parseStored(text: string, what: () => string): Document {
   throw new DamagedObject(what())
 }
 
-/** How an object is called that isn't what it should be. */
+/** The name of a damaged object in messages. */
 export function documentNamed(id: string): string {
   return `the stored document of \`${id}\``
 }

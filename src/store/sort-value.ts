@@ -5,7 +5,7 @@ import type { Scalar } from '../resources/object.ts'
 import type { Json, Representation } from '../resources/resource.ts'
 import type { Comparison, SortKey, SortValue } from './contract.ts'
 
-/** The value that the key sorts the object by. */
+/** The value by which the key sorts the object. */
 export function sortValue({ field, by }: Pick<SortKey, 'field' | 'by'>, object: Representation): SortValue {
   const value = Object.hasOwn(object, field) ? object[field] : undefined
   if (by === 'time') return typeof value === 'string' ? (instantOf(value) ?? null) : null
@@ -22,7 +22,7 @@ export function compareSortValues(one: SortValue, other: SortValue): number {
   return Number(one === true) - Number(other === true)
 }
 
-/** Whether the object is as the client asks. */
+/** Whether the object meets the client's comparison. */
 export function fitsComparison({ field, by, operator, values }: Comparison, object: Representation): boolean {
   if (operator === 'in' && by === 'value') return meets({ kind: 'holds', field, values }, object)
   const held = sortValue({ field, by }, object)
@@ -64,7 +64,7 @@ function rankOf(value: SortValue): number {
   return type === 'object' ? RANKS.indexOf('list') : RANKS.indexOf(type as 'number' | 'string' | 'boolean')
 }
 
-/** Compares code points: UTF-16 would put U+10000 and up before U+E000. */
+/** Compares code points: comparing UTF-16 units would put U+10000 and above before U+E000. */
 function compareText(one: string, other: string): number {
   return Buffer.compare(Buffer.from(one), Buffer.from(other))
 }

@@ -1,4 +1,4 @@
-/** The complete matrix of a policy, or what the matrices of a folder don't state -> new files. */
+/** Writes the complete matrix of a policy to new files, or only the cells that the matrices of a folder don't state. */
 import { stat } from 'node:fs/promises'
 import { didYouMean } from '../../base/did-you-mean.ts'
 import { ReviewError } from '../../tools/load-policy.ts'
@@ -17,7 +17,7 @@ interface Asked {
   readonly out: string
   readonly missing: boolean
   readonly force: boolean
-  /** The columns; none for those of the policy. */
+  /** The columns; if empty, those of the policy. */
   readonly role: readonly string[]
 }
 

@@ -1,4 +1,4 @@
-/** sallyport matrix …: expectations of what each caller is answered: test them, complete them, and measure them. */
+/** sallyport matrix …: tests, completes and measures expectations of how the server answers each caller. */
 import { InvalidArgumentError, Option } from 'commander'
 import { readConfig } from '../../config.ts'
 import { printReport, printResult, tell } from '../../present/print.ts'
@@ -16,7 +16,7 @@ const RESOURCE: readonly [string, string, string[]] = [
 
 export function matrixCommand(): CliCommand {
   const matrix = new CliCommand('matrix').description(
-    'expectations of what each caller is answered: test them, and more',
+    'test, write and measure expectations of how each caller is answered',
   )
   declareTest(matrix)
   declareInit(matrix)
@@ -34,7 +34,7 @@ function targetSettings() {
   return { policies, schemas, data: dataDirectory, issuer: tokens.issuer, audience: tokens.audience }
 }
 
-/** Where requests go. */
+/** Where requests are sent. */
 interface TargetFlags extends FolderFlags {
   readonly url?: string
   readonly tokens?: string
@@ -48,7 +48,7 @@ interface TargetFlags extends FolderFlags {
 /** Options about a deployment, which a run in this process would ignore. */
 const WITH_URL = ['tokens', 'key', 'data', 'issuer', 'audience', 'setupRole']
 
-/** For a command that asks a server: one of this process, or a deployment. */
+/** For a command that sends requests to a server: one in this process, or a deployment. */
 function withTargetOptions(command: CliCommand): CliCommand {
   return command
     .hook('preAction', () => refuseWithoutUrl(command))
@@ -63,7 +63,7 @@ function withTargetOptions(command: CliCommand): CliCommand {
     .option('--setup-role <role>', 'with --url: who makes the objects of cells', 'admin')
 }
 
-/** Else somebody would believe that a deployment was asked. */
+/** Otherwise the user would believe that a deployment was tested. */
 function refuseWithoutUrl(command: CliCommand): void {
   if (command.getOptionValue('url') !== undefined) return
   const given = command.options.find(
@@ -127,7 +127,7 @@ Exit code: 0 when every cell is as expected, 1 when not, 2 when it could not run
           },
         })
       })
-      // First, so that a report which can't be written doesn't take the result along.
+      // Printed first, so that the result isn't lost if the report can't be written.
       printReport(flags.format, REPORTS[flags.format](run))
       await writeReports(flags.report, run)
       if (!isGreen(run)) process.exitCode = 1

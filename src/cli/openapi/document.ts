@@ -1,4 +1,4 @@
-/** The OpenAPI document of policy and schema files: everything, or what callers with some roles have. */
+/** The OpenAPI document of policy and schema files: every operation, or those of callers with some roles. */
 import { didYouMean } from '../../base/did-you-mean.ts'
 import { packPolicy } from '../../decide/rules/rule-table.ts'
 import { Snapshots } from '../../decide/rules/snapshots.ts'
@@ -25,7 +25,7 @@ export async function openapiDocument({ policies, schemas, role }: Asked): Promi
 }
 
 function subjectOf(snapshot: Snapshot, roles: readonly string[]): Subject {
-  // An id that no rule can name, so that the roles alone count.
+  // No rule can name this id, so only the roles count.
   return snapshot.subjectOf(roles.includes('anonymous') ? undefined : { id: '', roles, claims: {} })
 }
 

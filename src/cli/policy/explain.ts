@@ -110,7 +110,7 @@ interface Requested {
   readonly path: string
 }
 
-/** Opens the database for `--object` alone, which also is why its engine is loaded here. */
+/** Only `--object` opens the database, so its engine is loaded here. */
 async function readerOf({ object }: ExplainFlags, database: Database): Promise<() => ObjectReader> {
   if (object === undefined) return () => fail('no object was asked for')
   return loadReader(database)
@@ -144,7 +144,7 @@ function explainRequest(
   return explain({ reviewed, resources, caller, path, request, known, now: timeOf(flags.at, Date.now()) })
 }
 
-/** A token may claim any role; who asks here means one that grants something. */
+/** A token may claim any role, but on the command line an undeclared role is a mistake. */
 function refuseUndeclared(roles: readonly string[], { policy }: ReviewedPolicy): void {
   const unknown = roles.find((role) => !policy.roles.has(role))
   if (unknown === undefined) return
@@ -174,7 +174,7 @@ function refuseOthers(others: readonly (string | undefined)[], flag: string): vo
   throw new ReviewError(`a record says what was asked and who asked it: leave everything but ${flag} away`)
 }
 
-/** What says who asks, or about what. */
+/** The flags that say who asks, or about which object. */
 function conflicting({ role, subject, object, relation }: ExplainFlags): readonly (string | undefined)[] {
   return [...role, subject, object, relation]
 }

@@ -1,4 +1,4 @@
-/** sallyport policy …: what the files of a policy say, without a running server; release.ts changes what is in force. */
+/** sallyport policy …: examines policy files without a running server; release.ts changes which policy is in force. */
 import { Option } from 'commander'
 import { readConfig } from '../../config.ts'
 import { printReport } from '../../present/print.ts'
@@ -78,7 +78,7 @@ check could not run, as with a broken schema file.`)
 function declareExplain(policy: CliCommand, settings: PolicySettings): void {
   policy
     .command('explain')
-    .description('is this request allowed, by which lines, and what is missing if not')
+    .description('is this request allowed, which lines decide it, and what is missing if not')
     .argument('[method]', 'GET, POST, …')
     .argument('[path]', 'as a client asks for it, or as a schema writes it: /api/orders/{id}')
     .option(...POLICIES)

@@ -1,4 +1,6 @@
-/** The commands that change which policy is in force, or whom it blocks: apply, promote, rollback, history, block, unblock. */
+/**
+ * The commands that change the policy in force or its blocked users: apply, promote, rollback, history, block, unblock.
+ */
 import { InvalidArgumentError } from 'commander'
 import ms, { type StringValue } from 'ms'
 import { printResult, tell } from '../../present/print.ts'
@@ -85,7 +87,7 @@ async function apply(candidate: string, settings: PolicySettings, flags: Release
   process.exitCode = await carryOutRelease(await planApply(candidate, over), { ...how, kind: 'applied', of: undefined })
 }
 
-/** What is planned over, and how it is carried out. Throws ConfigError and FileError. */
+/** The files that the plan replaces, and how to carry it out. Throws ConfigError and FileError. */
 async function readRelease(
   settings: PolicySettings,
   flags: ReleaseFlags,

@@ -1,4 +1,4 @@
-/** Logged requests, decided again under a candidate, with a progress bar on a terminal. */
+/** Decides logged requests again under a candidate, with a progress bar on a terminal. */
 import { loadResources } from '../../resources/load/load-resources.ts'
 import { ReviewError } from '../../tools/load-policy.ts'
 import { openCandidate } from '../../tools/replay/candidate.ts'
@@ -40,7 +40,10 @@ export async function replayWithProgress(
   return report
 }
 
-/** Some other file is no log under which nothing differs. A log that is empty, or torn in places, is one. */
+/**
+ * Refuses a file that isn't a decision log: "nothing differs" would be misleading. A log may be empty, or damaged in
+ * places.
+ */
 function refuseOtherFiles(files: readonly string[], report: ReplayReport): void {
   const { decided, unconcerned, undecidable, leftOut, otherLines } = report
   if (otherLines === 0 || decided + unconcerned + leftOut + undecidable.size > 0) return

@@ -1,11 +1,11 @@
-/** How somebody starts this program in the present folder: for commands that are printed to be run as they are. */
+/** The command that starts this program from the current folder, for commands that the user can copy and run. */
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** Of src/ in a checkout, of dist/ in the package. */
+/** In src/ of a checkout, in dist/ of the package. */
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 
-/** What the keys and tokens depend on: another command has to be told it as well. */
+/** Keys and tokens depend on these variables, so another command needs them too. */
 const SETTINGS = ['DATA_DIR', 'JWT_ISSUER', 'JWT_AUDIENCE']
 
 export function invocation(
@@ -25,7 +25,7 @@ function programFrom(folder: string, root: string): string {
     : `node ${quoted(join(path, 'bin', 'sallyport.js'))}`
 }
 
-/** For a POSIX shell. */
+/** Quotes for a POSIX shell. */
 function quoted(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }

@@ -1,4 +1,4 @@
-/** A server as a process: its log, its signals, what it prints at its start. */
+/** Runs a server as a process: its log, its signals, and what it prints at the start. */
 import cluster from 'node:cluster'
 import { flushCompileCache } from 'node:module'
 import type { Logger } from 'pino'
@@ -13,28 +13,28 @@ const AFTER_START_MS = 1000
 
 export async function runServer(flags: Flags): Promise<void> {
   const config = readConfig(process.env, flags)
-  // Logs go to stderr, so that stdout holds what a command was asked for.
+  // Logs go to stderr, so that stdout holds only the result of a command.
   const { log, linesLost } = openServerLog(config.logLevel)
   if (config.workers > 1 && cluster.isPrimary) {
     const { servePrimary } = await import('../../server/workers/primary.ts')
     await servePrimary(config, log)
     return
   }
-  // A server of one process loads nothing of workers.
+  // A server of one process doesn't load the modules for workers.
   const worker = cluster.isWorker ? await import('../../server/workers/worker.ts') : undefined
   const starting = startApp({ config, log, linesLost, ...(worker && { worker: worker.workerParts() }) })
-  // logrotate and its like move the file away and say so, at any moment.
+  // logrotate and similar programs move the file away at any moment, and then send this signal.
   process.on('SIGHUP', () =>
     starting.then(
       (app) => reopen(app, log),
       () => {},
     ),
   )
-  // Else a worker that can't start would stay, because its primary could still speak to it.
+  // Otherwise a worker that can't start would not end, because its channel to the primary is open.
   starting.catch(() => cluster.worker?.disconnect())
   const app = await starting
   drainOnSignal(app.drain, log.info.bind(log))
-  // So that the next start is faster.
+  // Makes the next start faster.
   setTimeout(flushCompileCache, AFTER_START_MS).unref()
   const { revision } = app.policy.active
   if (worker) worker.tellListening(app.url, revision)
@@ -43,7 +43,7 @@ export async function runServer(flags: Flags): Promise<void> {
   print(config.demo ? welcomeText(config, app.url) : await firstUserText(config, app), log)
 }
 
-/** A disk that is full, or a reader that has left, ends a command, but no server. */
+/** A full disk, or a reader that has closed the pipe, ends a command but must not end a server. */
 function print(text: string, log: Logger): void {
   if (text === '') return
   process.stdout.removeAllListeners('error').on('error', (error) => {
@@ -52,7 +52,7 @@ function print(text: string, log: Logger): void {
   process.stdout.write(text)
 }
 
-/** No password is in it. */
+/** The text contains no password. */
 function firstLineOf(text: string): string {
   return text.slice(0, text.indexOf('\n'))
 }
@@ -68,7 +68,7 @@ function reopen({ decisionLog }: App, log: Logger): void {
 
 function drainOnSignal(drain: () => Promise<void>, tell: (message: string) => void): void {
   let stopping = false
-  // A terminal's Ctrl-C reaches a worker twice: by itself and by its primary.
+  // A terminal's Ctrl-C reaches a worker twice: directly and from its primary.
   const stop = async () => {
     if (stopping) return
     stopping = true
@@ -86,7 +86,7 @@ function welcomeText({ tokens }: Config, url: string): string {
     : `Sallyport listens on ${url}; tokens come from the configured key\n`
 }
 
-/** Empty but for the first start. */
+/** Empty except on the first start. */
 async function firstUserText({ tokens }: Config, app: App): Promise<string> {
   if (tokens.keys.kind !== 'embedded') return ''
   const admin = await makeFirstAdmin(app)

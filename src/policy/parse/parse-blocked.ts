@@ -1,6 +1,6 @@
 /**
- * blocked.txt -> who is refused before any rule. One `user:<id>` a line, optionally `until=<time>`; `#` comments. What a
- * line can't say plainly (a space, an invisible character) it says as a JSON string: `"user:first last"`.
+ * blocked.txt -> who is refused before any rule. One `user:<id>` a line, optionally `until=<time>`; `#` comments. An id
+ * with a space or an invisible character is written as a JSON string: `"user:first last"`.
  */
 
 import type { SourceFile } from '../../base/diagnostic.ts'
@@ -13,8 +13,8 @@ import { reportInvisible } from './rule-lines.ts'
 export type Blocked = ReadonlyMap<string, Block>
 
 /**
- * Throws FileError with everything that is wrong: a line that isn't understood could be the one that matters. Of several
- * lines about one user the one that blocks longest counts.
+ * Throws FileError with all faults: a faulty line could be the one that matters. If several lines name one user, the
+ * longest block counts.
  */
 export function parseBlocked(source: SourceFile): Blocked {
   const { name, text } = source
@@ -41,14 +41,14 @@ export function isBlocked(blocked: Blocked, id: string, now: number): boolean {
   return block !== undefined && (block.until === undefined || now < block.until)
 }
 
-/** The line of a user for ever: plainly where that says it, else as a JSON string of plain characters. */
+/** The line that blocks a user without end: plain if possible, otherwise as a JSON string of visible characters. */
 export function blockedLine(id: string): string {
   const plain = `user:${id}`
   if (/^[!-~]+$/.test(id)) return plain
   return JSON.stringify(plain).replaceAll(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
-/** Inside of quotes `#` begins no comment. */
+/** Inside quotes, `#` doesn't begin a comment. */
 function withoutComment(line: string): string {
   return line.replace(/^("(?:[^"\\]|\\.)*")?(.*?)(?:(?:^|\s)#.*)?$/, '$1$2')
 }
@@ -73,7 +73,7 @@ const LINE = /^(?:(?<quoted>"(?:[^"\\]|\\.)*")|user:(?<plain>.*?))(?:\s+until=(?
 
 const QUOTES = 'write such a one in quotes: "user:first last"'
 
-/** Undefined for what is no JSON string, or names nobody. */
+/** Undefined if the text isn't a JSON string, or names nobody. */
 function idOf(quoted: string): string | undefined {
   try {
     return /^user:(?<id>.*)$/su.exec(JSON.parse(quoted))?.groups?.id

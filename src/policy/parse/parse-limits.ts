@@ -20,11 +20,11 @@ interface LimitsFile {
 
 const shape = shapeBy<LimitsFile>(limits)
 
-/** Where a file doesn't say. */
+/** The defaults for members that the file doesn't have. */
 const OBJECT = '1mb'
 const ANSWER = '10mb'
 
-/** Used only together with diagnostics that stop the policy. */
+/** Only used together with diagnostics that make the policy invalid. */
 const NOTHING: Limits = { bodyBytes: 0, objectBytes: 0, answerBytes: 0, page: { default: 1, max: 1 }, limits: [] }
 
 export function parseLimits(
@@ -49,7 +49,7 @@ export function parseLimits(
     return { name, match, per, allow, windowMs: ms(window as StringValue) }
   })
   const bodyBytes = sizeOf(body)
-  // Without a line about objects, an object may be as large as a body.
+  // If the file gives no limit for objects, an object may be as large as a body.
   const objectBytes = object === undefined ? Math.max(sizeOf(OBJECT), bodyBytes) : sizeOf(object)
   return { bodyBytes, objectBytes, answerBytes: sizeOf(answer), page, limits: parsed }
 }

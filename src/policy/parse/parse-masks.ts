@@ -1,4 +1,4 @@
-/** masks.yaml -> what decision records don't hold. The file may be absent: then they hold everything. */
+/** masks.yaml -> the fields that decision records leave out. The file may be absent: then records hold everything. */
 
 import { masks } from '#compiled/policy-files'
 import type { Diagnostic, SourceFile } from '../../base/diagnostic.ts'
@@ -16,7 +16,7 @@ interface MasksFile {
 
 const shape = shapeBy<MasksFile>(masks)
 
-/** The names that masks may have. */
+/** The names that masks may use. */
 interface Known {
   readonly resources: Resources
   readonly ownership: ReadonlyMap<string, Ownership>
@@ -44,7 +44,7 @@ interface Named {
   readonly known: Known
 }
 
-/** A name that nothing has would leave unmasked what somebody meant to mask. */
+/** A misspelt name would leave a field unmasked that somebody meant to mask. */
 function reportUnknown({ file, resource, names, known }: Named, report: (diagnostic: Diagnostic) => void): void {
   const fields = fieldsOf(resource, known)
   if (!fields) {
@@ -59,7 +59,7 @@ function reportUnknown({ file, resource, names, known }: Named, report: (diagnos
   }
 }
 
-/** A caller's attribute can come from a token: then it is no field of users, or there is no such resource. */
+/** A caller's attribute can come from a token: then it needn't be a field of users, and users needn't exist. */
 function fieldsOf(resource: string, { resources, ownership }: Known): ReadonlySet<string> | undefined {
   const declared = resources.byName.get(resource)
   const compared = resource === USERS ? [...ownership.values()].flatMap(attributesOf) : []

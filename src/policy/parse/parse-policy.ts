@@ -1,4 +1,4 @@
-/** The files of a policy directory -> a policy, strictly: everything that is wrong, at once, each with its place. */
+/** The files of a policy directory -> a policy. Strict: reports all faults at once, each with its place. */
 
 import type { SourceFile } from '../../base/diagnostic.ts'
 import { type FaultReporter, Faults } from '../../base/diagnostic.ts'
@@ -27,8 +27,7 @@ export function parsePolicy(files: PolicyFiles, resources: Resources): Policy {
 }
 
 /**
- * Where a file that declares names has a fault, other files' names may be known once it is mended. It must be read before
- * them.
+ * If a file that declares names has a fault, names in other files may only seem unknown. It must be read before them.
  */
 function withoutConsequences(files: PolicyFiles, report: FaultReporter): FaultReporter {
   const declaring: Readonly<Record<string, string>> = {
@@ -45,7 +44,7 @@ function withoutConsequences(files: PolicyFiles, report: FaultReporter): FaultRe
   }
 }
 
-/** Comments and spacing are free; a model that says something else isn't: index, filters and cells rest on it. */
+/** Comments and spacing may differ, the model itself may not: index, filters and cells rely on it. */
 function checkModel({ name, text }: SourceFile, report: FaultReporter): void {
   const expected = statements(MODEL)
   const lines = text.split(/\r?\n/)

@@ -1,4 +1,6 @@
-/** policy.csv -> rules and role links. What Casbin would take in silence is an error here, with its place. */
+/**
+ * policy.csv -> rules and role links. Mistakes that Casbin would accept in silence are errors here, with their place.
+ */
 import type { FaultReporter, SourceFile } from '../../base/diagnostic.ts'
 import { didYouMean } from '../../base/did-you-mean.ts'
 import type { RoleLink, Rule } from '../../decide/policy.ts'
@@ -29,7 +31,7 @@ export function parseRules(source: SourceFile, vocabulary: RuleVocabulary, repor
 
 interface Known {
   readonly vocabulary: RuleVocabulary
-  /** The sound ones by their cells: ten thousand rules have a few hundred. */
+  /** The valid scopes by the text of their cells: ten thousand rules have a few hundred different ones. */
   readonly known: Map<string, RuleScope>
 }
 
@@ -38,7 +40,7 @@ function parseRule({ line, cells }: RuleLine, { vocabulary, known }: Known, faul
   const [, subject = '', resource = '', action = '', relation = '', fields = '', effect = ''] = cells
   const end = parseEnd(cells, fault)
   const sound = [soundSubject(subject, vocabulary, fault), soundEffect(effect, fault), end !== undefined]
-  // No sound name holds a comma.
+  // No valid name contains a comma.
   const key = [resource, action, relation, fields].join()
   const scope = known.get(key) ?? parseScope([resource, action, relation, fields], vocabulary, fault)
   if (scope) known.set(key, scope)

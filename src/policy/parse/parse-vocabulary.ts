@@ -80,7 +80,7 @@ export function parseViews(source: SourceFile, resources: Resources, report: Rep
   return parsed
 }
 
-/** A schema's route that names a view needs it here, or it would show nothing that anyone meant. */
+/** A view that a schema's route names must be declared here; otherwise nobody has said what the route shows. */
 function reportMissingRouteViews(
   { name: file }: SourceFile,
   views: ReadonlyMap<string, Views>,

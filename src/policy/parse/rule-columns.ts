@@ -1,9 +1,9 @@
-/** How many columns the lines of policy.csv have, and the end that may stand behind those of a `p` line. */
+/** The number of columns in the lines of policy.csv, and the optional end (`until=`) of a `p` line. */
 
 import { parseTime } from '../../base/time.ts'
 import type { Rule } from '../../decide/policy.ts'
 
-/** Reports what is wrong with a cell (counted from 0, the `p` or `g`). */
+/** Reports a fault of a cell (counted from 0, which is the `p` or `g`). */
 export type Fault = (cell: number, code: string, message: string, hint?: string | (() => string)) => void
 
 type Cells = readonly string[]
@@ -31,7 +31,7 @@ export function hasRuleColumns(cells: Cells, fault: Fault): boolean {
   return false
 }
 
-/** The end of a rule, where it has one; undefined when what is written is no moment (docs/decisions/0011). */
+/** The end of a rule, if it has one; undefined if the text is not a valid time (docs/decisions/0011). */
 export function parseEnd(cells: Cells, fault: Fault): Pick<Rule, 'until'> | undefined {
   const written = cells[RULE_COLUMNS]?.slice(UNTIL.length)
   if (written === undefined) return {}

@@ -1,27 +1,27 @@
-/** policy.csv as lines of cells with their places; what the cells mean is parse-rules.ts's matter. */
+/** policy.csv as lines of cells with their places; parse-rules.ts reads what the cells mean. */
 import { createRequire } from 'node:module'
 import type { Info } from 'csv-parse/sync'
 import type { SourceFile } from '../../base/diagnostic.ts'
 import { type Diagnostic, type Place, placeAt, placesIn } from '../../base/diagnostic.ts'
 
-// `require` loads one file, `import` loads nineteen.
+// `require` loads one file; `import` would load nineteen.
 const { CsvError, parse }: typeof import('csv-parse/sync') = createRequire(import.meta.url)('csv-parse/sync')
 
 export interface RuleLine {
   readonly line: number
   /** Spaces around a cell don't count. */
   readonly cells: readonly string[]
-  /** Where a cell begins; the end of the line for a cell that is missing. */
+  /** The place where a cell begins; the end of the line for a missing cell. */
   placeOf(cell: number): Place
 }
 
 /**
- * No-break and zero-width spaces, control and bidirectional characters: they look like nothing and change a name. A
- * carriage return by itself ends a line in some editors, but not here: what it hides could be a deny.
+ * No-break and zero-width spaces, control and bidirectional characters: they are invisible and change a name. A single
+ * carriage return ends a line in some editors, but not here: it could hide a deny.
  */
 const INVISIBLE = /\r(?!\n)|(?![\t\r\n])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|(?! )\p{Zs}/gu
 
-/** May be the last line: a file that is cut off, or not yet written to its end, lacks it. */
+/** An optional last line: a file that is cut off, or not yet completely written, lacks it. */
 export const END = '# end of policy'
 const END_LINE = /^[ \t]*#[ \t]*end of policy[ \t]*\r?$/im
 
@@ -29,12 +29,12 @@ export function saysItsEnd(text: string): boolean {
   return END_LINE.test(text)
 }
 
-/** Where a rule is added: the offset of the last line, or of what follows the text. */
+/** The offset at which a rule is added: that of the last line, or the end of the text. */
 export function placeForRules(text: string): number {
   return END_LINE.exec(text)?.index ?? text.length
 }
 
-/** Refuses a file whose last line has no end. An empty file isn't cut off: it refuses everybody. */
+/** Refuses a file whose last line has no line end. An empty file isn't cut off: it refuses everybody. */
 export function findCutOff({ name, text }: SourceFile): Diagnostic | undefined {
   if (text.trim() === '' || saysItsEnd(text)) return undefined
   const message = `the file is incomplete: its last line \`${END}\` is missing`
@@ -42,7 +42,7 @@ export function findCutOff({ name, text }: SourceFile): Diagnostic | undefined {
   return fault(placeAt(name, text, text.trimEnd().length), 'policy-incomplete', message, hint)
 }
 
-/** Splits the file into lines of cells; faults of the form (not of the meaning) go to `report`. */
+/** Splits the file into lines of cells; faults of syntax (not of meaning) go to `report`. */
 export function readRuleLines(source: SourceFile, report: (diagnostic: Diagnostic) => void): readonly RuleLine[] {
   reportInvisible(source, report)
   const texts = source.text.split(/\r?\n/)
@@ -99,12 +99,12 @@ function recordsOf(source: SourceFile, report: (diagnostic: Diagnostic) => void)
   }
 }
 
-/** The first line with a quote that it doesn't close, from 1. */
+/** The number (from 1) of the first line with an unclosed quote. */
 function openingLine(texts: readonly string[]): number {
   return texts.findIndex((text) => !text.startsWith('#') && text.split('"').length % 2 === 0) + 1
 }
 
-/** Refuses what nobody can see, in comments too. */
+/** Refuses invisible characters, in comments too. */
 export function reportInvisible({ name, text }: SourceFile, report: (diagnostic: Diagnostic) => void): void {
   const placeOf = placesIn(name, text)
   for (const { 0: character, index } of text.matchAll(INVISIBLE)) {

@@ -1,10 +1,12 @@
-/** The cells of a rule that say what it is about: resource, actions, relations and views, each known to what it names. */
+/**
+ * The scope of a rule: its cells for resource, actions, relations and views, each checked against the declared names.
+ */
 import { didYouMean, oneOf } from '../../base/did-you-mean.ts'
 import type { Ownership, Role, Rule, Views } from '../../decide/policy.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
 import type { Fault } from './rule-columns.ts'
 
-/** The names that the cells of a rule may have. */
+/** The names that the cells of a rule may use. */
 export interface RuleVocabulary {
   readonly resources: Resources
   readonly roles: ReadonlyMap<string, Role>
@@ -18,7 +20,7 @@ export const SCOPE_COLUMN = { subject: 1, resource: 2, action: 3, relation: 4, f
 /** The subject, resource and action of a rule: cells that it shares with many other rules. */
 export type RuleScope = Pick<Rule, 'resource' | 'actions' | 'relations' | 'views'>
 
-/** Undefined when something is wrong, which is reported. */
+/** Undefined if there is a fault, which is reported. */
 export function parseScope(
   [resource, action, relation, fields]: readonly [string, string, string, string],
   vocabulary: RuleVocabulary,
@@ -114,7 +116,7 @@ function soundViews(
   )
 }
 
-/** Every name is known, none stands twice, and the one that means all stands alone. */
+/** Checks that every name is known, none appears twice, and the name that means "all" appears alone. */
 function soundNames(
   names: readonly string[],
   whole: string,

@@ -1,4 +1,6 @@
-/** Checks that no request can fit two routes, of one file or of two, and that no redirect leads to another one. */
+/**
+ * Checks that no request can match two routes (of one file or of two), and that no redirect leads to another redirect.
+ */
 import type { Diagnostic, Place } from '../../base/diagnostic.ts'
 import type { Path } from '../../base/json-pointer.ts'
 import { canBothMatch, declaredRoutes, type RouteDeclaration } from '../load/make-routes.ts'

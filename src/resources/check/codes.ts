@@ -1,4 +1,6 @@
-/** Every code that a fault in a schema file has, and what to do about it. test/resources/cases has each of them. */
+/**
+ * Every code that a fault in a schema file can have, and what to do about it. test/resources/cases has a case for each.
+ */
 
 import { OWN_KEYWORDS_LISTED } from '../schema/own-keywords.ts'
 

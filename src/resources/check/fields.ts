@@ -1,4 +1,4 @@
-/** Checks what a resource's fields must be: a closed object, the server's fields, names, requirements and indexes. */
+/** Checks the fields of a resource: a closed object, the server's fields, names, required fields and indexes. */
 import type { Diagnostic } from '../../base/diagnostic.ts'
 import type { Path } from '../../base/json-pointer.ts'
 import { declaredField } from '../load/make-fields.ts'
@@ -8,7 +8,7 @@ import { allSubschemas, isObject, type Subschema } from '../schema/subschemas.ts
 import { isScalarType } from './keywords.ts'
 
 const SERVER_FIELDS = ['id', 'createdAt', 'updatedAt']
-/** Parameters of a list's query string, which a filter would share its name with. */
+/** Parameters of a list's query string: a filter by a field of the same name would clash. */
 const QUERY_PARAMETERS: ReadonlySet<string> = new Set(['limit', 'sort', 'fields', 'cursor', 'count'])
 
 export function checkFields(file: SchemaFile): readonly Diagnostic[] {
@@ -29,7 +29,7 @@ export function fieldSchemas(json: JsonObject): Readonly<Record<string, Json>> {
   return isObject(json.properties) ? json.properties : {}
 }
 
-/** Only declared fields can be granted or refused, so there must be no other way in. */
+/** Only declared fields can be granted or refused, so the schema must not accept other fields. */
 function openFaults(file: SchemaFile, { type, additionalProperties, patternProperties }: JsonObject) {
   const faults: Diagnostic[] = []
   const add = (keyword: string, message: string) => faults.push(file.fault([keyword], 'schema-open', message))

@@ -1,4 +1,4 @@
-/** Checks that every keyword of a schema is one that the server acts on, and stands where it does. */
+/** Checks that the server acts on every keyword of a schema, and that the keyword stands where it has an effect. */
 import type { Diagnostic } from '../../base/diagnostic.ts'
 import type { Path } from '../../base/json-pointer.ts'
 import type { Json } from '../resource.ts'
@@ -34,10 +34,13 @@ const ANYWHERE: ReadonlySet<string> = new Set(
 )
 const ownKeywords = (on: 'file' | 'field') => Object.keys(OWN_KEYWORDS).filter((name) => OWN_KEYWORDS[name]?.on === on)
 const ROOT_ONLY: ReadonlySet<string> = new Set(['$schema', ...ownKeywords('file')])
-/** Further inside a field nothing would give the default or keep clients from the value, so saying it would mislead. */
+/**
+ * Deeper inside a field, the server would neither apply the default nor refuse a client's value, so the keyword would
+ * mislead.
+ */
 const FIELD_ONLY: ReadonlySet<string> = new Set(['readOnly', 'default', ...ownKeywords('field')])
 
-/** All that a schema may say; docs/schemas.md tells what each means. */
+/** All keywords that a schema may use; docs/schemas.md explains each. */
 export const KEYWORDS: ReadonlySet<string> = new Set([...ANYWHERE, ...ROOT_ONLY, ...FIELD_ONLY])
 
 export function checkKeywords(file: SchemaFile): readonly Diagnostic[] {
@@ -74,7 +77,7 @@ function formatFault(file: SchemaFile, path: Path, { format }: JsonObject): read
   return [file.fault([...path, 'format'], 'format-unknown', `the format \`${format}\` is not supported`)]
 }
 
-/** Objects are compared each with each: a list of 100 kB would take minutes, whatever `maxItems` says. */
+/** Each object is compared with each other: a list of 100 kB would take minutes, whatever `maxItems` is. */
 function uniqueItemsFault(file: SchemaFile, path: Path, { uniqueItems, items }: JsonObject): readonly Diagnostic[] {
   if (uniqueItems !== true || (isObject(items) && isScalarType(items.type))) return []
   return [file.fault([...path, 'uniqueItems'], 'unique-items-slow', '`uniqueItems` is slow on what may be structures')]

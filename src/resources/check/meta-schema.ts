@@ -30,7 +30,7 @@ export function checkXResource(file: SchemaFile): readonly Diagnostic[] {
   return errorFaults(file, ['x-resource'], fitsXResource.errors, 'resource-invalid')
 }
 
-/** One diagnostic a value: the first error that says something about it. */
+/** One diagnostic for each value: the first error about it. */
 function errorFaults(
   file: SchemaFile,
   base: Path,

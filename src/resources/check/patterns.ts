@@ -1,13 +1,13 @@
-/** Checks that every regular expression of a schema compiles and can't be made slow by what a client sends. */
+/** Checks that every regular expression of a schema compiles, and that no value of a client can make it slow. */
 import { isSafePattern } from 'redos-detector'
 import type { Diagnostic } from '../../base/diagnostic.ts'
 import type { Path } from '../../base/json-pointer.ts'
 import type { SchemaFile } from '../schema/schema-file.ts'
 import { allSubschemas, isObject, type Subschema } from '../schema/subschemas.ts'
 
-/** How often the engine may come back to one character; more, or endless, is slow on a long string. */
+/** How often the engine may return to one character; more often (or without end) is slow on a long string. */
 const MAX_BACKTRACKS = 50
-/** The search gives up after so many steps (about a second and 100 MB), which refuses the pattern. */
+/** The search stops after this many steps (about a second and 100 MB), and the pattern is refused. */
 const MAX_STEPS = 8_000
 const MAX_LENGTH = 500
 
@@ -16,16 +16,21 @@ export function checkPatterns(file: SchemaFile): readonly Diagnostic[] {
   return allSubschemas(file.json).flatMap((one) => [...patternFaults(file, one), ...nameFaults(file, one)])
 }
 
-/** A letter, a class, or the like, where it can't be told how often it stands. */
+/** A letter, a class or the like that has no quantifier. */
 const ONE = String.raw`(?:[\w@#:;,_ -]|\\[dDwWsS./-]|\\[pP]\{\w+\}|\[(?:\\.|[^\]\\])+\])`
 
-/** A fixed number of characters, of which the last may repeat: there is nothing to come back for, and nothing to search. */
+/**
+ * A fixed number of characters, the last of which may repeat: the engine never returns to a character, so no search is
+ * needed.
+ */
 const SIMPLE = new RegExp(`^\\^(?:${ONE}(?:\\{\\d{1,2}\\})?)*(?:${ONE}(?:[*+?]|\\{\\d{1,4},\\d{0,4}\\}))?\\$$`, 'u')
 
 /** Results by pattern: many schemas share a pattern, and the search takes milliseconds. */
 const found = new Map<string, boolean>()
 
-/** Undefined, or whether the pattern can't be compiled or may be slow. Any doubt counts as slow. */
+/**
+ * The fault of a pattern: it can't be compiled, or may be slow. Any doubt counts as slow. Undefined without a fault.
+ */
 export function patternFault(pattern: string): 'pattern-syntax' | 'pattern-slow' | undefined {
   if (!compiles(pattern)) return 'pattern-syntax'
   const fast = found.get(pattern) ?? isProvablyFast(pattern)
@@ -60,7 +65,7 @@ function compiles(pattern: string): boolean {
   }
 }
 
-/** The form of most patterns. The search finds nothing in them either, and takes milliseconds. */
+/** Most patterns have this form. The search would find nothing in them either, but takes milliseconds. */
 export function isSimple(pattern: string): boolean {
   return SIMPLE.test(pattern)
 }
@@ -76,8 +81,8 @@ function isProvablyFast(pattern: string): boolean {
 }
 
 /**
- * The detector doesn't look behind, and takes what has no width (`\b`, `(?=x)`, a `^` that isn't first) for something
- * that can't fail: it finds `^(?:b+)+(?=x)` safe. Without these it agrees with recheck on 6,000 random patterns.
+ * The detector has no look-behind, and assumes that an assertion without width (`\b`, `(?=x)`, a `^` that isn't first)
+ * can't fail: it calls `^(?:b+)+(?=x)` safe. Without these it agrees with recheck on 6,000 random patterns.
  */
 function isPlain(pattern: string): boolean {
   const withoutClasses = pattern.replace(/\\[^bBk1-9]|\[(?:\\.|[^\]\\])*\]/gsu, '_')

@@ -1,4 +1,4 @@
-/** Checks that every `$ref` names another schema of the same file, and that following it comes to an end. */
+/** Checks that every `$ref` names another schema of the same file, and that no chain of references is endless. */
 import type { Diagnostic } from '../../base/diagnostic.ts'
 import { pointerOfPath } from '../../base/json-pointer.ts'
 import { localPointer } from '../schema/references.ts'
@@ -27,7 +27,7 @@ function referenceFault(file: SchemaFile, targets: Targets, one: Subschema): rea
   return [file.fault(path, 'ref-loop', `\`${reference}\` leads back here for the same value, without end`)]
 }
 
-/** Whether validating one value by `from` comes to validate it by `goal` again. */
+/** Whether validating a value with `from` leads to validating the same value with `goal`. */
 function reaches(targets: Targets, from: Subschema, goal: Subschema, seen = new Set<string>()): boolean {
   return nextInPlace(targets, from).some((next) => {
     const pointer = pointerOfPath(next.path)

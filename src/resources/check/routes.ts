@@ -1,4 +1,4 @@
-/** Checks the routes of one file, one by one. How routes stand to each other is clashes.ts. */
+/** Checks the routes of one file, one by one. clashes.ts compares routes with each other. */
 import type { Diagnostic } from '../../base/diagnostic.ts'
 import type { Path } from '../../base/json-pointer.ts'
 import { BUILT_IN_PATHS } from '../built-in.ts'
@@ -44,7 +44,7 @@ export function routePath(index: number): Path {
   return ['x-resource', 'routes', index]
 }
 
-/** What is wrong with a path, as the end of a sentence; undefined for a good path. */
+/** The fault of a path, as the end of a sentence; undefined for a valid path. */
 export function pathFault(path: string): string | undefined {
   const segments = path.split('/').slice(1)
   if (!path.startsWith('/')) return 'does not start with `/`'
@@ -55,7 +55,7 @@ export function pathFault(path: string): string | undefined {
   if (segments.some((segment) => segment !== '{id}' && /[{}]/.test(segment))) {
     return 'has a parameter other than `{id}` as a whole segment'
   }
-  // A path is compared as text, so it holds no character that clients write plain or percent-encoded.
+  // A path is compared as text, so it must not contain characters that clients may write plain or percent-encoded.
   if (/[^A-Za-z0-9._~{}/-]/.test(path)) return 'has a character other than letters, digits and `-._~`'
   return undefined
 }
@@ -111,7 +111,7 @@ function checkRedirect(file: SchemaFile, route: RouteDeclaration, at: Path): rea
   })
 }
 
-/** Where another path can stand in for one: a predicate about the other, undefined when nothing is wrong. */
+/** Whether another path can replace this one: the fault as a predicate about the other path, or undefined. */
 function redirectFault(path: string, to: string | undefined): string | undefined {
   if (to === undefined) return undefined
   if (to === path) return 'leads back to the same route'
@@ -130,7 +130,7 @@ function checkSuccessor(file: SchemaFile, { path, successor }: RouteDeclaration,
   return fault ? [file.fault([...at, 'successor'], 'route-lifecycle', `the path \`${successor}\` ${fault}`)] : []
 }
 
-/** A key without effect is a key that somebody relies on. */
+/** Somebody may rely on a key without effect, so it is refused. */
 function checkPrecondition(file: SchemaFile, route: RouteDeclaration, at: Path): readonly Diagnostic[] {
   const elsewhere = (route.moved ?? route.found) !== undefined
   const guards = !elsewhere && route.methods.some((method) => CHANGING.includes(method))
@@ -139,7 +139,9 @@ function checkPrecondition(file: SchemaFile, route: RouteDeclaration, at: Path):
   return [file.faultAtKey([...at, 'precondition'], 'route-precondition', message)]
 }
 
-/** DELETE decides about the object as a whole and everything else about fields; one rule can't say both. */
+/**
+ * A decision about DELETE concerns the whole object, every other decision concerns fields; one rule can't express both.
+ */
 function checkMixedActions(file: SchemaFile, routes: readonly RouteDeclaration[]): readonly Diagnostic[] {
   const first = new Map<string, boolean>()
   return routes.flatMap(({ action, methods }, i) => {

@@ -1,4 +1,4 @@
-/** Schema files to resources. All that is wrong, in all files, is told at once. */
+/** Schema files -> resources. All faults of all files are reported at once. */
 
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -23,7 +23,7 @@ export async function loadResources(directory: string): Promise<Resources> {
   return (await loadSchemas(directory)).resources
 }
 
-/** The resources with their texts, so that another thread can make them again. Throws FileError. */
+/** The resources with the texts of their files, so that another thread can create them again. Throws FileError. */
 export async function loadSchemas(
   directory: string,
 ): Promise<{ readonly resources: Resources; readonly sources: readonly SourceText[] }> {
@@ -46,7 +46,7 @@ function assemble(sources: readonly SourceText[], unread: readonly Diagnostic[])
   return joined([...files.map((file) => makeResource(file, compiler)), ...BUILT_IN_RESOURCES])
 }
 
-/** Each step relies on the one before, so the first that finds faults is the last. */
+/** Each step relies on the step before, so the first step that finds faults ends the check. */
 function schemaFaults(file: SchemaFile, compiler: SchemaCompiler): readonly Diagnostic[] {
   const invalid = checkMetaSchema(file)
   if (invalid.length > 0) return invalid
@@ -90,7 +90,7 @@ export interface ReadSchemas {
   readonly faults: readonly Diagnostic[]
 }
 
-/** All `*.json` of the directory; what can't be read is a fault. Never rejects. */
+/** All `*.json` files of the directory; a file that can't be read is a fault. Never rejects. */
 export async function readSchemas(directory: string): Promise<ReadSchemas> {
   const names = await namesIn(directory)
   if (names === undefined) return failed(directory, 'directory-unreadable', 'the directory of schemas cannot be read')

@@ -35,7 +35,7 @@ function typeOf(root: JsonObject, field: JsonObject): Pick<Field, 'type' | 'list
   return { type: schema.prefixItems === undefined ? fieldType(element) : 'other', list: true }
 }
 
-/** The server writes its times as RFC 3339, whatever the schema says of them. */
+/** The server writes its times as RFC 3339, whatever the schema says about them. */
 function timeOf(root: JsonObject, name: string, field: JsonObject): Pick<Field, 'time'> {
   const schema = followReferences(root, field)
   const time = isObject(schema) && schema.format === 'date-time'
@@ -49,7 +49,7 @@ function listedOf(root: JsonObject, field: JsonObject): Pick<Field, 'oneOf'> {
   return Array.isArray(schema.enum) ? { oneOf: schema.enum } : {}
 }
 
-/** `["string", "null"]` is a string that may be null, and null relates to nothing. */
+/** `["string", "null"]` is a string that may be null, and null makes no relation hold. */
 function singleType(schema: Json): Json | undefined {
   const type = isObject(schema) ? schema.type : undefined
   if (!Array.isArray(type)) return type

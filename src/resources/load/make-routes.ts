@@ -1,4 +1,6 @@
-/** The routes and actions that a schema file declares: which methods a path accepts, and what the policy calls them. */
+/**
+ * The routes and actions that a schema file declares: the methods that a path accepts, and their names in the policy.
+ */
 import type { Action, Endpoint, Method, Operation, Route, RouteKind } from '../resource.ts'
 import type { SchemaFile } from '../schema/schema-file.ts'
 
@@ -28,7 +30,7 @@ export const BUILT_IN_ACTIONS: readonly Operation[] = [
 /** The order of `Allow`. */
 const METHODS: readonly Method[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
-/** The operation of a method on a kind of route; undefined where the kind can't have the method, or always has it. */
+/** The operation of a method on a kind of route; undefined if the kind can't have the method, or always has it. */
 export function operationOf(kind: RouteKind, method: string): Operation | undefined {
   return (kind === 'collection' ? COLLECTION : ITEM).get(method)
 }
@@ -45,7 +47,10 @@ export function makeActions(routes: readonly Route[]): ReadonlyMap<string, Actio
   return new Map([...names].map((name) => [name, Object.freeze({ name, hasFields: hasFields(name, own) })]))
 }
 
-/** Where `Location` points: the first item route that shows the object as it is; one that goes away only if all do. */
+/**
+ * The route for `Location`: the first item route that shows the whole object; a deprecated one only if all are
+ * deprecated.
+ */
 export function canonicalItemPath(routes: readonly Route[]): string | undefined {
   const plain = routes.filter((route) => route.kind === 'item' && isPlain(route))
   return (plain.find(({ lifecycle }) => lifecycle === undefined) ?? plain[0])?.path
@@ -102,7 +107,7 @@ function lifecycleOf({ deprecated, sunset, successor }: RouteDeclaration): Pick<
   return { lifecycle: Object.freeze(lifecycle) }
 }
 
-/** Delete and options have no fields, whatever name their action has. */
+/** Delete and options have no fields, whatever their action is called. */
 function hasFields(action: string, endpoints: readonly Endpoint[]): boolean {
   if (action === 'delete' || action === 'options') return false
   const given = endpoints.filter((endpoint) => endpoint.action === action)
@@ -117,7 +122,7 @@ function isPlain({ view, redirect, endpoints }: Route): boolean {
 /** The form that x-resource.schema.json states. */
 export interface RouteDeclaration {
   readonly path: string
-  /** Any words, until checkRoutes has found them possible for the kind of route. */
+  /** Any words, until checkRoutes has checked that the kind of route can have them. */
   readonly methods: readonly string[]
   readonly object?: 'caller'
   readonly view?: string
@@ -145,7 +150,7 @@ export function hasParameter(path: string): boolean {
   return path.includes('{id}')
 }
 
-/** Whether one request path can fit both: a parameter fits whatever the other path has in its place. */
+/** Whether one request path can match both: a parameter matches any segment of the other path. */
 export function canBothMatch(a: string, b: string): boolean {
   const [left, right] = [a.split('/'), b.split('/')]
   return left.length === right.length && left.every((segment, i) => fits(segment, right[i] ?? ''))

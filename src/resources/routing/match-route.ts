@@ -1,4 +1,7 @@
-/** Which route a request is for, by @koa/router. What no route accepts is a value: later stages answer it. */
+/**
+ * Finds the route of a request, with @koa/router. A request that no route accepts is also a value: later stages answer
+ * it.
+ */
 import { createRequire } from 'node:module'
 import type Router from '@koa/router'
 import { Problem } from '../../base/problems/problem.ts'
@@ -28,19 +31,19 @@ export type RouteMatcher = (method: string, target: Target | Problem) => Match
 /** A route of a router, with its handlers. */
 export type Layer = Router['stack'][number]
 
-/** Registers handlers for the methods of a route; `path` is as the router writes it. */
+/** Registers handlers for the methods of a route; `path` is in the router's notation. */
 type Register = (router: Router, path: string, route: Route) => void
 
 /**
- * The routers of these routes: strict and case-sensitive, so the route that is authorized is the route that runs. There is one
- * router for each beginning of a path: a request is matched against the few routes that begin like it, however many there are.
+ * The routers of these routes: strict and case-sensitive, so the route that is authorized is the route that runs. Each
+ * beginning of a path has its own router, so a request is compared only with the few routes that begin like its path.
  * No two routes match one path (src/resources/check/clashes.ts).
  */
 export class Routers {
-  /** Routers by the beginning that every matching path has. */
+  /** The routers, by the beginning that all their paths share. */
   readonly #routers: ReadonlyMap<string, Router>
   readonly #routes: ReadonlyMap<unknown, Route>
-  /** Counted in slashes. */
+  /** The length of the longest beginning, counted in slashes. */
   readonly #longestBeginning: number
 
   constructor(routes: readonly Route[], register: Register) {
@@ -73,7 +76,7 @@ function matchOf(route: Route, method: string, target: Target, id: string | unde
   return endpoint ? { kind: 'route', route, endpoint, target, id } : { kind: 'unaccepted-method', route, id }
 }
 
-/** Tells which route a request is for, and answers nothing. */
+/** Finds the route of a request; doesn't answer it. */
 export function createRouteMatcher(routes: readonly Route[]): RouteMatcher {
   const routers = new Routers(routes, (router, path, { endpoints }) => {
     router.register(path, [...endpoints.keys()], () => undefined)
@@ -81,7 +84,7 @@ export function createRouteMatcher(routes: readonly Route[]): RouteMatcher {
   return (method, target) => routers.find(method, target).match
 }
 
-/** The part of a route's path that stands in every path that matches it. */
+/** The beginning that every path matching the route has. */
 function beginningOf({ path }: Route): string {
   return path.split('{id}', 1)[0] ?? ''
 }
@@ -90,14 +93,14 @@ function pathOf({ path }: Route): string {
   return path.replace('{id}', ':id').replace('*', '\\*')
 }
 
-/** `{id}` is a whole segment (src/resources/check/routes.ts), the one behind the beginning. */
+/** `{id}` is a whole segment (src/resources/check/routes.ts), the one after the beginning. */
 function idIn(path: string, beginning: string): string | undefined {
   if (path === beginning) return undefined
   const end = path.indexOf('/', beginning.length)
   return decode(path.slice(beginning.length, end < 0 ? undefined : end))
 }
 
-/** A path, and what ends with each of its first slashes. */
+/** A path, and each of its beginnings that ends with one of the first slashes. */
 function* beginnings(path: string, depth: number): Iterable<string> {
   yield path
   for (let at = path.indexOf('/'), i = 0; at >= 0 && i < depth; at = path.indexOf('/', at + 1), i++) {

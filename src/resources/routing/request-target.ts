@@ -3,7 +3,7 @@
 import { isIPv6 } from 'node:net'
 import { Problem } from '../../base/problems/problem.ts'
 
-/** Longer than any URL that the routes can need; Node's parser stops everything at its header limit. */
+/** Longer than any URL that the routes can need; the header limit of Node's parser is a further bound. */
 const MAX_URL_LENGTH = 8192
 
 export interface Target {
@@ -13,7 +13,7 @@ export interface Target {
   readonly query: string
 }
 
-/** A faulty target is a value: the rate limits come before any answer. */
+/** A faulty target is a value, not an exception, because rate limits come before any answer. */
 export function readTarget(url: string): Target | Problem {
   if (url.length > MAX_URL_LENGTH) return new Problem('url-too-long', `A URL has at most ${MAX_URL_LENGTH} characters.`)
   // A server must accept the absolute form (RFC 9112 section 3.2.2); its path counts as if it had come alone.
@@ -23,7 +23,7 @@ export function readTarget(url: string): Target | Problem {
     query = '',
   } = /^(?:https?:\/\/(?<authority>[^/?#]*))?(?<path>\/[^?#]*|\*)(?:\?(?<query>[^#]*))?$/i.exec(url)?.groups ?? {}
   if (path === '') return new Problem('invalid-path', 'The request target is not a path.')
-  // RFC 9110 sections 4.2.1 and 4.2.4: no URL of http is without a host, and a user in it may be there to deceive.
+  // RFC 9110 sections 4.2.1 and 4.2.4: every http URL has a host, and a user name in it may be meant to deceive.
   if (authority !== undefined && (/^(?::|$)/.test(authority) || !isAuthority(authority))) {
     return new Problem('invalid-path', 'The request target names no host with an optional port.')
   }
@@ -31,7 +31,7 @@ export function readTarget(url: string): Target | Problem {
   return { path, query }
 }
 
-/** Percent-decoding; undefined for what isn't well-formed UTF-8. */
+/** Percent-decodes a text; undefined if the result isn't well-formed UTF-8. */
 export function decode(text: string): string | undefined {
   try {
     return decodeURIComponent(text)

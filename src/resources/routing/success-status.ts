@@ -1,7 +1,7 @@
-/** The status of an answer when all went well, by what the request does. */
+/** The status of a successful answer, by the operation of the request. */
 import type { Method, Operation, Route } from '../resource.ts'
 
-/** `shown`: whether the caller may read something of the result of a write. */
+/** `shown`: the caller may read some field of the written object. */
 export function successStatus(operation: Operation, shown = true): 200 | 201 | 204 {
   switch (operation) {
     case 'create':

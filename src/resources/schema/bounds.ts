@@ -1,4 +1,4 @@
-/** Which fields of a schema can hold a value of any size: what their parts lack is said by the keyword that would bound them. */
+/** Finds the fields of a schema that can hold a value of any size, and the keywords that would bound them. */
 
 import type { Json, Resource } from '../resource.ts'
 import { followReferences } from './references.ts'
@@ -7,7 +7,7 @@ import { isObject } from './subschemas.ts'
 
 export interface Unbounded {
   readonly field: string
-  /** Keywords that would bound it, one a part that lacks one. */
+  /** The keywords that would bound it: one for each unbounded part. */
   readonly lacks: readonly string[]
 }
 
@@ -20,7 +20,7 @@ export function unboundedFields({ schema, fields }: Pick<Resource, 'schema' | 'f
   })
 }
 
-/** Formats whose texts can't be long (a fraction of a second can, and isn't worth a warning). */
+/** Formats whose texts can't be long (a fraction of a second can be, but isn't worth a warning). */
 const SHORT: readonly Json[] = ['date', 'time', 'date-time', 'duration', 'hostname', 'ipv4', 'ipv6', 'uuid']
 
 const SIZED: readonly Json[] = ['string', 'array', 'object']

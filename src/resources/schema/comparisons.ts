@@ -1,4 +1,6 @@
-/** Which rules of a schema are about several fields of an object at once, so that a fault in one may rest on another. */
+/**
+ * Finds the constraints of a schema on several fields at once: there, a fault of one field may depend on another field.
+ */
 
 import type { Json, Resource } from '../resource.ts'
 import { followReferences } from './references.ts'
@@ -10,7 +12,7 @@ export interface CrossFieldRule {
   readonly fields: ReadonlySet<string>
 }
 
-/** The rules at the root of the schema, and in its `allOf` and `$ref`, that name two fields or more. */
+/** The constraints at the root of the schema, and in its `allOf` and `$ref`, that name two fields or more. */
 export function crossFieldRulesIn({ schema, fields }: Pick<Resource, 'schema' | 'fields'>): readonly CrossFieldRule[] {
   const reader: Reader = {
     root: schema,
@@ -21,7 +23,7 @@ export function crossFieldRulesIn({ schema, fields }: Pick<Resource, 'schema' | 
 
 interface Reader {
   readonly root: JsonObject
-  /** The server's fields are always there, so that nothing tells them by number. */
+  /** The server's fields are always present, so counting fields says nothing about them. */
   readonly all: readonly string[]
 }
 

@@ -1,10 +1,10 @@
-/** The keywords that this program adds to JSON Schema. docs/schemas.md tells what each means. */
+/** The keywords that this program adds to JSON Schema. docs/schemas.md explains each. */
 import type { Json } from '../resource.ts'
 
 interface OwnKeyword {
   /** Where it has an effect: at the top of the file, or on a field of the resource itself. */
   readonly on: 'file' | 'field'
-  /** Whether the value is one of the keyword's; undefined where another check looks at it. */
+  /** Whether the keyword can have this value; undefined if another check looks at it. */
   readonly takes?: (value: Json) => boolean
   /** Whether the OpenAPI document repeats it. */
   readonly published: boolean
@@ -18,7 +18,7 @@ export const OWN_KEYWORDS: Readonly<Record<string, OwnKeyword>> = {
   'x-unique': { on: 'field', takes: isFlag, published: false },
 }
 
-/** Their names, as a message lists them. */
+/** Their names as a list for messages. */
 export const OWN_KEYWORDS_LISTED = new Intl.ListFormat('en-GB').format(
   Object.keys(OWN_KEYWORDS).map((name) => `\`${name}\``),
 )

@@ -1,4 +1,4 @@
-/** One schema file: strict JSON, and the place of every node for diagnostics. What the JSON means isn't its matter. */
+/** One schema file: strict JSON, and the place of every node for diagnostics. Other files read what the JSON means. */
 
 import { basename } from 'node:path'
 import { type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
@@ -9,7 +9,7 @@ import type { Json } from '../resource.ts'
 
 export type JsonObject = { readonly [key: string]: Json }
 
-/** A text and the name that diagnostics call its file by. */
+/** A text, and the name of its file in diagnostics. */
 export interface SourceText {
   readonly name: string
   readonly text: string
@@ -19,7 +19,7 @@ export interface SchemaFile {
   /** The resource's name: the file's, without `.json`. */
   readonly resource: string
   readonly json: Json
-  /** Where the value at the path begins, or the nearest value around it that exists. */
+  /** The place where the value at the path begins, or else the nearest existing value around it. */
   place(path: Path): Place
   /** A diagnostic at the value of the path. */
   fault(path: Path, code: SchemaCode, message: string): Diagnostic
@@ -31,7 +31,7 @@ export type ParsedSchemaFile =
   | { readonly kind: 'file'; readonly file: SchemaFile }
   | { readonly kind: 'faulty'; readonly faults: readonly Diagnostic[] }
 
-/** Faulty is a name that no resource can have, and a text that isn't strict JSON with unique keys. */
+/** Faults are a name that no resource can have, and a text that isn't strict JSON with unique keys. */
 export function parseSchemaFile(source: SourceText): ParsedSchemaFile {
   const resource = basename(source.name, '.json')
   const wrongName = /^[a-z][a-z0-9-]*$/.test(resource)
@@ -68,7 +68,7 @@ interface Tree {
 function parseStrictly(source: SourceText): Tree {
   const errors: ParseError[] = []
   const root = parseTree(source.text, errors, { disallowComments: true, allowTrailingComma: false })
-  // After the first error the parser guesses how to go on, so what it says then would mislead.
+  // After the first error the parser guesses how to continue, so its later errors would mislead.
   const [first] = errors
   if (first) return { root, faults: [faultAt(source, first.offset, 'json-syntax', syntaxMessage(first))] }
   if (root === undefined || !isJson(source.text)) {

@@ -1,10 +1,10 @@
-/** What an Ajv error says to people, and which value it is about. */
+/** Turns Ajv errors into messages for people, and finds the value that each is about. */
 import type { ErrorObject } from 'ajv/dist/2020.js'
 import type { Path } from '../../base/json-pointer.ts'
 import { pathOfPointer, pointerOfPath } from '../../base/json-pointer.ts'
 import type { FieldFault } from '../../base/problems/problem.ts'
 
-/** The offending value; for a missing field and for one that is too much, that field. */
+/** The faulty value; for a missing or an undeclared field, that field. */
 export function pathOfError({ instancePath, params, propertyName }: ErrorObject): Path {
   const path = pathOfPointer(instancePath)
   const field: unknown =
@@ -43,10 +43,10 @@ function quoted(value: unknown): string {
   return `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``
 }
 
-/** Ajv's errors about a client's value to the faults that a problem document lists. */
+/** Ajv's errors about a client's value -> the faults that a problem document lists. */
 const MAX_FAULTS = 100
 
-/** Errors that only say that another error, which is listed too, counts. */
+/** Errors that only repeat another error in the list. */
 const ECHOES: ReadonlySet<string> = new Set(['if', 'propertyNames'])
 
 /** Each fault once, in the order found, at most 100. `code` is the schema's keyword. */

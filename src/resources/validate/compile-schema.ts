@@ -1,4 +1,4 @@
-/** Schemas to validators: one Ajv for all resources of a directory, which faults it finds in a schema or in a value. */
+/** Schemas -> validators: one Ajv for all resources of a directory, and the faults that it finds in a schema. */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import type { FormatDefinition, FormatValidator } from 'ajv/dist/types/index.js'
 import { fullFormats } from 'ajv-formats/dist/formats.js'
@@ -15,7 +15,10 @@ import { fieldFaults } from './ajv-errors.ts'
 import { multipleOf } from './multiple-of.ts'
 
 export interface SchemaCompiler {
-  /** Compiles a schema that has passed all other checks; what Ajv's strict mode finds, and defaults that don't fit. */
+  /**
+   * Compiles a schema that has passed all other checks. Its faults are those of Ajv's strict mode, and defaults that
+   * don't fit the schema.
+   */
   check(file: SchemaFile): readonly Diagnostic[]
   /** The validator of a schema without faults. */
   validatorOf(file: SchemaFile): Resource['validate']
@@ -24,12 +27,12 @@ export interface SchemaCompiler {
 export function createSchemaCompiler(): SchemaCompiler {
   const ajv = new Ajv2020({
     strict: true,
-    // It would refuse a condition like `then: { required: [...] }`; checkFields finds what can't be there.
+    // It would refuse a condition like `then: { required: [...] }`; checkFields finds required fields that can't exist.
     strictRequired: false,
     allErrors: true,
     // An inherited property is no field of an object.
     ownProperties: true,
-    // checkMetaSchema has done it, with places.
+    // checkMetaSchema has checked this already, with places.
     validateSchema: false,
     meta: false,
     formats: { ...Object.fromEntries(FORMATS.map((name) => [name, fullFormats[name]])), 'date-time': isDateTime },
@@ -50,7 +53,10 @@ export function createSchemaCompiler(): SchemaCompiler {
   }
 }
 
-/** Ajv also takes `+0100`, and any white space for the `T`: RFC 3339 (5.6) doesn't, and lists could not compare it. */
+/**
+ * Ajv also accepts `+0100`, and any white space instead of the `T`. RFC 3339 (5.6) doesn't, and lists could not compare
+ * such texts.
+ */
 function isDateTime(text: string): boolean {
   const { validate } = fullFormats['date-time'] as FormatDefinition<string> & { validate: FormatValidator<string> }
   return /^\S{10}[Tt ][\d:.]+(?:[Zz]|[+-]\d\d:\d\d)$/.test(text) && validate(text)
@@ -61,7 +67,7 @@ function keyOf({ resource }: SchemaFile): string {
 }
 
 /**
- * Ajv tells what is wrong, not where: the innermost schema that doesn't compile on its own is the place. One that
+ * Ajv reports the fault but not its place: the place is the innermost schema that doesn't compile alone. A schema that
  * applies in place takes its type from the schema around it, so it counts as a part of that.
  */
 function strictFault(ajv: Ajv2020, file: SchemaFile): Diagnostic | undefined {
@@ -84,7 +90,7 @@ function errorOf(compile: () => ValidateFunction): string | undefined {
   }
 }
 
-/** So that a schema compiles outside its file. */
+/** Lets a schema compile outside its file. */
 function withoutReferences(schema: JsonObject | boolean): JsonObject | boolean {
   return JSON.parse(JSON.stringify(schema, (key, value) => (key === '$ref' ? undefined : value)))
 }

@@ -1,6 +1,6 @@
 /**
- * `multipleOf`, by the decimals that schemas and clients write. Ajv's own divides in binary, where 19.99 is no multiple of 0.01;
- * its `multipleOfPrecision` is one distance for all numbers, too small for large ones and too large for small steps.
+ * `multipleOf` in decimal arithmetic. Ajv divides in binary, where 19.99 is not a multiple of 0.01; its
+ * `multipleOfPrecision` is one tolerance for all numbers: too small for large numbers, and too large for small steps.
  */
 import { _, type FuncKeywordDefinition, str } from 'ajv/dist/2020.js'
 
@@ -15,7 +15,7 @@ export const multipleOf: FuncKeywordDefinition = {
   },
 }
 
-/** Exact: both numbers are what the shortest decimal says that means them. `step` is positive. */
+/** Exact: each number counts as its shortest decimal text. `step` is positive. */
 export function isMultiple(value: number, step: number): boolean {
   if (Number.isInteger(value) && Number.isInteger(step)) return value % step === 0
   const [a, b] = [decimalOf(value), decimalOf(step)]

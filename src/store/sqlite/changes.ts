@@ -1,7 +1,7 @@
 /**
- * Tells whether anything in the database has changed, for half the cost of a look-up: a result stays true while the state is
- * the same. `data_version` looks at the file each time and tells of commits by other connections of any process;
- * `total_changes()` counts the rows that this connection has changed.
+ * Finds out whether anything in the database has changed, for half the cost of a look-up: a kept result is valid while
+ * the state is the same. `data_version` looks at the file each time and changes with commits of other connections, of
+ * any process; `total_changes()` counts the rows that this connection has changed.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 
@@ -19,7 +19,10 @@ export class SqliteChanges {
     this.#totalChanges = prepareNumber(database, 'select total_changes()')
   }
 
-  /** Another number after each commit that came before the call. Undefined in a transaction: what is read there may be undone. */
+  /**
+   * A number that changes with every commit before the call. Undefined in a transaction, because its changes may be
+   * undone.
+   */
   state(): number | undefined {
     if (this.#database.isTransaction) return undefined
     const [others, own] = [numberOf(this.#dataVersion), numberOf(this.#totalChanges)]

@@ -1,17 +1,18 @@
 /**
- * Writes of one turn of the event loop commit together: one wait for the disk, and each write is whole or undone on its own
- * (docs/decisions/0027). A group begins, writes and commits without a pause, so that no read sees what isn't durable.
+ * Writes of one turn of the event loop commit together: they share one wait for the disk, but each write succeeds or is
+ * undone alone (docs/decisions/0027). A group begins, writes and commits without a pause, so that no read sees what
+ * isn't durable.
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { answering, inTransaction } from './database.ts'
 
-/** A client that writes again and again has come back by then. */
+/** A client that writes again and again has sent its next write by then. */
 const ALONE_AFTER_MS = 10
 
 interface Waiting {
   /** Runs in the group's transaction. Throws only errors that make the whole group fail. */
   readonly attempt: () => void
-  /** The group is durable. */
+  /** Called when the group is durable. */
   readonly settle: () => void
   readonly fail: (error: unknown) => void
 }
@@ -27,21 +28,23 @@ export class GroupCommits {
   }
 
   /**
-   * `work` runs in a transaction, soon. Resolves with what it returned when that is durable. Rejects, and nothing of it is
-   * there, with what it threw or with StoreUnavailable: a commit that fails is the failure of all that were in it.
+   * Soon runs `work` in a transaction. Resolves with its result when the commit is durable. Rejects with what `work`
+   * threw, or with StoreUnavailable; then nothing of it is stored. A failed commit fails all work in it.
    */
   write<T>(work: () => T): Promise<T> {
     this.#endOfTurn ??= setImmediate(() => this.flush())
     return this.#add(work)
   }
 
-  /** Like `write`, where no client waits: commits with the next group, or alone when no group comes soon. */
+  /**
+   * Like `write`, but for work that no client waits for: commits with the next group, or alone if no group comes soon.
+   */
   join<T>(work: () => T): Promise<T> {
     this.#later ??= setTimeout(() => this.flush(), ALONE_AFTER_MS)
     return this.#add(work)
   }
 
-  /** Commits what waits. */
+  /** Commits the waiting work. */
   flush(): void {
     clearImmediate(this.#endOfTurn)
     clearTimeout(this.#later)
@@ -86,7 +89,8 @@ function waitingOf<T>(database: DatabaseSync, work: () => T, { resolve, reject }
         const value = inSavepoint(database, work)
         settle = () => resolve(value)
       } catch (error) {
-        // After some errors (a full disk) the engine has undone the transaction; what came next would commit on its own.
+        // After some errors (a full disk, for example) the engine has undone the transaction; the next statement would
+        // commit alone.
         if (!database.isTransaction) throw error
         settle = () => reject(error)
       }

@@ -8,10 +8,12 @@ import { DamagedObject, ReplayTaken, StaleObject, StoreUnavailable, UniqueTaken 
 /** How long a statement waits for another process's lock before it fails. The whole process waits with it. */
 const BUSY_TIMEOUT_MS = 1000
 
-/** Pages kept in memory, so that hot objects aren't read from the file again. SQLite's own default is 2 MiB. */
+/**
+ * Pages kept in memory, so that frequently used objects aren't read from the file again. SQLite's own default is 2 MiB.
+ */
 const CACHE_KIB = 32 * 1024
 
-/** A file that isn't there is created for its owner alone (0600); SQLite gives its side files the same mode. */
+/** A missing file is created with access only for its owner (0600); SQLite gives its side files the same mode. */
 export function openDatabaseFile(file: string): DatabaseSync {
   if (file !== ':memory:') closeSync(openSync(file, 'a', 0o600))
   const database = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS, enableForeignKeyConstraints: true })
@@ -26,8 +28,8 @@ export function openDatabaseFile(file: string): DatabaseSync {
 }
 
 /**
- * A file that must be there, and may belong to a running server; nothing is made or changed. Without a write-ahead log
- * nobody has it open: `immutable` then keeps SQLite from making one beside it, which a reader couldn't take away again
+ * Opens an existing file that may belong to a running server; creates and changes nothing. Without a write-ahead log
+ * nobody has the file open: then `immutable` keeps SQLite from creating a log, which a reader couldn't remove again
  * (https://sqlite.org/wal.html#read_only_databases).
  */
 export function openReadOnly(file: string): DatabaseSync {
@@ -50,15 +52,15 @@ export function inTransaction<T>(database: DatabaseSync, work: () => T): T {
 }
 
 /**
- * Counts again how values are spread, in tables that have changed much: by that the engine chooses between indexes.
- * Never throws: what was written is durable, and the next round tries again.
+ * Updates the statistics of tables that have changed much; the engine chooses indexes by them. Never throws: the
+ * written data is durable, and the next round tries again.
  */
 export function renewStatistics(database: DatabaseSync): void {
   try {
     // 0x10002 looks at all tables (https://sqlite.org/pragma.html#pragma_optimize); the limit bounds the rows read.
     database.exec('pragma analysis_limit = 400; pragma optimize = 0x10002')
   } catch {
-    // Another process holds the lock, or the engine can't answer: the next query will tell.
+    // Another process holds the lock, or the engine can't answer: the next query will report it.
   }
 }
 
@@ -66,7 +68,7 @@ export function renewStatistics(database: DatabaseSync): void {
 const SQLITE_CONSTRAINT_PRIMARYKEY = 1555
 const SQLITE_CONSTRAINT_UNIQUE = 2067
 
-/** Runs the work; whatever it throws leaves as an error of the contract. */
+/** Runs the work, and converts every error to one of the contract. */
 export function answering<T>(work: () => T): T {
   try {
     return work()
@@ -76,7 +78,7 @@ export function answering<T>(work: () => T): T {
   }
 }
 
-/** A document in the way of a statement that looks into documents. */
+/** A document that isn't JSON, met by a statement that looks into documents. */
 export function isMalformedJson(error: unknown): boolean {
   return error instanceof Error && error.message === 'malformed JSON'
 }

@@ -1,4 +1,4 @@
-/** Idempotency keys and what was created under them, for a day. */
+/** Idempotency keys and the objects created under them, kept for a day. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { StoredObject } from '../../resources/object.ts'
 import type { Json } from '../../resources/resource.ts'
@@ -8,7 +8,7 @@ import { parseStored } from '../parse-stored.ts'
 
 const KEPT_MS = 24 * 60 * 60 * 1000
 
-/** Forgotten with each key that comes: more than come, so that none is left in the end. */
+/** The number of expired keys that each new key deletes: more than one, so that in the end all are deleted. */
 const SWEPT_AT_ONCE = 10
 
 const FIND = 'select fingerprint, object from replays where subject = ? and route = ? and key = ? and at > ?'
@@ -42,7 +42,7 @@ export class SqliteReplays {
     return { fingerprint: String(row.fingerprint), object: object as unknown as StoredObject }
   }
 
-  /** Belongs into the transaction of the write. Throws ReplayTaken when the key is there already, and isn't forgotten. */
+  /** Must run in the transaction of the write. Throws ReplayTaken if the key exists and hasn't expired. */
   keep({ subject, route, key, fingerprint }: Replay, object: StoredObject): void {
     const at = this.#now().getTime()
     const forgotten = this.#forgottenBefore()
@@ -51,7 +51,7 @@ export class SqliteReplays {
     this.sweep(SWEPT_AT_ONCE)
   }
 
-  /** Deletes at most so many that are forgotten. */
+  /** Deletes at most this many expired keys. */
   sweep(limit: number): void {
     this.#sweep.run(this.#forgottenBefore(), limit)
   }

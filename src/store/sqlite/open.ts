@@ -17,11 +17,11 @@ import { SqliteSeeding } from './seeding.ts'
 import { type SqliteEngine, SqliteStore } from './store.ts'
 import { ObjectTable } from './table.ts'
 
-/** Forgotten idempotency keys, and sessions that are over, that an opening clears away. */
+/** The most expired idempotency keys, and ended sessions, that opening the database deletes. */
 const SWEPT_AT_START = 10_000
 
 interface SqliteOptions extends OpenOptions {
-  /** Created, for its owner alone, when it isn't there; its folder must be. */
+  /** A missing file is created with access only for its owner; its folder must exist. */
   readonly file: string | ':memory:'
 }
 
@@ -61,7 +61,7 @@ async function open(options: SqliteOptions, prepare: Prepare): Promise<OpenedSto
     const values = new NamedValues(database)
     const probe = new SqliteProbe(options.file, () =>
       commits.write(() => {
-        // Two values: SQLite writes no page whose content stays the same. In the end nothing has changed.
+        // Two values: SQLite writes no page whose content stays the same. The second write restores the first value.
         values.setMark(PROBED, 'asked')
         values.setMark(PROBED, 'answered')
       }),

@@ -1,13 +1,13 @@
-/** The outbox: decision records that committed with their writes, until they are in the decision log. */
+/** The outbox holds decision records, which commit with their writes, until they are in the decision log. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Outbox, OutboxRecord } from '../contract.ts'
 import type { GroupCommits } from './commits.ts'
 import { answering } from './database.ts'
 
 const HOLD_MS = 1000
-/** The name of the one lease there is. */
+/** The name of the only lease. */
 const OUTBOX = 'outbox'
-/** Until when one holds it: milliseconds since the epoch, and since the process began. */
+/** The end of this holder's lease: milliseconds since the epoch, and since the start of the process. */
 const NOT_HELD = { until: 0, untilHere: 0 }
 
 const FIND = 'select holder, until from leases where name = ?'
@@ -31,7 +31,7 @@ export class SqliteOutbox implements Outbox {
   readonly #commits: GroupCommits
   readonly #now: () => Date
   #held = NOT_HELD
-  /** The last lease of somebody else, and since when it is known; by the clock that only runs on. */
+  /** The last lease of another holder, and the time when it was first seen, by the monotonic clock. */
   #seen: Lease & { readonly since: number } = { holder: '', until: 0, since: 0 }
 
   constructor(database: DatabaseSync, commits: GroupCommits, now: () => Date) {
@@ -45,7 +45,7 @@ export class SqliteOutbox implements Outbox {
     this.#release = database.prepare('delete from leases where name = ? and holder = ?')
   }
 
-  /** Belongs into the transaction of the write that the record is about. */
+  /** Must run in the transaction of the write that the record is about. */
   add(record: string): void {
     this.#add.run(record)
   }
@@ -59,7 +59,7 @@ export class SqliteOutbox implements Outbox {
   }
 
   async hold(holder: string): Promise<boolean> {
-    // Each renewal waits for the disk, so it isn't asked for with every batch.
+    // Each renewal waits for the disk, so not every batch renews the lease.
     if (this.#isHeldFor(HOLD_MS / 2)) return true
     const [until, untilHere] = [this.#now().getTime() + HOLD_MS, performance.now() + HOLD_MS]
     const taken = await this.#commits.write(() => this.#take({ holder, until }))
@@ -68,7 +68,10 @@ export class SqliteOutbox implements Outbox {
     return this.#isHeldFor(0)
   }
 
-  /** Both clocks must agree: other processes use the clock of the day, which somebody may set; the other only runs forward. */
+  /**
+   * Both clocks must agree: other processes use the system clock, which somebody may set; the monotonic clock only runs
+   * forward.
+   */
   #isHeldFor(milliseconds: number): boolean {
     const { until, untilHere } = this.#held
     return this.#now().getTime() < until - milliseconds && performance.now() < untilHere - milliseconds
@@ -81,7 +84,10 @@ export class SqliteOutbox implements Outbox {
     return isFree
   }
 
-  /** A process at work renews its lease. After the clock was set back, the lease of a dead process seems to go on. */
+  /**
+   * A running process renews its lease. After the clock is set back, the lease of a dead process would seem to
+   * continue.
+   */
   #standsStill({ holder, until }: Lease): boolean {
     const now = performance.now()
     if (this.#seen.holder !== holder || this.#seen.until !== until) this.#seen = { holder, until, since: now }

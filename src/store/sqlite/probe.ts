@@ -1,10 +1,10 @@
-/** Whether the store can do its work: the file is where it was, and takes a write. */
+/** Checks that the store works: the file is in its place, and a write succeeds. */
 import { statSync } from 'node:fs'
 import { StoreUnavailable } from '../contract.ts'
 
-/** A write waits for the disk, so that readiness asks for one this seldom, whoever asks for readiness. */
+/** A write waits for the disk, so the readiness check writes at most this often, however often it is called. */
 const BETWEEN_WRITES_MS = 1000
-/** A write that fails may have waited for a lock, and the whole process with it. */
+/** A failed write may have waited for a lock and blocked the whole process meanwhile. */
 const AFTER_FAILURE_MS = 3000
 
 export class SqliteProbe {

@@ -1,4 +1,4 @@
-/** Reads objects of a database file that may belong to a running server, and changes nothing: no file is made or migrated. */
+/** Reads objects of a database file that may belong to a running server; creates, changes and migrates nothing. */
 import { existsSync } from 'node:fs'
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import type { StoredObject } from '../../resources/object.ts'
@@ -22,7 +22,7 @@ export function openSqliteReader(file: string): ObjectReader {
 function read(database: DatabaseSync, resource: Resource, id: string): StoredObject | undefined {
   const { table } = planTable(resource, [])
   const known = database.prepare("select 1 from sqlite_schema where type = 'table' and name = ?").get(table)
-  // Text that isn't well-formed would be bound with U+FFFD in it, and could find another object.
+  // Text that isn't well-formed would be bound with U+FFFD in it, and could match another object.
   if (!known || !id.isWellFormed()) return undefined
   const query = database.prepare(`select ${OBJECT_COLUMNS.join()} from ${quoteName(table)} where id = ?`)
   query.setReturnArrays(true)

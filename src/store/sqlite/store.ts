@@ -38,10 +38,10 @@ export interface SqliteEngine {
 
 const SECRET_BYTES = 32
 
-/** So that a table that grows from nothing is known to be large soon enough. */
+/** Small enough that the statistics soon show that a new table has become large. */
 const WRITES_PER_STATISTICS = 1000
 
-/** A resource without a table is a mistake of the program, so it isn't the store that is unavailable. */
+/** A resource without a table is a bug, so StoreUnavailable would be wrong. */
 export function tableOf({ tables }: SqliteEngine, resource: string): ObjectTable {
   const table = tables.get(resource)
   if (!table) throw new Error(`the store has no resource \`${resource}\``)

@@ -8,7 +8,7 @@ import type { Columns } from './query/condition.ts'
 import { ObjectLists } from './query/lists.ts'
 import { parameters, quoteName } from './query/text.ts'
 
-/** What an update writes over the version that was checked. */
+/** The columns that an update writes over the checked version. */
 export interface ObjectChange {
   readonly id: string
   readonly version: number
@@ -17,7 +17,7 @@ export interface ObjectChange {
 }
 
 export class ObjectTable {
-  /** Holds no quote. */
+  /** Contains no quote. */
   readonly name: string
   readonly lists: ObjectLists
   readonly #fieldOfConstraint: ReadonlyMap<string, string>
@@ -27,7 +27,7 @@ export class ObjectTable {
   readonly #delete: StatementSync
   readonly #count: StatementSync
 
-  /** `columns`: the fields that a column answers for. */
+  /** `columns`: the fields that have a column. */
   constructor(database: DatabaseSync, plan: TablePlan, columns: Columns) {
     this.name = plan.table
     const times = new Map(plan.times.map(({ field, column }) => [field, column]))
@@ -46,7 +46,7 @@ export class ObjectTable {
   }
 
   get(id: string): StoredObject | undefined {
-    // Text that isn't well-formed would be bound with U+FFFD in it, and could find another object.
+    // Text that isn't well-formed would be bound with U+FFFD in it, and could match another object.
     const row = id.isWellFormed() ? this.#get.get(id) : undefined
     return row && stored(row as unknown as readonly SQLOutputValue[])
   }
@@ -57,14 +57,14 @@ export class ObjectTable {
     this.#writing(() => this.#insert.run(id, version, createdAt, updatedAt, JSON.stringify(document)))
   }
 
-  /** The time of the object's creation; undefined when the stored version is another one. Throws UniqueTaken. */
+  /** The time of the object's creation; undefined if the stored version has changed. Throws UniqueTaken. */
   update({ id, version, updatedAt, document }: ObjectChange): string | undefined {
     // `all`, not `get`: the commit comes after the row, when the statement has run to its end.
     const rows = this.#writing(() => this.#update.all(version + 1, updatedAt, JSON.stringify(document), id, version))
     return rows[0]?.created_at as string | undefined
   }
 
-  /** False when the stored version is another one. */
+  /** False if the stored version has changed. */
   delete(id: string, version: number): boolean {
     return this.#delete.run(id, version).changes === 1
   }
@@ -83,7 +83,7 @@ export class ObjectTable {
   }
 }
 
-/** How SQLite names the constraint that a write would break, and the field that it stands for. */
+/** SQLite's names of the unique constraints, and the field of each. */
 function constraintsOf({ table, indexed }: TablePlan): ReadonlyMap<string, string> {
   const columns = [{ field: 'id', column: 'id' }, ...indexed.filter(({ unique }) => unique)]
   return new Map(columns.map(({ field, column }) => [`UNIQUE constraint failed: ${table}.${column}`, field]))

@@ -1,4 +1,4 @@
-/** Changes blocked.txt: whole, at one moment, with its comments and its other lines as they were. */
+/** Changes blocked.txt in one atomic step; keeps its comments and its other lines. */
 import { realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Blocked, blockedLine, parseBlocked } from '../../policy/parse/parse-blocked.ts'
@@ -15,10 +15,13 @@ export interface NewBlock {
   readonly reason: string | undefined
 }
 
-/** Begins the comment that `block` writes above its line, and `unblock` takes away with it. */
+/** Begins the comment that `block` writes above its line, and that `unblock` removes together with the line. */
 const REMARK = '# blocked '
 
-/** The block in force. Throws ReviewError for an id or a time that the file can't say, FileError for a file with faults. */
+/**
+ * Puts a block in force. Throws ReviewError for an id or a time that the file can't express, FileError for a file with
+ * faults.
+ */
 export async function block(
   directory: string,
   { id, until, reason }: NewBlock,
@@ -36,7 +39,10 @@ export async function block(
   })
 }
 
-/** How many lines were taken away. Throws FileError for a file with faults: a line that isn't understood stays what it is. */
+/**
+ * The number of removed lines. Throws FileError for a file with faults: no command changes a line that it doesn't
+ * understand.
+ */
 export function unblock(directory: string, id: string): Promise<number> {
   return withLock(directory, async () => {
     const source = await readBlockedFile(directory)
@@ -52,7 +58,7 @@ export function unblock(directory: string, id: string): Promise<number> {
   })
 }
 
-/** Lines of blocked.txt, at its end. */
+/** Adds lines at the end of blocked.txt. */
 export async function addBlocks(directory: string, lines: readonly string[]): Promise<void> {
   if (lines.length === 0) return
   await withLock(directory, async () => addLines(directory, (await readBlockedFile(directory)).text, lines))
@@ -69,12 +75,12 @@ function addLines(directory: string, text: string, lines: readonly string[]): Pr
   return replaceBlocked(directory, withBlocks(text, lines))
 }
 
-/** Where blocked.txt is a link, it stays one. */
+/** If blocked.txt is a link, it stays one. */
 async function replaceBlocked(directory: string, text: string): Promise<void> {
   await replaceFile(await realpath(join(directory, 'blocked.txt')), text)
 }
 
-/** The one block that a line says; an id that is too long, say, can't be written. */
+/** The block that a line means. Throws if the line isn't valid (its id is too long, for example). */
 function onlyBlock(line: string, id: string): { readonly until: number | undefined } {
   const parsed = attempt(line)
   const found = parsed?.get(id)

@@ -1,4 +1,4 @@
-/** From a plan to a policy in force: tells what it means, asks, and does it. */
+/** Carries out a plan: shows what it changes, asks for confirmation, and puts the policy in force. */
 import { createInterface } from 'node:readline/promises'
 import { print } from '../../present/print.ts'
 import { CHECK_FORMATS } from '../check/formats.ts'
@@ -15,13 +15,15 @@ export interface CarryOut extends Omit<VersionChange, 'content' | 'over'> {
   readonly dryRun: boolean
 }
 
-/** `outcome` as the JSON output says it. */
+/** `outcome` as in the JSON output. */
 interface Result {
   readonly outcome: 'applied' | 'unchanged' | 'refused' | 'dry-run' | 'declined'
   readonly version: Version | undefined
 }
 
-/** The exit code: 1 when the files have errors, or somebody said no. Throws ReviewError when there is nobody to ask. */
+/**
+ * The exit code: 1 if the files have errors, or the user said no. Throws ReviewError if there is no terminal to ask on.
+ */
 export async function carryOutRelease(plan: ReleasePlan, how: CarryOut): Promise<0 | 1> {
   const tell = how.format === 'text' ? (text: string) => print(text) : () => true
   tell(describe(plan))

@@ -1,14 +1,14 @@
-/** The versioned files of a policy directory as bytes: what a version keeps, whether or not a server would take them. */
+/** The versioned files of a policy directory as bytes, whether or not a server would accept them. */
 import { createHash } from 'node:crypto'
 import { readFile, stat } from 'node:fs/promises'
 import { filePath, findPolicyFolder } from '../../policy/policy-folder.ts'
 import { ReviewError } from '../load-policy.ts'
 import { VERSIONED_FILES } from './layout.ts'
 
-/** By file name; a file that isn't there isn't in it. */
+/** By file name; a missing file has no entry. */
 export type PolicyContent = ReadonlyMap<string, Uint8Array>
 
-/** Of the files that rule, also while others are being written. */
+/** Reads the files that are in force, also while others are being written. */
 export async function readContent(directory: string): Promise<PolicyContent> {
   const place = await findPolicyFolder(directory, VERSIONED_FILES)
   const files = await Promise.all(

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { chmod, open, rename, rm, symlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
-/** Begins the names of what a crash may leave behind, and the next command sweeps away. */
+/** The prefix of temporary names; the next command deletes such files after a crash. */
 export const UNFINISHED = '.unfinished-'
 
 export async function writeDurably(file: string, text: string | Uint8Array, mode = 0o644): Promise<void> {
@@ -17,7 +17,7 @@ export async function writeDurably(file: string, text: string | Uint8Array, mode
   }
 }
 
-/** The names in a directory are part of the directory. */
+/** A file's name is part of its directory, so the directory must be synced too. */
 export async function syncDirectory(directory: string): Promise<void> {
   const handle = await open(directory, 'r')
   try {
@@ -27,21 +27,24 @@ export async function syncDirectory(directory: string): Promise<void> {
   }
 }
 
-/** A file of this text in the place of what was there, at one moment. */
+/** Replaces a file by one with this text, atomically. */
 export async function replaceFile(file: string, text: string | Uint8Array, mode?: number): Promise<void> {
   await finish(file, async (unfinished) => {
     await writeDurably(unfinished, text, mode)
-    // What the process' umask took away.
+    // Restores the mode bits that the umask of the process removed.
     if (mode !== undefined) await chmod(unfinished, mode)
   })
 }
 
-/** A symbolic link in the place of what was there, at one moment. */
+/** Replaces a file by a symbolic link, atomically. */
 export async function replaceLink(link: string, target: string): Promise<void> {
   await finish(link, (unfinished) => symlink(target, unfinished))
 }
 
-/** What `make` makes, under its own name once it is whole; nothing when it fails: a full disk isn't to stay full of halves. */
+/**
+ * Renames what `make` creates to its final name when it is complete. Deletes it after a failure: incomplete files must
+ * not fill the disk.
+ */
 export async function finish(path: string, make: (unfinished: string) => Promise<void>): Promise<void> {
   const unfinished = unfinishedIn(dirname(path))
   try {

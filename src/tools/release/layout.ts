@@ -1,20 +1,22 @@
 /**
- * How versions lie. In a policy directory, the way Kubernetes mounts a ConfigMap:
+ * The layout of versions. In a policy directory, it is like a ConfigMap that Kubernetes mounts:
  *
  *     policies/policy.csv -> .current/policy.csv     and so on for each file but blocked.txt
  *     policies/.current   -> .versions/0007-1a2b3c4d5e6f7081/live
  *     policies/.versions/0007-1a2b3c4d5e6f7081/      policy.csv …, version.json, live/policy.csv …
  *
- * What people edit through the links is the copy in `live`, so that a version can be brought again as it was. One
- * rename of `.current` changes all files at once. A version above the current one never was in force: a crash left it.
+ * People edit the copy in `live` through the links, so that the version itself stays unchanged for a rollback. One
+ * rename of `.current` changes all files at once. A version above the current one was never in force: a crash left it.
  *
- * In a git work tree, which would stage the links and the versions, the files stay files, and the versions are elsewhere:
+ * In a git work tree, git would stage the links and the versions. So there the files stay files, and the versions are
+ * elsewhere:
  *
  *     policies/policy.csv                            and so on
  *     data/policy-versions/..%2Fpolicies/.current -> 0007-1a2b3c4d5e6f7081
  *     data/policy-versions/..%2Fpolicies/0007-1a2b3c4d5e6f7081/      policy.csv …, version.json
  *
- * While they are written one by one, `.before` holds the files of before, and they rule: its end is the one moment.
+ * While they are written one by one, `.before` holds the files of before, which are in force: removing it is the atomic
+ * step.
  */
 import { join } from 'node:path'
 import { RULE_FILES } from '../../policy/policy-files.ts'
@@ -23,16 +25,16 @@ import { CURRENT } from '../../policy/policy-folder.ts'
 const VERSIONS = '.versions'
 export const META = 'version.json'
 
-/** blocked.txt has no versions: no change of rules, and no way back, ever unblocks anybody. */
+/** blocked.txt has no versions: no change of rules, and no rollback, ever unblocks anybody. */
 export const VERSIONED_FILES: readonly string[] = RULE_FILES
 
 export interface Home {
   readonly directory: string
   /** The folder of the versions. */
   readonly versions: string
-  /** The link to the one that was put in force last. */
+  /** The link to the version that was put in force last. */
   readonly current: string
-  /** Where the versions belong when the directory holds plain files; undefined when it holds links. */
+  /** The folder for the versions if the directory holds plain files; undefined if it holds links. */
   readonly plainVersions: string | undefined
 }
 
@@ -47,7 +49,7 @@ export function plainHome(directory: string, versions: string): Home {
   return { directory, versions, current: join(versions, CURRENT), plainVersions: versions }
 }
 
-/** What the link to a version says. */
+/** The target of the link to a version. */
 export function linkTo({ plainVersions }: Home, version: string): string {
   return plainVersions === undefined ? join(VERSIONS, version, LIVE) : version
 }
@@ -62,7 +64,7 @@ export function versionIn(target: string): string | undefined {
   return target.split('/').find((part) => numberOf(part) !== undefined)
 }
 
-/** Undefined for what is no version's name. */
+/** Undefined if the text isn't the name of a version. */
 export function numberOf(name: string): number | undefined {
   const digits = /^(?<digits>\d{4,})-[0-9a-f]{16}$/.exec(name)?.groups?.digits
   return digits === undefined ? undefined : Number(digits)

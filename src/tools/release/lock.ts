@@ -16,8 +16,8 @@ class LockTaken extends Error {
 }
 
 /**
- * Throws LockTaken while another command is at work, and ReviewError where nothing can be written. A lock whose process is gone
- * doesn't count.
+ * Throws LockTaken while another command is running, and ReviewError if nothing can be written. A lock of a process
+ * that has ended doesn't count.
  */
 export async function withLock<T>(directory: string, work: () => Promise<T>): Promise<T> {
   try {
@@ -42,7 +42,7 @@ async function takeLock(directory: string, file: string): Promise<void> {
   try {
     await writeDurably(mine, `${process.pid} ${randomUUID()}\n`)
     for (let attempt = 1; attempt <= 3; attempt++) {
-      // A link is there with its content or not at all.
+      // A link is created together with its content, or not at all.
       if (await linked(mine, file)) return
       await takeAwayStale(directory, file)
     }
@@ -59,12 +59,15 @@ async function linked(mine: string, file: string): Promise<boolean> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     if (code === 'EEXIST') return false
-    // Who holds the lock sweeps away what is unfinished, this file too.
+    // The holder of the lock deletes unfinished files, this one too.
     throw code === 'ENOENT' ? new LockTaken('another process') : error
   }
 }
 
-/** Two may find the same stale lock: the one that then holds something else has taken a live one, and gives it back. */
+/**
+ * Two commands may find the same stale lock. If the lock that a command then holds is another one, it belongs to a
+ * running command, and is given back.
+ */
 async function takeAwayStale(directory: string, file: string): Promise<void> {
   const seen = await readFile(file, 'utf8').catch(() => undefined)
   if (seen === undefined) return

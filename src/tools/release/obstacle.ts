@@ -1,4 +1,4 @@
-/** What the system says when a folder can't be written, as a sentence for whoever can do something about it. */
+/** Turns the system's error about a folder that can't be written into a sentence that says what to do. */
 import { dirname } from 'node:path'
 import { ReviewError } from '../load-policy.ts'
 
@@ -13,7 +13,10 @@ const ADVICE: ReadonlyMap<string | undefined, string> = new Map([
   ['EDQUOT', ROOM],
 ])
 
-/** A ReviewError for what the system refused, in the folder that the error names or else in `directory`; any other error as it is. */
+/**
+ * A ReviewError for an error of the system, about the folder that the error names or else about `directory`; any other
+ * error unchanged.
+ */
 export function obstacle(directory: string, error: unknown): unknown {
   const { code, path } = error as NodeJS.ErrnoException
   const advice = ADVICE.get(code)

@@ -1,4 +1,4 @@
-/** What a change would mean before it is made: its faults, what it means differently, whom it blocks. */
+/** Plans a change of the policy: its faults, the decisions that would differ, and the users that it blocks. */
 import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -25,13 +25,13 @@ export interface ReleasePlan {
   readonly content: PolicyContent
   /** Faults and warnings of the new files. */
   readonly check: CheckReport
-  /** Undefined when the files in force can't be compared with, because a server would refuse them, or the new ones. */
+  /** Undefined if the files can't be compared, because a server would refuse those in force or the new ones. */
   readonly diff: PolicyDiff | undefined
   /** Lines of blocked.txt that the new files have and those in force lack. */
   readonly blocks: readonly string[]
   /** The digest of the files in force. */
   readonly over: string
-  /** The rules would be what they are. */
+  /** The rules wouldn't change. */
   readonly sameRules: boolean
 }
 
@@ -41,7 +41,7 @@ export interface PlanOptions {
   readonly now: Date
 }
 
-/** Of applying another directory. Throws ReviewError. */
+/** The plan for applying another directory. Throws ReviewError. */
 export async function planApply(candidate: string, options: PlanOptions): Promise<ReleasePlan> {
   const { directory } = options.home
   await refuseNoDirectory(candidate)
@@ -58,7 +58,7 @@ export async function planReturn(version: Version, content: PolicyContent, optio
   const whole = saysEnd(await readContent(options.home.directory)) ? withEnd(content) : content
   try {
     for (const [file, bytes] of whole) await writeFile(join(folder, file), bytes)
-    // No way back rests on blocked.txt, which may be what is broken.
+    // A rollback must not depend on blocked.txt, which may be the broken file.
     await writeFile(join(folder, 'blocked.txt'), '')
     const plan = await planFrom(folder, `version ${version.number}`, options)
     return { ...plan, check: relocated(plan.check, folder, join(options.home.versions, nameOf(version))) }
@@ -71,14 +71,16 @@ function saysEnd(content: PolicyContent): boolean {
   return saysItsEnd(String(Buffer.from(content.get(RULES) ?? [])))
 }
 
-/** A version is whole, but one of before policy.csv said its end would look cut off to a server. */
+/**
+ * A version is complete, but if it is older than the last line `# end of policy`, a server would take it for cut off.
+ */
 function withEnd(content: PolicyContent): PolicyContent {
   const rules = String(Buffer.from(content.get(RULES) ?? []))
   if (rules.trim() === '' || saysItsEnd(rules)) return content
   return new Map([...content, [RULES, Buffer.from(`${rules.trimEnd()}\n${END}\n`)]])
 }
 
-/** Findings where the files are for good. */
+/** The findings, with the paths that the files will have. */
 function relocated(check: CheckReport, from: string, to: string): CheckReport {
   const place = (file: string) => (file.startsWith(`${from}/`) ? join(to, file.slice(from.length)) : file)
   const findings = check.findings.map((finding) => ({ ...finding, file: place(finding.file) }))
@@ -93,7 +95,7 @@ async function planFrom(source: string, name: string, { home, resources, now }: 
   const check = await checkPolicy({ policies: source, resources, users: undefined, now, endKnown: saysEnd(present) })
   const blocks = await missingBlocks(source, directory)
   const diff = await compare({ source, name, directory, blocks, resources, now })
-  // What was checked and compared is what was read first, and what is going to be applied.
+  // The files are read once: the same bytes are checked, compared and applied.
   if (digestOf(await readContent(source)) !== digestOf(content)) {
     throw new ReviewError(`the files of ${name} changed while they were checked; try again`)
   }
@@ -113,7 +115,7 @@ interface Compared {
 async function compare({ source, name, directory, blocks, resources, now }: Compared): Promise<PolicyDiff | undefined> {
   try {
     const before = await loadPolicy(directory, resources)
-    // What will be in force: the new rules, and the blocks of now with those that are added.
+    // The files that will be in force: the new rules, and the current blocks with the added ones.
     const blockedFile = { ...before.blockedFile, text: withBlocks(before.blockedFile.text, blocks) }
     const after = { ...(await loadPolicy(source, resources)), blockedFile, blocked: parseBlocked(blockedFile) }
     return reportOn({ before: directory, after: name }, { before, after }, { resources, now: now.getTime() })
@@ -123,7 +125,7 @@ async function compare({ source, name, directory, blocks, resources, now }: Comp
   }
 }
 
-/** Faults are told by the check; a file that can't be read blocks nobody more. */
+/** The check reports faults; a file that can't be read adds no block. */
 async function missingBlocks(source: string, directory: string): Promise<readonly string[]> {
   const [wanted, present] = await Promise.all([blockedIn(source), blockedIn(directory)])
   const missing = [...wanted.values()].filter(({ id, until = Number.POSITIVE_INFINITY }) => {

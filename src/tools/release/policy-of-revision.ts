@@ -1,4 +1,4 @@
-/** The policy that a decision was made by: the files as they are, or a version that is kept. */
+/** Finds the policy that made a decision: the current files, or a kept version. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ interface Where {
   readonly resources: Resources
 }
 
-/** Versions keep no blocked.txt, so theirs is the one of now. Throws ReviewError where no such version is kept. */
+/** Versions keep no blocked.txt, so the current one is used. Throws ReviewError if no such version is kept. */
 export async function policyOfRevision(
   revision: string,
   { directory, dataDirectory, resources }: Where,

@@ -1,4 +1,4 @@
-/** Changes which policy files are in force: whole, at one moment, and so that there is a way back. */
+/** Puts policy files in force: all at once, and so that a rollback is possible. */
 import { readdir, rm } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
@@ -13,10 +13,12 @@ import { exchangeFiles, isLink, restore } from './swap-policy-files.ts'
 import { readHistory, sweepUnused, type Version, writeVersion } from './version.ts'
 import { removeFormer, settleHome } from './versions-folder.ts'
 
-/** What is to be in force, and why. */
+/** The files to put in force, and the reason. */
 export interface VersionChange {
   readonly content: PolicyContent
-  /** The digest of the files that it was planned over; others have come since when it is another one. */
+  /**
+   * The digest of the files in force when the change was planned; another digest means that they were changed since.
+   */
   readonly over: string
   readonly kind: 'applied' | 'rolled-back'
   readonly reason: string | undefined
@@ -24,7 +26,10 @@ export interface VersionChange {
   readonly now: Date
 }
 
-/** The version that is in force now. A command that ends anywhere in here leaves the files of before, or the new ones. */
+/**
+ * Returns the version that is now in force. A command that is killed at any point in here leaves either the files of
+ * before or the new ones in force.
+ */
 export async function putInForce(given: Home, change: VersionChange): Promise<Version> {
   const { directory, plainVersions } = given
   return withLock(directory, async () => {
@@ -64,8 +69,8 @@ async function sweep(home: Home): Promise<void> {
 }
 
 /**
- * The version in force; before the first one, or when somebody edited the files since, what is there becomes a version of its
- * own. Its content doesn't change while links take the place of files.
+ * The version in force. Before the first version, or if somebody has edited the files, the current files become a
+ * version of their own. Its content doesn't change while links replace the files.
  */
 async function keepPresent(home: Home, now: Date): Promise<Version> {
   const last = (await readHistory(home)).at(-1)
@@ -81,7 +86,7 @@ async function linkFiles(directory: string, content: PolicyContent): Promise<voi
   }
 }
 
-/** A link that leads nowhere would be in the way of who copies the folder file by file. */
+/** A broken link would make it hard to copy the folder file by file. */
 async function unlinkOthers(directory: string, content: PolicyContent): Promise<void> {
   for (const name of VERSIONED_FILES) {
     if (!content.has(name) && (await isLink(directory, name))) await rm(join(directory, name))

@@ -1,4 +1,4 @@
-/** Which version a rollback means, and what it would change. */
+/** Finds the version that a rollback returns to. */
 import { ReviewError } from '../load-policy.ts'
 import { digestOf, readContent } from './content.ts'
 import { type PlanOptions, planReturn, type ReleasePlan } from './plan.ts'
@@ -11,10 +11,10 @@ export interface Rollback {
   readonly of: number
 }
 
-/** To the version that `named` names, else to the one before. Throws ReviewError. */
+/** The version that `named` names, or else the one before the current one. Throws ReviewError. */
 export async function planRollback(named: string | undefined, options: PlanOptions): Promise<Rollback> {
   const { home } = options
-  // An `apply` that began and did not end is what the rollback leaves; the version before it rules already.
+  // After an unfinished `apply`, the rollback undoes that `apply`; the version before it is already in force.
   const present = (await isHeldBack(home.directory)) ? undefined : digestOf(await readContent(home.directory))
   const version = returnTarget(await readHistory(home), present, named)
   if (!(await isIntact(home, version))) {
@@ -25,8 +25,9 @@ export async function planRollback(named: string | undefined, options: PlanOptio
 }
 
 /**
- * `named`: a number or a revision; else the version before, which is the last one where its files were edited since
- * (`present` is the digest of what is there, undefined for files that no version has). Throws ReviewError where there is none.
+ * `named`: a number or a revision. Without it, the version before the current one; if the current version's files were
+ * edited since, that version itself. `present` is the digest of the current files, undefined for files that no version
+ * has. Throws ReviewError if there is no such version.
  */
 export function returnTarget(
   history: readonly Version[],
@@ -44,7 +45,7 @@ export function returnTarget(
   throw new ReviewError(`there is no version before this one${why}`)
 }
 
-/** Before a version that was brought again stands what had stood before it; of those that are still there, the last. */
+/** The version before a restored version is the one that was before the original; of those still kept, the last. */
 function before(history: readonly Version[], present: string | undefined): Version | undefined {
   const current = history.at(-1)
   if (current && current.digest !== present) return current

@@ -1,7 +1,7 @@
 /**
- * Exchanges plain files: one after the other, while `.before` holds those of before, and they rule. The end of `.before` is the
- * moment at which all new ones take over, and the new version is the current one; a command that is killed before it leaves the
- * old ones in force.
+ * Exchanges plain files one after the other. Meanwhile `.before` holds the files of before, which are in force. When
+ * `.before` is removed, all new files take over at once, and the new version is the current one; a command that is
+ * killed earlier leaves the old files in force.
  */
 import { lstat, readFile, readlink, realpath, rename, rm, stat, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import { finish, replaceFile, replaceLink, syncDirectory, unfinishedIn } from '.
 import { type Home, VERSIONED_FILES } from './layout.ts'
 import { writeFiles } from './version.ts'
 
-/** `target`: what the link to the version in force says of the new one. */
+/** `target`: the target of the link `.current` for the new version. */
 export async function exchangeFiles(home: Home, content: PolicyContent, target: string): Promise<void> {
   const { directory, current } = home
   const before = await readContent(directory)
@@ -23,14 +23,14 @@ export async function exchangeFiles(home: Home, content: PolicyContent, target: 
     await writeAll(directory, content)
     await replaceLink(current, target)
   } catch (error) {
-    // Where that fails too, the files of before rule until the next command.
+    // If that fails too, the files of before are in force until the next command.
     await restore(home).catch(() => undefined)
     throw error
   }
   await letGo(directory)
 }
 
-/** Takes back what a command began that was killed, or failed. */
+/** Undoes the exchange of a command that was killed or failed. */
 export async function restore({ directory, current }: Home): Promise<void> {
   if (!(await isHeldBack(directory))) return
   await writeAll(directory, await readContent(directory))
@@ -39,7 +39,7 @@ export async function restore({ directory, current }: Home): Promise<void> {
   await letGo(directory)
 }
 
-/** Whether a command is at that, or was killed at it. */
+/** Whether a command is exchanging files, or was killed while exchanging them. */
 export async function isHeldBack(directory: string): Promise<boolean> {
   return (await findPolicyFolder(directory, [])).held !== undefined
 }
@@ -53,7 +53,7 @@ async function writeAll(directory: string, content: PolicyContent): Promise<void
   await syncDirectory(directory)
 }
 
-/** A link of somebody's own stays one; one of `apply` becomes a file. The mode stays. */
+/** A link that the user made stays a link; a link that `apply` made becomes a file. The mode doesn't change. */
 async function writePlain(directory: string, name: string, bytes: Uint8Array): Promise<void> {
   const file = join(directory, name)
   const isLinked = await isLink(directory, name)

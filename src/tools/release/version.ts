@@ -1,4 +1,4 @@
-/** One version of the policy files: what it holds, who put it in force, when and why. */
+/** One version of the policy files: its content, who put it in force, when and why. */
 import { mkdir, readdir, readFile, readlink, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BEFORE, CURRENT } from '../../policy/policy-folder.ts'
@@ -8,9 +8,9 @@ import { finish, syncDirectory, writeDurably } from './durable-file.ts'
 import { type Home, LIVE, linkTo, META, nameOf, numberOf, versionIn } from './layout.ts'
 
 export interface Version {
-  /** Counts from 1; every change of what is in force has the next number. */
+  /** Counts from 1; every change of the files in force gets the next number. */
   readonly number: number
-  /** As the server says it, with the blocked.txt of that time. */
+  /** The revision that the server reports, with the blocked.txt of that time. */
   readonly revision: string
   /** RFC 3339, UTC. */
   readonly time: string
@@ -19,13 +19,16 @@ export interface Version {
   /** `kept`: files that were there, or were edited by hand, before the next version. */
   readonly kind: 'applied' | 'rolled-back' | 'kept'
   readonly reason: string | undefined
-  /** The number of the version that a roll-back brought again. */
+  /** The number of the version that a rollback restored. */
   readonly of: number | undefined
-  /** SHA-256 of the files, hexadecimal: tells whether somebody edited them since. */
+  /** SHA-256 of the files, hexadecimal: shows whether somebody has edited them since. */
   readonly digest: string
 }
 
-/** In the order of their numbers; those that were in force, up to the one that is. Throws ReviewError where none is told. */
+/**
+ * The versions that were in force, up to the current one, in the order of their numbers. Throws ReviewError if the
+ * current one is unknown.
+ */
 export async function readHistory(home: Home): Promise<readonly Version[]> {
   const last = await currentNumber(home)
   const names = (await versionNames(home)).filter((name) => (numberOf(name) ?? 0) <= last)
@@ -33,13 +36,13 @@ export async function readHistory(home: Home): Promise<readonly Version[]> {
 }
 
 /**
- * The number of the version in force; 0 where nothing was applied yet (a crash can have left the first one). A link that leads
- * nowhere tells nothing: all versions would seem to be left by a crash.
+ * The number of the version in force; 0 if nothing was applied yet (a crash can have left the first version). A broken
+ * link is an error: all versions would seem to be left by a crash.
  */
 async function currentNumber(home: Home): Promise<number> {
   const names = await versionNames(home)
   const target =
-    // While files are exchanged, and if that never ends.
+    // During an exchange of files, and after an unfinished one.
     (await readlink(join(home.directory, BEFORE, CURRENT)).catch(() => undefined)) ??
     (await readlink(home.current).catch(() => undefined))
   const current = names.find((name) => name === versionIn(target ?? ''))
@@ -55,7 +58,7 @@ export function readVersion({ versions }: Home, version: Version): Promise<Polic
   return readContent(join(versions, nameOf(version)))
 }
 
-/** Writes the whole folder under its name, or nothing. It isn't in force by that. */
+/** Writes the whole folder under its name, or nothing. This doesn't put the version in force. */
 export async function writeVersion(home: Home, version: Version, content: PolicyContent): Promise<void> {
   await finish(join(home.versions, nameOf(version)), async (folder) => {
     await writeFolder(folder, version, content)
@@ -76,19 +79,19 @@ async function writeFolder(folder: string, version: Version, content: PolicyCont
   await syncDirectory(folder)
 }
 
-/** Versions that were written and never put in force, because a command ended in between. */
+/** Versions that were written but never put in force, because a command ended in between. */
 export async function sweepUnused(home: Home): Promise<void> {
   const last = await currentNumber(home)
   const unused = (await versionNames(home)).filter((name) => (numberOf(name) ?? 0) > last)
   for (const name of unused) await rm(join(home.versions, name), { recursive: true })
 }
 
-/** Whether the files are what the version was written with. */
+/** Whether the files are the same as when the version was written. */
 export async function isIntact(home: Home, version: Version): Promise<boolean> {
   return digestOf(await readVersion(home, version)) === version.digest
 }
 
-/** For people and programs; the digest is nobody's business. */
+/** The public description of a version; the digest is internal. */
 export function versionJson({
   number,
   revision,

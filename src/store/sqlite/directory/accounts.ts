@@ -4,7 +4,7 @@ import type { Account, NewPassword, Person } from '../../directory.ts'
 import type { ObjectTable } from '../table.ts'
 import { ROLES, rolesOf } from './standings.ts'
 
-/** A person may not have come to be by way of a schema that wants these. */
+/** A users record may be older than the schema that requires these fields. */
 const PERSON = `select u.id, ${ROLES}, ${textOf('email')} as email, ${textOf('displayName')} as name,
   a.password_hash, a.one_time, a.disabled, a.changed_at`
 
@@ -38,7 +38,7 @@ export class SqliteAccounts {
   }
 
   person(id: string): Person | undefined {
-    // Text that isn't well-formed would be bound with U+FFFD in it, and could find another person.
+    // Text that isn't well-formed would be bound with U+FFFD in it, and could match another person.
     const row = id.isWellFormed() ? this.#person?.get(id) : undefined
     return row && personOf(row)
   }

@@ -1,4 +1,4 @@
-/** The API keys: what is kept of them, never the secret. */
+/** The stored part of API keys, which never includes the secret. */
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
 import { DamagedObject } from '../../contract.ts'
 import type { ApiKey, NewApiKey } from '../../directory.ts'

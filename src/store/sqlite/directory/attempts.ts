@@ -3,7 +3,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Attempts, Counter, Counters, JudgedAttempts } from '../../attempts.ts'
 import { answering, inTransaction } from '../database.ts'
 
-/** Counters that have expired go a few at a time, with the changes of others. */
+/** Expired counters are deleted a few at a time, together with changes of other counters. */
 const SWEPT_AT_ONCE = 10
 
 const PUT = `insert into attempts (key, failures, at, expires_at) values (?, ?, ?, ?) on conflict (key) do update

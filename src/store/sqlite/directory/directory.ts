@@ -25,7 +25,7 @@ import { SqliteApiKeys } from './api-keys.ts'
 import { SqliteSessions } from './sessions.ts'
 import { SqliteStandings } from './standings.ts'
 
-/** Sessions that are over, cleared away by each that is opened: more than come. */
+/** The number of ended sessions that opening a session deletes: more than are added. */
 const SWEPT_AT_ONCE = 10
 
 const FIRST = 'first-admin'
@@ -166,7 +166,7 @@ export class SqliteDirectory implements Directory {
     })
   }
 
-  /** Undefined where nothing changes. */
+  /** Undefined if nothing changes. */
   #refresh({ session: id, presented, next, idleEndsAt }: Refresh, now: number): RefreshChange | undefined {
     const found = this.#sessions.find(id)
     if (!found || found.refresh.family !== presented.family) return undefined
@@ -187,7 +187,7 @@ export class SqliteDirectory implements Directory {
     return answering(() => inTransaction(database, () => work(now().getTime())))
   }
 
-  /** In the transaction of the change. */
+  /** Runs in the transaction of the change. */
   #keep(record: string | undefined): void {
     if (record !== undefined) this.#engine.outbox.add(record)
   }

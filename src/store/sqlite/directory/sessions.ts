@@ -1,4 +1,4 @@
-/** The sessions that are open; one that ends is deleted, so that nothing can bring it back. */
+/** The open sessions. A session that ends is deleted, so that nothing can reopen it. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { NewSession } from '../../directory.ts'
 
@@ -52,7 +52,7 @@ export class SqliteSessions {
     this.#endAllOf.run(userId)
   }
 
-  /** Deletes at most so many that are over. */
+  /** Deletes at most this many ended sessions. */
   sweep(now: number, limit: number): void {
     this.#sweep.run(now, limit)
   }

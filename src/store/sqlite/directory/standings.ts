@@ -1,6 +1,6 @@
 /**
- * The state of a subject, its session or its key now. Every request asks for it, so results are kept while nothing in the
- * database changes. The database is asked for changes each time, so that no kept result is out of date.
+ * The current state of a subject, and of its session or key. Every request needs it, so results are kept while nothing
+ * in the database changes. Each request asks the database for changes first, so no kept result is out of date.
  */
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
 import { DamagedObject } from '../../contract.ts'
@@ -10,7 +10,7 @@ import { SqliteChanges } from '../changes.ts'
 import type { ObjectTable } from '../table.ts'
 import { apiKeyOf } from './api-keys.ts'
 
-/** For each kind. More callers than this aren't active between two changes. */
+/** The most results of each kind. Fewer callers than this are active between two changes. */
 const MOST_KEPT = 10_000
 
 export class SqliteStandings {
@@ -59,7 +59,7 @@ export class SqliteStandings {
     return found
   }
 
-  /** Whether what is read from now on may be kept. The state is asked for first, so what is read is at least as new. */
+  /** Whether results read from now on may be kept. The state is read first, so the results are at least as new. */
   #forgetChanged(): boolean {
     const state = this.#changes.state()
     if (state === undefined || state !== this.#state)
@@ -102,20 +102,20 @@ function standingOf(row: Row | undefined): Standing {
 }
 
 /**
- * The field `roles` of the users record `u`; null where that isn't an object. Text that isn't JSON must not be looked into: that
- * would be an error of the whole statement.
+ * The field `roles` of the users record `u`; null if that isn't an object. The expression must not look into text that
+ * isn't JSON: the whole statement would fail.
  */
 export const ROLES = `case when json_valid(u.document) then
   case json_type(u.document) when 'object' then coalesce(u.document -> '$.roles', '[]') end end as user_roles`
 
-/** Reads a row with ROLES. `id`: of the users record, which any schema may have written. Throws DamagedObject. */
+/** Reads a row with ROLES. `id` is that of the users record, whose schema may be any. Throws DamagedObject. */
 export function rolesOf(id: string, { user_roles: json }: Row): readonly string[] {
   if (typeof json !== 'string') throw new DamagedObject(documentNamed(id))
   const roles: unknown = JSON.parse(json)
   return Array.isArray(roles) ? roles.filter((role) => typeof role === 'string') : []
 }
 
-/** SQLite would bind it with U+FFFD in it, and could find the row of somebody else. */
+/** SQLite would bind it with U+FFFD in it, and could match the row of somebody else. */
 function wellFormed(text: string): string {
   if (!text.isWellFormed()) throw new Error('what a credential names must be well-formed Unicode')
   return text

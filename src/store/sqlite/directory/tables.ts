@@ -1,4 +1,7 @@
-/** The tables of the directory, and what the end of a users record takes with it: triggers, so that no writer can forget it. */
+/**
+ * The tables of the directory, and the triggers that clean up after a deleted users record, so that no writer can
+ * forget to.
+ */
 import type { DatabaseSync } from 'node:sqlite'
 import type { TablePlan } from '../layout/schema.ts'
 import { quoteName } from '../query/text.ts'
@@ -11,7 +14,7 @@ export function createDirectory(database: DatabaseSync, users: TablePlan | undef
   if (users) createTriggers(database, users)
 }
 
-/** Who has a password, is disabled, or had a users record that was deleted. */
+/** The subjects that have a password, are disabled, or had a users record that was deleted. */
 function createAccounts(database: DatabaseSync): void {
   database.exec(`create table if not exists accounts (
     user_id text primary key not null, password_hash text, one_time integer not null, disabled integer not null,
@@ -48,5 +51,5 @@ function createTriggers(database: DatabaseSync, { table }: TablePlan): void {
   end`)
 }
 
-/** The engine's own clock, in milliseconds: a trigger has no other. */
+/** The engine's own clock, in milliseconds: a trigger has no other clock. */
 const NOW = "cast(unixepoch('subsec') * 1000 as integer)"

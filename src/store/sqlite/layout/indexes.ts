@@ -1,4 +1,4 @@
-/** The indexes of an object table: those that its plan asks for are made, and what would refuse too much goes. */
+/** The indexes of an object table: creates those of its plan, and drops those that would refuse valid objects. */
 import type { DatabaseSync } from 'node:sqlite'
 import { UnfitDatabase } from '../../contract.ts'
 import { constraintOf } from '../database.ts'
@@ -18,8 +18,9 @@ export function migrateIndexes(database: DatabaseSync, plan: TablePlan): void {
 }
 
 /**
- * An index's name says all of it. A unique one that isn't planned would refuse what is allowed now; any other one stays,
- * for it may serve relations that this opening (a command's, say) doesn't know. The names of those that are there.
+ * Returns the names of the existing indexes. The name of an index describes it fully. A unique index that isn't planned
+ * would refuse objects that are valid now, so it is dropped; any other index stays, because it may serve relations that
+ * this opening (by a command, for example) doesn't know.
  */
 function dropOutdatedIndexes(
   database: DatabaseSync,
@@ -33,7 +34,7 @@ function dropOutdatedIndexes(
   return new Set(indexes.map(({ name }) => name))
 }
 
-/** The id is the last column, so that the index gives objects with the same values in the order of a list. */
+/** The id is the last column, so that the index returns objects with the same values in the order of a list. */
 function createOrdered(database: DatabaseSync, plan: TablePlan, columns: readonly string[]): void {
   const by = [...columns, 'id'].map(quoteName).join(', ')
   database.exec(`create index ${quoteName(orderedName(plan, columns))} on ${quoteName(plan.table)} (${by})`)

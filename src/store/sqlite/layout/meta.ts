@@ -1,7 +1,7 @@
-/** Values kept by name, next to the objects: secrets that instances share, and marks that say what the data is. */
+/** Named values next to the objects: secrets that instances share, and marks that describe the data. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 
-/** The mark of the last write that readiness asked for. */
+/** The mark that the readiness check writes. */
 export const PROBED = 'probed'
 
 export class NamedValues {
@@ -23,7 +23,7 @@ export class NamedValues {
     return this.#secret.get(name)?.value as Uint8Array | undefined
   }
 
-  /** The secret of this name: the candidate, unless another process was first. */
+  /** The secret with this name: the candidate, unless another process has stored one first. */
   keepSecret(name: string, candidate: Uint8Array): Uint8Array {
     this.#keepSecret.run(name, candidate)
     const kept = this.secret(name)

@@ -1,4 +1,4 @@
-/** Brings a database file to what the resources declare: tables, columns and indexes are added. */
+/** Migrates a database file to what the resources declare: adds tables, columns and indexes. */
 import type { DatabaseSync } from 'node:sqlite'
 import { USERS } from '../../../decide/policy.ts'
 import { UnfitDatabase } from '../../contract.ts'
@@ -14,13 +14,13 @@ const TABLES = `
   create table if not exists secrets (name text primary key not null, value blob not null) strict;
   create table if not exists marks (name text primary key not null, value text not null) strict;
 
-  -- A number that was used is never used again, also when its row is gone.
+  -- A number is never used again, even after its row is deleted.
   create table if not exists outbox (sequence integer primary key autoincrement, record text not null) strict;
 
-  -- Who may do what one process at a time does.
+  -- Leases for work that only one process at a time may do.
   create table if not exists leases (name text primary key not null, holder text not null, until integer not null) strict;
 
-  -- The object is JSON, as it was when it was created; times in milliseconds since the epoch.
+  -- The object is JSON, in its state at creation; times are milliseconds since the epoch.
   create table if not exists replays (
     subject text not null, route text not null, key text not null, fingerprint text not null, object text not null,
     at integer not null, constraint "replays key" primary key (subject, route, key)) strict;
@@ -37,7 +37,7 @@ export function migrate(database: DatabaseSync, plans: readonly TablePlan[]): vo
   inTransaction(database, () => {
     takeLayout(database)
     database.exec(TABLES)
-    // Readiness writes this mark, and leaves the store as it was.
+    // The readiness check writes this mark; it changes nothing else.
     database.prepare(`insert into marks (name, value) values (?, 'answered') on conflict do nothing`).run(PROBED)
     for (const plan of plans) migrateTable(database, plan)
     const users = plans.find(({ resource }) => resource === USERS)
@@ -46,8 +46,8 @@ export function migrate(database: DatabaseSync, plans: readonly TablePlan[]): vo
 }
 
 /**
- * The columns that can answer for their field. A generated one that holds a list can't: such an object is from before
- * the field was declared a scalar, and the list's elements count.
+ * The columns that can answer for their field. A generated column that contains a list can't: such an object was stored
+ * before the field was declared a scalar, and the list's elements count.
  */
 export function answeringColumns(database: DatabaseSync, { table, indexed }: TablePlan): Columns {
   const answering = new Map(SERVER_COLUMNS)
@@ -76,18 +76,21 @@ function addColumns(database: DatabaseSync, { table, indexed, times }: TablePlan
   }
 }
 
-/** The layout that this program writes; `user_version` of the file. A later program that changes it migrates. */
+/**
+ * The layout that this program writes; `user_version` of the file. A later program that changes the layout must migrate
+ * the file.
+ */
 const LAYOUT = 2
 
 /** Marks the file as one of this layout. Throws UnfitDatabase for a later one. */
 function takeLayout(database: DatabaseSync): void {
   const found = layoutOf(database)
   if (found > LAYOUT) throw laterLayout(found)
-  // Setting it is a write, which waits for the disk.
+  // Setting it is a write that waits for the disk.
   if (found !== LAYOUT) database.exec(`pragma user_version = ${LAYOUT}`)
 }
 
-/** Changes no table, because a server may be running. Throws UnfitDatabase where a server would have to migrate first. */
+/** Changes no table, because a server may be running. Throws UnfitDatabase if a server must migrate first. */
 export function refuseOtherLayout(database: DatabaseSync, plans: readonly TablePlan[]): void {
   const found = layoutOf(database)
   if (found > LAYOUT) throw laterLayout(found)
@@ -104,7 +107,7 @@ function hasColumns(database: DatabaseSync, { table, indexed, times }: TablePlan
   return ['id', ...[...indexed, ...times].map(({ column }) => column)].every((column) => present.has(column))
 }
 
-/** Generated ones among them; none where there is no such table. */
+/** Includes generated columns; empty if there is no such table. */
 function columnsOf(database: DatabaseSync, table: string): ReadonlySet<string> {
   const rows = database.prepare('select name from pragma_table_xinfo(?)').all(table)
   return new Set(rows.map(({ name }) => String(name)))

@@ -1,4 +1,4 @@
-/** The tables of the SQLite engine: one a resource, with a column for each indexed field. */
+/** The tables of the SQLite engine: one for each resource, with a column for each indexed field. */
 import type { SQLOutputValue } from 'node:sqlite'
 import { SERVER_FIELDS } from '../../../decide/condition.ts'
 import type { StoredObject } from '../../../resources/object.ts'
@@ -9,7 +9,7 @@ import { quoteText } from '../query/text.ts'
 /** `document` is JSON, as JSON.stringify writes it: no name twice. */
 export const OBJECT_COLUMNS = ['id', 'version', 'created_at', 'updated_at', 'document'] as const
 
-/** Where the fields are that aren't in the document. */
+/** The columns of the fields that aren't in the document. */
 export const SERVER_COLUMNS: ReadonlyMap<string, string> = new Map([
   ['id', 'id'],
   ['createdAt', 'created_at'],
@@ -33,11 +33,11 @@ interface TimeColumn {
 
 export interface TablePlan {
   readonly resource: string
-  /** Holds no quote. */
+  /** Contains no quote. */
   readonly table: string
   readonly indexed: readonly IndexedField[]
   readonly times: readonly TimeColumn[]
-  /** Columns by which an index keeps objects in order, the first one's first; behind them the id. */
+  /** The columns of an index, in their order; the id follows as the last column. */
   readonly orders: readonly (readonly string[])[]
 }
 
@@ -54,8 +54,8 @@ export function planTable(resource: Resource, compared: readonly string[]): Tabl
 }
 
 /**
- * By each field alone; and by each that relations compare with each that a list can be sorted by, because a caller's own objects
- * may be many and a page of them mustn't sort them all.
+ * Indexes on each field alone, and on each pair of a field that relations compare and a field that a list can be sorted
+ * by: a caller may own many objects, and a page of them must not sort them all.
  */
 function planOrders(
   { fields }: Resource,
@@ -93,8 +93,8 @@ function columnOf(field: string): string {
 }
 
 /**
- * A name as part of an identifier. SQLite takes `a` and `A` for the same, so capitals are
- * marked (`owner^Id`) and everything else is written as its code point: different names stay different.
+ * A name as part of an identifier. SQLite takes `a` and `A` for the same, so capitals are marked (`owner^Id`) and
+ * everything else is written as its code point, so different names stay different.
  */
 function identifier(name: string): string {
   return name.replace(/[^a-z0-9_-]/gu, (character) => {
@@ -117,9 +117,9 @@ export function comparableField(field: string): string {
 }
 
 /**
- * The instant that a text means, as `instantOf` of sort-value.ts writes it; else NULL. SQLite moves the seconds to UTC, and
- * the fraction is put behind them as it stands (SQLite would round it). Its patterns keep out what SQLite would take for a
- * time and RFC 3339 doesn't.
+ * The instant that a text means, in the form of `instantOf` of sort-value.ts; otherwise NULL. SQLite converts the
+ * seconds to UTC; the fraction is appended unchanged, because SQLite would round it. The patterns refuse texts that
+ * SQLite accepts as a time and RFC 3339 doesn't.
  */
 export function instant(field: string): string {
   const path = jsonPath(field)
@@ -139,7 +139,7 @@ export function instant(field: string): string {
 
 /**
  * A JSON value such that two are equal exactly when they are in JavaScript: `true` isn't 1, numbers are doubles, and
- * null and objects are NULL, which equals nothing. `bound` of query/condition.ts is its other side.
+ * null and objects are NULL, which equals nothing. `bound` of query/condition.ts does the same for parameters.
  */
 export function comparable(type: string, value: string): string {
   return `case ${type}
@@ -153,7 +153,7 @@ export function comparable(type: string, value: string): string {
 }
 
 /**
- * A row as an array, in the order of OBJECT_COLUMNS: SQLite's driver makes one in less time than a row by names. Throws
+ * A row as an array, in the order of OBJECT_COLUMNS: SQLite's driver makes an array faster than an object. Throws
  * DamagedObject.
  */
 export function stored(row: readonly SQLOutputValue[]): StoredObject {

@@ -1,4 +1,7 @@
-/** A client's comparisons for SQLite: expressions, the values that they bind, and their shape, part of the statement's key. */
+/**
+ * A client's comparisons for SQLite: expressions, the values that they bind, and their shape, which is part of the
+ * statement's key.
+ */
 import type { SQLInputValue } from 'node:sqlite'
 import { SERVER_FIELDS } from '../../../decide/condition.ts'
 import type { Scalar } from '../../../resources/object.ts'
@@ -21,7 +24,7 @@ export function filterValues(filter: readonly Comparison[]): readonly SQLInputVa
   return filter.flatMap(({ operator, values }) => (operator === 'in' ? padded(values) : values.slice(0, 1)).map(bound))
 }
 
-/** The types of the values are part of it, because texts and numbers have different bounds. */
+/** The shape includes the types of the values, because texts and numbers have different bounds. */
 export function filterShape(filter: readonly Comparison[]): string {
   return JSON.stringify(
     filter.map(({ field, by, operator, values }) => [

@@ -1,4 +1,4 @@
-/** The lists of one resource's table: filtered, sorted, page by page. Statements are compiled once a shape. */
+/** The lists of one resource's table: filtered, sorted, page by page. Statements are compiled once for each shape. */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { LRUCache } from 'lru-cache'
 import { type Condition, simplify } from '../../../decide/condition.ts'
@@ -20,12 +20,14 @@ import {
 } from './order.ts'
 import { quoteName } from './text.ts'
 
-/** Shapes come from policies and filters: a caller can ask for many, and each statement holds memory. */
+/** Policies and filters determine shapes: a caller can cause many, and each statement takes memory. */
 export const STATEMENTS = 128
 
 const DOCUMENT = 'document'
 
-/** Null for a larger one than the first parameter says. The length is in the head of the row: nothing of the text is read. */
+/**
+ * Null if the document is larger than the first parameter. The row's header holds the length, so the text isn't read.
+ */
 const SMALL_DOCUMENT = 'case when octet_length(document) <= ? then document end'
 
 /** The id, the times of creation and of the last write, and the document. */
@@ -53,12 +55,15 @@ export class ObjectLists {
   /** The id of an object whose document isn't JSON, where one was met. */
   #damaged = ''
   readonly #statements = new LRUCache<string, StatementSync, () => StatementSync>({
-    // A limit by `max` would take its memory at once, for each resource.
+    // A cache with `max` would allocate its memory at once, for each resource.
     maxSize: STATEMENTS,
     sizeCalculation: () => 1,
     memoMethod: (_key, _stale, { context: prepare }) => prepare(),
   })
-  /** For lists without a filter, by the policy's condition: the next list of the same caller has the same condition object. */
+  /**
+   * Statements of lists without a filter, by the policy's condition: the next list of the same caller has the same
+   * condition object.
+   */
   readonly #wholes = new WeakMap<Condition, Selected>()
 
   constructor(database: DatabaseSync, table: string, columns: TableColumns) {
@@ -67,12 +72,12 @@ export class ObjectLists {
     this.#columns = columns
   }
 
-  /** Most objects take at most their share of the bytes. Then one statement reads the list, which is fastest. */
+  /** Usually no object takes more than its share of the bytes. Then one statement reads the list, which is fastest. */
   list({ where, filter, order = BY_ID, after, limit, bytes = Number.MAX_SAFE_INTEGER }: ObjectQuery) {
     const selected = this.#select({ where, ...(filter && { filter }) })
     const segments = segmentsAfter(order, after)
     const listing: Listing = { selected, order, segments, limit, bytes }
-    // All segments read one state of the database: an object that another process changes stands in one segment alone.
+    // All segments read one state of the database: an object that another process changes is in one segment only.
     const reading = <T>(work: () => T) => this.#naming(() => (segments.length === 1 ? work() : this.#reading(work)))
     return reading(() => this.#atOnce(listing)) ?? reading(() => this.#oneByOne(listing))
   }
@@ -83,7 +88,7 @@ export class ObjectLists {
     return Number(this.#naming(() => statement.get(...selected.values))?.count)
   }
 
-  /** The engine looks into documents where no index answers, and doesn't say which one it can't read. */
+  /** The engine looks into documents if no index answers, and doesn't report which document it can't read. */
   #naming<T>(read: () => T): T {
     try {
       return read()
@@ -92,7 +97,7 @@ export class ObjectLists {
     }
   }
 
-  /** The one that was found last is tried first: to search for one reads the whole table. */
+  /** First checks the damaged object that was found last, because a search reads the whole table. */
   #findDamaged(): string {
     const search = `select id from ${this.#table} where not json_valid(document)`
     const again = this.#database.prepare(`${search} and id = ?`).get(this.#damaged)
@@ -105,7 +110,7 @@ export class ObjectLists {
     return filter.length > 0 ? select(where, filter) : this.#wholes.getOrInsertComputed(where, () => select(where, []))
   }
 
-  /** Undefined where an object takes more than its share; what that holds isn't read then. */
+  /** Undefined if an object takes more than its share; its content isn't read then. */
   #atOnce({ selected, order, segments, limit, bytes }: Listing): readonly ListedObject[] | undefined {
     const share = Math.floor(bytes / limit)
     const found: ListedObject[] = []
@@ -147,7 +152,7 @@ export class ObjectLists {
     const following = segment.length === 0 ? '' : ` and ${segmentSql(segment, this.#columns)}`
     const where = `${this.#selectedSql(selected)}${following}`
     const by = order.map((key) => `${orderedBy(key, this.#columns)} ${key.descending ? 'desc' : 'asc'}`).join()
-    // Were the limit a bare parameter, SQLite would plan the statement anew for each number that is bound to it.
+    // With a bare parameter as the limit, SQLite would plan the statement again for each bound number.
     const rows = `select id, created_at, updated_at, ${document} from ${this.#table} where ${where} order by ${by} limit ? + 0`
     const statement = this.#database.prepare(rows)
     statement.setReturnArrays(true)

@@ -1,6 +1,6 @@
 /**
- * The order of a list, and where its next page begins (keyset), for SQLite. What comes after a place is cut into segments that
- * follow one another, each of which an index can find: `a = 1 and id > 'x'`, then `a > 1`.
+ * The order of a list, and the beginning of its next page (keyset), for SQLite. The objects after a place are divided
+ * into consecutive segments, and an index can find each: `a = 1 and id > 'x'`, then `a > 1`.
  */
 import type { SQLInputValue } from 'node:sqlite'
 import { SERVER_FIELDS } from '../../../decide/condition.ts'
@@ -23,10 +23,10 @@ interface Bound {
   readonly value: SortValue
 }
 
-/** One part of what comes after a place: all of these bounds hold for its objects. */
+/** One part of the objects after a place: all these bounds hold for its objects. */
 export type Segment = readonly Bound[]
 
-/** The SQL that a key orders by. NULL is SQLite's least value, and "no value" is the contract's. */
+/** The SQL that a key orders by. NULL is the least value in SQLite, as "no value" is in the contract. */
 export function orderedBy({ field, by }: Pick<SortKey, 'field' | 'by'>, columns: TableColumns): string {
   // The server writes its times as instants.
   const kept = by === 'time' && !SERVER_FIELDS.has(field) ? columns.times : columns.values
@@ -35,7 +35,7 @@ export function orderedBy({ field, by }: Pick<SortKey, 'field' | 'by'>, columns:
   return by === 'time' ? instant(field) : comparableField(field)
 }
 
-/** All that comes after the place, in order: each segment whole before the next. Without a place, everything. */
+/** The segments of all objects after the place, in their order. Without a place, all objects. */
 export function segmentsAfter(order: readonly SortKey[], after: readonly SortValue[] | undefined): readonly Segment[] {
   if (!after) return [[]]
   const equal = order.map((key, i) => equality(key, after[i] ?? null))
@@ -64,7 +64,10 @@ function equality(key: SortKey, value: SortValue): Bound {
   return { key, relation: value === null ? 'null' : '=', value }
 }
 
-/** Ascending: a value, after none. Descending: lesser values, then none. */
+/**
+ * After a place, ascending: greater values (all values, if the place has none). Descending: smaller values, then
+ * objects without a value.
+ */
 function beyond(key: SortKey, value: SortValue): readonly Bound[] {
   if (!key.descending) return [{ key, relation: value === null ? 'not null' : '>', value }]
   if (value === null) return []

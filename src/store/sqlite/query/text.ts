@@ -1,11 +1,11 @@
-/** Names, texts and parameters in the text of a statement. Values are bound, never written into it. */
+/** Names, texts and parameters in the text of a statement. Values are bound, never written into the text. */
 
 /** A name of a table, a column or an index. */
 export function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
 }
 
-/** A text that an expression of a generated column holds, where nothing can be bound. */
+/** A text in the expression of a generated column, where nothing can be bound. */
 export function quoteText(text: string): string {
   return `'${text.replaceAll("'", "''")}'`
 }
