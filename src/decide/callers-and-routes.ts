@@ -1,6 +1,6 @@
 /**
- * The space of requests, which is finite: callers that rules can tell apart, and routes with their methods. Every review
- * command enumerates it from here; the sets of relations are in relations/possible-sets.ts.
+ * The space of requests, which is finite: callers that rules can distinguish, and routes with their methods. Every
+ * review command enumerates it from here; the sets of relations are in relations/possible-sets.ts.
  */
 
 import type { Action, Endpoint, Method, Resource, Resources, Route } from '../resources/resource.ts'
@@ -8,7 +8,7 @@ import type { Caller } from './caller.ts'
 import type { Policy } from './policy.ts'
 import { comparedAttributes } from './relations/all-kinds.ts'
 
-/** A caller that rules can tell from others. */
+/** A caller that rules can distinguish from others. */
 export interface CallerColumn {
   /** `anonymous`, `everyone` (a caller with no role), a role, roles joined with `+`, or `user:<id>`. */
   readonly name: string
@@ -81,7 +81,7 @@ export function spotsOf({ routes, byName }: Resources): readonly Spot[] {
   )
 }
 
-/** Whether a decision at this spot depends on an object, so that relations can hold. */
+/** Whether a decision about this method of a route depends on an object, so that relations can hold. */
 export function concernsObject({ endpoint, resource, route }: Pick<Spot, 'endpoint' | 'resource' | 'route'>): boolean {
   return endpoint.operation !== 'options' && !resource.builtIn && route.redirect === undefined
 }

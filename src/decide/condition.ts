@@ -1,4 +1,4 @@
-/** What a condition means, in plain code, and its simplest form, which engines translate without changing the meaning. */
+/** Conditions: their meaning in plain code, and a simplest form with the same meaning, which engines translate. */
 
 import type { Scalar } from '../resources/object.ts'
 import type { Representation } from '../resources/resource.ts'
@@ -25,7 +25,7 @@ type Holds = Extract<Condition, { kind: 'holds' }>
 const ALWAYS: Condition = { kind: 'always' }
 const NEVER: Condition = { kind: 'never' }
 
-/** The fields that aren't part of the document; an engine keeps each in a column of its own. All are strings. */
+/** The fields outside the document; an engine keeps each in its own column. All are strings. */
 export const SERVER_FIELDS: ReadonlySet<string> = new Set(['id', 'createdAt', 'updatedAt'])
 
 /**
@@ -76,7 +76,7 @@ export function comparisonsIn(condition: Condition): readonly Comparison[] {
   }
 }
 
-/** The same condition, comparing with other values. */
+/** The same condition with other values to compare. */
 export function withValues(condition: Condition, valueFor: (comparison: Comparison) => Scalar): Condition {
   switch (condition.kind) {
     case 'always':
@@ -104,7 +104,7 @@ export function isCondition(value: unknown): value is Condition {
 
 /**
  * The same condition in its simplest form: `always` and `never` stand alone or not at all, nothing is nested without
- * need, what every alternative asks for is asked once (so that an index can answer it), and each `holds` has at least
+ * need, a part common to all alternatives appears once (so that an index can answer it), and each `holds` has at least
  * one value, all distinct and comparable.
  */
 export function simplify(condition: Condition): Condition {
@@ -160,7 +160,7 @@ function factor(alternatives: readonly Condition[]): Condition {
   return allOf([...common.map(([, part]) => part), someOf(conjuncts.map((rest) => allOf([...rest.values()])))])
 }
 
-/** Alternatives about one field are one `holds`. */
+/** Merges alternatives about one field into one `holds`. */
 function mergeHolds(parts: readonly Condition[]): readonly Condition[] {
   const byField = Map.groupBy(parts.filter(isHolds), (part) => part.field)
   const merged = [...byField].map(([field, same]): Condition => {

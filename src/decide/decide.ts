@@ -31,7 +31,7 @@ export interface Question {
   readonly endpoint: Endpoint
   /** The route's. */
   readonly resource: Resource
-  /** Who asks, as the policy knows them. */
+  /** The caller, with the subjects that the policy knows. */
   readonly subject: Subject
   /** Whether blocked.txt names the caller. */
   readonly blocked: boolean
@@ -44,24 +44,24 @@ type FactNeed =
   | { readonly kind: 'caller'; readonly id: string }
   | { readonly kind: 'object'; readonly resource: string; readonly id: string }
 
-/** `table`: a table that Casbin is being loaded for. */
+/** `table`: a grant table for which Casbin is being loaded. */
 type Need = FactNeed | { readonly kind: 'table'; readonly table: Promise<GrantTable> }
 
 type Steps<T, N extends Need = Need> = Generator<N, T, unknown>
 
-/** What is stored, as far as decisions ask for it. */
+/** The stored facts that decisions ask for. */
 export interface FactSource<Found = StoredObject | undefined | Promise<StoredObject | undefined>> {
-  /** The users record with this id; undefined where there is none. */
+  /** The users record with this id, or undefined. */
   user(id: string): Found
   object(resource: string, id: string): Found
 }
 
 export type FactsAtHand = FactSource<StoredObject | undefined>
 
-/** For decisions about supposed objects: attributes of the caller are claims. */
+/** For decisions about supposed objects: the caller's attributes come from claims. */
 export const NO_FACTS: FactsAtHand = { user: () => undefined, object: () => undefined }
 
-/** What is decided about an object of which only the relations are known. */
+/** The decision about an object if only its relations are known. */
 export interface SupposedDecision {
   readonly kind: 'supposed'
   readonly grant: Grant
@@ -70,7 +70,7 @@ export interface SupposedDecision {
   readonly refusal: Refusal | undefined
 }
 
-/** Runs a decision. At once, without a promise, where every fact is at hand. */
+/** Runs a decision: synchronously, without a promise, if all facts are available at once. */
 export function withFacts<T>(steps: Steps<T, FactNeed>, facts: FactsAtHand): T
 export function withFacts<T>(steps: Steps<T>, facts: FactSource): T | Promise<T>
 export function withFacts<T>(steps: Steps<T>, facts: FactSource): T | Promise<T> {
@@ -92,7 +92,7 @@ function factFor(need: Need, facts: FactSource): unknown {
   return need.kind === 'caller' ? facts.user(need.id) : facts.object(need.resource, need.id)
 }
 
-/** What the caller may do, or why not. */
+/** What the caller may do, or the refusal. */
 export function decide(question: Question, policy: DirectPolicy): Steps<Decision | Refusal, FactNeed>
 export function decide(question: Question, policy: Snapshot): Steps<Decision | Refusal>
 export function* decide(question: Question, policy: Snapshot): Steps<Decision | Refusal> {
@@ -107,7 +107,7 @@ export function* decide(question: Question, policy: Snapshot): Steps<Decision | 
   return object ? decideOnObject(grants, operation, object) : refusalBy('missing')
 }
 
-/** The same about an object that relates to the caller like this: what can be known without one. */
+/** The same about an object that relates to the caller in this way: the part that can be known without the object. */
 export function decideSupposed(
   question: Question,
   policy: DirectPolicy,
@@ -153,7 +153,9 @@ export function* passRoleLevel(question: Question, policy: Snapshot): Steps<Call
   return grants.roleLevel.allowed && !route.redirect ? grants : decideRole(grants)
 }
 
-/** Role level: some relation set that this caller could have would be allowed. All that a redirect asks. */
+/**
+ * Role level: some set of relations that this caller could have would be allowed. A redirect needs no further check.
+ */
 export function decideRole(grants: CallerGrants): RouteDecision | Refusal {
   const { allowed, lines } = grants.roleLevel
   const evidence = evidenceOf([], { lines }, attributesOf(grants))
@@ -165,14 +167,17 @@ function* tableOf(policy: Snapshot, { subject, resource }: Question, action: str
   return table instanceof Promise ? ((yield { kind: 'table', table }) as GrantTable) : table
 }
 
-/** No object is concerned, so that no relation holds. */
+/** No object is concerned, so no relation holds. */
 export function decideRoute(table: GrantTable): RouteDecision | Refusal {
   const grant = table.grant([])
   const evidence = evidenceOf([], grant, {})
   return grant.fields.size > 0 ? { kind: 'route', evidence, fields: grant.fields } : refusalBy('role', { evidence })
 }
 
-/** From the caller's users record, else from the token's claims (semantics.md, "Caller"); asked for only where a rule compares. */
+/**
+ * The attributes come from the caller's users record, or else from the token's claims (semantics.md, "Caller"). They
+ * are read only if a rule compares them.
+ */
 function* callerAttributes({ subject: { caller } }: Question, tables: readonly GrantTable[]): Steps<AttributeOf> {
   if (!caller) return () => undefined
   const needed = tables.some(({ attributes }) => attributes.length > 0)
@@ -188,7 +193,7 @@ function scalar(value: unknown): Scalar | undefined {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? value : undefined
 }
 
-/** A malformed id is an object that doesn't exist; a store isn't asked for what it can't hold. */
+/** A malformed id names an object that doesn't exist; the store isn't asked for it. */
 function isPossibleId(id: string): boolean {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
   return id.length <= 256 && !/[\0-\x1f\x7f]/.test(id)
@@ -217,7 +222,9 @@ interface Related {
   readonly grant: Grant
 }
 
-/** Some field must be granted; a read must show one of the route's view. Undefined where the action is allowed. */
+/**
+ * At least one field must be granted; a read must show a field of the route's view. Undefined if the action is allowed.
+ */
 function checkObject(
   grants: CallerGrants,
   operation: Endpoint['operation'],

@@ -1,6 +1,6 @@
 /**
- * What a request was granted, for the stages after `authorize`: fields to show, and permits for writes. A decision is about
- * one caller, one action and one resource; semantics.md ("The actions") is what each kind follows.
+ * The grants of a request, for the stages after `authorize`: fields to show, and permits for writes. A decision is
+ * about one caller, one action and one resource; semantics.md ("The actions") defines each kind.
  */
 
 import { represent, type StoredObject } from '../resources/object.ts'
@@ -48,15 +48,18 @@ export interface DeleteDecision {
   permit(): Permit<'delete'>
 }
 
-/** Names that a query has for fields, declared or not. */
+/** The field names in a query, declared or not. */
 export interface QueriedFields {
-  /** Of filters and sort keys. */
+  /** The names in filters and sort keys. */
   readonly queried: readonly string[]
-  /** That the rows are cut to; undefined for all. */
+  /** The fields that the client selects for the rows; undefined for all. */
   readonly selected: readonly string[] | undefined
 }
 
-/** What the rows of a list show: the same fields each, or what `of` says of the compared fields of a row. */
+/**
+ * The fields that the rows of a list show: the same in each row, or those that `of` returns for the compared fields of
+ * a row.
+ */
 export type RowFields =
   | { readonly kind: 'alike'; readonly fields: Fields }
   | { readonly kind: 'by row'; readonly compared: Fields; readonly of: (compared: Representation) => Fields }
@@ -65,9 +68,9 @@ export class ListDecision {
   readonly kind = 'list'
   readonly #grants: CallerGrants
   #evidence: Evidence
-  /** Exactly the objects that may be listed. */
+  /** Matches exactly the objects that may be listed. */
   readonly where: Condition
-  /** The fields that some row may show. */
+  /** The fields that at least one row may show. */
   readonly shown: Fields
   /** The fields that the list may be filtered and sorted by: indexed, and shown in every row; by name. */
   readonly queryable: ReadonlyMap<string, Field>
@@ -87,14 +90,14 @@ export class ListDecision {
     return this.#evidence
   }
 
-  /** What a list of this resource can be asked under the most generous policy. */
+  /** The queries that a list of this resource accepts under the most generous policy. */
   get widest(): Pick<ListDecision, 'queryable' | 'shown'> {
     const { fields } = this.#grants.resource
     const queryable = new Map([...fields].filter(([name, { indexed }]) => indexed || name === 'id'))
     return { queryable, shown: new Set(fields.keys()) }
   }
 
-  /** Puts what the query asks for into the evidence, and, where only the policy refuses it, the fields at fault. */
+  /** Adds the query's fields to the evidence and, if only the policy refuses the query, the refused fields. */
   tellQuery(asked: QueriedFields, refused?: 'by the policy'): void {
     const queried = this.#declared(asked.queried)
     const selected = this.#declared(asked.selected ?? [])
@@ -109,12 +112,12 @@ export class ListDecision {
     }
   }
 
-  /** A record holds no name that a client made up. */
+  /** A record must not contain names that a client invented. */
   #declared(names: readonly string[]): readonly string[] {
     return [...new Set(names)].filter((name) => this.#grants.resource.fields.has(name))
   }
 
-  /** What each row shows: the fields that are granted by its own relations, of those asked for (undefined: all). */
+  /** The fields that each row shows: those of the selected fields (undefined: all) that its own relations grant. */
   rowFields(asked?: Fields): RowFields {
     const { table, roleLevel } = this.#grants
     const shown = (granted: Fields) => {
@@ -122,7 +125,8 @@ export class ListDecision {
       return asked ? visible.intersection(asked) : visible
     }
     if (roleLevel.shownAlike) return { kind: 'alike', fields: shown(roleLevel.shownAlike) }
-    // Relations that no rule of the table names don't count, so it is enough to read what the others compare.
+    // Relations that no rule of the table names don't count, so only the fields that the other relations compare are
+    // read.
     const compared = new Set(table.compared.flatMap(comparedFields))
     return { kind: 'by row', compared, of: (row) => shown(table.grant(relate(this.#grants, row)).fields) }
   }
@@ -154,7 +158,10 @@ export class CreateDecision {
     return cutUnlessNothing(represent(object), readableOf(this.#grants, object))
   }
 
-  /** An object as it was `then`: what may be read of that, and of the object as it is now where it is still there. */
+  /**
+   * An object as it was `then`: the fields that may be read of that state and also, if the object still exists, of its
+   * current state.
+   */
   showAgain(then: StoredObject, now: StoredObject | undefined): Representation | undefined {
     const fields = readableOf(this.#grants, then)
     return cutUnlessNothing(represent(then), now ? fields.intersection(readableOf(this.#grants, now)) : fields)
@@ -193,12 +200,12 @@ export class UpdateDecision {
     return this.#tell(checkNamed(this.#grants, this.#evidence, this.#grant, named))
   }
 
-  /** Refuses a field whose stored value the request would tell, and that the caller can't read. */
+  /** Refuses a field that the caller can't read if the request would reveal its stored value. */
   checkRead(read: Iterable<string>): Refusal | undefined {
     return this.#tell(checkRead(this.#grants, this.#evidence, read))
   }
 
-  /** Checks what the proposal reads and names too. */
+  /** Also checks the fields that the proposal reads and names. */
   permit(proposal: Proposal): Permit<'update'> | Refusal {
     const { read, named } = proposal
     const refusal = (read && this.checkRead(read)) ?? this.checkNamed(named)

@@ -1,6 +1,6 @@
 /**
- * Issues permits, the only values that a store's write methods accept (test/architecture.test.ts holds that nothing else
- * does): what a write would leave behind is checked against what was granted, and then against the schema.
+ * Issues permits, the only values that a store's write methods accept (test/architecture.test.ts holds that nothing
+ * else does): checks the result of a write against the grants, and then against the schema.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { FieldFault } from '../base/problems/problem.ts'
@@ -13,26 +13,32 @@ import { issuePermit, type Permit } from './permit.ts'
 import { type Refusal, refusalBy } from './refusal.ts'
 import { relationsOfProposal } from './relations/ownership.ts'
 
-/** An object as a write would leave it, and the fields that the request named. */
+/** The object after a write, and the fields that the request names. */
 export interface Proposal {
-  /** `readOnly` fields are as they were; the others can be anything that JSON can be: the policy is asked before the schema. */
+  /**
+   * `readOnly` fields are unchanged; the others can have any JSON value, because the policy is checked before the
+   * schema.
+   */
   readonly after: Representation
   readonly named: ReadonlySet<string>
   /** The fields that a patch reads. */
   readonly read?: ReadonlySet<string>
-  /** The fields that a PUT removes where they are stored. */
+  /** The fields that a PUT removes if they are stored. */
   readonly removed?: ReadonlySet<string>
   /**
-   * What the schema finds wrong with the proposal. It is asked last: a fault may rest on any stored value, and would tell it
-   * to somebody whose fields are refused.
+   * The faults that the schema finds in the proposal. The schema is checked last: a fault may depend on any stored
+   * value, and must not reveal it to a caller whose fields are refused.
    */
   readonly faults: () => readonly FieldFault[]
 }
 
-/** In characters of JSON. Relations compare no longer values, and what was refused wasn't held against the schema. */
+/**
+ * In characters of JSON. Relations don't compare longer values, and a refused proposal wasn't checked against the
+ * schema.
+ */
 const LONGEST_RECORDED = 1000
 
-/** Is told what the policy looked at when it had no objection: the request may still be refused by others. */
+/** Called with the evidence when the policy allows the write: other checks may still refuse the request. */
 export type Passed = (evidence: Evidence) => void
 
 /** Refused: the action on the object as it would be, a named field that isn't granted, the schema, or the size. */
@@ -60,7 +66,7 @@ export function permitCreate(
   return issuePermit({ kind: 'create', resource: resource.name, id: String(after.id), version: 0, document, evidence })
 }
 
-/** Refuses a field that may be neither read nor written, whatever its value. */
+/** Refuses a field that the caller may neither read nor write, whatever its value. */
 export function checkNamed(
   { resource, readTable }: CallerGrants,
   evidence: Evidence,
@@ -74,7 +80,7 @@ export function checkNamed(
   return fieldsRefused.length === 0 ? asked : refusalBy('write', { evidence: { ...asked, fieldsRefused } })
 }
 
-/** Refuses a field whose stored value the request would tell, and that may not be read. */
+/** Refuses a field that the caller may not read if the request would reveal its stored value. */
 export function checkRead(
   { resource, readTable }: CallerGrants,
   evidence: Evidence,
@@ -118,7 +124,8 @@ export function permitUpdate(
       return refusalBy('object', { evidence: short(evidenceOf(relationsAfter, grant, facts)) })
   }
   const writable = (field: string) => granted.fields.has(field) && grantedAfter.fields.has(field)
-  // Also where it stays the same: an answer that depends on that would tell a value that may not be read.
+  // Also if the value stays the same: an answer that depends on the difference would reveal a value that may not be
+  // read.
   const hidden = (field: string) => named.has(field) && !readable.has(field)
   const refused = ({ name, readOnly }: Field) =>
     hidden(name) ? readOnly || !writable(name) : changed.has(name) && !writable(name)
@@ -133,7 +140,7 @@ export function permitUpdate(
   return issuePermit({ kind: 'update', resource: resource.name, id, version, document, evidence })
 }
 
-/** For an object on which `delete` was allowed. */
+/** The permit to delete an object on which `delete` was allowed. */
 export function permitDelete(
   { resource }: CallerGrants,
   { id, version }: StoredObject,
@@ -148,7 +155,10 @@ interface Permitted extends Pick<Proposal, 'faults'> {
   readonly before?: Document
 }
 
-/** An object may have more than the most bytes where it becomes no larger than it was: bodies add up. */
+/**
+ * An object may be larger than the limit if the write doesn't make it larger: several writes can add up to such an
+ * object.
+ */
 function refuseUnfit(
   { objectBytes }: Pick<CallerGrants, 'objectBytes'>,
   { faults, document, evidence, before }: Permitted,
@@ -177,7 +187,7 @@ function namesOf(
   })
 }
 
-/** Without what is too long to be compared with anything: else a refused request could fill the log. */
+/** Leaves out values that are too long to be compared: otherwise a refused request could fill the log. */
 function short(evidence: Evidence): Evidence {
   const { proposed = {} } = evidence.facts
   const kept = Object.entries(proposed).filter(([, value]) => JSON.stringify(value).length <= LONGEST_RECORDED)

@@ -1,6 +1,7 @@
 /**
  * The only value that a store's write methods accept. A permit holds the very object that was checked. Only
- * src/decide/issue-permits.ts issues permits (test/architecture.test.ts), so a handler that doesn't ask can't compile.
+ * src/decide/permits.ts issues permits (test/architecture.test.ts), so a handler that doesn't ask for a decision
+ * doesn't compile.
  */
 
 import type { Document } from '../resources/object.ts'
@@ -12,17 +13,17 @@ interface Checked<K extends PermitKind> {
   readonly kind: K
   readonly resource: string
   readonly id: string
-  /** The version that the decision was made on; 0 for a create. */
+  /** The object's version at the decision; 0 for a create. */
   readonly version: number
   /** What to write; empty for a delete. */
   readonly document: Document
   readonly evidence: Evidence
 }
 
-// No other file can name it, so that no object literal is a permit.
+// No other file can name this symbol, so no object literal is a permit.
 declare const issued: unique symbol
 
-/** Plain data: another thread or engine can take it. */
+/** Plain data, which can be sent to another thread or engine. */
 export type Permit<K extends PermitKind> = Checked<K> & { readonly [issued]: K }
 
 export function issuePermit<K extends PermitKind>(checked: Checked<K>): Permit<K> {

@@ -1,5 +1,5 @@
-/** A policy as its files say it, parsed and checked, before anybody asks it anything. Types only. */
-import type { Relation } from './relations/all-kinds.ts'
+/** A parsed and checked policy, before any decision. Types only. */
+import type { Relation } from './relations/relation.ts'
 
 /** One `p` line of policy.csv. */
 export interface Rule {
@@ -15,7 +15,7 @@ export interface Rule {
   /** View names, or `*` alone. */
   readonly views: readonly string[]
   readonly effect: 'allow' | 'deny'
-  /** The moment from which on it is gone, in milliseconds since the epoch; absent for a rule without end. */
+  /** The time at which the rule ends, in milliseconds since the epoch; absent for a rule without end. */
   readonly until?: number
 }
 
@@ -30,7 +30,7 @@ export interface Role {
   readonly name: string
   readonly description: string
   readonly privileged: boolean
-  /** What an OpenID provider says of callers who have this role. */
+  /** The claims of an OpenID provider that give a caller this role. */
   readonly claims: readonly string[]
 }
 
@@ -42,7 +42,7 @@ export interface Ownership {
 /** View name to the fields that it holds. */
 export type Views = ReadonlyMap<string, ReadonlySet<string>>
 
-/** Which requests a limit counts; what is absent doesn't restrict. */
+/** The requests that a limit counts; an absent member doesn't restrict. */
 export interface LimitMatch {
   readonly role?: string
   readonly resource?: string
@@ -60,9 +60,9 @@ export interface Limit {
 
 export interface Limits {
   readonly bodyBytes: number
-  /** The largest document that a write may leave, as JSON. */
+  /** The largest document that a write may store, in bytes of JSON. */
   readonly objectBytes: number
-  /** The most that the objects of one page of a list may take, but for the first one. */
+  /** The most bytes that the objects of one page of a list may take; the first object may exceed it. */
   readonly answerBytes: number
   readonly page: { readonly default: number; readonly max: number }
   readonly limits: readonly Limit[]
@@ -77,7 +77,7 @@ export interface Policy {
   /** By resource. */
   readonly views: ReadonlyMap<string, Views>
   readonly limits: Limits
-  /** What decision records don't hold. */
+  /** The fields that decision records leave out. */
   readonly masks: Masks
 }
 
@@ -88,7 +88,7 @@ export interface Block {
   readonly until: number | undefined
 }
 
-/** What decision records don't hold (policies/masks.yaml). */
+/** The fields that decision records leave out (policies/masks.yaml). */
 export interface Masks {
   /** Fields of every record. */
   readonly fields: ReadonlySet<MaskedField>

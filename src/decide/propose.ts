@@ -1,6 +1,6 @@
 /**
- * What an object would become: a body applied to it, as POST, PUT and PATCH mean it. `decision.permit` asks whether the caller
- * may make it so, and then whether it fits the schema.
+ * Proposes the object after a write: applies a body to the stored object by the rules of POST, PUT and PATCH.
+ * `decision.permit` then checks whether the caller may make this change, and whether the result fits the schema.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { FieldFault } from '../base/problems/problem.ts'
@@ -15,7 +15,7 @@ export interface OwnerField {
   readonly list: boolean
 }
 
-/** POST: the server's fields, the body's, defaults, and the caller as the owner where nobody is named. */
+/** POST: the server's fields, the body's fields, defaults, and the caller as the owner if the body names no owner. */
 export function proposeNew(
   resource: Resource,
   body: Body,
@@ -31,14 +31,14 @@ export function proposeNew(
   return proposal(resource, { before: server, asked, named: Object.keys(body) })
 }
 
-/** What a new object has of its creator. */
+/** The fields that a new object gets from its creator. */
 export function ownedBy(callerId: string | undefined, owner: OwnerField | undefined): Representation {
   return owner && callerId !== undefined ? { [owner.name]: owner.list ? [callerId] : callerId } : {}
 }
 
 /**
- * PUT: what the caller may write is replaced, what is absent is removed; the owner, when absent, stays. The server's times
- * are passed over, so that a body that was read can be sent twice.
+ * PUT: replaces the fields that the caller may write, and removes those that the body lacks; an absent owner stays. The
+ * server's times are ignored, so that a body that was read can be sent twice.
  */
 export function proposeReplacement(
   resource: Resource,
@@ -49,14 +49,14 @@ export function proposeReplacement(
   const kept = Object.entries(before).filter(([name]) => !replaced.includes(name))
   const times = SERVER_TIMES.flatMap((name) => (Object.hasOwn(before, name) ? [[name, before[name] as Json]] : []))
   const asked = { ...Object.fromEntries(kept), ...body, ...Object.fromEntries(times) }
-  // Whether there is a value to remove isn't told to somebody who can't read it.
+  // A caller who can't read a field must not learn whether it has a value to remove.
   const unread = replaced.filter((name) => !readable.has(name))
   const named = [...Object.keys(body), ...unread]
   const removed = new Set(replaced.filter((name) => !Object.hasOwn(body, name)))
   return { ...proposal(resource, { before, asked, named }), removed }
 }
 
-/** The fields that a PUT sets to what its body has of them, or removes. */
+/** The fields that a PUT sets to the value in its body, or removes. */
 export function replacedBy(
   { fields }: Resource,
   writable: ReadonlySet<string>,
@@ -85,12 +85,15 @@ export function proposeUpdate(
   return { ...proposal(resource, { before, asked, named: Object.keys(body) }), read: fieldsReadBy(body) }
 }
 
-/** What becomes of an object in a merge patch depends on what is stored: on whether that is an object, and on its members. */
+/**
+ * The result of a merge patch for a nested object depends on the stored value: on whether it is an object, and on its
+ * members.
+ */
 function fieldsReadBy(body: Body): ReadonlySet<string> {
   return new Set(Object.keys(body).filter((name) => isObject(body[name])))
 }
 
-/** PATCH with operations: what became of the object, of which `named` were to be written. */
+/** PATCH with operations: `named` are the fields that the operations write. */
 export function proposePatched(
   resource: Resource,
   patched: Representation,
@@ -112,7 +115,7 @@ function mergePatch(target: Json | undefined, patch: Json): Json {
 
 interface Change {
   readonly before: Representation
-  /** What the request makes of it. */
+  /** The values that the request sets. */
   readonly asked: Representation
   readonly named: readonly string[]
 }
@@ -124,8 +127,8 @@ function proposal(resource: Resource, change: Change): Proposal {
 }
 
 /**
- * Declared fields in the schema's order with their defaults, the server's own as they were; unknown ones stay, for the
- * schema to refuse.
+ * The declared fields in the schema's order with their defaults, and the server's fields unchanged. Unknown fields
+ * stay, so that the schema refuses them.
  */
 function ordered(resource: Resource, before: Representation, asked: Representation): Representation {
   const known = [...resource.fields.values()].flatMap((field) => {
@@ -151,7 +154,7 @@ function own(fields: Representation, name: string): Json | undefined {
   return Object.hasOwn(fields, name) ? fields[name] : undefined
 }
 
-/** A merge patch may say null of what isn't there; the schema sees only what becomes of it. */
+/** A merge patch may set an absent field to null; the schema checks only the result. */
 function unknownFault(name: string): FieldFault {
   const pointer = `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
   return { pointer, detail: 'is not a known field', code: 'additionalProperties' }

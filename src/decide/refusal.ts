@@ -4,10 +4,11 @@ import type { FieldFault } from '../base/problems/problem.ts'
 import type { Evidence } from './evidence.ts'
 
 /**
- * The checks, in their order. `blocked`: blocked.txt names the caller. `own-record`: the path shows the record of the caller, and
- * there is none. `role`: no object could be allowed. `missing`: there is no such object. `object`: not on this object, or not
- * as it would be. `concealed`: the same where the caller mustn't know of the object. `write`, `read`: not these fields.
- * `schema`, `size`: the policy permits it, but the object doesn't fit.
+ * The checks, in their order. `blocked`: blocked.txt names the caller. `own-record`: the path shows the caller's own
+ * record, which doesn't exist. `role`: no object could be allowed. `missing`: there is no such object. `object`: not
+ * allowed on this object, or on the object after the write. `concealed`: the same, but the caller must not learn that
+ * the object exists. `write`, `read`: these fields aren't allowed. `schema`, `size`: the policy permits it, but the
+ * object doesn't fit.
  */
 type Check =
   | 'blocked'
@@ -24,7 +25,7 @@ type Check =
 export interface Refusal {
   readonly kind: 'refused'
   readonly check: Check
-  /** Undefined where no rule was asked, and for an object that isn't there. */
+  /** Undefined if no rule was asked, and for an object that doesn't exist. */
   readonly evidence?: Evidence
   /** Of `schema`. */
   readonly faults?: readonly FieldFault[]
@@ -50,7 +51,7 @@ function same(code: ProblemCode): { readonly caller: ProblemCode; readonly anony
   return { caller: code, anonymous: code }
 }
 
-/** The one table of what a client is told; CATALOGUE gives each code its status. */
+/** The problem that a client gets for each check; CATALOGUE gives each code its status. */
 export function problemCodeOf({ check }: Pick<Refusal, 'check'>, caller: 'caller' | 'anonymous'): ProblemCode {
   return PROBLEMS[check][caller]
 }

@@ -1,4 +1,4 @@
-/** One policy in force: immutable, asked by every request, swapped whole when the files change. */
+/** One policy in force: immutable, used by every request, replaced as a whole when the files change. */
 
 import { onceKnown } from '../base/now-or-later.ts'
 import type { Action, Resource, Resources } from '../resources/resource.ts'
@@ -17,7 +17,10 @@ export interface Subject {
   readonly names: readonly string[]
   /** The declared roles that the caller holds or inherits. */
   readonly roles: ReadonlySet<string>
-  /** By resource and action; shared by the subjects with these names, so that no table has to be looked for by them. */
+  /**
+   * The tables by resource and action; subjects with the same names share them, so the names needn't be part of the
+   * key.
+   */
   readonly tables: SubjectTables
 }
 
@@ -33,7 +36,7 @@ export interface RuleIndex {
   about(subjects: readonly string[], resources: readonly string[]): readonly Rule[]
 }
 
-/** Where a snapshot finds its rules, and who says what they grant: Casbin (casbin.ts), or plain code (direct.ts). */
+/** The rules of a snapshot, and the evaluator of their grants: Casbin (casbin.ts), or plain code (direct.ts). */
 export interface Engine {
   readonly rules: RuleIndex
   /** `rules`: those whose subject and resource can fit. */
@@ -48,7 +51,7 @@ export class Snapshot {
   readonly #engine: Engine
   readonly #inherited: ReadonlyMap<string, ReadonlySet<string>>
   readonly #recorded = new Map<string, readonly string[]>()
-  /** By the names of a subject: one that has them, and so all tables. */
+  /** By the names of a subject: one subject with these names, and with all its tables. */
   readonly #known = new Map<string, Subject>()
   /** A credential that was seen before is the same caller again. */
   readonly #subjects = new WeakMap<Caller, Subject>()
@@ -91,7 +94,10 @@ export class Snapshot {
     return fields
   }
 
-  /** The same caller for the same one. Only what roles.yaml names gives a role, however it is spelled. */
+  /**
+   * Returns the same subject for the same caller. Only claims that roles.yaml names give a role, whatever their
+   * spelling.
+   */
   withRoles(caller: Caller): Caller {
     const known = this.#vouchedFor.get(caller)
     if (known) return known
@@ -120,7 +126,7 @@ export class Snapshot {
     return this.#subjectWith(caller, roles, names.filter((name) => this.#engine.rules.names(name)).sort())
   }
 
-  /** All subjects that rules name at once: what is granted to somebody is on its tables. No caller is it. */
+  /** All subjects that rules name together: its tables contain every grant to anybody. No real caller has them all. */
   get anybody(): Subject {
     return this.#subjectWith(undefined, new Set(this.#inherited.keys()), this.#engine.rules.subjects)
   }
@@ -149,7 +155,7 @@ export class Snapshot {
     return table
   }
 
-  /** Makes the cells that another snapshot has in use, step by step, so that taking over costs no request any time. */
+  /** Makes the cells that another snapshot has in use, step by step, so that no request is slower after the change. */
   async *warmLike(other: Snapshot): AsyncGenerator<undefined, void> {
     for (const { caller, tables } of other.#known.values()) {
       const subject = this.subjectOf(caller)

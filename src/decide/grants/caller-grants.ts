@@ -1,4 +1,4 @@
-/** What the policy grants to one caller on one resource: what the checks of a decision are made on. */
+/** The grants of the policy to one caller on one resource; the checks of a decision use them. */
 import type { Representation, Resource } from '../../resources/resource.ts'
 import { type Facts, recordAttributes } from '../evidence.ts'
 import type { Ownership } from '../policy.ts'
@@ -12,11 +12,11 @@ export interface CallerGrants {
   readonly resource: Resource
   readonly ownership: Ownership | undefined
   readonly attributeOf: AttributeOf
-  /** The grants of the action asked for. */
+  /** The grants of the requested action. */
   readonly table: GrantTable
-  /** What that table tells before an object is known. */
+  /** The grants of that table that are known before the object is. */
   readonly roleLevel: RoleLevel
-  /** The grants of `read`: what an answer to a write shows. */
+  /** The grants of `read`: they decide the fields in the answer to a write. */
   readonly readTable: GrantTable
   /** The fields that the route shows; undefined for all. */
   readonly view: ReadonlySet<string> | undefined

@@ -1,6 +1,6 @@
 /**
- * The one file that knows Casbin. It makes an enforcer of rules that are parsed already and asks it; what Casbin would
- * take wrongly in silence (test/policy/casbin-facts.test.ts) never reaches it.
+ * The only file that uses Casbin. It creates an enforcer from parsed rules, and asks it. Input that Casbin would
+ * silently misread (test/policy/casbin-facts.test.ts) never reaches it.
  */
 import { type Adapter, type Model, newEnforcer, newModelFromString } from 'casbin'
 import type { Action, Resource, Resources } from '../../resources/resource.ts'
@@ -11,10 +11,12 @@ import { Snapshot } from '../snapshot.ts'
 import type { IsGranted } from './grant.ts'
 import { MODEL } from './model.ts'
 
-/** No rule names it, so that the caller of an enforcer is nobody by itself (roles have no colon). */
+/** No rule names this subject, so the caller of an enforcer has no grants of its own (roles contain no colon). */
 const CALLER = 'caller:'
 
-/** A policy whose cells Casbin makes, with the rules that live at a time (milliseconds since the epoch). */
+/**
+ * A snapshot whose cells Casbin computes, with the rules that are in force at a time (milliseconds since the epoch).
+ */
 export function casbinPolicy(policy: PackedPolicy, resources: Resources, now = Number.NEGATIVE_INFINITY): Snapshot {
   const enforcers = new Map<string, Promise<Ask>>()
   const enforcerOf = (subjects: readonly string[], { name }: Resource, rules: readonly Rule[]): Promise<Ask> => {
@@ -57,7 +59,10 @@ interface Link {
   readonly parent: string
 }
 
-/** Makes an enforcer that holds these rules and links. An empty rule set is never asked: it denies. */
+/**
+ * Makes an enforcer that holds these rules and links. Casbin is never asked about an empty rule set, which denies
+ * everything.
+ */
 export async function createEnforcer(
   rules: readonly Rule[],
   links: readonly Link[],
@@ -75,7 +80,7 @@ export async function createEnforcer(
     enforcer.enforceSync(subject, resource, action, relations.join('+'), field) === true
 }
 
-/** Puts the rules where Casbin keeps them. Its own CSV reader is not used: see casbin-facts. */
+/** Adds the rules to Casbin's model. Casbin's CSV reader is not used: see casbin-facts.test.ts. */
 function adapterOf(rules: readonly Rule[], links: readonly Link[]): Adapter {
   const fill = (model: Model, section: 'p' | 'g', lines: string[][]) => {
     const assertion = model.model.get(section)?.get(section)

@@ -11,12 +11,15 @@ import { type RuleIndex, Snapshot, type Subject } from '../snapshot.ts'
 import type { IsGranted } from './grant.ts'
 import type { GrantTable } from './grant-table.ts'
 
-/** A snapshot whose tables are there at once. */
+/** A snapshot whose tables need no loading. */
 export interface DirectPolicy extends Snapshot {
   table(subject: Subject, resource: string, action: string): GrantTable
 }
 
-/** With the rules that live at a time (milliseconds since the epoch); its tables name the very rules of `policy`. */
+/**
+ * With the rules that are in force at a time (milliseconds since the epoch); its tables refer to the same rule objects
+ * as `policy`.
+ */
 export function directPolicy(policy: Policy, resources: Resources, now = Number.NEGATIVE_INFINITY): DirectPolicy {
   const engine = {
     rules: indexOf(livingAt(policy, now).rules),

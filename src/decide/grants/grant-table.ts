@@ -1,6 +1,6 @@
 /**
- * All that the policy grants to one set of subjects for one action on one resource. Its cells (what is granted when
- * exactly the relations S hold) are made on first use and kept, so a request costs a look-up.
+ * All grants of the policy to one set of subjects for one action on one resource. A cell (the grant when exactly the
+ * relations S hold) is computed on first use and kept, so a request costs a look-up.
  */
 
 import { LRUCache } from 'lru-cache'
@@ -14,12 +14,12 @@ import { filterOf } from './list-filter.ts'
 import { RoleLevel } from './role-level.ts'
 
 interface Cell {
-  /** Exactly those that hold, of those that count. */
+  /** Exactly the relations that hold, of those that count. */
   readonly relations: readonly string[]
   readonly grant: Grant
 }
 
-/** How many callers' conditions a table keeps; they are made in some ten microseconds. */
+/** The number of callers whose conditions a table keeps; a condition is computed in about ten microseconds. */
 const CALLERS = 1000
 
 /** Bitwise operators take numbers of 32 bits. */
@@ -27,24 +27,24 @@ const MOST_BITS = 31
 
 export class GrantTable {
   readonly #parts: TableParts
-  /** Fields that no view tells apart: a cell asks about the first of each class. */
+  /** Classes of fields that no view distinguishes: a cell asks about the first field of each class. */
   readonly #classes: readonly (readonly string[])[]
   /** The relations that rules of this table name; others don't count. */
   readonly #relations: readonly string[]
   readonly #cells = new Map<string | number, Cell>()
-  /** A bit for each relation: together they tell sets of relations apart. */
+  /** A bit for each relation; the bits of a set identify it. */
   readonly #bits: ReadonlyMap<string, number>
   /** The relations that rules of this table name, as ownership.yaml declares them. */
   readonly compared: readonly Relation[]
   /** Attributes of the caller, besides the id, that the rules of this table compare. */
   readonly attributes: readonly string[]
-  /** What relations compare of the caller: `id`, and attributes. */
+  /** The caller's values that relations compare: `id`, and attributes. */
   readonly #callerValues: readonly string[]
-  /** By what the caller lacks of that. */
+  /** By the compared values that the caller lacks. */
   readonly #roleLevels = new Map<string, RoleLevel>()
-  /** By the caller's values that relations compare. */
+  /** By the compared values of the caller. */
   readonly #wheres = new LRUCache<string, Condition, AttributeOf>({
-    // A limit by `max` would take its memory at once, and there are many tables.
+    // A cache with `max` would allocate its memory at once, and there are many tables.
     maxSize: CALLERS,
     sizeCalculation: () => 1,
     memoMethod: (_key, _stale, { context: attributeOf }) => filterOf(this.#parts, this.#classes, attributeOf),
@@ -60,14 +60,14 @@ export class GrantTable {
     this.attributes = this.#callerValues.filter((attribute) => attribute !== 'id')
   }
 
-  /** What is granted where no object is concerned, so that no relation can hold. */
+  /** The grant if no object is concerned, so that no relation can hold. */
   get unrelated(): ReadonlySet<string> {
     return this.grant([]).fields
   }
 
   /**
-   * What is known of a caller with these attributes before an object is known (`id`: with credentials). The same for
-   * callers who lack the same.
+   * The grants to a caller with these attributes that are known before the object is (`id`: with credentials). Callers
+   * who lack the same values share one result.
    */
   roleLevel(has: Has): RoleLevel {
     const lacking = this.#callerValues.filter((attribute) => !has(attribute))
@@ -84,7 +84,7 @@ export class GrantTable {
     return made
   }
 
-  /** What is granted when exactly these relations hold. */
+  /** The grant when exactly these relations hold. */
   grant(relations: readonly string[]): Grant {
     const key = this.#keyOf(relations)
     const known = this.#cells.get(key)
@@ -95,7 +95,7 @@ export class GrantTable {
     return made.grant
   }
 
-  /** The same for the same set of relations that count, and for no other. */
+  /** The key of a set of relations: equal for two sets exactly if the same relations that count are in both. */
   #keyOf(relations: readonly string[]): string | number {
     if (this.#relations.length > MOST_BITS) return this.#relations.filter((name) => relations.includes(name)).join('+')
     let bits = 0
@@ -109,7 +109,10 @@ export class GrantTable {
     return false
   }
 
-  /** The objects for which the action is allowed, one by one (semantics.md, "list"). The same condition for the same caller. */
+  /**
+   * Matches exactly the objects on which the action is allowed (semantics.md, "list"). The same caller gets the same
+   * condition object.
+   */
   where(attributeOf: AttributeOf): Condition {
     const key = JSON.stringify(['id', ...this.attributes].map((name) => attributeOf(name) ?? null))
     return this.#wheres.memo(key, { context: attributeOf })

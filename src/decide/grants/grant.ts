@@ -1,4 +1,4 @@
-/** What rules grant in one cell of a table, and what a table is made of. Types only. */
+/** The grant in one cell of a table, and the parts of a table. Types only. */
 import type { Action, Resource } from '../../resources/resource.ts'
 import type { Ownership, Rule, Views } from '../policy.ts'
 

@@ -1,4 +1,4 @@
-/** The objects that a table's rules let a caller list, as one condition: exactly those that are allowed one by one. */
+/** The objects that a caller may list, as one condition: exactly those on which the table's rules allow the action. */
 
 import type { Condition } from '../condition.ts'
 import { simplify } from '../condition.ts'
@@ -13,7 +13,7 @@ interface Rules {
   readonly ownership: Ownership | undefined
 }
 
-/** `classes`: fields that no view tells apart. */
+/** `classes`: fields that no view distinguishes. */
 export function filterOf(table: Rules, classes: readonly (readonly string[])[], attributeOf: AttributeOf): Condition {
   const granted = classes.map(([field = '*']): Condition => {
     const naming = table.rules.filter((rule) => ruleNames(table.views, rule, field))

@@ -1,4 +1,6 @@
-/** The shipped Casbin model, for those who don't load Casbin too; policies/model.conf must say the same (parse-policy.ts). */
+/**
+ * The shipped Casbin model, in a file that doesn't load Casbin; policies/model.conf must be the same (parse-policy.ts).
+ */
 export const MODEL = `
 [request_definition]
 r = sub, obj, act, rel, field

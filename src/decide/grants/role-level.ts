@@ -1,6 +1,6 @@
 /**
- * What the rules of a table let a caller do on some object: all that is known of a request before an object is. Only the
- * caller counts: whether objects are as the state relations want them is asked later.
+ * The grants to a caller on at least one object: all that is known about a request before its object is. Only the
+ * caller counts here; whether an object's state makes state relations hold is checked later.
  */
 
 import type { Field } from '../../resources/resource.ts'
@@ -12,16 +12,16 @@ import type { Grant, TableParts } from './grant.ts'
 
 interface TableInside {
   readonly parts: TableParts
-  /** Fields that no view tells apart. */
+  /** Classes of fields that no view distinguishes. */
   readonly classes: readonly (readonly string[])[]
   readonly grant: (relations: readonly string[]) => Grant
 }
 
 export class RoleLevel {
   readonly #table: TableInside
-  /** Those that could match, and that name something of this resource. */
+  /** The rules that could match, and that name a field of this resource. */
   readonly rules: readonly Rule[]
-  /** The lines of policy.csv that they are. */
+  /** Their lines in policy.csv. */
   readonly lines: readonly number[]
   #grantable: ReadonlySet<string> | undefined
   #everywhere: ReadonlySet<string> | undefined
@@ -37,38 +37,38 @@ export class RoleLevel {
     this.lines = this.rules.map(({ line }) => line)
   }
 
-  /** Whether some relation set that the caller could have would be allowed. */
+  /** Whether some set of relations that the caller could have would be allowed. */
   get allowed(): boolean {
     return this.grantable.size > 0
   }
 
   /**
-   * The fields that are granted for some relation set that the caller could have. It is enough to ask for the set of each
-   * allow rule: with more relations the rule grants no more, and only denies can join.
+   * The fields that are granted for some set of relations that the caller could have. It is enough to check the set of
+   * each allow rule: with more relations the rule doesn't grant more, and only further denies can match.
    */
   get grantable(): ReadonlySet<string> {
     this.#grantable ??= new Set(this.#allows.flatMap((rule) => [...this.#table.grant(rule.relations).fields]))
     return this.#grantable
   }
 
-  /** The fields that some allow rule names, whatever denies take away. */
+  /** The fields that some allow rule names, without regard to denies. */
   get allowable(): ReadonlySet<string> {
     const allowed = this.#table.classes.filter(([field = '*']) => this.#allows.some((rule) => this.#names(rule, field)))
     return new Set(allowed.flat())
   }
 
   /**
-   * The fields that every row shows, as far as rules tell: each allow rule names them, and a deny that names one of them
-   * names every field, so that its rows are no rows of the list (semantics.md, "list").
+   * The fields that every row shows, as far as the rules alone decide: each allow rule names them, and a deny that
+   * names one of them names every field, which excludes its rows from the list (semantics.md, "list").
    */
   get shownInEveryRow(): ReadonlySet<string> {
     this.#everywhere ??= new Set(this.#table.classes.filter(([field = '*']) => this.#isEverywhere(field)).flat())
     return this.#everywhere
   }
 
-  /** The fields that each row shows, where no two rows differ; else undefined. */
+  /** The fields that each row shows, if all rows show the same; otherwise undefined. */
   get shownAlike(): ReadonlySet<string> | undefined {
-    // What is in every row is in some row.
+    // A field that every row shows is also a field that some row shows.
     return this.shownInEveryRow.size === this.grantable.size ? this.grantable : undefined
   }
 
@@ -109,8 +109,8 @@ export class RoleLevel {
 }
 
 /**
- * Whether all relations of a rule are declared here, and could hold for a caller with these attributes: absent equals
- * nothing, and a rule for `*` may name a relation that this resource doesn't have.
+ * Whether this resource declares all relations of a rule, and they could hold for a caller with these attributes. An
+ * absent attribute equals nothing, and a rule for `*` may name a relation that this resource doesn't have.
  */
 function couldHold(ownership: Ownership | undefined, { relations }: Pick<Rule, 'relations'>, has: Has): boolean {
   return relations.every((name) => {

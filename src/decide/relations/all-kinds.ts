@@ -1,4 +1,4 @@
-/** Relations of every kind: how a caller relates to an object. A new kind is a file of its own, and a line in `KINDS`. */
+/** Relations of every kind: how a caller relates to an object. A new kind is a new file and a line in `KINDS`. */
 import { type AttributeRelation, attribute } from './attribute.ts'
 import type { AcceptedValues, Declaration, RelationKind } from './relation-kind.ts'
 import { type StateRelation, state } from './state.ts'
@@ -12,14 +12,17 @@ export function kindOf({ kind }: Relation): RelationKind<Relation> {
   return KINDS[kind]
 }
 
-/** From its form in ownership.yaml; undefined where `declaration.fault` was told what is wrong. */
+/**
+ * Makes a relation from its form in ownership.yaml; undefined if there was a fault, which is reported to
+ * `declaration.fault`.
+ */
 export function parseRelation(name: string, form: unknown, declaration: Declaration): Relation | undefined {
   const kind = Object.values(KINDS).find(({ isForm }) => isForm(form))
   if (!kind) throw new Error(`no kind of relation has the form of ${name}, which the JSON schema lets pass`)
   return kind.parse(name, form, declaration)
 }
 
-/** Whether it holds for nobody without credentials. */
+/** Whether it can hold only for callers with credentials. */
 export function needsCaller(relation: Relation): boolean {
   return !kindOf(relation).couldHold(relation, () => false)
 }

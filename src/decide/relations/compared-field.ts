@@ -1,4 +1,7 @@
-/** A field that a relation compares with values: whether it can be compared, which values fit, and how a person reads it. */
+/**
+ * A field that a relation compares with values: whether it can be compared, the values that fit, and its description
+ * for people.
+ */
 import { oneOf } from '../../base/did-you-mean.ts'
 import { quote } from '../../present/quote.ts'
 import type { Scalar } from '../../resources/object.ts'
@@ -6,7 +9,7 @@ import type { Field, Json, Representation } from '../../resources/resource.ts'
 import { isComparable } from '../condition.ts'
 import type { AcceptedValues, Declaration, KnownFacts } from './relation-kind.ts'
 
-/** Undefined, and told to `fault`, for a field that the resource doesn't have or whose values can't be compared. */
+/** Undefined, and reported to `fault`, for a field that the resource doesn't have or whose values can't be compared. */
 export function comparedField(name: string, { resource, fault }: Declaration): Field | undefined {
   const field = resource.fields.get(name)
   if (!field) {
@@ -19,7 +22,7 @@ export function comparedField(name: string, { resource, fault }: Declaration): F
   return undefined
 }
 
-/** These values and no others. */
+/** Exactly these values. */
 export function exactly(field: string, values: readonly Scalar[]): AcceptedValues {
   const telling = values.filter(isComparable)
   return { field, telling, complete: true, accepts: (value) => telling.some((one) => one === value) }

@@ -5,7 +5,7 @@ import type { Ownership } from '../policy.ts'
 import { kindOf, type Relation } from './all-kinds.ts'
 import type { AttributeOf } from './relation-kind.ts'
 
-/** When a relation holds, for SQL and for one object alike. */
+/** The condition under which a relation holds, for SQL and for one object alike. */
 export function conditionOf(relation: Relation, attributeOf: AttributeOf): Condition {
   return kindOf(relation).condition(relation, attributeOf)
 }

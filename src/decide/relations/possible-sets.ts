@@ -8,7 +8,7 @@ import type { Policy } from '../policy.ts'
 import { isAbout } from '../rules/rule.ts'
 import { comparedFields, holdsForOwnRecord, type Relation, valuesWhoeverAsks } from './all-kinds.ts'
 
-/** Nobody reads more sets than this. */
+/** People don't read more sets than this. */
 export const MOST_SETS = 1024
 
 /** Relations of one field that accept the same values for every caller. */

@@ -1,4 +1,4 @@
-/** A field has one of some constants: `{ field: status, in: [draft, placed] }`. */
+/** A field has one of several constant values: `{ field: status, in: [draft, placed] }`. */
 import { listed, say } from '../../present/phrase.ts'
 import { quote } from '../../present/quote.ts'
 import type { Scalar } from '../../resources/object.ts'
@@ -56,7 +56,7 @@ export const state: RelationKind<StateRelation, Form> = {
     if (before.values.every((value) => after.values.includes(value))) return 'more'
     return after.values.every((value) => before.values.includes(value)) ? 'fewer' : undefined
   },
-  /** A constant less, more, or in place of another; all there are, which is the predicate dropped. */
+  /** One constant removed, added or replaced; or all constants, as if the predicate were dropped. */
   mistakes({ field, values }, _, valuesOf) {
     const others = valuesOf(field).filter((value) => !values.includes(value))
     const fewer = values.length < 2 ? [] : values.map((left) => values.filter((value) => value !== left))

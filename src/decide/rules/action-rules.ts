@@ -1,6 +1,6 @@
 /**
  * The rules about one action on one resource, grouped by effect, subject and set of relations. A few operations on bit
- * masks tell what they grant together. Masks are BigInts, one bit for each relation or field of the resource.
+ * masks compute what they grant together. Masks are BigInts, one bit for each relation or field of the resource.
  */
 
 import type { Action, Resource } from '../../resources/resource.ts'
@@ -25,7 +25,7 @@ export class RuleGroup {
   #fields = 0n
   /** Fields that at least two of them name. */
   #shared = 0n
-  /** A rule was removed since both were joined. */
+  /** A rule was removed since both masks were computed. */
   #stale = false
 
   constructor(relations: bigint) {

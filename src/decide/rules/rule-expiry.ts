@@ -1,4 +1,4 @@
-/** Rules that end: which of them live at a time. A rule is gone from the very millisecond that its `until=` names. */
+/** Rules with an end: finds those in force at a time. A rule has ended from the millisecond that its `until=` names. */
 import type { Policy } from '../policy.ts'
 
 /** `now` in milliseconds since the epoch. */
@@ -6,7 +6,7 @@ export function lives({ until }: { readonly until?: number | undefined }, now: n
   return until === undefined || now < until
 }
 
-/** The policy as if the rules that have ended were not written; itself when none has. */
+/** The policy without the rules that have ended; the same object if none has ended. */
 export function livingAt(policy: Policy, now: number): Policy {
   return policy.rules.every((rule) => lives(rule, now))
     ? policy

@@ -1,4 +1,7 @@
-/** The rules of a policy by resource and action, and the subjects of each caller: makes checks of 10,000 rules cheap. */
+/**
+ * Indexes the rules of a policy by resource and action, and the subjects of each caller, so that checks of 10,000 rules
+ * are cheap.
+ */
 
 import type { Action, Resource, Resources } from '../../resources/resource.ts'
 import type { Policy, RoleLink, Rule } from '../policy.ts'
@@ -26,7 +29,7 @@ export class ActionRulesIndex {
     return this.#byAction.get(JSON.stringify([resource, action]))
   }
 
-  /** Where the rule can match; empty when it never can. */
+  /** The resources and actions for which the rule can match; empty if it never can. */
   placesOf(rule: Rule): readonly ActionRules[] {
     return this.#byRule.get(rule) ?? []
   }
@@ -41,7 +44,7 @@ export class ActionRulesIndex {
     for (const actionRules of this.placesOf(rule)) actionRules.restore(rule)
   }
 
-  /** The subjects of a caller with this one: `everyone`, and all that it inherits. */
+  /** The subjects of a caller who has this subject: also `everyone`, and all that it inherits. */
   subjectsOf(subject: string): ReadonlySet<string> {
     const known = this.#subjects.get(subject)
     if (known) return known

@@ -1,16 +1,16 @@
 /**
- * The rules about one action on one resource as regions: for which sets of relations each subject's rules allow and deny a
- * field. It tells what is granted for all sets at once, where a grant table tells it for one set.
+ * The rules about one action on one resource as regions: the sets of relations for which each subject's rules allow and
+ * deny a field. It computes the grants for all sets at once; a grant table computes them for one set.
  */
 import type { Action, Resource } from '../../resources/resource.ts'
 import type { Policy, Rule } from '../policy.ts'
 import type { Region } from '../relations/regions.ts'
 import { decidedFields, ruleNames } from './rule.ts'
 
-/** Fields that no rule tells apart. */
+/** Fields that no rule distinguishes. */
 export type FieldClass = readonly string[]
 
-/** Where rules allow and deny: one region for each class of fields. */
+/** The regions that rules allow and deny: one for each class of fields. */
 export interface RuleRegions {
   readonly allow: readonly Region[]
   readonly deny: readonly Region[]
@@ -26,7 +26,7 @@ export interface RulesAbout {
 
 interface Places {
   readonly classes: readonly FieldClass[]
-  /** Where all of these relations hold. */
+  /** The region in which all these relations hold. */
   readonly where: (relations: readonly string[]) => Region
 }
 
@@ -59,7 +59,7 @@ export function grantedBy({ allow, deny }: RuleRegions): readonly Region[] {
   return allow.map((region, i) => region & ~(deny[i] ?? 0n))
 }
 
-/** The classes of fields that no rule of either policy tells apart. */
+/** The classes of fields that no rule of either policy distinguishes. */
 export function fieldClasses(about: RulesAbout, other: RulesAbout): readonly FieldClass[] {
   const sets = [about, other].flatMap((one) => [...fieldsNamed(one).values()])
   const signature = (field: string) => sets.map((fields) => (fields.has(field) ? '1' : '0')).join('')

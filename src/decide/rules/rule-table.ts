@@ -1,23 +1,24 @@
 /**
- * The rules of a policy by columns: what a thread hands over without a copy, a hundred thousand rules in three megabytes,
- * and nothing that a garbage collector has to walk over. unexpired-rules.ts makes rules of it again.
+ * The rules of a policy by columns. Threads can transfer the columns without a copy; a hundred thousand rules take
+ * three megabytes, and the garbage collector has nothing to traverse. living-rules.ts makes rules from the columns
+ * again.
  */
 
 import type { Policy, Rule } from '../policy.ts'
 import { endsOf } from './rule-expiry.ts'
 
-/** Cells that many rules share, each once, and which of them each rule has. */
+/** The different cells, each once, and for each rule the number of its cell. */
 export interface Column<T> {
   readonly values: readonly T[]
   readonly at: Uint32Array<ArrayBuffer>
 }
 
 export interface RuleTable {
-  /** Every subject that a rule names, once, in order of UTF-16 code units, one behind the other. */
+  /** The subjects that rules name, each once, in order of UTF-16 code units, joined into one text. */
   readonly subjects: string
   /** Where each subject begins in `subjects`, and where the last one ends. */
   readonly subjectAt: Uint32Array<ArrayBuffer>
-  /** Rules stand in order of subject, and of line: where those of each subject begin, and where the last ones end. */
+  /** Rules are in order of subject, then of line: the start of each subject's rules, and the end of the last ones. */
   readonly ruleAt: Uint32Array<ArrayBuffer>
   readonly lines: Uint32Array<ArrayBuffer>
   readonly resources: Column<string>
@@ -40,7 +41,7 @@ export function packPolicy({ rules, ...rest }: Policy): PackedPolicy {
   return { ...rest, table: tableOf(rules) }
 }
 
-/** What of a packed policy can change hands without a copy. */
+/** The parts of a packed policy that threads can transfer without a copy. */
 export function buffersOf({ table }: PackedPolicy): ArrayBuffer[] {
   const { subjectAt, ruleAt, lines, resources, actions, relations, views, effects, untils } = table
   const columns = [resources, actions, relations, views, effects].map(({ at }) => at)
@@ -69,7 +70,7 @@ function tableOf(rules: readonly Rule[]): RuleTable {
 
 function columnOf<T>(rules: readonly Rule[], cell: (rule: Rule) => T): Column<T> {
   const values: T[] = []
-  // Lists by their identity: rules that say the same share them (parse-rules.ts).
+  // Lists are compared by identity: rules with equal cells share one list (parse-rules.ts).
   const places = new Map<T, number>()
   const at = Uint32Array.from(rules, (rule) => {
     const value = cell(rule)

@@ -1,4 +1,4 @@
-/** What a rule is about, by its columns. */
+/** The fields and actions that the columns of a rule mean. */
 import type { Action, Resource } from '../../resources/resource.ts'
 import type { Rule, Views } from '../policy.ts'
 

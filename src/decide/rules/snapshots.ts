@@ -1,4 +1,7 @@
-/** One policy whose rules may end: at each time the snapshot of the rules that live then. Reads no clock; it is told. */
+/**
+ * The snapshots of one policy whose rules may end: for each time, the rules in force then. Reads no clock; callers pass
+ * the time.
+ */
 import type { Resources } from '../../resources/resource.ts'
 import { casbinPolicy } from '../grants/casbin.ts'
 import type { Snapshot } from '../snapshot.ts'
@@ -11,7 +14,7 @@ interface Span {
   readonly snapshot: Snapshot
 }
 
-/** Goes through steps of making cells, one after the other, in whatever time is given to it. */
+/** Runs the steps that make cells, one after the other, whenever it has time. */
 export type Warm = (steps: AsyncIterable<unknown>) => Promise<void>
 
 export class Snapshots {
@@ -26,13 +29,16 @@ export class Snapshots {
     this.#warm = warm
   }
 
-  /** Two comparisons while nothing ends. The times may go back: a clock that is set right brings a rule back. */
+  /**
+   * Costs two comparisons while no rule ends. Time may go back: after a clock correction, a rule can be in force again.
+   */
   at(now: number): Snapshot {
     const span = this.#span
     if (span && span.from <= now && now < span.to) return span.snapshot
     const next = this.#spanAt(now)
     this.#span = next
-    // Not awaited: what has ended must not rule until cells are made. A table that fails is made again when it is asked.
+    // Not awaited: ended rules must not stay in force until the cells are made. A table that fails is made again when
+    // it is needed.
     if (span) this.#warm(next.snapshot.warmLike(span.snapshot)).catch(() => {})
     return next.snapshot
   }

@@ -1,4 +1,7 @@
-/** The rules of a table that live at a time: the index of a snapshot, which makes rules only of those that are asked for. */
+/**
+ * The rules of a table that are in force at a time: the index of a snapshot. It creates rule objects only for the rules
+ * that are asked for.
+ */
 
 import type { Rule } from '../policy.ts'
 import type { RuleIndex } from '../snapshot.ts'
@@ -41,7 +44,7 @@ export class LivingRules implements RuleIndex {
     return false
   }
 
-  /** Their places in the columns; `words` are places of resources. */
+  /** Their positions in the columns; `words` are positions of resources. */
   #rulesOf(subject: number, words: ReadonlySet<number | undefined>): readonly number[] {
     const { ruleAt, resources } = this.#table
     const found: number[] = []
@@ -70,7 +73,7 @@ export class LivingRules implements RuleIndex {
     }
   }
 
-  /** Which subject it is; -1, which has no rules, for one that no rule names. */
+  /** The number of the subject; -1, which has no rules, for a subject that no rule names. */
   #find(subject: string): number {
     let low = 0
     let high = this.#subjects - 1

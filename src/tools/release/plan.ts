@@ -52,7 +52,7 @@ export async function planApply(candidate: string, options: PlanOptions): Promis
   return planFrom(candidate, candidate, options)
 }
 
-/** Of going back to the files of a version, whose blocked.txt is the one of now. */
+/** The plan for a rollback to the files of a version; blocked.txt stays the current one. */
 export async function planReturn(version: Version, content: PolicyContent, options: PlanOptions): Promise<ReleasePlan> {
   const folder = await mkdtemp(join(tmpdir(), 'sallyport-release-'))
   const whole = saysEnd(await readContent(options.home.directory)) ? withEnd(content) : content
