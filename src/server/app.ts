@@ -1,4 +1,4 @@
-/** The composition root: opens the parts (src/parts/), gives each what it works with, listens, and closes them in order. */
+/** The composition root: opens the parts (src/server/parts/), connects them, listens, and closes them in order. */
 import Koa from 'koa'
 import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
@@ -38,7 +38,7 @@ import { createRateLimiter } from './stages/limit-rate.ts'
 export interface App {
   /** Where clients reach it. */
   readonly url: string
-  /** Undefined in a worker, whose metrics its primary tells. */
+  /** Undefined in a worker, whose metrics its primary serves. */
   readonly adminUrl: string | undefined
   readonly resources: Resources
   readonly store: Store
@@ -53,7 +53,7 @@ export interface App {
 }
 
 export interface WorkerParts {
-  /** What all workers know of policy.csv. */
+  /** The shared knowledge of all workers about the end of policy.csv. */
   readonly policyEnd: { readonly known: boolean; readonly tell: () => void }
   readonly decisionLog: (tell: (event: DecisionLogEvent) => void) => DecisionLog
   readonly answerChecks: (checks: Services['checks']) => void
@@ -63,13 +63,13 @@ export interface WorkerParts {
 export interface AppOptions {
   readonly config: Config
   readonly log: Logger
-  /** How many lines of the log could not be written. */
+  /** The number of log lines that could not be written. */
   readonly linesLost?: () => number
-  /** In place of the one that the configuration names. */
+  /** Replaces the decision log that the configuration names. */
   readonly verifier?: TokenVerifier
   readonly now?: () => Date
   readonly timeouts?: ServerTimeouts
-  /** What a worker does by its primary. */
+  /** The functions of a worker that its primary provides. */
   readonly worker?: WorkerParts
 }
 
@@ -116,7 +116,7 @@ export async function startApp(options: AppOptions): Promise<App> {
     closing.push(() => limiter.close())
 
     let draining = false
-    // Made here, because a GET that made them would change the store.
+    // Created here, because otherwise a GET would create them and so change the store.
     const cursors = new Cursors(await store.secret('cursor'))
     const tags = new EntityTags(await store.secret('tag'))
     const { keys } = identity

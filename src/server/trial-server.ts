@@ -46,7 +46,7 @@ export const startTrialServer: StartTrialServer = async ({ policies, schemas }) 
 async function copyPolicies(from: string, to: string): Promise<void> {
   await mkdir(to)
   const there = new Set(await readdir(from))
-  // What a policy needs and lacks, the start tells.
+  // The start reports what the policy lacks.
   const names = POLICY_FILES.filter((name) => there.has(name))
   for (const name of names) await cp(join(from, name), join(to, name), { dereference: true })
   const limits = join(to, 'limits.yaml')

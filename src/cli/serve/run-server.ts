@@ -62,7 +62,7 @@ function reopen({ decisionLog }: App, log: Logger): void {
     decisionLog.reopen()
     log.info('decision log reopened')
   } catch (error) {
-    log.error({ err: error }, 'the decision log can not be reopened; the one before is written to')
+    log.error({ err: error }, 'the decision log can not be reopened; still using the previous file')
   }
 }
 

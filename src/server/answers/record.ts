@@ -1,4 +1,4 @@
-/** What is written down of a request: its decision record, its metrics, and the cause of a fault. */
+/** Records a request: its decision record, its metrics, and the cause of a fault. */
 
 import type { Decision } from '../../decide/decision.ts'
 import type { Evidence } from '../../decide/evidence.ts'

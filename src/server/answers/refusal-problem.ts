@@ -1,4 +1,4 @@
-/** What a client is told of a refusal. */
+/** The problem that a client gets for a refusal. */
 import { Problem } from '../../base/problems/problem.ts'
 import type { Caller } from '../../decide/caller.ts'
 import { problemCodeOf, type Refused } from '../../decide/refusal.ts'

@@ -18,13 +18,13 @@ export const DEMO_CALLERS: readonly DemoCaller[] = [
 export const DEMO_PASSWORD = 'sallyport-demo'
 
 /**
- * Of that password, which everybody knows: made beforehand, so that no start waits for it
- * (test/identity/sign-in.test.ts holds the two together).
+ * The hash of that well-known password, computed in advance so that no start waits for it
+ * (test/identity/sign-in.test.ts checks that they match).
  */
 export const DEMO_PASSWORD_HASH =
   '$scrypt$ln=15,r=8,p=3$OiYGcY4yVoKIcwE3aTcgDQ$pAfQJc3bcT2OAO8WeTc+dFHIBC7n2l9iJlIisZly3BY'
 
-/** By which a demo caller signs in. */
+/** The address with which a demo caller signs in. */
 export function demoEmail(id: string): string {
   return `${id}@example.com`
 }
@@ -37,7 +37,7 @@ const PROFILES: Readonly<Record<string, Document>> = {
   ada: { displayName: 'Ada', bio: 'Runs the place.', department: 'operations' },
 }
 
-/** Who owns notes and orders in the demo; audrey only looks. */
+/** The owners of notes and orders in the demo; audrey only reads. */
 const OWNERS = ['alice', 'bob', 'sam', 'ada']
 
 /** By resource; objects without an id of their own get one from the server. */

@@ -16,7 +16,10 @@ class DemoRefused extends Error {
   }
 }
 
-/** Without `--demo`: refuses data whose callers everybody knows, and marks the data as real. Throws DemoRefused. */
+/**
+ * Without `--demo`: refuses demo data, because everybody knows its callers, and marks the data as real. Throws
+ * DemoRefused.
+ */
 export async function claimForProduction(seeding: Seeding): Promise<void> {
   const kind = await seeding.readMark(KIND)
   if (kind === 'demo') {
@@ -35,7 +38,7 @@ export async function claimForDemo(seeding: Seeding, directory: Directory, resou
       'the data folder holds data of its own; start without --demo, or set DATA_DIR to another folder',
     )
   }
-  // First the mark: a start that is cut off leaves a demo that the next start completes.
+  // Writes the mark first, so that the next start completes a demo whose start was interrupted.
   await seeding.writeMark(KIND, 'demo')
   if ((await seeding.readMark(SEEDED)) === undefined) await seed(seeding, resources)
   await letIn(directory)
@@ -53,7 +56,7 @@ async function seed(seeding: Seeding, resources: Resources): Promise<void> {
   await seeding.writeMark(SEEDED, 'yes')
 }
 
-/** The callers who are there and have had no password yet: those of an earlier version too. */
+/** The existing callers who never had a password, also those of an earlier version. */
 async function letIn(directory: Directory): Promise<void> {
   for (const { id } of DEMO_CALLERS) {
     const person = await directory.person(id)

@@ -1,7 +1,7 @@
 /** What `npm start` prints: the address, the callers, one request to try, and how to get the token of any caller. */
 import { DEMO_CALLERS, DEMO_PASSWORD, demoEmail } from './demo-data.ts'
 
-/** `program` is how a shell starts sallyport. */
+/** `program` is the shell command that starts sallyport. */
 export function welcome(url: string, program: string): string {
   const tokenOf = (id: string) => {
     const roles = DEMO_CALLERS.find((caller) => caller.id === id)?.roles ?? []

@@ -1,14 +1,14 @@
-/** Who a request comes from, as far as addresses tell: the peer, or what a trusted proxy says of it. */
+/** The client address of a request: the peer's, or the one that a trusted proxy reports. */
 import type { IncomingMessage } from 'node:http'
 import ipaddr from 'ipaddr.js'
 import proxyAddr from 'proxy-addr'
 
 export type ClientAddress = (request: IncomingMessage) => string
 
-/** Addresses whose network is kept; most requests come from few. */
+/** The number of addresses whose network is cached; most requests come from few addresses. */
 const KEPT = 10_000
 
-/** `trusted` are CIDRs whose `X-Forwarded-For` counts (TRUST_PROXY); throws TypeError for what is no address. */
+/** `trusted` are CIDRs whose `X-Forwarded-For` counts (TRUST_PROXY); throws TypeError for an invalid address. */
 export function createClientAddress(trusted: readonly string[]): ClientAddress {
   const trust = proxyAddr.compile([...trusted])
   const networks = new Map<string, string | undefined>()
@@ -23,12 +23,12 @@ export function createClientAddress(trusted: readonly string[]): ClientAddress {
   return (request) => {
     const peer = request.socket.remoteAddress ?? ''
     if (trusted.length === 0) return networkOf(peer) ?? peer
-    // What a trusted proxy passes on unread can be anything: then the proxy itself is the client.
+    // A trusted proxy may pass on any text unchecked: if it isn't an address, the proxy itself counts as the client.
     return networkOf(proxyAddr(request, trust)) ?? networkOf(peer) ?? peer
   }
 }
 
-/** One household has a /64 of IPv6 addresses, so that is what is counted. IPv4 in IPv6 is IPv4. */
+/** One household has a /64 of IPv6 addresses, so limits count by /64. An IPv4 address inside IPv6 counts as IPv4. */
 function network(address: string): string | undefined {
   if (!ipaddr.isValid(address)) return undefined
   const parsed = ipaddr.process(address)

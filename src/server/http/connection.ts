@@ -6,13 +6,16 @@ import type { Duplex } from 'node:stream'
 /** Milliseconds of silence after which a connection that was closed on one side is closed on the other. */
 const LINGER_MS = 1000
 
-/** A packet can hold thousands of requests. So many may wait on each connection; what is more has to find room among all. */
+/**
+ * A packet can hold thousands of requests. This many may wait on each connection; further ones share the room of all
+ * connections.
+ */
 const WAITING_EACH = 16
 const WAITING_TOGETHER = 10_000
 
 const connections = new WeakMap<Duplex, Connection>()
 
-/** To be called before anything is read of the connection. */
+/** Must be called before anything is read from the connection. */
 export function openConnection(socket: Socket): void {
   connections.set(socket, new Connection(socket))
 }
@@ -46,9 +49,9 @@ class Connection {
   }
 
   /**
-   * RFC 9112 section 9.3.2: only safe requests of one connection may overlap; this server overlaps no requests. While one
-   * waits, no more are read: else a client that sends faster than it is answered would fill the memory. After an answer with
-   * `Connection: close` no request starts.
+   * RFC 9112 section 9.3.2: only safe requests of one connection may overlap; this server overlaps no requests. While
+   * one waits, no more are read: otherwise a client that sends faster than it reads answers would fill the memory.
+   * After an answer with `Connection: close` no request starts.
    */
   take(response: ServerResponse, start: () => void): void {
     const before = this.inFlight
@@ -74,8 +77,8 @@ class Connection {
   }
 
   /**
-   * RFC 9112 section 9.6: closing both ways at once resets the connection of a client that is still sending, and the answer
-   * is lost with it. So the body that it sends is read, unheeded, until it is done; the request time-out bounds it.
+   * RFC 9112 section 9.6: closing both ways at once resets the connection of a client that is still sending, and the
+   * answer is lost with it. So its body is read to the end and discarded; the request time-out bounds this.
    */
   #closeInTwoSteps(): void {
     this.#socket.end()

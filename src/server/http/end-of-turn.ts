@@ -1,6 +1,6 @@
 /**
- * Answers of one turn of the event loop leave together, after the one write of their decision records: a peer that waits is
- * woken once for all of them, which costs less than to be woken for each (docs/decisions/0026).
+ * Sends the answers of one turn of the event loop together, after one write of all their decision records: a waiting
+ * peer wakes up once for all of them, which is cheaper than once for each (docs/decisions/0026).
  */
 
 /** Resolves when the requests that came in this turn have been handled as far as they need not wait. */

@@ -1,4 +1,4 @@
-/** What is wrong with a request as HTTP, when Node's parser let it through: found before anything else reads the request. */
+/** Finds faults of a request as HTTP that Node's parser accepts, before anything else reads the request. */
 import type { IncomingMessage } from 'node:http'
 import { Problem } from '../../base/problems/problem.ts'
 import { isAuthority } from '../../resources/routing/request-target.ts'
@@ -7,7 +7,7 @@ import { interruptionOf } from './interruption.ts'
 /** Far more than any client sends; 2,000 small headers fit under the parser's limit of bytes. */
 const MAX_HEADERS = 100
 
-/** Headers of which the first would be believed and the others passed over in silence. */
+/** Headers that must not be repeated: Node would use the first one and silently ignore the others. */
 const SINGLE = new Set(['host', 'content-type', 'content-length', 'content-encoding', 'expect', 'content-range'])
 
 /** A value, not a refusal: the rate limits come before any answer. Undefined for a well-formed request. */
@@ -28,7 +28,7 @@ export function findMalformed(request: IncomingMessage): Problem | undefined {
   return new Problem('expectation-failed', 'The only expectation that can be met is 100-continue.')
 }
 
-/** The parser takes other versions for HTTP/1.1. */
+/** The parser treats other versions as HTTP/1.1. */
 function faultOfVersion({ httpVersion }: IncomingMessage): Problem | undefined {
   return httpVersion === '1.1' || httpVersion === '1.0'
     ? undefined
@@ -60,7 +60,7 @@ function faultOfFraming({ headers, httpVersion }: IncomingMessage): Problem | un
   return coding.toLowerCase() === 'chunked' ? undefined : malformed('The only transfer-encoding is chunked.')
 }
 
-/** Where one request ends and the next begins is in doubt, so nothing more is read from the connection. */
+/** The end of this request is in doubt, so nothing more is read from the connection. */
 function malformed(detail: string): Problem {
   return new Problem('malformed-request', detail, { headers: { Connection: 'close' } })
 }

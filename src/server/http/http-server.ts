@@ -1,4 +1,7 @@
-/** The HTTP server: limits on time and size. What Node's parser refuses by itself goes to the handler like any request. */
+/**
+ * The HTTP server, with limits on time and size. A request that Node's parser refuses goes to the handler like any
+ * other.
+ */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
@@ -15,7 +18,10 @@ export interface ServerTimeouts {
   readonly requestMs: number
   /** Milliseconds that an idle connection stays open. */
   readonly keepAliveMs: number
-  /** Milliseconds in which a client may read nothing of an answer: more than `requestMs`, because silence ends a request too. */
+  /**
+   * Milliseconds that a client may read nothing of an answer: more than `requestMs`, because this time-out also applies
+   * to silent requests.
+   */
   readonly answerMs: number
 }
 
@@ -38,9 +44,9 @@ export function createHttpServer(handler: Handler, timeouts: ServerTimeouts = TI
     requireHostHeader: false,
     noDelay: true,
   })
-  // Node passes over headers beyond this count in silence; 0 lets find-malformed.ts count them.
+  // Node silently ignores headers beyond this count; 0 turns that off, and find-malformed.ts counts them.
   server.maxHeadersCount = 0
-  // Else who asks and never reads would keep what waits behind for ever.
+  // Otherwise a client that never reads would keep its waiting requests in memory for ever.
   server.timeout = timeouts.answerMs
   const serve = oneAfterAnother(handler)
   const serveLast = oneAfterAnother(closingAfter(handler))
@@ -73,14 +79,14 @@ function oneAfterAnother(handler: Handler): Handler {
 }
 
 /**
- * No upgrade is offered, so the request is answered as if it had not asked (RFC 9110 section 7.8). Node's parser drops what
- * came behind it in the same packet, so nothing behind it can be told apart any more.
+ * No upgrade is offered, so the request is answered as if it had not asked (RFC 9110 section 7.8). Node's parser drops
+ * the bytes after it in the same packet, so further requests can't be recognized any more.
  */
 function asksForUpgrade({ headers }: IncomingMessage): boolean {
   return headers.upgrade !== undefined
 }
 
-/** The answer to a request that has arrived is the handler's; what came broken behind it can't be answered any more. */
+/** The handler answers a request that has arrived; broken bytes after it can't be answered any more. */
 function interruptBehind(response: ServerResponse, problem: Problem): void {
   response.shouldKeepAlive = false
   if (!response.req.complete) interrupt(response.req, problem)
@@ -93,7 +99,7 @@ function refuse(serveLast: Handler, problem: Problem, socket: Socket): void {
   serveLast(request, new http.ServerResponse(request))
 }
 
-/** For a request whose response Node doesn't know of: the last of its connection. */
+/** Answers a request for which Node has created no response: the last one of its connection. */
 function closingAfter(handler: Handler): Handler {
   return (request, response) => {
     const { socket } = request
@@ -107,7 +113,7 @@ function closingAfter(handler: Handler): Handler {
   }
 }
 
-/** What the parser or a time-out refused. */
+/** The request that the parser or a time-out refused. */
 function problemOf(error: ClientError, socket: Duplex): Problem {
   const headers = { Connection: 'close' }
   switch (error.code) {
@@ -122,13 +128,13 @@ function problemOf(error: ClientError, socket: Duplex): Problem {
   }
 }
 
-/** As far as the last packet tells: no line had ended in it, and it was the first, or has a space after the URL. */
+/** Judged by the last packet: no line ends in it, and it was the first one, or has a space after the URL. */
 function isInRequestLine({ rawPacket, bytesParsed = 0 }: ClientError, socket: Duplex): boolean {
   if (!rawPacket || rawPacket.subarray(0, bytesParsed).includes('\n')) return false
   return bytesRead(socket) === rawPacket.length || rawPacket.toString('latin1', bytesParsed, bytesParsed + 1) === ' '
 }
 
-/** A connection that was only opened has asked nothing, so there is nothing to answer. */
+/** A connection that was only opened has sent no request, so there is nothing to answer. */
 function saidNothing(socket: Duplex): boolean {
   return bytesRead(socket) === 0
 }

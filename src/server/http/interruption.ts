@@ -1,6 +1,6 @@
 /**
- * What Node's parser or a time-out refused, kept with its request: the stage that comes across it throws it, so that such
- * a refusal has a decision record, metrics and a problem document like any other.
+ * Keeps a refusal by Node's parser or a time-out with its request: the first stage that checks for it throws it, so
+ * that it gets a decision record, metrics and a problem document like any other refusal.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Problem } from '../../base/problems/problem.ts'
@@ -17,7 +17,7 @@ export function interruptionOf(request: IncomingMessage): Problem | undefined {
   return controllers.get(request)?.signal.reason
 }
 
-/** Rejects when the request is interrupted, and else never settles. */
+/** Rejects when the request is interrupted; otherwise never settles. */
 export function untilInterrupted(request: IncomingMessage): Promise<never> {
   const { signal } = controllerOf(request)
   return new Promise((_, reject) => {

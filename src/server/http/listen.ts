@@ -16,7 +16,7 @@ export async function listen(
   } catch (error) {
     throw new ConfigError(`${name} ${port} of ${host} can't be listened on (${(error as NodeJS.ErrnoException).code})`)
   }
-  // A connection that can't be taken in is its client's loss alone; without a listener it would end the process.
+  // A connection that can't be accepted only affects its client; without a listener the error would end the process.
   server.on('error', () => undefined)
   const { address, port: bound, family } = server.address() as AddressInfo
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`

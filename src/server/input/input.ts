@@ -1,18 +1,18 @@
-/** What a request brings along, read and checked: query parameters, body, preconditions, idempotency key. */
+/** The checked input of a request: query parameters, body, preconditions, idempotency key. */
 import type { Json } from '../../resources/resource.ts'
 import type { Comparison, SortKey } from '../../store/contract.ts'
 import type { PatchOperation } from '../routes/json-patch/operation.ts'
 
 export type Input = Content & { readonly preconditions: Preconditions; readonly idempotencyKey?: string }
 
-/** By what the route's operation takes. */
+/** One form for each kind of operation. */
 export type Content =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'list'; readonly query: ListRequest }
   | { readonly kind: 'body'; readonly body: Readonly<Record<string, Json>> }
   | { readonly kind: 'json-patch'; readonly operations: readonly PatchOperation[] }
 
-/** What a client asks of a list. */
+/** The query of a list. */
 export interface ListRequest {
   /** As sent, decoded: a link to the next page repeats them. */
   readonly parameters: ReadonlyMap<string, string>
@@ -20,9 +20,9 @@ export interface ListRequest {
   readonly filter: readonly Comparison[]
   /** The last key is the id. */
   readonly order: readonly SortKey[]
-  /** Undefined for all that are granted. */
+  /** Undefined for all granted fields. */
   readonly fields: ReadonlySet<string> | undefined
-  /** Whether the number of all objects that fit is asked for. */
+  /** Whether the client asks for the total number of matching objects. */
   readonly counted: boolean
   readonly cursor?: string
 }
@@ -32,7 +32,7 @@ export interface Preconditions {
   readonly ifNoneMatch?: TagCondition
 }
 
-/** `any` is `*`: whatever there is. */
+/** `any` is `*`: any current representation. */
 export type TagCondition = { readonly kind: 'any' } | { readonly kind: 'listed'; readonly tags: readonly EntityTag[] }
 
 export interface EntityTag {

@@ -1,6 +1,5 @@
 /**
- * The request body as JSON, an object or a JSON Patch: media type, size and syntax. What its fields may be is the
- * schema's matter.
+ * The request body as JSON, an object or a JSON Patch: media type, size and syntax. The schema checks its fields later.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Context, Middleware } from 'koa'
@@ -73,13 +72,13 @@ function refuseMediaType(ctx: Context, operation: Operation): void {
   }
 }
 
-/** Without a body there is nothing that a type could be wrong of, unless one is named. */
+/** Without a body, the media type is only checked if the request names one. */
 function hasType(ctx: Context, accepted: readonly string[]): boolean {
   if (hasBody(ctx.req)) return ctx.is([...accepted]) !== false
   return ctx.request.type === '' || accepted.includes(ctx.request.type.toLowerCase())
 }
 
-/** The bytes as they came: decoding them, koa-body would turn what isn't UTF-8 into replacement characters, in silence. */
+/** The raw bytes: koa-body would decode them and silently turn invalid UTF-8 into replacement characters. */
 async function readBytes(ctx: Context, limitBytes: number): Promise<Buffer> {
   if (Number(ctx.req.headers['content-length'] ?? 0) > limitBytes) throw tooLarge(limitBytes)
   expectContinue(ctx)
@@ -101,7 +100,7 @@ function makeReader(limitBytes: number): Middleware {
     multipart: false,
     textTypes: PATCH_TYPES,
     textLimit: limitBytes,
-    // None: a buffer.
+    // No encoding: the result is a buffer.
     encoding: '',
   })
   readers.set(limitBytes, reader)
@@ -123,7 +122,7 @@ function bodyProblem(error: unknown, limitBytes: number): unknown {
 }
 
 function tooLarge(limitBytes: number, cause?: unknown): Problem {
-  // What the client still sends isn't read, so the connection can't be used again.
+  // The rest of the body isn't read, so the connection can't be used again.
   return new Problem('body-too-large', `A body has at most ${limitBytes} bytes.`, {
     headers: { Connection: 'close' },
     cause,

@@ -45,7 +45,10 @@ function readValue(field: Field, text: string): Scalar {
   }
 }
 
-/** As in bodies (src/server/input/strict-json.ts): beyond 2^53 a double isn't the number that was meant. */
+/**
+ * As in bodies (src/server/input/strict-json.ts): beyond 2^53 a double may differ from the number that the client
+ * wrote.
+ */
 function readNumber(field: Field, text: string, form: RegExp, what: string): number {
   const value = form.test(text) ? Number(text) : Number.NaN
   if (Math.abs(value) <= Number.MAX_SAFE_INTEGER) return value

@@ -16,7 +16,7 @@ export function readPreconditions({ headers }: IncomingMessage): Preconditions {
   }
 }
 
-/** Passed over in silence, a faulty If-Match would lose an update. */
+/** Ignoring a faulty If-Match could lose an update. */
 function readCondition(name: string, value: string): TagCondition {
   if (value === '*') return { kind: 'any' }
   const tags = readTags(value)
@@ -25,7 +25,7 @@ function readCondition(name: string, value: string): TagCondition {
   throw new Problem('invalid-precondition', detail)
 }
 
-/** Undefined for what is no list of entity tags. */
+/** Undefined if the text isn't a list of entity tags. */
 function readTags(value: string): readonly EntityTag[] | undefined {
   const tags: EntityTag[] = []
   let at = 0

@@ -1,4 +1,4 @@
-/** The query of a list (docs/lists.md): which objects, in which order, which of their fields, how many, from where on. */
+/** The query of a list (docs/lists.md): filters, order, selected fields, limit and cursor. */
 
 import { Problem } from '../../base/problems/problem.ts'
 import type { ListDecision, QueriedFields } from '../../decide/decision.ts'
@@ -16,8 +16,9 @@ type Queryable = Pick<ListDecision, 'queryable' | 'shown'>
 type Parameters = ReadonlyMap<string, string>
 
 /**
- * Throws Problem invalid-query. What the caller may not query gets the answer of what doesn't exist; that answer names
- * only what this caller may query. The decision's evidence tells afterwards what was asked for.
+ * Throws Problem invalid-query. A field that the caller may not query gets the same answer as a field that doesn't
+ * exist; the answer names only fields that this caller may query. Afterwards the decision's evidence contains the
+ * query's fields.
  */
 export function readListQuery(
   parameters: Parameters,
@@ -42,7 +43,7 @@ function namesIn(parameters: Parameters): QueriedFields {
   return { queried, selected: parameters.get('fields')?.split(',') }
 }
 
-/** Whether nothing but the policy can be what refuses it. */
+/** Whether only the policy can be the reason to refuse it. */
 function isSound(parameters: Parameters, limits: Pick<Limits, 'page'>, widest: Queryable): boolean {
   try {
     read(parameters, limits, widest)
@@ -84,7 +85,10 @@ function readLimit(text: string | undefined, page: Limits['page']): number {
   throw new Problem('invalid-query', `The query parameter limit is a whole number from 1 to ${page.max}.`)
 }
 
-/** By id where nothing else is said, and where all else is the same; it runs as the last key does, so that an index can. */
+/**
+ * The id is the default order, and decides between equal objects. It has the direction of the last key, so that an
+ * index can be used.
+ */
 function readOrder(text: string | undefined, queryable: Queryable['queryable']): readonly SortKey[] {
   const named = text === undefined ? [] : text.split(',').map((part) => readSortKey(part, queryable))
   if (new Set(named.map(({ field }) => field)).size < named.length) {

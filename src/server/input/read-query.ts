@@ -1,8 +1,10 @@
-/** The parameters of a query string, for every route: decoded, each of them once. What they mean is read elsewhere. */
+/**
+ * The parameters of a query string, for every route: decoded, and each at most once. Other files read their meaning.
+ */
 import { Problem } from '../../base/problems/problem.ts'
 import { decode } from '../../resources/routing/request-target.ts'
 
-/** Throws Problem invalid-query. A parameter may stand once: clients can't know which of two counts. */
+/** Throws Problem invalid-query. A parameter may appear once: clients can't know which of two would count. */
 export function readQuery(query: string): ReadonlyMap<string, string> {
   const parameters = new Map<string, string>()
   for (const pair of query === '' ? [] : query.split('&')) {
@@ -22,7 +24,7 @@ export function refuseParameters(parameters: ReadonlyMap<string, string>): void 
   for (const name of parameters.keys()) throw unknownParameter(name, [])
 }
 
-/** `accepted` holds only what the caller may know of. */
+/** `accepted` contains only names that the caller may know. */
 export function unknownParameter(name: string, accepted: readonly string[]): Problem {
   const known = accepted.length === 0 ? 'none' : accepted.join(', ')
   return new Problem('invalid-query', `This route doesn't know the query parameter ${name}; it accepts: ${known}.`)

@@ -28,7 +28,7 @@ function decodeUtf8(bytes: Uint8Array): string {
   return text
 }
 
-/** Stops at the first fault by throwing, so a hostile text is never read further than that. */
+/** Throws at the first fault, so a hostile text isn't read further. */
 function strictVisitor(text: string): JSONVisitor {
   const names: Set<string>[] = []
   let depth = 0

@@ -1,6 +1,7 @@
 /**
- * The operator's port. It stands outside the gate: no policy rules it, no rate limit counts it, and the decision log holds
- * none of its requests. ADMIN_HOST says who reaches it; ADMIN_TOKEN, if set, guards what it tells beyond a probe's `status`.
+ * The operator's port. It is outside the gate: no policy applies to it, no rate limit counts its requests, and the
+ * decision log doesn't record them. ADMIN_HOST decides who can reach it; ADMIN_TOKEN, if set, guards everything but a
+ * probe's `status`.
  */
 import { hash, randomUUID, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
@@ -61,7 +62,7 @@ async function answer(pages: AdminPages, token: string | undefined, exchange: Ht
   }
 }
 
-/** 400, 404 or 405, in the order in which the gate has them. */
+/** 400, 404 or 405, in the same order as in the gate. */
 function pageFor(pages: AdminPages, request: IncomingMessage): AdminPage {
   const target = findMalformed(request) ?? readTarget(request.url ?? '')
   if (target instanceof Problem) throw target
@@ -85,7 +86,7 @@ function refusalOf({ rawHeaders }: IncomingMessage, token: string | undefined): 
   return new Problem('token-invalid', 'The bearer token is not the value of `ADMIN_TOKEN`.', { headers })
 }
 
-/** Takes the same time wherever the two differ, and however long they are. */
+/** Takes the same time at whatever position the two differ, and however long they are. */
 function isSame(given: string, wanted: string): boolean {
   return timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', wanted, 'buffer'))
 }

@@ -1,4 +1,4 @@
-/** What each part of the server can do at the moment: readiness. */
+/** Readiness: checks whether each part of the server works. */
 
 import type { DecisionLog } from '../../decision-log/decision-log.ts'
 import type { Limiter } from '../../limits/limiter.ts'
@@ -15,7 +15,7 @@ interface Checked {
   readonly decisionLog: DecisionLog
   readonly shadow: Shadow | undefined
   readonly draining: () => boolean
-  /** Why the store can't do its work: for operators alone. */
+  /** The reason why the store doesn't work, only for operators. */
   readonly note: (error: unknown) => void
 }
 

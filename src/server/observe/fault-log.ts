@@ -1,18 +1,18 @@
 /**
- * Tells operators of faults that requests meet: each fault once when it begins and once when it has ended, because a
- * client can repeat the request as often as it likes. What each request was answered stands in the decision log.
+ * Logs faults that requests meet: each fault once when it begins and once when it has ended, because a client can
+ * repeat a request as often as it likes. The decision log contains the answer to each request.
  */
 import type { Logger } from 'pino'
 
-/** A fault has ended when no request has met it for so long. */
+/** A fault has ended when no request has met it for this time. */
 const QUIET_MS = 60_000
-/** A message can have parts that clients choose; what comes beyond so many different faults is counted as one. */
+/** A message can contain parts that clients choose; beyond this many different faults, all others count as one. */
 const MOST_AT_ONCE = 100
 
 export interface FaultLog {
   /** `err` is what was thrown, if anything was. */
   note(fault: Fault, message: string): void
-  /** Tells how often the faults that last came. */
+  /** Logs how often the current faults occurred. */
   close(): void
 }
 
@@ -62,7 +62,7 @@ export function createFaultLog(log: Logger, quietMs = QUIET_MS): FaultLog {
   }
 }
 
-/** Two faults are one when they say the same, whichever request met them. */
+/** Two faults with the same message are one, whichever request met them. */
 function keyOf({ problem, err }: Fault, message: string): string {
   const said: unknown[] = [message, problem]
   for (let cause = err; cause instanceof Error && said.length < 8; cause = cause.cause) {
@@ -71,7 +71,7 @@ function keyOf({ problem, err }: Fault, message: string): string {
   return JSON.stringify(said)
 }
 
-/** What the line of the end repeats of the first one, so that the two are found together. */
+/** The members that the last line repeats from the first one, so that a search finds both. */
 function headOf({ requestId, problem, err }: Fault, message: string): Readonly<Record<string, unknown>> {
   return { requestId, problem, fault: message, cause: err instanceof Error ? err.message : undefined }
 }

@@ -1,10 +1,10 @@
 /**
- * Where the lines of the log go. It never stops the server: lines that can't be written (a full disk) are dropped and counted, and
- * when there is room again a line says how many are missing at this place.
+ * The destination of log lines. It never stops the server: lines that can't be written (because of a full disk, for
+ * example) are dropped and counted, and when writing works again a line says how many are missing at this place.
  */
 import { CutShort, type WholeLines } from '../../decision-log/whole-lines.ts'
 
-/** A reader that doesn't keep up is waited for so long, once. */
+/** The time that the log waits, once, for a reader that is too slow. */
 const LONGEST_WAIT_MS = 100
 const RETRY_MS = 1000
 
@@ -13,11 +13,11 @@ export class LogDestination {
   readonly #tellLost: (count: number) => string
   readonly #retryMs: number
   #retrying: NodeJS.Timeout | undefined
-  /** Since it has failed. */
+  /** The time since writing has failed. */
   #missing = 0
   #lost = 0
 
-  /** `tellLost` makes the line, with its end, that says how many are missing. */
+  /** `tellLost` returns the line, with its line end, that says how many are missing. */
   constructor(lines: WholeLines, tellLost: (count: number) => string, retryMs = RETRY_MS) {
     this.#lines = lines
     this.#tellLost = tellLost
@@ -38,7 +38,7 @@ export class LogDestination {
     this.#missing += 1
   }
 
-  /** Finishes what was begun, and tells what is missing behind it. */
+  /** Finishes a line that was partly written, and then writes how many lines are missing. */
   #retry(): void {
     const taken = this.#take(this.#missing === 0 ? '' : this.#tellLost(this.#missing), 0)
     if (taken !== 'nothing') this.#missing = 0

@@ -5,7 +5,9 @@ import { LogDestination } from './log-destination.ts'
 
 const STANDARD_ERROR = 2
 
-/** Where other readers than JSON's end a line (U+0085, U+2028, U+2029), and what a terminal obeys (C1 controls). */
+/**
+ * Characters that end a line for some readers (U+0085, U+2028, U+2029), and characters that control a terminal (C1).
+ */
 const LOUD = /[\u007f-\u009f\u2028\u2029]/g
 
 /** `level` is the least that is written. */
@@ -13,7 +15,7 @@ export function createLog(level: string, stream: DestinationStream): Logger {
   return pino({ level, hooks: { streamWrite: (line) => line.replace(LOUD, escaped) } }, stream)
 }
 
-/** The log of a server, which goes on whether or not it can be written. `linesLost`: since the start. */
+/** The log of a server, which continues even if the log can't be written. `linesLost`: since the start. */
 export function openServerLog(level: string): { readonly log: Logger; readonly linesLost: () => number } {
   const destination = new LogDestination(new WholeLines(STANDARD_ERROR), tellLost)
   return { log: createLog(level, destination), linesLost: () => destination.lost }

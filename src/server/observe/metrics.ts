@@ -9,7 +9,7 @@ interface RequestObservation {
   readonly seconds: number
 }
 
-/** What the parts tell. */
+/** The values that the parts report. */
 interface Counts {
   observeRequest(observation: RequestObservation): void
   /** `time` in milliseconds since the epoch. */

@@ -1,6 +1,4 @@
-/** What a document is about: the operations and fields of one set of subjects, or of anybody at all. */
-
-import { type Spot, spotsOf } from '../../decide/callers-and-routes.ts'
+/** The access that a document describes: the operations and fields of one set of subjects, or of all. */
 import { passRoleLevel, withFacts } from '../../decide/decide.ts'
 import { inView } from '../../decide/grants/caller-grants.ts'
 import type { GrantTable } from '../../decide/grants/grant-table.ts'
@@ -22,7 +20,7 @@ export interface Access {
   /** Whether the caller is allowed this at all, on some object. */
   offers(spot: Spot): boolean
   granted(resource: Resource, action: string): Granted
-  /** The rate limits that can count this operation of the caller's. */
+  /** The rate limits that can count this operation of the caller. */
   limitsOf(spot: Spot): readonly Limit[]
 }
 
@@ -32,7 +30,7 @@ interface Asked {
   readonly subject: Subject
 }
 
-/** What these subjects have. */
+/** The access of these subjects. */
 export async function accessOf(snapshot: Snapshot, subject: Subject, resources: Resources): Promise<Access> {
   const asked = { tables: await tablesOf(snapshot, subject, resources), snapshot, subject }
   const offered = new Set<string>()
@@ -49,7 +47,7 @@ export async function accessOf(snapshot: Snapshot, subject: Subject, resources: 
   }
 }
 
-/** All that there is, whoever has it: every operation, and the fields that some rule allows to somebody. */
+/** The access of all together: every operation, and the fields that some rule allows to somebody. */
 export async function wholeAccess(snapshot: Snapshot, resources: Resources): Promise<Access> {
   const asked = { tables: await tablesOf(snapshot, snapshot.anybody, resources), snapshot, subject: snapshot.anybody }
   const granted = ({ name, fields }: Resource, action: string) => {

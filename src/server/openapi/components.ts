@@ -1,4 +1,7 @@
-/** The reusable parts of one document, collected while it is made: equal ones once, different ones under different names. */
+/**
+ * The reusable parts of one document, collected while it is made: equal parts once, different parts under different
+ * names.
+ */
 import { isDeepStrictEqual } from 'node:util'
 import type { Part } from './part.ts'
 
@@ -12,7 +15,7 @@ export class Components {
     headers: new Map(),
   }
 
-  /** A reference to the part, under this name or, where another part has it, with a number behind it. */
+  /** A reference to the part, under this name or, if another part has the name, with a number appended. */
   add(kind: Kind, name: string, part: Part): Part {
     const parts = this.#kinds[kind]
     for (let number = 1; ; number++) {

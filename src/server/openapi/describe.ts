@@ -1,4 +1,4 @@
-/** Documents by caller: each made once in the life of a policy, and forgotten with it. */
+/** Documents by caller: each is made once for a policy, and dropped together with the policy. */
 
 import type { Caller } from '../../decide/caller.ts'
 import type { Snapshot, Subject } from '../../decide/snapshot.ts'
@@ -6,10 +6,10 @@ import type { Resources } from '../../resources/resource.ts'
 import { accessOf } from './access.ts'
 import { makeDocument } from './document.ts'
 
-/** The document of what a caller has, as JSON text. */
+/** The document of the operations that a caller has, as JSON text. */
 export type Describe = (snapshot: Snapshot, caller: Caller | undefined) => Promise<string>
 
-/** As many sets of roles as are remembered; more than that come one by one. */
+/** The number of sets of roles whose documents are kept. */
 const REMEMBERED = 100
 
 export function createDescribe(resources: Resources): Describe {

@@ -24,7 +24,7 @@ const VERBS: Readonly<Record<Operation, string>> = {
   options: 'Ask what is accepted of',
 }
 
-/** What the verbs don't tell, of routes that the program has itself. */
+/** Descriptions of the program's own routes that their methods don't explain. */
 const BUILT_IN: ReadonlyMap<string, string> = new Map([
   ['POST /api/tokens', 'Sign in, or refresh the tokens'],
   ['DELETE /api/tokens/current', 'Sign out'],
@@ -86,7 +86,9 @@ function textOf({ route, endpoint }: Spot): string {
     .join(' ')
 }
 
-/** The document has no clock: a route that says it goes away is on its way out, whenever that begins. */
+/**
+ * The document doesn't depend on the time: a route with a deprecation date counts as deprecated, even before that date.
+ */
 function isDeprecated({ route: { lifecycle } }: Spot): boolean {
   return lifecycle?.deprecatedAt !== undefined || lifecycle?.sunsetAt !== undefined
 }

@@ -3,7 +3,7 @@ import type { ProblemCode } from '../../base/problems/catalogue.ts'
 import { concernsObject, type Spot } from '../../decide/callers-and-routes.ts'
 import type { Operation } from '../../resources/resource.ts'
 
-/** Whatever is asked: HTTP itself, credentials, the policy, and faults of the server. */
+/** Problems of every operation: HTTP itself, credentials, the policy, and faults of the server. */
 const ANYWHERE: readonly ProblemCode[] = [
   'malformed-request',
   'credentials-missing',

@@ -7,7 +7,7 @@ import { isObject } from '../../resources/schema/subschemas.ts'
 import type { Components } from './components.ts'
 import { type Part, pascal } from './part.ts'
 
-/** Keywords whose values are no schemas, so that what looks like a reference in them is none. */
+/** Keywords whose values aren't schemas: a `$ref` inside them isn't a reference. */
 const VALUES: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'examples'])
 /** Keywords that hold schemas by names which clients choose. */
 const NAMED: ReadonlySet<string> = new Set(['properties', 'patternProperties', 'dependentSchemas', '$defs'])
@@ -16,7 +16,7 @@ const UNPUBLISHED: ReadonlySet<string> = new Set([...unpublished, '$schema', '$c
 
 export class ResourceSchemas {
   readonly resource: Resource
-  /** What names of components begin with: `Note`. */
+  /** The beginning of component names: `Note`. */
   readonly base: string
   readonly #components: Components
   readonly #references = new Map<string, Part>()
@@ -45,7 +45,7 @@ export class ResourceSchemas {
     }
   }
 
-  /** All of it, for what has no fields that views could tell apart. */
+  /** The whole schema, for a resource without fields that views could select. */
   get whole(): Part {
     const { title, ...schema } = this.resource.schema
     return schema

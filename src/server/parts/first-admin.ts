@@ -27,7 +27,9 @@ export interface FirstAdmin {
   readonly role: string | undefined
 }
 
-/** Undefined where there are users, or were, or another process was first, or the schema of users wants more of one. */
+/**
+ * Undefined if there are or were users, or another process was first, or the schema of users requires further fields.
+ */
 export async function makeFirstAdmin({
   resources,
   seeding,
@@ -56,7 +58,10 @@ function documentOf(roles: readonly string[]): Document {
   return { email: EMAIL, displayName: 'Admin', roles }
 }
 
-/** What is printed, once. The example is refused as it stands (too short), or every server would end with the same password. */
+/**
+ * The text that is printed once. The server refuses the example password (too short); otherwise many servers would keep
+ * it.
+ */
 export function tellFirstAdmin(url: string, { id, email, password, role }: FirstAdmin): string {
   const roles =
     role === undefined

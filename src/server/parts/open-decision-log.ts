@@ -41,7 +41,9 @@ function openLogFile(options: LogFileOptions): LogFile {
   }
 }
 
-/** The policy that POLICY_CANDIDATE names, decided by beside the one in force. What it takes is loaded only with one. */
+/**
+ * The policy that POLICY_CANDIDATE names, compared with the one in force. Its modules are only loaded if there is one.
+ */
 export async function startCandidate(
   { policyCandidate, schemas }: Config,
   policy: Pick<LivePolicy, 'active'>,

@@ -23,7 +23,7 @@ export async function openDirectoryBeside({ database, policies, schemas }: Confi
     seeding,
     store,
     resources,
-    // Most commands don't ask, and a policy takes as long to load as all else.
+    // Most commands don't need the policy, which takes as long to load as everything else.
     declaredRoles: async () => {
       const { loadPolicy } = await import('../../tools/load-policy.ts')
       return [...(await loadPolicy(policies, resources)).policy.roles.keys()]
@@ -32,7 +32,7 @@ export async function openDirectoryBeside({ database, policies, schemas }: Confi
   }
 }
 
-/** No other table is looked at: it may be of other schemas. */
+/** No other table is used: it may belong to other schemas. */
 function peopleIn({ byName }: Resources): Resources {
   const people = byName.get(USERS)
   return { byName: new Map(people ? [[USERS, people]] : []), routes: [] }

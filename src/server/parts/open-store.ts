@@ -33,11 +33,12 @@ export async function openStore(
 }
 
 /**
- * A first start leaves a database, then keys, then a log: where the first is missing, it was lost, or taken away on purpose. To be
- * called before the store is opened; what it returns warns, once the decision log is known to be one.
+ * A first start creates a database, then keys, then a log: if only the database is missing, it was lost, or removed on
+ * purpose. Must be called before the store is opened; call the returned function to warn, once the decision log is
+ * known to be one.
  */
 export function findLoss({ database, dataDirectory, decisionLog }: Config): (log: Pick<Logger, 'warn'>) => void {
-  // Keys alone can be of commands before the first start.
+  // Keys alone prove nothing: commands can create them before the first start.
   const trace = decisionLog.file ?? join(dataDirectory, 'keys')
   const isThere = (statSync(trace, { throwIfNoEntry: false })?.size ?? 0) > 0
   if (databaseExists(database) || !isThere) return () => {}

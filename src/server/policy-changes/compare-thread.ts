@@ -4,7 +4,7 @@ import { parseResources } from '../../resources/load/load-resources.ts'
 import { type FromThread, type PolicyChange, summarize, type ThreadData } from './summary.ts'
 import { giveWay } from './thread-priority.ts'
 
-/** Nobody waits for it: a tenth of the time of requests. */
+/** Nobody waits for this thread, so requests get ten times its share of CPU time. */
 const NICENESS = 10
 
 giveWay(NICENESS)

@@ -6,7 +6,7 @@ import type { ChangeSummary, FromThread, PolicyChange, ThreadData } from './summ
 // .ts in a checkout, .js in the package.
 const THREAD = new URL(import.meta.url.endsWith('.ts') ? './compare-thread.ts' : './compare-thread.js', import.meta.url)
 
-/** A comparison that takes longer is given up. */
+/** A comparison that takes longer is cancelled. */
 const PATIENCE_MS = 30_000
 
 export interface ComparerOptions {
@@ -40,7 +40,7 @@ export class Comparer {
       if (answer.kind === 'compared') return answer.summary
       throw new Error(answer.reason)
     } catch (error) {
-      // Whatever state it is in, the next comparison gets another one.
+      // The thread may be in any state, so the next comparison gets a new one.
       await this.end()
       throw error
     } finally {

@@ -17,7 +17,7 @@ const SMALL = 32_768
 
 export interface ParserOptions {
   readonly resources: Resources
-  /** What the resources were made of. */
+  /** The schema files of the resources. */
   readonly schemas: readonly SourceText[]
   /** What the thread runs. */
   readonly program?: URL

@@ -8,7 +8,7 @@ import { parsePolicy } from '../../policy/parse/parse-policy.ts'
 import { giveWay } from './thread-priority.ts'
 import { type FromParser, type ParserData, restoreResources } from './thread-resources.ts'
 
-/** A new policy rules within a second, also while requests would take all the time there is. */
+/** A new policy must be in force within a second, even if requests could use all processor time. */
 const NICENESS = 2
 
 const { files, resources, schemas } = workerData as ParserData

@@ -1,13 +1,13 @@
-/** Work beside requests, in a thread that gives way to them where there are fewer processors than work. */
+/** Lowers the priority of a thread, so that it gives way to requests if there are too few processors. */
 import { platform, setPriority } from 'node:os'
 
-/** `niceness` as setpriority(2) has it, 1 to 19: the more, the less time it gets from others who want it. */
+/** `niceness` as in setpriority(2), 1 to 19: the higher, the less time the thread gets. */
 export function giveWay(niceness: number): void {
   // Elsewhere a priority isn't a thread's own, but that of the whole server.
   if (platform() !== 'linux') return
   try {
     setPriority(niceness)
   } catch {
-    // A courtesy, which a sandbox may forbid.
+    // Not essential, and a sandbox may forbid it.
   }
 }

@@ -1,9 +1,12 @@
-/** Makes the cells of a policy that takes over between requests: a little in each turn, and not for long before it rules. */
+/**
+ * Makes the cells of a new policy between requests: a few in each turn, and only for a short time before the policy is
+ * in force.
+ */
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 
 const SLICE_MS = 2
 
-/** What takes rights away can't wait for the cells of everybody: those that aren't made by then are made while it rules. */
+/** A policy that revokes access can't wait for all cells: the remaining cells are made while it is in force. */
 const PATIENCE_MS = 200
 
 /** Rejects with what a step throws, while it waits for it. */

@@ -7,13 +7,13 @@ import { type Check, type HandledRequest, type Outcome, type Services, WrittenJs
 
 type Fields = ReadonlySet<string>
 
-/** OPTIONS: what the route accepts, which isn't what the caller may do. */
+/** OPTIONS: the methods that the route accepts, whether or not the caller may use them. */
 export function showOptions({ allow, endpoints }: Route): Outcome {
   const patch = endpoints.has('PATCH') ? { 'Accept-Patch': ACCEPT_PATCH } : {}
   return { status: successStatus('options'), headers: { Allow: allow, ...patch }, body: undefined }
 }
 
-/** A path that moved for good, or is elsewhere for now. */
+/** A path that moved permanently or temporarily. */
 export function redirect(
   moved: NonNullable<Route['redirect']>,
   { method, path, route, query }: HandledRequest,

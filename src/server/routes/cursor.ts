@@ -1,6 +1,6 @@
 /**
- * Where a page of a list ended, sealed (AES-256-GCM) so that a client can neither read nor change it, and bound to the
- * query and the caller. It survives a new token and a new policy, because neither is part of it.
+ * The end of a page of a list, encrypted (AES-256-GCM) so that a client can neither read nor change it, and bound to
+ * the query and the caller. It survives a new token and a new policy, because neither is part of it.
  */
 import { createCipheriv, createDecipheriv, hash, randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
@@ -56,7 +56,7 @@ export class Cursors {
   }
 }
 
-/** For a cursor that leans on an object which is gone. */
+/** For a cursor that refers to a deleted object. */
 export function lostPageEnd(): Problem {
   return new Problem('invalid-query', 'The place of the cursor is gone; begin again without it.')
 }

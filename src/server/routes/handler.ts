@@ -1,4 +1,6 @@
-/** What handlers work with, what they are told of the request, and what they hand back. Nothing is left to decide for them. */
+/**
+ * The interface of handlers: their services, the request, and the outcome. The decision is made before a handler runs.
+ */
 import type { Problem } from '../../base/problems/problem.ts'
 import type { Caller } from '../../decide/caller.ts'
 import type { Decision } from '../../decide/decision.ts'
@@ -30,7 +32,7 @@ export interface Check {
 
 export interface Services {
   readonly store: Pick<Store, 'list' | 'get' | 'count' | 'kept'>
-  /** Claims on idempotency keys that are at work. */
+  /** The idempotency keys of requests that are running. */
   readonly inFlight: InFlight
   readonly now: () => Date
   /** Undefined where tokens come from elsewhere. */
@@ -39,7 +41,7 @@ export interface Services {
   readonly keySet: () => Json
   readonly cursors: Cursors
   readonly tags: EntityTags
-  /** The OpenAPI document of what a caller has under a policy, as JSON text. */
+  /** The OpenAPI document of the operations that a caller has under a policy, as JSON text. */
   readonly describe: (snapshot: Snapshot, caller: Caller | undefined) => Promise<string>
   /** Each part of the server by name, asked afresh. */
   readonly checks: () => Promise<Readonly<Record<string, Check>>>
@@ -62,7 +64,7 @@ export interface HandledRequest {
   readonly preconditions: Preconditions
   /** Of a POST, where the client sends one. */
   readonly idempotencyKey?: string
-  /** What decided. */
+  /** The decision. */
   readonly snapshot: Snapshot
 }
 
@@ -71,7 +73,7 @@ export interface Outcome {
   readonly headers: Readonly<Record<string, string>>
   /** Undefined for an answer without a body. */
   readonly body: Json | WrittenJson | undefined
-  /** What a write rested on, where that is known only now. */
+  /** The evidence of a write, if it is known only now. */
   readonly evidence?: Evidence
   /** The object that was made. */
   readonly objectId?: string

@@ -1,6 +1,6 @@
 /**
- * POST with an Idempotency-Key: the first request creates, each repeat gets that answer again, authorized anew. The key is
- * committed with the object, so neither is without the other, whatever dies in between.
+ * POST with an Idempotency-Key: the first request creates, each repeat gets that answer again, authorized anew. The key
+ * is committed with the object, so neither exists without the other, even after a crash.
  */
 import { createHash } from 'node:crypto'
 import { Problem } from '../../base/problems/problem.ts'

@@ -90,7 +90,10 @@ export function handlerOf(route: Route, operation: Operation): Handler {
   return BUILT_IN[route.path] ?? BY_OPERATION[operation]
 }
 
-/** A handler as Koa middleware. A write that comes too late is decided anew, and tried again in the turn of its object. */
+/**
+ * A handler as Koa middleware. A write whose object has changed is decided again, and retried when it is first in the
+ * queue of its object.
+ */
 function answerWith(services: Services, store: Store): (handler: Handler) => RouteHandler {
   const queues = new Queues()
   return (handler) => async (ctx) => {

@@ -96,7 +96,7 @@ async function writeProposal(
     const headers = { ETag: services.tags.of({ resource, object }, shown), 'Content-Location': request.path }
     return { status, headers, body: shown, evidence }
   }
-  // Else the tag would tell whether a field that the caller can't read had the value already.
+  // Otherwise the tag would reveal whether a field that the caller can't read had the value already.
   const isBlind = [...proposal.named].some((name) => !decision.readable.has(name))
   if (!isBlind && sameJson(permit.document, decision.object.document)) return outcomeOf(decision.object)
   const time = services.now().toISOString()

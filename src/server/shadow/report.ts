@@ -1,4 +1,7 @@
-/** What operators see of the candidate: metrics of everything, log lines of what changed, and of differences a few a second. */
+/**
+ * Reports the candidate to operators: metrics of all comparisons, log lines of its changes, and a few differences a
+ * second.
+ */
 
 import type { Logger } from 'pino'
 import { Counter, Gauge, type Registry } from 'prom-client'
@@ -11,7 +14,7 @@ import type { ShadowEvent } from './shadow.ts'
 
 const LINES_PER_SECOND = 10
 
-/** `masks` are those in force: the log must not hold what decision records must not. */
+/** `masks` are those in force: the log must not contain fields that decision records leave out. */
 export function createTeller(log: Logger, registry: Registry, masks: () => Masks): (event: ShadowEvent) => void {
   const count = metricsIn(registry)
   const tellDifference = limited(log, masks)

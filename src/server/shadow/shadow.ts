@@ -1,6 +1,6 @@
 /**
- * The candidate policy beside the one in force (POLICY_CANDIDATE): every answered request is decided again under it, in a thread
- * of its own, and what differs is told. It acts on nothing: no answer waits for it.
+ * The candidate policy beside the one in force (POLICY_CANDIDATE): every answered request is decided again under it, in
+ * a separate thread, and differences are reported. It has no effect on answers, and no answer waits for it.
  */
 import { Worker } from 'node:worker_threads'
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'

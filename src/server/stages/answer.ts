@@ -43,7 +43,7 @@ export function answer(parts: AnswerParts): Stage<object, Received> {
     const settled = settleRecord(parts, state)
     if (settled) await settled
     await endOfTurn()
-    // Else the connection would stay open, and the drain would wait for it.
+    // Otherwise the connection would stay open, and the shutdown would wait for it.
     if (parts.draining()) state.headers.Connection = 'close'
     present(ctx, state, parts.cors)
     observe(parts, state)

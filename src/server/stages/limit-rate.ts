@@ -52,7 +52,7 @@ interface LimitedRequest {
   readonly match: Match
 }
 
-/** An address that was refused, until when (ms of `now`), by which policy, and by which limit. */
+/** A refused address: the end of the refusal (milliseconds of `now`), the policy, and the limit. */
 interface Over {
   readonly until: number
   readonly revision: string
@@ -120,7 +120,10 @@ export function createRateLimiter(
   }
 }
 
-/** Whether being over this limit bars every request of the address (with unknown credentials, for rejected ones). */
+/**
+ * Whether exceeding this limit blocks every request of the address (for a limit of rejected credentials: every request
+ * with unknown ones).
+ */
 function barsAddress({ per, match }: Limit): boolean {
   const others = match.role ?? match.resource ?? match.action
   return per === 'address' && others === undefined

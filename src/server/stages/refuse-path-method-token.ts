@@ -1,4 +1,6 @@
-/** Refuses what no route answers and who sent bad credentials, once the rate limits have counted the request. */
+/**
+ * Refuses requests without a route and callers with bad credentials, after the rate limits have counted the request.
+ */
 
 import { Problem } from '../../base/problems/problem.ts'
 import type { Caller } from '../../decide/caller.ts'

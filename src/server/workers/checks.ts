@@ -1,4 +1,4 @@
-/** What the processes of one server can do together, for the primary's admin port: each worker is asked. */
+/** Readiness of all processes of one server, for the primary's admin port: asks each worker. */
 import type { Worker } from 'node:cluster'
 import type { Check } from '../routes/handler.ts'
 import type { FromPrimary, ToPrimary } from './messages.ts'

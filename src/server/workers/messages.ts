@@ -1,7 +1,7 @@
 /** What the processes of one server tell each other. */
 import type { Check } from '../routes/handler.ts'
 
-/** The variable by which a worker knows at its start that policy.csv has its last line. */
+/** The variable that says to a starting worker that policy.csv has its last line. */
 export const POLICY_END = 'SALLYPORT_POLICY_END'
 
 export type ToPrimary =

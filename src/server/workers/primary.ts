@@ -21,7 +21,9 @@ type Listening = Extract<ToPrimary, { kind: 'listening' }>
 /** So many workers in a row ended before they listened, and no worker listens: the next one would end too. */
 const MOST_FAILED_STARTS = 5
 
-/** Milliseconds after which a worker that ended is started again; twice as long after each that didn't come to listen. */
+/**
+ * Milliseconds before an ended worker is started again; twice as long after each worker that ended before it listened.
+ */
 const RESTART_MS = 200
 const LONGEST_RESTART_MS = 30_000
 
@@ -97,7 +99,7 @@ class Primary {
       decisionLog.reopen()
       this.#log.info('decision log reopened')
     } catch (error) {
-      this.#log.error({ err: error }, 'the decision log can not be reopened; the one before is written to')
+      this.#log.error({ err: error }, 'the decision log can not be reopened; still using the previous file')
     }
   }
 
@@ -192,7 +194,7 @@ function holdConnection({ process: child }: Worker): () => void {
   return () => handed?.close?.()
 }
 
-/** Who asks while others wait gets their answer. */
+/** A call while others wait gets the same answer. */
 function together<T>(ask: () => Promise<T>): () => Promise<T> {
   let asking: Promise<T> | undefined
   return () => {

@@ -39,7 +39,7 @@ export function createWorkerLog(tell: (event: DecisionLogEvent) => void): Decisi
     noteUnawaited: (record) => lines.add({ line: recordLine(record) }),
     noteLines,
     committed: () => send({ kind: 'committed' }),
-    // The primary's matter.
+    // The primary does this.
     reopen: () => undefined,
     get failing() {
       return lines.failing

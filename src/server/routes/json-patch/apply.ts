@@ -78,7 +78,7 @@ function carry(draft: Representation, { op, from, path }: Extract<PatchOperation
   return size
 }
 
-/** What a body could not bring at once, a patch doesn't build step by step. */
+/** A patch must not build, step by step, a value that a body could not contain. */
 function ownCopy({ length }: readonly string[], value: Json): { readonly value: Json; readonly size: number } {
   const { depth, size } = measure(value)
   if (length + depth > MAX_DEPTH) throw new NoSuchPlace('malformed', `would nest deeper than ${MAX_DEPTH} levels`)

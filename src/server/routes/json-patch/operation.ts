@@ -12,7 +12,7 @@ export type PatchOperation =
 interface PatchFields {
   /** The fields that the patch would write. */
   readonly named: ReadonlySet<string>
-  /** The fields whose stored value the outcome of the patch would tell, if only that it is there. */
+  /** The fields about whose stored value the result of the patch would reveal something, if only that it exists. */
   readonly read: ReadonlySet<string>
 }
 
