@@ -1,4 +1,7 @@
-/** Shapes of YAML files that the server itself doesn't read; those that it reads are compiled at build time (dist/compiled/). */
+/**
+ * Shapes of YAML files that the server itself doesn't read; those that it reads are compiled at build time
+ * (dist/compiled/).
+ */
 import { Ajv2020, type AnySchemaObject } from 'ajv/dist/2020.js'
 import { type Shape, shapeBy } from './yaml-file.ts'
 

@@ -1,4 +1,6 @@
-/** Strict YAML: one document, unique keys, no aliases or tags, checked by a JSON Schema, with the place of every node. */
+/**
+ * Strict YAML: one document, unique keys, no aliases or tags, checked by a JSON Schema, with the place of every node.
+ */
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml'
 import type { SourceFile } from './diagnostic.ts'
@@ -98,8 +100,8 @@ function aliasesOf(document: ReturnType<typeof parseDocument>): readonly number[
 }
 
 /**
- * Where the node at a path begins (a key of a mapping, an element of a sequence), or the nearest one around it that exists;
- * undefined for none. What a mapping holds is looked through once, however many paths are asked about.
+ * Where the node at a path begins (a key of a mapping, an element of a sequence), or the nearest one around it that
+ * exists; undefined for none. What a mapping holds is looked through once, however many paths are asked about.
  */
 function offsetsIn({ contents }: ReturnType<typeof parseDocument>): (path: Path) => number | undefined {
   const known = new Map<unknown, ReadonlyMap<string, Step>>()

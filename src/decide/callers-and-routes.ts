@@ -17,7 +17,7 @@ export interface CallerColumn {
 }
 
 /** One method of one route. */
-export interface Spot {
+export interface RouteMethod {
   readonly route: Route
   readonly method: Method
   readonly endpoint: Endpoint
@@ -71,7 +71,7 @@ export function inheritedBy({ links }: Policy, role: string): ReadonlySet<string
 }
 
 /** Every method of every route, HEAD and OPTIONS included. */
-export function spotsOf({ routes, byName }: Resources): readonly Spot[] {
+export function routeMethodsOf({ routes, byName }: Resources): readonly RouteMethod[] {
   return routes.flatMap((route) =>
     [...route.endpoints].flatMap(([method, endpoint]) => {
       const resource = byName.get(route.resource)
@@ -82,6 +82,10 @@ export function spotsOf({ routes, byName }: Resources): readonly Spot[] {
 }
 
 /** Whether a decision about this method of a route depends on an object, so that relations can hold. */
-export function concernsObject({ endpoint, resource, route }: Pick<Spot, 'endpoint' | 'resource' | 'route'>): boolean {
+export function concernsObject({
+  endpoint,
+  resource,
+  route,
+}: Pick<RouteMethod, 'endpoint' | 'resource' | 'route'>): boolean {
   return endpoint.operation !== 'options' && !resource.builtIn && route.redirect === undefined
 }

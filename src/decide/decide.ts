@@ -1,6 +1,7 @@
 /**
- * The checks of semantics.md and language.md, once, in their order. Pure: no I/O, no clock, no HTTP. A decision is a generator that asks
- * for the facts it needs; who runs it (`withFacts`) supplies them, from a store, a record, or a world in memory.
+ * The checks of semantics.md and language.md, once, in their order. Pure: no I/O, no clock, no HTTP. A decision is a
+ * generator that asks for the facts it needs; who runs it (`withFacts`) supplies them, from a store, a record, or a
+ * world in memory.
  */
 
 import { represent, type Scalar, type StoredObject } from '../resources/object.ts'

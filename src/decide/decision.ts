@@ -153,7 +153,7 @@ export class CreateDecision {
     })
   }
 
-  /** Undefined where nothing may be read; without members where the object lacks what may be. */
+  /** Undefined if no field may be read; an empty object if the object lacks the readable fields. */
   show(object: StoredObject): Representation | undefined {
     return cutUnlessNothing(represent(object), readableOf(this.#grants, object))
   }
@@ -212,7 +212,7 @@ export class UpdateDecision {
     return refusal ?? permitUpdate(this.#grants, this.object, proposal, (evidence) => this.#tell(evidence))
   }
 
-  /** Undefined where nothing may be read; without members where the object lacks what may be. */
+  /** Undefined if no field may be read; an empty object if the object lacks the readable fields. */
   show(object: StoredObject): Representation | undefined {
     return cutUnlessNothing(represent(object), readableOf(this.#grants, object))
   }

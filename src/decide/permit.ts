@@ -1,6 +1,6 @@
 /**
  * The only value that a store's write methods accept. A permit holds the very object that was checked. Only
- * src/decide/permits.ts issues permits (test/architecture.test.ts), so a handler that doesn't ask for a decision
+ * src/decide/issue-permits.ts issues permits (test/architecture.test.ts), so a handler that doesn't ask for a decision
  * doesn't compile.
  */
 

@@ -1,5 +1,5 @@
 /** A parsed and checked policy, before any decision. Types only. */
-import type { Relation } from './relations/relation.ts'
+import type { Relation } from './relations/all-kinds.ts'
 
 /** One `p` line of policy.csv. */
 export interface Rule {

@@ -138,7 +138,10 @@ export class Snapshot {
     return subject
   }
 
-  /** The table for a subject, a resource and an action: at once when it was made before. Throws for what no schema declares. */
+  /**
+   * The table for a subject, a resource and an action: at once when it was made before. Throws for what no schema
+   * declares.
+   */
   table(subject: Subject, resource: string, action: string): GrantTable | Promise<GrantTable> {
     const known = subject.tables.get(resource)?.get(action)
     if (known) return known

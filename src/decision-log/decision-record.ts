@@ -49,7 +49,10 @@ export function recordLine(record: DecisionRecord): string {
 
 const RECORD = /^\{"record":"decision",.*\}$/
 
-/** The record of a write with its number in the outbox; `line` is a line of recordLine, or what a damaged disk made of one. */
+/**
+ * The record of a write with its number in the outbox; `line` is a line of recordLine, or what a damaged disk made of
+ * one.
+ */
 export function withSequence(line: string, sequence: number): string {
   if (!RECORD.test(line)) return quiet(`{"damaged":${JSON.stringify(line)},"write":${sequence}}`)
   return `${line.slice(0, -1)},"write":${sequence}}`

@@ -1,6 +1,7 @@
 /**
- * The decision log as a file that only grows, readable by its owner alone. When it would grow over its size it becomes `.1`,
- * what was `.1` becomes `.2`, and so on; the oldest goes. A line that a crash cut off is taken away when the file is opened.
+ * The decision log as a file that only grows, readable by its owner alone. When it would grow over its size it becomes
+ * `.1`, what was `.1` becomes `.2`, and so on; the oldest goes. A line that a crash cut off is taken away when the file
+ * is opened.
  */
 import {
   closeSync,
@@ -152,7 +153,9 @@ function openLog(file: string): number {
   }
 }
 
-/** A pipe would hold up every request once it is full; and taking away the end of a file of another kind would spoil it. */
+/**
+ * A pipe would hold up every request once it is full; and taking away the end of a file of another kind would spoil it.
+ */
 function refuseOther(file: string, descriptor: number): void {
   const found = fstatSync(descriptor)
   if (found.isFIFO()) throw new NotALog(`${file} is a pipe, which can't be a decision log; \`-\` is standard output`)

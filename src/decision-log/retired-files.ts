@@ -1,4 +1,7 @@
-/** Files of the log that are full or were moved away: the disk has each whole, beside the event loop, and then it is closed. */
+/**
+ * Files of the log that are full or were moved away: the disk has each whole, beside the event loop, and then it is
+ * closed.
+ */
 import { close, fsync } from 'node:fs'
 import { promisify } from 'node:util'
 

@@ -2,8 +2,8 @@
 
 export interface Sink {
   /**
-   * Hands whole lines (each with its end) to the operating system: all lines, or it throws and there is none. Where it can't take
-   * back a part it throws CutShort, which says how many lines need no other try.
+   * Hands whole lines (each with its end) to the operating system: all lines, or it throws and there is none. Where it
+   * can't take back a part it throws CutShort, which says how many lines need no other try.
    */
   append(lines: string): void
   /** Resolves when what was appended survives a loss of power, as far as the sink can promise it. */
@@ -11,8 +11,8 @@ export interface Sink {
   /** Goes on in a new file where somebody moved the old one away. Throws when it can't. */
   reopen(): void
   /**
-   * Looks for the records of these writes in the part of the log that was written `since` (milliseconds since the epoch), and
-   * gives those that are there, as `sequence requestId`.
+   * Looks for the records of these writes in the part of the log that was written `since` (milliseconds since the
+   * epoch), and gives those that are there, as `sequence requestId`.
    */
   holds(sequences: ReadonlySet<number>, since: number): Promise<ReadonlySet<string>>
   close(): void

@@ -1,4 +1,7 @@
-/** The decision log on standard output, for a platform that gathers it; a crash may repeat the records of the last writes. */
+/**
+ * The decision log on standard output, for a platform that gathers it; a crash may repeat the records of the last
+ * writes.
+ */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import type { Sink } from './sink.ts'
 import { WholeLines } from './whole-lines.ts'

@@ -1,6 +1,6 @@
 /**
- * Whole lines for a descriptor that may run out of room: a full disk, a pipe that nobody reads. Where a line is cut, its rest comes
- * before anything else, so that two lines never stand in one.
+ * Whole lines for a descriptor that may run out of room: a full disk, a pipe that nobody reads. Where a line is cut,
+ * its rest comes before anything else, so that two lines never stand in one.
  */
 import { writeSync } from 'node:fs'
 

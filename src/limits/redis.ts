@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { Redis, type RedisOptions } from 'ioredis'
 import { answerWithin } from './deadline.ts'
 import type { Admission, Quota } from './limiter.ts'
-import { type Asked, shareCalls } from './shared-calls.ts'
+import { type RequestBatch, shareCalls } from './shared-calls.ts'
 import { describeAdmission, stepMicros } from './sliding-window.ts'
 import { SLIDING_WINDOW_SCRIPT } from './sliding-window-script.ts'
 
@@ -89,7 +89,7 @@ export function createRedisLimiter(url: string): RedisLimiter {
 }
 
 /** Redis forgets scripts on a restart or on SCRIPT FLUSH; sending the text again can't fail for that reason. */
-async function runScript(client: Redis, { quotas, requests }: Asked): Promise<readonly number[]> {
+async function runScript(client: Redis, { quotas, requests }: RequestBatch): Promise<readonly number[]> {
   const keys = quotas.map(redisKey)
   const limits = quotas.flatMap((quota) => [quota.allow, stepMicros(quota)])
   const args = [...keys, ...limits, ...requests.flatMap((positions) => [positions.length, ...positions.map(fromOne)])]
@@ -110,7 +110,7 @@ function redisKey({ key }: Quota): string {
   return `sallyport:${plain ? key : `#${createHash('sha256').update(key).digest('base64url')}`}`
 }
 
-function readAnswers({ quotas, requests }: Asked, answer: readonly number[]): readonly RedisAdmission[] {
+function readAnswers({ quotas, requests }: RequestBatch, answer: readonly number[]): readonly RedisAdmission[] {
   const figures = answer.values()
   const next = () => figures.next().value ?? 0
   const atMicros = next()

@@ -8,7 +8,7 @@ import type { Quota } from './limiter.ts'
 const REQUESTS_AT_MOST = 32
 
 /** The requests of one call. */
-export interface Asked {
+export interface RequestBatch {
   /** Different keys. */
   readonly quotas: readonly Quota[]
   /** For each request, in the order of the decisions, the positions in `quotas` that it counts against. */
@@ -25,7 +25,7 @@ interface Waiting<Answer> {
  * must differ.
  */
 export function shareCalls<Answer>(
-  call: (asked: Asked) => Promise<readonly Answer[]>,
+  call: (asked: RequestBatch) => Promise<readonly Answer[]>,
 ): (quotas: readonly Quota[]) => Promise<Answer> {
   let open = new SharedCall<Answer>()
 
@@ -43,7 +43,7 @@ export function shareCalls<Answer>(
   }
 }
 
-class SharedCall<Answer> implements Asked {
+class SharedCall<Answer> implements RequestBatch {
   readonly quotas: Quota[] = []
   readonly requests: number[][] = []
   readonly #positions = new Map<string, number>()

@@ -1,4 +1,7 @@
-/** HTML with its values escaped, and the frame of all pages: one file that loads nothing, held to that by its own policy. */
+/**
+ * HTML with its values escaped, and the frame of all pages: one file that loads nothing, held to that by its own
+ * policy.
+ */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 
@@ -21,7 +24,10 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** For the text of an element, and for an attribute in quotes. Text is escaped; a list is joined; false and undefined are left out. */
+/**
+ * For the text of an element, and for an attribute in quotes. Text is escaped; a list is joined; false and undefined
+ * are left out.
+ */
 export function html(markup: TemplateStringsArray, ...values: readonly Value[]): Html {
   return new Html(markup.reduce((text, part, i) => text + textOf(values[i - 1]) + part))
 }
@@ -43,7 +49,9 @@ interface Page {
   readonly script?: { readonly file: string; readonly data: unknown }
 }
 
-/** Even a hole in the escaping would not run: the Content-Security-Policy names the page's own style and script by hash. */
+/**
+ * Even a hole in the escaping would not run: the Content-Security-Policy names the page's own style and script by hash.
+ */
 export function toPage({ title, styles, ownStyle = '', body, script }: Page): string {
   const style = `${styles.map(browserFile).join('')}${ownStyle}`
   const code = script && browserFile(script.file)

@@ -1,6 +1,6 @@
 /**
- * Sentences whose names stay apart from their words, because names come from files that anyone may have proposed: a user
- * id that reads like a sentence, or like markup, must not pass for one. Rendering is plainText and markdownText.
+ * Sentences whose names stay apart from their words, because names come from files that anyone may have proposed: a
+ * user id that reads like a sentence, or like markup, must not pass for one. Rendering is plainText and markdownText.
  */
 
 type Part = { readonly kind: 'words'; readonly text: string } | { readonly kind: 'name'; readonly text: string }

@@ -1,6 +1,7 @@
 /**
- * What commands print. Files, logs, tokens and databases bring text along that a terminal would obey, or show in another
- * order than it stands: here all of it passes, and is escaped as JSON escapes it, so that JSON stays what it means.
+ * What commands print. Files, logs, tokens and databases bring text along that a terminal would obey, or show in
+ * another order than it stands: here all of it passes, and is escaped as JSON escapes it, so that JSON stays what it
+ * means.
  */
 
 import { coloured } from './colour.ts'

@@ -1,4 +1,7 @@
-/** Values from outside as text for a terminal: plain words as they are, anything else quoted, nothing that a terminal obeys. */
+/**
+ * Values from outside as text for a terminal: plain words as they are, anything else quoted, nothing that a terminal
+ * obeys.
+ */
 
 const PLAIN = /^[\p{L}\p{N}_@.:/+-]{1,64}$/u
 const NOT_PRINTABLE = /[^\x20-\x7e\p{L}\p{N}\p{P}\p{S}]/gu

@@ -1,4 +1,6 @@
-/** A throw-away server in this process: its own folder, key and database, the given policies without their rate limits. */
+/**
+ * A throw-away server in this process: its own folder, key and database, the given policies without their rate limits.
+ */
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -19,8 +19,8 @@ export interface JudgedAttempts<T> {
 /** Throws StoreUnavailable. */
 export interface Attempts {
   /**
-   * One transaction: `judge` gets the counters that exist, and returns their new values. It may be called more than once. Keys
-   * are opaque.
+   * One transaction: `judge` gets the counters that exist, and returns their new values. It may be called more than
+   * once. Keys are opaque.
    */
   count<T>(keys: readonly string[], judge: (counters: Counters) => JudgedAttempts<T>): Promise<T>
 }

@@ -1,6 +1,6 @@
 /**
- * The promises of a store, whichever engine keeps the objects. test/store/contract.ts tests them with every engine. A write
- * takes a permit, and a permit holds the object that was checked, so nothing else can be written.
+ * The promises of a store, whichever engine keeps the objects. test/store/contract.ts tests them with every engine. A
+ * write takes a permit, and a permit holds the object that was checked, so nothing else can be written.
  */
 
 import type { Condition } from '../decide/condition.ts'
@@ -25,8 +25,8 @@ export interface ListedObject {
 type ComparedBy = 'value' | 'time'
 
 /**
- * A client's condition on one field. `in` compares for equality, as `holds` does. The other operators order values of one
- * type: numbers, texts by code points, or times. They never hold for another type or a missing field.
+ * A client's condition on one field. `in` compares for equality, as `holds` does. The other operators order values of
+ * one type: numbers, texts by code points, or times. They never hold for another type or a missing field.
  */
 export interface Comparison {
   readonly field: string

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import { createMemoryLimiter } from '../../src/limits/memory.ts'
 import { createRedisLimiter, type RedisLimiter } from '../../src/limits/redis.ts'
-import { type Asked, shareCalls } from '../../src/limits/shared-calls.ts'
+import { type RequestBatch, shareCalls } from '../../src/limits/shared-calls.ts'
 import { INSTALL_MS } from '../programs.ts'
 import { type RedisServer, startRedis } from '../redis.ts'
 import { quotaFor, uniqueKey } from './contract.ts'
@@ -77,7 +77,7 @@ describe('requests that share a call to Redis', () => {
 
 describe('calls that are shared', () => {
   async function callsFor(asks: readonly { readonly key: string; readonly allow: number }[]) {
-    const calls: Asked[] = []
+    const calls: RequestBatch[] = []
     const ask = shareCalls(async (asked) => {
       calls.push(asked)
       return asked.requests

@@ -70,7 +70,7 @@ describe('sallyport matrix attack', () => {
     const run = await attackOn(server, ['notes'], proxy.url)
     proxy.stop()
     const methods = new Set(
-      run.reached.flatMap(({ attack, outcome }) => (outcome === 'different' ? [attack.spot.method] : [])),
+      run.reached.flatMap(({ attack, outcome }) => (outcome === 'different' ? [attack.routeMethod.method] : [])),
     )
     expect([...methods]).to.deep.equal(['DELETE'])
   }).timeout(30_000)

@@ -174,8 +174,8 @@ describe('a matrix of odd resources', () => {
     )
     expect(unasked.map(({ method, path }) => `${method} ${path}`)).to.include.members(['POST /parts', 'GET /parts'])
     expect(known.some(({ resource }) => resource === 'bins')).to.equal(true)
-    const plan = planMatrix(suite, columnsFor(suite), () => false).rows.filter(({ spot, body }) => {
-      return spot.resource.name === 'parts' && body === undefined
+    const plan = planMatrix(suite, columnsFor(suite), () => false).rows.filter(({ routeMethod, body }) => {
+      return routeMethod.resource.name === 'parts' && body === undefined
     })
     expect(new Set(plan.flatMap(({ methods }) => methods))).to.deep.equal(new Set(['GET', 'HEAD', 'OPTIONS']))
     expect(new Set(plan.map(({ object }) => object.kind))).to.not.include('relations')

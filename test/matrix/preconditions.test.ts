@@ -102,8 +102,8 @@ describe('a matrix about a route that requires If-Match', () => {
   })
 })
 
-function isOfPapers({ spot }: PlannedRow): boolean {
-  return spot.resource.name === 'papers'
+function isOfPapers({ routeMethod }: PlannedRow): boolean {
+  return routeMethod.resource.name === 'papers'
 }
 
 function foldersOf({ server: { folder } }: MatrixServer) {

@@ -1,7 +1,7 @@
 /** The document of one caller: just the operations and fields that the caller has. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { columnOfRoles, concernsObject, spotsOf } from '../../src/decide/callers-and-routes.ts'
+import { columnOfRoles, concernsObject, routeMethodsOf } from '../../src/decide/callers-and-routes.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import { relationSetsOf } from '../policy/relation-sets.ts'
 import { evaluate } from '../review/plain-evaluation.ts'
@@ -77,10 +77,10 @@ describe('the document of a caller', () => {
     await fc.assert(
       fc.asyncProperty(fc.subarray(ROLES, { minLength: 1 }), async (roles) => {
         const { subjects } = columnOfRoles(policy, roles)
-        const offered = spotsOf(world.resources).filter((spot) => {
-          const { resource, action, route } = spot
+        const offered = routeMethodsOf(world.resources).filter((routeMethod) => {
+          const { resource, action, route } = routeMethod
           // A redirect asks the role level, so for some object like the others.
-          const alone = !concernsObject(spot) && route.redirect === undefined
+          const alone = !concernsObject(routeMethod) && route.redirect === undefined
           const sets = alone ? [new Set<string>()] : relationSetsOf(policy, resource, action)
           const view =
             route.view === undefined || action.name === 'options'

@@ -5,7 +5,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { expect } from 'chai'
 import { openCandidate } from '../../src/tools/replay/candidate.ts'
-import type { Bench } from '../../src/tools/replay/decide-again.ts'
+import type { ReplayPolicy } from '../../src/tools/replay/decide-again.ts'
 import { type ReplayReport, replay } from '../../src/tools/replay/replay.ts'
 import { withRules } from '../policy-text.ts'
 import { startTestServer, type TestServer } from '../server.ts'
@@ -96,14 +96,14 @@ describe('the log of a server whose rules compare the callers', () => {
     ]
     expect(answers.map(({ status }) => status)).to.deep.equal([204, 403, 404, 403])
     await server.decisions()
-    const bench = await openCandidate(join(server.folder, 'policies'), server.app.resources)
-    const { decided, same, undecidable } = await replayAll(bench, server)
+    const replayPolicy = await openCandidate(join(server.folder, 'policies'), server.app.resources)
+    const { decided, same, undecidable } = await replayAll(replayPolicy, server)
     expect({ decided, same, undecidable: [...undecidable] }).to.deep.equal({ decided: 4, same: 4, undecidable: [] })
   })
 })
 
-function replayAll(bench: Bench, { folder }: TestServer): Promise<ReplayReport> {
+function replayAll(replayPolicy: ReplayPolicy, { folder }: TestServer): Promise<ReplayReport> {
   const files = [join(folder, 'data/decisions.log')]
   const always = { since: Number.NEGATIVE_INFINITY, until: Number.POSITIVE_INFINITY }
-  return replay(bench, { files, ...always, maxExamples: 3, onProgress: () => undefined })
+  return replay(replayPolicy, { files, ...always, maxExamples: 3, onProgress: () => undefined })
 }

@@ -10,7 +10,7 @@ import { readPredictedSuite } from '../../tools/matrix/predict/suite.ts'
 import type { MatrixColumn } from '../../tools/matrix/read/expectation.ts'
 import { parseColumn } from '../../tools/matrix/read/words.ts'
 
-interface Asked {
+interface NewMatrix {
   readonly policies: string
   readonly schemas: string
   /** The folder of the matrices. */
@@ -22,7 +22,7 @@ interface Asked {
 }
 
 /** The files that were written. Throws FileError and ReviewError. */
-export async function initMatrix(asked: Asked): Promise<readonly string[]> {
+export async function initMatrix(asked: NewMatrix): Promise<readonly string[]> {
   const { out, missing, force, role } = asked
   const matrices = (await isFolder(out)) ? [out] : []
   const suite = await readPredictedSuite({ ...asked, matrices }, Date.now())

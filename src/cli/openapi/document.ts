@@ -8,14 +8,14 @@ import { accessOf, wholeAccess } from '../../server/openapi/access.ts'
 import { makeDocument } from '../../server/openapi/document.ts'
 import { loadPolicy, ReviewError } from '../../tools/load-policy.ts'
 
-interface Asked {
+interface DocumentOptions {
   readonly policies: string
   readonly schemas: string
   readonly role: readonly string[]
 }
 
 /** Throws FileError and ReviewError. */
-export async function openapiDocument({ policies, schemas, role }: Asked): Promise<unknown> {
+export async function openapiDocument({ policies, schemas, role }: DocumentOptions): Promise<unknown> {
   const resources = await loadResources(schemas)
   const { policy } = await loadPolicy(policies, resources)
   const snapshot = new Snapshots(packPolicy(policy), resources).at(Date.now())

@@ -1,4 +1,7 @@
-/** What the flags of `policy explain` ask: a request, a record, or the record of a request in the log -> its explanation. */
+/**
+ * What the flags of `policy explain` ask: a request, a record, or the record of a request in the log -> its
+ * explanation.
+ */
 import { createReadStream } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { didYouMean } from '../../base/did-you-mean.ts'

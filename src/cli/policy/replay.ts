@@ -15,7 +15,7 @@ export function refuseNothingDecided({ decided, undecidable }: ReplayReport): vo
   )
 }
 
-interface Asked {
+interface ReplayCommand {
   readonly candidate?: string
   readonly policies: string
   readonly schemas: string
@@ -27,7 +27,7 @@ interface Asked {
 /** Throws FileError and ReviewError. */
 export async function replayWithProgress(
   files: readonly string[],
-  { candidate, policies, schemas, since, until, examples }: Asked,
+  { candidate, policies, schemas, since, until, examples }: ReplayCommand,
 ): Promise<ReplayReport> {
   const size = await sizeOf(files)
   const bench = await openCandidate(candidate ?? policies, await loadResources(schemas))

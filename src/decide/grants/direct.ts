@@ -1,6 +1,6 @@
 /**
- * A policy evaluated directly: for tools that ask millions of questions, where Casbin would take minutes. Random tests hold
- * it equal to Casbin and to the oracle (test/review/evaluate.test.ts). The server never uses it.
+ * A policy evaluated directly: for tools that ask millions of questions, where Casbin would take minutes. Random tests
+ * hold it equal to Casbin and to the oracle (test/review/evaluate.test.ts). The server never uses it.
  */
 
 import type { Resource, Resources } from '../../resources/resource.ts'

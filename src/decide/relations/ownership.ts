@@ -19,7 +19,10 @@ export function relationsOf(
   return relationsOfProposal(ownership, attributeOf, { stored: object, proposed: object })
 }
 
-/** The same for the result of a write: each relation looks at the proposed object or at the stored one, as its kind says. */
+/**
+ * The same for the result of a write: each relation looks at the proposed object or at the stored one, as its kind
+ * says.
+ */
 export function relationsOfProposal(
   ownership: Ownership | undefined,
   attributeOf: AttributeOf,

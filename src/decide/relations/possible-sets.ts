@@ -1,7 +1,7 @@
 /**
- * The sets of relations that can hold together between a caller and an object: one by one here, as regions in regions.ts.
- * A field has one value, so relations that compare it with constants may exclude or include one another; all other
- * relations are independent. Whether the schema allows such an object is decided by tools/matrix/arrange/.
+ * The sets of relations that can hold together between a caller and an object: one by one here, as regions in
+ * regions.ts. A field has one value, so relations that compare it with constants may exclude or include one another;
+ * all other relations are independent. Whether the schema allows such an object is decided by tools/matrix/arrange/.
  */
 import type { Action, Resource } from '../../resources/resource.ts'
 import type { Policy } from '../policy.ts'

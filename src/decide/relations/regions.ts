@@ -1,6 +1,7 @@
 /**
  * Sets of relations by the million: a *region* is a set of such sets, as the bits of a number. Bit S stands for the set
- * whose i-th relation holds when bit i of S is set. So rules become a few operations on numbers, however many sets there are.
+ * whose i-th relation holds when bit i of S is set. So rules become a few operations on numbers, however many sets
+ * there are.
  */
 import type { Resource } from '../../resources/resource.ts'
 import type { Relation } from './all-kinds.ts'

@@ -1,6 +1,6 @@
 /**
  * The interface of a kind of relation, so that no code outside this folder knows the kinds: each kind is a file next to
- * this one, and `relation.ts` lists them. A relation itself is plain data, which can be sent between threads.
+ * this one, and `all-kinds.ts` lists them. A relation itself is plain data, which can be sent between threads.
  */
 import type { Phrase } from '../../present/phrase.ts'
 import type { Scalar } from '../../resources/object.ts'

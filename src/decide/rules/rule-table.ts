@@ -1,6 +1,6 @@
 /**
  * The rules of a policy by columns. Threads can transfer the columns without a copy; a hundred thousand rules take
- * three megabytes, and the garbage collector has nothing to traverse. living-rules.ts makes rules from the columns
+ * three megabytes, and the garbage collector has nothing to traverse. unexpired-rules.ts makes rules from the columns
  * again.
  */
 

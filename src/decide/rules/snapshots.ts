@@ -7,7 +7,10 @@ import { casbinPolicy } from '../grants/casbin.ts'
 import type { Snapshot } from '../snapshot.ts'
 import type { PackedPolicy } from './rule-table.ts'
 
-/** The snapshot of the times from `from` on and before `to`, between which no rule ends; in milliseconds since the epoch. */
+/**
+ * The snapshot of the times from `from` on and before `to`, between which no rule ends; in milliseconds since the
+ * epoch.
+ */
 interface Span {
   readonly from: number
   readonly to: number

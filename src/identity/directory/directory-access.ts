@@ -26,7 +26,9 @@ export class DirectoryError extends Error {
   }
 }
 
-/** Does a command's work and closes the directory after it. Throws DirectoryError also when the database doesn't answer. */
+/**
+ * Does a command's work and closes the directory after it. Throws DirectoryError also when the database doesn't answer.
+ */
 export async function withDirectory<T>(open: OpenDirectory, work: (access: DirectoryAccess) => Promise<T>): Promise<T> {
   try {
     const access = await open()
@@ -55,7 +57,9 @@ export async function refuseUndeclared(
   )
 }
 
-/** Reads `user:<id>` or an e-mail address. Throws DirectoryError where no user has the address, or no database can tell. */
+/**
+ * Reads `user:<id>` or an e-mail address. Throws DirectoryError where no user has the address, or no database can tell.
+ */
 export async function idOf(open: OpenDirectory, named: string): Promise<string> {
   if (named.startsWith('user:')) return named.slice('user:'.length)
   if (named.includes('@')) return idOfEmail(open, named)

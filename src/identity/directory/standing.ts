@@ -1,6 +1,6 @@
 /**
- * Whether the user, the session and the roles behind a credential still exist. Every request asks the store, so that revoked
- * access ends at once. The reasons are for the decision record.
+ * Whether the user, the session and the roles behind a credential still exist. Every request asks the store, so that
+ * revoked access ends at once. The reasons are for the decision record.
  */
 
 import { onceKnown } from '../../base/now-or-later.ts'
@@ -41,8 +41,8 @@ export function rejected(reason: string, subject: string): Rejection {
 }
 
 /**
- * Gives the caller of a session the roles of the users record. The same standing gives the same caller object, so that results
- * kept for a caller stay usable.
+ * Gives the caller of a session the roles of the users record. The same standing gives the same caller object, so that
+ * results kept for a caller stay usable.
  */
 function createSessions() {
   const known = new WeakMap<SessionStanding, { readonly token: Caller; readonly found: Authentication }>()

@@ -1,4 +1,6 @@
-/** What commands do with users beside a running server: find them by id or e-mail address, add them, give them roles. */
+/**
+ * What commands do with users beside a running server: find them by id or e-mail address, add them, give them roles.
+ */
 import { v7 as uuidv7 } from 'uuid'
 import { USERS } from '../../decide/policy.ts'
 import { StaleObject, UniqueTaken } from '../../store/contract.ts'

@@ -67,7 +67,10 @@ function rolesOf({ key, roles }: KeyStanding): readonly string[] {
   return roles ? key.roles.filter((role) => roles.includes(role)) : key.roles
 }
 
-/** When API keys were last used: remembered here, and written together once a minute and at the end, never with a request. */
+/**
+ * When API keys were last used: remembered here, and written together once a minute and at the end, never with a
+ * request.
+ */
 export const WRITE_EVERY_MS = 60_000
 
 export interface ApiKeyUses {

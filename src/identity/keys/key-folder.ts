@@ -33,7 +33,9 @@ export interface Keys {
   readonly current: KeyFile & { readonly key: EmbeddedKey }
 }
 
-/** Tokens of sign-in last ten minutes; a server may go on signing for a moment after a rotation. Longer ones are noted. */
+/**
+ * Tokens of sign-in last ten minutes; a server may go on signing for a moment after a rotation. Longer ones are noted.
+ */
 export const UNNOTED_MS = 11 * 60_000
 
 const NAME = /^signing(?:-(\d{1,9}))?\.jwk$/
@@ -86,7 +88,10 @@ export async function succeed(folder: string, after: number): Promise<boolean> {
   return makeKey(folder, after + 1)
 }
 
-/** Takes the private halves of the older keys away, and those files whose tokens have all ended by `now`, in milliseconds. */
+/**
+ * Takes the private halves of the older keys away, and those files whose tokens have all ended by `now`, in
+ * milliseconds.
+ */
 export async function tidy(folder: string, now: number): Promise<readonly RetiredKey[]> {
   await removeDrafts(folder, now)
   const { retired } = await readKeys(folder)

@@ -1,4 +1,7 @@
-/** The embedded keys in use: one signs, all verify. A rotation by another process is taken within a second, without a restart. */
+/**
+ * The embedded keys in use: one signs, all verify. A rotation by another process is taken within a second, without a
+ * restart.
+ */
 import { stat } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { JWTVerifyGetKey } from 'jose'
@@ -30,7 +33,10 @@ const LOOK_AGAIN_MS = 100
 const UNSETTLED_MS = 2000
 const TIDY_EVERY_MS = 60_000
 
-/** Throws KeyError for keys that can't be read now. Later it tells of keys that can't be read, and keeps those that it has. */
+/**
+ * Throws KeyError for keys that can't be read now. Later it tells of keys that can't be read, and keeps those that it
+ * has.
+ */
 export async function openKeyRing(dataDirectory: string, tell: (error: unknown) => void): Promise<KeyRing> {
   const ring = new FolderRing(await openKeyFolder(dataDirectory), tell)
   await ring.open()

@@ -1,4 +1,7 @@
-/** The keys that tokens are verified with: the embedded one, a configured public key, a key server's, or an OpenID provider's. */
+/**
+ * The keys that tokens are verified with: the embedded one, a configured public key, a key server's, or an OpenID
+ * provider's.
+ */
 import type { JWTVerifyGetKey } from 'jose'
 import { KeyError } from './key-error.ts'
 import type { VerifyingKeys } from './key-ring.ts'

@@ -1,6 +1,6 @@
 /**
- * Slows down the guessing of passwords: attempts count per user and per address, also for a user that doesn't exist, and each
- * failure makes the next attempt wait longer. This is decided before anything is hashed (docs/decisions/0023).
+ * Slows down the guessing of passwords: attempts count per user and per address, also for a user that doesn't exist,
+ * and each failure makes the next attempt wait longer. This is decided before anything is hashed (docs/decisions/0023).
  */
 import { createHmac } from 'node:crypto'
 import type { Attempts, Counter, Counters, JudgedAttempts } from '../../store/attempts.ts'
@@ -37,7 +37,9 @@ export type SignInAdmission =
   | { readonly kind: 'admitted'; readonly attempt: Attempt }
   | { readonly kind: 'delayed'; readonly retryAfterMs: number }
 
-/** An admitted attempt counts as a failure until it succeeds, so that many attempts at once are no more than one by one. */
+/**
+ * An admitted attempt counts as a failure until it succeeds, so that many attempts at once are no more than one by one.
+ */
 interface Attempt {
   /** The user has signed in from this address before. */
   readonly known: boolean
@@ -132,8 +134,9 @@ function waitOf(counter: Counter | undefined, { free, longestMs }: Slowness, now
 }
 
 /**
- * The user's own failures are forgotten. Failures of other users at this address still count, or an attacker could reset them with
- * an account of their own. When the address was known, failures from other addresses still count: they are somebody else's.
+ * The user's own failures are forgotten. Failures of other users at this address still count, or an attacker could
+ * reset them with an account of their own. When the address was known, failures from other addresses still count: they
+ * are somebody else's.
  */
 function forgive(counters: Counters, keys: Keys, now: number): JudgedAttempts<void> {
   const changes = new Map<string, Counter | undefined>([

@@ -1,6 +1,6 @@
 /**
- * Refresh tokens: `spr.<session>.<family>.<current>`. The family's secret stays as long as the session, so that an older token is
- * known for one; the current one is new with each use. The store holds hashes alone.
+ * Refresh tokens: `spr.<session>.<family>.<current>`. The family's secret stays as long as the session, so that an
+ * older token is known for one; the current one is new with each use. The store holds hashes alone.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import type { RefreshHashes } from '../../store/directory.ts'

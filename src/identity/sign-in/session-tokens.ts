@@ -17,8 +17,8 @@ export interface Tokens {
 }
 
 /**
- * `userId`: the user that the request was about, where there is one; for the log. `reason`: for the log, never for the client.
- * `record`: the decision record that has committed with the change, where something changed.
+ * `userId`: the user that the request was about, where there is one; for the log. `reason`: for the log, never for the
+ * client. `record`: the decision record that has committed with the change, where something changed.
  */
 export type SignedIn =
   | { readonly kind: 'signed-in'; readonly userId: string; readonly tokens: Tokens; readonly record: string }

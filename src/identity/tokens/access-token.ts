@@ -18,7 +18,9 @@ const OF_ID_TOKENS = [
   'urn:openid:params:jwt:claim:auth_req_id',
 ]
 
-/** Why a token is no access token that whoever bears it may use; undefined when nothing says so. `typ` is the header's. */
+/**
+ * Why a token is no access token that whoever bears it may use; undefined when nothing says so. `typ` is the header's.
+ */
 export function faultOfKind(claims: Claims, typ: unknown): string | undefined {
   const has = (name: string) => Object.hasOwn(claims, name)
   // RFC 7800: good only with a proof that nobody asks for here (DPoP, mutual TLS).

@@ -1,6 +1,7 @@
 /**
- * The form of a compact JWS, checked before jose sees it: jose decodes loosely (padding, white space, stray bits), so that
- * one token could be written in many ways (test/identity/token-form.test.ts shows which), and the last of two names wins.
+ * The form of a compact JWS, checked before jose sees it: jose decodes loosely (padding, white space, stray bits), so
+ * that one token could be written in many ways (test/identity/token-form.test.ts shows which), and the last of two
+ * names wins.
  */
 import { readStrictObject } from '../strict-object.ts'
 

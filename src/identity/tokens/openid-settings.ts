@@ -64,7 +64,9 @@ export function readOpenIdSettings(environment: Environment, ownIssuer: string):
   })
 }
 
-/** OpenID Connect Discovery 1.0 section 3: no query, no fragment; the value may hold a password, so it isn't repeated. */
+/**
+ * OpenID Connect Discovery 1.0 section 3: no query, no fragment; the value may hold a password, so it isn't repeated.
+ */
 function refuseUnfitIssuer(issuer: string, ownIssuer: string): void {
   const url = URL.parse(issuer)
   const plain = url?.username === '' && url.password === '' && !/[?#]/.test(issuer)
@@ -108,9 +110,9 @@ function prefix(text: string): string {
 export type ClaimPath = readonly string[]
 
 /**
- * `roles`; `realm_access.roles` for a claim within a claim; `https://example.com/roles` as one name, because a URL's dots part
- * nothing; and a JSON Pointer (RFC 6901) for every other name with dots: `/resource_access/my.app/roles`. Undefined for a name
- * that has an empty part.
+ * `roles`; `realm_access.roles` for a claim within a claim; `https://example.com/roles` as one name, because a URL's
+ * dots part nothing; and a JSON Pointer (RFC 6901) for every other name with dots: `/resource_access/my.app/roles`.
+ * Undefined for a name that has an empty part.
  */
 export function readClaimPath(text: string): ClaimPath | undefined {
   const path = partsOf(text)

@@ -17,7 +17,10 @@ export const NAMED_CLAIMS: ReadonlySet<string> = new Set([
   'sid',
 ])
 
-/** Seconds since 1970 at the end of the year 9999. Milliseconds taken for seconds lie beyond it: a token for 50,000 years. */
+/**
+ * Seconds since 1970 at the end of the year 9999. Milliseconds taken for seconds lie beyond it: a token for 50,000
+ * years.
+ */
 const LAST_MOMENT = 253_402_300_799
 
 /** Characters; sign-in makes UUIDs. */

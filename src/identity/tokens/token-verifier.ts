@@ -58,7 +58,9 @@ export function createTokenVerifier({ keys, issuer, audience, algorithms, claims
   }
 }
 
-/** Checks what jose leaves open. The other members of a header about keys (`jwk`, `jku`, `x5u`, `x5c`) are never read. */
+/**
+ * Checks what jose leaves open. The other members of a header about keys (`jwk`, `jku`, `x5u`, `x5c`) are never read.
+ */
 function faultOfHeader({ typ, crit }: Readonly<Record<string, unknown>>): string | undefined {
   // No extension is known here (RFC 7515 section 4.1.11), not even b64, which jose accepts.
   if (crit !== undefined) return 'crit'

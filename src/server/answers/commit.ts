@@ -1,4 +1,7 @@
-/** The writes of one request: each commits together with the record of its decision, so that neither is without the other. */
+/**
+ * The writes of one request: each commits together with the record of its decision, so that neither is without the
+ * other.
+ */
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
 import { recordLine } from '../../decision-log/decision-record.ts'
 import { mask } from '../../decision-log/mask.ts'

@@ -17,8 +17,8 @@ interface Answer {
 }
 
 /**
- * What the exchange came to, with the headers that every answer has. An outcome that can't be sent as HTTP becomes a fault.
- * Koa ends the answer; the headers are written by Node's `writeHead`, all at once (docs/decisions/0026).
+ * What the exchange came to, with the headers that every answer has. An outcome that can't be sent as HTTP becomes a
+ * fault. Koa ends the answer; the headers are written by Node's `writeHead`, all at once (docs/decisions/0026).
  */
 export function present(ctx: Context, state: Writable<RequestState>, cors: Cors): void {
   if (!ctx.writable) return

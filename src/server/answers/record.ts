@@ -19,8 +19,8 @@ export type RequestFacts = Omit<RequestState, keyof NotRecorded>
 type NotRecorded = Pick<RequestState, 'headers' | 'policy'>
 
 /**
- * Sees to the record before the answer goes out; that of a write is committed with it already. An answer whose record is required
- * and can't be written becomes a refusal.
+ * Sees to the record before the answer goes out; that of a write is committed with it already. An answer whose record
+ * is required and can't be written becomes a refusal.
  */
 export function settleRecord(
   { recorder }: { readonly recorder: Recorder },

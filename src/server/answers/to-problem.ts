@@ -1,4 +1,6 @@
-/** Every error leaves as application/problem+json (RFC 9457); what went wrong inside goes to the log, not to the client. */
+/**
+ * Every error leaves as application/problem+json (RFC 9457); what went wrong inside goes to the log, not to the client.
+ */
 
 import { CATALOGUE, problemType } from '../../base/problems/catalogue.ts'
 import { Problem } from '../../base/problems/problem.ts'

@@ -1,4 +1,7 @@
-/** A connection: its requests are answered one after another, nothing is read while one waits, and it closes in two steps. */
+/**
+ * A connection: its requests are answered one after another, nothing is read while one waits, and it closes in two
+ * steps.
+ */
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'

@@ -26,7 +26,9 @@ export type Body =
   | { readonly kind: 'object'; readonly json: JsonObject }
   | { readonly kind: 'json-patch'; readonly json: Json }
 
-/** Throws Problem content-range, unsupported-media-type, body-too-large, invalid-json or invalid-body, in this order. */
+/**
+ * Throws Problem content-range, unsupported-media-type, body-too-large, invalid-json or invalid-body, in this order.
+ */
 export async function readBody(ctx: Context, operation: Operation, limitBytes: number): Promise<Body> {
   refuseContentRange(ctx, operation)
   refuseMediaType(ctx, operation)

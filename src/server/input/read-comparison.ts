@@ -1,4 +1,6 @@
-/** One filter of a list: `status=open`, `createdAt[gte]=…`, `status[in]=a,b`; values as the field's schema types them. */
+/**
+ * One filter of a list: `status=open`, `createdAt[gte]=…`, `status[in]=a,b`; values as the field's schema types them.
+ */
 import { Problem } from '../../base/problems/problem.ts'
 import type { Scalar } from '../../resources/object.ts'
 import type { Field } from '../../resources/resource.ts'

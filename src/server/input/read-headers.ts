@@ -1,9 +1,13 @@
-/** If-Match and If-None-Match (RFC 9110 sections 13.1.1 and 13.1.2; objects have no Last-Modified), and Idempotency-Key. */
+/**
+ * If-Match and If-None-Match (RFC 9110 sections 13.1.1 and 13.1.2; objects have no Last-Modified), and Idempotency-Key.
+ */
 import type { IncomingMessage } from 'node:http'
 import { Problem } from '../../base/problems/problem.ts'
 import type { EntityTag, Preconditions, TagCondition } from './input.ts'
 
-/** One element of the list, which may be empty (RFC 9110 section 5.6.1.2), and what ends it. No part can match twice. */
+/**
+ * One element of the list, which may be empty (RFC 9110 section 5.6.1.2), and what ends it. No part can match twice.
+ */
 const ELEMENT = /(?:(?<weak>W\/)?"(?<opaque>[\x21\x23-\x7e\x80-\xff]*)"[ \t]*)?(?:,[ \t]*|$)/y
 
 /** Throws Problem invalid-precondition. */

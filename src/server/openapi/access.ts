@@ -1,4 +1,5 @@
 /** The access that a document describes: the operations and fields of one set of subjects, or of all. */
+import { type RouteMethod, routeMethodsOf } from '../../decide/callers-and-routes.ts'
 import { passRoleLevel, withFacts } from '../../decide/decide.ts'
 import { inView } from '../../decide/grants/caller-grants.ts'
 import type { GrantTable } from '../../decide/grants/grant-table.ts'
@@ -18,13 +19,13 @@ export interface Granted {
 export interface Access {
   readonly snapshot: Snapshot
   /** Whether the caller is allowed this at all, on some object. */
-  offers(spot: Spot): boolean
+  offers(routeMethod: RouteMethod): boolean
   granted(resource: Resource, action: string): Granted
   /** The rate limits that can count this operation of the caller. */
-  limitsOf(spot: Spot): readonly Limit[]
+  limitsOf(routeMethod: RouteMethod): readonly Limit[]
 }
 
-interface Asked {
+interface SubjectAccess {
   readonly tables: ReadonlyMap<string, GrantTable>
   readonly snapshot: Snapshot
   readonly subject: Subject
@@ -34,16 +35,18 @@ interface Asked {
 export async function accessOf(snapshot: Snapshot, subject: Subject, resources: Resources): Promise<Access> {
   const asked = { tables: await tablesOf(snapshot, subject, resources), snapshot, subject }
   const offered = new Set<string>()
-  for (const spot of spotsOf(resources)) if (await isOffered(asked, spot)) offered.add(nameOf(spot))
+  for (const routeMethod of routeMethodsOf(resources))
+    if (await isOffered(asked, routeMethod)) offered.add(nameOf(routeMethod))
   const granted = ({ name }: Resource, action: string) => {
     const { grantable, shownInEveryRow } = roleLevelOf(asked, name, action)
     return { some: grantable, every: shownInEveryRow }
   }
   return {
     snapshot,
-    offers: (spot) => offered.has(nameOf(spot)),
+    offers: (routeMethod) => offered.has(nameOf(routeMethod)),
     granted,
-    limitsOf: (spot) => snapshot.limits.limits.filter((limit) => matches(limit, spot) && concerns(limit, subject)),
+    limitsOf: (routeMethod) =>
+      snapshot.limits.limits.filter((limit) => matches(limit, routeMethod) && concerns(limit, subject)),
   }
 }
 
@@ -60,7 +63,7 @@ export async function wholeAccess(snapshot: Snapshot, resources: Resources): Pro
     snapshot,
     offers: () => true,
     granted,
-    limitsOf: (spot) => snapshot.limits.limits.filter((limit) => matches(limit, spot)),
+    limitsOf: (routeMethod) => snapshot.limits.limits.filter((limit) => matches(limit, routeMethod)),
   }
 }
 
@@ -80,36 +83,36 @@ function keyOf(resource: string, action: string): string {
   return `${resource} ${action}`
 }
 
-function tableOf({ tables }: Asked, resource: string, action: string): GrantTable {
+function tableOf({ tables }: SubjectAccess, resource: string, action: string): GrantTable {
   const table = tables.get(keyOf(resource, action))
   if (!table) throw new Error(`no schema declares ${action} on ${resource}`)
   return table
 }
 
 /** The checks before an object is known; a read must show something of the route's view. */
-async function isOffered({ tables, snapshot, subject }: Asked, spot: Spot): Promise<boolean> {
+async function isOffered({ tables, snapshot, subject }: SubjectAccess, routeMethod: RouteMethod): Promise<boolean> {
   const attributes = [...tables.values()].flatMap((table) => table.attributes)
   // The document is the same for all callers with these subjects, whatever attributes they have.
   const claims = Object.fromEntries(attributes.map((name) => [name, true]))
   const caller = subject.caller && { ...subject.caller, claims }
-  const question = { ...spot, subject: { ...subject, caller }, blocked: false }
+  const question = { ...routeMethod, subject: { ...subject, caller }, blocked: false }
   const reached = await withFacts(passRoleLevel(question, snapshot), NO_FACTS)
-  if (reached.kind !== 'grants' || spot.endpoint.operation !== 'read') return reached.kind !== 'refused'
+  if (reached.kind !== 'grants' || routeMethod.endpoint.operation !== 'read') return reached.kind !== 'refused'
   return inView(reached, reached.roleLevel.grantable).size > 0
 }
 
-function nameOf({ method, route }: Spot): string {
+function nameOf({ method, route }: RouteMethod): string {
   return `${method} ${route.path}`
 }
 
 const NO_FACTS = { user: () => undefined, object: () => undefined }
 
-function roleLevelOf(asked: Asked, resource: string, action: string): RoleLevel {
+function roleLevelOf(asked: SubjectAccess, resource: string, action: string): RoleLevel {
   const { caller } = asked.subject
   return tableOf(asked, resource, action).roleLevel(() => caller !== undefined)
 }
 
-function matches({ match }: Limit, { resource, endpoint }: Spot): boolean {
+function matches({ match }: Limit, { resource, endpoint }: RouteMethod): boolean {
   return (match.resource ?? resource.name) === resource.name && (match.action ?? endpoint.action) === endpoint.action
 }
 

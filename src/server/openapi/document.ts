@@ -3,7 +3,7 @@
  * promises what the server does and nothing else; the tests hold every answer of theirs to it (test/answer-checker.ts).
  */
 import { readFileSync } from 'node:fs'
-import { type Spot, spotsOf } from '../../decide/callers-and-routes.ts'
+import { type RouteMethod, routeMethodsOf } from '../../decide/callers-and-routes.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
 import { type Access, accessOf } from './access.ts'
 import { Components } from './components.ts'
@@ -32,15 +32,17 @@ export async function makeDocument(access: Access, resources: Resources): Promis
   )
   const ids = operationIds(resources)
   // `OPTIONS *` is about the server, not about a path.
-  const offered = spotsOf(resources).filter((spot) => spot.route.path !== '*' && access.offers(spot))
-  const operations = offered.map((spot) => {
-    const own = schemas.get(spot.resource.name)
-    if (!own) throw new Error(`no schema declares ${spot.resource.name}`)
+  const offered = routeMethodsOf(resources).filter(
+    (routeMethod) => routeMethod.route.path !== '*' && access.offers(routeMethod),
+  )
+  const operations = offered.map((routeMethod) => {
+    const own = schemas.get(routeMethod.resource.name)
+    if (!own) throw new Error(`no schema declares ${routeMethod.resource.name}`)
     return {
-      spot,
+      routeMethod,
       part: {
-        operationId: ids(spot),
-        ...operationPart(spot, { access, schemas: own, components }, nobody.offers(spot)),
+        operationId: ids(routeMethod),
+        ...operationPart(routeMethod, { access, schemas: own, components }, nobody.offers(routeMethod)),
       },
     }
   })
@@ -65,30 +67,30 @@ const SECURITY: Part = {
 }
 
 interface Described {
-  readonly spot: Spot
+  readonly routeMethod: RouteMethod
   readonly part: Part
 }
 
 function pathsOf(operations: readonly Described[]): Part {
-  const byPath = Map.groupBy(operations, ({ spot }) => spot.route.path)
+  const byPath = Map.groupBy(operations, ({ routeMethod }) => routeMethod.route.path)
   return Object.fromEntries(
     [...byPath].map(([path, those]) => [
       path,
-      Object.fromEntries(those.map(({ spot, part }) => [spot.method.toLowerCase(), part])),
+      Object.fromEntries(those.map(({ routeMethod, part }) => [routeMethod.method.toLowerCase(), part])),
     ]),
   )
 }
 
-function tagsOf(spots: readonly Spot[]): readonly Part[] {
-  const used = new Set(spots.map(({ resource }) => resource))
+function tagsOf(routeMethods: readonly RouteMethod[]): readonly Part[] {
+  const used = new Set(routeMethods.map(({ resource }) => resource))
   return [...used].map(({ name, schema }) => ({
     name,
     description: typeof schema.description === 'string' ? schema.description : `The resource \`${name}\`.`,
   }))
 }
 
-function limitsPart(access: Access, spots: readonly Spot[]): Part {
-  const limits = new Set(spots.flatMap((spot) => access.limitsOf(spot)))
+function limitsPart(access: Access, routeMethods: readonly RouteMethod[]): Part {
+  const limits = new Set(routeMethods.flatMap((routeMethod) => access.limitsOf(routeMethod)))
   const inOrder = access.snapshot.limits.limits.filter((limit) => limits.has(limit))
   return inOrder.length > 0 ? { 'x-rate-limits': rateLimitsPart(inOrder) } : {}
 }

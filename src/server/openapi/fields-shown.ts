@@ -1,9 +1,9 @@
 /** The fields that an operation shows: those that reading grants, cut to the view of the route. */
-import type { Spot } from '../../decide/callers-and-routes.ts'
+import type { RouteMethod } from '../../decide/callers-and-routes.ts'
 import type { Access, Granted } from './access.ts'
 
 /** A list shows what `list` grants, a write's answer what `read` does (semantics.md, "The actions"). */
-export function fieldsShown(access: Access, { route, endpoint, resource }: Spot): Granted {
+export function fieldsShown(access: Access, { route, endpoint, resource }: RouteMethod): Granted {
   const shows = endpoint.operation === 'list' || endpoint.operation === 'read' ? endpoint.action : 'read'
   const { some, every } = access.granted(resource, shows)
   if (route.view === undefined) return { some, every }

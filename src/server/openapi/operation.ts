@@ -1,6 +1,6 @@
 /** One operation of a document: a method of a route, with all that it takes and answers. */
 
-import type { Spot } from '../../decide/callers-and-routes.ts'
+import type { RouteMethod } from '../../decide/callers-and-routes.ts'
 import type { Operation, Resources } from '../../resources/resource.ts'
 import type { Headers } from './headers.ts'
 import { joinHeaders } from './headers.ts'
@@ -32,38 +32,38 @@ const BUILT_IN: ReadonlyMap<string, string> = new Map([
 ])
 
 /** `anonymous`: also callers without credentials have it. */
-export function operationPart(spot: Spot, describing: Describing, anonymous: boolean): Part {
-  const { endpoint, resource, method } = spot
-  const limits = describing.access.limitsOf(spot)
-  const headers = joinHeaders(COMMON, lifecycleHeaders(spot), limitHeaders(limits.length > 0))
-  const codes = possibleProblems(spot, limits.length > 0)
+export function operationPart(routeMethod: RouteMethod, describing: Describing, anonymous: boolean): Part {
+  const { endpoint, resource, method } = routeMethod
+  const limits = describing.access.limitsOf(routeMethod)
+  const headers = joinHeaders(COMMON, lifecycleHeaders(routeMethod), limitHeaders(limits.length > 0))
+  const codes = possibleProblems(routeMethod, limits.length > 0)
   const patches = endpoint.operation === 'update'
-  const parameters = parametersOf(spot, describing)
-  const requestBody = requestBodyOf(spot, describing)
-  const description = textOf(spot)
+  const parameters = parametersOf(routeMethod, describing)
+  const requestBody = requestBodyOf(routeMethod, describing)
+  const description = textOf(routeMethod)
   return {
     summary:
-      BUILT_IN.get(`${method} ${spot.route.path}`) ??
+      BUILT_IN.get(`${method} ${routeMethod.route.path}`) ??
       `${VERBS[endpoint.operation]} ${resource.name}${method === 'HEAD' ? ', headers only' : ''}`,
     ...(description === '' ? {} : { description }),
     tags: [resource.name],
-    ...(isDeprecated(spot) ? { deprecated: true } : {}),
+    ...(isDeprecated(routeMethod) ? { deprecated: true } : {}),
     security: anonymous ? [{}, { bearer: [] }] : [{ bearer: [] }],
     ...(limits.length > 0 ? { 'x-rate-limits': limits.map(({ name }) => name) } : {}),
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(requestBody === undefined ? {} : { requestBody }),
     responses: {
-      ...successResponses(spot, describing, headers),
+      ...successResponses(routeMethod, describing, headers),
       ...problemResponses(describing.components, { codes, operation: pascal(endpoint.operation), patches, headers }),
     },
   }
 }
 
 /**
- * `GET /api/orders/{id}` is `getApiOrdersId`. Paths that differ in nothing else than punctuation are told apart by a number,
- * which counts routes that the document leaves out as well: an operation has the same name for every caller.
+ * `GET /api/orders/{id}` is `getApiOrdersId`. Paths that differ in nothing else than punctuation are told apart by a
+ * number, which counts routes that the document leaves out as well: an operation has the same name for every caller.
  */
-export function operationIds({ routes }: Resources): (spot: Pick<Spot, 'route' | 'method'>) => string {
+export function operationIds({ routes }: Resources): (routeMethod: Pick<RouteMethod, 'route' | 'method'>) => string {
   const byName = Map.groupBy(routes, ({ path }) => pascal(path))
   return ({ route, method }) => {
     const name = pascal(route.path)
@@ -72,7 +72,7 @@ export function operationIds({ routes }: Resources): (spot: Pick<Spot, 'route' |
   }
 }
 
-function textOf({ route, endpoint }: Spot): string {
+function textOf({ route, endpoint }: RouteMethod): string {
   const { lifecycle, redirect } = route
   const day = (instant: number) => new Date(instant).toISOString().slice(0, 10)
   return [
@@ -89,11 +89,11 @@ function textOf({ route, endpoint }: Spot): string {
 /**
  * The document doesn't depend on the time: a route with a deprecation date counts as deprecated, even before that date.
  */
-function isDeprecated({ route: { lifecycle } }: Spot): boolean {
+function isDeprecated({ route: { lifecycle } }: RouteMethod): boolean {
   return lifecycle?.deprecatedAt !== undefined || lifecycle?.sunsetAt !== undefined
 }
 
-function lifecycleHeaders({ route: { lifecycle } }: Spot): Headers {
+function lifecycleHeaders({ route: { lifecycle } }: RouteMethod): Headers {
   return {
     always: [
       ...(lifecycle?.deprecatedAt === undefined ? [] : (['Deprecation'] as const)),

@@ -1,6 +1,6 @@
 /** The parameters of an operation: the path's id, conditions, and the query of a list. */
 
-import type { Spot } from '../../decide/callers-and-routes.ts'
+import type { RouteMethod } from '../../decide/callers-and-routes.ts'
 import type { Limits } from '../../decide/policy.ts'
 import type { Field } from '../../resources/resource.ts'
 import type { Access } from './access.ts'
@@ -19,13 +19,13 @@ const IF_MATCH = 'Entity tags of the states in which the object may be changed, 
 
 const IDEMPOTENCY_KEY = 'Makes the request safe to repeat for 24 hours: a repeat gets the first answer.'
 
-export function parametersOf(spot: Spot, describing: Describing): readonly Part[] {
-  const { route, endpoint } = spot
+export function parametersOf(routeMethod: RouteMethod, describing: Describing): readonly Part[] {
+  const { route, endpoint } = routeMethod
   const id = route.path.includes('{id}') ? [idParameter(describing)] : []
-  if (route.redirect || spot.resource.builtIn) return id
+  if (route.redirect || routeMethod.resource.builtIn) return id
   switch (endpoint.operation) {
     case 'list':
-      return listParameters(spot, describing)
+      return listParameters(routeMethod, describing)
     case 'read':
       return [
         ...id,
@@ -36,7 +36,7 @@ export function parametersOf(spot: Spot, describing: Describing): readonly Part[
     case 'replace':
     case 'update':
     case 'delete':
-      return [...id, ifMatch(spot, describing)]
+      return [...id, ifMatch(routeMethod, describing)]
     default:
       return id
   }
@@ -47,7 +47,7 @@ function idParameter({ schemas, components }: Describing): Part {
   return components.add('parameters', `${schemas.base}Id`, { name: 'id', in: 'path', required: true, schema })
 }
 
-function ifMatch({ route }: Spot, describing: Describing): Part {
+function ifMatch({ route }: RouteMethod, describing: Describing): Part {
   if (route.precondition !== 'required') return headerParameter(describing, 'If-Match', IF_MATCH)
   const part = { name: 'If-Match', in: 'header', description: IF_MATCH, required: true, schema: { type: 'string' } }
   return describing.components.add('parameters', 'If-Match-Required', part)
@@ -57,10 +57,10 @@ function headerParameter({ components }: Describing, name: string, description: 
   return components.add('parameters', name, { name, in: 'header', description, schema: { type: 'string' } })
 }
 
-function listParameters(spot: Spot, { access, schemas, components }: Describing): readonly Part[] {
+function listParameters(routeMethod: RouteMethod, { access, schemas, components }: Describing): readonly Part[] {
   const { page } = access.snapshot.limits
-  const { some, every } = fieldsShown(access, spot)
-  const queryable = [...spot.resource.fields.values()].filter(
+  const { some, every } = fieldsShown(access, routeMethod)
+  const queryable = [...routeMethod.resource.fields.values()].filter(
     ({ name, indexed }) => every.has(name) && (indexed || name === 'id'),
   )
   const names = queryable.map(({ name }) => name)

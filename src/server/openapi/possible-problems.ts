@@ -1,6 +1,8 @@
-/** Which problems an operation can answer with (docs/problems.md); the checker of the test suite holds answers to it. */
+/**
+ * Which problems an operation can answer with (docs/problems.md); the checker of the test suite holds answers to it.
+ */
 import type { ProblemCode } from '../../base/problems/catalogue.ts'
-import { concernsObject, type Spot } from '../../decide/callers-and-routes.ts'
+import { concernsObject, type RouteMethod } from '../../decide/callers-and-routes.ts'
 import type { Operation } from '../../resources/resource.ts'
 
 /** Problems of every operation: HTTP itself, credentials, the policy, and faults of the server. */
@@ -87,8 +89,8 @@ export const PROBLEMS_OF_ANY_PATH: readonly ProblemCode[] = [
 ]
 
 /** `limited`: some rate limit can count the operation. */
-export function possibleProblems(spot: Spot, limited: boolean): readonly ProblemCode[] {
-  const { route, endpoint, resource } = spot
+export function possibleProblems(routeMethod: RouteMethod, limited: boolean): readonly ProblemCode[] {
+  const { route, endpoint, resource } = routeMethod
   const codes = new Set<ProblemCode>(ANYWHERE)
   const add = (when: boolean, ...more: readonly ProblemCode[]) => {
     for (const code of when ? more : []) codes.add(code)
@@ -96,13 +98,13 @@ export function possibleProblems(spot: Spot, limited: boolean): readonly Problem
   const redirects = route.redirect !== undefined && endpoint.operation !== 'options'
   add(route.path.includes('{id}'), 'invalid-path')
   add(route.redirect === undefined && endpoint.operation !== 'options', 'invalid-query')
-  add(concernsObject(spot), ...BY_OPERATION[endpoint.operation])
+  add(concernsObject(routeMethod), ...BY_OPERATION[endpoint.operation])
   add(resource.builtIn && endpoint.operation === 'read', 'not-acceptable')
   add(resource.takes !== undefined && endpoint.operation === 'create', ...SIGNING_IN)
   add(route.kind === 'caller' && resource.builtIn && endpoint.operation === 'delete', 'session-not-found')
   add(route.path === '/readyz' && endpoint.operation === 'read', 'not-ready')
   const unique = [...resource.fields.values()].some((field) => field.unique)
-  add(concernsObject(spot) && unique && WRITING.includes(endpoint.operation), 'unique-taken')
+  add(concernsObject(routeMethod) && unique && WRITING.includes(endpoint.operation), 'unique-taken')
   add(route.precondition === 'required' && CHANGING.includes(endpoint.operation) && !redirects, 'precondition-required')
   add(route.lifecycle?.sunsetAt !== undefined, 'gone')
   add(limited, 'quota-exceeded')

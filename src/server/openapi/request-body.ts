@@ -1,6 +1,6 @@
 /** The bodies that POST, PUT and PATCH take, cut to the fields that the caller may write. */
 
-import type { Spot } from '../../decide/callers-and-routes.ts'
+import type { RouteMethod } from '../../decide/callers-and-routes.ts'
 import { ownerFieldOf } from '../../decide/relations/ownership.ts'
 import type { Describing } from './parameters.ts'
 import type { Part } from './part.ts'
@@ -22,38 +22,42 @@ const JSON_PATCH: Part = {
 }
 
 /** Undefined for an operation without a body. */
-export function requestBodyOf(spot: Spot, describing: Describing): Part | undefined {
-  if (spot.route.redirect) return undefined
-  switch (spot.endpoint.operation) {
+export function requestBodyOf(routeMethod: RouteMethod, describing: Describing): Part | undefined {
+  if (routeMethod.route.redirect) return undefined
+  switch (routeMethod.endpoint.operation) {
     case 'create':
-      return body({ 'application/json': createBody(spot, describing) })
+      return body({ 'application/json': createBody(routeMethod, describing) })
     case 'replace':
-      return body({ 'application/json': replaceBody(spot, describing) })
+      return body({ 'application/json': replaceBody(routeMethod, describing) })
     case 'update':
-      return patchBody(spot, describing)
+      return patchBody(routeMethod, describing)
     default:
       return undefined
   }
 }
 
-function createBody(spot: Spot, describing: Describing): Part {
-  const { takes } = spot.resource
+function createBody(routeMethod: RouteMethod, describing: Describing): Part {
+  const { takes } = routeMethod.resource
   if (takes) return describing.components.add('schemas', `${describing.schemas.base}Request`, takes)
   const { components, schemas } = describing
-  const fields = writable(spot, describing)
-  return components.add('schemas', `${schemas.base}New`, schemas.object(fields, demanded(spot, describing)))
+  const fields = writable(routeMethod, describing)
+  return components.add('schemas', `${schemas.base}New`, schemas.object(fields, demanded(routeMethod, describing)))
 }
 
 /** What the caller may not write keeps its value, so it isn't demanded. */
-function replaceBody(spot: Spot, describing: Describing): Part {
+function replaceBody(routeMethod: RouteMethod, describing: Describing): Part {
   const { components, schemas } = describing
-  const fields = writable(spot, describing)
-  return components.add('schemas', `${schemas.base}Replacement`, schemas.object(fields, demanded(spot, describing)))
+  const fields = writable(routeMethod, describing)
+  return components.add(
+    'schemas',
+    `${schemas.base}Replacement`,
+    schemas.object(fields, demanded(routeMethod, describing)),
+  )
 }
 
-function patchBody(spot: Spot, describing: Describing): Part {
+function patchBody(routeMethod: RouteMethod, describing: Describing): Part {
   const { components, schemas } = describing
-  const merge = components.add('schemas', `${schemas.base}Patch`, schemas.patch(writable(spot, describing)))
+  const merge = components.add('schemas', `${schemas.base}Patch`, schemas.patch(writable(routeMethod, describing)))
   return body({
     'application/merge-patch+json': merge,
     'application/json-patch+json': components.add('schemas', 'JsonPatch', JSON_PATCH),
@@ -62,13 +66,13 @@ function patchBody(spot: Spot, describing: Describing): Part {
 }
 
 /** The server's own fields may be brought back unchanged, but nobody has to. */
-function writable({ resource, endpoint }: Spot, { access }: Describing): ReadonlySet<string> {
+function writable({ resource, endpoint }: RouteMethod, { access }: Describing): ReadonlySet<string> {
   const { some } = access.granted(resource, endpoint.action)
   return new Set([...some].filter((name) => resource.fields.get(name)?.readOnly !== true))
 }
 
 /** The owner is the caller on POST and stays on PUT; a field with a default has that. */
-function demanded({ resource }: Spot, { access, schemas }: Describing): ReadonlySet<string> {
+function demanded({ resource }: RouteMethod, { access, schemas }: Describing): ReadonlySet<string> {
   const owner = ownerFieldOf(resource, access.snapshot.ownershipOf(resource.name))
   const given = [...schemas.required].filter(
     (name) => name !== owner?.name && resource.fields.get(name)?.default === undefined,

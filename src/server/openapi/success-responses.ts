@@ -1,5 +1,5 @@
 /** What an operation answers when all went well: 200, 201, 204, 304 and redirects. */
-import type { Spot } from '../../decide/callers-and-routes.ts'
+import type { RouteMethod } from '../../decide/callers-and-routes.ts'
 import { redirectStatus, successStatus } from '../../resources/routing/success-status.ts'
 import { fieldsShown } from './fields-shown.ts'
 import { type Headers, headersPart, joinHeaders } from './headers.ts'
@@ -19,8 +19,8 @@ interface Answer {
 }
 
 /** By status, as `responses` of an operation has them. `common`: headers of every answer of the route. */
-export function successResponses(spot: Spot, describing: Describing, common: Headers): Part {
-  const entries = answersOf(spot, describing).map(({ status, description, headers, schema }) => {
+export function successResponses(routeMethod: RouteMethod, describing: Describing, common: Headers): Part {
+  const entries = answersOf(routeMethod, describing).map(({ status, description, headers, schema }) => {
     const content = schema === undefined ? {} : { content: { [JSON_TYPE]: { schema } } }
     const part = { description, headers: headersPart(describing.components, joinHeaders(headers, common)), ...content }
     return [status, part] as const
@@ -28,37 +28,37 @@ export function successResponses(spot: Spot, describing: Describing, common: Hea
   return Object.fromEntries(entries)
 }
 
-function answersOf(spot: Spot, describing: Describing): readonly Answer[] {
-  const { route, endpoint, resource } = spot
-  if (endpoint.operation === 'options') return [optionsAnswer(spot)]
-  if (route.redirect) return [redirectAnswer(route.redirect, spot)]
-  if (resource.builtIn) return [builtInAnswer(spot, describing)]
+function answersOf(routeMethod: RouteMethod, describing: Describing): readonly Answer[] {
+  const { route, endpoint, resource } = routeMethod
+  if (endpoint.operation === 'options') return [optionsAnswer(routeMethod)]
+  if (route.redirect) return [redirectAnswer(route.redirect, routeMethod)]
+  if (resource.builtIn) return [builtInAnswer(routeMethod, describing)]
   switch (endpoint.operation) {
     case 'list':
-      return [listAnswer(spot, describing)]
+      return [listAnswer(routeMethod, describing)]
     case 'read':
-      return readAnswers(spot, describing)
+      return readAnswers(routeMethod, describing)
     case 'create':
-      return [createAnswer(spot, describing)]
+      return [createAnswer(routeMethod, describing)]
     case 'delete':
       return [{ status: successStatus('delete'), description: 'It is gone.', headers: NO_HEADERS }]
     default:
-      return writeAnswers(spot, describing)
+      return writeAnswers(routeMethod, describing)
   }
 }
 
-function optionsAnswer({ route }: Spot): Answer {
+function optionsAnswer({ route }: RouteMethod): Answer {
   const patch: Headers = route.endpoints.has('PATCH') ? { always: ['Accept-Patch'], maybe: [] } : NO_HEADERS
   const headers = joinHeaders({ always: ['Allow'], maybe: [] }, patch)
   return { status: successStatus('options'), description: 'What the path accepts.', headers }
 }
 
-function redirectAnswer(redirect: NonNullable<Spot['route']['redirect']>, { method }: Spot): Answer {
+function redirectAnswer(redirect: NonNullable<RouteMethod['route']['redirect']>, { method }: RouteMethod): Answer {
   const description = redirect.permanent ? 'The path moved for good.' : 'The path is elsewhere for now.'
   return { status: redirectStatus(redirect, method), description, headers: { always: ['Location'], maybe: [] } }
 }
 
-function builtInAnswer({ resource, endpoint }: Spot, { access, schemas, components }: Describing): Answer {
+function builtInAnswer({ resource, endpoint }: RouteMethod, { access, schemas, components }: Describing): Answer {
   if (endpoint.operation === 'delete') return { status: 204, description: 'It has ended.', headers: NO_HEADERS }
   const description = schemas.description ?? resource.name
   const answer = { status: 200, description, headers: NO_HEADERS }
@@ -67,11 +67,11 @@ function builtInAnswer({ resource, endpoint }: Spot, { access, schemas, componen
   return { ...answer, schema: components.add('schemas', schemas.base, schemas.object(some, new Set())) }
 }
 
-function listAnswer(spot: Spot, describing: Describing): Answer {
+function listAnswer(routeMethod: RouteMethod, describing: Describing): Answer {
   const { components, schemas } = describing
-  const name = schemas.base + viewName(spot)
+  const name = schemas.base + viewName(routeMethod)
   // The parameter `fields` can leave any of them out.
-  const listed = schemas.object(fieldsShown(describing.access, spot).some, new Set())
+  const listed = schemas.object(fieldsShown(describing.access, routeMethod).some, new Set())
   const page = {
     type: 'object',
     properties: {
@@ -92,8 +92,8 @@ function listAnswer(spot: Spot, describing: Describing): Answer {
   }
 }
 
-function readAnswers(spot: Spot, describing: Describing): readonly Answer[] {
-  const schema = representation(spot, describing)
+function readAnswers(routeMethod: RouteMethod, describing: Describing): readonly Answer[] {
+  const schema = representation(routeMethod, describing)
   return [
     {
       status: successStatus('read'),
@@ -105,10 +105,10 @@ function readAnswers(spot: Spot, describing: Describing): readonly Answer[] {
   ]
 }
 
-function createAnswer(spot: Spot, describing: Describing): Answer {
-  const { canonicalItemPath } = spot.resource
+function createAnswer(routeMethod: RouteMethod, describing: Describing): Answer {
+  const { canonicalItemPath } = routeMethod.resource
   const location: Headers = canonicalItemPath === undefined ? NO_HEADERS : { always: ['Location'], maybe: [] }
-  const readable = fieldsShown(describing.access, spot).some.size > 0
+  const readable = fieldsShown(describing.access, routeMethod).some.size > 0
   return {
     status: successStatus('create'),
     description: 'It is made. The body is what the caller may read of it: none where that is nothing.',
@@ -116,35 +116,38 @@ function createAnswer(spot: Spot, describing: Describing): Answer {
       always: [],
       maybe: readable ? ['ETag', 'Idempotency-Replayed'] : ['Idempotency-Replayed'],
     }),
-    ...(readable ? representation(spot, describing) : {}),
+    ...(readable ? representation(routeMethod, describing) : {}),
   }
 }
 
-function writeAnswers(spot: Spot, describing: Describing): readonly Answer[] {
+function writeAnswers(routeMethod: RouteMethod, describing: Describing): readonly Answer[] {
   const unread: Answer = {
     status: successStatus('update', false),
     description: 'It is written, and the caller may read nothing of it.',
     headers: NO_HEADERS,
   }
-  if (fieldsShown(describing.access, spot).some.size === 0) return [unread]
+  if (fieldsShown(describing.access, routeMethod).some.size === 0) return [unread]
   const headers: Headers = { always: ['ETag', 'Content-Location'], maybe: [] }
   const written = 'It is written; the object, as far as the caller may read it.'
   return [
-    { status: successStatus('update'), description: written, headers, ...representation(spot, describing) },
+    { status: successStatus('update'), description: written, headers, ...representation(routeMethod, describing) },
     unread,
   ]
 }
 
-function representation(spot: Spot, { access, components, schemas }: Describing): { readonly schema: Part } {
-  const { some, every } = fieldsShown(access, spot)
+function representation(
+  routeMethod: RouteMethod,
+  { access, components, schemas }: Describing,
+): { readonly schema: Part } {
+  const { some, every } = fieldsShown(access, routeMethod)
   const required = schemas.required.union(SERVER_FIELDS).intersection(every)
-  return { schema: components.add('schemas', schemas.base + viewName(spot), schemas.object(some, required)) }
+  return { schema: components.add('schemas', schemas.base + viewName(routeMethod), schemas.object(some, required)) }
 }
 
 const SERVER_FIELDS: ReadonlySet<string> = new Set(['id', 'createdAt', 'updatedAt'])
 
 /** `/profile/{id}` shows another part of users than `/users/{id}` does. */
-function viewName({ route, endpoint }: Spot): string {
+function viewName({ route, endpoint }: RouteMethod): string {
   const own = endpoint.action === endpoint.operation || endpoint.operation !== 'read' ? '' : pascal(endpoint.action)
   return own + pascal(route.view ?? '')
 }

@@ -29,7 +29,8 @@ export function createPolicyParser({
   schemas,
   program = THREAD,
 }: ParserOptions): (files: PolicyFiles) => PackedPolicy | Promise<PackedPolicy> {
-  // Kept, because five hundred resources take several milliseconds; made when it is needed, because a start has no time.
+  // Kept, because five hundred resources take several milliseconds; made when it is needed, because a start has no
+  // time.
   let serialized: Uint8Array | undefined
   const here = (files: PolicyFiles) => packPolicy(parsePolicy(files, resources))
   const apart = async (files: PolicyFiles) => {

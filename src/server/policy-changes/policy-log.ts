@@ -1,6 +1,7 @@
 /**
- * The log lines about policy changes: one for each policy that took over, with what the change means, and one for each policy that
- * was refused, with the places of its faults. The policy is in force before its line is written, whatever happens here.
+ * The log lines about policy changes: one for each policy that took over, with what the change means, and one for each
+ * policy that was refused, with the places of its faults. The policy is in force before its line is written, whatever
+ * happens here.
  */
 import type { Logger } from 'pino'
 import { type Diagnostic, FileError } from '../../base/diagnostic.ts'

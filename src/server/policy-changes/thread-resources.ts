@@ -1,4 +1,7 @@
-/** What the server and the thread that parses policies send each other: the resources, which take a tenth of the time of loading their schemas again. */
+/**
+ * What the server and the thread that parses policies send each other: the resources, which take a tenth of the time of
+ * loading their schemas again.
+ */
 import type { Diagnostic } from '../../base/diagnostic.ts'
 import type { PackedPolicy } from '../../decide/rules/rule-table.ts'
 import type { PolicyFiles } from '../../policy/policy-files.ts'

@@ -12,7 +12,9 @@ import type { HandledRequest, Outcome, Services } from './handler.ts'
 import { claimOf, once } from './idempotency.ts'
 import { refuseUnmet } from './preconditions.ts'
 
-/** A repeat is proposed, permitted and held against the preconditions like the first request, and only then recognized. */
+/**
+ * A repeat is proposed, permitted and held against the preconditions like the first request, and only then recognized.
+ */
 export async function createObject(
   services: Services,
   request: HandledRequest,

@@ -39,8 +39,8 @@ export class EntityTags {
   }
 
   /**
-   * Keyed, so that a tag says nothing about how often an object was written, or which fields there are. Most of the digest is
-   * cut off, so nobody can compute the mark of a longer text from it, and no HMAC is needed.
+   * Keyed, so that a tag says nothing about how often an object was written, or which fields there are. Most of the
+   * digest is cut off, so nobody can compute the mark of a longer text from it, and no HMAC is needed.
    */
   #mark(text: string, length: number): string {
     return hash('sha256', this.#key + text, 'base64url').slice(0, length)

@@ -105,7 +105,10 @@ export interface Writes {
   ): Promise<Outcome>
   update(permit: Permit<'update'>, outcome: Outcome, at: At): Promise<Outcome>
   delete(permit: Permit<'delete'>, outcome: Outcome): Promise<Outcome>
-  /** The decision record of a request that ends so. A change of something else than an object commits it with the change. */
+  /**
+   * The decision record of a request that ends so. A change of something else than an object commits it with the
+   * change.
+   */
   record(end: RequestEnd): string
   /** To be called when a record of `record` has committed. */
   committed(record: string): void

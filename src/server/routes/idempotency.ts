@@ -31,8 +31,8 @@ export interface CreateOrReplay {
 }
 
 /**
- * Throws Problem idempotency-in-flight or idempotency-key-reused, or what they throw. When another process was faster, its
- * commit is found by the conflict; a unique field may conflict first.
+ * Throws Problem idempotency-in-flight or idempotency-key-reused, or what they throw. When another process was faster,
+ * its commit is found by the conflict; a unique field may conflict first.
  */
 export function once(
   { store, inFlight }: Services,

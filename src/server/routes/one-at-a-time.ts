@@ -1,4 +1,7 @@
-/** Work that has a name, one at a time within this process: what comes second is refused (`InFlight`) or waits (`Queues`). */
+/**
+ * Work that has a name, one at a time within this process: what comes second is refused (`InFlight`) or waits
+ * (`Queues`).
+ */
 import { Problem } from '../../base/problems/problem.ts'
 
 export class InFlight {

@@ -1,4 +1,7 @@
-/** Whether the preconditions of a request hold (RFC 9110 section 13.2). Reading them is src/server/input/read-headers.ts. */
+/**
+ * Whether the preconditions of a request hold (RFC 9110 section 13.2). Reading them is
+ * src/server/input/read-headers.ts.
+ */
 import { Problem } from '../../base/problems/problem.ts'
 import type { Representation } from '../../resources/resource.ts'
 import type { TagCondition } from '../input/input.ts'

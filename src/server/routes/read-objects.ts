@@ -23,7 +23,8 @@ export function readObject(services: Services, request: HandledRequest, decision
   const { object, representation: shown } = decision
   const item = { resource: request.resource.name, object }
   const headers = { ETag: services.tags.of(item, shown) }
-  // RFC 9110 section 15.4.5: 304 repeats the headers that a cache needs; what depends on the caller is set for every answer.
+  // RFC 9110 section 15.4.5: 304 repeats the headers that a cache needs; what depends on the caller is set for every
+  // answer.
   if (isKnown(services, request, item, shown)) return { status: 304, headers, body: undefined }
   return { status: successStatus('read'), headers, body: shown }
 }

@@ -1,4 +1,7 @@
-/** POST /api/tokens and DELETE /api/tokens/current: signing in, and out. The directory decides; here it becomes an answer. */
+/**
+ * POST /api/tokens and DELETE /api/tokens/current: signing in, and out. The directory decides; here it becomes an
+ * answer.
+ */
 
 import { Problem } from '../../base/problems/problem.ts'
 import type { SessionChange, SignedIn, Tokens } from '../../identity/sign-in/session-tokens.ts'

@@ -103,7 +103,9 @@ async function writeProposal(
   return request.writes.update(permit, outcomeOf(updatedObject(permit, decision.object, time)), { time })
 }
 
-/** A body that a client had read, with what the server had set by then: whether that is still so is If-Match's question. */
+/**
+ * A body that a client had read, with what the server had set by then: whether that is still so is If-Match's question.
+ */
 function isOfAnotherState({ check, faults = [] }: Refusal): boolean {
   const isUnfit = check === 'schema' || check === 'size'
   return isUnfit && faults.every(({ code, pointer }) => code === 'readOnly' && pointer !== '/id')

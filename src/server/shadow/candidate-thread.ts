@@ -1,18 +1,21 @@
-/** The thread that holds the candidate policy, so that nothing it does can hold the server up: loads it, watches it, compares. */
+/**
+ * The thread that holds the candidate policy, so that nothing it does can hold the server up: loads it, watches it,
+ * compares.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 import { LivePolicy, type PolicyEvent } from '../../policy/live-policy.ts'
 import { watchPolicy } from '../../policy/watch-policy.ts'
 import { loadResources } from '../../resources/load/load-resources.ts'
 import { compare } from '../../tools/replay/compare.ts'
-import { type Bench, decideAgain } from '../../tools/replay/decide-again.ts'
+import { decideAgain, type ReplayPolicy } from '../../tools/replay/decide-again.ts'
 import type { CandidatePlace, FromCandidate, RecordedDifference, ToCandidate } from './messages.ts'
 
 const RETRY_MS = 500
 
 const { directory, schemas } = workerData as CandidatePlace
 const resources = await loadResources(schemas)
-let bench: Bench | undefined
+let replayPolicy: ReplayPolicy | undefined
 let turn = Promise.resolve()
 
 parentPort?.on('message', (records: ToCandidate) => {
@@ -21,7 +24,7 @@ parentPort?.on('message', (records: ToCandidate) => {
 })
 
 const policy = await openCandidate()
-bench = { resources, policyAt: (time) => policy.at(time) }
+replayPolicy = { resources, policyAt: (time) => policy.at(time) }
 tell({ kind: 'ready', revision: policy.active.revision })
 await watchPolicy(policy)
 
@@ -48,7 +51,7 @@ async function compareAll(records: ToCandidate): Promise<FromCandidate> {
   const counts = { compared: 0, undecidable: 0, unready: 0, faults: 0 }
   const differences: RecordedDifference[] = []
   for (const record of records) {
-    const result = bench ? await compareOne(bench, record) : 'unready'
+    const result = replayPolicy ? await compareOne(replayPolicy, record) : 'unready'
     if (typeof result === 'string') counts[result] += 1
     else {
       counts.compared += 1
@@ -59,7 +62,7 @@ async function compareAll(records: ToCandidate): Promise<FromCandidate> {
 }
 
 async function compareOne(
-  on: Bench,
+  on: ReplayPolicy,
   record: ToCandidate[number],
 ): Promise<RecordedDifference | 'compared' | 'undecidable' | 'faults'> {
   try {

@@ -1,6 +1,7 @@
 /**
  * The one authorization middleware: every method of every route passes here, OPTIONS included, and nothing else decides
- * (but the permits that its decision gives out). src/decide/decide.ts has the checks; here are the facts that they ask for.
+ * (but the permits that its decision gives out). src/decide/decide.ts has the checks; here are the facts that they ask
+ * for.
  */
 
 import { decide, withFacts } from '../../decide/decide.ts'

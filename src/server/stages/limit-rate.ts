@@ -1,4 +1,6 @@
-/** Counts a request against every limit of limits.yaml that matches it: by address, and by subject where there is one. */
+/**
+ * Counts a request against every limit of limits.yaml that matches it: by address, and by subject where there is one.
+ */
 
 import { onceKnown } from '../../base/now-or-later.ts'
 import { Problem } from '../../base/problems/problem.ts'
@@ -15,7 +17,9 @@ import type { Addressed, Authenticated, Matched, Received } from './state.ts'
 
 type Headers = Readonly<Record<string, string>>
 
-/** Finds out from where a request comes. An address known to be over a limit is refused before its token is verified. */
+/**
+ * Finds out from where a request comes. An address known to be over a limit is refused before its token is verified.
+ */
 export function refuseFloods(rateLimiter: RateLimiter, clientAddress: ClientAddress): Stage<Received, Addressed> {
   return (ctx, next) => {
     const address = clientAddress(ctx.req)
@@ -169,8 +173,8 @@ function refusal(limits: readonly Limit[], quotas: Admission['quotas'], retryAft
 }
 
 /**
- * draft-ietf-httpapi-ratelimit-headers; the one place that knows its form. A limiter may count a request a little longer
- * than the window that `w` promises, but `t` doesn't say more than `w`.
+ * draft-ietf-httpapi-ratelimit-headers; the one place that knows its form. A limiter may count a request a little
+ * longer than the window that `w` promises, but `t` doesn't say more than `w`.
  */
 function headersOf(limits: readonly Limit[], quotas: readonly QuotaState[]): Headers {
   const state = quotas.map(({ name, remaining, resetMs }, i) => {

@@ -1,4 +1,7 @@
-/** Finds out which route a request is for. An unknown path or method is a value, which `refuse` answers after the rate limits. */
+/**
+ * Finds out which route a request is for. An unknown path or method is a value, which `refuse` answers after the rate
+ * limits.
+ */
 import type { Routers } from '../../resources/routing/match-route.ts'
 import { readTarget } from '../../resources/routing/request-target.ts'
 import { findMalformed } from '../http/find-malformed.ts'

@@ -63,8 +63,8 @@ function callerOf(authentication: Authentication): Caller | undefined {
 }
 
 /**
- * Throws Problem gone from the sunset on (RFC 9110 section 15.5.11), for every method and caller. `now` is milliseconds since
- * the epoch.
+ * Throws Problem gone from the sunset on (RFC 9110 section 15.5.11), for every method and caller. `now` is milliseconds
+ * since the epoch.
  */
 function refuseGone({ route }: RouteMatch, now: number): void {
   const { sunsetAt, successor } = route.lifecycle ?? {}

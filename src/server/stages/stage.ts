@@ -13,7 +13,9 @@ type StageContext<State extends object> = ParameterizedContext<State>
 
 export type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
-/** Koa's `use`, for stages: one that reads what no stage before it leaves doesn't compile (test/stage-types.test.ts). */
+/**
+ * Koa's `use`, for stages: one that reads what no stage before it leaves doesn't compile (test/stage-types.test.ts).
+ */
 export class Stages<State extends object = object> {
   readonly #app: Koa
 

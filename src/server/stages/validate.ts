@@ -69,8 +69,8 @@ function withHeaders(ctx: Context, decision: Decision, content: Content): Input 
 
 function readContent(ctx: Context, frame: Frame, decision: Decision): Content | Promise<Content> {
   const { match, limits } = frame
-  // The query is for the path that the redirect leads to, or for the request that OPTIONS asks about: a browser's preflight
-  // goes to the very URL that is to be fetched (Fetch, "CORS-preflight fetch").
+  // The query is for the path that the redirect leads to, or for the request that OPTIONS asks about: a browser's
+  // preflight goes to the very URL that is to be fetched (Fetch, "CORS-preflight fetch").
   if (match.route.redirect || match.endpoint.operation === 'options') return { kind: 'nothing' }
   const parameters = readQuery(match.target.query)
   if (decision.kind === 'list') return { kind: 'list', query: readListQuery(parameters, limits, decision) }

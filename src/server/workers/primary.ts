@@ -1,6 +1,6 @@
 /**
- * The process that starts the workers of a server and keeps them going. It answers no request: it shares the port out, writes the
- * decision log for all, ships what writes leave in the store, and tells the metrics of all.
+ * The process that starts the workers of a server and keeps them going. It answers no request: it shares the port out,
+ * writes the decision log for all, ships what writes leave in the store, and tells the metrics of all.
  */
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
@@ -109,7 +109,9 @@ class Primary {
     process.exit(0)
   }
 
-  /** Each worker lets its requests end; then what they left is written. `reason`: for records, if there never was a log. */
+  /**
+   * Each worker lets its requests end; then what they left is written. `reason`: for records, if there never was a log.
+   */
   async close(reason: unknown): Promise<void> {
     this.#stopping = true
     this.#decisionLog.reject(reason)

@@ -1,4 +1,7 @@
-/** A worker: a server of its own in all but the decision log, the admin port and the metrics, which its primary has for all. */
+/**
+ * A worker: a server of its own in all but the decision log, the admin port and the metrics, which its primary has for
+ * all.
+ */
 import cluster from 'node:cluster'
 import { AggregatorRegistry } from 'prom-client'
 import type { WorkerParts } from '../app.ts'

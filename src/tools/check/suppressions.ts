@@ -92,7 +92,9 @@ function isAbout({ line, through, leading }: Suppression, finding: Diagnostic): 
   return (finding.line > line && finding.line <= through) || (leading && finding.line === 1)
 }
 
-/** The index of the line that a comment stands above: the first one that is no comment, unless a blank line parts them. */
+/**
+ * The index of the line that a comment stands above: the first one that is no comment, unless a blank line parts them.
+ */
 function endOfBlock(lines: readonly string[], from: number): number {
   const end = lines.findIndex((line, index) => index > from && !isComment(line))
   return end < 0 ? lines.length : end

@@ -31,8 +31,8 @@ export interface Scope {
 
 /**
  * What changed. `action`: whether the action is allowed. `fields`: only its fields. `role level`: only whether the role
- * level refuses, since no object can relate to a caller so. `query`: only the fields by which a list may be filtered and
- * sorted, of those that it shows.
+ * level refuses, since no object can relate to a caller so. `query`: only the fields by which a list may be filtered
+ * and sorted, of those that it shows.
  */
 export type ChangedPart = 'action' | 'fields' | 'role level' | 'query'
 

@@ -56,7 +56,9 @@ function compareConceal(policies: Sides<Policy>, { name }: Resource): readonly S
   return [{ kind: 'conceal', direction, name: 'conceal', resource: name, before, after, sentence }]
 }
 
-/** Known only where the relation holds for more objects than before, or for fewer, and all its rules have one effect. */
+/**
+ * Known only where the relation holds for more objects than before, or for fewer, and all its rules have one effect.
+ */
 function directionOf(relations: Sides<Relation>, rules: readonly Rule[]): Direction {
   if (rules.length === 0) return 'neutral'
   const effects = new Set(rules.map(({ effect }) => effect))

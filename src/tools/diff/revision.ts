@@ -1,4 +1,6 @@
-/** OLD and NEW of a diff: a directory, or a git revision, whose files are written into a temporary directory to be read. */
+/**
+ * OLD and NEW of a diff: a directory, or a git revision, whose files are written into a temporary directory to be read.
+ */
 import { type ExecFileException, execFile } from 'node:child_process'
 import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

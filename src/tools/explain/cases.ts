@@ -73,7 +73,8 @@ function shownFields({ route, policy, resource }: SupposedRequest, granted: Fiel
 
 /**
  * The sets of relations that the rules about the caller tell apart: for every other set the same rules match as for the
- * largest of these sets within it. Relations that hold for certain are in every set, those that certainly don't in none.
+ * largest of these sets within it. Relations that hold for certain are in every set, those that certainly don't in
+ * none.
  */
 function distinctSets(request: SupposedRequest, facts: readonly RelationFact[]): readonly Names[] {
   const holding = new Set(facts.filter(({ holds }) => holds === true).map(({ name }) => name))
@@ -96,8 +97,8 @@ function distinctSets(request: SupposedRequest, facts: readonly RelationFact[]):
 }
 
 /**
- * Whether a set decides for some object: its relations can hold together, and the relations that must hold with them bring
- * no further rule. Takes what --relation says as it is.
+ * Whether a set decides for some object: its relations can hold together, and the relations that must hold with them
+ * bring no further rule. Takes what --relation says as it is.
  */
 function holdForSomeObject(
   { parsed, resource }: SupposedRequest,

@@ -46,7 +46,10 @@ function rulesAboutAction({ policy, resource, endpoint }: SupposedRequest): read
   return policy.table(policy.anybody, resource.name, endpoint.action).roleLevel(() => true).rules
 }
 
-/** The same request under other rules. A redirect asks the role level alone, but a miss names the relations that it takes. */
+/**
+ * The same request under other rules. A redirect asks the role level alone, but a miss names the relations that it
+ * takes.
+ */
 function withRules(request: SupposedRequest, rules: readonly Rule[]): SupposedRequest {
   const { redirect: _, ...route } = request.route
   const parsed = { ...request.parsed, rules }

@@ -96,7 +96,9 @@ function rulesOf(request: SupposedRequest, known: KnownObject, cases: readonly E
   return isOpen || cases.length > 1 ? roleLevelOf(request).rules : rulesOfCases(request, cases)
 }
 
-/** The misses of the first refused case. If there are several cases, they show what relations change, so misses don't. */
+/**
+ * The misses of the first refused case. If there are several cases, they show what relations change, so misses don't.
+ */
 function missesOf(request: SupposedRequest, cases: readonly ExplainedCase[]) {
   const refusedCase = cases.find(({ outcome }) => outcome === 'deny')
   if (!refusedCase) return []
@@ -114,7 +116,9 @@ function notesOf({ endpoint, parsed, resource }: SupposedRequest, known: KnownOb
   return [`a new object is the caller's own (${owner.name}) unless the body names another owner`]
 }
 
-/** For each relation of ownership.yaml: whether it holds between the caller and the object, as far as is known, and why. */
+/**
+ * For each relation of ownership.yaml: whether it holds between the caller and the object, as far as is known, and why.
+ */
 function relationFacts(
   question: ExplainQuestion,
   { parsed, resource, route }: SupposedRequest,

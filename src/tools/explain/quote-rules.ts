@@ -29,7 +29,9 @@ export function quoteRules({ files }: ReviewedPolicy, rules: readonly Rule[]): r
   }))
 }
 
-/** The `g` lines through which the caller inherits a role; undefined for other subjects and for the caller's own roles. */
+/**
+ * The `g` lines through which the caller inherits a role; undefined for other subjects and for the caller's own roles.
+ */
 function explainInheritance(policy: Policy, caller: AskingCaller, subject: string): string | undefined {
   if (caller.kind === 'anonymous' || caller.roles.includes(subject) || !policy.roles.has(subject)) return undefined
   const chains = caller.roles.filter((role) => policy.roles.has(role)).map((role) => chainTo(policy, role, subject))

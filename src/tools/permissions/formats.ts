@@ -45,7 +45,10 @@ function quote(text: string): string {
   return `"${harmless.replaceAll('"', '""')}"`
 }
 
-/** docs/schemas/policy-matrix.schema.json is the shape. A line holds one caller, cell or rule, so that two matrices can be compared as text. */
+/**
+ * docs/schemas/policy-matrix.schema.json is the shape. A line holds one caller, cell or rule, so that two matrices can
+ * be compared as text.
+ */
 function toJson({ revision, columns, rows, rules }: Matrix): string {
   const callers = columns.map(({ name, description, subjects }) => ({
     name,

@@ -1,4 +1,7 @@
-/** A matrix as one page: a heat map to look around in. src/present/browser/access-matrix.js makes it answer to keys and filters. */
+/**
+ * A matrix as one page: a heat map to look around in. src/present/browser/access-matrix.js makes it answer to keys and
+ * filters.
+ */
 import { rulePlace } from '../../decide/evidence.ts'
 import { type Html, html, toPage } from '../../present/html.ts'
 import type { MatrixCell } from './cell.ts'

@@ -7,7 +7,7 @@ import { loadPolicy, ReviewError } from '../load-policy.ts'
 import { chooseColumns } from './columns.ts'
 import { buildMatrix, type Matrix } from './matrix.ts'
 
-interface Asked {
+interface MatrixQuestion {
   readonly policies: string
   readonly schemas: string
   /** The callers to show; none for all. */
@@ -19,7 +19,7 @@ interface Asked {
 }
 
 /** Throws FileError and ReviewError. */
-export async function readMatrix({ policies, schemas, roles, only, now }: Asked): Promise<Matrix> {
+export async function readMatrix({ policies, schemas, roles, only, now }: MatrixQuestion): Promise<Matrix> {
   const resources = await loadResources(schemas)
   const reviewed = await loadPolicy(policies, resources)
   return buildMatrix(reviewed, {

@@ -1,6 +1,6 @@
 /** The rows of a matrix: every method of every route, with every set of relations that can hold. */
 
-import { concernsObject, type Spot, spotsOf } from '../../decide/callers-and-routes.ts'
+import { concernsObject, type RouteMethod, routeMethodsOf } from '../../decide/callers-and-routes.ts'
 import type { Policy, Views } from '../../decide/policy.ts'
 import { needsCaller, type Relation } from '../../decide/relations/all-kinds.ts'
 import { namedRelations, possibleSets } from '../../decide/relations/possible-sets.ts'
@@ -38,19 +38,24 @@ export function planRows(
   resources: Resources,
   only: ReadonlySet<string> | undefined,
 ): readonly RowPlan[] {
-  const spots = spotsOf(resources).filter(({ resource }) => only?.has(resource.name) ?? true)
-  return [...Map.groupBy(spots, ({ endpoint, route }) => `${route.resource} ${route.path} ${endpoint.operation}`)]
-    .map(([, [first, ...rest]]) => ({ spot: first as Spot, methods: [first as Spot, ...rest].map((s) => s.method) }))
+  const routeMethods = routeMethodsOf(resources).filter(({ resource }) => only?.has(resource.name) ?? true)
+  return [
+    ...Map.groupBy(routeMethods, ({ endpoint, route }) => `${route.resource} ${route.path} ${endpoint.operation}`),
+  ]
+    .map(([, [first, ...rest]]) => ({
+      routeMethod: first as RouteMethod,
+      methods: [first as RouteMethod, ...rest].map((s) => s.method),
+    }))
     .toSorted(byResourceAndPath)
-    .flatMap(({ spot, methods }) => rowsOf(policy, spot, methods))
+    .flatMap(({ routeMethod, methods }) => rowsOf(policy, routeMethod, methods))
 }
 
 interface Grouped {
-  readonly spot: Spot
+  readonly routeMethod: RouteMethod
   readonly methods: readonly Method[]
 }
 
-function byResourceAndPath({ spot: a }: Grouped, { spot: b }: Grouped): number {
+function byResourceAndPath({ routeMethod: a }: Grouped, { routeMethod: b }: Grouped): number {
   return (
     Number(a.resource.builtIn) - Number(b.resource.builtIn) ||
     compare(a.resource.name, b.resource.name) ||
@@ -58,13 +63,13 @@ function byResourceAndPath({ spot: a }: Grouped, { spot: b }: Grouped): number {
   )
 }
 
-function rowsOf(policy: Policy, spot: Spot, methods: readonly Method[]): readonly RowPlan[] {
-  const { route, endpoint, resource, action } = spot
-  const object = objectOf(spot)
+function rowsOf(policy: Policy, routeMethod: RouteMethod, methods: readonly Method[]): readonly RowPlan[] {
+  const { route, endpoint, resource, action } = routeMethod
+  const object = objectOf(routeMethod)
   const common = { route, methods, endpoint, resource, action, object, views: policy.views.get(resource.name) }
-  const fields = fieldsAbout(policy, spot)
+  const fields = fieldsAbout(policy, routeMethod)
   if (object === 'none') return [{ ...common, relations: new Set(), relation: '-', related: false, fields }]
-  const named = relationsAt(policy, spot)
+  const named = relationsAt(policy, routeMethod)
   return possibleSets(named, resource, { ownRecord: route.kind === 'caller' })
     .map((set) => named.filter(({ name }) => set.has(name)))
     .toSorted((a, b) => bySizeAndPlace(named, a, b))
@@ -78,28 +83,28 @@ function rowsOf(policy: Policy, spot: Spot, methods: readonly Method[]): readonl
 }
 
 /** Throws ReviewError where they are too many. */
-function relationsAt(policy: Policy, { resource, action }: Spot): readonly Relation[] {
+function relationsAt(policy: Policy, { resource, action }: RouteMethod): readonly Relation[] {
   const named = namedRelations(policy, resource, action)
   if (named.length <= MOST_RELATIONS) return named
   const fault = `rules about \`${action.name}\` on \`${resource.name}\` name ${named.length} relations, too many for a matrix`
   throw new ReviewError(`${fault}; ask \`policy explain\`, or choose other resources with --resource`)
 }
 
-function objectOf(spot: Spot): ObjectKind {
-  const { route, endpoint } = spot
-  if (!concernsObject(spot)) return 'none'
+function objectOf(routeMethod: RouteMethod): ObjectKind {
+  const { route, endpoint } = routeMethod
+  if (!concernsObject(routeMethod)) return 'none'
   if (endpoint.operation === 'list') return 'listed'
   if (endpoint.operation === 'create') return 'created'
   return route.kind === 'caller' ? 'own' : 'stored'
 }
 
 /** A redirect shows no fields; a view limits the fields that are shown, not those that may be written. */
-function fieldsAbout(policy: Policy, spot: Spot): readonly string[] {
-  const { route, endpoint, resource, action } = spot
+function fieldsAbout(policy: Policy, routeMethod: RouteMethod): readonly string[] {
+  const { route, endpoint, resource, action } = routeMethod
   if (!action.hasFields || route.redirect) return []
   const shows = endpoint.operation === 'list' || endpoint.operation === 'read'
   const view = shows && route.view ? policy.views.get(resource.name)?.get(route.view) : undefined
-  return sorted(decidedFields(spot).filter((field) => view?.has(field) ?? true))
+  return sorted(decidedFields(routeMethod).filter((field) => view?.has(field) ?? true))
 }
 
 function bySizeAndPlace(all: readonly Relation[], a: readonly Relation[], b: readonly Relation[]): number {

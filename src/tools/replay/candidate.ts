@@ -6,10 +6,10 @@ import type { ActivePolicy } from '../../policy/live-policy.ts'
 import { revisionOf } from '../../policy/policy-files.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { loadPolicy } from '../load-policy.ts'
-import type { Bench } from './decide-again.ts'
+import type { ReplayPolicy } from './decide-again.ts'
 
 /** Throws FileError and ReviewError. */
-export async function openCandidate(directory: string, resources: Resources): Promise<Bench> {
+export async function openCandidate(directory: string, resources: Resources): Promise<ReplayPolicy> {
   const { policy, blocked, files, blockedFile } = await loadPolicy(directory, resources)
   const revision = revisionOf(files, blockedFile)
   const snapshots = new Snapshots(packPolicy(policy), resources)

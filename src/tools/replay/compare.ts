@@ -6,9 +6,9 @@ import type { AllowedAgain, Decided, RefusedAgain } from './decide-again.ts'
 import { shownFields } from './shown.ts'
 
 /**
- * `refused-now`: allowed then. `allowed-now`: refused then. `perhaps-allowed-now`: refused then, and what the new policy would
- * look at next was never read. `refused-otherwise`: another status, or other fields at fault. `other-objects`: a list whose
- * filter differs. `other-fields`: what is shown differs.
+ * `refused-now`: allowed then. `allowed-now`: refused then. `perhaps-allowed-now`: refused then, and what the new
+ * policy would look at next was never read. `refused-otherwise`: another status, or other fields at fault.
+ * `other-objects`: a list whose filter differs. `other-fields`: what is shown differs.
  */
 export const CHANGES = [
   'refused-now',
@@ -62,7 +62,7 @@ function atFault({ fieldsRefused }: RefusedAgain): Pick<Difference, 'fields'> {
   return fieldsRefused.length === 0 ? {} : { fields: { was: [], becomes: fieldsRefused } }
 }
 
-function compareRefusals(record: DecisionRecord, again: RefusedAgain, told: Told): Difference | undefined {
+function compareRefusals(record: DecisionRecord, again: RefusedAgain, told: StatusChange): Difference | undefined {
   const fields = { was: (record.fieldsRefused ?? []).toSorted(), becomes: again.fieldsRefused.toSorted() }
   if (told.was === told.becomes && isDeepStrictEqual(fields.was, fields.becomes)) return undefined
   return { change: 'refused-otherwise', ...told, lines: again.lines, fields }
@@ -85,7 +85,7 @@ function compareShown(
   return isDeepStrictEqual(fields.was, fields.becomes) ? undefined : { change: 'other-fields', ...told, fields }
 }
 
-interface Told {
+interface StatusChange {
   readonly was: string
   readonly becomes: string
 }

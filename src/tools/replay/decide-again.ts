@@ -1,6 +1,6 @@
 /**
- * A recorded request, decided again under another policy, by the checks that decide live requests and by the permits of their
- * decisions. The record's facts stand in for the store, and its time for the clock.
+ * A recorded request, decided again under another policy, by the checks that decide live requests and by the permits of
+ * their decisions. The record's facts stand in for the store, and its time for the clock.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { CATALOGUE, type ProblemCode } from '../../base/problems/catalogue.ts'
@@ -51,24 +51,24 @@ export interface RefusedAgain {
   readonly lines: readonly number[]
 }
 
-export interface Bench {
+export interface ReplayPolicy {
   readonly resources: Resources
   /** The policy to decide by, as it is at a time in milliseconds since the epoch. */
   readonly policyAt: (time: number) => ActivePolicy
 }
 
 /** Never throws for what a record holds; a fault of the program is thrown. */
-export async function decideAgain(bench: Bench, record: DecisionRecord): Promise<Again> {
+export async function decideAgain(replayPolicy: ReplayPolicy, record: DecisionRecord): Promise<Again> {
   const stage = record.problem === undefined ? 'after' : stageOf(record.problem)
   if (stage === undefined) return undecidable(`the problem \`${record.problem}\` is not known`)
   if (stage === 'before' || stage === 'fault' || record.route === undefined) return { kind: 'unconcerned' }
   // No rule was asked, and applying a candidate lifts no block.
   if (record.problem === 'blocked') return { kind: 'unconcerned' }
-  const request = requestOf(bench.resources, record)
+  const request = requestOf(replayPolicy.resources, record)
   if (typeof request === 'string') return undecidable(request)
-  const policy = bench.policyAt(Date.parse(record.time))
+  const policy = replayPolicy.policyAt(Date.parse(record.time))
   const unknown = request.resource.builtIn ? undefined : await unknownFact(policy.snapshot, request, record)
-  return unknown === undefined ? authorizeAgain(bench, policy, { record, request, stage }) : undecidable(unknown)
+  return unknown === undefined ? authorizeAgain(replayPolicy, policy, { record, request, stage }) : undecidable(unknown)
 }
 
 interface Recorded {
@@ -78,7 +78,7 @@ interface Recorded {
 }
 
 async function authorizeAgain(
-  { resources }: Bench,
+  { resources }: ReplayPolicy,
   policy: ActivePolicy,
   { record, request, stage }: Recorded,
 ): Promise<Again> {

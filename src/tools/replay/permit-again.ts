@@ -1,4 +1,7 @@
-/** The permit that a recorded write would get from a decision: the object as it would become, as far as the record tells. */
+/**
+ * The permit that a recorded write would get from a decision: the object as it would become, as far as the record
+ * tells.
+ */
 
 import type { CreateDecision, Decision, UpdateDecision } from '../../decide/decision.ts'
 import type { Facts } from '../../decide/evidence.ts'
@@ -80,7 +83,9 @@ function whole(permit: { readonly kind: string } | Refusal): 'whole' | Refusal {
   return isRefusal(permit) ? permit : 'whole'
 }
 
-/** A record tells nothing from null: a field that came to be null, or ceased to be, would look as if it hadn't changed. */
+/**
+ * A record tells nothing from null: a field that came to be null, or ceased to be, would look as if it hadn't changed.
+ */
 function withoutNulls(after: Representation, before: Representation, changed: readonly string[]): Representation {
   const alike = changed.filter((field) => after[field] === null && before[field] === null)
   return Object.fromEntries(Object.entries(after).filter(([field]) => !alike.includes(field)))

@@ -1,7 +1,7 @@
 /** Every request of decision logs, decided again under a candidate policy. */
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
 import { compare } from './compare.ts'
-import { type Bench, decideAgain } from './decide-again.ts'
+import { decideAgain, type ReplayPolicy } from './decide-again.ts'
 import { readLog } from './read-log.ts'
 import { type Group, Tally, type Totals } from './tally.ts'
 
@@ -19,18 +19,18 @@ export interface ReplayOptions {
   readonly since: number
   readonly until: number
   readonly maxExamples: number
-  /** Told of every line: its length in characters. */
+  /** StatusChange of every line: its length in characters. */
   readonly onProgress: (characters: number) => void
 }
 
-export async function replay(bench: Bench, options: ReplayOptions): Promise<ReplayReport> {
+export async function replay(replayPolicy: ReplayPolicy, options: ReplayOptions): Promise<ReplayReport> {
   const tally = new Tally(options.maxExamples)
   let leftOut = 0
   let otherLines = 0
   const onRecord = async (record: DecisionRecord) => {
     const time = Date.parse(record.time)
     if (time < options.since || time >= options.until) leftOut += 1
-    else await replayOne(bench, record, tally)
+    else await replayOne(replayPolicy, record, tally)
   }
   const onOther = () => {
     otherLines += 1
@@ -39,8 +39,8 @@ export async function replay(bench: Bench, options: ReplayOptions): Promise<Repl
   return { ...tally.totals, groups: tally.groups, leftOut, otherLines }
 }
 
-async function replayOne(bench: Bench, record: DecisionRecord, tally: Tally): Promise<void> {
-  const again = await decideAgain(bench, record)
+async function replayOne(replayPolicy: ReplayPolicy, record: DecisionRecord, tally: Tally): Promise<void> {
+  const again = await decideAgain(replayPolicy, record)
   const decided = again.kind !== 'unconcerned' && again.kind !== 'undecidable'
   tally.add(record, again, decided ? compare(record, again) : undefined)
 }

@@ -1,4 +1,7 @@
-/** Differences by the hundred thousand, grouped: what is the same for the same roles, action and relations is counted once. */
+/**
+ * Differences by the hundred thousand, grouped: what is the same for the same roles, action and relations is counted
+ * once.
+ */
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
 import { CHANGES, type Difference } from './compare.ts'
 import type { Again } from './decide-again.ts'

@@ -1,7 +1,7 @@
 /** Under any policy the predictor says what authorize, the permits and the handlers answer. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import type { Spot } from '../../../src/decide/callers-and-routes.ts'
+import type { RouteMethod } from '../../../src/decide/callers-and-routes.ts'
 import { casbinPolicy } from '../../../src/decide/grants/casbin.ts'
 import { packPolicy } from '../../../src/decide/rules/rule-table.ts'
 import { parsePolicy } from '../../../src/policy/parse/parse-policy.ts'
@@ -24,7 +24,7 @@ const METHODS: Readonly<Record<Operation, Method>> = {
   options: 'OPTIONS',
 }
 
-const randomSpot: fc.Arbitrary<Spot> = fc
+const randomRouteMethod: fc.Arbitrary<RouteMethod> = fc
   .record({
     operation: fc.constantFrom<Operation>('list', 'read', 'create', 'replace', 'update', 'update', 'delete', 'options'),
     own: fc.boolean(),
@@ -43,7 +43,7 @@ const randomSpot: fc.Arbitrary<Spot> = fc
 const randomCase = fc.record({
   policy: fc.oneof(randomPolicy, generousPolicy),
   conceal: fc.boolean(),
-  spot: randomSpot,
+  routeMethod: randomRouteMethod,
   caller: randomCaller,
   objects: fc.uniqueArray(randomObject, { selector: ({ id }) => id, maxLength: 3 }),
   id: fc.constantFrom('o1', 'o1', 'u1', 'nothing'),
@@ -61,14 +61,14 @@ describe('the predictor', () => {
   it('says what the server answers, under any policy', async () => {
     const seen = new Set<number>()
     await fc.assert(
-      fc.asyncProperty(randomCase, async ({ policy, conceal, spot, caller, objects, id, body }) => {
+      fc.asyncProperty(randomCase, async ({ policy, conceal, routeMethod, caller, objects, id, body }) => {
         const parsed = parsePolicy(policy.files, RESOURCES)
         const ownership = new Map([...parsed.ownership].map(([name, one]) => [name, { ...one, conceal }]))
         const concealing = { ...parsed, ownership }
         const { roles, claims } = caller
         const known = caller.id === undefined ? undefined : { id: caller.id, roles, claims: claims ?? {} }
         const stored: Objects = new Map([['docs', new Map(objects.map((one) => [String(one.id), one]))]])
-        const common = { spot, caller: known, id, body, objects: stored }
+        const common = { routeMethod, caller: known, id, body, objects: stored }
         const served = await serve({
           ...common,
           snapshot: casbinPolicy(packPolicy(concealing), RESOURCES),
@@ -94,10 +94,10 @@ describe('the predictor', () => {
     if (!action) throw new Error('there is one')
     const endpoint = { operation: 'read', action: 'read' } as const
     const route: Route = { path: '/docs/{id}', resource: 'docs', kind: 'item', endpoints: new Map(), allow: '' }
-    const spot: Spot = { route, method: 'GET', endpoint, resource: DOCS, action }
+    const routeMethod: RouteMethod = { route, method: 'GET', endpoint, resource: DOCS, action }
     const object = { id: 'o1', createdAt: 'x', updatedAt: 'x' }
     const objects: Objects = new Map([['docs', new Map([['o1', object]])]])
-    const common = { spot, caller: { id: 'zoe', roles: [], claims: {} }, id: 'o1', body: {}, objects }
+    const common = { routeMethod, caller: { id: 'zoe', roles: [], claims: {} }, id: 'o1', body: {}, objects }
     const closed = casbinPolicy(packPolicy({ ...open, rules: [] }), RESOURCES)
     expect(predict({ ...common, evaluated: evaluatePolicy(open, RESOURCES, 0), now: 0 }).status).to.equal(200)
     expect((await serve({ ...common, snapshot: closed, resources: RESOURCES })).status).to.equal(403)

@@ -145,7 +145,10 @@ describe('how callers can relate to objects', () => {
         const found = namedRelations(policy, resource, read).map((relation) => relation.name)
         expect(found.toSorted()).to.deep.equal(named.toSorted())
         const states = rowsOf([policy], KNOWN)
-          .filter(({ spot }) => spot.route.path === `/${name}/{id}` && spot.endpoint.operation === 'read')
+          .filter(
+            ({ routeMethod }) =>
+              routeMethod.route.path === `/${name}/{id}` && routeMethod.endpoint.operation === 'read',
+          )
           .map(({ object }) => (object.kind === 'relations' ? object.names : object.kind === 'other' ? [] : undefined))
         const told = (set: readonly string[]) =>
           set

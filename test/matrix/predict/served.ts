@@ -2,7 +2,7 @@
 
 import { Problem } from '../../../src/base/problems/problem.ts'
 import type { Caller } from '../../../src/decide/caller.ts'
-import type { Spot } from '../../../src/decide/callers-and-routes.ts'
+import type { RouteMethod } from '../../../src/decide/callers-and-routes.ts'
 import { meets } from '../../../src/decide/condition.ts'
 import { Refused } from '../../../src/decide/refusal.ts'
 import type { Snapshot } from '../../../src/decide/snapshot.ts'
@@ -25,7 +25,7 @@ import { storedOf } from '../../policy/product.ts'
 export interface Served {
   readonly snapshot: Snapshot
   readonly resources: Resources
-  readonly spot: Spot
+  readonly routeMethod: RouteMethod
   readonly caller: Caller | undefined
   readonly id: string
   readonly body: Readonly<Record<string, Json>>
@@ -51,11 +51,11 @@ export async function serve(served: Served): Promise<Pick<Answer, 'status'> & { 
 }
 
 async function outcomeOf(served: Served, caller: Caller | undefined): Promise<Outcome> {
-  const { snapshot, resources, spot, id, objects } = served
+  const { snapshot, resources, routeMethod, id, objects } = served
   const store = storeOf(objects)
   const policy = { revision: '', snapshot, blocked: new Map() } as unknown as ActivePolicy
-  const target = { path: spot.route.path.replace('{id}', id), query: '' }
-  const match = { kind: 'route', route: spot.route, endpoint: spot.endpoint, id, target } as const
+  const target = { path: routeMethod.route.path.replace('{id}', id), query: '' }
+  const match = { kind: 'route', route: routeMethod.route, endpoint: routeMethod.endpoint, id, target } as const
   const decision = await decideRequest({ resources, store, now: () => 0 }, policy, { match, caller })
   const now = () => new Date(0)
   const inFlight = new InFlight()
@@ -70,7 +70,12 @@ async function outcomeOf(served: Served, caller: Caller | undefined): Promise<Ou
     checks: async () => ({}),
     describe,
   }
-  return handlerOf(spot.route, spot.endpoint.operation)(services, requestOf(served, caller), decision, inputOf(served))
+  return handlerOf(routeMethod.route, routeMethod.endpoint.operation)(
+    services,
+    requestOf(served, caller),
+    decision,
+    inputOf(served),
+  )
 }
 
 /** No route of these tests shows the OpenAPI document. */
@@ -78,8 +83,8 @@ function describe(): never {
   throw new Error('nothing asks for it')
 }
 
-function requestOf({ snapshot, spot }: Served, caller: Caller | undefined): HandledRequest {
-  const { resource, route, method } = spot
+function requestOf({ snapshot, routeMethod }: Served, caller: Caller | undefined): HandledRequest {
+  const { resource, route, method } = routeMethod
   const relation = snapshot.ownershipOf(resource.name)?.relations.get('owner')
   const field = relation?.kind === 'attribute' && relation.attribute === 'id' && resource.fields.get(relation.field)
   return {
@@ -103,8 +108,8 @@ function requestOf({ snapshot, spot }: Served, caller: Caller | undefined): Hand
   }
 }
 
-function inputOf({ spot, body }: Served): Input {
-  switch (spot.endpoint.operation) {
+function inputOf({ routeMethod, body }: Served): Input {
+  switch (routeMethod.endpoint.operation) {
     case 'list':
       return { kind: 'list', query: WHOLE, preconditions: {} }
     case 'create':

@@ -29,8 +29,10 @@ describe('the predictor, of the shipped policy', () => {
       { kind: 'roles', roles: [] },
       { kind: 'roles', roles: ['auditor', 'member'] },
     ]
-    const cells = rowsOf([policy], known).flatMap(({ spot, methods, object }) =>
-      methods.flatMap((method) => columns.map((column): Cell => ({ method, path: spot.route.path, object, column }))),
+    const cells = rowsOf([policy], known).flatMap(({ routeMethod, methods, object }) =>
+      methods.flatMap((method) =>
+        columns.map((column): Cell => ({ method, path: routeMethod.route.path, object, column })),
+      ),
     )
     expect(cells.length).to.be.greaterThan(700)
     await agree(cells)

@@ -10,7 +10,7 @@ import type { AskingCaller, KnownObject } from '../../../src/tools/explain/quest
 import { RESOURCES } from '../../policy/fixture.ts'
 import type { OracleCaller } from '../../policy/world.ts'
 
-export interface Spot {
+export interface RouteMethod {
   readonly method: Method
   readonly route: Route
 }
@@ -23,7 +23,7 @@ const ITEM: readonly (readonly [string, Operation])[] = [
 ]
 
 /** Every kind of request about docs; `view` is a view of the policy. */
-export function spotsOfDocs(view: string | undefined): readonly Spot[] {
+export function spotsOfDocs(view: string | undefined): readonly RouteMethod[] {
   const item = routeOf('/docs/{id}', 'item', ITEM)
   const peek = { ...routeOf('/peek/{id}', 'item', [['GET', 'read']]), ...ownAction('peek') }
   const collection = routeOf('/docs', 'collection', [
@@ -50,7 +50,7 @@ function askingCaller({ id, roles }: OracleCaller): AskingCaller {
 
 export function ask(
   files: PolicyFiles,
-  { method, route }: Spot,
+  { method, route }: RouteMethod,
   caller: OracleCaller,
   known: KnownObject,
   now = 0,

@@ -10,20 +10,25 @@ import { granted, subsets } from '../../policy/oracle.ts'
 import { worldOf } from '../../policy/product.ts'
 import type { OracleCaller } from '../../policy/world.ts'
 import { runs } from '../../runs.ts'
-import { ask, type Spot, spotsOfDocs } from './asking.ts'
+import { ask, type RouteMethod, spotsOfDocs } from './asking.ts'
 
 interface Asking {
   readonly policy: WrittenPolicy
   readonly caller: OracleCaller
-  readonly spot: Spot
+  readonly routeMethod: RouteMethod
   readonly relations: ReadonlySet<string>
 }
 
 const asking: fc.Arbitrary<Asking> = fc
   .record({ policy: randomPolicy, caller: randomCaller, pick: fc.nat(), pickSet: fc.nat() })
   .map(({ policy, caller, pick, pickSet }) => {
-    const spots = spotsOfDocs(undefined).filter(({ method }) => method !== 'OPTIONS')
-    return { policy, caller, spot: pickFrom(spots, pick), relations: pickFrom(possibleSets(policy, caller), pickSet) }
+    const routeMethods = spotsOfDocs(undefined).filter(({ method }) => method !== 'OPTIONS')
+    return {
+      policy,
+      caller,
+      routeMethod: pickFrom(routeMethods, pick),
+      relations: pickFrom(possibleSets(policy, caller), pickSet),
+    }
   })
 
 describe('the nearest misses', () => {
@@ -67,20 +72,24 @@ describe('the nearest misses', () => {
   })
 })
 
-function missesOf({ policy, caller, spot, relations }: Asking): Explanation['misses'] {
-  return ask(policy.files, spot, caller, { kind: 'relations', from: '--relation', id: undefined, holding: relations })
-    .misses
+function missesOf({ policy, caller, routeMethod, relations }: Asking): Explanation['misses'] {
+  return ask(policy.files, routeMethod, caller, {
+    kind: 'relations',
+    from: '--relation',
+    id: undefined,
+    holding: relations,
+  }).misses
 }
 
 /** What the oracle says once the changes are made; without credentials some relations can't hold. */
-function allowedWith({ policy, caller, spot, relations }: Asking, changes: readonly NeededChange[]): boolean {
+function allowedWith({ policy, caller, routeMethod, relations }: Asking, changes: readonly NeededChange[]): boolean {
   const changed = changes.reduce(become, caller)
   const possible = possibleSets(policy, changed).at(-1) ?? new Set()
   const gone = new Set(changes.flatMap((change) => (change.kind === 'deny' ? [change.rule] : [])))
   const lines = parsePolicy(policy.files, RESOURCES).rules.map(({ line }) => `policy.csv:${line}`)
   const data = { ...policy.data, rules: policy.data.rules.filter((_, i) => !gone.has(lines[i] ?? '')) }
   const added = changes.flatMap((change) => (change.kind === 'relation' ? [change.name] : []))
-  const action = spot.route.endpoints.get(spot.method)?.action ?? ''
+  const action = routeMethod.route.endpoints.get(routeMethod.method)?.action ?? ''
   const world = worldOf(data, DOCS, changed)
   return added.every((name) => possible.has(name)) && granted(world, action, relations.union(new Set(added))).size > 0
 }

@@ -10,21 +10,21 @@ import { granted, relationsOf, roleLevel, subsets } from '../../policy/oracle.ts
 import { attributeOf, worldOf } from '../../policy/product.ts'
 import type { OracleCaller, Plain, World } from '../../policy/world.ts'
 import { runs } from '../../runs.ts'
-import { ask, type Spot, spotsOfDocs } from './asking.ts'
+import { ask, type RouteMethod, spotsOfDocs } from './asking.ts'
 
 const question = fc
   .record({ policy: randomPolicy, caller: randomCaller, object: randomObject, pick: fc.nat(), pickSet: fc.nat() })
-  .map((random) => ({ ...random, spot: spotOf(random.policy, random.pick) }))
+  .map((random) => ({ ...random, routeMethod: spotOf(random.policy, random.pick) }))
 
 describe('explain', () => {
   it('says of a stored object what the oracle says: allowed or not, the relations and the fields', () => {
     fc.assert(
-      fc.property(question, ({ policy, caller, object, spot }) => {
-        if (!isAboutOne(spot)) return
+      fc.property(question, ({ policy, caller, object, routeMethod }) => {
+        if (!isAboutOne(routeMethod)) return
         const world = worldOf(policy.data, DOCS, caller)
-        const found = ask(policy.files, spot, caller, aboutObject(caller, object))
+        const found = ask(policy.files, routeMethod, caller, aboutObject(caller, object))
         const relations = relationsOf(world, object)
-        expect(said(found)).to.deep.equal(expected(world, spot, relations))
+        expect(said(found)).to.deep.equal(expected(world, routeMethod, relations))
         if (found.cases.length > 0) expect(holding(found)).to.deep.equal([...relations])
       }),
       { numRuns: runs(300) },
@@ -33,16 +33,16 @@ describe('explain', () => {
 
   it('says of relations that are taken to hold what the oracle says', () => {
     fc.assert(
-      fc.property(question, ({ policy, caller, spot, pickSet }) => {
+      fc.property(question, ({ policy, caller, routeMethod, pickSet }) => {
         const world = worldOf(policy.data, DOCS, caller)
         const relations = pickFrom(subsets(possibleNames(policy, caller)), pickSet)
-        const found = ask(policy.files, spot, caller, {
+        const found = ask(policy.files, routeMethod, caller, {
           kind: 'relations',
           from: '--relation',
           id: undefined,
           holding: relations,
         })
-        expect(said(found)).to.deep.equal(expected(world, spot, relations))
+        expect(said(found)).to.deep.equal(expected(world, routeMethod, relations))
       }),
       { numRuns: runs(300) },
     )
@@ -51,11 +51,13 @@ describe('explain', () => {
   it('says of every time what the oracle says, where rules end', () => {
     fc.assert(
       fc.property(question, endingPolicy, randomTime, ({ caller, pick, pickSet }, policy, now) => {
-        const spot = spotOf(policy, pick)
+        const routeMethod = spotOf(policy, pick)
         const holding = pickFrom(subsets(possibleNames(policy, caller)), pickSet)
         const about = { kind: 'relations', from: '--relation', id: undefined, holding } as const
         const world = { ...worldOf(policy.data, DOCS, caller), now }
-        expect(said(ask(policy.files, spot, caller, about, now))).to.deep.equal(expected(world, spot, holding))
+        expect(said(ask(policy.files, routeMethod, caller, about, now))).to.deep.equal(
+          expected(world, routeMethod, holding),
+        )
       }),
       { numRuns: runs(300) },
     )
@@ -63,13 +65,13 @@ describe('explain', () => {
 
   it('has a case for every set of relations: the largest within it decides as the set itself', () => {
     fc.assert(
-      fc.property(question, ({ policy, caller, spot }) => {
+      fc.property(question, ({ policy, caller, routeMethod }) => {
         const world = worldOf(policy.data, DOCS, caller)
-        const found = ask(policy.files, spot, caller, { kind: 'any', id: undefined })
+        const found = ask(policy.files, routeMethod, caller, { kind: 'any', id: undefined })
         if (found.cases.length === 0) return
         for (const set of subsets(possibleNames(policy, caller))) {
           for (const one of largestWithin(found.cases, set)) {
-            expect(saidOf(one)).to.deep.equal(expected(world, spot, set))
+            expect(saidOf(one)).to.deep.equal(expected(world, routeMethod, set))
           }
         }
       }),
@@ -79,16 +81,16 @@ describe('explain', () => {
 
   it('another policy would be explained otherwise', () => {
     const found = fc.check(
-      fc.property(question, ({ policy, caller, spot, pickSet }) => {
+      fc.property(question, ({ policy, caller, routeMethod, pickSet }) => {
         const data = { ...policy.data, rules: policy.data.rules.slice(1) }
         const relations = pickFrom(subsets(possibleNames(policy, caller)), pickSet)
-        const explained = ask(policy.files, spot, caller, {
+        const explained = ask(policy.files, routeMethod, caller, {
           kind: 'relations',
           from: '--relation',
           id: undefined,
           holding: relations,
         })
-        expect(said(explained)).to.deep.equal(expected(worldOf(data, DOCS, caller), spot, relations))
+        expect(said(explained)).to.deep.equal(expected(worldOf(data, DOCS, caller), routeMethod, relations))
       }),
       { numRuns: 300, endOnFailure: true },
     )
@@ -104,7 +106,7 @@ interface Said {
 
 const REFUSED: Said = { allowed: false, fields: [] }
 
-function expected(world: World, { method, route }: Spot, relations: ReadonlySet<string>): Said {
+function expected(world: World, { method, route }: RouteMethod, relations: ReadonlySet<string>): Said {
   const { operation = 'read', action = '' } = route.endpoints.get(method) ?? {}
   if (operation === 'options') return { allowed: granted(world, action, new Set()).size > 0, fields: [] }
   if (!roleLevel(world, action)) return REFUSED
@@ -136,7 +138,7 @@ function holding({ relations }: Explanation): readonly string[] {
 }
 
 /** Where relations can differ from object to object, and an object is there to look at. */
-function isAboutOne({ method, route }: Spot): boolean {
+function isAboutOne({ method, route }: RouteMethod): boolean {
   const operation = route.endpoints.get(method)?.operation
   return operation !== 'options' && operation !== 'create'
 }
@@ -162,7 +164,7 @@ function possibleNames({ data }: WrittenPolicy, caller: OracleCaller): readonly 
     .map(([name]) => name)
 }
 
-function spotOf({ data }: WrittenPolicy, pick: number): Spot {
+function spotOf({ data }: WrittenPolicy, pick: number): RouteMethod {
   const [view] = data.views.get('docs')?.keys() ?? []
   return pickFrom(spotsOfDocs(view), pick)
 }

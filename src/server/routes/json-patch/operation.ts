@@ -28,7 +28,9 @@ function written(operation: PatchOperation): readonly Pointer[] {
   return operation.op === 'move' ? [operation.from, operation.path] : [operation.path]
 }
 
-/** Only `add` of a whole field succeeds whatever is stored; everything else needs what it names, or what is around it. */
+/**
+ * Only `add` of a whole field succeeds whatever is stored; everything else needs what it names, or what is around it.
+ */
 function looked(operation: PatchOperation): readonly Pointer[] {
   const { op, path } = operation
   const target = op === 'test' || op === 'remove' || op === 'replace' || path.length > 1 ? [path] : []

@@ -16,7 +16,9 @@ type Members = Readonly<Record<string, Json>>
 
 type Parsed<T> = { readonly value: T } | { readonly faults: readonly FieldFault[] }
 
-/** RFC 6902 section 3. Throws Problem invalid-patch. Members that the RFC doesn't define are passed over (section 4). */
+/**
+ * RFC 6902 section 3. Throws Problem invalid-patch. Members that the RFC doesn't define are passed over (section 4).
+ */
 export function parseJsonPatch(document: Json, resource: Resource): readonly PatchOperation[] {
   if (!Array.isArray(document)) throw invalidPatch([fault('', 'must be an array of operations', 'type')])
   if (document.length > MAX_OPERATIONS) {

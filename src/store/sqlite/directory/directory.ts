@@ -1,4 +1,6 @@
-/** The contract's Directory on SQLite. Reads are prepared look-ups that answer at once; each write is one transaction. */
+/**
+ * The contract's Directory on SQLite. Reads are prepared look-ups that answer at once; each write is one transaction.
+ */
 
 import { USERS } from '../../../decide/policy.ts'
 import type { Document } from '../../../resources/object.ts'

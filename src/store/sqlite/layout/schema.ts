@@ -23,7 +23,9 @@ export interface IndexedField {
   readonly unique: boolean
 }
 
-/** A column that a list is often sorted by, with an index on it: the server's, or a generated one of a field's instants. */
+/**
+ * A column that a list is often sorted by, with an index on it: the server's, or a generated one of a field's instants.
+ */
 interface TimeColumn {
   readonly field: string
   readonly column: string
@@ -41,7 +43,9 @@ export interface TablePlan {
   readonly orders: readonly (readonly string[])[]
 }
 
-/** `compared`: further fields to index, those that relations compare. A list can't be indexed: no column can hold it. */
+/**
+ * `compared`: further fields to index, those that relations compare. A list can't be indexed: no column can hold it.
+ */
 export function planTable(resource: Resource, compared: readonly string[]): TablePlan {
   const wanted = [...resource.fields.values()].filter((field) => {
     return !SERVER_FIELDS.has(field.name) && (field.indexed || field.unique || compared.includes(field.name))

@@ -41,7 +41,8 @@ function comparisonSql(comparison: Comparison, columns: TableColumns): string {
   const term = orderedBy(comparison, columns)
   if (operator === 'in') return `${term} in (${parameters(padded(values).length)})`
   const [value = ''] = values
-  // The server's columns are text, and would turn a number into text before comparing; an expression has no such affinity.
+  // The server's columns are text, and would turn a number into text before comparing; an expression has no such
+  // affinity.
   const plain = SERVER_FIELDS.has(comparison.field) && typeof value !== 'string'
   return orderingSql(operator, plain ? `+${term}` : term, value)
 }

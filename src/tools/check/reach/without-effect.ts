@@ -1,10 +1,10 @@
 /**
- * Finds rules without effect: without them every caller is granted the same, for every resource, action, set of relations
- * and field. All rules that are found can be deleted at once.
+ * Finds rules without effect: without them every caller is granted the same, for every resource, action, set of
+ * relations and field. All rules that are found can be deleted at once.
  *
- * granted = some allow and no deny. So for an allow it is enough to look at the caller who has its subject only, when only
- * its own relations hold: more subjects or relations only bring more rules that make it needless. For a deny it is enough
- * to look at the callers who have its subject and that of an allow, when only the relations of both hold.
+ * granted = some allow and no deny. So for an allow it is enough to look at the caller who has its subject only, when
+ * only its own relations hold: more subjects or relations only bring more rules that make it needless. For a deny it is
+ * enough to look at the callers who have its subject and that of an allow, when only the relations of both hold.
  * test/review/check/without-effect.test.ts holds this to the oracle.
  */
 
@@ -19,8 +19,8 @@ export type NeedlessRule =
   | { readonly kind: 'nothing-to-deny'; readonly rule: Rule }
 
 /**
- * Ignores rules that can't match anywhere. The index is the same afterwards. Where rules end, a rule that is found has no
- * effect at any time until its own end, and the rules `by` don't end before it.
+ * Ignores rules that can't match anywhere. The index is the same afterwards. Where rules end, a rule that is found has
+ * no effect at any time until its own end, and the rules `by` don't end before it.
  */
 export function findWithoutEffect(index: ActionRulesIndex, rules: readonly Rule[]): readonly NeedlessRule[] {
   const needless = new Set(needlessUntilTheirEnd(index, rules))

@@ -1,4 +1,7 @@
-/** Who may write objects of a path, with which relations, by which rules: for the checks that compare writing and reading. */
+/**
+ * Who may write objects of a path, with which relations, by which rules: for the checks that compare writing and
+ * reading.
+ */
 import type { Policy } from '../../../decide/policy.ts'
 import type { ActionRules, RuleGroup } from '../../../decide/rules/action-rules.ts'
 import type { ActionRulesIndex } from '../../../decide/rules/rule-index.ts'

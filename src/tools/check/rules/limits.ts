@@ -1,12 +1,15 @@
 /** Rate limits that can never refuse anything. */
 
-import { spotsOf } from '../../../decide/callers-and-routes.ts'
+import { routeMethodsOf } from '../../../decide/callers-and-routes.ts'
 import type { Limit } from '../../../decide/policy.ts'
 import type { ActionRulesIndex } from '../../../decide/rules/rule-index.ts'
 import type { Resources } from '../../../resources/resource.ts'
 import { type CheckedPolicy, type PolicyCheck, warning } from '../check.ts'
 
-/** A limiter may count a request for up to a twentieth of the window longer than the window (src/limits/sliding-window.ts). */
+/**
+ * A limiter may count a request for up to a twentieth of the window longer than the window
+ * (src/limits/sliding-window.ts).
+ */
 const LONGEST_COUNT = 1.05
 
 export const limitsThatNeverMatch: PolicyCheck<CheckedPolicy> = {
@@ -36,9 +39,10 @@ function neverMatches(
     return 'a request whose credentials were rejected has no role'
   }
   if (resource === undefined && action === undefined) return undefined
-  const met = spotsOf(resources).some(
-    (spot) =>
-      (resource ?? spot.resource.name) === spot.resource.name && (action ?? spot.action.name) === spot.action.name,
+  const met = routeMethodsOf(resources).some(
+    (routeMethod) =>
+      (resource ?? routeMethod.resource.name) === routeMethod.resource.name &&
+      (action ?? routeMethod.action.name) === routeMethod.action.name,
   )
   if (met) return undefined
   const what = action === undefined ? '' : ` for \`${action}\``

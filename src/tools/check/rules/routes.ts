@@ -1,6 +1,6 @@
 /** Methods of routes that nobody can ever use. */
 
-import { concernsObject, type Spot, spotsOf } from '../../../decide/callers-and-routes.ts'
+import { concernsObject, type RouteMethod, routeMethodsOf } from '../../../decide/callers-and-routes.ts'
 import type { ActionRules } from '../../../decide/rules/action-rules.ts'
 import type { ActionRulesIndex } from '../../../decide/rules/rule-index.ts'
 import type { Resources } from '../../../resources/resource.ts'
@@ -29,13 +29,16 @@ export const unreachedRoutes: PolicyCheck<CheckedPolicy> = {
   },
 }
 
-/** The actions that nobody may do: each with one of its spots, and the methods and paths that need it. */
-function unreached(resources: Resources, index: ActionRulesIndex): readonly (readonly [Spot, readonly string[]])[] {
+/** The actions that nobody may do: each with one of its routes, and the methods and paths that need it. */
+function unreached(
+  resources: Resources,
+  index: ActionRulesIndex,
+): readonly (readonly [RouteMethod, readonly string[]])[] {
   // HEAD goes wherever GET does.
-  const spots = spotsOf(resources).filter(({ method }) => method !== 'HEAD')
-  const closed = spots.filter((spot) => {
-    const actionRules = index.rulesOf(spot.resource.name, spot.action.name)
-    return actionRules !== undefined && !isReached(index, actionRules, spot) && !isClosedOnPurpose(actionRules)
+  const routeMethods = routeMethodsOf(resources).filter(({ method }) => method !== 'HEAD')
+  const closed = routeMethods.filter((routeMethod) => {
+    const actionRules = index.rulesOf(routeMethod.resource.name, routeMethod.action.name)
+    return actionRules !== undefined && !isReached(index, actionRules, routeMethod) && !isClosedOnPurpose(actionRules)
   })
   const byAction = Map.groupBy(closed, ({ resource, action }) => JSON.stringify([resource.name, action.name]))
   return [...byAction.values()].flatMap((some) => {
@@ -44,12 +47,14 @@ function unreached(resources: Resources, index: ActionRulesIndex): readonly (rea
   })
 }
 
-/** Whether some caller is allowed. The relations of each allow are enough: with more relations only more denies match. */
-function isReached(index: ActionRulesIndex, actionRules: ActionRules, spot: Spot): boolean {
+/**
+ * Whether some caller is allowed. The relations of each allow are enough: with more relations only more denies match.
+ */
+function isReached(index: ActionRulesIndex, actionRules: ActionRules, routeMethod: RouteMethod): boolean {
   return actionRules.subjects('allow').some((subject) =>
     actionRules.groups('allow', subject).some(({ relations, fields }) => {
       // A redirect is decided at the role level: a caller who could have the relations passes.
-      if (relations !== 0n && !concernsObject(spot) && spot.route.redirect === undefined) return false
+      if (relations !== 0n && !concernsObject(routeMethod) && routeMethod.route.redirect === undefined) return false
       return (fields & ~actionRules.named('deny', index.subjectsOf(subject), relations)) !== 0n
     }),
   )

@@ -35,7 +35,7 @@ function findingsOf(resource: Resource, comparison: CrossFieldRule, checked: Che
   })
 }
 
-interface Told {
+interface HiddenWrite {
   readonly subject: string
   readonly line: number
   readonly action: string
@@ -43,7 +43,11 @@ interface Told {
   readonly hidden: readonly string[]
 }
 
-function toldTo({ write, read, path }: WritePair, { fields }: CrossFieldRule, checked: CheckedPolicy): readonly Told[] {
+function toldTo(
+  { write, read, path }: WritePair,
+  { fields }: CrossFieldRule,
+  checked: CheckedPolicy,
+): readonly HiddenWrite[] {
   const compared = [...write.resource.fields.values()].flatMap(({ name, readOnly }, bit) =>
     fields.has(name) ? [{ name, readOnly, mask: 1n << BigInt(bit) }] : [],
   )

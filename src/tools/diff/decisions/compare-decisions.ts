@@ -19,7 +19,10 @@ export interface Circumstances {
   readonly now: number
 }
 
-/** At `now`, and at each later moment when a rule ends. Throws ReviewError for policies with too many relations to compare. */
+/**
+ * At `now`, and at each later moment when a rule ends. Throws ReviewError for policies with too many relations to
+ * compare.
+ */
 export function compareDecisions(
   policies: Sides<Policy>,
   { resources, now }: Circumstances,
@@ -112,7 +115,10 @@ interface Span {
   readonly changes: readonly DecisionChange[]
 }
 
-/** One change for the spans that it holds in. Changes of the first span have no `from`, those of the last one no `until`. */
+/**
+ * One change for the spans that it holds in. Changes of the first span have no `from`, those of the last one no
+ * `until`.
+ */
 function joinSpans(spans: readonly Span[]): readonly DecisionChange[] {
   const keyed = spans.map(({ from, changes }) => ({
     from,

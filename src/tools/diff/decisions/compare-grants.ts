@@ -1,4 +1,6 @@
-/** What one caller gains and loses between two grants of an action: the whole action, some fields, or the role level. */
+/**
+ * What one caller gains and loses between two grants of an action: the whole action, some fields, or the role level.
+ */
 import type { Region } from '../../../decide/relations/regions.ts'
 import type { ChangedPart, Scope } from '../change.ts'
 import { type Sides, sidesOf } from '../change.ts'
@@ -116,8 +118,8 @@ function sameScope(topic: Topic, changes: readonly { fields: readonly string[]; 
 }
 
 /**
- * Differences that no object shows. The role level doesn't look at objects, so it takes relations by their names. Where it
- * differs, a list is empty rather than refused, and a missing object is 404 rather than 403.
+ * Differences that no object shows. The role level doesn't look at objects, so it takes relations by their names. Where
+ * it differs, a list is empty rather than refused, and a missing object is 404 rather than 403.
  */
 function compareRoleLevel(
   topic: Topic,

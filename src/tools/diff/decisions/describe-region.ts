@@ -19,8 +19,8 @@ interface ChangedRegion {
 }
 
 /**
- * Prefers `besides` to `without`: a caller who could list their own objects and now lists all of them gains `any`, besides
- * `owner`.
+ * Prefers `besides` to `without`: a caller who could list their own objects and now lists all of them gains `any`,
+ * besides `owner`.
  */
 export function describeScope(space: RelationSpace, { changed, kept, possible }: ChangedRegion): Scope {
   const impossible = space.all & ~possible

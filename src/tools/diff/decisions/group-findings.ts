@@ -50,8 +50,8 @@ function ofSingles(
 }
 
 /**
- * One change for each subject that comes first; that is the one in most of the pairs. What a deny takes from its partners
- * depends on their grants: if it differs between them, the change names no fields and no scope.
+ * One change for each subject that comes first; that is the one in most of the pairs. What a deny takes from its
+ * partners depends on their grants: if it differs between them, the change names no fields and no scope.
  */
 function ofPairs(
   topic: TopicFindings,

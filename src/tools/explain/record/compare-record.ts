@@ -1,4 +1,6 @@
-/** Compares the recorded answer with the answer of these files. Other answers (limits, bodies, tokens) it can't compare. */
+/**
+ * Compares the recorded answer with the answer of these files. Other answers (limits, bodies, tokens) it can't compare.
+ */
 import { stageOf } from '../../../base/problems/stages.ts'
 import { quote } from '../../../present/quote.ts'
 import type { ExplainedAnswer, Explanation, RecordComparison } from '../explanation.ts'

@@ -7,8 +7,8 @@ const REQUIRED = ['status', 'revision', 'method'] as const
 export type ExplainableRecord = Partial<DecisionRecord> & Pick<DecisionRecord, (typeof REQUIRED)[number]>
 
 /**
- * The first decision record among the lines of a log, which may hold lines of other programs. Throws ReviewError; `source`
- * is its name for the file.
+ * The first decision record among the lines of a log, which may hold lines of other programs. Throws ReviewError;
+ * `source` is its name for the file.
  */
 export async function readRecord(lines: AsyncIterable<string>, source: string): Promise<ExplainableRecord> {
   for await (const line of lines) {

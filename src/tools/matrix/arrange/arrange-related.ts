@@ -1,4 +1,6 @@
-/** Makes a caller and an object between which exactly the wanted relations hold: first the attributes, then the object. */
+/**
+ * Makes a caller and an object between which exactly the wanted relations hold: first the attributes, then the object.
+ */
 import { USERS } from '../../../decide/policy.ts'
 import {
   comparedAttributes,
@@ -112,7 +114,9 @@ function isOfAttribute(relation: Relation): boolean {
   return comparedAttributes(relation).some((name) => name !== 'id')
 }
 
-/** The attributes that wanted relations compare. The caller's own record has all of them: its fields are the attributes. */
+/**
+ * The attributes that wanted relations compare. The caller's own record has all of them: its fields are the attributes.
+ */
 function attributesFor(pair: WantedPair): readonly string[] {
   const record = pair.resource.name === USERS && isOwn(pair)
   const about = record ? relationsOf(pair) : wantedOf(pair)

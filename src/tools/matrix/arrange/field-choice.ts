@@ -65,11 +65,16 @@ interface Accepted {
   readonly isKnown: boolean
 }
 
-interface Asked extends Omit<WantedField, 'wanted'>, Accepted {
+interface FieldQuestion extends Omit<WantedField, 'wanted'>, Accepted {
   readonly otherIds: readonly Json[]
 }
 
-function acceptedIn({ wanted, unwanted, attributes, somebody }: WantedField): Accepted & Pick<Asked, 'otherIds'> {
+function acceptedIn({
+  wanted,
+  unwanted,
+  attributes,
+  somebody,
+}: WantedField): Accepted & Pick<FieldQuestion, 'otherIds'> {
   const attributeOf = (name: string) => (Object.hasOwn(attributes, name) ? attributes[name] : undefined)
   const acceptedBy = (relations: readonly Relation[]) =>
     relations.flatMap((relation) => kindOf(relation).accepted?.(relation, attributeOf) ?? [])
@@ -88,7 +93,7 @@ interface Proposed {
   readonly complete: boolean
 }
 
-function scalarChoices({ field, known, wanted, avoids, otherIds }: Asked): Proposed {
+function scalarChoices({ field, known, wanted, avoids, otherIds }: FieldQuestion): Proposed {
   const first = wanted.find(({ complete }) => complete) ?? wanted[0]
   if (first) {
     const values = candidatesOf(first, known).filter((value) => wanted.every(({ accepts }) => accepts(value)))
@@ -104,7 +109,7 @@ function candidatesOf({ telling, complete, accepts }: AcceptedValues, known: rea
 }
 
 /** Lists with an element for each wanted relation, and if the schema needs more, elements that no relation accepts. */
-function listChoices({ resource, field, known, wanted, avoids, otherIds }: Asked): Proposed {
+function listChoices({ resource, field, known, wanted, avoids, otherIds }: FieldQuestion): Proposed {
   const { minItems, maxItems, elements } = itemsOf(resource, field)
   const accepted = wanted.map((one) => candidatesOf(one, known).filter(avoids))
   const picks = picksOf(accepted).filter((pick) => pick.length <= maxItems)

@@ -18,7 +18,9 @@ const CHOICES: readonly Choice[] = [0, 1, 3, 8, 36].flatMap((more) => [0, 1, 2, 
 const READABLE = [...'abcABC0123-_. @xyzXYZ456789']
 const OTHERS = Array.from({ length: 0x3000 }, (_, code) => String.fromCodePoint(code))
 
-/** Texts that match, the shortest first; none where the pattern has parts that can't be chosen one by one, as `(?=x)`. */
+/**
+ * Texts that match, the shortest first; none where the pattern has parts that can't be chosen one by one, as `(?=x)`.
+ */
 export function textsOfPattern(pattern: string): readonly string[] {
   const tree = regjsparser.parse(pattern, 'u', FEATURES) as Node
   const whole = new RegExp(pattern, 'u')

@@ -33,7 +33,10 @@ export function reachesNoMore({ reached }: AttackRun): boolean {
 
 /** By attacker and resource. */
 export function talliesOf({ reached }: AttackRun): readonly AttackTally[] {
-  const groups = Map.groupBy(reached, ({ attack }) => `${columnText(attack.attacker)}\n${attack.spot.resource.name}`)
+  const groups = Map.groupBy(
+    reached,
+    ({ attack }) => `${columnText(attack.attacker)}\n${attack.routeMethod.resource.name}`,
+  )
   return [...groups].map(([key, some]) => {
     const [attacker = '', resource = ''] = key.split('\n')
     const count = (fits: (one: Reached) => boolean) => some.filter(fits).length
@@ -75,7 +78,7 @@ function toText(run: AttackRun): string {
 }
 
 function findingJson({ attack, outcome, predicted, status, why, exchange }: Reached) {
-  const { method, route } = attack.spot
+  const { method, route } = attack.routeMethod
   return {
     outcome,
     attacker: columnText(attack.attacker),
@@ -97,9 +100,9 @@ function findingText({ attack, why = '', exchange }: Reached): string {
 }
 
 /** One line that tells attacks apart. */
-function titleOf({ vector, spot, victim, attacker, relations }: Attack): string {
+function titleOf({ vector, routeMethod, victim, attacker, relations }: Attack): string {
   const whose = relations.length > 0 ? ` (${relations.join('+')} to the victim)` : ''
-  return `${columnText(attacker)} makes a request of ${columnText(victim)}: ${spot.method} ${spot.route.path}${whose}, ${vector}`
+  return `${columnText(attacker)} makes a request of ${columnText(victim)}: ${routeMethod.method} ${routeMethod.route.path}${whose}, ${vector}`
 }
 
 /** Once for each reason. */

@@ -65,7 +65,7 @@ async function send(context: AttackContext, attack: Attack, ready: Ready): Promi
   const predicted = predictFor(context, attack, ready)
   const request = await withCondition(context, attack, ready)
   const answer = await target.ask(request, predicted.status)
-  await target.note(attack.spot.resource.name, answer, ready.request.token)
+  await target.note(attack.routeMethod.resource.name, answer, ready.request.token)
   const why = differenceOf({ attack, predicted, answer, victims: ready.victims })
   const outcome = { attack, predicted: predicted.status, status: answer.status } as const
   if (why === undefined) return { ...outcome, outcome: 'same' }
@@ -74,22 +74,22 @@ async function send(context: AttackContext, attack: Attack, ready: Ready): Promi
 
 async function withCondition(
   { target }: AttackContext,
-  { spot }: Attack,
+  { routeMethod }: Attack,
   { request, id }: Ready,
 ): Promise<HttpRequest> {
-  const { route, resource, method } = spot
+  const { route, resource, method } = routeMethod
   const asked = { route, resource, method, id: id === undefined ? undefined : encodeURIComponent(id) }
   return { ...request, headers: await ifMatchOf(target, asked, request) }
 }
 
 function predictFor(
   { evaluated, now }: AttackContext,
-  { spot }: Attack,
+  { routeMethod }: Attack,
   { request, attacker, id, objects }: Ready,
 ): Answer {
   const body = isObject(request.body ?? null) ? (request.body as Representation) : undefined
-  const stored = new Map([[spot.resource.name, new Map(objects.map((object) => [String(object.id), object]))]])
-  return predict({ evaluated, spot, caller: attacker, id, body, objects: stored, conditional: true, now: now() })
+  const stored = new Map([[routeMethod.resource.name, new Map(objects.map((object) => [String(object.id), object]))]])
+  return predict({ evaluated, routeMethod, caller: attacker, id, body, objects: stored, conditional: true, now: now() })
 }
 
 function prepare(context: AttackContext, attack: Attack): Promise<Ready> {
@@ -125,7 +125,7 @@ async function aimAtList(context: AttackContext, attack: Attack): Promise<Ready>
 
 /** A request of the attacker's own, with an id of the victim's put into it. */
 async function aimFromOwn(context: AttackContext, attack: Attack): Promise<Ready> {
-  const victims = (await setUpFor(context, { ...attack, spot: itemSpot(attack) }, attack.victim)).placed.map(
+  const victims = (await setUpFor(context, { ...attack, routeMethod: itemMethod(attack) }, attack.victim)).placed.map(
     ({ object }) => object,
   )
   const setup = await setUpFor(context, attack, attack.attacker)
@@ -135,7 +135,7 @@ async function aimFromOwn(context: AttackContext, attack: Attack): Promise<Ready
   const query = attack.vector === 'id in query' ? `?id=${encodeURIComponent(String(victim?.id ?? randomUUID()))}` : ''
   const body = withVictim(context, attack, setup, victim)
   const request = requestOf(context, attack, { path: setup.path + query, body, token: setup.caller?.token })
-  const id = attack.spot.route.kind === 'item' ? String(objects[0]?.id) : undefined
+  const id = attack.routeMethod.route.kind === 'item' ? String(objects[0]?.id) : undefined
   return { request, attacker: caller, id, objects: [...objects, ...victims], victims }
 }
 
@@ -155,9 +155,9 @@ function withVictim(
 }
 
 /** Where the victim's object is made: a collection names none. */
-function itemSpot({ spot }: Attack): Attack['spot'] {
-  const route = spot.resource.routes.find(({ kind, redirect }) => kind === 'item' && !redirect)
-  return spot.route.kind === 'collection' && route ? { ...spot, route } : spot
+function itemMethod({ routeMethod }: Attack): Attack['routeMethod'] {
+  const route = routeMethod.resource.routes.find(({ kind, redirect }) => kind === 'item' && !redirect)
+  return routeMethod.route.kind === 'collection' && route ? { ...routeMethod, route } : routeMethod
 }
 
 function setUpFor({ suite, target }: AttackContext, attack: Attack, column: MatrixColumn): Promise<CellSetup> {
@@ -165,12 +165,12 @@ function setUpFor({ suite, target }: AttackContext, attack: Attack, column: Matr
 }
 
 /** The cell that would set the setup up. */
-function boundOf(suite: Suite, { spot, relations }: Attack, column: MatrixColumn, list?: 'all'): Bound {
-  const owned = relations.length > 0 ? relations : ownerOnly(suite, spot.resource.name)
+function boundOf(suite: Suite, { routeMethod, relations }: Attack, column: MatrixColumn, list?: 'all'): Bound {
+  const owned = relations.length > 0 ? relations : ownerOnly(suite, routeMethod.resource.name)
   const own: ObjectState = owned.length > 0 ? { kind: 'relations', names: owned } : { kind: 'other' }
-  const object: ObjectState = spot.route.kind === 'collection' ? { kind: 'none' } : own
+  const object: ObjectState = routeMethod.route.kind === 'collection' ? { kind: 'none' } : own
   const place = { file: '', line: 1, column: 1 }
-  const { route, resource, endpoint, method } = spot
+  const { route, resource, endpoint, method } = routeMethod
   const expectation = {
     place,
     method,
@@ -186,8 +186,8 @@ function ownerOnly({ policy }: Suite, resource: string): readonly string[] {
   return policy.ownership.get(resource)?.relations.has('owner') ? ['owner'] : []
 }
 
-function ownerField({ policy }: Suite, { spot }: Attack): string | undefined {
-  return ownerFieldOf(spot.resource, policy.ownership.get(spot.resource.name))?.name
+function ownerField({ policy }: Suite, { routeMethod }: Attack): string | undefined {
+  return ownerFieldOf(routeMethod.resource, policy.ownership.get(routeMethod.resource.name))?.name
 }
 
 async function attackerOf({ target }: AttackContext, { attacker }: Attack) {
@@ -198,8 +198,8 @@ async function attackerOf({ target }: AttackContext, { attacker }: Attack) {
 
 function requestOf(
   { target }: AttackContext,
-  { spot }: Attack,
+  { routeMethod }: Attack,
   { path, body, token }: { readonly path: string; readonly body: Json | undefined; readonly token: string | undefined },
 ): HttpRequest {
-  return { method: spot.method, url: target.url + path, body, token }
+  return { method: routeMethod.method, url: target.url + path, body, token }
 }

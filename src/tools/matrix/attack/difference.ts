@@ -22,7 +22,7 @@ export function differenceOf(compared: Compared): string | undefined {
   if (answer.status !== predicted.status) {
     return `the policy answers ${predicted.status}, and the server ${answer.status}`
   }
-  if (attack.spot.method === 'HEAD' || answer.status >= 300) return undefined
+  if (attack.routeMethod.method === 'HEAD' || answer.status >= 300) return undefined
   return predicted.items ? rowDifference(compared, predicted.items) : fieldDifference(compared)
 }
 

@@ -1,6 +1,8 @@
-/** All attacks: each request that some role may make about an object of its own, by every other caller and in every way. */
+/**
+ * All attacks: each request that some role may make about an object of its own, by every other caller and in every way.
+ */
 
-import { type Spot, spotsOf } from '../../../decide/callers-and-routes.ts'
+import { type RouteMethod, routeMethodsOf } from '../../../decide/callers-and-routes.ts'
 import { needsCaller } from '../../../decide/relations/all-kinds.ts'
 import { ownerFieldOf } from '../../../decide/relations/ownership.ts'
 import { possibleSets } from '../../../decide/relations/possible-sets.ts'
@@ -15,7 +17,7 @@ type Vector = 'id in path' | 'owner in body' | 'id in body' | 'owner in query' |
 
 export interface Attack {
   readonly vector: Vector
-  readonly spot: Spot
+  readonly routeMethod: RouteMethod
   /** Whose object it is, and who may make the request. */
   readonly victim: Extract<MatrixColumn, { kind: 'roles' }>
   readonly attacker: Exclude<MatrixColumn, { kind: 'user' }>
@@ -34,11 +36,13 @@ export function planAttacks(
 ): readonly Attack[] {
   const roles = [...suite.policy.roles.keys()].map((role): Victim => ({ kind: 'roles', roles: [role] }))
   const attackers: readonly Attacker[] = [{ kind: 'anonymous' }, ...roles]
-  const spots = spotsOf(suite.resources).filter(({ resource }) => !resource.builtIn && isChosen(resource, narrow))
-  return spots.flatMap((spot) =>
+  const routeMethods = routeMethodsOf(suite.resources).filter(
+    ({ resource }) => !resource.builtIn && isChosen(resource, narrow),
+  )
+  return routeMethods.flatMap((routeMethod) =>
     roles
-      .filter((victim) => mayReach(evaluated, victim, spot))
-      .flatMap((victim) => attackers.flatMap((attacker) => attacksOn(suite, { spot, victim, attacker }))),
+      .filter((victim) => mayReach(evaluated, victim, routeMethod))
+      .flatMap((victim) => attackers.flatMap((attacker) => attacksOn(suite, { routeMethod, victim, attacker }))),
   )
 }
 
@@ -47,14 +51,18 @@ function isChosen({ name }: Resource, narrow: readonly string[]): boolean {
 }
 
 /** Whether it is a request that this role makes at all. */
-function mayReach({ grants }: EvaluatedPolicy, victim: Victim, { resource, action, endpoint, route }: Spot): boolean {
+function mayReach(
+  { grants }: EvaluatedPolicy,
+  victim: Victim,
+  { resource, action, endpoint, route }: RouteMethod,
+): boolean {
   if (route.redirect) return false
   const table = grants.table(grants.subjectOf(callerIn(victim)), resource.name, action.name)
   return endpoint.operation === 'options' || table.roleLevel(() => true).allowed
 }
 
 function attacksOn(suite: Suite, about: Omit<Attack, 'vector' | 'relations'>): readonly Attack[] {
-  return relationsOf(suite, about.spot).flatMap((relations) =>
+  return relationsOf(suite, about.routeMethod).flatMap((relations) =>
     vectorsOf(suite, about).map((vector) => ({ vector, ...about, relations })),
   )
 }
@@ -63,7 +71,7 @@ function attacksOn(suite: Suite, about: Omit<Attack, 'vector' | 'relations'>): r
  * The ways in which the victim is the owner of an object; without such a relation, none of the caller's holds. One for
  * which no object was found is planned as well, so that the report says that it could not be tried.
  */
-function relationsOf(suite: Suite, { resource, route }: Spot): readonly (readonly string[])[] {
+function relationsOf(suite: Suite, { resource, route }: RouteMethod): readonly (readonly string[])[] {
   const { policy } = suite
   if (route.kind === 'collection') return [[]]
   const declared = policy.ownership.get(resource.name)?.relations
@@ -77,8 +85,11 @@ function relationsOf(suite: Suite, { resource, route }: Spot): readonly (readonl
     .map((set) => [...set].sort())
 }
 
-function vectorsOf({ policy }: Suite, { spot, attacker }: Pick<Attack, 'spot' | 'attacker'>): readonly Vector[] {
-  const { route, method, endpoint, resource } = spot
+function vectorsOf(
+  { policy }: Suite,
+  { routeMethod, attacker }: Pick<Attack, 'routeMethod' | 'attacker'>,
+): readonly Vector[] {
+  const { route, method, endpoint, resource } = routeMethod
   const owner = ownerFieldOf(resource, policy.ownership.get(resource.name))
   const writes = ['create', 'replace', 'update'].includes(endpoint.operation)
   // A caller without credentials has no object of their own to write another's ids into.

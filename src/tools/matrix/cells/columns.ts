@@ -1,9 +1,9 @@
 /**
- * The columns of a matrix: anonymous, each role, and each user that a rule names. Where these don't show what a rule does: a
- * caller without a role, and pairs of roles where a deny of one role takes what the other allows.
+ * The columns of a matrix: anonymous, each role, and each user that a rule names. Where these don't show what a rule
+ * does: a caller without a role, and pairs of roles where a deny of one role takes what the other allows.
  */
 
-import { concernsObject, type Spot, spotsOf } from '../../../decide/callers-and-routes.ts'
+import { concernsObject, type RouteMethod, routeMethodsOf } from '../../../decide/callers-and-routes.ts'
 import { type DirectPolicy, directPolicy } from '../../../decide/grants/direct.ts'
 import type { Policy, Rule } from '../../../decide/policy.ts'
 import { namedRelations, possibleSets } from '../../../decide/relations/possible-sets.ts'
@@ -13,23 +13,23 @@ import { callerIn, type MatrixColumn } from '../read/expectation.ts'
 export interface AskedColumn {
   readonly column: MatrixColumn
   /** Whether this column may be answered otherwise than all others there. */
-  readonly concerns: (spot: Spot) => boolean
+  readonly concerns: (routeMethod: RouteMethod) => boolean
 }
 
 interface Context {
   readonly policy: Policy
   readonly resources: Resources
   readonly grants: DirectPolicy
-  /** One spot for each resource and action. */
-  readonly spots: ReadonlyMap<string, Spot>
+  /** One route method for each resource and action. */
+  readonly routeMethods: ReadonlyMap<string, RouteMethod>
 }
 
 type SpotKeys = ReadonlySet<string>
 
 /** `policy` without rules that have ended. */
 export function columnsOf(policy: Policy, resources: Resources): readonly AskedColumn[] {
-  const spots = new Map(spotsOf(resources).map((spot) => [keyOf(spot), spot]))
-  const context = { policy, resources, grants: directPolicy(policy, resources), spots }
+  const routeMethods = new Map(routeMethodsOf(resources).map((routeMethod) => [keyOf(routeMethod), routeMethod]))
+  const context = { policy, resources, grants: directPolicy(policy, resources), routeMethods }
   const usual: readonly MatrixColumn[] = [{ kind: 'anonymous' }, ...[...policy.roles.keys()].map((role) => roles(role))]
   const subjects = [...new Set(policy.rules.map(({ subject }) => subject))]
   const users = subjects.flatMap((one): readonly MatrixColumn[] =>
@@ -37,7 +37,7 @@ export function columnsOf(policy: Policy, resources: Resources): readonly AskedC
   )
   const nobody = roles()
   const single: readonly (readonly [MatrixColumn, SpotKeys])[] = [
-    [nobody, keysWhere(context, (spot) => showsAlone(context, spot, nobody, usual))],
+    [nobody, keysWhere(context, (routeMethod) => showsAlone(context, routeMethod, nobody, usual))],
     ...users.map((user) => [user, keysWhere(context, ({ resource }) => isNamed(context, user, resource))] as const),
   ]
   const asked = [...single, ...pairsOf(context, [...usual, nobody, ...users])]
@@ -45,65 +45,78 @@ export function columnsOf(policy: Policy, resources: Resources): readonly AskedC
     ...usual.map((column) => ({ column, concerns: () => true })),
     ...asked
       .filter(([, keys]) => keys.size > 0)
-      .map(([column, keys]) => ({ column, concerns: (spot: Spot) => keys.has(keyOf(spot)) })),
+      .map(([column, keys]) => ({ column, concerns: (routeMethod: RouteMethod) => keys.has(keyOf(routeMethod)) })),
   ]
 }
 
-function keyOf({ resource, action }: Pick<Spot, 'resource' | 'action'>): string {
+function keyOf({ resource, action }: Pick<RouteMethod, 'resource' | 'action'>): string {
   return `${resource.name} ${action.name}`
 }
 
-function keysWhere({ spots }: Context, fits: (spot: Spot) => boolean): SpotKeys {
-  return new Set([...spots].flatMap(([key, spot]) => (fits(spot) ? [key] : [])))
+function keysWhere({ routeMethods }: Context, fits: (routeMethod: RouteMethod) => boolean): SpotKeys {
+  return new Set([...routeMethods].flatMap(([key, routeMethod]) => (fits(routeMethod) ? [key] : [])))
 }
 
 function roles(...names: readonly string[]): MatrixColumn {
   return { kind: 'roles', roles: names.toSorted() }
 }
 
-function tableOf(grants: DirectPolicy, column: MatrixColumn, { resource, action }: Pick<Spot, 'resource' | 'action'>) {
+function tableOf(
+  grants: DirectPolicy,
+  column: MatrixColumn,
+  { resource, action }: Pick<RouteMethod, 'resource' | 'action'>,
+) {
   return grants.table(grants.subjectOf(callerIn(column)), resource.name, action.name)
 }
 
 /** The rules that could match for a caller of this column. */
-function rulesAt({ grants }: Context, column: MatrixColumn, spot: Pick<Spot, 'resource' | 'action'>): readonly Rule[] {
-  return tableOf(grants, column, spot).roleLevel(() => column.kind !== 'anonymous').rules
+function rulesAt(
+  { grants }: Context,
+  column: MatrixColumn,
+  routeMethod: Pick<RouteMethod, 'resource' | 'action'>,
+): readonly Rule[] {
+  return tableOf(grants, column, routeMethod).roleLevel(() => column.kind !== 'anonymous').rules
 }
 
 /** Whether a rule about the resource names the user. */
-function isNamed(context: Context, user: MatrixColumn, resource: Spot['resource']): boolean {
+function isNamed(context: Context, user: MatrixColumn, resource: RouteMethod['resource']): boolean {
   return [...resource.actions.values()].some((action) =>
     rulesAt(context, user, { resource, action }).some(({ subject }) => subject.startsWith('user:')),
   )
 }
 
 /** Whether no other column has just the rules for everybody. */
-function showsAlone(context: Context, spot: Spot, nobody: MatrixColumn, usual: readonly MatrixColumn[]): boolean {
-  const rules = rulesAt(context, nobody, spot)
+function showsAlone(
+  context: Context,
+  routeMethod: RouteMethod,
+  nobody: MatrixColumn,
+  usual: readonly MatrixColumn[],
+): boolean {
+  const rules = rulesAt(context, nobody, routeMethod)
   const isSame = (others: readonly Rule[]) =>
     others.length === rules.length && rules.every((rule) => others.includes(rule))
-  return rules.length > 0 && !usual.some((column) => isSame(rulesAt(context, column, spot)))
+  return rules.length > 0 && !usual.some((column) => isSame(rulesAt(context, column, routeMethod)))
 }
 
 /** For each deny that no single caller shows at some resource and action the first two roles that do. */
 function pairsOf(context: Context, single: readonly MatrixColumn[]): readonly (readonly [MatrixColumn, SpotKeys])[] {
-  const { policy, resources, grants, spots } = context
+  const { policy, resources, grants, routeMethods } = context
   const names = [...policy.roles.keys()]
   const pairs = names.flatMap((one, i) => names.slice(i + 1).map((other) => roles(one, other)))
   const chosen = new Map<MatrixColumn, Set<string>>()
   for (const deny of policy.rules.filter(({ effect }) => effect === 'deny')) {
     const without = directPolicy({ ...policy, rules: policy.rules.filter((rule) => rule !== deny) }, resources)
-    for (const [key, spot] of spots) {
+    for (const [key, routeMethod] of routeMethods) {
       if (
         !grants
-          .table(grants.anybody, spot.resource.name, spot.action.name)
+          .table(grants.anybody, routeMethod.resource.name, routeMethod.action.name)
           .roleLevel(() => true)
           .rules.includes(deny)
       )
         continue
-      const sets = setsAt(policy, spot)
+      const sets = setsAt(policy, routeMethod)
       const shows = (column: MatrixColumn) => {
-        const [before, after] = [grants, without].map((one) => tableOf(one, column, spot))
+        const [before, after] = [grants, without].map((one) => tableOf(one, column, routeMethod))
         return sets.some(
           (set) => (after?.grant([...set]).fields.size ?? 0) > (before?.grant([...set]).fields.size ?? 0),
         )
@@ -118,6 +131,9 @@ function pairsOf(context: Context, single: readonly MatrixColumn[]): readonly (r
   })
 }
 
-function setsAt(policy: Policy, spot: Spot): readonly ReadonlySet<string>[] {
-  return possibleSets(concernsObject(spot) ? namedRelations(policy, spot.resource, spot.action) : [], spot.resource)
+function setsAt(policy: Policy, routeMethod: RouteMethod): readonly ReadonlySet<string>[] {
+  return possibleSets(
+    concernsObject(routeMethod) ? namedRelations(policy, routeMethod.resource, routeMethod.action) : [],
+    routeMethod.resource,
+  )
 }

@@ -1,6 +1,6 @@
 /** All that a matrix could ask about: every path and method, every way to relate to the object, every column. */
 
-import { type Spot, spotsOf } from '../../../decide/callers-and-routes.ts'
+import { type RouteMethod, routeMethodsOf } from '../../../decide/callers-and-routes.ts'
 import type { Policy } from '../../../decide/policy.ts'
 import { holdsForOwnRecord } from '../../../decide/relations/all-kinds.ts'
 import { namedRelations, possibleSets } from '../../../decide/relations/possible-sets.ts'
@@ -12,7 +12,7 @@ import { columnText } from '../read/expectation.ts'
 
 /** A row of a matrix: methods that the same endpoint answers, and one way to relate to the object. */
 export interface Row {
-  readonly spot: Spot
+  readonly routeMethod: RouteMethod
   readonly methods: readonly Method[]
   readonly object: ObjectState
   /** Absent for the smallest body; `file` is one of bodies/. */
@@ -26,27 +26,27 @@ const MOST_COMPLETIONS = 64
 
 /** As rules of any of these policies tell objects apart. `OPTIONS *` is no path that a matrix can write. */
 export function rowsOf(policies: readonly Policy[], known: Known): readonly Row[] {
-  const spots = spotsOf(known.resources).filter(({ route }) => route.path !== '*')
-  return [...Map.groupBy(spots, ({ route, endpoint }) => `${route.path} ${endpoint.operation}`).values()].flatMap(
-    (group) => {
-      const [spot] = group
-      if (!spot) return []
-      const methods = group.map(({ method }) => method)
-      return statesOf(policies, spot, known).map((object) => ({ spot, methods, object }))
-    },
-  )
+  const routeMethods = routeMethodsOf(known.resources).filter(({ route }) => route.path !== '*')
+  return [
+    ...Map.groupBy(routeMethods, ({ route, endpoint }) => `${route.path} ${endpoint.operation}`).values(),
+  ].flatMap((group) => {
+    const [routeMethod] = group
+    if (!routeMethod) return []
+    const methods = group.map(({ method }) => method)
+    return statesOf(policies, routeMethod, known).map((object) => ({ routeMethod, methods, object }))
+  })
 }
 
-function statesOf(policies: readonly Policy[], spot: Spot, known: Known): readonly ObjectState[] {
+function statesOf(policies: readonly Policy[], routeMethod: RouteMethod, known: Known): readonly ObjectState[] {
   const [policy] = policies
-  if (!policy || spot.route.kind === 'collection') return [{ kind: 'none' }]
-  const named = new Set(policies.flatMap((one) => [...namedHere(one, spot)]))
-  const relations = [...(policy.ownership.get(spot.resource.name)?.relations.values() ?? [])]
+  if (!policy || routeMethod.route.kind === 'collection') return [{ kind: 'none' }]
+  const named = new Set(policies.flatMap((one) => [...namedHere(one, routeMethod)]))
+  const relations = [...(policy.ownership.get(routeMethod.resource.name)?.relations.values() ?? [])]
   const sets = possibleSets(
     relations.filter(({ name }) => named.has(name)),
-    spot.resource,
+    routeMethod.resource,
   )
-  const states = sets.flatMap((set) => completed(policy, spot, known, { set, named }) ?? []).map(stateOf)
+  const states = sets.flatMap((set) => completed(policy, routeMethod, known, { set, named }) ?? []).map(stateOf)
   return [...states, { kind: 'missing' }]
 }
 
@@ -56,7 +56,7 @@ function statesOf(policies: readonly Policy[], spot: Spot, known: Known): readon
  */
 function completed(
   policy: Policy,
-  { resource, route }: Spot,
+  { resource, route }: RouteMethod,
   known: Known,
   { set, named }: { readonly set: ReadonlySet<string>; readonly named: ReadonlySet<string> },
 ): ReadonlySet<string> | undefined {
@@ -73,7 +73,7 @@ function completed(
 }
 
 /** On the caller's own record the caller is its owner, whatever rules ask. OPTIONS concerns no object. */
-function namedHere(policy: Policy, { endpoint, resource, action, route }: Spot): ReadonlySet<string> {
+function namedHere(policy: Policy, { endpoint, resource, action, route }: RouteMethod): ReadonlySet<string> {
   const { conceal, relations } = policy.ownership.get(resource.name) ?? {}
   const own = route.kind === 'caller' ? [...(relations?.values() ?? [])].filter(holdsForOwnRecord) : []
   const read = conceal ? resource.actions.get('read') : undefined
@@ -87,19 +87,22 @@ function stateOf(names: ReadonlySet<string>): ObjectState {
 }
 
 /** One for each method of the row. */
-export function cellsOf({ spot, methods, object, body, unconditional }: Row, column: MatrixColumn): readonly Cell[] {
+export function cellsOf(
+  { routeMethod, methods, object, body, unconditional }: Row,
+  column: MatrixColumn,
+): readonly Cell[] {
   const content = body && { content: body.content }
   const how = unconditional ? { unconditional } : {}
-  return methods.map((method) => ({ method, path: spot.route.path, object, column, ...content, ...how }))
+  return methods.map((method) => ({ method, path: routeMethod.route.path, object, column, ...content, ...how }))
 }
 
 /** The same for cells that no rule tells apart, whatever body they send. */
 export function cellKey(
   policy: Policy,
-  spot: Spot | undefined,
+  routeMethod: RouteMethod | undefined,
   { method, path, object, column, unconditional = false }: Cell,
 ): string {
-  const named = spot && namedHere(policy, spot)
+  const named = routeMethod && namedHere(policy, routeMethod)
   const names = object.kind === 'relations' ? object.names.filter((name) => named?.has(name)) : []
   const kind = object.kind === 'relations' || object.kind === 'other' ? 'exists' : object.kind
   return JSON.stringify([method, path, kind, names, columnText(column), unconditional])

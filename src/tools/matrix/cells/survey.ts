@@ -31,7 +31,9 @@ export interface CellSurvey {
   readonly unasked: readonly UnaskedCell[]
 }
 
-/** What no caller can be asked about, because no object was found that relates so; `cells` are all others that can be. */
+/**
+ * What no caller can be asked about, because no object was found that relates so; `cells` are all others that can be.
+ */
 export function surveyCells(suite: PredictedSuite): CellSurvey {
   const { policy } = suite.evaluated
   const isStated = statedIn(suite)
@@ -40,7 +42,7 @@ export function surveyCells(suite: PredictedSuite): CellSurvey {
   const unasked: UnaskedCell[] = []
   const rows = rowsOf([policy], suite)
   for (const row of rows) {
-    for (const { column } of columns.filter(({ concerns }) => concerns(row.spot))) {
+    for (const { column } of columns.filter(({ concerns }) => concerns(row.routeMethod))) {
       for (const cell of cellsOf(row, column)) {
         const place = placeOf(row, cell)
         const prediction = predictCell(suite.predictor, suite.evaluated, cell)
@@ -57,24 +59,27 @@ export function surveyCells(suite: PredictedSuite): CellSurvey {
 
 /** Where rules name so many relations that not every way to relate has a row. */
 function furtherWays(rows: readonly Row[]): readonly UnaskedCell[] {
-  const groups = Map.groupBy(rows, ({ spot }) => spot.endpoint)
+  const groups = Map.groupBy(rows, ({ routeMethod }) => routeMethod.endpoint)
   const cut = [...groups.values()].filter((some) => some.length > MOST_SETS)
   return cut.flatMap(([row]) => {
     if (!row) return []
-    const { resource, route, method } = row.spot
+    const { resource, route, method } = row.routeMethod
     const why = `rules name more relations than the ${MOST_SETS} ways to relate that are told apart`
     return [{ resource: resource.name, method, path: route.path, object: 'further ways', column: 'every caller', why }]
   })
 }
 
-function placeOf({ spot }: Row, { method, path, object, column }: Cell): Omit<CoverageCell, 'covered' | 'answer'> {
-  return { resource: spot.resource.name, method, path, object: objectText(object), column: columnText(column) }
+function placeOf(
+  { routeMethod }: Row,
+  { method, path, object, column }: Cell,
+): Omit<CoverageCell, 'covered' | 'answer'> {
+  return { resource: routeMethod.resource.name, method, path, object: objectText(object), column: columnText(column) }
 }
 
 /** Whether an expectation states a cell, whatever body it sends. */
 export function statedIn(suite: PredictedSuite): (cell: Cell) => boolean {
   const { policy } = suite.evaluated
-  const keyOf = (cell: Cell) => cellKey(policy, suite.predictor.spots.get(`${cell.method} ${cell.path}`), cell)
+  const keyOf = (cell: Cell) => cellKey(policy, suite.predictor.routeMethods.get(`${cell.method} ${cell.path}`), cell)
   const stated = new Set(suite.expectations.map((one) => keyOf({ ...one, unconditional: isUnconditional(one) })))
   return (cell) => stated.has(keyOf(cell))
 }

@@ -129,8 +129,8 @@ interface RuleMistakes {
 }
 
 /**
- * Mistakes in these lines that change a decision and that no expectation notices, in the order of the lines. A dropped rule
- * isn't a mistake here: coverage tells whether an expectation depends on the rule.
+ * Mistakes in these lines that change a decision and that no expectation notices, in the order of the lines. A dropped
+ * rule isn't a mistake here: coverage tells whether an expectation depends on the rule.
  */
 function unseenMistakes(
   suite: PredictedSuite,

@@ -1,5 +1,5 @@
 /** The matrix of a policy as it is: every row and column, with the answer that the policy gives. */
-import type { Spot } from '../../../decide/callers-and-routes.ts'
+import type { RouteMethod } from '../../../decide/callers-and-routes.ts'
 import { namesCaller } from '../arrange/samples.ts'
 import { type AskedColumn, columnsOf } from '../cells/columns.ts'
 import { cellsOf, type Row, rowsOf } from '../cells/rows.ts'
@@ -47,7 +47,7 @@ export function planMatrix(
   ].map((row) => ({
     ...row,
     answers: columns.map(({ column, concerns }) => {
-      if (!concerns(row.spot)) return undefined
+      if (!concerns(row.routeMethod)) return undefined
       const cells = cellsOf(row, column)
       const answer = cells.every(leaveOut) ? undefined : answerTo(suite, cells)
       return row.unconditional && answer?.status !== PRECONDITION_REQUIRED ? undefined : answer
@@ -61,21 +61,23 @@ export function planMatrix(
 
 const PRECONDITION_REQUIRED = 428
 
-/** For each endpoint that requires `If-Match`, one request without it, about the first object that a caller may write. */
+/**
+ * For each endpoint that requires `If-Match`, one request without it, about the first object that a caller may write.
+ */
 function unconditionalRows(
   suite: PredictedSuite,
   rows: readonly Row[],
   columns: readonly AskedColumn[],
 ): readonly Row[] {
   const asked = rows
-    .filter(({ spot: { route, endpoint } }) => {
+    .filter(({ routeMethod: { route, endpoint } }) => {
       return route.precondition === 'required' && ['replace', 'update', 'delete'].includes(endpoint.operation)
     })
     .map((row): Row => ({ ...row, unconditional: true }))
     .filter((row) =>
       columns.some(({ column }) => answerTo(suite, cellsOf(row, column))?.status === PRECONDITION_REQUIRED),
     )
-  return [...Map.groupBy(asked, ({ spot }) => spot.endpoint).values()].flatMap((some) => some.slice(0, 1))
+  return [...Map.groupBy(asked, ({ routeMethod }) => routeMethod.endpoint).values()].flatMap((some) => some.slice(0, 1))
 }
 
 /** In words that fit the answers to all methods of the row; undefined where nothing can be asked. */
@@ -96,10 +98,10 @@ function isAnswer(prediction: Prediction): prediction is Extract<Prediction, { k
 
 /** One for each view that rules about writing here name. A unique field would clash with the next cell's. */
 function bodyRows({ evaluated, samples }: PredictedSuite, row: Row): readonly Row[] {
-  const { endpoint, resource } = row.spot
+  const { endpoint, resource } = row.routeMethod
   if (!['create', 'replace', 'update'].includes(endpoint.operation) || row.object.kind === 'missing') return []
   const values = samples.get(resource.name)?.values
-  return viewsWritten(evaluated, row.spot).flatMap((view) => {
+  return viewsWritten(evaluated, row.routeMethod).flatMap((view) => {
     const fields = evaluated.policy.views.get(resource.name)?.get(view) ?? new Set()
     const written = [...fields].filter(
       (name) => !resource.fields.get(name)?.readOnly && !resource.fields.get(name)?.unique,
@@ -115,7 +117,7 @@ function bodyRows({ evaluated, samples }: PredictedSuite, row: Row): readonly Ro
   })
 }
 
-function viewsWritten({ grants, policy }: EvaluatedPolicy, { resource, action }: Spot): readonly string[] {
+function viewsWritten({ grants, policy }: EvaluatedPolicy, { resource, action }: RouteMethod): readonly string[] {
   const { rules } = grants.table(grants.anybody, resource.name, action.name).roleLevel(() => true)
   const named = new Set(rules.flatMap((rule) => rule.views))
   return [...(policy.views.get(resource.name)?.keys() ?? [])].filter((view) => named.has(view)).sort()

@@ -15,7 +15,7 @@ export interface MatrixText {
 /** `ending` stands before `.csv`, as in `orders.missing.csv`. In the order of the names. */
 export function writeMatrix({ columns, rows }: Plan, ending: string): readonly MatrixText[] {
   const callers = columns.map(columnText)
-  const matrices = [...Map.groupBy(rows, ({ spot }) => spot.resource.name)].map(([resource, about]) => {
+  const matrices = [...Map.groupBy(rows, ({ routeMethod }) => routeMethod.resource.name)].map(([resource, about]) => {
     const name = `${resource.replaceAll('/', '-')}${ending}.csv`
     const head = ['method', 'path', 'object', 'body', ...callers]
     const lines = [head, ...about.toSorted(byPath).map(cellsOf)]
@@ -28,8 +28,8 @@ export function writeMatrix({ columns, rows }: Plan, ending: string): readonly M
 }
 
 /**
- * The same beside what a folder has, which stays: names that are taken get a number, and a body that is there with the same
- * text is used again. `there`: the texts of the folder's files by their names within it.
+ * The same beside what a folder has, which stays: names that are taken get a number, and a body that is there with the
+ * same text is used again. `there`: the texts of the folder's files by their names within it.
  */
 export function writeMissing(plan: Plan, there: ReadonlyMap<string, string>): readonly MatrixText[] {
   const rows = plan.rows.map((row) => {
@@ -55,10 +55,10 @@ function bodyText(content: unknown): string {
   return `${JSON.stringify(content)}\n`
 }
 
-function cellsOf({ spot, methods, object, body, answers }: PlannedRow): readonly string[] {
+function cellsOf({ routeMethod, methods, object, body, answers }: PlannedRow): readonly string[] {
   return [
     methods.join('|'),
-    spot.route.path,
+    routeMethod.route.path,
     objectText(object),
     body?.file ?? '',
     ...answers.map((answer) => (answer ? expectedText(answer) : '-')),
@@ -71,7 +71,7 @@ function withoutBody(cells: readonly string[]): readonly string[] {
 
 /** Rows of one path stay in the order of methods and objects. */
 function byPath(a: PlannedRow, b: PlannedRow): number {
-  return compare(a.spot.route.path, b.spot.route.path)
+  return compare(a.routeMethod.route.path, b.routeMethod.route.path)
 }
 
 function compare(a: string, b: string): number {

@@ -1,10 +1,10 @@
 /**
- * The requests that two policies could answer differently on a resource: each path and method, each way to relate to the object,
- * each caller alone and each two roles together (src/tools/diff/decisions/compare-callers.ts says why that is enough), and bodies
- * that change one field each.
+ * The requests that two policies could answer differently on a resource: each path and method, each way to relate to
+ * the object, each caller alone and each two roles together (src/tools/diff/decisions/compare-callers.ts says why that
+ * is enough), and bodies that change one field each.
  */
 
-import type { Spot } from '../../../decide/callers-and-routes.ts'
+import type { RouteMethod } from '../../../decide/callers-and-routes.ts'
 import type { Policy } from '../../../decide/policy.ts'
 import { valuesWhoeverAsks } from '../../../decide/relations/all-kinds.ts'
 import { ownerFieldOf } from '../../../decide/relations/ownership.ts'
@@ -25,15 +25,15 @@ export function* probesOf(
   { resources, samples }: { readonly resources: Resources; readonly samples: SamplesOf },
   covers: (resource: string) => boolean,
 ): Generator<Cell> {
-  const rows = rowsOf(policies, { resources, samples }).filter(({ spot }) => covers(spot.resource.name))
+  const rows = rowsOf(policies, { resources, samples }).filter(({ routeMethod }) => covers(routeMethod.resource.name))
   const [policy] = policies
   const columns = columnsOf(policies)
   for (const row of rows) yield* cellsOf(row, columns, [undefined])
-  for (const row of rows) yield* cellsOf(row, columns, bodiesFor(row.spot, samples, policy))
+  for (const row of rows) yield* cellsOf(row, columns, bodiesFor(row.routeMethod, samples, policy))
 }
 
 function* cellsOf(
-  { spot, methods, object }: Row,
+  { routeMethod, methods, object }: Row,
   columns: readonly MatrixColumn[],
   bodies: readonly (Body | undefined)[],
 ) {
@@ -41,7 +41,7 @@ function* cellsOf(
   if (!method) return
   for (const content of bodies) {
     for (const column of columns) {
-      yield { method, path: spot.route.path, object, column, ...(content === undefined ? {} : { content }) }
+      yield { method, path: routeMethod.route.path, object, column, ...(content === undefined ? {} : { content }) }
     }
   }
 }
@@ -59,7 +59,7 @@ function columnsOf(policies: readonly Policy[]): readonly MatrixColumn[] {
 }
 
 /** The smallest body with one field more or otherwise; for PATCH the one field alone. */
-function bodiesFor({ endpoint, resource }: Spot, samples: SamplesOf, { ownership }: Policy): readonly Body[] {
+function bodiesFor({ endpoint, resource }: RouteMethod, samples: SamplesOf, { ownership }: Policy): readonly Body[] {
   const known = samples.get(resource.name)
   if (!known || !['create', 'replace', 'update'].includes(endpoint.operation)) return []
   const owner = ownerFieldOf(resource, ownership.get(resource.name))?.name

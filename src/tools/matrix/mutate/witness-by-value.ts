@@ -1,4 +1,6 @@
-/** Requests about objects whose compared fields have each value in turn: relations that mean something else show there. */
+/**
+ * Requests about objects whose compared fields have each value in turn: relations that mean something else show there.
+ */
 import { isDeepStrictEqual } from 'node:util'
 import type { Policy } from '../../../decide/policy.ts'
 import { comparedFields, meaningOf, type Relation } from '../../../decide/relations/all-kinds.ts'
@@ -27,8 +29,8 @@ export function findByValues(suite: PredictedSuite, pair: Pair, probes: Iterable
   )
   if ([...changed.values()].every((fields) => fields.size === 0)) return undefined
   for (const cell of probes) {
-    const spot = suite.predictor.spots.get(`${cell.method} ${cell.path}`)
-    const fields = spot && changed.get(spot.resource.name)
+    const routeMethod = suite.predictor.routeMethods.get(`${cell.method} ${cell.path}`)
+    const fields = routeMethod && changed.get(routeMethod.resource.name)
     const found = fields && fields.size > 0 ? witnessAmong(suite, pair, cell, fields) : undefined
     if (found) return found
   }
@@ -48,12 +50,12 @@ function changedFields(before: Policy, after: Policy, resource: string): Readonl
 
 function witnessAmong(suite: PredictedSuite, pair: Pair, cell: Cell, fields: ReadonlySet<string>): Witness | undefined {
   const arranged = suite.predictor.arrange(pair.before.policy, cell)
-  const spot = suite.predictor.spots.get(`${cell.method} ${cell.path}`)
-  if (arranged.kind !== 'arranged' || !spot) return undefined
+  const routeMethod = suite.predictor.routeMethods.get(`${cell.method} ${cell.path}`)
+  if (arranged.kind !== 'arranged' || !routeMethod) return undefined
   const { request } = arranged
-  for (const value of valuesFor(suite, spot.resource.name, request, fields)) {
-    const objects = withValue(request, spot.resource.name, value)
-    const common = { ...request, objects, spot, conditional: true, now: suite.predictor.now }
+  for (const value of valuesFor(suite, routeMethod.resource.name, request, fields)) {
+    const objects = withValue(request, routeMethod.resource.name, value)
+    const common = { ...request, objects, routeMethod, conditional: true, now: suite.predictor.now }
     const before = givenBy({ ...common, evaluated: pair.before })
     const after = givenBy({ ...common, evaluated: pair.after })
     if (isDeepStrictEqual(seenIn(before), seenIn(after))) continue

@@ -15,8 +15,8 @@ export interface Pair {
 }
 
 /**
- * `cell`: a row of a matrix tells. `fields`: only the very fields or values tell (a matrix names views and relations, and
- * the mistake is in what they mean), so a case with steps has to name them.
+ * `cell`: a row of a matrix tells. `fields`: only the very fields or values tell (a matrix names views and relations,
+ * and the mistake is in what they mean), so a case with steps has to name them.
  */
 export type Witness =
   | { readonly kind: 'cell'; readonly cell: Cell; readonly expected: Expected }

@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { v7 as uuidv7 } from 'uuid'
 import { CATALOGUE } from '../../../base/problems/catalogue.ts'
 import type { Caller } from '../../../decide/caller.ts'
-import type { Spot } from '../../../decide/callers-and-routes.ts'
+import type { RouteMethod } from '../../../decide/callers-and-routes.ts'
 import { meets } from '../../../decide/condition.ts'
 import { decide, withFacts } from '../../../decide/decide.ts'
 import type { CreateDecision, Decision, ListDecision, UpdateDecision } from '../../../decide/decision.ts'
@@ -39,7 +39,7 @@ export type Objects = ReadonlyMap<string, ReadonlyMap<string, Representation>>
 /** A request, and all that its answer depends on. */
 export interface PredictedRequest {
   readonly evaluated: EvaluatedPolicy
-  readonly spot: Spot
+  readonly routeMethod: RouteMethod
   /** Undefined without credentials. */
   readonly caller: Caller | undefined
   /** The path's `{id}`; undefined where the path has none. */
@@ -67,8 +67,8 @@ export interface Answer {
 
 /** Method and path are known to be accepted. */
 export function predict(request: PredictedRequest): Answer {
-  const { evaluated, spot, caller, id, objects, now } = request
-  const { route, endpoint, resource } = spot
+  const { evaluated, routeMethod, caller, id, objects, now } = request
+  const { route, endpoint, resource } = routeMethod
   const { sunsetAt } = route.lifecycle ?? {}
   if (sunsetAt !== undefined && now >= sunsetAt) return { status: 410 }
   const subject = evaluated.grants.subjectOf(caller)
@@ -106,18 +106,20 @@ function refused({ caller }: PredictedRequest, refusal: Refusal): Answer {
 }
 
 /** OPTIONS, redirects, and the built-in routes. */
-function answerRoute({ spot, body }: PredictedRequest, fields: ReadonlySet<string>): Answer {
-  const { endpoint, route, resource } = spot
+function answerRoute({ routeMethod, body }: PredictedRequest, fields: ReadonlySet<string>): Answer {
+  const { endpoint, route, resource } = routeMethod
   if (endpoint.operation === 'options') return { status: successStatus('options') }
-  if (route.redirect) return { status: redirectStatus(route.redirect, spot.method) }
+  if (route.redirect) return { status: redirectStatus(route.redirect, routeMethod.method) }
   if (!resource.takes) return { status: 200, shown: Object.fromEntries([...fields].map((field) => [field, ''])) }
   // Sign-in and sign-out: in memory there are no passwords and no sessions.
   if (endpoint.operation === 'delete') return { status: 404 }
   return { status: resource.validate(body ?? {}).length > 0 ? 400 : 401 }
 }
 
-function answerList({ objects, spot }: PredictedRequest, decision: ListDecision): Answer {
-  const listed = [...(objects.get(spot.resource.name)?.values() ?? [])].filter((one) => meets(decision.where, one))
+function answerList({ objects, routeMethod }: PredictedRequest, decision: ListDecision): Answer {
+  const listed = [...(objects.get(routeMethod.resource.name)?.values() ?? [])].filter((one) =>
+    meets(decision.where, one),
+  )
   const fields = decision.rowFields()
   const shown = (object: Representation) => cut(object, fields.kind === 'alike' ? fields.fields : fields.of(object))
   return { status: successStatus('list'), items: listed.map((object) => ({ object, shown: shown(object) })) }
@@ -128,14 +130,14 @@ function answerCreate(
   decision: CreateDecision,
   body: Readonly<Record<string, Json>>,
 ): Answer {
-  const { spot, caller, now } = request
+  const { routeMethod, caller, now } = request
   const time = new Date(now).toISOString()
   const server = { id: uuidv7(), owner: ownerOf(request), callerId: caller?.id, now: time }
-  const permit = decision.permit(proposeNew(spot.resource, body, server))
+  const permit = decision.permit(proposeNew(routeMethod.resource, body, server))
   if (isRefusal(permit)) return refused(request, permit)
   const object = createdObject(permit, time)
   const of = represent(object)
-  if (isTaken(request, spot.resource, of)) return { status: 409 }
+  if (isTaken(request, routeMethod.resource, of)) return { status: 409 }
   return { status: successStatus('create'), shown: decision.show(object), of, written: { id: object.id, object: of } }
 }
 
@@ -144,7 +146,7 @@ function answerUpdate(
   decision: UpdateDecision,
   body: Readonly<Record<string, Json>>,
 ): Answer {
-  const { resource, endpoint } = request.spot
+  const { resource, endpoint } = request.routeMethod
   const { object: before, writable, readable } = decision
   const stored = represent(before)
   const proposal =
@@ -165,7 +167,7 @@ function answerUpdate(
   return shown ? { status, shown, of, written } : { status, written }
 }
 
-function ownerOf({ evaluated, spot: { resource } }: PredictedRequest) {
+function ownerOf({ evaluated, routeMethod: { resource } }: PredictedRequest) {
   return ownerFieldOf(resource, evaluated.policy.ownership.get(resource.name))
 }
 
@@ -177,8 +179,8 @@ function isTaken({ objects }: PredictedRequest, { name, fields }: Resource, obje
 }
 
 /** Whether the route wants `If-Match` and the request has none. */
-function lacksPrecondition({ spot, conditional }: PredictedRequest): boolean {
-  return spot.route.precondition === 'required' && !conditional
+function lacksPrecondition({ routeMethod, conditional }: PredictedRequest): boolean {
+  return routeMethod.route.precondition === 'required' && !conditional
 }
 
 function cut(object: Representation, fields: ReadonlySet<string>): Representation {

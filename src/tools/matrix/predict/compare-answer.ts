@@ -15,19 +15,19 @@ export interface AnsweredRequest {
 export function answers(given: AnsweredRequest, { status, view, list }: Expected): boolean {
   if (given.answer.status !== status) return false
   // An answer to HEAD has no body to look at.
-  if (!given.request || given.request.spot.method === 'HEAD') return true
+  if (!given.request || given.request.routeMethod.method === 'HEAD') return true
   if (list !== undefined && !lists(given, list)) return false
   return view === undefined || showsView(given, view)
 }
 
 /**
- * In the words of a matrix: all that fit exactly, the first the one to write. A list of all objects can't become longer,
- * so there the fields are worth more.
+ * In the words of a matrix: all that fit exactly, the first the one to write. A list of all objects can't become
+ * longer, so there the fields are worth more.
  */
 export function describe(given: AnsweredRequest): readonly Expected[] {
   const { answer, request } = given
   const { status } = answer
-  if (!request || request.spot.method === 'HEAD' || !isShowing(request)) return [{ status }]
+  if (!request || request.routeMethod.method === 'HEAD' || !isShowing(request)) return [{ status }]
   const [own, all] = (['own', 'all'] as const).map((list) => (lists(given, list) ? [{ status, list }] : []))
   const names = [...(viewsOf(request)?.keys() ?? [])].sort()
   const views = names.filter((view) => showsView(given, view)).map((view) => ({ status, view }))
@@ -35,18 +35,18 @@ export function describe(given: AnsweredRequest): readonly Expected[] {
 }
 
 /** The views of the resource that the request is about, by name. */
-export function viewsOf({ evaluated, spot }: PredictedRequest): Views | undefined {
-  return evaluated.policy.views.get(spot.resource.name)
+export function viewsOf({ evaluated, routeMethod }: PredictedRequest): Views | undefined {
+  return evaluated.policy.views.get(routeMethod.resource.name)
 }
 
-function isShowing({ spot }: PredictedRequest): boolean {
-  return spot.endpoint.operation === 'read' || spot.endpoint.operation === 'list'
+function isShowing({ routeMethod }: PredictedRequest): boolean {
+  return routeMethod.endpoint.operation === 'read' || routeMethod.endpoint.operation === 'list'
 }
 
 /** Exactly the caller's own objects, or all; of none nothing is said, as a run can't tell either. */
 function lists({ answer, request }: AnsweredRequest, list: 'own' | 'all'): boolean {
   if (!answer.items || !request) return false
-  const stored = [...(request.objects.get(request.spot.resource.name)?.values() ?? [])]
+  const stored = [...(request.objects.get(request.routeMethod.resource.name)?.values() ?? [])]
   // A row without its id could be that of any object.
   if (answer.items.some(({ shown }) => !Object.hasOwn(shown, 'id'))) return false
   const wanted = list === 'all' ? stored : stored.filter((object) => isOwn(request, object))
@@ -67,11 +67,11 @@ function hasExactly(shown: Representation, object: Representation, fields: Reado
 }
 
 /** Whether the caller is the object's owner. */
-function isOwn({ evaluated, spot, caller, objects }: PredictedRequest, object: Representation): boolean {
+function isOwn({ evaluated, routeMethod, caller, objects }: PredictedRequest, object: Representation): boolean {
   const attributes = caller && (objects.get('users')?.get(caller.id) ?? caller.claims)
   const attributeOf = (name: string) =>
     name === 'id' ? caller?.id : attributes && Object.hasOwn(attributes, name) ? scalar(attributes[name]) : undefined
-  return relationsOf(evaluated.policy.ownership.get(spot.resource.name), attributeOf, object).includes('owner')
+  return relationsOf(evaluated.policy.ownership.get(routeMethod.resource.name), attributeOf, object).includes('owner')
 }
 
 function scalar(value: unknown): Scalar | undefined {

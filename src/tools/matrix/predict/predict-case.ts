@@ -16,7 +16,9 @@ export function isPredictable({ steps }: Case): boolean {
   )
 }
 
-/** False as soon as a step is answered otherwise, or can't be asked. Headers of answers are taken as they are expected. */
+/**
+ * False as soon as a step is answered otherwise, or can't be asked. Headers of answers are taken as they are expected.
+ */
 export function holdsCase(predictor: Predictor, evaluated: EvaluatedPolicy, one: Case): boolean {
   return walk(predictor, evaluated, one).holds
 }
@@ -38,7 +40,7 @@ function walk(predictor: Predictor, evaluated: EvaluatedPolicy, { callers: colum
   let objects: Objects = new Map()
   for (const step of steps) {
     const answered = answerStep(predictor, evaluated, { objects, names, caller: callers.get(step.as) }, step)
-    if (answered?.request) resources.add(answered.request.spot.resource.name)
+    if (answered?.request) resources.add(answered.request.routeMethod.resource.name)
     if (!answered || !isExpected(names, step, answered)) return { holds: false, resources }
     objects = withWritten(answered) ?? objects
   }
@@ -63,9 +65,17 @@ function answerStep(
     const body = bodyOf(names, step) as Representation | undefined
     const route = predictor.resources.routes.find((one) => idIn(one, path) !== undefined)
     if (!route) return { answer: { status: 404 }, request: undefined }
-    const spot = predictor.spots.get(`${step.method} ${route.path}`)
-    if (!spot) return { answer: { status: 405 }, request: undefined }
-    const request = { evaluated, spot, caller, id: idIn(route, path) || undefined, body, objects, now: predictor.now }
+    const routeMethod = predictor.routeMethods.get(`${step.method} ${route.path}`)
+    if (!routeMethod) return { answer: { status: 405 }, request: undefined }
+    const request = {
+      evaluated,
+      routeMethod,
+      caller,
+      id: idIn(route, path) || undefined,
+      body,
+      objects,
+      now: predictor.now,
+    }
     return { answer: predict(request), request }
   } catch (error) {
     if (error instanceof UnknownName) return undefined
@@ -95,8 +105,8 @@ function idIn({ path }: Route, asked: string): string | undefined {
 /** The store after a request that wrote something. */
 function withWritten({ answer: { written }, request }: AnsweredRequest): Objects | undefined {
   if (!written || !request) return undefined
-  const { objects, spot } = request
-  const others = [...(objects.get(spot.resource.name) ?? [])].filter(([id]) => id !== written.id)
+  const { objects, routeMethod } = request
+  const others = [...(objects.get(routeMethod.resource.name) ?? [])].filter(([id]) => id !== written.id)
   const stored = written.object ? [...others, [written.id, written.object] as const] : others
-  return new Map([...objects, [spot.resource.name, new Map(stored)]])
+  return new Map([...objects, [routeMethod.resource.name, new Map(stored)]])
 }

@@ -1,6 +1,6 @@
 /** The answer that a policy gives to one cell of a matrix, and whether that is what the cell expects. */
 
-import { type Spot, spotsOf } from '../../../decide/callers-and-routes.ts'
+import { type RouteMethod, routeMethodsOf } from '../../../decide/callers-and-routes.ts'
 import type { Resources, Route } from '../../../resources/resource.ts'
 import { type Expectation, isUnconditional } from '../read/expectation.ts'
 import type { Answer, EvaluatedPolicy, PredictedRequest } from './answer.ts'
@@ -13,7 +13,7 @@ export interface Predictor {
   readonly resources: Resources
   /** By path. */
   readonly routes: ReadonlyMap<string, Route>
-  readonly spots: ReadonlyMap<string, Spot>
+  readonly routeMethods: ReadonlyMap<string, RouteMethod>
   readonly arrange: Arrange
   /** Milliseconds since the epoch. */
   readonly now: number
@@ -24,22 +24,30 @@ export type Prediction =
   | { readonly kind: 'impossible' | 'unarranged'; readonly why: string }
 
 export function predictorOf(resources: Resources, arrange: Arrange, now: number): Predictor {
-  const spots = new Map(spotsOf(resources).map((spot) => [`${spot.method} ${spot.route.path}`, spot]))
+  const routeMethods = new Map(
+    routeMethodsOf(resources).map((routeMethod) => [`${routeMethod.method} ${routeMethod.route.path}`, routeMethod]),
+  )
   const routes = new Map(resources.routes.map((route) => [route.path, route]))
-  return { resources, routes, spots, arrange, now }
+  return { resources, routes, routeMethods, arrange, now }
 }
 
 /** Impossible where no route has the path, or no object can relate so; unarranged where none was found that does. */
 export function predictCell(predictor: Predictor, evaluated: EvaluatedPolicy, cell: Cell): Prediction {
-  const { routes, spots, now } = predictor
+  const { routes, routeMethods, now } = predictor
   if (!routes.has(cell.path)) return { kind: 'impossible', why: `no route has the path \`${cell.path}\`` }
   const stranger = cell.column.kind === 'roles' && cell.column.roles.find((role) => !evaluated.policy.roles.has(role))
   if (stranger) return { kind: 'impossible', why: `roles.yaml declares no role \`${stranger}\`` }
   const arranged = predictor.arrange(evaluated.policy, cell)
   if (arranged.kind !== 'arranged') return arranged
-  const spot = spots.get(`${cell.method} ${cell.path}`)
-  if (!spot) return { kind: 'answer', answer: { status: 405 }, request: undefined }
-  const request: PredictedRequest = { evaluated, spot, now, conditional: !cell.unconditional, ...arranged.request }
+  const routeMethod = routeMethods.get(`${cell.method} ${cell.path}`)
+  if (!routeMethod) return { kind: 'answer', answer: { status: 405 }, request: undefined }
+  const request: PredictedRequest = {
+    evaluated,
+    routeMethod,
+    now,
+    conditional: !cell.unconditional,
+    ...arranged.request,
+  }
   return { kind: 'answer', answer: predict(request), request }
 }
 

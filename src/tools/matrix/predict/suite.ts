@@ -46,7 +46,8 @@ export async function loadSuite(folders: Folders, cells: readonly Expectation[])
 }
 
 /**
- * `matrices`: folders with matrices, or matrices. `now` is milliseconds since the epoch. Throws FileError and ReviewError.
+ * `matrices`: folders with matrices, or matrices. `now` is milliseconds since the epoch. Throws FileError and
+ * ReviewError.
  */
 export async function readPredictedSuite(
   { matrices, ...folders }: Folders & { readonly matrices: readonly string[] },

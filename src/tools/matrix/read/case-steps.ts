@@ -1,4 +1,7 @@
-/** What the steps of a case share, on a server or predicted: names filled in, answers judged, parts saved for later steps. */
+/**
+ * What the steps of a case share, on a server or predicted: names filled in, answers judged, parts saved for later
+ * steps.
+ */
 import type { Json, Representation } from '../../../resources/resource.ts'
 import type { Step, StepExpected } from './cases.ts'
 

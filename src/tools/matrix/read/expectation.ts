@@ -45,12 +45,17 @@ export interface Expectation {
   readonly expected: Expected
 }
 
-/** A cell that expects 428 is asked without `If-Match`; every other one names the object's current tag where it must. */
+/**
+ * A cell that expects 428 is asked without `If-Match`; every other one names the object's current tag where it must.
+ */
 export function isUnconditional({ expected }: Pick<Expectation, 'expected'>): boolean {
   return expected.status === 428
 }
 
-/** The caller of a column; undefined without credentials. No rule names the id '', which stands for anybody with these roles. */
+/**
+ * The caller of a column; undefined without credentials. No rule names the id '', which stands for anybody with these
+ * roles.
+ */
 export function callerIn(column: MatrixColumn, id = '', claims: Caller['claims'] = {}): Caller | undefined {
   if (column.kind === 'anonymous') return undefined
   return column.kind === 'user' ? { id: column.id, roles: [], claims } : { id, roles: column.roles, claims }

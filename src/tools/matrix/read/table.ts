@@ -1,4 +1,6 @@
-/** A file of a spreadsheet program as rows of cells with their places. What the cells mean is matrix-file.ts's matter. */
+/**
+ * A file of a spreadsheet program as rows of cells with their places. What the cells mean is matrix-file.ts's matter.
+ */
 import { CsvError, parse } from 'csv-parse/sync'
 import type { SourceFile } from '../../../base/diagnostic.ts'
 import { type Diagnostic, type Place, placeAt } from '../../../base/diagnostic.ts'
@@ -22,9 +24,9 @@ interface CsvRecord {
 type Separator = ',' | ';'
 
 /**
- * The rows that hold anything, with `,` or `;` between cells (whichever the first line has more of), with or without a byte
- * order mark, with any line ends. A row may have any number of cells.
- * What is wrong goes to `report`, and then there are no rows.
+ * The rows that hold anything, with `,` or `;` between cells (whichever the first line has more of), with or without a
+ * byte order mark, with any line ends. A row may have any number of cells. What is wrong goes to `report`, and then
+ * there are no rows.
  */
 export function readTable(source: SourceFile, report: Report): readonly TableRow[] | undefined {
   // A byte order mark is nothing that an editor counts. A lone carriage return ends a line on old Macs.

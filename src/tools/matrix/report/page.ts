@@ -1,4 +1,7 @@
-/** A run as one page without a script: the matrices in green and red, each red cell a link to what was asked and answered. */
+/**
+ * A run as one page without a script: the matrices in green and red, each red cell a link to what was asked and
+ * answered.
+ */
 import { type Html, html, toPage } from '../../../present/html.ts'
 import { countOf, type Exchange, isGreen, type Result, type Run } from '../run/result.ts'
 import { type Cause, causesOf, sentenceOf } from './causes.ts'

@@ -1,4 +1,6 @@
-/** What a cell needs to be set up, told from the files alone: the caller's attributes, and how objects relate to them. */
+/**
+ * What a cell needs to be set up, told from the files alone: the caller's attributes, and how objects relate to them.
+ */
 
 import { needsCaller } from '../../../decide/relations/all-kinds.ts'
 import { arrangeList } from '../arrange/arrange-list.ts'

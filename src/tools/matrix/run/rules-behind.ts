@@ -74,7 +74,9 @@ function created(
   return isObject(body) ? proposeNew(resource, body, server).after : undefined
 }
 
-/** Wrong cells with the rule that decides them alone as their cause; those that no single rule decides stay as they are. */
+/**
+ * Wrong cells with the rule that decides them alone as their cause; those that no single rule decides stay as they are.
+ */
 export function withDecisiveRules(suite: Suite, results: readonly Result[]): readonly Result[] {
   if (results.every(({ outcome }) => outcome !== 'failed')) return results
   const { policy, resources } = suite
@@ -99,11 +101,18 @@ function causeOf({ line, effect }: Rule): string {
   return `${rulePlace(line)} ${effect === 'allow' ? 'allows' : 'denies'} it`
 }
 
-/** Also rules about `read`: the answer to a write shows what a read would. Later lines first: they are the likeliest to be new. */
-function candidates({ grants }: EvaluatedPolicy, { spots }: Predictor, expectation: Expectation): readonly Rule[] {
-  const spot = spots.get(`${expectation.method} ${expectation.path}`)
-  if (!spot) return []
-  const { resource, action } = spot
+/**
+ * Also rules about `read`: the answer to a write shows what a read would. Later lines first: they are the likeliest to
+ * be new.
+ */
+function candidates(
+  { grants }: EvaluatedPolicy,
+  { routeMethods }: Predictor,
+  expectation: Expectation,
+): readonly Rule[] {
+  const routeMethod = routeMethods.get(`${expectation.method} ${expectation.path}`)
+  if (!routeMethod) return []
+  const { resource, action } = routeMethod
   const actions = new Set([action, resource.actions.get('read') ?? action])
   const subject = grants.subjectOf(callerIn(expectation.column))
   const table = (name: string) => grants.table(subject, resource.name, name)

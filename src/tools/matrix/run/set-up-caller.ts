@@ -1,4 +1,6 @@
-/** The caller of a cell, with the attributes that relations compare, and with a record of their own where one is named. */
+/**
+ * The caller of a cell, with the attributes that relations compare, and with a record of their own where one is named.
+ */
 
 import { USERS } from '../../../decide/policy.ts'
 import { comparedAttributes, comparedFields } from '../../../decide/relations/all-kinds.ts'

@@ -1,4 +1,6 @@
-/** Sets a cell up on a target: the caller, an object that relates to them as stated, and the request's path and body. */
+/**
+ * Sets a cell up on a target: the caller, an object that relates to them as stated, and the request's path and body.
+ */
 import { randomUUID } from 'node:crypto'
 import type { Json, Method, Representation, Resource, Route } from '../../../resources/resource.ts'
 import { lackingValue } from '../arrange/samples.ts'
@@ -45,7 +47,9 @@ export async function setUpCell(suite: Suite, target: TestTarget, bound: Bound):
   }
 }
 
-/** A caller who was there before may have other attributes, and a deployment other ids: then fewer objects have to do. */
+/**
+ * A caller who was there before may have other attributes, and a deployment other ids: then fewer objects have to do.
+ */
 async function makeListed(
   { ways }: SetupPlan,
   make: (relations: ReadonlySet<string>) => Promise<Representation>,
@@ -77,7 +81,7 @@ function bodyOf(suite: Suite, { expectation, resource, body }: Bound): Json | un
 /** Methods that a precondition guards. */
 const GUARDED: readonly Method[] = ['PUT', 'PATCH', 'DELETE']
 
-interface Asked {
+interface TargetRequest {
   readonly route: Route
   readonly resource: Resource
   readonly method: Method
@@ -86,12 +90,12 @@ interface Asked {
 }
 
 /**
- * The current tag, which this caller reads; `*` where the caller may not read the object. Empty where the route requires no
- * precondition. Throws NoAnswer.
+ * The current tag, which this caller reads; `*` where the caller may not read the object. Empty where the route
+ * requires no precondition. Throws NoAnswer.
  */
 export async function ifMatchOf(
   target: TestTarget,
-  { route, resource, method, id }: Asked,
+  { route, resource, method, id }: TargetRequest,
   { url, token }: Pick<HttpRequest, 'url' | 'token'>,
 ): Promise<Readonly<Record<string, string>>> {
   if (route.precondition !== 'required' || !GUARDED.includes(method)) return {}

@@ -60,7 +60,9 @@ export async function ask({ method, url, token, body, headers = {} }: HttpReques
   }
 }
 
-/** Asks again after 429 and 503 as long as `Retry-After` says (RFC 9110 section 10.2.3), unless that answer is `wanted`. */
+/**
+ * Asks again after 429 and 503 as long as `Retry-After` says (RFC 9110 section 10.2.3), unless that answer is `wanted`.
+ */
 export async function askPatiently(request: HttpRequest, patience: Patience, wanted?: number): Promise<HttpAnswer> {
   for (let attempt = 1; ; attempt++) {
     const answer = await ask(request)

@@ -78,7 +78,9 @@ function addressOf(text: string): string {
   throw new ReviewError('--url must be an https address (http only to this machine)')
 }
 
-/** A remark where the server has another policy than the files here, because then answers differ for that reason alone. */
+/**
+ * A remark where the server has another policy than the files here, because then answers differ for that reason alone.
+ */
 async function compareRevision(url: string, { resources, folders: { policies } }: Suite): Promise<readonly string[]> {
   const answer = await ask({ method: 'GET', url: `${url}/livez` }).catch((error) => {
     throw error instanceof NoAnswer ? new ReviewError(error.message) : error

@@ -43,8 +43,8 @@ export interface TestTarget {
   /** A caller of this column, a new one where the target can make one. Throws CannotSetUp. */
   caller(column: KnownColumn): Promise<TestCaller>
   /**
-   * A caller of this column and an object with the caller's id, which `make` returns for an id. `made`: the object was made
-   * for the cell, so the cell may change it. Throws CannotSetUp.
+   * A caller of this column and an object with the caller's id, which `make` returns for an id. `made`: the object was
+   * made for the cell, so the cell may change it. Throws CannotSetUp.
    */
   callerWithRecord(
     column: KnownColumn,

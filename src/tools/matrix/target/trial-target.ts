@@ -33,8 +33,8 @@ export async function openTrialPool(suite: Suite, startServer: StartTrialServer)
 }
 
 /**
- * Cells that set up the same thing differently can't share a server: a record or a session of `user:alice`, or an object
- * that a relation names by its id or by a unique value.
+ * Cells that set up the same thing differently can't share a server: a record or a session of `user:alice`, or an
+ * object that a relation names by its id or by a unique value.
  */
 function needsOwnServer({ policy, resources }: Suite, expectation: Expectation): boolean {
   const { column, path, object } = expectation
