@@ -2,8 +2,8 @@
 
 export interface Sink {
   /**
-   * Hands whole lines (each with its end) to the operating system: all lines, or it throws and there is none. Where it
-   * can't take back a part it throws CutShort, which says how many lines need no other try.
+   * Hands whole lines (each with its end) to the operating system: all lines, or it throws and none is written. Where
+   * it can't take back a part it throws CutShort, which says how many lines need no other try.
    */
   append(lines: string): void
   /** Resolves when what was appended survives a loss of power, as far as the sink can promise it. */

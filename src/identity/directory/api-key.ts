@@ -1,4 +1,4 @@
-/** The form of API keys: `sp_`, a public id, and a secret of which only the hash is kept. */
+/** The form of API keys: `sp_`, a public id, and a secret. Only the secret's hash is stored. */
 import { hash, randomInt, timingSafeEqual } from 'node:crypto'
 
 /** Without the characters that look alike (0 O I l). */

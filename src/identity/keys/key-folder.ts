@@ -78,7 +78,7 @@ export async function makeFirstKey(folder: string): Promise<void> {
   if (!(await readdir(folder)).some((name) => NAME.test(name))) await makeKey(folder, 1)
 }
 
-/** Throws KeyError where there is none, or a file is broken or others can read it. */
+/** Throws KeyError if there is no key, a file is broken, or others can read it. */
 export async function readKeys(folder: string): Promise<Keys> {
   return inOrder(folder, await readFiles(folder))
 }

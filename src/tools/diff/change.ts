@@ -41,7 +41,7 @@ export interface DecisionChange {
   readonly kind: 'decision'
   /** Subjects, alone or two together; the sentence is about the first. */
   readonly callers: readonly (readonly string[])[]
-  /** Where `everyone` is the first caller: the subjects for whom nothing changes. */
+  /** If `everyone` is the first caller: the subjects for which nothing changes. */
   readonly unchanged: readonly string[]
   readonly effect: 'gains' | 'loses'
   readonly part: ChangedPart

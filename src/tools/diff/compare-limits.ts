@@ -60,7 +60,7 @@ function aspectsOf({ before, after }: Sides<Limit>): readonly Aspect[] {
   return aspects.filter(({ same }) => !same)
 }
 
-/** A limit counts those who hold its role or inherit it, so a `g` line changes whom it counts. */
+/** A limit counts those who hold its role or inherit it, so a `g` line changes which callers it counts. */
 function compareHolders(policies: Sides<Policy>, limits: Sides<Limit>): readonly SettingChange[] {
   const { name, match } = limits.after
   const { role } = match
@@ -169,7 +169,7 @@ const SIZES: Units = Object.entries({ mb: 1024 * 1024, kb: 1024, b: 1 })
 /** From milliseconds. */
 const DURATIONS: Units = Object.entries({ h: 3_600_000, m: 60_000, s: 1000 })
 
-/** As limits.yaml writes it, never rounded: in the largest unit of which the value is a whole number. */
+/** In the notation of limits.yaml, never rounded: in the largest unit that divides the value. */
 function inUnits(value: number, units: Units): string {
   const [unit, size] = units.find(([, one]) => value % one === 0) ?? ['', 1]
   return `${value / size}${unit}`

@@ -24,7 +24,7 @@ function compareRole(name: string, policies: Sides<Policy>): readonly SettingCha
   return [{ ...base, kind: 'privileged', before: old.privileged, after: now.privileged, sentence }]
 }
 
-/** Who holds the role because of what the OpenID provider says. */
+/** The claims of the OpenID provider that give a caller the role. */
 function compareClaims(name: string, policies: Sides<Policy>): readonly SettingChange[] {
   const { before, after } = sidesOf((side) => policies[side].roles.get(name)?.claims ?? [])
   const change = (direction: 'widening' | 'narrowing', values: readonly string[]): readonly SettingChange[] => {

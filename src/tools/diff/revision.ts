@@ -157,7 +157,7 @@ function askGit(folder: string, ...args: readonly string[]): Promise<GitAnswer> 
   })
 }
 
-/** The first line of what git writes, without its prefix. */
+/** The first line of git's error output, without its prefix. */
 function reasonOf(error: ExecFileException, stderr: Buffer): string {
   const [first = ''] = stderr.toString('utf8').split('\n')
   return first.replace(/^(fatal|error): /, '') || error.message

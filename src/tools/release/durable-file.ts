@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { chmod, open, rename, rm, symlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
-/** The prefix of temporary names; the next command deletes such files after a crash. */
+/** The prefix of temporary names; after a crash, the next command deletes such files. */
 export const UNFINISHED = '.unfinished-'
 
 export async function writeDurably(file: string, text: string | Uint8Array, mode = 0o644): Promise<void> {

@@ -150,7 +150,7 @@ function mayDifferByRow({ where, evidence: { facts: now } }: ListDecision, then:
   return alike && (differsByRow(then, then) || differsByRow(now, then))
 }
 
-/** The policy lets the request come as far as its body, of which the record doesn't tell enough. */
+/** The policy allows the request up to the check of its body, and the record doesn't contain enough of the body. */
 function beyond({ problem }: DecisionRecord, decision: Decision, stage: 'policy' | 'after'): Again {
   const why = 'the body was not read then'
   if (stage === 'policy') return { kind: 'further', why }

@@ -1,4 +1,4 @@
-/** A body to the operations of a JSON Patch. All that is wrong with its form is told at once, with pointers into it. */
+/** A body -> the operations of a JSON Patch. Reports all faults of its form at once, with pointers into it. */
 
 import { pathOfPointer } from '../../../base/json-pointer.ts'
 import { type FieldFault, Problem } from '../../../base/problems/problem.ts'

@@ -27,7 +27,7 @@ export class SqliteApiKeys {
     return this.#all.all().map(apiKeyOf)
   }
 
-  /** False when there is none. */
+  /** False if there is no such key. */
   revoke(id: string, now: number): boolean {
     return this.#revoke.run(now, id).changes === 1
   }

@@ -43,7 +43,7 @@ export class SqliteSessions {
     this.#refresh.run(current, idleEndsAt, id)
   }
 
-  /** False when there is none. */
+  /** False if there is no such session. */
   end(id: string): boolean {
     return id.isWellFormed() && this.#end.run(id).changes === 1
   }

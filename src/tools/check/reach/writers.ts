@@ -1,6 +1,6 @@
 /**
- * Who may write objects of a path, with which relations, by which rules: for the checks that compare writing and
- * reading.
+ * Finds who may write objects of a path, with which relations and by which rules, for the checks that compare writing
+ * and reading.
  */
 import type { Policy } from '../../../decide/policy.ts'
 import type { ActionRules, RuleGroup } from '../../../decide/rules/action-rules.ts'

@@ -55,7 +55,7 @@ interface Gap {
   readonly lacking: readonly Resource[]
 }
 
-/** The resources of which a route asks for one of the rule's actions. */
+/** The resources with a route that needs one of the rule's actions. */
 function concerned(rule: Rule, covered: readonly Resource[]): readonly Resource[] {
   return covered.filter((resource) => performed(rule, routedActions(resource)).length > 0)
 }

@@ -63,7 +63,7 @@ function beyond(pair: WritePair, { policy, index }: CheckedPolicy): readonly Bey
   })
 }
 
-/** A set of relations with which nothing grants the read; undefined if there is none. */
+/** A set of relations for which no rule grants the read; undefined if there is no such set. */
 function unreadable({ read }: WritePair, sets: readonly bigint[], subjects: ReadonlySet<string>): bigint | undefined {
   return sets.find((set) => read.granted(subjects, set) === 0n)
 }

@@ -97,7 +97,7 @@ function asksWhose({ relations }: Rule, { name }: Resource, { ownership }: Polic
   return declared.some((relation) => relation === undefined || needsCaller(relation))
 }
 
-/** The actions by which the rule lets the roles of a users record be written. */
+/** The actions with which the rule allows writing the roles of a users record. */
 function writesOfRoles(rule: Rule, resource: Resource, { views }: Policy): readonly string[] {
   if (resource.name !== USERS || !resource.fields.has(ROLES)) return []
   const named = rule.views.includes('*') || rule.views.some((view) => views.get(USERS)?.get(view)?.has(ROLES))

@@ -34,7 +34,7 @@ export function everywhere(column: MatrixColumn | undefined): readonly AskedColu
   return column ? [{ column, concerns: () => true }] : []
 }
 
-/** Rows of which nothing is left to say are left out. */
+/** Rows without any statement are left out. */
 export function planMatrix(
   suite: PredictedSuite,
   columns: readonly AskedColumn[],

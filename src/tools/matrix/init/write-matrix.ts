@@ -28,8 +28,8 @@ export function writeMatrix({ columns, rows }: Plan, ending: string): readonly M
 }
 
 /**
- * The same beside what a folder has, which stays: names that are taken get a number, and a body that is there with the
- * same text is used again. `there`: the texts of the folder's files by their names within it.
+ * The same, without changing existing files of a folder: names that are taken get a number, and an existing body with
+ * the same text is used again. `there`: the texts of the folder's files, by their names within it.
  */
 export function writeMissing(plan: Plan, there: ReadonlyMap<string, string>): readonly MatrixText[] {
   const rows = plan.rows.map((row) => {

@@ -20,7 +20,7 @@ export function linesOf({ [FILE]: source }: PolicyFiles): readonly Line[] {
   return readRuleLines(source, () => undefined).map(({ line, cells }) => ({ line, cells }))
 }
 
-/** The line with one cell written otherwise. */
+/** The line with one cell changed. */
 export function withCell(files: PolicyFiles, operator: Operator, { line, cells }: Line, edit: Edit): Mutant {
   const changed = textOf(cells.map((cell, i) => (i === edit.column ? edit.to : cell)))
   const change = `${textOf(cells)} -> ${edit.to}`
@@ -32,12 +32,12 @@ interface Edit {
   readonly to: string
 }
 
-/** An empty line stands where the line was, so that no other moves. */
+/** An empty line replaces the line, so that no other line moves. */
 export function withoutLine(files: PolicyFiles, operator: Operator, { line, cells }: Line): Mutant {
   return mutant(operator, { line, cells }, `${textOf(cells)} -> nothing`, withLine(files, line, ''))
 }
 
-/** A line more, behind the others. */
+/** A further line after the others. */
 export function withLineMore(files: PolicyFiles, operator: Operator, cells: readonly string[]): Mutant {
   const { name, text } = files[FILE]
   const at = placeForRules(text)

@@ -1,4 +1,4 @@
-/** What became of the mutants: as text for people, what nobody noticed first, and as JSON for programs. */
+/** The results of the mutants: as text for people, survivors first, and as JSON for programs. */
 import { jsonText } from '../../../present/text.ts'
 import { leftOutLines } from '../predict/expectations-met.ts'
 import { columnText, expectedText, objectText } from '../read/expectation.ts'

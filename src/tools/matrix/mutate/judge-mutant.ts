@@ -1,4 +1,4 @@
-/** What becomes of one mutant: an expectation notices it, the parser refuses it, no request differs, or it survives. */
+/** Judges one mutant: an expectation notices it, the parser refuses it, no request differs, or it survives. */
 
 import { FileError, type Place } from '../../../base/diagnostic.ts'
 import type { Policy } from '../../../decide/policy.ts'
@@ -19,7 +19,7 @@ import { findByValues } from './witness-by-value.ts'
 export type Verdict =
   | { readonly kind: 'killed'; readonly by: Place }
   | { readonly kind: 'invalid'; readonly why: string }
-  /** By the diff of the two policies, or because all probes are answered alike. */
+  /** Shown by the diff of the two policies, or because all probes get the same answers. */
   | { readonly kind: 'equivalent'; readonly proof: 'diff' | 'probes' }
   | { readonly kind: 'survived'; readonly witness: Witness }
 

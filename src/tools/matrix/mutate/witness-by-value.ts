@@ -1,6 +1,4 @@
-/**
- * Requests about objects whose compared fields have each value in turn: relations that mean something else show there.
- */
+/** Requests about objects whose compared fields have each value in turn: they show relations whose meaning changed. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Policy } from '../../../decide/policy.ts'
 import { comparedFields, meaningOf, type Relation } from '../../../decide/relations/all-kinds.ts'

@@ -1,4 +1,4 @@
-/** A request that two policies answer differently, and the cell of a matrix that would tell. */
+/** A request that two policies answer differently, and the matrix cell that would show the difference. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Json } from '../../../resources/resource.ts'
 import { namesCaller } from '../arrange/samples.ts'

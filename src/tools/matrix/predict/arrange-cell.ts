@@ -220,7 +220,7 @@ export interface ArrangedRequest {
 
 type Arranged =
   | { readonly kind: 'arranged'; readonly request: ArrangedRequest }
-  /** Nothing can be so, or nothing was found that is. */
+  /** No object can be so, or none was found. */
   | { readonly kind: 'impossible' | 'unarranged'; readonly why: string }
 
 /** Sets up a cell as a policy's relations mean it. */

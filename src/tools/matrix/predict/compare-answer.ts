@@ -1,4 +1,6 @@
-/** What a matrix can say of an answer: whether it is the expected one, and which words fit it exactly. */
+/**
+ * Compares an answer with a matrix: whether it is the expected one, and which words of a matrix describe it exactly.
+ */
 import type { Views } from '../../../decide/policy.ts'
 import { relationsOf } from '../../../decide/relations/ownership.ts'
 import type { Scalar } from '../../../resources/object.ts'

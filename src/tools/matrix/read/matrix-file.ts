@@ -79,7 +79,7 @@ function parsePath(text: string): Parsed<string> {
   return { kind: 'wrong', message, hint: 'write it as the schema does, as in /api/orders/{id}' }
 }
 
-/** A name, not a way: what lies elsewhere isn't sent to a server. */
+/** A name, not a path: files of other folders are never sent to a server. */
 function bodyOf({ text, place }: TableCell, report: Report): string | undefined {
   if (text === '') return undefined
   if (/^[^/\\]+$/.test(text) && !text.startsWith('.')) return join(dirname(place.file), BODIES, text)

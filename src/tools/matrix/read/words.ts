@@ -1,8 +1,10 @@
-/** The words of a matrix: methods, objects, callers and answers. Whether roles and relations exist isn't its matter. */
+/**
+ * The words of a matrix: methods, objects, callers and answers. Other files check whether roles and relations exist.
+ */
 import type { Method } from '../../../resources/resource.ts'
 import type { Expected, MatrixColumn, ObjectState } from './expectation.ts'
 
-/** A value, or what is wrong with the word and what to write. */
+/** A value, or the fault of the word and what to write instead. */
 export type Parsed<T> =
   | { readonly kind: 'parsed'; readonly value: T }
   | { readonly kind: 'wrong'; readonly message: string; readonly hint: string }

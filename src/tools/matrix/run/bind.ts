@@ -1,4 +1,6 @@
-/** An expectation's words, looked up in the policy and the schemas: what names nothing there can't be tried. */
+/**
+ * Looks up an expectation's words in the policy and the schemas: an expectation with an unknown name can't be tried.
+ */
 
 import { didYouMean } from '../../../base/did-you-mean.ts'
 import { holdsForOwnRecord } from '../../../decide/relations/all-kinds.ts'

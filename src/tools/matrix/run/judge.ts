@@ -1,4 +1,4 @@
-/** Whether an answer is the expected one, and if not, what is different, in one sentence. */
+/** Judges whether an answer is the expected one; if not, describes the difference in one sentence. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Json, Representation, Resource } from '../../../resources/resource.ts'
 import type { HttpAnswer } from '../target/http.ts'

@@ -1,6 +1,4 @@
-/**
- * What a cell needs to be set up, told from the files alone: the caller's attributes, and how objects relate to them.
- */
+/** Plans the setup of a cell from the files alone: the caller's attributes, and how objects relate to the caller. */
 
 import { needsCaller } from '../../../decide/relations/all-kinds.ts'
 import { arrangeList } from '../arrange/arrange-list.ts'

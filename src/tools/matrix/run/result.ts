@@ -1,4 +1,4 @@
-/** What became of a cell or a case. Types, and what a report may show of a request. */
+/** The result of a cell or a case: types, and the parts of a request that a report may show. */
 import type { Place } from '../../../base/diagnostic.ts'
 import type { Expectation } from '../read/expectation.ts'
 import type { HttpAnswer, HttpRequest } from '../target/http.ts'

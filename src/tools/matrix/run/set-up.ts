@@ -68,7 +68,7 @@ async function makeListed(
   return [...objects.values()]
 }
 
-/** The body file, or else the smallest valid body. Throws CannotSetUp where there is none. */
+/** The body file, or else the smallest valid body. Throws CannotSetUp if neither exists. */
 function bodyOf(suite: Suite, { expectation, resource, body }: Bound): Json | undefined {
   if (!['POST', 'PUT', 'PATCH'].includes(expectation.method)) return undefined
   if (body !== undefined) return body

@@ -1,4 +1,4 @@
-/** What a run made in a deployment, and taking it away again. */
+/** Remembers what a run created in a deployment, and removes it. */
 import type { Resources } from '../../../resources/resource.ts'
 import { askPatiently, NoAnswer, type Patience } from './http.ts'
 

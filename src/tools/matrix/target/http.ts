@@ -1,4 +1,4 @@
-/** One request over HTTP, and its answer as text; a server that asks for patience gets it. */
+/** Sends one request over HTTP and reads the answer as text; waits and retries if the server asks for it. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Json } from '../../../resources/resource.ts'
 
