@@ -28,6 +28,21 @@ describe('writers of one object', () => {
     const updates = (await server.decisions()).filter(({ action, status }) => action === 'update' && status === 200)
     expect(updates).to.have.length(WRITERS * TIMES)
   }).timeout(10_000)
+
+  it('who come after it was deleted are recorded like a request for an object that never was', async () => {
+    const token = await server.token('ann', 'member')
+    const { body: note } = await server.ask('POST', '/api/v1/notes', { token, body: { title: 't' } })
+    const remove = async () => (await server.ask('DELETE', `/api/v1/notes/${note.id}`, { token })).status
+    const statuses = await Promise.all(Array.from({ length: WRITERS }, remove))
+    expect(statuses.toSorted()).to.deep.equal([204, ...Array.from({ length: WRITERS - 1 }, () => 404)])
+    expect(await remove()).to.equal(404)
+    const missing = (await server.decisions()).filter(({ action, status }) => action === 'delete' && status === 404)
+    expect(missing).to.have.length(WRITERS)
+    const evidence = missing.map(({ rules, relations, facts }) => ({ rules, relations, facts }))
+    expect(new Set(evidence.map((one) => JSON.stringify(one)))).to.deep.equal(
+      new Set([JSON.stringify(evidence.at(-1))]),
+    )
+  }).timeout(10_000)
 })
 
 describe('turns', () => {

@@ -80,7 +80,11 @@ function serve(router: Router, { path, method }: { path: string; method: Method 
 
 /** The last stage: runs the handler that was registered for the route that was authorized. */
 export function routes(): Stage<RouteState, Handled> {
-  return (ctx, next) => ctx.state.layer?.stack[0]?.(ctx as RouterContext, next)
+  return (ctx, next) => {
+    const handler = ctx.state.layer?.stack[0]
+    if (!handler) throw new Error(`no handler is registered for ${ctx.method} ${ctx.state.accepted.match.route.path}`)
+    return handler(ctx as RouterContext, next)
+  }
 }
 
 export function handlerOf(route: Route, operation: Operation): Handler {
@@ -113,6 +117,8 @@ function answerWith(services: Services, store: Store): (handler: Handler) => Rou
 /** No other write of this process comes first in this turn; a write of another process may. */
 async function decideAnew<T>(state: Writable<Authorized>, handle: () => T | Promise<T>): Promise<T> {
   for (let attempt = 2; ; attempt++) {
+    // If this decision refuses, the record must not have the evidence of the one before.
+    delete (state as Partial<Writable<Authorized>>).decision
     state.decision = await state.decideAnew()
     try {
       return await handle()
