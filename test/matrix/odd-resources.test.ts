@@ -101,7 +101,7 @@ describe('a matrix of odd resources', () => {
       'the answer shows `id`, `tint`, `updatedAt`, which the view `light` does not have',
     ])
     expect(await tried('GET,/bins,none,200 [all],-')).to.deep.equal([
-      "a row of the list shows no `id`, so what the list holds can't be told; state a view",
+      "a row of the list shows no `id`, so its objects can't be identified; state a view",
     ])
     expect(await written('bins.csv')).to.match(/^GET\|HEAD,\/bins,none,401,200 light,/m)
     expect(await tried('GET,/bins,none,200 more,-')).to.deep.equal(['the answer lacks `tint` of the view `more`'])

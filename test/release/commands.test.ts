@@ -96,7 +96,7 @@ describe('the commands that change a policy', () => {
   it('apply works over files in force that have faults', async () => {
     await appendFile(join(folders.live, 'policy.csv'), 'p, oops\n')
     const { code, stdout } = await run(['apply', await folders.candidate('new', DENY), '--yes'])
-    expect([code, stdout.includes("have faults, so what changes can't be told")]).to.deep.equal([0, true])
+    expect([code, stdout.includes("have faults, so their changes can't be shown")]).to.deep.equal([0, true])
   })
 
   it('rollback goes back, history tells all of it, and JSON of both fits its schema', async () => {

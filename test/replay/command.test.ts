@@ -158,7 +158,7 @@ describe('sallyport policy replay', () => {
     expect(stdout).to.contain("4 could not be decided again: the record doesn't hold the subject")
     expect([code, stderr]).to.deep.equal([
       2,
-      'sallyport: none of 4 requests could be decided again; name a log whose records hold what that needs\n',
+      'sallyport: none of 4 requests could be decided again; name a log whose records hold the facts that the candidate needs\n',
     ])
     expect((await run(masked, log)).code, 'some could').to.equal(0)
   })

@@ -42,7 +42,7 @@ describe('a policy.csv that is written in two parts', () => {
     expect(body.checks.policy.detail).to.contain(`policy.csv:${first.trimEnd().split('\n').length}:`)
     const answer = await bobsProfile()
     expect([answer.status, answer.headers.get('policy-revision')]).to.deep.equal([403, revision])
-    const [refused] = server.log.filter(({ msg }) => msg === 'policy refused; the one before stays in force')
+    const [refused] = server.log.filter(({ msg }) => msg === 'policy refused; the previous policy stays in force')
     expect((refused as { faults: object[] }).faults).to.have.length(1)
     expect((refused as { faults: object[] }).faults[0]).to.include({
       code: 'policy-incomplete',

@@ -43,7 +43,7 @@ describe('a policy file that is being saved', () => {
       expect(body.checks.policy.detail)
         .to.match(/policy\.csv:\d+:\d+/)
         .and.to.contain(`revision ${revision}`)
-      expect(server.log.some(({ msg }) => msg === 'policy refused; the one before stays in force')).to.equal(true)
+      expect(server.log.some(({ msg }) => msg === 'policy refused; the previous policy stays in force')).to.equal(true)
       const answer = await bobsProfile()
       expect([answer.status, answer.headers.get('policy-revision')]).to.deep.equal([403, revision])
       await rm(file('policy.csv'), { recursive: true, force: true })
@@ -84,7 +84,9 @@ describe('a policy file that is being saved', () => {
     it(`by ${editor}, is in force once it is whole, and never before`, async () => {
       await save()
       await until(bobsProfile, ({ status }) => status === 200)
-      expect(server.log.filter(({ msg }) => msg === 'policy refused; the one before stays in force')).to.deep.equal([])
+      expect(
+        server.log.filter(({ msg }) => msg === 'policy refused; the previous policy stays in force'),
+      ).to.deep.equal([])
       const { status } = await server.ask('GET', '/api/v1/notes', { token })
       expect(status).to.equal(200)
     })
@@ -118,7 +120,9 @@ describe('a policy file that is being saved', () => {
     await until(bobsProfile, ({ body }) => body.code === 'blocked')
     await unblock(join(server.folder, 'policies'), 'alice')
     await until(bobsProfile, ({ body }) => body.code === 'forbidden')
-    expect(server.log.filter(({ msg }) => msg === 'policy refused; the one before stays in force')).to.deep.equal([])
+    expect(server.log.filter(({ msg }) => msg === 'policy refused; the previous policy stays in force')).to.deep.equal(
+      [],
+    )
     writing = false
     await writer
     await writeFile(file('policy.csv'), withRules(text, MORE))

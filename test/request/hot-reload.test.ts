@@ -64,7 +64,7 @@ describe('a policy that changes', () => {
     expect(ready.body.checks.policy.detail).to.contain('the policy before them is in force')
     const now = await notes()
     expect([now.status, now.headers.get('policy-revision')]).to.deep.equal([200, revision])
-    const [failure] = logged('policy refused; the one before stays in force')
+    const [failure] = logged('policy refused; the previous policy stays in force')
     expect(failure?.level).to.equal(50)
     const place = { file: file('policy.csv'), line: text.split('\n').length - 1 }
     expect((failure as { faults: object[] }).faults[0]).to.include({ ...place, column: 33 })
@@ -88,7 +88,7 @@ describe('a policy that changes', () => {
     it(`a ${name} that is broken changes nothing for anybody`, async () => {
       await writeFile(file(name), text)
       for (let i = 0; i < 100 && server.log.length === 0; i++) await sleep(25)
-      expect(server.log.map(({ msg }) => msg)).to.deep.equal(['policy refused; the one before stays in force'])
+      expect(server.log.map(({ msg }) => msg)).to.deep.equal(['policy refused; the previous policy stays in force'])
       expect((await bobsProfile()).status).to.equal(403)
       expect((await server.ask('GET', '/api/v1/notes')).status).to.equal(401)
       expect((await notes()).status).to.equal(200)

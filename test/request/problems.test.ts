@@ -126,7 +126,7 @@ describe('a fault inside', () => {
       type: 'urn:sallyport:problem:internal-error',
       title: 'Internal error',
       status: 500,
-      detail: 'Something went wrong on the server; the request id tells its log where.',
+      detail: 'The server failed; look for the request id in its log.',
       code: 'internal-error',
     })
     const [found] = server.log.filter(({ requestId }) => `urn:uuid:${requestId}` === answer.body.instance)

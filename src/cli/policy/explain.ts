@@ -174,7 +174,7 @@ async function recordIn(file: string, others: readonly (string | undefined)[]): 
 
 function refuseOthers(others: readonly (string | undefined)[], flag: string): void {
   if (others.every((given) => given === undefined)) return
-  throw new ReviewError(`a record says what was asked and who asked it: leave everything but ${flag} away`)
+  throw new ReviewError(`a record already names the caller and the request: give ${flag} alone`)
 }
 
 /** The flags that say who asks, or about which object. */

@@ -66,7 +66,7 @@ function declarePromote(policy: CliCommand, settings: PolicySettings): void {
 function declareRollback(policy: CliCommand, settings: PolicySettings): void {
   withReleaseOptions(policy.command('rollback'))
     .description('put an earlier version in force again')
-    .option('--to <version>', 'its number or revision, as policy history tells them')
+    .option('--to <version>', 'its number or revision, as policy history shows them')
     .note(
       'Without --to it goes to the previous version; once more goes further back. blocked.txt stays as it is. Exit code: as apply.',
     )

@@ -11,7 +11,7 @@ export function refuseNothingDecided({ decided, undecidable }: ReplayReport): vo
   const count = [...undecidable.values()].reduce((total, one) => total + one, 0)
   if (decided > 0 || count === 0) return
   throw new ReviewError(
-    `none of ${count} requests could be decided again; name a log whose records hold what that needs`,
+    `none of ${count} requests could be decided again; name a log whose records hold the facts that the candidate needs`,
   )
 }
 

@@ -48,7 +48,7 @@ export function problemOf(error: unknown, caller: Caller | undefined): Problem {
       },
     )
   }
-  return new Problem('internal-error', 'Something went wrong on the server; the request id tells its log where.', {
+  return new Problem('internal-error', 'The server failed; look for the request id in its log.', {
     cause: error,
   })
 }

@@ -106,7 +106,7 @@ async function showMetrics({ text, contentType }: AdminSources): Promise<PageCon
   } catch (cause) {
     // A worker is too busy to answer, or ended while it was asked: the next scrape has them all.
     const headers = { 'Retry-After': '5' }
-    throw new Problem('not-ready', 'Not every process told its metrics; ask again.', { cause, headers })
+    throw new Problem('not-ready', 'Some processes did not report their metrics; ask again.', { cause, headers })
   }
 }
 

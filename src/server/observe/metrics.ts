@@ -107,7 +107,7 @@ function watchPolicy(registry: Registry, isDegraded: () => boolean): void {
   new Gauge({
     name: 'sallyport_policy_degraded',
     aggregator: 'max',
-    help: '1 while files of the policy are refused and what was before them is in force',
+    help: '1 while policy files are refused and the previous policy stays in force',
     registers: [registry],
     collect() {
       this.set(isDegraded() ? 1 : 0)

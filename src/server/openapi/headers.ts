@@ -38,7 +38,8 @@ const HEADERS = {
   Location: { description: 'The path of the new object, or where to go instead.', schema: TEXT },
   'Policy-Revision': { description: 'The policy that decided.', schema: TEXT },
   RateLimit: {
-    description: 'What is left of each limit, and seconds until there is more (draft-ietf-httpapi-ratelimit-headers).',
+    description:
+      'The requests left of each limit, and the seconds until more are allowed (draft-ietf-httpapi-ratelimit-headers).',
     schema: TEXT,
   },
   'RateLimit-Policy': {

@@ -58,7 +58,8 @@ export function createPolicyLog(log: Logger, options: ComparerOptions): PolicyLo
         log.info({ revision: event.revision, lines: event.lines }, 'rules of policy.csv have ended')
       }
       if (event.kind === 'recovered') log.info({ revision: event.revision }, 'policy files are sound again')
-      if (event.kind === 'failed') log.error(faultFields(event.error), 'policy refused; the one before stays in force')
+      if (event.kind === 'failed')
+        log.error(faultFields(event.error), 'policy refused; the previous policy stays in force')
     },
     async close() {
       closed = true

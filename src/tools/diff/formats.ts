@@ -81,7 +81,7 @@ function fitting(rows: readonly string[]): string {
     return left >= 0
   })
   const more = rows.length - shown.length
-  return [...shown, ...(more > 0 ? [`| | and ${more} more, which \`sallyport policy diff\` tells |`] : [])].join('\n')
+  return [...shown, ...(more > 0 ? [`| | and ${more} more, which \`sallyport policy diff\` shows |`] : [])].join('\n')
 }
 
 /** docs/schemas/policy-diff.schema.json fixes the shape. */

@@ -62,7 +62,7 @@ function describe({ check, diff, blocks, directory, sameRules }: ReleasePlan): s
   if (check.errors > 0) return found
   const meaning = diff
     ? DIFF_FORMATS.text(diff)
-    : `The files of ${directory} have faults, so what changes can't be told.\n`
+    : `The files of ${directory} have faults, so their changes can't be shown.\n`
   const added =
     blocks.length === 0
       ? ''

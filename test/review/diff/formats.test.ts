@@ -93,7 +93,7 @@ describe('a policy diff in markdown', () => {
     const users = Array.from({ length: 2000 }, (_, i) => `user:u${i}`).join('\n')
     const comment = diffMarkdown(reportOnEdits({ 'blocked.txt': [['', users]] }))
     expect(comment.length).to.be.lessThan(65_536)
-    expect(comment).to.match(/\| \| and \d+ more, which `sallyport policy diff` tells \|\n$/)
+    expect(comment).to.match(/\| \| and \d+ more, which `sallyport policy diff` shows \|\n$/)
   })
 })
 

@@ -76,7 +76,7 @@ function withSource(
   const op = members.op as 'move' | 'copy'
   // RFC 6902 section 4.4.
   if (op === 'move' && isWithin(path.value, from.value)) {
-    return { faults: [fault(`${at}/path`, 'is inside of what would be moved', 'move')] }
+    return { faults: [fault(`${at}/path`, 'is inside the value that would be moved', 'move')] }
   }
   return { value: { op, path: path.value, from: from.value } }
 }

@@ -29,7 +29,7 @@ function judgeList(
   const wanted = new Set(placed.filter(({ own }) => own || list === 'all').map(({ object }) => object.id))
   const listed = new Set(rows.map(({ id }) => id))
   if (rows.some((row) => !Object.hasOwn(row, 'id')))
-    return `a row of the list shows no \`id\`, so what the list holds can't be told; state a view`
+    return `a row of the list shows no \`id\`, so its objects can't be identified; state a view`
   if (wanted.size === 0) return 'no object of the caller could be put into this list'
   const missing = [...wanted].filter((id) => !listed.has(id))
   if (missing.length > 0)
