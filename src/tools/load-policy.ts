@@ -14,20 +14,20 @@ export interface ReviewedPolicy {
   readonly blockedFile: SourceFile
 }
 
-/** Throws FileError for what the server would refuse, and ReviewError where there is no such directory. */
+/** Throws FileError for files that the server would refuse, and ReviewError if there is no such directory. */
 export async function loadPolicy(directory: string, resources: Resources): Promise<ReviewedPolicy> {
   await refuseNoDirectory(directory)
   const { files, blocked: blockedFile } = await readPolicy(directory)
   return { policy: parsePolicy(files, resources), blocked: parseBlocked(blockedFile), files, blockedFile }
 }
 
-/** A directory that isn't there is no policy with seven files missing. Throws ReviewError. */
+/** A missing directory must not look like a policy with seven missing files. Throws ReviewError. */
 export async function refuseNoDirectory(directory: string): Promise<void> {
   const found = await stat(directory).catch(() => undefined)
   if (!found?.isDirectory()) throw new ReviewError(`${directory} is not a directory of policy files`)
 }
 
-/** A command can't do its work with this input: one sentence for its user; the exit code is 2. */
+/** A command can't do its work with this input. The message is one sentence for its user; the exit code is 2. */
 export class ReviewError extends Error {
   constructor(message: string) {
     super(message)

@@ -1,4 +1,6 @@
-/** Every check, and every code that a finding can have. docs/checks.md tells them; a test holds it to this table. */
+/**
+ * Every check, and every code that a finding can have. docs/checks.md lists them; a test compares it with this table.
+ */
 import type { Diagnostic } from '../../base/diagnostic.ts'
 import type { CheckedBlocked, CheckedPolicy, CodeEntry, PolicyCheck } from './check.ts'
 import { ERROR_CODES } from './error-codes.ts'
@@ -54,7 +56,7 @@ export interface CataloguedCode extends CodeEntry {
   readonly severity: Diagnostic['severity']
 }
 
-/** In the order of docs/checks.md: errors first. A code that two checks find stands here once. */
+/** In the order of docs/checks.md: errors first. A code that two checks find is listed once. */
 export const CODES: ReadonlyMap<string, CataloguedCode> = new Map(
   [
     ...ERROR_CODES.map((entry) => ({ ...entry, severity: 'error' as const })),

@@ -20,21 +20,21 @@ export interface CheckOptions {
   readonly users: ReadonlySet<string> | undefined
   /** The time to check for: rules and blocks may have ended then. */
   readonly now: Date
-  /** The policy in force says its end, so that one which doesn't is cut off. */
+  /** The policy in force has the line that marks its end, so a policy without this line counts as cut off. */
   readonly endKnown?: boolean
 }
 
 export interface CheckReport {
-  /** Those that are shown, errors before warnings, at most MOST_FAULTS; sorted by file, line, column, code. */
+  /** The findings that are shown: errors before warnings, at most MOST_FAULTS; sorted by file, line, column, code. */
   readonly findings: readonly Diagnostic[]
   /** How many there are, shown or not. */
   readonly errors: number
   readonly warnings: number
   /** How many are not shown. */
   readonly more: number
-  /** Warnings that comments took away. */
+  /** How many warnings were suppressed by comments. */
   readonly suppressed: number
-  /** The text of every file that could be read, by the name that findings call it by. */
+  /** The text of every file that could be read, by the file name that findings use. */
   readonly sources: ReadonlyMap<string, string>
 }
 
@@ -42,9 +42,9 @@ export interface CheckReport {
 interface Part {
   readonly sources: readonly SourceFile[]
   readonly findings: readonly Diagnostic[]
-  /** How many errors there are besides. */
+  /** How many further errors there are that `findings` doesn't hold. */
   readonly more: number
-  /** Codes that were looked for, so that a suppression of them that took nothing away is needless. */
+  /** The codes that were looked for: a suppression of one of them is needless if it suppressed nothing. */
   readonly lookedFor: ReadonlySet<string>
 }
 
@@ -106,7 +106,7 @@ function withoutSuppressed({ sources, findings, lookedFor }: Part): Pick<CheckRe
   return { findings: [...kept, ...read.flatMap(({ faults }) => faults), ...needless], suppressed }
 }
 
-/** Files with errors, which no other check looks at. */
+/** Files with errors: no other check looks at them. */
 function faultyPart(sources: readonly SourceFile[], { faults: { diagnostics, more } }: Faulty): Part {
   return { sources, findings: diagnostics, more, lookedFor: new Set() }
 }
@@ -126,7 +126,7 @@ async function attempt<T>(work: () => T | Promise<T>): Promise<Attempt<T>> {
   }
 }
 
-/** Without a directory no user is unknown, and no suppression of that is needless. */
+/** Without a directory the check finds no unknown users, so no suppression of `unknown-user` counts as needless. */
 function codesLookedFor(users: ReadonlySet<string> | undefined): ReadonlySet<string> {
   return new Set([...suppressible()].filter((code) => code !== 'unknown-user' || users !== undefined))
 }

@@ -1,4 +1,4 @@
-/** What a check is, and what it looks at: files without errors, and the places of their parts. */
+/** The form of a check, and its input: files without errors, and the places of their parts. */
 
 import type { Diagnostic, Place, SourceFile } from '../../base/diagnostic.ts'
 import { parseYaml, type Shape } from '../../base/yaml-file.ts'
@@ -22,7 +22,7 @@ export interface PolicyCheck<Subject> {
   readonly find: (subject: Subject) => readonly Diagnostic[]
 }
 
-/** Cells of a line of policy.csv: of a `p` line, and of a `g` line. */
+/** The cells of a `p` line and of a `g` line in policy.csv. */
 export const CELL = {
   subject: 1,
   resource: 2,
@@ -46,7 +46,7 @@ export interface CheckedPolicy {
   readonly resources: Resources
   readonly files: PolicyFiles
   readonly index: ActionRulesIndex
-  /** The ids that the directory knows; undefined when none was given. */
+  /** The ids that the directory knows; undefined without a directory. */
   readonly directory: ReadonlySet<string> | undefined
   /** The place of a cell in a line of policy.csv; without a cell, the line's beginning. */
   placeOfLine(line: number, cell?: number): Place
@@ -103,7 +103,7 @@ function placesOfKeys(source: SourceFile): (path: readonly string[]) => Place {
   return (path) => file?.fault(path, '', '') ?? { file: source.name, line: 1, column: 1 }
 }
 
-/** The files have no faults. */
+/** Ignores faults: the files have none. */
 function ignore(): void {}
 
 export function warning(place: Place, code: string, message: string, hint: string): Diagnostic {

@@ -8,13 +8,15 @@ import type { CheckReport } from './check-policy.ts'
 
 export const CHECK_FORMATS = { text: toText, json: toJson, sarif: toSarif } as const
 
-/** A line of a file is shown at most so far to either side of the caret. */
+/** How many characters of a line are shown at most on either side of the caret. */
 const SHOWN = 80
 
-/** Files may hold what a terminal would obey, or show from right to left. Each stays one character wide. */
+/** Characters that a terminal would obey, or that change the direction of text. A replacement keeps the width. */
 const CONTROL = /(?!\t)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
 
-/** Each finding: the sentence, the source line with a caret under the place, and what to do; at the end, how many. */
+/**
+ * For each finding: the message, the source line with a caret under the place, and what to do. At the end, the totals.
+ */
 function toText(report: CheckReport): string {
   const { findings, sources } = report
   const lines = new Map([...sources].map(([name, text]) => [name, text.split(/\r?\n/)]))
@@ -32,7 +34,7 @@ function excerpt({ line: number, column }: Diagnostic, line: string | undefined)
   if (line === undefined || line.trim() === '') return []
   const from = column > SHOWN ? column - 1 - SHOWN / 2 : 0
   const shown = plain(line.slice(from, column - 1 + SHOWN))
-  // A tab stays one, so that the caret is below its place however wide tabs are.
+  // A tab stays a tab, so that the caret is below its place for every tab width.
   const indent = shown.slice(0, column - 1 - from).replaceAll(/[^\t]/g, ' ')
   const label = String(number).padStart(5)
   return [`${label} | ${shown}`, `${' '.repeat(label.length)} | ${indent}^`]
@@ -48,7 +50,7 @@ function plain(text: string): string {
   return text.replaceAll(CONTROL, (character) => '\u{FFFD}'.repeat(character.length))
 }
 
-/** docs/schemas/policy-check.schema.json is the shape. */
+/** The shape is docs/schemas/policy-check.schema.json. */
 function toJson({ errors, warnings, suppressed, more, findings }: CheckReport): string {
   return jsonText({ errors, warnings, suppressed, more, findings })
 }
@@ -95,7 +97,7 @@ function result({ code, severity, message, hint, file, line, column }: Diagnosti
   }
 }
 
-/** A path as a URI reference (section 3.4.3). */
+/** A path as a URI reference (SARIF, section 3.4.3). */
 function uriOf(file: string): string {
   if (isAbsolute(file)) return pathToFileURL(file).href
   return file.split('/').map(encodeURIComponent).join('/')

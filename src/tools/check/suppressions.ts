@@ -28,9 +28,9 @@ export const SUPPRESSION_CODES: readonly CodeEntry[] = [
 export interface Suppression extends Place {
   readonly code: string
   readonly reason: string
-  /** From the comment to the first line below that is no comment, that one included. */
+  /** The last line that it is about: the first line below the comment that is not a comment. */
   readonly through: number
-  /** Stands above everything that the file says, so that it also is about findings at the head of the file. */
+  /** No content is above the comment, so it is also about findings at the head of the file. */
   readonly leading: boolean
 }
 
@@ -92,9 +92,7 @@ function isAbout({ line, through, leading }: Suppression, finding: Diagnostic): 
   return (finding.line > line && finding.line <= through) || (leading && finding.line === 1)
 }
 
-/**
- * The index of the line that a comment stands above: the first one that is no comment, unless a blank line parts them.
- */
+/** The index of the first line below a comment that is not a comment itself. A blank line is such a line too. */
 function endOfBlock(lines: readonly string[], from: number): number {
   const end = lines.findIndex((line, index) => index > from && !isComment(line))
   return end < 0 ? lines.length : end

@@ -1,4 +1,4 @@
-/** What can differ between two policies, as data and as one sentence: `support gains delete on orders (any)`. */
+/** The differences between two policies, as data and as one sentence: `support gains delete on orders (any)`. */
 import { timeText } from '../../base/time.ts'
 import { listed, type Phrase, say } from '../../present/phrase.ts'
 
@@ -23,7 +23,7 @@ export interface Term {
   readonly without: readonly string[]
 }
 
-/** The sets of relations for which something changed: one of `when`; `besides` was granted before and still is. */
+/** The sets of relations for which something changed: one of `when`. `besides` was granted before and still is. */
 export interface Scope {
   readonly when: readonly Term[]
   readonly besides: readonly Term[]
@@ -31,12 +31,12 @@ export interface Scope {
 
 /**
  * What changed. `action`: whether the action is allowed. `fields`: only its fields. `role level`: only whether the role
- * level refuses, since no object can relate to a caller so. `query`: only the fields by which a list may be filtered
- * and sorted, of those that it shows.
+ * level refuses, because no object can have such relations to a caller. `query`: only the fields that a list may be
+ * filtered and sorted by, among the fields that it shows.
  */
 export type ChangedPart = 'action' | 'fields' | 'role level' | 'query'
 
-/** Somebody may do what they could not, or the other way round. */
+/** A caller may do something that it could not do before, or the other way round. */
 export interface DecisionChange {
   readonly kind: 'decision'
   /** Subjects, alone or two together; the sentence is about the first. */
@@ -49,7 +49,7 @@ export interface DecisionChange {
   readonly actions: readonly string[]
   /** Undefined for all fields of the action. */
   readonly fields: readonly string[] | undefined
-  /** Undefined where it differs by the second subject: as far as that one grants it. */
+  /** Undefined if it differs between the second subjects: the change goes as far as the second subject grants it. */
   readonly scope: Scope | undefined
   /** When the change begins, because a rule ends; absent for a change at once. Milliseconds since the epoch. */
   readonly from?: number
@@ -59,7 +59,9 @@ export interface DecisionChange {
 
 type Setting = string | number | boolean | readonly string[] | null
 
-/** A change of another setting. `before` and `after` are as a person would write them; null: not there. */
+/**
+ * A change of another setting. `before` and `after` are in the form that a person would write; null if it is absent.
+ */
 export interface SettingChange {
   readonly kind:
     | 'relation'
@@ -80,7 +82,7 @@ export interface SettingChange {
   readonly direction: Direction
   /** The relation, route, role, limit or user; for other kinds a fixed word. */
   readonly name: string
-  /** Where it belongs to one. */
+  /** If it belongs to a resource. */
   readonly resource?: string
   readonly before: Setting
   readonly after: Setting

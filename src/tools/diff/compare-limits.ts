@@ -26,7 +26,7 @@ interface Aspect {
   readonly sentence: Phrase
 }
 
-/** One change a limit, however much of it changed. */
+/** One change for each limit, even if several parts of it changed. */
 function compareLimit({ before, after }: Sides<Limit>): readonly SettingChange[] {
   const aspects = aspectsOf({ before, after })
   const [first, ...others] = new Set(aspects.map(({ direction }) => direction))
@@ -98,7 +98,7 @@ function matchPhrase(match: LimitMatch): Phrase {
   return conditions.length === 0 ? say`every request` : listed(conditions)
 }
 
-/** Limits that only one side names. Two with the same content are one that was renamed: only headers show its name. */
+/** Limits that only one side names. Two with the same content are one renamed limit: only headers show its name. */
 function compareOthers({ before, after }: Sides<readonly Limit[]>): readonly SettingChange[] {
   const pairs = before.flatMap((old): Sides<Limit>[] => {
     const now = after.find((limit) => contentOf(limit) === contentOf(old))
@@ -149,7 +149,7 @@ function compareBytes(name: 'body' | 'object' | 'answer', old: number, now: numb
   return [{ kind: `${name}-size`, direction: growth(old, now), name, before, after, sentence }]
 }
 
-/** A client may always ask for the largest page, so the default changes nothing that is possible. */
+/** A client may always ask for the largest page, so the default doesn't change what is possible. */
 function comparePage(name: 'max' | 'default', { page: old }: Limits, { page: now }: Limits): readonly SettingChange[] {
   const [before, after] = [old[name], now[name]]
   if (before === after) return []

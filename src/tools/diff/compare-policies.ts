@@ -1,4 +1,4 @@
-/** Compares two policies: the report holds every difference of meaning, none when the policies are equivalent. */
+/** Compares two policies: the report holds every difference of meaning, and is empty if the policies are equivalent. */
 import { revisionOf } from '../../policy/policy-files.ts'
 import type { ReviewedPolicy } from '../load-policy.ts'
 import { type Direction, directionOf, type PolicyDifference, type Sides, sidesOf } from './change.ts'
@@ -9,7 +9,7 @@ import { compareMasks, compareRouteViews } from './compare-shown.ts'
 import { type Circumstances, compareDecisions } from './decisions/compare-decisions.ts'
 
 export interface PolicyDiff {
-  /** As the user called them. */
+  /** The names that the user gave them. */
   readonly names: Sides<string>
   /** Whether the files have the same bytes. */
   readonly sameText: boolean
@@ -66,7 +66,7 @@ export function fails(report: PolicyDiff, failOn: (typeof FAIL_ON)[number]): boo
   return counts[failOn] + counts.either > 0
 }
 
-/** Undefined when there is something to show. */
+/** Undefined if there are changes to show. */
 export function equivalence({ changes, sameText }: PolicyDiff): string | undefined {
   if (changes.length > 0) return undefined
   return sameText

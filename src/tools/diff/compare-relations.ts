@@ -20,8 +20,8 @@ export function compareRelations(policies: Sides<Policy>, { byName }: Resources)
 }
 
 /**
- * One name that means something else: its rules read the same and reach other objects. Relations that are new or gone
- * count by what rules make of them.
+ * Names with a changed meaning: their rules look the same, but reach other objects. New and deleted relations count
+ * only through the rules that use them.
  */
 function changedMeanings(policies: Sides<Policy>, resource: Resource): readonly SettingChange[] {
   const { before, after } = relationsOf(policies, resource)
@@ -57,7 +57,8 @@ function compareConceal(policies: Sides<Policy>, { name }: Resource): readonly S
 }
 
 /**
- * Known only where the relation holds for more objects than before, or for fewer, and all its rules have one effect.
+ * The direction is known only if the relation holds for more objects than before, or for fewer, and all its rules have
+ * the same effect.
  */
 function directionOf(relations: Sides<Relation>, rules: readonly Rule[]): Direction {
   if (rules.length === 0) return 'neutral'

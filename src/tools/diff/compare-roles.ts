@@ -1,4 +1,4 @@
-/** roles.yaml and blocked.txt: which roles there are, who holds them, and who is refused before any rule. */
+/** roles.yaml and blocked.txt: the roles, who holds them, and who is refused before any rule. */
 import { timeText } from '../../base/time.ts'
 import type { Block, Policy } from '../../decide/policy.ts'
 import { type Blocked, isBlocked } from '../../policy/parse/parse-blocked.ts'
@@ -52,7 +52,7 @@ function compareBlock(name: string, old: Block | undefined, now: Block | undefin
   return [{ kind: 'blocked', direction, name, ...sides, sentence: blockPhrase(name, old, now) }]
 }
 
-/** The end of no block is before all times. */
+/** A missing block ends before all times. */
 function endOf(block: Block | undefined): number {
   if (!block) return Number.NEGATIVE_INFINITY
   return block.until ?? Number.POSITIVE_INFINITY

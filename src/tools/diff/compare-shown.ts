@@ -30,7 +30,7 @@ function compareShown(
   return [{ kind: 'route-view', direction, name: path, resource, ...sides, sentence }]
 }
 
-/** Masks change what readers of the log see, and no decision. */
+/** Masks change what readers of the log see. They change no decision. */
 export function compareMasks(policies: Sides<Policy>): readonly SettingChange[] {
   const { before, after } = sidesOf((side) => maskNames(policies[side].masks))
   const change = (name: string, was: boolean): SettingChange => ({

@@ -31,7 +31,7 @@ interface DirectionSection {
   readonly sentences: readonly Phrase[]
 }
 
-/** One line a change, what widens first. */
+/** One line for each change, widening changes first. */
 function toText(report: PolicyDiff): string {
   const { before, after } = report.names
   const title = plainText(say`${before} -> ${after}`)
@@ -61,7 +61,7 @@ function summaryOf(report: PolicyDiff): string {
 /** GitHub refuses a comment of more than 65,536 characters. */
 const MOST_CHARACTERS = 60_000
 
-/** Names come from whoever proposed the files: they stay text (phrase.ts). */
+/** The author of the files chooses the names, so they must stay plain text (phrase.ts). */
 function toMarkdown(report: PolicyDiff): string {
   const { before, after } = report.names
   const title = `### Policy diff: ${markdownText(say`${before} → ${after}`)}`
@@ -73,7 +73,7 @@ function toMarkdown(report: PolicyDiff): string {
   return `${title}\n\n${summaryOf(report)}\n\n| direction | change |\n| --- | --- |\n${fitting(rows)}\n`
 }
 
-/** What doesn't fit is counted. */
+/** Rows that don't fit are counted. */
 function fitting(rows: readonly string[]): string {
   let left = MOST_CHARACTERS
   const shown = rows.filter((row) => {

@@ -1,5 +1,5 @@
 /**
- * OLD and NEW of a diff: a directory, or a git revision, whose files are written into a temporary directory to be read.
+ * OLD and NEW of a diff: a directory or a git revision. The files of a revision are read from a temporary directory.
  */
 import { type ExecFileException, execFile } from 'node:child_process'
 import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
@@ -11,9 +11,9 @@ import type { Resources } from '../../resources/resource.ts'
 import { loadPolicy, ReviewError, type ReviewedPolicy } from '../load-policy.ts'
 
 /**
- * `name`: a directory, or anything that git takes for a commit, optionally followed by `:path/to/policies` from the
+ * `name`: a directory, or anything that git accepts as a commit, optionally followed by `:path/to/policies` from the
  * repository's top. Without a path the files are read from the folder `policies`. A directory wins over a revision with
- * the same name. Throws ReviewError, and FileError (with places in `name`) for what the server would refuse.
+ * the same name. Throws ReviewError, and FileError (with places in `name`) for files that the server would refuse.
  */
 export async function readSide(name: string, policies: string, resources: Resources): Promise<ReviewedPolicy> {
   const found = await stat(name).catch(() => undefined)
@@ -56,7 +56,7 @@ async function locate(name: string, policies: string): Promise<Location> {
   return { repository, commit: before, path: path.replace(/\/+$/, '') }
 }
 
-/** The repository around the folder of policies, or else around the working directory. */
+/** The repository around the folder of policies, or otherwise around the working directory. */
 async function repositoryOf(name: string, policies: string): Promise<Repository> {
   let reason = ''
   for (const folder of [resolve(policies), process.cwd()]) {
@@ -143,7 +143,7 @@ const MOST_BYTES = 64 * 1024 * 1024
 /** Variables of a git hook would make git look into another repository. */
 const HOOK_VARIABLES: readonly string[] = ['GIT_DIR', 'GIT_WORK_TREE', 'GIT_INDEX_FILE', 'GIT_PREFIX']
 
-/** Runs git without a shell; it writes and fetches nothing. Throws ReviewError where git is missing. */
+/** Runs git without a shell; it writes and fetches nothing. Throws ReviewError if git is missing. */
 function askGit(folder: string, ...args: readonly string[]): Promise<GitAnswer> {
   const environment = Object.entries(process.env).filter(([name]) => !HOOK_VARIABLES.includes(name))
   const env = { ...Object.fromEntries(environment), LC_ALL: 'C', GIT_NO_LAZY_FETCH: '1' }

@@ -7,7 +7,7 @@ import { ReviewError } from '../load-policy.ts'
 
 /**
  * Without names: anonymous, everyone, each role in the order of roles.yaml, each user that a rule names. Single names
- * narrow to these; names joined with `+` add a caller who holds all of them. Throws ReviewError.
+ * select only these callers; names joined with `+` add a caller who holds all of them. Throws ReviewError.
  */
 export function chooseColumns(policy: Policy, asked: readonly string[]): readonly CallerColumn[] {
   const all = callerColumns(policy)
@@ -49,7 +49,7 @@ function requireRole({ roles }: Policy, role: string): void {
   )
 }
 
-/** As policy.csv takes them. */
+/** Accepts the ids that policy.csv accepts. */
 function requireId(user: string): void {
   const id = user.slice('user:'.length)
   if (id !== '' && id === id.trim() && [...id].length <= 128 && !/\p{Cc}/u.test(id)) return

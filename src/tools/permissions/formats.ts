@@ -12,10 +12,10 @@ const HEADER = 'caller,resource,methods,path,action,object,relation,outcome,gran
   ',',
 )
 
-/** Spreadsheets run what begins so, in quotes too; the wide forms are read as the plain ones. */
+/** Spreadsheets run text that begins like this, even in quotes; they read the full-width forms like the plain ones. */
 const FORMULA = /^\s*[=+\-@|\uFF1D\uFF0B\uFF0D\uFF20]|^[\t\r\n]/
 
-/** RFC 4180, one line a cell; what may be taken for a formula is made text. */
+/** RFC 4180, one line for each cell; text that looks like a formula is made plain text. */
 function toCsv({ columns, rows }: Matrix): string {
   const lines = rows.flatMap((row) => row.cells.map((cell, i) => lineOf(columns[i]?.name ?? '', row, cell)))
   return [HEADER, ...lines].map((cells) => `${cells.map(quote).join(',')}\r\n`).join('')

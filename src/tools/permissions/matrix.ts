@@ -30,8 +30,9 @@ export interface MatrixRow {
   readonly action: string
   readonly object: ObjectKind
   /**
-   * The relations of the caller to the object: names joined with `+` (these hold, and no other that a rule names),
-   * `none` (none of those holds), `any` (no rule names a relation), `-` (the request concerns no object).
+   * The relations of the caller to the object: names joined with `+` (these hold, and no other relation that a rule
+   * names), `none` (no relation that a rule names holds), `any` (no rule names a relation), `-` (the request concerns
+   * no object).
    */
   readonly relation: string
   readonly view: string | undefined

@@ -29,7 +29,7 @@ export function rulesHtml({ rules }: Matrix): Html {
   return html`<section class="rules"><h2>The rules that decide</h2><dl>${lines}</dl></section>`
 }
 
-/** Characters that the longest path takes. */
+/** The length of the longest path, in characters. */
 export function pathWidth({ rows }: Matrix): number {
   return Math.min(Math.max(...rows.map(({ path }) => path.length), 4), LONGEST_PATH)
 }
@@ -41,7 +41,7 @@ ${rows.map((row, i) => rowHtml(row, rows[i - 1]))}</tbody>
 `
 }
 
-/** A path that the row before has as well is said again, quietly. */
+/** If the row before has the same path, the path is repeated in a quiet style. */
 function rowHtml({ methods, path, relation, cells, ...row }: MatrixRow, before: MatrixRow | undefined): Html {
   const method = html`<span class="m">${methods.join(' ')}</span>`
   const where = html`<span class="p" title="${path}">${path}</span>`

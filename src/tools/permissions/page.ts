@@ -80,7 +80,7 @@ const PANEL = html`<aside class="panel" role="dialog" aria-labelledby="outcome" 
 <div class="body"></div>
 </aside>`
 
-/** What the page's script knows: each different cell once, because most cells are alike. */
+/** The data for the page's script: each different cell once, because most cells are alike. */
 function pageData(matrix: Matrix) {
   const cells = new Map<string, number>()
   const indexOf = (cell: MatrixCell) => {
@@ -98,7 +98,7 @@ function pageData(matrix: Matrix) {
   }
 }
 
-/** Its rules are lines of policy.csv. */
+/** A cell whose rules are line numbers of policy.csv. */
 function pageCell(cell: MatrixCell) {
   const { outcome, granted, fields, views, reason, rules } = cell
   const lines = rules.map(({ line }) => line)

@@ -82,7 +82,7 @@ function rowsOf(policy: Policy, routeMethod: RouteMethod, methods: readonly Meth
     }))
 }
 
-/** Throws ReviewError where they are too many. */
+/** Throws ReviewError if there are too many. */
 function relationsAt(policy: Policy, { resource, action }: RouteMethod): readonly Relation[] {
   const named = namedRelations(policy, resource, action)
   if (named.length <= MOST_RELATIONS) return named

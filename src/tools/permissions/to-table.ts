@@ -5,7 +5,7 @@ import type { Matrix, MatrixColumn, MatrixRow } from './matrix.ts'
 import { markOf, RELATIONS, turnsOf } from './words.ts'
 
 const GAP = '  '
-/** Characters; where output isn't a terminal. */
+/** In characters; used if the output isn't a terminal. */
 const USUAL_WIDTH = 80
 const LONGEST_NAME = 24
 const LONGEST_MARK = 24
@@ -72,7 +72,7 @@ function markAt(row: MatrixRow, index: number, turns: Turns): string {
   return shorten(markOf(cell, row), LONGEST_MARK) + turn
 }
 
-/** Behind the mark of a cell that becomes another one. */
+/** Shown after the mark of a cell that changes later. */
 function turnMark(turn: number): string {
   return `~${turn + 1}`
 }
@@ -109,7 +109,7 @@ function legend({ columns, rows }: Matrix, names: readonly string[]): string {
   return table(entries).join('\n')
 }
 
-/** Names that fit a heading; two that begin alike stay different. */
+/** Names that fit a heading; two names with the same beginning stay different. */
 function shortNames(columns: readonly MatrixColumn[]): readonly string[] {
   return columns.map(({ name }, i) => {
     const shown = visible(name)
@@ -121,7 +121,7 @@ function shorten(text: string, length: number): string {
   return text.length > length ? `${text.slice(0, length - 1)}…` : text
 }
 
-/** A terminal must not act on what a name holds. */
+/** A terminal must not obey control characters in a name. */
 function visible(name: string): string {
   return name.replace(/[\p{Cc}\p{Cf}]/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`)
 }

@@ -1,4 +1,4 @@
-/** The words for what a matrix says, the same in every form of output. */
+/** The words of a matrix, the same in every form of output. */
 
 import { timeText } from '../../base/time.ts'
 import { endsOf } from '../../decide/rules/rule-expiry.ts'
@@ -6,14 +6,14 @@ import type { CellReason, MatrixCell } from './cell.ts'
 import type { MatrixRow } from './matrix.ts'
 import type { ObjectKind } from './rows.ts'
 
-/** A cell in a word or two: `all`, the names of views, `3/8` where no view says which fields, `-` for denied. */
+/** A cell in a word or two: `all`, the names of views, `3/8` if no views have exactly these fields, `-` for denied. */
 export function markOf({ outcome, granted, views, fields }: MatrixCell, row: Pick<MatrixRow, 'fields'>): string {
   if (outcome === 'denied') return '-'
   if (granted === 'all') return 'all'
   return views.join('|') || `${fields.length}/${row.fields.length}`
 }
 
-/** From when on the cell is another one, as the policy files write times. */
+/** The moment when the cell changes, as the policy files write times. */
 export function untilOf({ until }: MatrixCell): string | undefined {
   return until === undefined ? undefined : timeText(until)
 }

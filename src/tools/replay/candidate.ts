@@ -1,4 +1,4 @@
-/** A policy directory to decide by without ruling anything: what replay and shadow put beside the policy in force. */
+/** A policy from a directory, only for comparison: replay and shadow compare its decisions with the policy in force. */
 
 import { packPolicy } from '../../decide/rules/rule-table.ts'
 import { Snapshots } from '../../decide/rules/snapshots.ts'

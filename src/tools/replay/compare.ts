@@ -1,4 +1,4 @@
-/** A record beside the decision that another policy makes: whether its request would have been answered otherwise. */
+/** Compares a record with the decision of another policy: would its request have been answered differently? */
 import { isDeepStrictEqual } from 'node:util'
 import { stageOf } from '../../base/problems/stages.ts'
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
@@ -6,9 +6,9 @@ import type { AllowedAgain, Decided, RefusedAgain } from './decide-again.ts'
 import { shownFields } from './shown.ts'
 
 /**
- * `refused-now`: allowed then. `allowed-now`: refused then. `perhaps-allowed-now`: refused then, and what the new
- * policy would look at next was never read. `refused-otherwise`: another status, or other fields at fault.
- * `other-objects`: a list whose filter differs. `other-fields`: what is shown differs.
+ * `refused-now`: allowed then. `allowed-now`: refused then. `perhaps-allowed-now`: refused then, and the data that the
+ * new policy would look at next was never read. `refused-otherwise`: another status, or other fields at fault.
+ * `other-objects`: a list whose filter differs. `other-fields`: the shown fields differ.
  */
 export const CHANGES = [
   'refused-now',
@@ -23,16 +23,16 @@ export type Change = (typeof CHANGES)[number]
 
 export interface Difference {
   readonly change: Change
-  /** What the client was answered, as `200` or `403 forbidden`. */
+  /** The answer that the client got, as `200` or `403 forbidden`. */
   readonly was: string
   readonly becomes: string
   /** Lines of the new policy.csv that decide. */
   readonly lines: readonly number[]
-  /** Fields refused or shown, then and now, where that is the difference. */
+  /** Fields refused or shown, then and now, if they are the difference. */
   readonly fields?: { readonly was: readonly string[]; readonly becomes: readonly string[] }
 }
 
-/** Undefined when the policy would answer the same. `again` is neither `unconcerned` nor `undecidable`. */
+/** Undefined if the policy would answer the same. `again` is neither `unconcerned` nor `undecidable`. */
 export function compare(record: DecisionRecord, again: Decided): Difference | undefined {
   const refusedThen = wasRefusedByPolicy(record)
   const was = record.problem === undefined ? String(record.status) : `${record.status} ${record.problem}`
@@ -52,7 +52,7 @@ export function compare(record: DecisionRecord, again: Decided): Difference | un
   }
 }
 
-/** A query that names fields is refused by the policy where no more is at fault than the fields. */
+/** The policy refused a query that names fields if only the fields were at fault. */
 function wasRefusedByPolicy({ problem, fieldsRefused }: DecisionRecord): boolean {
   if (problem === 'invalid-query') return fieldsRefused !== undefined
   return problem !== undefined && stageOf(problem) === 'policy'

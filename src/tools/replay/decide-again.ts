@@ -1,6 +1,6 @@
 /**
- * A recorded request, decided again under another policy, by the checks that decide live requests and by the permits of
- * their decisions. The record's facts stand in for the store, and its time for the clock.
+ * Decides a recorded request again under another policy, with the checks and the permits that decide live requests. The
+ * record's facts replace the store, and its time replaces the clock.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { CATALOGUE, type ProblemCode } from '../../base/problems/catalogue.ts'
@@ -22,13 +22,13 @@ import { FactsMissing, type RecordedRequest, recordedObject } from './recorded-f
 import { differsByRow, shownFields } from './shown.ts'
 import { unknownFact } from './unknown-fact.ts'
 
-/** The policy would let it pass, as far as the request came then. */
+/** The policy would allow the request, as far as the request got then. */
 export interface AllowedAgain {
   readonly kind: 'allowed'
   readonly decision: Decision
 }
 
-/** The policy would let it come further than then; whether to the end, the record can't tell: `why`. */
+/** The policy would let the request get further than then. `why`: why the record can't show whether to the end. */
 interface Further {
   readonly kind: 'further'
   readonly why: string
@@ -57,12 +57,12 @@ export interface ReplayPolicy {
   readonly policyAt: (time: number) => ActivePolicy
 }
 
-/** Never throws for what a record holds; a fault of the program is thrown. */
+/** Never throws because of a record's content; a fault of the program is thrown. */
 export async function decideAgain(replayPolicy: ReplayPolicy, record: DecisionRecord): Promise<Again> {
   const stage = record.problem === undefined ? 'after' : stageOf(record.problem)
   if (stage === undefined) return undecidable(`the problem \`${record.problem}\` is not known`)
   if (stage === 'before' || stage === 'fault' || record.route === undefined) return { kind: 'unconcerned' }
-  // No rule was asked, and applying a candidate lifts no block.
+  // No rule was evaluated, and applying a candidate lifts no block.
   if (record.problem === 'blocked') return { kind: 'unconcerned' }
   const request = requestOf(replayPolicy.resources, record)
   if (typeof request === 'string') return undecidable(request)
@@ -114,19 +114,19 @@ function unaskedUnder(snapshot: Snapshot, { resource, caller }: RecordedRequest)
   }
 }
 
-/** Null for none, as in records. */
+/** A field without a default is null, as in records. */
 function defaultsOf({ fields }: Resource): Representation {
   const writable = [...fields.values()].filter(({ readOnly }) => !readOnly)
   return Object.fromEntries(writable.map(({ name, default: value }) => [name, value ?? null]))
 }
 
-/** Whether the list may be asked as it was, and what is known of its rows. */
+/** Whether the policy allows the recorded query, and whether the record holds enough about its rows. */
 function queryAgain(decision: ListDecision, record: DecisionRecord, { revision }: ActivePolicy): Again {
   const { problem, fieldsRefused, facts } = record
   const { queried, selected = [] } = facts ?? {}
   if (problem !== undefined && problem !== 'invalid-query') return { kind: 'allowed', decision }
   if (!queried) return undecidable("the record doesn't hold what the query asked for")
-  // What refuses a query in itself refuses it under every policy.
+  // A query that is wrong in itself is refused under every policy.
   if (problem !== undefined && !fieldsRefused) return refusedQuery([], decision)
   const unasked = [
     ...queried.filter((field) => !decision.queryable.has(field)),
@@ -144,7 +144,9 @@ function refusedQuery(fieldsRefused: readonly string[], { evidence }: Decision):
   return { kind: 'refused', problem, status: CATALOGUE[problem].status, fieldsRefused, lines: evidence.lines }
 }
 
-/** The same objects, and the same fields in some row; but not in every row, then or now. */
+/**
+ * Whether the objects, and the fields that any row shows, are the same, but then or now not all rows show all of them.
+ */
 function mayDifferByRow({ where, evidence: { facts: now } }: ListDecision, then: Facts): boolean {
   const alike = isDeepStrictEqual([then.where, shownFields(then, then)], [where, shownFields(now, then)])
   return alike && (differsByRow(then, then) || differsByRow(now, then))
@@ -157,7 +159,7 @@ function beyond({ problem }: DecisionRecord, decision: Decision, stage: 'policy'
   return problem === undefined ? undecidable(why) : { kind: 'allowed', decision }
 }
 
-/** The request that is decided again; a sentence where the schemas don't know it any more. */
+/** The request that is decided again; if that isn't possible, a sentence that says why. */
 function requestOf({ byName, routes }: Resources, record: DecisionRecord): RecordedRequest | string {
   const { method, objectId, authentication } = record
   const route = routes.find(({ path }) => path === record.route)

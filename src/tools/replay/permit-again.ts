@@ -1,6 +1,6 @@
 /**
- * The permit that a recorded write would get from a decision: the object as it would become, as far as the record
- * tells.
+ * The permit that a recorded write would get from a decision, for the object after the write, as far as the record
+ * shows.
  */
 
 import type { CreateDecision, Decision, UpdateDecision } from '../../decide/decision.ts'
@@ -14,11 +14,11 @@ import { FactsMissing } from './recorded-facts.ts'
 /** Stands for the new value of a field that changed, where the record doesn't hold the value. */
 const CHANGED = '\u0000changed'
 
-/** What a write does by itself under the policy that decides. */
+/** The changes of a write that its body doesn't name, under the policy that decides. */
 export interface Unasked {
   /** The fields that a PUT sets or removes. */
   readonly replacedBy: (decision: UpdateDecision) => readonly string[]
-  /** What a new object has where the body doesn't name it. */
+  /** The values of a new object's fields that the body doesn't name. */
   readonly given: Representation
 }
 
@@ -59,7 +59,7 @@ function permitUpdate(decision: UpdateDecision, { proposed, named, changed, read
   return whole(decision.permit(proposal))
 }
 
-/** What a PUT doesn't name is removed where the policy lets it be written, and stays otherwise. */
+/** A field that a PUT doesn't name is removed if the policy allows writing it, and stays otherwise. */
 function permitReplacement(decision: UpdateDecision, facts: Facts, replaced: readonly string[]): Permitted {
   if (!facts.named) return 'partly'
   if (!facts.removed) throw new FactsMissing("the record doesn't hold which fields PUT would remove")
@@ -76,7 +76,7 @@ function permitReplacement(decision: UpdateDecision, facts: Facts, replaced: rea
   return permitUpdate(decision, { ...facts, named })
 }
 
-/** The record doesn't hold the values; what the schema finds wrong with them depends on no policy. */
+/** The record doesn't hold the values, and the schema's faults in them depend on no policy. */
 const NO_FAULTS = () => []
 
 function whole(permit: { readonly kind: string } | Refusal): 'whole' | Refusal {
@@ -84,7 +84,8 @@ function whole(permit: { readonly kind: string } | Refusal): 'whole' | Refusal {
 }
 
 /**
- * A record tells nothing from null: a field that came to be null, or ceased to be, would look as if it hadn't changed.
+ * A record doesn't distinguish a missing field from null: a field that changed from missing to null, or from null to
+ * missing, would look as if it hadn't changed.
  */
 function withoutNulls(after: Representation, before: Representation, changed: readonly string[]): Representation {
   const alike = changed.filter((field) => after[field] === null && before[field] === null)

@@ -7,15 +7,15 @@ import { parseRecord } from '../../decision-log/decision-record.ts'
 import { ReviewError } from '../load-policy.ts'
 
 export interface LogReader {
-  /** A record, its line's bytes being `bytes`. */
+  /** Called for each decision record. */
   readonly onRecord: (record: DecisionRecord) => Promise<void>
-  /** A line that is no decision record. */
+  /** Called for each line that is not a decision record. */
   readonly onOther: () => void
-  /** How many bytes the line just read had. */
+  /** Called for each line with its length, including the end of the line. */
   readonly onProgress: (bytes: number) => void
 }
 
-/** Bytes of all the files. Throws ReviewError for a file that isn't there. */
+/** The bytes of all files together. Throws ReviewError for a missing file. */
 export async function sizeOf(files: readonly string[]): Promise<number> {
   const sizes = await Promise.all(files.map(sizeOfOne))
   return sizes.reduce((sum, size) => sum + size, 0)

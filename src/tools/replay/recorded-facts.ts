@@ -1,4 +1,4 @@
-/** A recorded request, and what a decision asks of the store, answered from the record's facts instead. */
+/** A recorded request, and the objects that its decision reads: from the record's facts instead of the store. */
 import type { Caller } from '../../decide/caller.ts'
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
 import type { StoredObject } from '../../resources/object.ts'
@@ -12,7 +12,7 @@ export interface RecordedRequest {
   readonly caller: Caller | undefined
 }
 
-/** A decision needs what the record doesn't hold: `what` says which, for people. */
+/** A decision needs something that the record doesn't hold; `what` says this for people. */
 export class FactsMissing extends Error {
   constructor(what: string) {
     super(what)

@@ -7,7 +7,7 @@ import { type Group, Tally, type Totals } from './tally.ts'
 
 export interface ReplayReport extends Totals {
   readonly groups: readonly Group[]
-  /** Records outside of the time asked for. */
+  /** Records outside of the requested time. */
   readonly leftOut: number
   /** Lines that hold no decision record. */
   readonly otherLines: number
@@ -19,7 +19,7 @@ export interface ReplayOptions {
   readonly since: number
   readonly until: number
   readonly maxExamples: number
-  /** StatusChange of every line: its length in characters. */
+  /** Called for each line with its length in characters. */
   readonly onProgress: (characters: number) => void
 }
 

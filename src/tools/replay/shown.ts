@@ -1,12 +1,12 @@
-/** The fields that an answer shows, as the facts of its decision tell them: then, and under another policy. */
+/** The fields that an answer shows, according to the facts of its decision: then, and under another policy. */
 import type { Facts } from '../../decide/evidence.ts'
 
-/** Of a list, those that some row may show and the query asks for; sorted. */
+/** For a list: the fields that some row may show and the query asks for; sorted. */
 export function shownFields({ shown = [] }: Facts, { selected }: Facts): readonly string[] {
   return cut(shown, selected)
 }
 
-/** Whether the rows of a list may show different fields; facts that don't tell count as different. */
+/** Whether the rows of a list may show different fields; also true if the facts don't show it. */
 export function differsByRow(facts: Facts, asked: Facts): boolean {
   return cut(facts.everywhere ?? [], asked.selected).length < shownFields(facts, asked).length
 }

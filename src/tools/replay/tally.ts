@@ -1,12 +1,12 @@
 /**
- * Differences by the hundred thousand, grouped: what is the same for the same roles, action and relations is counted
- * once.
+ * Groups differences, because there may be hundreds of thousands: equal ones for the same roles, action and relations
+ * become one group.
  */
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
 import { CHANGES, type Difference } from './compare.ts'
 import type { Again } from './decide-again.ts'
 
-/** Requests that would be answered otherwise in the same way. */
+/** Requests whose answers would differ in the same way. */
 export interface Group extends Difference {
   readonly method: string
   readonly route: string
@@ -16,14 +16,14 @@ export interface Group extends Difference {
   readonly roles: readonly string[] | undefined
   readonly relations: readonly string[]
   readonly count: number
-  /** Request ids of the first few. */
+  /** Request ids of the first few requests. */
   readonly examples: readonly string[]
 }
 
 export interface Totals {
   readonly decided: number
   readonly same: number
-  /** Requests that no policy was asked about. */
+  /** Requests that no policy decided. */
   readonly unconcerned: number
   /** By reason. */
   readonly undecidable: ReadonlyMap<string, number>
@@ -44,7 +44,7 @@ export class Tally {
     this.#maxExamples = maxExamples
   }
 
-  /** `difference` is undefined where the answer would be the same, or nothing was decided. */
+  /** `difference` is undefined if the answer would be the same, or nothing was decided. */
   add(record: DecisionRecord, again: Again, difference: Difference | undefined): void {
     if (again.kind === 'unconcerned') this.#unconcerned += 1
     else if (again.kind === 'undecidable') this.#undecidable.set(again.why, (this.#undecidable.get(again.why) ?? 0) + 1)
@@ -63,7 +63,7 @@ export class Tally {
     }
   }
 
-  /** What is refused now comes first, then by count. */
+  /** Requests that are refused now come first; within a kind of change, the largest group comes first. */
   get groups(): readonly Group[] {
     const rank = ({ change }: Group) => CHANGES.indexOf(change)
     return [...this.#groups.values()].toSorted((a, b) => rank(a) - rank(b) || b.count - a.count)

@@ -1,4 +1,4 @@
-/** Whether a record holds all that a policy would look at: another policy may compare what nobody wrote down. */
+/** Whether a record holds everything that a policy would look at: another policy may compare values that it lacks. */
 
 import { comparisonsIn } from '../../decide/condition.ts'
 import type { Facts } from '../../decide/evidence.ts'
@@ -11,7 +11,7 @@ import type { RecordedRequest } from './recorded-facts.ts'
 
 type Values = Readonly<Record<string, Json>>
 
-/** What is missing, for people; undefined when nothing is. */
+/** A sentence for people about what is missing; undefined if nothing is missing. */
 export async function unknownFact(
   snapshot: Snapshot,
   request: RecordedRequest,
@@ -53,7 +53,7 @@ function unknownIn(facts: Facts, { caller }: RecordedRequest, relation: Relation
   return field && `the record doesn't hold the object's \`${field}\``
 }
 
-/** A field that an object doesn't have is written down as null. */
+/** A field that an object doesn't have is recorded as null. */
 function isUnknown(values: Values | undefined, name: string): boolean {
   return values === undefined || !Object.hasOwn(values, name) || values[name] === MASKED
 }

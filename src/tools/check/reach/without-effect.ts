@@ -2,10 +2,10 @@
  * Finds rules without effect: without them every caller is granted the same, for every resource, action, set of
  * relations and field. All rules that are found can be deleted at once.
  *
- * granted = some allow and no deny. So for an allow it is enough to look at the caller who has its subject only, when
- * only its own relations hold: more subjects or relations only bring more rules that make it needless. For a deny it is
- * enough to look at the callers who have its subject and that of an allow, when only the relations of both hold.
- * test/review/check/without-effect.test.ts holds this to the oracle.
+ * granted = some allow and no deny. So for an allow it is enough to look at one caller: the caller with only the
+ * allow's subject, when only the allow's relations hold. More subjects or relations only add rules that make the allow
+ * needless. For a deny it is enough to look at the callers with two subjects, the deny's and an allow's, when only the
+ * relations of both rules hold. test/review/check/without-effect.test.ts holds this to the oracle.
  */
 
 import type { Rule } from '../../../decide/policy.ts'
@@ -13,14 +13,16 @@ import { type ActionRules, isWithin, type RuleMask } from '../../../decide/rules
 import { endsOf, lives } from '../../../decide/rules/rule-expiry.ts'
 import { type ActionRulesIndex, canBeOneCaller } from '../../../decide/rules/rule-index.ts'
 
-/** Why a rule that can match has no effect; the rules `by` have an effect, or are needless only beside each other. */
+/**
+ * Why a rule that can match has no effect. The rules `by` have an effect, or each is needless only beside the others.
+ */
 export type NeedlessRule =
   | { readonly kind: 'covered' | 'under-deny'; readonly rule: Rule; readonly by: readonly Rule[] }
   | { readonly kind: 'nothing-to-deny'; readonly rule: Rule }
 
 /**
- * Ignores rules that can't match anywhere. The index is the same afterwards. Where rules end, a rule that is found has
- * no effect at any time until its own end, and the rules `by` don't end before it.
+ * Ignores rules that can't match anywhere. The index is the same afterwards. If rules end: a rule that is found has no
+ * effect at any time until its own end, and the rules `by` don't end before it.
  */
 export function findWithoutEffect(index: ActionRulesIndex, rules: readonly Rule[]): readonly NeedlessRule[] {
   const needless = new Set(needlessUntilTheirEnd(index, rules))
@@ -40,16 +42,16 @@ export function findWithoutEffect(index: ActionRulesIndex, rules: readonly Rule[
 }
 
 /**
- * Between two ends nothing changes, so it looks at each such span. A rule without effect in all of its spans can be
- * deleted: then fewer rules are missing than could be missing in any of the spans.
+ * Between two ends of rules nothing changes, so each such span is looked at on its own. A rule without effect in all of
+ * its spans can be deleted: in each span, the deleted rules are only some of the rules that could be deleted there.
  */
 function needlessUntilTheirEnd(index: ActionRulesIndex, rules: readonly Rule[]): readonly Rule[] {
-  // Rules that make each other needless: keep the one that lives longest, so take the last first.
+  // Of rules that make each other needless the one with the latest end is kept: takeNeedless starts with the last.
   let candidates = rules.toSorted((a, b) => endOf(b) - endOf(a))
   for (const from of [Number.NEGATIVE_INFINITY, ...endsOf(rules)]) {
     for (const rule of rules) if (rule.until === from) index.remove(rule)
     const living = candidates.filter((rule) => lives(rule, from))
-    // Denies come first, beside every allow: a deny has an effect on allows, also on needless ones.
+    // Denies come first, while every allow is in the index: a deny also has an effect on needless allows.
     const denies = takeNeedless(index, living, 'deny', denyHasEffect)
     const needless = new Set([...denies, ...takeNeedless(index, living, 'allow', allowHasEffect)])
     for (const rule of needless) index.restore(rule)
@@ -59,14 +61,14 @@ function needlessUntilTheirEnd(index: ActionRulesIndex, rules: readonly Rule[]):
   return candidates
 }
 
-/** Finite for rules without an end too, so that two can be subtracted. */
+/** Also finite for rules without an end, so that two ends can be subtracted. */
 function endOf({ until = Number.MAX_VALUE }: Rule): number {
   return until
 }
 
 type HasEffect = (index: ActionRulesIndex, actionRules: ActionRules, mask: RuleMask) => boolean
 
-/** From the last to the first: of rules that make each other needless it keeps the earlier one. */
+/** Goes from the last rule to the first: of rules that make each other needless it keeps the earlier one. */
 function takeNeedless(
   index: ActionRulesIndex,
   rules: readonly Rule[],

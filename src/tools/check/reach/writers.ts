@@ -22,7 +22,7 @@ interface Writer {
   readonly relations: () => readonly bigint[]
 }
 
-/** At most 2 to this number of sets of relations are tried for one rule. */
+/** For one rule, at most `2 ** MOST_DENIES` sets of relations are tried. */
 const MOST_DENIES = 8
 
 /** Every write with a read of the same path; each pair of actions once, with its first path. */
@@ -59,7 +59,10 @@ export function* writersOf(
   }
 }
 
-/** Fewer relations only help the write, and hinder the read; more of them matter only where they deny the read. */
+/**
+ * With fewer relations the write is denied less and the read is allowed less. Further relations matter only if a rule
+ * with them denies the read.
+ */
 function relationsOf({ write, read }: WritePair, group: RuleGroup, subjects: ReadonlySet<string>): readonly bigint[] {
   const denies = new Set([...subjects].flatMap((subject) => [...read.groups('deny', subject)].map((g) => g.relations)))
   const sets = [group.relations]

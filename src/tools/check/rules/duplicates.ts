@@ -24,7 +24,7 @@ export const duplicateRules: PolicyCheck<CheckedPolicy> = {
     ),
 }
 
-/** Each rule that says the same as an earlier one, with the first of them. */
+/** Each rule that says the same as an earlier rule, with the first such rule. */
 export function duplicatesOf(rules: readonly Rule[]): ReadonlyMap<Rule, Rule> {
   const meaning = ({ subject, resource, actions, relations, views, effect, until }: Rule) =>
     [subject, resource, actions.toSorted(), relations.toSorted(), views.toSorted(), effect, until] as const
@@ -78,7 +78,7 @@ function linksTwice(links: readonly RoleLink[]): ReadonlyMap<RoleLink, RoleLink>
   return twice(links, ({ role, inherits }) => [role, inherits])
 }
 
-/** Each item whose key an earlier item has, with the first of them. */
+/** Each item with the same key as an earlier item, with the first such item. */
 function twice<T>(items: readonly T[], keyOf: (item: T) => readonly unknown[]): ReadonlyMap<T, T> {
   const first = new Map<string, T>()
   const found = new Map<T, T>()

@@ -1,4 +1,7 @@
-/** Names in a rule about every resource (`*`) that some resource doesn't have, so that there the rule says nothing. */
+/**
+ * Names in a rule about every resource (`*`) that some resource doesn't have: the rule says nothing about that
+ * resource.
+ */
 
 import type { Diagnostic, Place } from '../../../base/diagnostic.ts'
 import type { Rule } from '../../../decide/policy.ts'

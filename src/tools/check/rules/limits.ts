@@ -62,7 +62,7 @@ export const shadowedLimits: PolicyCheck<CheckedPolicy> = {
     policy.limits.limits.flatMap((limit, i, limits) => {
       const tighter = limits.find((other, j) => {
         if (other === limit || !shadows(other, limit, index)) return false
-        // Of two that shadow each other the later one is the needless one.
+        // If two limits shadow each other, the later one is needless.
         return j < i || !shadows(limit, other, index)
       })
       if (!tighter) return []

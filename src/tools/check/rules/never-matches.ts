@@ -62,7 +62,7 @@ export const viewsWithoutFields: PolicyCheck<CheckedPolicy> = {
     }),
 }
 
-/** True also of a resource that hasn't the action. */
+/** Also true for a resource without the action. */
 function hasNoFields({ actions }: Resource, name: string): boolean {
   return !actions.get(name)?.hasFields
 }

@@ -1,4 +1,4 @@
-/** Rules without which everything would be granted all the same. without-effect.ts finds them; here they get words. */
+/** Rules without effect: all grants stay equal without them. without-effect.ts finds them, this file reports them. */
 import type { Diagnostic, Place } from '../../../base/diagnostic.ts'
 import { type CheckedPolicy, linesText, type PolicyCheck, warning } from '../check.ts'
 import { findWithoutEffect, type NeedlessRule } from '../reach/without-effect.ts'

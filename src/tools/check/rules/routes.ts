@@ -34,7 +34,7 @@ function unreached(
   resources: Resources,
   index: ActionRulesIndex,
 ): readonly (readonly [RouteMethod, readonly string[]])[] {
-  // HEAD goes wherever GET does.
+  // HEAD is possible wherever GET is.
   const routeMethods = routeMethodsOf(resources).filter(({ method }) => method !== 'HEAD')
   const closed = routeMethods.filter((routeMethod) => {
     const actionRules = index.rulesOf(routeMethod.resource.name, routeMethod.action.name)
@@ -48,7 +48,8 @@ function unreached(
 }
 
 /**
- * Whether some caller is allowed. The relations of each allow are enough: with more relations only more denies match.
+ * Whether some caller is allowed. Trying the relations of each allow is enough: with more relations only more denies
+ * match.
  */
 function isReached(index: ActionRulesIndex, actionRules: ActionRules, routeMethod: RouteMethod): boolean {
   return actionRules.subjects('allow').some((subject) =>

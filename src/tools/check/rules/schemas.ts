@@ -1,4 +1,4 @@
-/** Schemas that tell or take too much: rules that compare a field with a hidden one, and fields of any size. */
+/** Schemas that reveal or accept too much: rules that compare a field with a hidden one, and fields of any size. */
 import type { Diagnostic } from '../../../base/diagnostic.ts'
 import type { Operation, Resource } from '../../../resources/resource.ts'
 import { unboundedFields } from '../../../resources/schema/bounds.ts'
@@ -25,7 +25,7 @@ export const schemaTells: PolicyCheck<CheckedPolicy> = {
       ),
 }
 
-/** The first writer that each comparison tells something. */
+/** The first writer who learns something from the comparison. */
 function findingsOf(resource: Resource, comparison: CrossFieldRule, checked: CheckedPolicy): readonly Diagnostic[] {
   const told = pairsOf(resource, checked.index, CHANGES).flatMap((pair) => toldTo(pair, comparison, checked))
   return told.slice(0, 1).map(({ subject, line, action, writes, hidden }) => {

@@ -1,4 +1,4 @@
-/** Lines about what is gone: rules and blocks that have ended, users that are not in the directory. */
+/** Out-of-date lines: rules and blocks that have ended, and users that are not in the directory. */
 import type { Diagnostic, Place } from '../../../base/diagnostic.ts'
 import { timeText } from '../../../base/time.ts'
 import { lives } from '../../../decide/rules/rule-expiry.ts'

@@ -25,7 +25,7 @@ export const writesBeyondReads: PolicyCheck<CheckedPolicy> = {
     }),
 }
 
-/** `alike`: the actions of one line about which the same is to say. */
+/** `alike`: the actions of one line that get the same message. */
 function findingOf(
   resource: Resource,
   alike: readonly Beyond[],
@@ -48,7 +48,7 @@ interface Beyond {
   readonly which: string
 }
 
-/** Each rule once: for its own subject, else for one that inherits it. */
+/** Each rule once: for its own subject, or otherwise for a subject that inherits it. */
 function beyond(pair: WritePair, { policy, index }: CheckedPolicy): readonly Beyond[] {
   const known = new Set<RuleGroup>()
   return [...writersOf(pair, { policy, index })].flatMap(({ subject, group, relations: sets }) => {

@@ -2,8 +2,8 @@
  * Compares what callers may do with one resource and action: every subject alone, and every two subjects together.
  *
  * That is enough for callers with any number of subjects. Say a set of subjects was refused and is now granted: now one
- * of them allows and none denies. If that subject alone was refused before, it differs alone. Else another subject of
- * the set denied it before, and the two differ together. (For a loss, swap before and after.)
+ * of them allows and none denies. If that subject alone was refused before, it differs alone. Otherwise another subject
+ * of the set denied it before, and the two differ together. (For a loss, swap before and after.)
  */
 
 import type { Caller } from '../../../decide/caller.ts'
@@ -110,8 +110,8 @@ function possibleFor({ possible, possibleAnonymous }: RelationSpace, { name }: C
 }
 
 /**
- * The sets of names that the caller could have, whatever the object: a caller without credentials has no relation to a
- * caller.
+ * The sets of relation names that the caller could have to any object. A caller without credentials has no relation
+ * that compares the object with a caller.
  */
 function setsByName({ byName: { space } }: Topic, { name }: ComparedCaller, side: Side): Region {
   return name === 'anonymous' ? space.unrelated[side] : space.all

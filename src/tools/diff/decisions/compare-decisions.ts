@@ -20,8 +20,8 @@ export interface Circumstances {
 }
 
 /**
- * At `now`, and at each later moment when a rule ends. Throws ReviewError for policies with too many relations to
- * compare.
+ * Compares at `now`, and at each later moment when a rule ends. Throws ReviewError for policies with too many relations
+ * to compare.
  */
 export function compareDecisions(
   policies: Sides<Policy>,
@@ -65,7 +65,7 @@ function compareResource(
   { callers, listing }: Compared,
 ): readonly TopicFindings[] {
   return [...topicsOf(living, resource)].map((topic) => {
-    // A user without a rule here is `everyone`.
+    // A user without a rule here is compared as `everyone`.
     const named = (subject: string) => topic.bySubject.before.has(subject) || topic.bySubject.after.has(subject)
     const here = callers.filter(({ name }) => !name.startsWith('user:') || named(name))
     return {
@@ -116,7 +116,7 @@ interface Span {
 }
 
 /**
- * One change for the spans that it holds in. Changes of the first span have no `from`, those of the last one no
+ * One change for all spans that it holds in. A change in the first span has no `from`, and one in the last has no
  * `until`.
  */
 function joinSpans(spans: readonly Span[]): readonly DecisionChange[] {

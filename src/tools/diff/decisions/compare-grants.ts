@@ -36,7 +36,7 @@ export function compareGrants(
 ): readonly GrantChange[] {
   const found = [
     ...gainsOf(topic, comparison, byFields).map((gain) => ({ ...gain, caller, effect: 'gains' as const })),
-    // A lost action is told without its fields.
+    // A lost action is reported without its fields.
     ...gainsOf(topic, { ...comparison, ...swapped(comparison) }, whole).map((gain) => ({
       ...gain,
       caller,
@@ -118,8 +118,8 @@ function sameScope(topic: Topic, changes: readonly { fields: readonly string[]; 
 }
 
 /**
- * Differences that no object shows. The role level doesn't look at objects, so it takes relations by their names. Where
- * it differs, a list is empty rather than refused, and a missing object is 404 rather than 403.
+ * Differences that no object shows. The role level doesn't look at objects, so it takes relations by their names. If it
+ * differs, a list is empty rather than refused, and a missing object is 404 rather than 403.
  */
 function compareRoleLevel(
   topic: Topic,

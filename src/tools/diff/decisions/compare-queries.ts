@@ -1,4 +1,4 @@
-/** Compares the fields by which a list may be filtered and sorted, of those that it shows before and after. */
+/** Compares the fields that a list may be filtered and sorted by, among the fields that it shows before and after. */
 import type { DirectPolicy } from '../../../decide/grants/direct.ts'
 import type { RoleLevel } from '../../../decide/grants/role-level.ts'
 import { type Scope, type Sides, sidesOf } from '../change.ts'
@@ -9,8 +9,8 @@ import type { Topic } from './topic.ts'
 const ALWAYS: Scope = { when: [{ with: [], without: [] }], besides: [] }
 
 /**
- * Each subject alone is enough: several together may query by the fields that each of them may. `topic`: an action that
- * lists.
+ * Comparing each subject alone is enough: several together may query by the fields that each of them may query by.
+ * `topic`: an action that lists.
  */
 export function compareQueries(
   policies: Sides<DirectPolicy>,

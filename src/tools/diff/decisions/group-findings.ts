@@ -29,7 +29,7 @@ export function groupFindings(
   return merged(byAction, 'resources').toSorted((a, b) => rank(a, order) - rank(b, order))
 }
 
-/** `everyone` comes first, else the role that most of the others inherit. */
+/** `everyone` comes first, or otherwise the role that most of the others inherit. */
 function ofSingles(
   topic: TopicFindings,
   group: readonly GrantChange[],
@@ -50,8 +50,8 @@ function ofSingles(
 }
 
 /**
- * One change for each subject that comes first; that is the one in most of the pairs. What a deny takes from its
- * partners depends on their grants: if it differs between them, the change names no fields and no scope.
+ * One change for each first subject, which is the subject in most of the pairs. What a deny takes from its partners
+ * depends on their grants: if it differs between them, the change names no fields and no scope.
  */
 function ofPairs(
   topic: TopicFindings,

@@ -1,4 +1,4 @@
-/** What two policies say about one action on one resource: their rules as regions of the sets of relations. */
+/** The rules of two policies about one action on one resource, as regions of the sets of relations. */
 
 import type { Policy } from '../../../decide/policy.ts'
 import { meaningOf, needsCaller, type Relation } from '../../../decide/relations/all-kinds.ts'
@@ -19,7 +19,7 @@ import { type Side, type Sides, sidesOf } from '../change.ts'
 export interface RelationSpace extends RelationRegions {
   /** Names of the relations, for people. */
   readonly labels: readonly string[]
-  /** The sets that an object can have to a caller with credentials, and to one without. */
+  /** The sets of relations that an object can have to a caller with credentials, and to a caller without. */
   readonly possible: Region
   readonly possibleAnonymous: Region
   /** The sets without relations that compare the object with a caller, as each policy understands them. */
@@ -37,9 +37,9 @@ interface RulesInSpace {
 export interface Topic extends RulesInSpace {
   readonly resource: Resource
   readonly action: Action
-  /** Fields that no rule of either policy tells apart. */
+  /** Each class: fields that all rules of both policies treat alike. */
   readonly classes: readonly FieldClass[]
-  /** The same with relations told apart by their names, as the role level does, which knows no object. */
+  /** The same, but relations differ by name, as for the role level, which knows no object. */
   readonly byName: RulesInSpace
 }
 
@@ -62,7 +62,7 @@ export function* topicsOf(policies: Sides<Policy>, resource: Resource): Iterable
   }
 }
 
-/** A relation under all its names. A relation with a changed meaning is one for each name. */
+/** A relation with all its names. A relation with a changed meaning has one atom for each name. */
 interface Atom {
   readonly label: string
   readonly meaning: Sides<Relation>
@@ -71,7 +71,7 @@ interface Atom {
 /** 65,536 sets; a rule file that needs more on one action has not been seen. */
 const MOST_RELATIONS = 16
 
-/** Whether two relations of a policy that compare the same are one (`meaning`), or two (`name`). */
+/** Whether two relations of a policy that compare the same count as one (`meaning`) or as two (`name`). */
 type Identity = 'meaning' | 'name'
 
 function relationSpace(about: Sides<RulesAbout>, identity: Identity): RelationSpace {
@@ -94,12 +94,12 @@ function relationSpace(about: Sides<RulesAbout>, identity: Identity): RelationSp
   }
 }
 
-/** Options and built-in routes are decided with no relation holding (docs/decisions/0001). */
+/** Options and built-in routes are decided as if no relation held (docs/decisions/0001). */
 function concernsObject({ builtIn }: Resource, { name }: Action): boolean {
   return !builtIn && name !== 'options'
 }
 
-/** As either policy understands the relations. */
+/** The possible sets, with the relations as either policy understands them. */
 function possibilities(
   atoms: readonly Atom[],
   resource: Resource,
