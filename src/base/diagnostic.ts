@@ -1,4 +1,4 @@
-/** What is wrong with a file that a person edits: a stable code, the place, one sentence, and what to do about it. */
+/** A fault of a file that a person edits: a stable code, the place, one sentence, and what to do about it. */
 
 /** Line and column count from 1; the column counts UTF-16 code units. */
 export interface Place {
@@ -15,19 +15,22 @@ export interface Diagnostic extends Place {
   readonly hint?: string
 }
 
-/** A fault before it is kept: a hint that takes time is made only when the fault is kept. */
+/** A fault before it is kept: a slow hint is computed only if the fault is kept. */
 interface Reported extends Omit<Diagnostic, 'hint'> {
   readonly hint?: string | (() => string) | undefined
 }
 
 export type FaultReporter = (fault: Reported) => void
 
-/** How many faults of a reading are kept: a file of a million bad lines must hold up neither a command nor a server. */
+/**
+ * The number of faults that are kept of one reading: a file of a million bad lines must not delay a command or a
+ * server.
+ */
 export const MOST_FAULTS = 1000
-/** How many lines a message has. */
+/** The largest number of lines of a message. */
 const MOST_LINES = 100
 
-/** Gathers what is wrong with some files; what is over MOST_FAULTS is counted. */
+/** Collects the faults of some files; faults beyond MOST_FAULTS are only counted. */
 export class Faults {
   readonly #kept: Diagnostic[] = []
   #more = 0
@@ -41,16 +44,16 @@ export class Faults {
     this.#kept.push({ ...fault, ...(text ? { hint: text } : {}) })
   }
 
-  /** Throws FileError when there is any. */
+  /** Throws FileError if there are any. */
   throwAny(): void {
     if (this.#kept.length > 0) throw new FileError(this.#kept, this.#more)
   }
 }
 
-/** All that is wrong at once, sorted by place. Its message is one line a diagnostic, `file:line:column: message`. */
+/** All faults at once, sorted by place. The message has one line for each diagnostic, `file:line:column: message`. */
 export class FileError extends Error {
   readonly diagnostics: readonly Diagnostic[]
-  /** How many more faults there are. */
+  /** The number of further faults. */
   readonly more: number
 
   constructor(diagnostics: readonly Diagnostic[], more = 0) {
@@ -100,7 +103,7 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : 1
 }
 
-/** A file that a person edits: the name that diagnostics call it by, and its text. */
+/** A file that a person edits: its name in diagnostics, and its text. */
 export interface SourceFile {
   readonly name: string
   readonly text: string

@@ -1,12 +1,12 @@
-/** Suggests the known name that an unknown one was probably meant to be: of a role, a resource, a user, a command. */
+/** Suggests the known name that an unknown one probably meant: a role, a resource, a user, a command. */
 import { distance } from 'fastest-levenshtein'
 
-/** The greatest distance: characters that are inserted, removed or replaced. */
+/** The greatest distance, as a number of inserted, removed or replaced characters. */
 const FARTHEST = 3
-/** The part of the longer name that is the same: three wrong letters of four make another word. */
+/** The least equal part of the longer name: a name with three wrong letters of four is another word. */
 const LEAST_ALIKE = 0.4
 
-/** `; did you mean \`member\`?`, for the end of a sentence; empty when no known name is near. */
+/** `; did you mean \`member\`?`, for the end of a sentence; empty if no known name is near. */
 export function didYouMean(name: string, known: Iterable<string>): string {
   const found = nearest(name, known)
   return found === undefined ? '' : `; did you mean \`${found}\`?`
@@ -18,7 +18,7 @@ export function oneOf(name: string, known: Iterable<string>): string {
   return `one of ${names.join(', ')}${didYouMean(name, names)}`
 }
 
-/** The first of the nearest names. Case, and stray characters at the ends, count as no difference at all. */
+/** The first of the nearest names. Case, and stray characters at the ends, don't count as differences. */
 function nearest(name: string, known: Iterable<string>): string | undefined {
   let found: string | undefined
   let least = FARTHEST + 1

@@ -2,7 +2,7 @@
 /** Object keys and array indexes from the root to a node. */
 export type Path = readonly (string | number)[]
 
-/** An index stays text: an array takes `'0'` as it takes 0. */
+/** An index stays text, because an array accepts `'0'` like 0. */
 export function pathOfPointer(pointer: string): readonly string[] {
   return pointer.split('/').slice(1).map(decodeToken)
 }

@@ -1,11 +1,12 @@
-/** Makes the data folder, and whatever is missing above it. */
+/** Creates the data folder, and all missing folders above it. */
 import { existsSync } from 'node:fs'
 import { mkdir, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 
 /**
- * For its owner alone; one that is there stays as it is. Throws what mkdir throws, for a file of this name too. Node's
- * own recursive mkdir never ends where the system says ENOENT below a folder that is there, as it does in /proc.
+ * Creates a folder that only its owner can use; an existing one stays as it is. Throws the errors of mkdir, also if a
+ * file has this name. Node's own recursive mkdir never ends if the system reports ENOENT below an existing folder, as
+ * in /proc.
  */
 export async function makeFolder(folder: string): Promise<void> {
   const parent = dirname(resolve(folder))

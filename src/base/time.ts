@@ -1,11 +1,11 @@
-/** Moments as the policy files write them (`until=`): RFC 3339, always with an offset. */
+/** Moments in the form of the policy files (`until=`): RFC 3339, always with an offset. */
 import ms, { type StringValue } from 'ms'
 
-/** A time without an offset would mean another moment on another machine. Seconds may be left away. */
+/** A time without an offset would mean another moment on another machine. Seconds may be omitted. */
 const TIME =
   /^(?<year>\d{4})-(?<month>\d{2})-(?<day>\d{2})T(?<hour>\d{2}):(?<minute>\d{2})(:\d{2}(\.\d+)?)?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/
 
-/** Milliseconds since the epoch; undefined for what is no moment, such as 30 February. */
+/** Milliseconds since the epoch; undefined for an impossible moment, such as 30 February. */
 export function parseTime(text: string): number | undefined {
   const { year, month, day, hour } = TIME.exec(text)?.groups ?? {}
   if (year === undefined || hour === '24' || Number(day) > daysIn(Number(year), Number(month))) return undefined
@@ -18,7 +18,7 @@ export function timeText(milliseconds: number): string {
   return new Date(milliseconds).toISOString().replace('.000Z', 'Z')
 }
 
-/** `Date.parse` takes 30 February for 2 March. Day 0 of the next month is the last of this one. */
+/** `Date.parse` reads 30 February as 2 March. Day 0 of the next month is the last day of this one. */
 function daysIn(year: number, month: number): number {
   return new Date(Date.UTC(year, month, 0)).getUTCDate()
 }

@@ -18,7 +18,7 @@ type Checked<T> = { readonly value: T } | { readonly errors: readonly ErrorObjec
 
 export type Shape<T> = (value: unknown) => Checked<T>
 
-/** A compiled JSON Schema as a check that tells the value's type. */
+/** Turns a compiled JSON Schema into a check that also narrows the value's type. */
 export function shapeBy<T>(compiled: ValidateFunction): Shape<T> {
   const validate = compiled as ValidateFunction<T>
   return (value): Checked<T> => {
@@ -27,14 +27,14 @@ export function shapeBy<T>(compiled: ValidateFunction): Shape<T> {
   }
 }
 
-/** Parses a file; what is wrong goes to `report`, and then there is no value. */
+/** Parses a file; reports faults to `report`, and then returns no value. */
 export function parseYaml<T>(
   { name, text }: SourceFile,
   shape: Shape<T>,
   report: (diagnostic: Diagnostic) => void,
 ): YamlFile<T> | undefined {
   const lines = new LineCounter()
-  // Its own search for keys that stand twice compares each with each: 20,000 roles would take a quarter of a minute.
+  // The library's own search for repeated keys compares each key with each: 20,000 roles would take 15 seconds.
   const document = parseDocument(text, { uniqueKeys: false, strict: true, merge: false, lineCounter: lines })
   const fault = (place: Place, code: string, message: string, hint?: string): Diagnostic => ({
     ...place,
@@ -72,7 +72,7 @@ export function parseYaml<T>(
   return undefined
 }
 
-/** Where a key stands that its map has already. Two keys are the same when they are written as values of one type. */
+/** The offsets of repeated keys of a map. Two keys are the same if their values and types are the same. */
 function repeatedKeysOf(document: ReturnType<typeof parseDocument>): readonly number[] {
   const offsets: number[] = []
   visit(document, {
@@ -88,7 +88,10 @@ function repeatedKeysOf(document: ReturnType<typeof parseDocument>): readonly nu
   return offsets
 }
 
-/** Where the aliases stand. They may refer to themselves, so that a document that has one is never made plain. */
+/**
+ * The offsets of the aliases. They may refer to themselves, so a document with aliases is never converted to plain
+ * values.
+ */
 function aliasesOf(document: ReturnType<typeof parseDocument>): readonly number[] {
   const offsets: number[] = []
   visit(document, {
@@ -100,8 +103,8 @@ function aliasesOf(document: ReturnType<typeof parseDocument>): readonly number[
 }
 
 /**
- * Where the node at a path begins (a key of a mapping, an element of a sequence), or the nearest one around it that
- * exists; undefined for none. What a mapping holds is looked through once, however many paths are asked about.
+ * Finds where the node at a path begins (a key of a mapping, an element of a sequence), or the nearest existing node
+ * around it; undefined for none. Each mapping is searched only once, for any number of paths.
  */
 function offsetsIn({ contents }: ReturnType<typeof parseDocument>): (path: Path) => number | undefined {
   const known = new Map<unknown, ReadonlyMap<string, Step>>()
@@ -149,7 +152,7 @@ function pathOf({ instancePath, params, keyword, propertyName }: ErrorObject): P
   return propertyName === undefined ? path : [...path, propertyName]
 }
 
-/** For `oneOf` only the nearest cases say what is wrong, for `propertyNames` only the inner fault. */
+/** Keeps the useful errors: for `oneOf` only those of the nearest cases, for `propertyNames` only the inner fault. */
 function innermost(errors: readonly ErrorObject[]): readonly ErrorObject[] {
   const inner = errors.filter(({ keyword }) => keyword !== 'propertyNames' && keyword !== 'oneOf')
   const choices = errors.filter(({ keyword }) => keyword === 'oneOf')

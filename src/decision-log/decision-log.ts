@@ -1,4 +1,4 @@
-/** The decision log: records of reads and refusals go straight to it, those of writes by way of the store's outbox. */
+/** The decision log: records of reads and refusals go straight to it, those of writes go through the store's outbox. */
 import type { Outbox } from '../store/contract.ts'
 import type { DecisionRecord } from './decision-record.ts'
 import { recordLine } from './decision-record.ts'
@@ -7,21 +7,23 @@ import type { Sink } from './sink.ts'
 import { CutShort } from './whole-lines.ts'
 
 export type DecisionLogEvent =
-  /** Records can't be written; those of writes wait in the store, the others are lost, or refuse their requests. */
+  /**
+   * Records can't be written; those of writes wait in the store, the others are lost, or their requests are refused.
+   */
   | { readonly kind: 'failing'; readonly error: unknown }
   | { readonly kind: 'working'; readonly lost: number }
   | { readonly kind: 'lost' }
 
 export interface DecisionLog {
-  /** Resolves when the record is with the operating system; rejects when it can't be written. */
+  /** Resolves when the operating system has the record; rejects if it can't be written. */
   note(record: DecisionRecord): Promise<void>
-  /** The same, and nobody waits: what can't be written is told as lost. */
+  /** Like `note`, but nobody waits: a record that can't be written is reported as lost. */
   noteUnawaited(record: DecisionRecord): void
-  /** Whole lines that another process made, each with its end. As `note`. */
+  /** Takes whole lines that another process made, each with its end. Otherwise like `note`. */
   noteLines(lines: string): Promise<void>
-  /** A write has committed with its record. */
+  /** Must be called when a write is committed with its record. */
   committed(): void
-  /** Goes on in a new file where somebody moved the old one away (SIGHUP). */
+  /** Continues in a new file if the old one was moved away (SIGHUP). */
   reopen(): void
   readonly failing: boolean
   close(): Promise<void>
@@ -58,12 +60,12 @@ export async function openDecisionLog(
 
 interface Pending {
   readonly line: string
-  /** Set where a request waits. */
+  /** Set if a request waits. */
   readonly done?: () => void
   readonly failed?: (error: unknown) => void
 }
 
-/** Hands whole lines on, all of them or none; throws, or rejects, when it can't. */
+/** Passes whole lines on, all of them or none; throws or rejects if it can't. */
 type Append = (lines: string) => void | Promise<void>
 
 /** Lines of the same turn of the event loop are written together. */
@@ -111,7 +113,10 @@ export class Lines {
     this.#turn({ noteFails: false, shippingFails: this.#shippingFails })
   }
 
-  /** A cut write has its first records. A record that is only begun isn't lost, but comes too late for its request. */
+  /**
+   * A cut write contains its first records. A record that was only begun isn't lost, but it is too late for its
+   * request.
+   */
   #failed(pending: readonly Pending[], error: unknown): void {
     const { whole, begun } = error instanceof CutShort ? error : { whole: 0, begun: 0 }
     let lines = 0
@@ -130,7 +135,7 @@ export class Lines {
     this.#turn({ noteFails: this.#noteFails, shippingFails: error !== undefined }, error)
   }
 
-  /** Tells when it begins to fail, and when it works again: once each. */
+  /** Reports once when the log begins to fail, and once when it works again. */
   #turn({ noteFails, shippingFails }: { noteFails: boolean; shippingFails: boolean }, error?: unknown): void {
     const before = this.failing
     this.#noteFails = noteFails

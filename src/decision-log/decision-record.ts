@@ -1,4 +1,4 @@
-/** The record of a request: who asked what, how it was decided, and all facts that are needed to decide it again. */
+/** The record of a request: who asked for what, how it was decided, and all facts needed to decide it again. */
 import { isCondition } from '../decide/condition.ts'
 import type { Facts } from '../decide/evidence.ts'
 
@@ -6,7 +6,7 @@ import type { Facts } from '../decide/evidence.ts'
 export const MASKED = '***'
 
 export interface DecisionRecord {
-  /** When the request came: RFC 3339, UTC, milliseconds. */
+  /** The time of the request: RFC 3339, UTC, milliseconds. */
   readonly time: string
   readonly requestId: string
   readonly revision: string
@@ -20,26 +20,26 @@ export interface DecisionRecord {
   readonly subject?: string | undefined
   readonly roles?: readonly string[] | undefined
   readonly authentication?: string | undefined
-  /** The credential, where the subject doesn't tell: `key <id>` of an API key, `issuer <URL>` of a provider's token. */
+  /** The credential, if the subject doesn't show it: `key <id>` of an API key, `issuer <URL>` of a provider's token. */
   readonly credential?: string | undefined
-  /** Why a credential was refused. */
+  /** The reason why a credential was refused. */
   readonly reason?: string | undefined
   readonly outcome: 'allowed' | 'refused' | 'failed'
-  /** The code of the problem that was answered (docs/problems.md). */
+  /** The code of the answered problem (docs/problems.md). */
   readonly problem?: string | undefined
   readonly status: number
   readonly relations?: readonly string[] | undefined
-  /** `policy.csv:14`: the lines that the decision rests on. */
+  /** The lines that decided, such as `policy.csv:14`. */
   readonly rules?: readonly string[] | undefined
   readonly fieldsRefused?: readonly string[] | undefined
-  /** From the request to its answer; of a write, until it is given to the store. */
+  /** From the request to its answer; for a write, until the record is given to the store. */
   readonly microseconds: number
   readonly facts?: Facts | undefined
-  /** The outbox's number, of a write: it grows in the order of the commits. */
+  /** For a write, its number in the outbox, which grows in the order of the commits. */
   readonly write?: number | undefined
 }
 
-/** Where other readers than JSON's end a line (U+0085, U+2028, U+2029), and what a terminal obeys (C1 controls). */
+/** Line ends of other readers than JSON's (U+0085, U+2028, U+2029), and codes that a terminal obeys (C1 controls). */
 const LOUD = /[\u007f-\u009f\u2028\u2029]/g
 
 /** JSON, without the end of the line. */
@@ -49,26 +49,23 @@ export function recordLine(record: DecisionRecord): string {
 
 const RECORD = /^\{"record":"decision",.*\}$/
 
-/**
- * The record of a write with its number in the outbox; `line` is a line of recordLine, or what a damaged disk made of
- * one.
- */
+/** The record of a write with its number in the outbox; `line` is a line of recordLine, or a damaged one. */
 export function withSequence(line: string, sequence: number): string {
   if (!RECORD.test(line)) return quiet(`{"damaged":${JSON.stringify(line)},"write":${sequence}}`)
   return `${line.slice(0, -1)},"write":${sequence}}`
 }
 
-/** Such a character can only stand inside a string of the JSON, where its escape means the same. */
+/** Such a character occurs only inside a JSON string, where its escape means the same. */
 function quiet(json: string): string {
   return json.replace(LOUD, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
 type Members = Readonly<Record<string, unknown>>
 
-/** What every record of this version has. */
+/** The members of every record of this version. */
 const REQUIRED = ['time', 'requestId', 'method', 'outcome', 'status'] as const
 
-/** Undefined for a line that a crash cut off, or that another program wrote. */
+/** Undefined for a line that a crash cut off, or for a line of another program. */
 export function parseRecord(line: string): DecisionRecord | undefined {
   const value = parseMembers(line)
   return value && unusableMember(value, REQUIRED) === undefined ? (value as unknown as DecisionRecord) : undefined
@@ -84,7 +81,7 @@ export function parseMembers(line: string): Members | undefined {
   }
 }
 
-/** The first member of a record that is missing although `required`, or whose value has a wrong kind. */
+/** The first member that is missing although it is `required`, or whose value has the wrong kind. */
 export function unusableMember(record: Members, required: readonly (keyof DecisionRecord)[]): string | undefined {
   const missing = required.find((name) => record[name] === undefined)
   return missing ?? KINDS.find(([name, isKind]) => !isKind(record[name]))?.[0]
@@ -134,7 +131,7 @@ function isObject(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** An absent member doesn't restrict. Where a member has several values, one must fit. */
+/** An absent member doesn't restrict. If a member has several values, one must fit. */
 export interface RecordFilter {
   readonly role?: readonly string[]
   readonly resource?: readonly string[]
@@ -145,7 +142,7 @@ export interface RecordFilter {
   readonly status?: readonly number[]
   readonly route?: readonly string[]
   readonly requestId?: readonly string[]
-  /** Milliseconds since the epoch: from then on, and before then. */
+  /** From `since` until before `until`, in milliseconds since the epoch. */
   readonly since?: number
   readonly until?: number
 }

@@ -1,4 +1,4 @@
-/** The lines that join a growing file, also over rotation (another file takes the name) and truncation. */
+/** The lines added to a growing file, also across rotation (another file takes the name) and truncation. */
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type IdentifiedFile, identifiedFilesOfLog } from './log-files.ts'
@@ -7,7 +7,7 @@ const POLL_MS = 200
 const RENAMING_MS = 5
 const CHUNK_BYTES = 64 * 1024
 
-/** Reads from this offset (bytes) on; ends with the signal. */
+/** Reads on from this offset (bytes); ends with the signal. */
 export async function* followLines(file: string, from: number, signal: AbortSignal): AsyncGenerator<string> {
   let handle = await openOrWait(file, signal)
   let offset = from
@@ -21,7 +21,7 @@ export async function* followLines(file: string, from: number, signal: AbortSign
       rest = tail
       if (bytes.length > 0) continue
       if (await isAnother(file, handle)) {
-        // Lines that were written before the rename are still to be read.
+        // Lines that were written before the rename must still be read.
         const last = await readFrom(handle, offset)
         if (last.length > 0) continue
         const next = await openNext(file, handle, signal)
@@ -55,8 +55,8 @@ async function isAnother(file: string, handle: FileHandle): Promise<boolean> {
 }
 
 /**
- * The file that came after an open one: it may have got a number too meanwhile. Where the open one has left the log
- * (logrotate took it), what has the name now.
+ * Opens the file that follows an open one: it too may have been renamed to a number by now. If the open one has left
+ * the log (logrotate took it), opens the file that has the name now.
  */
 async function openNext(file: string, before: FileHandle, signal: AbortSignal): Promise<FileHandle | undefined> {
   const { ino } = await before.stat()
@@ -66,7 +66,7 @@ async function openNext(file: string, before: FileHandle, signal: AbortSignal): 
     const next = after(files, ino)
     const handle = next && (await open(next.name, 'r').catch(() => undefined))
     const opened = handle && (await handle.stat()).ino
-    // The names may have moved on while they were looked at.
+    // The names may have changed during the look.
     if (handle && opened === after(await identifiedFilesOfLog(file), ino)?.ino) return handle
     await handle?.close()
     await sleep(RENAMING_MS, undefined, { signal }).catch(() => undefined)

@@ -1,7 +1,7 @@
 /**
- * The decision log as a file that only grows, readable by its owner alone. When it would grow over its size it becomes
- * `.1`, what was `.1` becomes `.2`, and so on; the oldest goes. A line that a crash cut off is taken away when the file
- * is opened.
+ * The decision log as a file that only grows, readable only by its owner. When it would exceed its size it becomes
+ * `.1`, the old `.1` becomes `.2`, and so on; the oldest file is deleted. When the file is opened, a line that a crash
+ * cut off is removed.
  */
 import {
   closeSync,
@@ -27,7 +27,7 @@ const BRACE = 0x7b
 export interface LogFileOptions {
   readonly file: string
   readonly maxBytes: number
-  /** How many full files are kept beside the one that grows. */
+  /** The number of full files that are kept beside the one that grows. */
   readonly keep: number
 }
 
@@ -42,11 +42,11 @@ export class NotALog extends Error {
 export class LogFile implements Sink {
   readonly #options: LogFileOptions
   #descriptor: number
-  /** A part of a line stands at the end, and can't be taken away. */
+  /** A part of a line is at the end, and can't be removed. */
   #torn = false
   readonly #retired = new RetiredFiles()
 
-  /** Throws NotALog, and what the file system throws. */
+  /** Throws NotALog, or an error of the file system. */
   constructor(options: LogFileOptions) {
     this.#options = options
     this.#descriptor = openLog(options.file)
@@ -54,7 +54,7 @@ export class LogFile implements Sink {
 
   append(lines: string): void {
     const bytes = Buffer.from(this.#torn ? `\n${lines}` : lines)
-    // Asked each time: somebody may have emptied the file, or deleted it with its folder.
+    // Checked each time, because somebody may have emptied the file, or deleted it with its folder.
     const found = fstatSync(this.#descriptor)
     if (found.nlink === 0) this.reopen()
     else if (found.size > 0 && found.size + bytes.length > this.#options.maxBytes) this.#rotate()
@@ -72,7 +72,7 @@ export class LogFile implements Sink {
   async sync(): Promise<void> {
     const descriptor = this.#descriptor
     await promisify(fsync)(descriptor).catch((error) => {
-      // It was retired in between.
+      // If the file was retired in the meantime, RetiredFiles reports its failure.
       if (descriptor === this.#descriptor) throw error
     })
     await this.#retired.durable()
@@ -92,7 +92,7 @@ export class LogFile implements Sink {
     for await (const line of this.#linesBackwards(since)) {
       const { write, requestId } = parseWrite(line)
       if (write !== undefined && sequences.has(write)) found.add(`${write} ${requestId}`)
-      // Numbers grow, and reads are written at once: the rest is older.
+      // Numbers grow, and reads are written at once, so all further lines are older.
       const isOlder = write === undefined ? timeOf(line) < since : write < lowest
       if (found.size === sequences.size || isOlder) break
     }
@@ -103,7 +103,7 @@ export class LogFile implements Sink {
     closeSync(this.#descriptor)
   }
 
-  /** Newest first, of the files that were written since (milliseconds since the epoch). */
+  /** The lines, newest first, of the files that were written since then (milliseconds since the epoch). */
   async *#linesBackwards(since: number): AsyncGenerator<string> {
     const files = await openFilesOfLog(this.#options.file)
     try {
@@ -118,12 +118,12 @@ export class LogFile implements Sink {
 
   #rotate(): void {
     const { file, keep } = this.#options
-    // It isn't there when it was moved before, and no new one could be opened: moving on would push out the oldest.
+    // The file is missing if it was moved but no new one could be opened: moving again would delete the oldest.
     if (existsSync(file)) makeRoom(file, keep)
     this.reopen()
   }
 
-  /** A full disk may have taken a part. */
+  /** Removes the part of a line that a full disk may have taken. */
   #takeBack(size: number): void {
     try {
       ftruncateSync(this.#descriptor, size)
@@ -154,7 +154,8 @@ function openLog(file: string): number {
 }
 
 /**
- * A pipe would hold up every request once it is full; and taking away the end of a file of another kind would spoil it.
+ * Refuses other kinds of file: a full pipe would delay every request, and removing the end of another kind of file
+ * would damage it.
  */
 function refuseOther(file: string, descriptor: number): void {
   const found = fstatSync(descriptor)
@@ -164,7 +165,7 @@ function refuseOther(file: string, descriptor: number): void {
   if (first[0] !== BRACE && first[0] !== 0) throw new NotALog(`${file} is another kind of file than a decision log`)
 }
 
-/** Takes away what stands after the last end of a line. */
+/** Removes the text after the last line end. */
 function mend(descriptor: number): void {
   const { size } = fstatSync(descriptor)
   let end = size
@@ -173,7 +174,7 @@ function mend(descriptor: number): void {
   if (end < size) ftruncateSync(descriptor, end)
 }
 
-/** Milliseconds since the epoch; NaN where no record begins. */
+/** Milliseconds since the epoch; NaN if the line doesn't begin a record. */
 function timeOf(line: string): number {
   return Date.parse(/^\{"record":"decision","time":"(?<time>[^"]*)"/.exec(line)?.groups?.time ?? '')
 }

@@ -1,4 +1,4 @@
-/** The files that a decision log consists of: the one that grows, and the full ones beside it. */
+/** The files of a decision log: the one that grows, and the full ones beside it. */
 
 import { type FileHandle, open, readdir, stat } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
@@ -17,7 +17,7 @@ export interface IdentifiedFile {
   readonly ino: number
 }
 
-/** The existing files, oldest first, at one moment: a rotation renames them one by one. */
+/** The existing files, oldest first, as they are at one moment: a rotation renames them one by one. */
 export async function identifiedFilesOfLog(file: string): Promise<readonly IdentifiedFile[]> {
   let before = await identify(file)
   for (;;) {
@@ -68,7 +68,10 @@ function numberOf(name: string, base: string): readonly number[] {
 /** The lines of a file from its end, without reading more than asked for. */
 const CHUNK_BYTES = 64 * 1024
 
-/** The last line before `end` (bytes; the file's end) first; an empty last line (behind a line's end) isn't one. */
+/**
+ * Lines backwards, from the last line before `end` (bytes; default: the file's end). An empty text after the last line
+ * end isn't a line.
+ */
 export async function* readLinesBackwards(file: FileHandle, end?: number): AsyncGenerator<string> {
   let rest = Buffer.alloc(0)
   let position = end ?? (await file.stat()).size

@@ -1,4 +1,4 @@
-/** What decision records don't hold: the values that policies/masks.yaml names give way to `***`. */
+/** Masks decision records: replaces the values that policies/masks.yaml names by `***`. */
 
 import { comparisonsIn, withValues } from '../decide/condition.ts'
 import type { Facts } from '../decide/evidence.ts'
@@ -9,8 +9,9 @@ import { type DecisionRecord, MASKED } from './decision-record.ts'
 type Values = Readonly<Record<string, Json>>
 
 /**
- * The record as it may be written; unchanged where nothing is masked. A value that is masked in one place is masked as
- * object id and fact as well: an owner's id would tell a masked subject. Who asked is masked by `subject` alone.
+ * Returns the record with masked values; unchanged if nothing is masked. A value that is masked in one place is also
+ * masked as object id and fact: otherwise an owner's id could reveal a masked subject. Only `subject` masks the
+ * caller's id.
  */
 export function mask(record: DecisionRecord, masks: Masks): DecisionRecord {
   if (masks.fields.size === 0 && masks.facts.size === 0) return record
@@ -33,7 +34,7 @@ function maskedFields(record: DecisionRecord, { fields }: Masks): Partial<Decisi
 type Hidden = ReadonlySet<Json>
 type IsMasked = (name: string) => boolean
 
-/** Which names the masks are about: of the caller's attributes, and of the fields of the record's resource. */
+/** The names that the masks cover: those of the caller's attributes, and of the fields of the record's resource. */
 interface Named {
   readonly attribute: IsMasked
   readonly field: IsMasked
@@ -46,7 +47,7 @@ function nameMasks({ resource }: DecisionRecord, { facts }: Masks): Named {
   return { attribute: isIn(facts.get(USERS)), field: isIn(resource === undefined ? undefined : facts.get(resource)) }
 }
 
-/** The texts and numbers that must not be told; true, false and null tell nothing about where else they stand. */
+/** The texts and numbers to hide everywhere; true, false and null reveal nothing in other places. */
 function hiddenValues({ subject, objectId, facts = {} }: DecisionRecord, { fields }: Masks, named: Named): Hidden {
   const { attributes, object, proposed, where } = facts
   const values = [
@@ -83,12 +84,12 @@ function maskValues(values: Values, isMasked: IsMasked, hidden: Hidden): Values 
   )
 }
 
-/** A missing field stays visible. */
+/** Masks a value; a missing field stays visible. */
 function hide(value: Json): Json {
   return value === null ? null : MASKED
 }
 
-/** A refused body may have anything in the place of a field. */
+/** Whether a value contains a hidden one; a refused body may have any value in place of a field. */
 function tells(value: Json, hidden: Hidden): boolean {
   if (typeof value !== 'object' || value === null) return hidden.has(value)
   return Object.entries(value).some(([name, one]) => hidden.has(name) || tells(one, hidden))

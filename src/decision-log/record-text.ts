@@ -1,7 +1,7 @@
 /** A decision record as a line for people. */
 import type { DecisionRecord } from './decision-record.ts'
 
-/** Logs may hold what a terminal would obey. */
+/** Control characters: logs may contain some that a terminal would obey. */
 const CONTROL = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
 
 export function recordText(record: DecisionRecord): string {
@@ -23,7 +23,7 @@ export function recordText(record: DecisionRecord): string {
   return harmless(parts.join('  '))
 }
 
-/** One line, whatever is in it. */
+/** Makes one line of any text. */
 export function harmless(text: string): string {
   return text.replaceAll(CONTROL, '\ufffd')
 }

@@ -1,4 +1,4 @@
-/** How the records of requests come into the decision log: required, or as well as it goes (DECISION_LOG). */
+/** Brings the records of requests into the decision log: required or best effort (DECISION_LOG). */
 
 import type { Masks } from '../decide/policy.ts'
 import type { DecisionLog } from './decision-log.ts'
@@ -7,15 +7,15 @@ import { mask } from './mask.ts'
 
 export interface Recorder {
   /**
-   * Takes the record of a read or a refusal, before the answer; `masks`: of the policy that decided. Rejects with
-   * RecordRefused where the answer needs its record.
+   * Takes the record of a read or a refusal, before the answer; `masks`: those of the deciding policy. Rejects with
+   * RecordRefused if the answer requires its record.
    */
   note(record: DecisionRecord, masks: Masks): void | Promise<void>
-  /** Takes the record of a write, which has committed with it. */
+  /** Takes the record of a write, which was committed together with it. */
   committed(record: DecisionRecord): void
 }
 
-/** A record that must be written can't be: the request is refused. */
+/** A required record can't be written, so the request is refused. */
 export class RecordRefused extends Error {
   constructor(cause: unknown) {
     super('the decision log is not available', { cause })
@@ -34,7 +34,7 @@ export function requiredRecorder(log: Pick<DecisionLog, 'note' | 'committed'>): 
   }
 }
 
-/** The log itself counts and tells lost records. */
+/** The log itself counts and reports lost records. */
 export function bestEffortRecorder(log: Pick<DecisionLog, 'noteUnawaited' | 'committed'>): Recorder {
   return {
     note: (record, masks) => log.noteUnawaited(mask(record, masks)),
@@ -42,7 +42,7 @@ export function bestEffortRecorder(log: Pick<DecisionLog, 'noteUnawaited' | 'com
   }
 }
 
-/** Shows every record, unmasked, to somebody else as well, who may not hold anything up. */
+/** Also passes every record, unmasked, to an observer, which must not cause delays. */
 export function observedRecorder(recorder: Recorder, observe: (record: DecisionRecord) => void): Recorder {
   return {
     async note(record, masks) {

@@ -1,5 +1,5 @@
 /**
- * Files of the log that are full or were moved away: the disk has each whole, beside the event loop, and then it is
+ * Files of the log that are full or were moved away: each is synced to disk, without blocking the event loop, and then
  * closed.
  */
 import { close, fsync } from 'node:fs'
@@ -17,15 +17,18 @@ export class RetiredFiles {
     this.#close = closeFile
   }
 
-  /** Nobody writes to it any more. Returns at once: a full file takes the disk long, and no request waits for it. */
+  /**
+   * Takes a file that nobody writes to any more. Returns at once: syncing a full file is slow, and no request waits for
+   * it.
+   */
   add(descriptor: number): void {
     const before = this.#all
     this.#all = this.#retire(descriptor).then(() => before)
-    // Told to whoever asks.
+    // `durable` reports the failure.
     this.#all.catch(() => {})
   }
 
-  /** Resolves when the disk has them all; rejects, once, when it couldn't take one. */
+  /** Resolves when the disk has all of them; rejects, once, if it couldn't take one. */
   async durable(): Promise<void> {
     const all = this.#all
     try {

@@ -1,6 +1,6 @@
 /**
- * Moves the records of committed writes from the store's outbox into the log, in the order of the commits. What a crash
- * left is moved at the next start, and what it left in both places isn't written twice.
+ * Moves the records of committed writes from the store's outbox into the log, in the order of the commits. Records that
+ * a crash left in the outbox are moved at the next start; records that it left in both places aren't written twice.
  */
 import { randomUUID } from 'node:crypto'
 import type { Outbox, OutboxRecord } from '../store/contract.ts'
@@ -11,21 +11,21 @@ import { CutShort } from './whole-lines.ts'
 const BATCH = 500
 /** The shipper looks this often for records that another process left, and tries failed ones again. */
 const EVERY_MS = 1000
-/** Well within the second for which the outbox is held. */
+/** Much less than the second for which a process holds the outbox. */
 const RENEW_EVERY_MS = 200
-/** A clock that was put back by less makes no record look older than its file. */
+/** If a clock is set back by less than this, no record looks older than its file. */
 const CLOCK_STEP_MS = 600_000
 
 export interface Shipper {
-  /** A write has committed: its record is shipped soon. */
+  /** Must be called when a write has committed: ships its record soon. */
   wake(): void
-  /** Ships what is there, as far as it can, and stops. */
+  /** Ships the waiting records as far as possible, and stops. */
   close(): Promise<void>
 }
 
-/** `tell` is told each error, and undefined when shipping works (again). */
+/** Calls `tell` with each error, and with undefined when shipping works (again). */
 export async function startShipper(outbox: Outbox, sink: Sink, tell: (error: unknown) => void): Promise<Shipper> {
-  // No other process has shipped later records, so the log needn't be searched for them.
+  // If nothing waits, no other process left half-shipped records, so the log needn't be searched for them.
   const isNothingLeft = await outbox.waiting(1).then(
     (left) => left.length === 0,
     () => false,
@@ -65,11 +65,11 @@ class Shipment {
   readonly #outbox: Outbox
   readonly #sink: Sink
   readonly #holder = randomUUID()
-  /** The last number that is in the log. */
+  /** The number of the last record in the log. */
   #appended = 0
   #recovered: boolean
 
-  /** `recovered`: nothing that waits has been shipped by another process. */
+  /** `recovered`: no other process has shipped any of the waiting records. */
   constructor(outbox: Outbox, sink: Sink, recovered: boolean) {
     this.#outbox = outbox
     this.#sink = sink
@@ -97,7 +97,7 @@ class Shipment {
     this.#append(missing)
     this.#recovered = true
     this.#appended = waiting.at(-1)?.sequence ?? this.#appended
-    // Only what is durable in the log may go from the store.
+    // Only records that are durable in the log may be removed from the store.
     await this.#holding(this.#sink.sync())
     await this.#outbox.shipped(this.#appended)
   }
@@ -106,19 +106,25 @@ class Shipment {
     try {
       this.#sink.append(records.map(({ record, sequence }) => `${withSequence(record, sequence)}\n`).join(''))
     } catch (error) {
-      // The log has these, or finishes them before it takes any other; until then they stay in the store.
+      // The log has these records, or finishes them before any others, so they must not be appended again.
       if (error instanceof CutShort) this.#appended = records[error.begun - 1]?.sequence ?? this.#appended
       throw error
     }
   }
 
-  /** However long the disk takes: else another process would ship to its own log what is in this one already. */
+  /**
+   * Holds the outbox however long the disk takes: otherwise another process would ship to its own log the records that
+   * this log already has.
+   */
   async #holding<T>(work: Promise<T>): Promise<T> {
     const renewal = setInterval(() => this.#outbox.hold(this.#holder).catch(() => undefined), RENEW_EVERY_MS)
     return work.finally(() => clearInterval(renewal))
   }
 
-  /** The process before this one may have ended between the log and the outbox. */
+  /**
+   * Finds waiting records that are already in the log: the previous process may have ended between the log and the
+   * outbox.
+   */
   #heldAlready(waiting: readonly OutboxRecord[]): Promise<ReadonlySet<string>> {
     const sequences = waiting.map(({ sequence }) => sequence)
     const times = waiting.map((one) => Date.parse(partsOf(one).time ?? ''))
@@ -128,12 +134,12 @@ class Shipment {
 
 const NONE: ReadonlySet<string> = new Set()
 
-/** The name that a Sink gives to the record of a write. */
+/** The name that `Sink.holds` uses for the record of a write. */
 function nameOf(one: OutboxRecord): string {
   return `${one.sequence} ${partsOf(one).requestId}`
 }
 
-/** One that is damaged must not keep those behind it from the log. */
+/** A damaged record must not keep later records out of the log. */
 function partsOf({ record }: OutboxRecord): { readonly time?: string; readonly requestId?: string } {
   try {
     return JSON.parse(record) ?? {}

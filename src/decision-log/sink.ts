@@ -1,18 +1,18 @@
-/** Where the lines of the decision log go: a file, or standard output. */
+/** The target of the decision log's lines: a file, or standard output. */
 
 export interface Sink {
   /**
-   * Hands whole lines (each with its end) to the operating system: all lines, or it throws and none is written. Where
-   * it can't take back a part it throws CutShort, which says how many lines need no other try.
+   * Passes whole lines (each with its end) to the operating system: all lines, or it throws and none is written. If it
+   * can't remove a part again, it throws CutShort, which says how many lines must not be tried again.
    */
   append(lines: string): void
-  /** Resolves when what was appended survives a loss of power, as far as the sink can promise it. */
+  /** Resolves when the appended lines survive a loss of power, as far as the sink can promise it. */
   sync(): Promise<void>
-  /** Goes on in a new file where somebody moved the old one away. Throws when it can't. */
+  /** Continues in a new file if the old one was moved away. Throws if it can't. */
   reopen(): void
   /**
    * Looks for the records of these writes in the part of the log that was written `since` (milliseconds since the
-   * epoch), and gives those that are there, as `sequence requestId`.
+   * epoch), and returns those that it finds, as `sequence requestId`.
    */
   holds(sequences: ReadonlySet<number>, since: number): Promise<ReadonlySet<string>>
   close(): void

@@ -1,6 +1,6 @@
 /**
- * The decision log on standard output, for a platform that gathers it; a crash may repeat the records of the last
- * writes.
+ * The decision log on standard output, for a platform that collects it; after a crash, the records of the last writes
+ * may appear twice.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import type { Sink } from './sink.ts'
@@ -11,7 +11,7 @@ const STDOUT = 1
 export function createStandardOutput(): Sink {
   const lines = new WholeLines(STDOUT, { rest: endsInLine(STDOUT) ? '\n' : '' })
   return {
-    // A pipe whose reader is slow has no room at times; the decisions wait for it.
+    // A pipe with a slow reader is sometimes full; decisions wait for it.
     append: (text) => lines.write(text, Number.POSITIVE_INFINITY),
     sync: async () => undefined,
     reopen: () => undefined,
@@ -20,7 +20,7 @@ export function createStandardOutput(): Sink {
   }
 }
 
-/** A process before this one may have left a file with a line that a full disk had cut. */
+/** Whether the file ends within a line: an earlier process may have left a line that a full disk cut. */
 function endsInLine(descriptor: number): boolean {
   try {
     const found = fstatSync(descriptor)
@@ -31,7 +31,7 @@ function endsInLine(descriptor: number): boolean {
     closeSync(file)
     return last.toString() !== '\n'
   } catch {
-    // Not everywhere can it be read again.
+    // Standard output can't be read everywhere.
     return false
   }
 }

@@ -1,12 +1,12 @@
 /**
- * Whole lines for a descriptor that may run out of room: a full disk, a pipe that nobody reads. Where a line is cut,
- * its rest comes before anything else, so that two lines never stand in one.
+ * Writes whole lines to a descriptor that may run out of room: a full disk, a pipe that nobody reads. After a cut line,
+ * its rest is written first, so that no line ever contains two.
  */
 import { writeSync } from 'node:fs'
 
 const END_OF_LINE = 0x0a
 
-/** So many of the lines are there whole. One more may be begun: it is finished with the next write. */
+/** `whole` lines are written completely. One more may be begun: the next write finishes it. */
 export class CutShort extends Error {
   readonly whole: number
   readonly begun: number
@@ -24,7 +24,7 @@ type Write = (descriptor: number, bytes: Buffer, offset: number) => number
 
 interface Taken {
   readonly bytes: number
-  /** Why not all. */
+  /** The reason why not everything was written. */
   readonly error?: unknown
 }
 
@@ -34,7 +34,7 @@ export class WholeLines {
   /** The rest of a line that was cut. */
   #rest: Buffer
 
-  /** `rest`: what the line lacks that somebody before has left at the end. */
+  /** `rest`: the missing rest of a cut line that an earlier process left at the end. */
   constructor(
     descriptor: number,
     { rest = '', write = writeSync }: { readonly rest?: string; readonly write?: Write } = {},
@@ -44,7 +44,7 @@ export class WholeLines {
     this.#rest = Buffer.from(rest)
   }
 
-  /** Each line has its end. A pipe without room is waited for, at most so many milliseconds. Throws CutShort. */
+  /** Each line has its end. Waits for a full pipe, at most this many milliseconds. Throws CutShort. */
   write(lines: string, longestWaitMs: number): void {
     const giveUpAt = performance.now() + longestWaitMs
     const before = this.#take(this.#rest, giveUpAt)
@@ -74,7 +74,7 @@ export class WholeLines {
   }
 }
 
-/** How many end before this place. */
+/** The number of lines that end before this place. */
 function linesIn(bytes: Buffer, end: number): number {
   let count = 0
   for (let at = bytes.indexOf(END_OF_LINE); at >= 0 && at < end; at = bytes.indexOf(END_OF_LINE, at + 1)) count += 1

@@ -1,4 +1,4 @@
-/** Who is asking: credentials, the results of authentication, and the form of ids and roles. */
+/** The caller of a request: credentials, the results of authentication, and the form of ids and roles. */
 import type { Caller } from '../decide/caller.ts'
 
 /** The result holds from `from` until before `until`: seconds since 1970, compared with the clock's whole seconds. */
@@ -7,10 +7,10 @@ interface Validity {
   readonly until: number
 }
 
-/** Authentication finds out; it doesn't answer. A later stage turns `rejected` and `failed` into a response. */
+/** Authentication only finds the result; a later stage turns `rejected` and `failed` into a response. */
 export type Authentication =
   | { readonly kind: 'anonymous' }
-  /** Without a validity the result holds for this request alone. */
+  /** Without `valid`, the result holds only for this request. */
   | { readonly kind: 'caller'; readonly caller: Caller; readonly valid?: Validity }
   | {
       readonly kind: 'rejected'
@@ -18,7 +18,7 @@ export type Authentication =
       readonly reason: string
       /** The owner of a genuine credential that has ended. Only for the decision record. */
       readonly subject?: string
-      /** Its name. Only for the decision record. */
+      /** The credential's name. Only for the decision record. */
       readonly credential?: string
     }
   | {
@@ -31,34 +31,37 @@ export type Rejection = Extract<Authentication, { kind: 'rejected' }>
 
 export interface TokenVerifier {
   /**
-   * Every outcome is a value, at once where nothing has to be waited for; it throws only for a fault of the program or
-   * the store.
+   * Every outcome is a value, returned at once if there is nothing to wait for; it throws only for a fault of the
+   * program or the store.
    */
   verify(token: string): Authentication | Promise<Authentication>
-  /** Whether this process accepted the token before and need not verify it again. Absent: it knows none. */
+  /**
+   * Whether this process accepted the token before and need not verify it again. Without this method, it remembers no
+   * tokens.
+   */
   knows?(token: string): boolean
 }
 
 /** A verifier whose outcomes can be remembered. */
 export interface KeyedVerifier extends TokenVerifier {
   /**
-   * Another number whenever a token that was verified might not be any more, because a key was rotated away. Undefined
-   * while that can't be told: then each token is verified.
+   * Changes whenever a verified token might no longer be valid because a key was rotated away. Undefined while that is
+   * unknown: then each token is verified.
    */
   readonly keyGeneration: () => number | undefined
 }
 
-/** Users and roles are told apart by this prefix in policies, so neither may bring it along (casbin-facts). */
+/** Policies distinguish users from roles by this prefix, so neither may contain it already (casbin-facts). */
 const USER_PREFIX = 'user:'
 
-/** 1 to 128 characters, well-formed Unicode (stores can't tell lone surrogates apart), no control characters. */
+/** 1 to 128 characters, well-formed Unicode (stores can't distinguish lone surrogates), no control characters. */
 export function isSubject(value: unknown): value is string {
   if (typeof value !== 'string' || !value.isWellFormed() || value.startsWith(USER_PREFIX)) return false
   const length = [...value].length
   return length >= 1 && length <= 128 && !/\p{Cc}/u.test(value)
 }
 
-/** Whether such a role exists is the policy's matter. */
+/** Checks only the form; the policy decides whether such a role exists. */
 export function isClaimableRole(role: string): boolean {
   return role !== '' && role.isWellFormed() && !role.startsWith(USER_PREFIX)
 }

@@ -1,12 +1,15 @@
-/** Reads a JSON object that every reader reads alike: valid UTF-8, no name twice in an object, no broken characters. */
+/**
+ * Reads a JSON object that all readers understand alike: valid UTF-8, no repeated name in an object, no broken
+ * characters.
+ */
 
-/** Deeper than any claim; code that walks a claim by calling itself must not be brought down by one. */
+/** Deeper than any claim; a deeper value could overflow the stack of recursive code. */
 const MAX_DEPTH = 32
 
 /** Finds all strings and brackets of a text that JSON.parse accepts; a string before a colon is a name. */
 const TOKENS = /("(?:[^"\\]|\\.)*")(\s*:)?|[{}[\]]/g
 
-/** Undefined for anything else. A member `__proto__` is a member like any other. */
+/** Undefined for other input. A member `__proto__` is a member like any other. */
 export function readStrictObject(bytes: Uint8Array): Readonly<Record<string, unknown>> | undefined {
   const value = parse(bytes)
   return value !== undefined && isObject(value.parsed) && readsAlike(value.text) ? value.parsed : undefined
@@ -25,7 +28,7 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** RFC 8259 section 4 leaves names that stand twice to chance, and section 8.2 lone surrogates. */
+/** RFC 8259 leaves the result open for repeated names (section 4) and for lone surrogates (section 8.2). */
 function readsAlike(text: string): boolean {
   const open: Set<string>[] = []
   for (const [token, literal, colon] of text.matchAll(TOKENS)) {
@@ -37,7 +40,7 @@ function readsAlike(text: string): boolean {
   return true
 }
 
-/** `names` are the names before this one in the same object; undefined where the string is a value. */
+/** `names` are the previous names in the same object; undefined if the string is a value. */
 function isFit(string: string, names: Set<string> | '' | undefined): boolean {
   if (!string.isWellFormed()) return false
   if (!names) return true

@@ -1,9 +1,9 @@
-/** Colours of text for a terminal. They come last, over escaped text, so that no value from outside brings its own. */
+/** Colours of text for a terminal. They are added last, to escaped text, so that no outside value can add its own. */
 import { styleText } from 'node:util'
 
 type Colour = 'bold' | 'green' | 'yellow' | 'red'
 
-/** What means the same in every command has one colour. */
+/** Text with the same meaning has the same colour in every command. */
 const COLOURS: readonly (readonly [RegExp, Colour])[] = [
   // The head of a table.
   [/^[A-Z][A-Z-]*(?: [A-Z]+)?(?: {2,}[A-Z][A-Z-]*(?: [A-Z]+)?)+$/gm, 'bold'],
@@ -16,7 +16,7 @@ const COLOURS: readonly (readonly [RegExp, Colour])[] = [
   [/^DENY\b|(?<=: )error(?=: )|(?<= {2})(?:refused|failed|revoked|disabled)(?= |$)|^ {2}- /gm, 'red'],
 ]
 
-/** As it is where the stream is no terminal, or NO_COLOR is set. */
+/** Unchanged if the stream is no terminal, or NO_COLOR is set. */
 export function coloured(text: string, stream: NodeJS.WriteStream): string {
   return COLOURS.reduce(
     (whole, [pattern, colour]) => whole.replaceAll(pattern, (part) => styleText(colour, part, { stream })),

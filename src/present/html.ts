@@ -1,6 +1,6 @@
 /**
- * HTML with its values escaped, and the frame of all pages: one file that loads nothing, held to that by its own
- * policy.
+ * HTML with its values escaped, and the frame of all pages: one file that loads nothing, which its own
+ * Content-Security-Policy enforces.
  */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -25,8 +25,8 @@ const ENTITIES: Readonly<Record<string, string>> = {
 }
 
 /**
- * For the text of an element, and for an attribute in quotes. Text is escaped; a list is joined; false and undefined
- * are left out.
+ * Markup for the text of an element, or for an attribute in quotes. Text is escaped; a list is joined; false and
+ * undefined are omitted.
  */
 export function html(markup: TemplateStringsArray, ...values: readonly Value[]): Html {
   return new Html(markup.reduce((text, part, i) => text + textOf(values[i - 1]) + part))
@@ -42,15 +42,16 @@ interface Page {
   readonly title: string
   /** Files of browser/, in order. */
   readonly styles: readonly string[]
-  /** Rules that depend on what the page shows; no text from outside. */
+  /** Style rules that depend on the page's content; they must not contain text from outside. */
   readonly ownStyle?: string
   readonly body: Html
-  /** A file of browser/, and what it reads as JSON from the element `data`. */
+  /** A file of browser/, and the data that it reads as JSON from the element `data`. */
   readonly script?: { readonly file: string; readonly data: unknown }
 }
 
 /**
- * Even a hole in the escaping would not run: the Content-Security-Policy names the page's own style and script by hash.
+ * Even if the escaping had a gap, no foreign code would run: the Content-Security-Policy names the page's own style and
+ * script by hash.
  */
 export function toPage({ title, styles, ownStyle = '', body, script }: Page): string {
   const style = `${styles.map(browserFile).join('')}${ownStyle}`
@@ -87,7 +88,7 @@ function hashOf(text: string): string {
   return `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 }
 
-/** A script element ends at the first `</script`, whatever stands around it. */
+/** A script element ends at the first `</script`, in any context. */
 function jsonForScript(value: unknown): string {
   return JSON.stringify(value).replace(/[<>&\u2028\u2029]/g, (character) => {
     return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`

@@ -1,13 +1,13 @@
 /**
- * Sentences whose names stay apart from their words, because names come from files that anyone may have proposed: a
- * user id that reads like a sentence, or like markup, must not pass for one. Rendering is plainText and markdownText.
+ * Sentences that keep names apart from words, because names come from files that anyone may have proposed: a user id
+ * that reads like a sentence, or like markup, must not pass for one. plainText and markdownText render them.
  */
 
 type Part = { readonly kind: 'words'; readonly text: string } | { readonly kind: 'name'; readonly text: string }
 
 export type Phrase = readonly Part[]
 
-/** A template: what is interpolated is a name, or a phrase. */
+/** A template; the interpolated values are names or phrases. */
 export function say(words: TemplateStringsArray, ...values: readonly (string | number | Phrase)[]): Phrase {
   return words.flatMap((text, i): Phrase => {
     const value = values[i]
@@ -25,7 +25,7 @@ export function listed(items: readonly (string | Phrase)[], last = say` and `, c
   })
 }
 
-/** One line whatever is in a name; a name that could be taken for words stands in quotes. */
+/** Renders one line, whatever the names contain; a name that looks like words is quoted. */
 export function plainText(phrase: Phrase): string {
   return phrase.map(({ kind, text }) => (kind === 'words' ? text : plainName(text))).join('')
 }
@@ -35,7 +35,7 @@ function plainName(text: string): string {
   return /^[\p{L}\p{N}_.:@/*+{}=-]+$/u.test(text) ? text : `"${visible.replaceAll('"', '\\"')}"`
 }
 
-/** For GitHub's dialect: names as code, where neither mentions nor links are made; every sign in them as an entity. */
+/** For GitHub's dialect: names are code, so they make no mentions or links; every sign in them is an entity. */
 export function markdownText(phrase: Phrase): string {
   return phrase
     .map(({ kind, text }) => (kind === 'words' ? text : `<code>${entities(visibleText(text))}</code>`))
@@ -47,7 +47,7 @@ function entities(text: string): string {
   return text.replaceAll(/[^\p{L}\p{N} ]/gu, (sign) => `&#${sign.codePointAt(0)};`)
 }
 
-/** What is invisible, or turns the direction of text, shown by its number. */
+/** Shows characters that are invisible, or that change the direction of text, by their numbers. */
 function visibleText(text: string): string {
   return text
     .replaceAll('\\', '\\\\')

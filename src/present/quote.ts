@@ -1,6 +1,6 @@
 /**
- * Values from outside as text for a terminal: plain words as they are, anything else quoted, nothing that a terminal
- * obeys.
+ * Values from outside as text for a terminal: plain words unchanged, anything else quoted, without characters that a
+ * terminal obeys.
  */
 
 const PLAIN = /^[\p{L}\p{N}_@.:/+-]{1,64}$/u
@@ -14,7 +14,7 @@ export function quote(value: unknown): string {
   return typeof value === 'string' ? `"${printable(cut.replaceAll('"', '\\"'))}"` : printable(cut)
 }
 
-/** Without control, bidirectional and other invisible characters. */
+/** Replaces control, bidirectional and other invisible characters by their numbers. */
 export function printable(text: string): string {
   return text.replace(NOT_PRINTABLE, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`)
 }

@@ -18,7 +18,7 @@ export function layOut(sections: readonly Section[]): string {
   return `${lines.join('\n')}\n`
 }
 
-/** Broken between words; what follows the first line is indented. */
+/** Breaks lines between words; all lines after the first are indented. */
 export function wrap(text: string, indent = '  '): readonly string[] {
   const lines: string[] = []
   let line = ''
@@ -32,7 +32,7 @@ export function wrap(text: string, indent = '  '): readonly string[] {
   return [...lines, line]
 }
 
-/** Columns as wide as their widest cell. Those from `firstNumber` on hold numbers, which end at the right. */
+/** Columns as wide as their widest cell. Those from `firstNumber` on hold numbers, which are aligned right. */
 export function table(rows: readonly (readonly string[])[], firstNumber = Number.POSITIVE_INFINITY): readonly string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => stringWidth(row[column] ?? ''))))
   const place = (cell: string, column: number) => (column < firstNumber ? pad : padLeft)(cell, widths[column] ?? 0)

@@ -1,6 +1,6 @@
 /**
- * Every public error: its stable code, HTTP status and title (RFC 9457). No error gets its status
- * from anywhere else. docs/problems.md is the page for people; a test holds the two equal.
+ * Every public error: its stable code, HTTP status and title (RFC 9457). This is the only source of an error's status.
+ * docs/problems.md is the page for people; a test checks that both agree.
  */
 
 export const CATALOGUE = {

@@ -1,4 +1,4 @@
-/** A public error, thrown anywhere and rendered once, by the problem boundary. What is private goes into `cause`. */
+/** A public error, thrown anywhere and rendered once, by the problem boundary. Private details go into `cause`. */
 import { CATALOGUE, type ProblemCode } from './catalogue.ts'
 
 /** One fault of one field. `pointer` is a JSON Pointer (RFC 6901) into the body, `code` a stable word. */
@@ -24,7 +24,10 @@ export class Problem extends Error {
   /** Extension members of the problem document (RFC 9457 section 3.2). */
   readonly members: Readonly<Record<string, unknown>>
 
-  /** `detail` is one sentence for the client: what is wrong and what to do. It never holds a fault's inner text. */
+  /**
+   * `detail` is one sentence for the client: what is wrong and what to do. It never contains the internal text of a
+   * fault.
+   */
   constructor(code: ProblemCode, detail: string, options: ProblemOptions = {}) {
     super(detail, options.cause === undefined ? {} : { cause: options.cause })
     this.name = 'Problem'

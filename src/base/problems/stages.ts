@@ -1,7 +1,9 @@
-/** Where a request that ended with a problem had come to: whether a policy had been asked by then. */
+/** How far a request came before it ended with a problem: whether the policy had been asked by then. */
 import type { ProblemCode } from './catalogue.ts'
 
-/** `before`: no policy was asked. `policy`: the policy's own answer. `after`: the policy had let it pass. */
+/**
+ * `before`: the policy was not asked. `policy`: the policy itself gave the answer. `after`: the policy had allowed it.
+ */
 type Stage = 'before' | 'policy' | 'after' | 'fault'
 
 const STAGES: Readonly<Record<ProblemCode, Stage>> = {

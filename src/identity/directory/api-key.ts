@@ -5,7 +5,7 @@ import { hash, randomInt, timingSafeEqual } from 'node:crypto'
 const ALPHABET = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
 
 const ID_LENGTH = 10
-/** 187 bits: nobody guesses it, so a fast hash keeps it well enough. */
+/** 187 bits: nobody guesses it, so a fast hash protects it well enough. */
 const SECRET_LENGTH = 32
 
 const FORM = new RegExp(`^sp_([${ALPHABET}]{${ID_LENGTH}})_([${ALPHABET}]{${SECRET_LENGTH}})$`)
@@ -20,12 +20,12 @@ export function createApiKey(): ApiKeyParts & { readonly text: string } {
   return { id, secret, text: `sp_${id}_${secret}` }
 }
 
-/** A JWS has dots and begins with the base64url of `{`, so no token of the other kind begins like this. */
+/** Whether it looks like an API key: a JWS begins with the base64url of `{`, so no token begins with `sp_`. */
 export function looksLikeApiKey(credential: string): boolean {
   return credential.startsWith('sp_')
 }
 
-/** Undefined for what no key looks like. */
+/** Undefined if the text doesn't have the form of a key. */
 export function readApiKey(credential: string): ApiKeyParts | undefined {
   const [, id, secret] = FORM.exec(credential) ?? []
   return id === undefined || secret === undefined ? undefined : { id, secret }

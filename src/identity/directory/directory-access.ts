@@ -1,4 +1,4 @@
-/** What commands work with: the directory of a server that may be running, and the roles that its policy declares. */
+/** The commands' access to the directory of a server that may be running, and to the roles that its policy declares. */
 import { didYouMean } from '../../base/did-you-mean.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { type Seeding, type Store, StoreUnavailable } from '../../store/contract.ts'
@@ -15,7 +15,7 @@ export interface DirectoryAccess {
   readonly close: () => Promise<void>
 }
 
-/** Throws DirectoryError where there is no database yet, or what opening one throws. */
+/** Throws DirectoryError if there is no database yet, or the error that opening one throws. */
 export type OpenDirectory = () => Promise<DirectoryAccess>
 
 /** A command can't do its work; the message is one sentence for its user. */
@@ -26,9 +26,7 @@ export class DirectoryError extends Error {
   }
 }
 
-/**
- * Does a command's work and closes the directory after it. Throws DirectoryError also when the database doesn't answer.
- */
+/** Does a command's work and then closes the directory. Throws DirectoryError also if the database doesn't answer. */
 export async function withDirectory<T>(open: OpenDirectory, work: (access: DirectoryAccess) => Promise<T>): Promise<T> {
   try {
     const access = await open()
@@ -44,7 +42,7 @@ export async function withDirectory<T>(open: OpenDirectory, work: (access: Direc
   }
 }
 
-/** Throws DirectoryError for a role that no policy knows: it would grant nothing, or something in a year. */
+/** Throws DirectoryError for a role that no policy knows: it would grant nothing now, and perhaps something later. */
 export async function refuseUndeclared(
   roles: readonly string[],
   { declaredRoles }: Pick<DirectoryAccess, 'declaredRoles'>,
@@ -58,7 +56,8 @@ export async function refuseUndeclared(
 }
 
 /**
- * Reads `user:<id>` or an e-mail address. Throws DirectoryError where no user has the address, or no database can tell.
+ * Reads `user:<id>` or an e-mail address. Throws DirectoryError if no user has the address, or there is no database to
+ * look it up.
  */
 export async function idOf(open: OpenDirectory, named: string): Promise<string> {
   if (named.startsWith('user:')) return named.slice('user:'.length)
@@ -75,12 +74,12 @@ function idOfEmail(open: OpenDirectory, email: string): Promise<string> {
   })
 }
 
-/** A sentence for an id that no user here has; undefined as well where there is no database to tell. */
+/** A sentence for an id that no user here has; also undefined if there is no database to look it up. */
 export async function doubtAbout(open: OpenDirectory, id: string): Promise<string | undefined> {
   try {
     return await withDirectory(open, ({ directory }) => doubt(directory, id))
   } catch {
-    // The command works without the database, which may be on another machine, or broken.
+    // The command also works without the database, which may be on another machine, or broken.
     return undefined
   }
 }
@@ -99,7 +98,7 @@ async function doubt(directory: Directory, id: string): Promise<string | undefin
   )
 }
 
-/** Throws DirectoryError for what no caller's id can be. */
+/** Throws DirectoryError for text that can't be a caller's id. */
 export function soundSubject(id: string): string {
   if (isSubject(id)) return id
   throw new DirectoryError('an id has 1 to 128 characters, no control characters, and does not start with `user:`')

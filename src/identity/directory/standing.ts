@@ -42,7 +42,7 @@ export function rejected(reason: string, subject: string): Rejection {
 
 /**
  * Gives the caller of a session the roles of the users record. The same standing gives the same caller object, so that
- * results kept for a caller stay usable.
+ * results cached for a caller stay usable.
  */
 function createSessions() {
   const known = new WeakMap<SessionStanding, { readonly token: Caller; readonly found: Authentication }>()
@@ -52,7 +52,7 @@ function createSessions() {
     if (!roles) return rejected('no such user', token.id)
     const last = known.get(standing)
     if (last?.token === token) return last.found
-    // The roles are those of the users record now, whatever they were at sign-in.
+    // The caller has the present roles of the users record, whatever they were at sign-in.
     const caller = Object.freeze({ ...token, roles: roles.filter(isClaimableRole) })
     const found: Authentication = { kind: 'caller', caller }
     known.set(standing, { token, found })

@@ -1,6 +1,4 @@
-/**
- * What commands do with users beside a running server: find them by id or e-mail address, add them, give them roles.
- */
+/** Commands for users beside a running server: find them by id or e-mail address, add them, give them roles. */
 import { v7 as uuidv7 } from 'uuid'
 import { USERS } from '../../decide/policy.ts'
 import { StaleObject, UniqueTaken } from '../../store/contract.ts'
@@ -12,18 +10,21 @@ export interface NewUser {
   readonly email: string
   readonly name: string
   readonly roles: readonly string[]
-  /** Undefined for one like the server gives. */
+  /** Undefined to create an id like the server's. */
   readonly id: string | undefined
 }
 
-/** Throws DirectoryError. An id is looked for first: it is unique whatever it looks like. */
+/** Throws DirectoryError. Looks for an id first, because ids are unique in any form. */
 export async function findUser({ directory }: DirectoryAccess, named: string): Promise<Person> {
   const found = (await directory.person(named)) ?? (await directory.personByEmail(named))
   if (found) return found
   throw new DirectoryError(`no user has the id or e-mail address \`${named}\`; \`sallyport user list\` shows them all`)
 }
 
-/** The id. Throws DirectoryError for what the schema refuses, an undeclared role, or an id or address that is taken. */
+/**
+ * Returns the id. Throws DirectoryError for a record that the schema refuses, an undeclared role, or an id or address
+ * that is taken.
+ */
 export async function addUser(access: DirectoryAccess, user: NewUser): Promise<string> {
   await refuseUndeclared(user.roles, access)
   const id = user.id ?? uuidv7()
@@ -42,7 +43,10 @@ export async function addUser(access: DirectoryAccess, user: NewUser): Promise<s
   return id
 }
 
-/** Replaces the user's roles. Throws DirectoryError for an undeclared role, or when somebody else writes too. */
+/**
+ * Replaces the user's roles. Throws DirectoryError for an undeclared role, or if another process writes at the same
+ * time.
+ */
 export async function replaceRoles(access: DirectoryAccess, id: string, roles: readonly string[]): Promise<void> {
   await refuseUndeclared(roles, access)
   const object = await access.store.get(USERS, id)
@@ -57,7 +61,7 @@ export async function replaceRoles(access: DirectoryAccess, id: string, roles: r
   }
 }
 
-/** A record that no request could make must not come in by a command either. */
+/** Refuses records that no request could create: a command must not create them either. */
 function refuseUnfit(
   { resources }: DirectoryAccess,
   id: string,

@@ -1,4 +1,4 @@
-/** Turns an API key into a caller, by what the store knows now of the key and its subject. */
+/** Turns an API key into a caller, using the store's present data about the key and its subject. */
 import { LRUCache } from 'lru-cache'
 import { onceKnown } from '../../base/now-or-later.ts'
 import type { Directory, KeyStanding } from '../../store/directory.ts'
@@ -13,13 +13,13 @@ interface KeyOptions {
   readonly directory: Pick<Directory, 'keyStanding'>
   /** Milliseconds since the epoch. */
   readonly now: () => number
-  /** A key that was accepted. */
+  /** Called for each key that was accepted. */
   readonly used: (id: string, at: number) => void
 }
 
 /** Throws StoreUnavailable. */
 export function createApiKeyVerifier({ directory, now, used }: KeyOptions): TokenVerifier {
-  /** The hashes of their secrets, by id. */
+  /** The hashes of the secrets of accepted keys, by id. */
   const accepted = new LRUCache<string, string>({ max: MOST_KNOWN })
   return {
     knows(credential) {
@@ -31,7 +31,7 @@ export function createApiKeyVerifier({ directory, now, used }: KeyOptions): Toke
       const given = readApiKey(credential)
       if (!given) return forged('not the form of an API key')
       return onceKnown(directory.keyStanding(given.id), (found) => {
-        // The id is no secret, so it may be told apart from the secret by how long the answer takes.
+        // The id isn't secret, so the response time may reveal whether it exists.
         if (!found || !isSecretOf(given.secret, found.key.secretHash)) return forged('unknown API key')
         const at = now()
         const authentication = authenticationOf(found, at)
@@ -62,13 +62,13 @@ function forged(reason: string): Authentication {
   return { kind: 'rejected', code: 'token-invalid', reason }
 }
 
-/** A key gives no role that its subject, being a user here, hasn't got. */
+/** If the subject is a user here, a key gives only roles that the user has. */
 function rolesOf({ key, roles }: KeyStanding): readonly string[] {
   return roles ? key.roles.filter((role) => roles.includes(role)) : key.roles
 }
 
 /**
- * When API keys were last used: remembered here, and written together once a minute and at the end, never with a
+ * Remembers when API keys were last used, and writes that together once a minute and at the end, never during a
  * request.
  */
 export const WRITE_EVERY_MS = 60_000
@@ -76,11 +76,11 @@ export const WRITE_EVERY_MS = 60_000
 export interface ApiKeyUses {
   /** `at`: milliseconds since the epoch. */
   readonly note: (id: string, at: number) => void
-  /** Writes what is left. */
+  /** Writes the remaining uses. */
   readonly close: () => Promise<void>
 }
 
-/** `failed`: a write that did not come about; the uses are tried again. */
+/** `failed`: called when a write fails; its uses are written again later. */
 export function createApiKeyUses(
   directory: Pick<Directory, 'noteKeyUses'>,
   failed: (error: unknown) => void,

@@ -1,4 +1,4 @@
-/** An embedded signing key (Ed25519), or what is left of it once it only verifies. */
+/** An embedded signing key (Ed25519), or only its public half once it no longer signs. */
 import type { CryptoKey, JWK } from 'jose'
 import { calculateJwkThumbprint } from 'jose/jwk/thumbprint'
 import { importJWK } from 'jose/key/import'

@@ -1,6 +1,6 @@
 /**
- * Asks a key server for its keys, or a provider where they are: bounded in time and size, redirects not followed, and
- * faults told apart.
+ * Fetches the keys of a key server, or asks a provider for their URL: with limits on time and size, without following
+ * redirects, and with distinct faults.
  */
 import type { FetchImplementation } from 'jose'
 import { isSafeForKeys } from './key-url.ts'
@@ -9,7 +9,7 @@ const MAX_BYTES = 256 * 1024
 
 const TOO_MANY_REQUESTS = 429
 
-/** The server of the keys is at fault, not the token: out of reach, or its answer is no key set. */
+/** The key server is at fault, not the token: it can't be reached, or its answer isn't a key set. */
 export class KeyServerFault extends Error {
   readonly code: 'key-server-unavailable' | 'key-server-invalid'
 
@@ -32,7 +32,7 @@ interface JsonAnswer {
   readonly value: Readonly<Record<string, unknown>>
 }
 
-/** An answer of 200 that is a JSON object, or throws KeyServerFault. */
+/** Returns an answer of 200 that is a JSON object; throws KeyServerFault for any other answer. */
 async function fetchJson(...[url, options]: Parameters<FetchImplementation>): Promise<JsonAnswer> {
   const response = await reach(() => fetch(url, { ...options, redirect: 'manual' }))
   const { status } = response
@@ -83,12 +83,12 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Section 4: a slash at the end of the issuer goes. */
+/** Section 4: removes a slash at the end of the issuer. */
 export function discoveryUrl(issuer: string): string {
   return `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
 }
 
-/** Like fetchKeys. Whatever the given URL, it asks the issuer's discovery document and the `jwks_uri` in it. */
+/** Like fetchKeys, but ignores the given URL and asks the issuer's discovery document and the `jwks_uri` in it. */
 export function fetchKeysOf(issuer: string): FetchImplementation {
   return async (_url, options) => {
     const { value } = await fetchJson(discoveryUrl(issuer), options)
@@ -98,7 +98,7 @@ export function fetchKeysOf(issuer: string): FetchImplementation {
 
 function keysUrl(document: Readonly<Record<string, unknown>>, issuer: string): string {
   const { issuer: named, jwks_uri: url } = document
-  // Section 4.3: else one provider could speak for another.
+  // Section 4.3: otherwise one provider could speak for another.
   if (named !== issuer) throw invalid(`names the issuer ${shown(named)} and not exactly ${shown(issuer)}`)
   if (typeof url !== 'string' || !isSafeForKeys(url) || !isAsSafe(url, issuer)) {
     throw invalid(`names the jwks_uri ${shown(url)}, which is no https URL`)
@@ -106,7 +106,9 @@ function keysUrl(document: Readonly<Record<string, unknown>>, issuer: string): s
   return url
 }
 
-/** A provider elsewhere has no business with this machine's http, and a URL with a password makes `fetch` repeat it. */
+/**
+ * A provider on another machine must not name an http URL of this one; and `fetch` would repeat a password in a URL.
+ */
 function isAsSafe(url: string, issuer: string): boolean {
   const { protocol, username, password } = new URL(url)
   return username === '' && password === '' && (protocol === 'https:' || issuer.startsWith('http:'))

@@ -1,13 +1,13 @@
-/** Files of the key folder while they are written: each appears under its name only when it is whole. */
+/** Drafts of files in the key folder: each file gets its final name only when it is complete. */
 import { randomUUID } from 'node:crypto'
 import { readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 const NAME = /^\.[0-9a-f-]{36}$/
-/** Milliseconds; far longer than it takes to write one and to give it its name. */
+/** Milliseconds; far longer than it takes to write and rename a draft. */
 const DRAFT_MS = 60_000
 
-/** The draft's path. Whoever writes one takes it away. */
+/** Returns the draft's path. The caller must remove the draft. */
 export async function writeDraft(folder: string, text: string): Promise<string> {
   const draft = join(folder, `.${randomUUID()}`)
   await writeFile(draft, text, { mode: 0o600, flag: 'wx', flush: true })
@@ -15,8 +15,8 @@ export async function writeDraft(folder: string, text: string): Promise<string> 
 }
 
 /**
- * Those of processes that were killed at it: a private half would stay in one after its key has lost it. `now`:
- * milliseconds since the epoch.
+ * Removes drafts of processes that were killed while writing: otherwise a draft would keep a private half after its key
+ * has lost it. `now`: milliseconds since the epoch.
  */
 export async function removeDrafts(folder: string, now: number): Promise<void> {
   const drafts = (await readdir(folder)).filter((name) => NAME.test(name)).map((name) => join(folder, name))

@@ -1,4 +1,7 @@
-/** A key, or what is to be done with it, that can't be. Its message is one sentence that says what to do. */
+/**
+ * A key that can't be used, or an operation on it that isn't possible. Its message is one sentence that says what to
+ * do.
+ */
 export class KeyError extends Error {
   constructor(message: string) {
     super(message)

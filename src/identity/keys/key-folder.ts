@@ -1,9 +1,9 @@
 /**
- * The embedded keys as files of the data folder, readable by their owner alone. `signing.jwk` is the first one, made on
- * first use; `signing-2.jwk` and so on are those that took over, and the highest number signs. A new file appears
- * whole, under a name that nobody else can take, so there is always one key that signs, whenever a process ends and
- * however many rotate at once. The older ones have lost their private half, and stay until the tokens that they signed
- * have ended.
+ * The embedded keys as files of the data folder, readable only by their owner. `signing.jwk` is the first key, created
+ * on first use; `signing-2.jwk` and so on are its successors, and the highest number signs. A new file appears
+ * complete, under a name that nobody else can take, so there is always one key that signs, even if a process ends at
+ * any moment or several rotate at once. The older keys have lost their private half, and stay until the tokens that
+ * they signed have ended.
  */
 import { appendFile, link, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -14,14 +14,14 @@ import { KeyError } from './key-error.ts'
 
 interface KeyFile {
   readonly file: string
-  /** Its place in the order in which the keys were made. */
+  /** The position of the key in the order of creation. */
   readonly number: number
-  /** When it was made; milliseconds since the epoch. */
+  /** The time of creation, in milliseconds since the epoch. */
   readonly createdAt: number
   readonly key: PublicKey | EmbeddedKey
 }
 
-/** A key that only verifies, and until when at least: the last token that it signed has ended then. */
+/** A key that only verifies, and the earliest time to remove it: the last token that it signed has ended by then. */
 export interface RetiredKey extends KeyFile {
   readonly retiredAt: number
   readonly endsAt: number
@@ -34,13 +34,14 @@ export interface Keys {
 }
 
 /**
- * Tokens of sign-in last ten minutes; a server may go on signing for a moment after a rotation. Longer ones are noted.
+ * Tokens of sign-in last ten minutes, and a server may still sign for a moment after a rotation. The ends of tokens
+ * that last longer are noted.
  */
 export const UNNOTED_MS = 11 * 60_000
 
 const NAME = /^signing(?:-(\d{1,9}))?\.jwk$/
 
-/** Where the keys of a data folder are. Throws KeyError when others can replace them. */
+/** Returns the key folder of a data folder. Throws KeyError if others can replace the keys. */
 export async function openKeyFolder(dataDirectory: string): Promise<string> {
   const folder = join(dataDirectory, 'keys')
   await makeFolder(folder).catch((error) => {
@@ -55,8 +56,8 @@ export async function openKeyFolder(dataDirectory: string): Promise<string> {
 }
 
 /**
- * As openKeyFolder, for commands beside a server: in another folder than the server's they would seem to work. Throws
- * KeyError.
+ * Like openKeyFolder, but doesn't create the folder, for commands beside a server: with a wrong data folder they would
+ * only seem to work. Throws KeyError.
  */
 export async function findKeyFolder(dataDirectory: string): Promise<string> {
   const folder = join(dataDirectory, 'keys')
@@ -67,7 +68,7 @@ export async function findKeyFolder(dataDirectory: string): Promise<string> {
   )
 }
 
-/** The key of a data folder that signs. Two processes that start at once end with one key. Throws KeyError. */
+/** Returns the signing key of a data folder. Two processes that start at once get the same key. Throws KeyError. */
 export async function openEmbeddedKey(dataDirectory: string): Promise<EmbeddedKey> {
   const folder = await openKeyFolder(dataDirectory)
   await makeFirstKey(folder)
@@ -83,14 +84,13 @@ export async function readKeys(folder: string): Promise<Keys> {
   return inOrder(folder, await readFiles(folder))
 }
 
-/** Makes the key that takes over from number `after`; false when another process was first. */
+/** Makes the successor of key number `after`; false if another process was first. */
 export async function succeed(folder: string, after: number): Promise<boolean> {
   return makeKey(folder, after + 1)
 }
 
 /**
- * Takes the private halves of the older keys away, and those files whose tokens have all ended by `now`, in
- * milliseconds.
+ * Removes the private halves of the older keys, and the files whose tokens have all ended by `now`, in milliseconds.
  */
 export async function tidy(folder: string, now: number): Promise<readonly RetiredKey[]> {
   await removeDrafts(folder, now)
@@ -102,14 +102,14 @@ export async function tidy(folder: string, now: number): Promise<readonly Retire
   return retired.filter(({ endsAt }) => endsAt > now)
 }
 
-/** So that no token of the older keys is accepted any more, whatever they signed. */
+/** Removes the older keys, so that none of their tokens is accepted any more. */
 export async function removeRetired(folder: string): Promise<readonly RetiredKey[]> {
   const { retired } = await readKeys(folder)
   for (const { file, key } of retired) await remove(folder, file, key.kid)
   return retired
 }
 
-/** Before a token that lasts longer than those of sign-in is given away: its key must outlast it. */
+/** Must be called before a token that lasts longer than those of sign-in is handed out: its key must outlast it. */
 export async function noteTokenEnd(folder: string, kid: string, endsAt: number): Promise<void> {
   if (endsAt > (await lastNotedEnd(folder, kid)))
     await appendFile(endsFile(folder, kid), `${endsAt}\n`, { mode: 0o600 })
@@ -122,8 +122,8 @@ async function readFiles(folder: string): Promise<readonly KeyFile[]> {
 }
 
 /**
- * Undefined for a file that another process has just taken away. Looks at the file that it reads: between two calls by
- * name it could become another.
+ * Undefined for a file that another process has just removed. Checks and reads one open file: between two calls by
+ * name, it could be replaced.
  */
 async function readKey(file: string, number: number): Promise<KeyFile | undefined> {
   await using handle = await open(file).catch((error) => {
@@ -158,9 +158,12 @@ function isSigner(file: KeyFile): file is Keys['current'] {
   return canSign(file.key)
 }
 
-/** A hard link appears whole or not at all, and only where nothing was: whoever comes second uses the first one's. */
+/**
+ * A hard link appears completely or not at all, and never replaces a file: a process that comes second uses the first
+ * one's key.
+ */
 async function makeKey(folder: string, number: number): Promise<boolean> {
-  // Keys are made once in a long time.
+  // Imported only here, because keys are rarely created.
   const [{ generateKeyPair }, { exportJWK }] = await Promise.all([
     import('jose/key/generate/keypair'),
     import('jose/key/export'),
@@ -191,7 +194,7 @@ function textOf(jwk: object, createdAt: number): string {
   return JSON.stringify({ ...jwk, created: new Date(createdAt).toISOString() })
 }
 
-/** A line for each, so that none is lost when several commands add one at once. */
+/** The file has one line for each end, so that none is lost if several commands add one at once. */
 async function lastNotedEnd(folder: string, kid: string): Promise<number> {
   const text = await readFile(endsFile(folder, kid), 'utf8').catch((error) => {
     if (codeOf(error) === 'ENOENT') return ''
@@ -204,7 +207,7 @@ function endsFile(folder: string, kid: string): string {
   return join(folder, `${kid}.ends`)
 }
 
-/** On Windows the bits say nothing: access lists decide there. */
+/** On Windows the mode bits mean nothing, because access lists decide there. */
 function permits(mode: number, bits: number): boolean {
   return process.platform !== 'win32' && (mode & bits) !== 0
 }

@@ -1,6 +1,6 @@
 /**
- * The embedded keys in use: one signs, all verify. A rotation by another process is taken within a second, without a
- * restart.
+ * The embedded keys in use: one signs, all verify. A rotation by another process takes effect within a second, without
+ * a restart.
  */
 import { stat } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -19,23 +19,26 @@ export interface VerifyingKeys {
 }
 
 export interface KeyRing extends VerifyingKeys {
-  /** The one that signs now. */
+  /** The key that signs now. */
   readonly signer: () => EmbeddedKey
-  /** RFC 7517 section 5: the public halves, of the one that signs first. */
+  /** RFC 7517 section 5: the public halves, the signing key first. */
   readonly keySet: () => Json
   readonly close: () => void
 }
 
 const LOOK_EVERY_MS = 1000
-/** Anybody can make up a kid, so there is no look for each. */
+/** Anybody can invent a kid, so looks are limited: not every unknown kid causes a new one. */
 const LOOK_AGAIN_MS = 100
-/** A second change within the clock's step of the file system looks like none. */
+/**
+ * A second change within one clock step of the file system can't be seen, so a folder that changed this recently is
+ * read again.
+ */
 const UNSETTLED_MS = 2000
 const TIDY_EVERY_MS = 60_000
 
 /**
- * Throws KeyError for keys that can't be read now. Later it tells of keys that can't be read, and keeps those that it
- * has.
+ * Throws KeyError for keys that can't be read now. Later it reports unreadable keys through `tell`, and keeps its
+ * present keys.
  */
 export async function openKeyRing(dataDirectory: string, tell: (error: unknown) => void): Promise<KeyRing> {
   const ring = new FolderRing(await openKeyFolder(dataDirectory), tell)
@@ -51,7 +54,7 @@ export async function openKeyRing(dataDirectory: string, tell: (error: unknown) 
 
 /** For keys that never change. */
 export function fixedKeys(keys: readonly PublicKey[]): VerifyingKeys {
-  // A map, because in an object a kid `__proto__` would find something.
+  // A map, because in an object the kid `__proto__` would find something.
   const byKid = new Map<unknown, PublicKey>(keys.map((key) => [key.kid, key]))
   return {
     generation: () => 0,
@@ -113,8 +116,8 @@ class FolderRing {
   }
 
   /**
-   * A look that begins after the call: the key may be one that another process made since the last one, and signs with
-   * already.
+   * Starts a new look after the call: another process may have made the key since the last look, and may already sign
+   * with it.
    */
   #lookAgain(): Promise<void> {
     this.#lookingAgain ??= sleep(Math.max(0, this.#lookedAt + LOOK_AGAIN_MS - Date.now())).then(() => {
@@ -124,7 +127,7 @@ class FolderRing {
     return this.#lookingAgain
   }
 
-  /** One look at a time. Never rejects: what was good stays in use. */
+  /** One look at a time. Never rejects: the good keys stay in use. */
   #look(): Promise<void> {
     this.#looking ??= this.#readChanged().finally(() => {
       this.#looking = undefined

@@ -1,6 +1,6 @@
 /**
- * The keys of a key server (JWT_JWKS_URL, or an OpenID provider's): kept, asked for again when a key is unknown, and
- * never trusted when weak.
+ * The keys of a key server (JWT_JWKS_URL, or an OpenID provider's): cached, fetched again if a key is unknown, and
+ * never trusted if weak.
  */
 import type { CryptoKey, FetchImplementation, JWTVerifyGetKey } from 'jose'
 import { JWKSMultipleMatchingKeys, JWKSNoMatchingKey } from 'jose/errors'
@@ -11,9 +11,9 @@ import { isWeakRsa, type KeyDetails } from './public-key.ts'
 
 /** The limit for the whole answer. */
 const TIMEOUT_MS = 3_000
-/** How long nobody makes the server be asked again, whether it answered or not: anybody can make up a `kid`. */
+/** The pause between two requests to the server, whether it answered or not, because anybody can invent a `kid`. */
 const PAUSE_MS = 10_000
-/** How long a key counts after the server took it away. */
+/** The time for which a key stays valid here after the server removed it. */
 const MAX_AGE_MS = 600_000
 
 interface KeyServer {
@@ -24,7 +24,8 @@ interface KeyServer {
 
 /**
  * Finds a token's key, or throws KeyServerFault (the server's fault) or a JOSEError (the token's). Asks no other URL.
- * Throws KeyError at once for a URL with a password: `fetch` refuses it with an error that repeats it, for the log.
+ * Throws KeyError at once for a URL with a password: the error of `fetch` for such a URL would repeat the password in
+ * the log.
  */
 export function createKeyServer(url: string): KeyServer {
   const address = new URL(url)
@@ -62,7 +63,7 @@ interface Counted {
   readonly generation: () => number | undefined
 }
 
-/** Counts the answers that differ from the one before. */
+/** Counts the answers that differ from the previous one. */
 function countChanges(ask: FetchImplementation): Counted {
   let last = ''
   let changes = 0
@@ -73,7 +74,7 @@ function countChanges(ask: FetchImplementation): Counted {
       const text = await (await ask(...request)).text()
       if (text !== last) changes += 1
       last = text
-      // Not later than jose has it, which looks at its clock after this.
+      // Never later than jose's own limit, because jose reads its clock after this.
       freshUntil = Date.now() + MAX_AGE_MS
       return new Response(text)
     },
@@ -85,7 +86,7 @@ function pauseAfterFault(ask: FetchImplementation): FetchImplementation {
   let failedAt = Number.NEGATIVE_INFINITY
   return async (...request) => {
     const since = Date.now() - failedAt
-    // A clock that was set back must not prolong the pause.
+    // If the clock was set back, the pause must not get longer.
     if (since >= 0 && since < PAUSE_MS) throw fault
     try {
       return await ask(...request)
@@ -97,7 +98,7 @@ function pauseAfterFault(ask: FetchImplementation): FetchImplementation {
   }
 }
 
-/** A token can name a key that isn't there; a key that is there and can't be imported is the server's doing. */
+/** A token may name a key that doesn't exist; if an existing key can't be imported, that is the server's fault. */
 function rethrow(error: unknown): CryptoKey {
   const isTokens = error instanceof JWKSNoMatchingKey || error instanceof JWKSMultipleMatchingKeys
   if (isTokens || error instanceof KeyServerFault) throw error

@@ -5,13 +5,13 @@ import { KeyError } from './key-error.ts'
 
 interface PublicKey {
   readonly key: KeyObject
-  /** What the key can verify, at least one. */
+  /** The algorithms that the key can verify, at least one. */
   readonly algorithms: readonly string[]
 }
 
 type Jwk = Readonly<Record<string, unknown>>
 
-/** RFC 7518 section 3.4, by the names that OpenSSL has for the curves. */
+/** RFC 7518 section 3.4, by OpenSSL's names for the curves. */
 const CURVE_ALGORITHMS: Readonly<Record<string, readonly string[]>> = {
   prime256v1: ['ES256'],
   secp384r1: ['ES384'],
@@ -46,7 +46,9 @@ function parse(text: string, jwk: Jwk | undefined): KeyObject {
   }
 }
 
-/** RFC 7517 sections 4.2 and 4.3; jose holds the keys of a key set to the same (test/identity/key-server.test.ts). */
+/**
+ * RFC 7517 sections 4.2 and 4.3; jose checks the keys of a key set in the same way (test/identity/key-server.test.ts).
+ */
 function isForSignatures({ use, key_ops: operations }: Jwk): boolean {
   const verifies = operations === undefined || (Array.isArray(operations) && operations.includes('verify'))
   return verifies && (use === undefined || use === 'sig')
@@ -68,7 +70,10 @@ function algorithmsOf(key: KeyObject): readonly string[] {
 /** RFC 7518 section 3.3. */
 const MIN_RSA_BITS = 2048
 
-/** As node:crypto (bigint) and WebCrypto (big-endian bytes) describe a key; without a modulus it isn't RSA. */
+/**
+ * The form in which node:crypto (bigint) and WebCrypto (big-endian bytes) describe a key; without a modulus it isn't
+ * RSA.
+ */
 export interface KeyDetails {
   readonly modulusLength?: number | undefined
   readonly publicExponent?: bigint | Uint8Array | undefined

@@ -1,7 +1,4 @@
-/**
- * The keys that tokens are verified with: the embedded one, a configured public key, a key server's, or an OpenID
- * provider's.
- */
+/** The keys that verify tokens: the embedded ones, a configured public key, a key server's, or an OpenID provider's. */
 import type { JWTVerifyGetKey } from 'jose'
 import { KeyError } from './key-error.ts'
 import type { VerifyingKeys } from './key-ring.ts'
@@ -14,7 +11,7 @@ export type KeySource =
   | { readonly kind: 'public-key'; readonly text: string }
   /** The only URL that is ever fetched. */
   | { readonly kind: 'jwks'; readonly url: string }
-  /** Its discovery document and the `jwks_uri` in it are all that is ever fetched. */
+  /** Only its discovery document and the `jwks_uri` in it are ever fetched. */
   | { readonly kind: 'openid'; readonly issuer: string }
 
 interface VerificationKeys {
@@ -23,7 +20,7 @@ interface VerificationKeys {
   readonly generation: () => number | undefined
   /** The algorithms that the keys can verify; settings can only narrow them. */
   readonly possibleAlgorithms: readonly string[]
-  /** Other machines have other clocks. */
+  /** Allows for the different clocks of other machines. */
   readonly clockToleranceSeconds: number
 }
 
@@ -31,7 +28,7 @@ const OTHER_CLOCK_SECONDS = 5
 
 const ASYMMETRIC = ['EdDSA', 'Ed25519', 'ES256', 'ES384', 'ES512', 'PS256', 'PS384', 'PS512', 'RS256', 'RS384', 'RS512']
 
-/** Throws KeyError for a key that is no key, or weak. */
+/** Throws KeyError for an invalid or weak key. */
 export function openVerificationKeys(source: KeySource): VerificationKeys {
   switch (source.kind) {
     case 'embedded':
@@ -69,7 +66,7 @@ function always(): number {
   return 0
 }
 
-/** Throws KeyError for anything but some of the possible ones: with HMAC a public key would be a shared secret. */
+/** Throws KeyError unless all chosen algorithms are possible ones: with HMAC a public key would be a shared secret. */
 export function chooseAlgorithms(
   { possibleAlgorithms }: VerificationKeys,
   setting: 'JWT_ALGORITHMS' | 'OIDC_ALGORITHMS',

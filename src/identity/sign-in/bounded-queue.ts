@@ -1,6 +1,6 @@
-/** Lets a few pieces of work run at once and some wait, in two lines; what comes after these is sent away. */
+/** Runs a few pieces of work at once and lets some wait, in two lines; refuses work beyond that. */
 
-/** So many wait already that nobody should join them. */
+/** The line is full, so nobody else may join it. */
 export class Overcrowded extends Error {
   constructor() {
     super('too many are waiting')
@@ -8,24 +8,27 @@ export class Overcrowded extends Error {
   }
 }
 
-/** Strangers can fill a line; they don't stand in that of those who are known. */
+/** Strangers can fill their own line, but they never stand in the line of known users. */
 export type WaitingLine = 'known' | 'anybody'
 
 export class WaitingRoom {
   readonly #atOnce: number
   readonly #mostWaiting: number
   readonly #lines: Readonly<Record<WaitingLine, (() => void)[]>> = { known: [], anybody: [] }
-  /** The line that somebody waited in who was served last. */
+  /** The line of the work that started last after waiting. */
   #last: WaitingLine = 'anybody'
   #running = 0
 
-  /** `mostWaiting`: in each line. */
+  /** `mostWaiting`: the limit of each line. */
   constructor(atOnce: number, mostWaiting: number) {
     this.#atOnce = atOnce
     this.#mostWaiting = mostWaiting
   }
 
-  /** In the order of the calls of a line; the two lines take turns. Throws Overcrowded, or what the work throws. */
+  /**
+   * Runs the work of a line in the order of the calls; the two lines take turns. Throws Overcrowded, or the error of
+   * the work.
+   */
   async take<T>(line: WaitingLine, work: () => Promise<T>): Promise<T> {
     if (this.#running === this.#atOnce) await this.#wait(this.#lines[line])
     else this.#running += 1
@@ -41,7 +44,7 @@ export class WaitingRoom {
     return new Promise((resolve) => line.push(resolve))
   }
 
-  /** The place goes to the next one, so that nobody can come in between. */
+  /** Passes the place directly to the next in line, so that nobody can take it in between. */
   #pass(): void {
     const inTurn: readonly WaitingLine[] = this.#last === 'known' ? ['anybody', 'known'] : ['known', 'anybody']
     const line = inTurn.find((one) => this.#lines[one].length > 0)

@@ -1,6 +1,6 @@
 /**
  * Slows down the guessing of passwords: attempts count per user and per address, also for a user that doesn't exist,
- * and each failure makes the next attempt wait longer. This is decided before anything is hashed (docs/decisions/0023).
+ * and each failure makes the next attempt wait longer. The decision comes before any hashing (docs/decisions/0023).
  */
 import { createHmac } from 'node:crypto'
 import type { Attempts, Counter, Counters, JudgedAttempts } from '../../store/attempts.ts'
@@ -12,24 +12,24 @@ interface Slowness {
 }
 
 const FIRST_WAIT_MS = 1000
-/** Low, so that nobody keeps a user out for long by guessing at their password. */
+/** Low, so that an attacker can't lock a user out for long by guessing the password. */
 const PER_USER: Slowness = { free: 5, longestMs: 30_000 }
 /** Many people may share an address. */
 const PER_ADDRESS: Slowness = { free: 20, longestMs: 15 * 60_000 }
 
 const DAY_MS = 24 * 60 * 60_000
-/** After the last failure. */
+/** The time after the last failure, in milliseconds. */
 const FORGOTTEN_AFTER_MS = DAY_MS
-/** How long an address from which a user has signed in is known as theirs, after the last time. */
+/** The time for which an address stays known as the user's, after the user last signed in from it. */
 const KNOWN_FOR_MS = 30 * DAY_MS
 
 interface Origin {
   /**
-   * Exactly as users are looked up by it: an address that differs in case is another user's, whose success must forgive
-   * nothing here.
+   * In exactly the form in which users are looked up: an address with another case belongs to another user, whose
+   * success must not forgive failures here.
    */
   readonly email: string
-  /** A network, as limits count it. */
+  /** A network, in the form in which limits count addresses. */
   readonly address: string
 }
 
@@ -38,13 +38,14 @@ export type SignInAdmission =
   | { readonly kind: 'delayed'; readonly retryAfterMs: number }
 
 /**
- * An admitted attempt counts as a failure until it succeeds, so that many attempts at once are no more than one by one.
+ * An admitted attempt counts as a failure until it succeeds, so that simultaneous attempts gain nothing over
+ * consecutive ones.
  */
 interface Attempt {
   /** The user has signed in from this address before. */
   readonly known: boolean
   succeeded(): Promise<void>
-  /** Nothing was compared. */
+  /** Withdraws the attempt because no password was compared. */
   withdrawn(): Promise<void>
 }
 
@@ -56,11 +57,11 @@ export interface Guessing {
 interface Keys {
   readonly user: string
   readonly address: string
-  /** Counts in the user's place where the user has signed in from the address before. */
+  /** The key used instead of `user` if the user has signed in from the address before. */
   readonly known: string
 }
 
-/** `secret` keeps e-mail addresses (and what was typed for one by mistake) from being guessed from what is stored. */
+/** `secret` prevents guessing e-mail addresses (and other text typed by mistake) from the stored keys. */
 export function createGuessing(attempts: Attempts, secret: Uint8Array, now: () => number): Guessing {
   return {
     async begin(origin) {
@@ -87,7 +88,7 @@ function keysOf(secret: Uint8Array, { email, address }: Origin): Keys {
 }
 
 interface Verdict {
-  /** Milliseconds; 0 for one that may try, which counts as a failure from now on. */
+  /** The wait in milliseconds; 0 if the attempt may be made, and it then counts as a failure from now on. */
   readonly wait: number
   /** The key that counts for the user. */
   readonly user: string
@@ -97,14 +98,14 @@ function admit(found: Counters, keys: Keys, now: number): JudgedAttempts<Verdict
   const { counters, redated } = datedUntil(now, found)
   const known = counters.get(keys.known)
   const user = known ? keys.known : keys.user
-  // Others who fail at this address hold up only those who have never signed in from it.
+  // Failures of other users at this address delay only users who have never signed in from it.
   const ofAddress = known ? 0 : waitOf(counters.get(keys.address), PER_ADDRESS, now)
   const wait = Math.max(0, waitOf(counters.get(user), PER_USER, now), ofAddress)
   if (wait > 0) return { verdict: { wait, user }, ...(redated.size > 0 && { changes: redated }) }
   const more = (key: string, expiresAt: number): [string, Counter] => {
     return [key, { failures: failuresOf(counters.get(key), now) + 1, at: now, expiresAt }]
   }
-  // Failures don't prolong how long the address is known.
+  // Failures don't extend the time for which the address is known.
   const changes = [
     more(user, known?.expiresAt ?? now + FORGOTTEN_AFTER_MS),
     more(keys.address, now + FORGOTTEN_AFTER_MS),
@@ -112,7 +113,7 @@ function admit(found: Counters, keys: Keys, now: number): JudgedAttempts<Verdict
   return { verdict: { wait: 0, user }, changes: new Map(changes) }
 }
 
-/** After the clock was set back, failures of its future count as of now, so that who has to wait can wait it out. */
+/** If the clock was set back, failures dated in the future count as of now, so that the wait still ends. */
 function datedUntil(
   now: number,
   found: Counters,
@@ -121,7 +122,7 @@ function datedUntil(
   return { counters: redated.size > 0 ? new Map([...found, ...redated]) : found, redated }
 }
 
-/** A counter can be there for longer than its failures count. */
+/** A counter can exist for longer than its failures count. */
 function failuresOf(counter: Counter | undefined, now: number): number {
   return counter && now - counter.at < FORGOTTEN_AFTER_MS ? counter.failures : 0
 }
@@ -134,9 +135,9 @@ function waitOf(counter: Counter | undefined, { free, longestMs }: Slowness, now
 }
 
 /**
- * The user's own failures are forgotten. Failures of other users at this address still count, or an attacker could
- * reset them with an account of their own. When the address was known, failures from other addresses still count: they
- * are somebody else's.
+ * Forgets the user's own failures. Failures of other users at this address still count; otherwise an attacker could
+ * reset them with an account of their own. If the address was known, failures from other addresses still count, because
+ * they are somebody else's.
  */
 function forgive(counters: Counters, keys: Keys, now: number): JudgedAttempts<void> {
   const changes = new Map<string, Counter | undefined>([

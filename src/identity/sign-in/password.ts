@@ -1,4 +1,4 @@
-/** Passwords as they are kept: scrypt in PHC strings, made and verified off the event loop, a few at a time. */
+/** Stored passwords: scrypt in PHC strings, created and verified off the event loop, a few at a time. */
 import { randomBytes, randomInt, scrypt, timingSafeEqual } from 'node:crypto'
 import { PASSWORD_LENGTH } from '../../resources/token-request.ts'
 import { type WaitingLine, WaitingRoom } from './bounded-queue.ts'
@@ -10,13 +10,13 @@ interface ScryptCost {
   readonly p: number
 }
 
-/** One of those that OWASP's Password Storage Cheat Sheet calls equally strong; this one takes 32 MiB. */
+/** One of the settings that OWASP's Password Storage Cheat Sheet calls equally strong; this one takes 32 MiB. */
 const COST: ScryptCost = { ln: 15, r: 8, p: 3 }
 
 const SALT_BYTES = 16
 const HASH_BYTES = 32
 
-/** Each hash keeps a thread of libuv's four busy: the others are for files. */
+/** Each hash keeps one of libuv's four threads busy; the other threads are for files. */
 const AT_ONCE = 2
 /** The limit of each line. Later requests are refused at once, because nobody would wait so long. */
 const MOST_WAITING = 32
@@ -26,7 +26,7 @@ export interface Passwords {
   hash(password: string, line?: WaitingLine): Promise<string>
   /** Takes constant time. Without a hash it does the same work, and the password is never right. Throws Overcrowded. */
   verify(password: string, hash: string | undefined, line?: WaitingLine): Promise<boolean>
-  /** Whether a hash was made at another cost than new ones are. */
+  /** Whether a hash was made at another cost than new hashes. */
   isOutdated(hash: string): boolean
 }
 
@@ -38,7 +38,7 @@ interface Parsed {
 
 export function createPasswords(cost: ScryptCost = COST): Passwords {
   const room = new WaitingRoom(AT_ONCE, MOST_WAITING)
-  // Nobody knows a password of it.
+  // Nobody knows a password for this hash.
   const nobodys: Parsed = { cost, salt: randomBytes(SALT_BYTES), hash: randomBytes(HASH_BYTES) }
   return {
     async hash(password, line = 'anybody') {
@@ -59,7 +59,7 @@ export function createPasswords(cost: ScryptCost = COST): Passwords {
   }
 }
 
-/** What is wrong with a new password, as the end of a sentence; undefined for a good one. */
+/** The fault of a new password, as the end of a sentence; undefined for a good one. */
 export function passwordFault(password: string): string | undefined {
   const length = [...normalized(password)].length
   if (!password.isWellFormed()) return 'has broken characters'
@@ -92,7 +92,7 @@ function derive(password: string, { cost, salt }: Pick<Parsed, 'cost' | 'salt'>)
   })
 }
 
-/** The PHC string format: base64 without padding. Undefined for what this program has not written. */
+/** Reads the PHC string format: base64 without padding. Undefined for text that this program didn't write. */
 function parse(text: string): Parsed | undefined {
   const written =
     /^\$scrypt\$ln=(?<ln>\d{1,2}),r=(?<r>\d{1,2}),p=(?<p>\d{1,2})\$(?<salt>[A-Za-z0-9+/]+)\$(?<hash>[A-Za-z0-9+/]{43})$/

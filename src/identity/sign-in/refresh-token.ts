@@ -1,6 +1,6 @@
 /**
- * Refresh tokens: `spr.<session>.<family>.<current>`. The family's secret stays as long as the session, so that an
- * older token is known for one; the current one is new with each use. The store holds hashes alone.
+ * Refresh tokens: `spr.<session>.<family>.<current>`. The family's secret lasts as long as the session, so that an
+ * older token of the session is recognized; the current secret changes with each use. The store holds only hashes.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import type { RefreshHashes } from '../../store/directory.ts'
@@ -24,7 +24,7 @@ export function nextRefreshToken({ session, family }: RefreshToken): RefreshToke
   return withText({ session, family, current: random(CURRENT_BYTES) })
 }
 
-/** Undefined for what has not the form of one. */
+/** Undefined if the text doesn't have the form of a refresh token. */
 export function readRefreshToken(text: string): RefreshToken | undefined {
   const parts = /^spr\.(?<session>[0-9a-f-]{36})\.(?<family>[\w-]{22})\.(?<current>[\w-]{43})$/.exec(text)?.groups
   const { session, family, current } = parts ?? {}

@@ -17,8 +17,8 @@ export interface Tokens {
 }
 
 /**
- * `userId`: the user that the request was about, where there is one; for the log. `reason`: for the log, never for the
- * client. `record`: the decision record that has committed with the change, where something changed.
+ * `userId`: the user of the request, if there is one; for the log. `reason`: for the log, never for the client.
+ * `record`: the decision record that was committed with the change, if there was a change.
  */
 export type SignedIn =
   | { readonly kind: 'signed-in'; readonly userId: string; readonly tokens: Tokens; readonly record: string }
@@ -34,13 +34,13 @@ interface Refused {
   readonly record?: string
 }
 
-/** What signing in changes in the store: a session begins or goes on, or a refusal ends it. */
+/** The change of the store when a user signs in: a session begins or continues, or a refusal ends it. */
 export type SessionChange = { readonly kind: 'signed-in'; readonly userId: string } | Omit<Refused, 'record'>
 
 /** Makes the decision record of a change. */
 export type RecordOf = (change: SessionChange) => string
 
-/** Who an access token is for, and how long it may last. */
+/** The contents and lifetime of an access token to issue. */
 interface AccessRequest {
   readonly subject: string
   readonly roles: readonly string[]
@@ -57,7 +57,7 @@ export interface SignInParts {
   readonly now: () => number
 }
 
-/** A session as far as its tokens tell of it. */
+/** The data of a session that its tokens are made from. */
 export interface Opened {
   readonly session: string
   readonly endsAt: number
@@ -72,16 +72,16 @@ export async function tokensOf({ issue, now }: SignInParts, person: Person, open
   return { accessToken, refreshToken: opened.refreshToken.text, expiresInSeconds: lifetimeSeconds }
 }
 
-/** These roles are for other readers of the token. This server asks the users record with each request. */
+/** These roles are for other readers of the token. This server reads the users record with each request instead. */
 function claimed({ roles }: Person): readonly string[] {
   const claimable = roles.filter(isClaimableRole)
   return Buffer.byteLength(JSON.stringify(claimable)) <= MOST_ROLE_BYTES ? claimable : []
 }
 
-/** How long a session lasts, in milliseconds. */
+/** One day, in milliseconds. */
 const DAY_MS = 24 * 60 * 60_000
 
 /** The longest life of a session, with any number of refreshes. */
 export const SESSION_MS = 30 * DAY_MS
-/** The time without a refresh. */
+/** The longest time without a refresh. */
 export const IDLE_MS = 14 * DAY_MS

@@ -1,4 +1,6 @@
-/** E-mail address and password for the tokens of a new session. docs/decisions/0022 and 0023 say why it is as it is. */
+/**
+ * Exchanges e-mail address and password for the tokens of a new session. docs/decisions/0022 and 0023 give the reasons.
+ */
 import { randomUUID } from 'node:crypto'
 import type { NewSession, Person } from '../../store/directory.ts'
 import { Overcrowded } from './bounded-queue.ts'
@@ -18,9 +20,9 @@ import {
 export interface PasswordSignIn {
   readonly email: string
   readonly password: string
-  /** Takes the place of the password, and ends the user's other sessions. */
+  /** Replaces the password, and ends the user's other sessions. */
   readonly newPassword?: string | undefined
-  /** Where the request comes from, as limits count addresses. */
+  /** The client address of the request, in the form in which limits count addresses. */
   readonly address: string
 }
 
@@ -61,19 +63,19 @@ async function admitted(
   const { directory, passwords } = parts
   const person = await directory.personByEmail(email)
   const kept = person?.account?.disabled ? undefined : (person?.account?.passwordHash ?? undefined)
-  // Without a hash it takes the same time, so that the time doesn't tell who is a user.
+  // Without a hash it takes the same time, so that the time doesn't reveal whether the user exists.
   const isRight = await passwords.verify(password, kept, attempt.known ? 'known' : 'anybody')
   if (!person || kept === undefined || !isRight) return { kind: 'refused', userId: person?.id, reason: whyNot(person) }
   const next = newPassword === undefined ? undefined : await passwords.hash(newPassword, 'known')
   const hash = next === undefined ? await improve(parts, person, { password, kept }) : kept
   const { session, opened } = newSession(person, parts.now())
-  // Before anything is changed: what came after a change could fail, and the password be spent.
+  // Creates the tokens before any change: a failure after a change would have used up the password.
   const tokens = await tokensOf(parts, person, opened)
   const record = recordOf({ kind: 'signed-in', userId: person.id })
   if (!(await directory.openSession(session, { hash, next }, record))) {
     return { kind: 'refused', userId: person.id, reason: 'the user or the password changed meanwhile' }
   }
-  // The session is open and recorded, so that a fault here refuses nothing; the failures are forgotten in time.
+  // The session is open and recorded, so a fault here must not refuse it; the failures expire anyway.
   await attempt.succeeded().catch(() => undefined)
   return { kind: 'signed-in', userId: person.id, tokens, record }
 }
@@ -84,7 +86,7 @@ function whyNot(person: Person | undefined): string {
   return person.account?.passwordHash ? 'the password is wrong' : 'the user has no password'
 }
 
-/** Keeps a password of an older cost at today's cost. Returns the hash that is stored now. */
+/** Hashes a password again if its hash has an older cost. Returns the hash that is stored now. */
 async function improve(
   { directory, passwords }: SignInParts,
   { id, account }: Person,
@@ -93,7 +95,8 @@ async function improve(
   if (account?.oneTime || !passwords.isOutdated(kept)) return kept
   const better = await passwords.hash(password, 'known')
   if (await directory.rehash(id, kept, better)) return better
-  // Another sign-in may have done it; whatever is there now is compared with, or it wouldn't be right.
+  // Another sign-in may have replaced the hash; the password is compared with the present one, because it may be a new
+  // password.
   const current = (await directory.person(id))?.account?.passwordHash ?? undefined
   return (await passwords.verify(password, current, 'known')) ? (current ?? kept) : kept
 }

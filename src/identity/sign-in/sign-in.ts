@@ -1,14 +1,14 @@
-/** Signing in to the embedded directory, and out of it. Every outcome is a value. */
+/** Signs users in to the embedded directory, and out of it. Every outcome is a value. */
 
 import { hashesOf, nextRefreshToken, readRefreshToken } from './refresh-token.ts'
 import { IDLE_MS, type RecordOf, type SignedIn, type SignInParts, tokensOf } from './session-tokens.ts'
 import { type PasswordSignIn, signInWithPassword } from './sign-in-by-password.ts'
 
-/** The decision record of a change commits with the change. */
+/** The decision record of a change is committed with the change. */
 export interface SignIn {
   withPassword(request: PasswordSignIn, recordOf: RecordOf): Promise<SignedIn>
   withRefreshToken(token: string, recordOf: RecordOf): Promise<SignedIn>
-  /** False when it had ended. */
+  /** False if the session had already ended. */
   end(session: string, record: string): Promise<boolean>
 }
 
@@ -20,7 +20,7 @@ export function createSignIn(parts: SignInParts): SignIn {
   }
 }
 
-/** A refresh token for the next tokens of its session. */
+/** Exchanges a refresh token for the next tokens of its session. */
 const ENDED: SignedIn = { kind: 'refused', userId: undefined, reason: 'the session has ended' }
 
 async function refreshSession(parts: SignInParts, token: string, recordOf: RecordOf): Promise<SignedIn> {

@@ -1,12 +1,12 @@
 /**
- * Tells access tokens from what else the same keys sign (ID tokens, refresh tokens, logout tokens): the audience alone
- * doesn't, where somebody set it to a client's id. Whose the token is, read-claims.ts finds out.
+ * Distinguishes access tokens from the other tokens that the same keys sign (ID tokens, refresh tokens, logout tokens):
+ * the audience isn't enough if it is set to a client's id. read-claims.ts finds the caller of the token.
  */
 
 type Claims = Readonly<Record<string, unknown>>
 
 /**
- * Claims that ID tokens alone have: OpenID Connect Core 1.0 sections 3.1.3.6, 3.3.2.11 and 7.4, Financial-grade API 1.0
+ * Claims that only ID tokens have: OpenID Connect Core 1.0 sections 3.1.3.6, 3.3.2.11 and 7.4, Financial-grade API 1.0
  * part 2 section 5.1.1, and CIBA Core 1.0 section 10.3.1.
  */
 const OF_ID_TOKENS = [
@@ -19,17 +19,18 @@ const OF_ID_TOKENS = [
 ]
 
 /**
- * Why a token is no access token that whoever bears it may use; undefined when nothing says so. `typ` is the header's.
+ * The reason why a token isn't an access token that any bearer may use; undefined if no claim contradicts. `typ` is the
+ * header's.
  */
 export function faultOfKind(claims: Claims, typ: unknown): string | undefined {
   const has = (name: string) => Object.hasOwn(claims, name)
-  // RFC 7800: good only with a proof that nobody asks for here (DPoP, mutual TLS).
+  // RFC 7800: valid only with a proof that this server never asks for (DPoP, mutual TLS).
   if (has('cnf')) return 'bound to a key of its sender'
   // RFC 8417: security events, such as logout tokens.
   if (has('events')) return 'a security event, not an access token'
-  // Keycloak says it in a claim: Bearer, ID, Refresh, Logout.
+  // Keycloak writes the kind in a claim: Bearer, ID, Refresh, Logout.
   if (has('typ') && !says(claims.typ, 'bearer')) return 'no access token by its typ'
-  // Cognito says it in another one: access, id.
+  // Cognito writes it in another claim: access, id.
   if (has('token_use') && !says(claims.token_use, 'access')) return 'no access token by its token_use'
   if (OF_ID_TOKENS.some(has)) return 'an ID token, not an access token'
   const saysAccess =

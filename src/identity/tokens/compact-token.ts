@@ -1,7 +1,7 @@
 /**
  * The form of a compact JWS, checked before jose sees it: jose decodes loosely (padding, white space, stray bits), so
- * that one token could be written in many ways (test/identity/token-form.test.ts shows which), and the last of two
- * names wins.
+ * one token could be written in many ways (test/identity/token-form.test.ts shows them), and if a name occurs twice,
+ * the last one wins.
  */
 import { readStrictObject } from '../strict-object.ts'
 
@@ -14,7 +14,7 @@ export type CompactToken =
   | { readonly kind: 'sound'; readonly header: JsonObject; readonly payload: JsonObject }
   | { readonly kind: 'faulty'; readonly reason: string }
 
-/** RFC 7515 section 7.1. Says nothing of the signature: header and payload are still anybody's. */
+/** RFC 7515 section 7.1. Doesn't check the signature: header and payload are still untrusted. */
 export function readCompactToken(token: string): CompactToken {
   if (token.length > MAX_TOKEN_LENGTH) return { kind: 'faulty', reason: 'too long' }
   const segments = token.split('.')
@@ -29,7 +29,9 @@ export function readCompactToken(token: string): CompactToken {
   return { kind: 'sound', header: parsed, payload: claims }
 }
 
-/** RFC 4648 section 5 without padding: what decoding skips or drops doesn't come back when it is encoded again. */
+/**
+ * RFC 4648 section 5 without padding: characters that decoding ignores are missing when the bytes are encoded again.
+ */
 function isCanonicalBase64Url(segment: string): boolean {
   return segment !== '' && Buffer.from(segment, 'base64url').toString('base64url') === segment
 }

@@ -14,13 +14,13 @@ interface TokenClaims {
   readonly audience: string
   /** A whole number, at least 1. */
   readonly lifetimeSeconds: number
-  /** The session that it is of: `sid`. */
+  /** The session of the token: `sid`. */
   readonly session?: string | undefined
   /** Attributes, for callers without a users record. */
   readonly claims?: Readonly<Record<string, unknown>>
 }
 
-/** A compact JWS (RFC 7515 section 7.1). Throws KeyError for what the verifier would refuse or drop. */
+/** Returns a compact JWS (RFC 7515 section 7.1). Throws KeyError for claims that the verifier would refuse or drop. */
 export async function issueToken(key: EmbeddedKey, token: TokenClaims): Promise<string> {
   checkClaims(token)
   const issuedAt = Math.floor(Date.now() / 1000)

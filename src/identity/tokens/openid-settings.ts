@@ -1,4 +1,4 @@
-/** OIDC_*: the OpenID provider whose access tokens are taken beside those made here. */
+/** OIDC_*: the OpenID provider whose access tokens are accepted beside those made here. */
 
 import { pathOfPointer } from '../../base/json-pointer.ts'
 import { KeyError } from '../keys/key-error.ts'
@@ -13,7 +13,7 @@ export interface OpenIdSettings {
   readonly claims: ClaimNames
 }
 
-/** Which claims say who it is, and what roles.yaml makes roles of. */
+/** The claims that hold the subject and the roles, and the form of the subject. */
 export interface ClaimNames {
   readonly subject: ClaimPath
   readonly roles: ClaimPath
@@ -32,11 +32,11 @@ const NAMES = [
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Undefined without OIDC_ISSUER. Throws KeyError. `ownIssuer`: of the tokens that are not the provider's. */
+/** Undefined without OIDC_ISSUER. Throws KeyError. `ownIssuer`: the issuer of all other tokens. */
 export function readOpenIdSettings(environment: Environment, ownIssuer: string): OpenIdSettings | undefined {
   const set = Object.keys(environment).filter((name) => name.startsWith('OIDC_') && environment[name])
   const unknown = set.find((name) => !NAMES.includes(name))
-  // A setting that would be passed over in silence is a setting that somebody relies on.
+  // An unknown setting is refused, because somebody may rely on it.
   if (unknown) throw new KeyError(`${unknown} is not a setting; these are: ${NAMES.join(', ')}`)
   const issuer = environment.OIDC_ISSUER
   if (!issuer) {
@@ -80,8 +80,8 @@ function refuseUnfitIssuer(issuer: string, ownIssuer: string): void {
 }
 
 /**
- * Only `sub` is said to be nobody else's, ever (OpenID Connect Core 1.0 section 5.7); an e-mail address or a name may
- * be what somebody chose.
+ * Only `sub` is never given to another user (OpenID Connect Core 1.0 section 5.7); users may choose an e-mail address
+ * or a name themselves.
  */
 function refuseChosenSubject({ OIDC_SUBJECT_CLAIM: claim = '', OIDC_SUBJECT_PREFIX: prefix }: Environment): void {
   if (claim === '' || claim === 'sub' || prefix !== undefined) return
@@ -106,13 +106,13 @@ function prefix(text: string): string {
   )
 }
 
-/** The names from the claims inwards. */
+/** The claim names from the outermost to the innermost. */
 export type ClaimPath = readonly string[]
 
 /**
- * `roles`; `realm_access.roles` for a claim within a claim; `https://example.com/roles` as one name, because a URL's
- * dots part nothing; and a JSON Pointer (RFC 6901) for every other name with dots: `/resource_access/my.app/roles`.
- * Undefined for a name that has an empty part.
+ * `roles`; `realm_access.roles` for a claim within a claim; `https://example.com/roles` as one name, because the dots
+ * of a URL don't separate names; and a JSON Pointer (RFC 6901) for every other name with dots:
+ * `/resource_access/my.app/roles`. Undefined for a name that has an empty part.
  */
 export function readClaimPath(text: string): ClaimPath | undefined {
   const path = partsOf(text)
@@ -124,7 +124,7 @@ function partsOf(text: string): ClaimPath {
   return text.includes('://') ? [text] : text.split('.')
 }
 
-/** Undefined where there is no such claim. Claims are what the token says itself, never what every object has. */
+/** Undefined if there is no such claim. Only the token's own claims count, never inherited properties of objects. */
 export function claimAt(claims: Readonly<Record<string, unknown>>, path: ClaimPath): unknown {
   let value: unknown = claims
   for (const name of path) {

@@ -4,7 +4,7 @@ import { isClaimableRole, isSubject } from '../caller.ts'
 import type { ClaimNames } from './openid-settings.ts'
 import { claimAt } from './openid-settings.ts'
 
-/** Claims that say who vouches for what, and the caller's own; the others are attributes. */
+/** Claims that say who vouches for what, and the claims that identify the caller; all others are attributes. */
 export const NAMED_CLAIMS: ReadonlySet<string> = new Set([
   'iss',
   'sub',
@@ -18,8 +18,8 @@ export const NAMED_CLAIMS: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Seconds since 1970 at the end of the year 9999. Milliseconds taken for seconds lie beyond it: a token for 50,000
- * years.
+ * The end of the year 9999, in seconds since 1970. A time given in milliseconds by mistake is later than that: the
+ * token would be valid for 50,000 years.
  */
 const LAST_MOMENT = 253_402_300_799
 
@@ -29,11 +29,11 @@ const MAX_SESSION_LENGTH = 128
 export interface Reading {
   /** Whether `sid` names a session of this server: other issuers have sessions of their own. */
   readonly sessions: boolean
-  /** How far apart the clocks may be. */
+  /** The greatest accepted difference between the clocks. */
   readonly toleranceSeconds: number
 }
 
-/** A caller, or `rejected` when a claim is not of the form that callers have. */
+/** Returns a caller, or `rejected` if a claim doesn't have the form that callers need. */
 export function readClaims(claims: Readonly<Record<string, unknown>>, reading: Reading): Authentication {
   const { sub, exp, nbf, roles = [] } = claims
   const session = reading.sessions ? claims.sid : undefined
@@ -52,7 +52,7 @@ export function readClaims(claims: Readonly<Record<string, unknown>>, reading: R
   return Object.freeze({ kind: 'caller', caller: Object.freeze(caller), valid })
 }
 
-/** JSON can say 1e999, which is Infinity: a token that never ends. */
+/** Excludes Infinity, which JSON can express as 1e999: such a token would never end. */
 function isMoment(value: unknown): value is number {
   return typeof value === 'number' && value <= LAST_MOMENT
 }
@@ -76,7 +76,7 @@ function attributesOf(claims: Readonly<Record<string, unknown>>): Readonly<Recor
 
 type Claims = Readonly<Record<string, unknown>>
 
-/** The caller has no roles but those that roles.yaml makes of `provided`. */
+/** The caller has only the roles that roles.yaml maps `provided` to. */
 export function readProviderClaims(claims: Claims, names: ClaimNames, reading: Reading): Authentication {
   const fault = faultOfAddress(claims, names)
   if (fault !== undefined) return invalid(fault)
@@ -96,7 +96,7 @@ function valuesOf(claim: unknown): readonly string[] | undefined {
   return Array.isArray(claim) && claim.every((one) => typeof one === 'string') ? claim : undefined
 }
 
-/** OpenID Connect Core 1.0 section 5.1. Some write the truth value as text. */
+/** OpenID Connect Core 1.0 section 5.1. Some providers write the boolean as text. */
 function faultOfAddress({ email_verified: verified }: Claims, { subject }: ClaimNames): string | undefined {
   if (subject.join() !== 'email' || verified === undefined || verified === true || verified === 'true') return undefined
   return 'an e-mail address that the provider has not verified'

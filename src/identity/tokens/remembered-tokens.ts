@@ -1,24 +1,23 @@
 /**
- * Remembers tokens that were verified, so that a signature is checked once and not with each request. What can change
- * while the token stays the same (its time, the keys) is looked at each time; what the store knows of its caller is
- * standing.ts's matter.
+ * Remembers verified tokens, so that a signature is checked only once. Facts that can change while the token stays the
+ * same (the time, the keys) are checked each time; standing.ts checks what the store knows about the caller.
  */
 import type { Authentication, KeyedVerifier, TokenVerifier } from '../caller.ts'
 import { MAX_TOKEN_LENGTH, readCompactToken } from './compact-token.ts'
 
 type Remembered = Extract<Authentication, { kind: 'caller' }>
 
-/** Two such halves are kept: the tokens used of late, and those before them. */
+/** Two halves of this size are kept: the recently used tokens, and older ones. */
 const HALF_TOKENS = 5_000
-/** So that long tokens don't take more memory than many. */
+/** Limits the memory that long tokens take. */
 const HALF_CHARACTERS = 4_000_000
 
 export interface RememberingVerifier extends TokenVerifier {
-  /** Undefined for a token that has to be verified. */
+  /** Undefined if the token must be verified. */
   recall(token: string): Remembered | undefined
 }
 
-/** Answers as the verifier does, and at once for a token that it was asked for before. */
+/** Answers like the verifier, but at once for a remembered token. */
 export function rememberTokens(verifier: KeyedVerifier): RememberingVerifier {
   const tokens = new RecentTokens()
   let generation: number | undefined
@@ -26,14 +25,14 @@ export function rememberTokens(verifier: KeyedVerifier): RememberingVerifier {
     const current = verifier.keyGeneration()
     if (current !== generation) tokens.clear()
     generation = current
-    // A longer one is refused, and nothing else is done with it.
+    // A longer token is refused without any further work.
     const found = token.length <= MAX_TOKEN_LENGTH ? tokens.get(token) : undefined
     return found && holds(found) ? found : undefined
   }
   const verify = async (token: string) => {
     const before = verifier.keyGeneration()
     const found = await verifier.verify(token)
-    // A key that went while it was used has verified nothing.
+    // If a key was removed during the verification, the result must not be remembered.
     const sameKeys = before !== undefined && before === generation && before === verifier.keyGeneration()
     if (found.kind === 'caller' && found.valid && sameKeys) tokens.set(token, found)
     return found
@@ -51,7 +50,7 @@ function holds({ valid }: Remembered): boolean {
   return valid !== undefined && valid.from <= seconds && seconds < valid.until
 }
 
-/** Forgets half when it is full: those that weren't used since it was half full. */
+/** When it is full, forgets the half that wasn't used since it was half full. */
 class RecentTokens {
   #recent = new Map<string, Remembered>()
   #before = new Map<string, Remembered>()

@@ -1,4 +1,4 @@
-/** Bearer tokens: signed by a key that is trusted, for this server, now. Every outcome is a value. */
+/** Verifies bearer tokens: signed by a trusted key, meant for this server, valid now. Every outcome is a value. */
 import type { JWTVerifyOptions } from 'jose'
 import { JOSEError, JWTClaimValidationFailed, JWTExpired } from 'jose/errors'
 import { jwtVerify } from 'jose/jwt/verify'
@@ -15,9 +15,9 @@ interface VerifierOptions {
   readonly keys: KeySource
   /** Compared exactly with `iss`. */
   readonly issuer: string
-  /** `aud` is this, or a list that has it. */
+  /** `aud` is this value, or a list that contains it. */
   readonly audience: string
-  /** Undefined for all the safe ones of the kind of key. */
+  /** Undefined for all safe algorithms of the keys. */
   readonly algorithms?: readonly string[] | undefined
   /** The settings of an OpenID provider. */
   readonly claims?: ClaimNames | undefined
@@ -59,7 +59,8 @@ export function createTokenVerifier({ keys, issuer, audience, algorithms, claims
 }
 
 /**
- * Checks what jose leaves open. The other members of a header about keys (`jwk`, `jku`, `x5u`, `x5c`) are never read.
+ * Checks the parts that jose leaves open. The other members of a header about keys (`jwk`, `jku`, `x5u`, `x5c`) are
+ * never read.
  */
 function faultOfHeader({ typ, crit }: Readonly<Record<string, unknown>>): string | undefined {
   // No extension is known here (RFC 7515 section 4.1.11), not even b64, which jose accepts.
@@ -68,7 +69,7 @@ function faultOfHeader({ typ, crit }: Readonly<Record<string, unknown>>): string
   return 'wrong typ'
 }
 
-/** An error of jose is the token's fault. Any other error is not, and must not look like it (http.md, 500/502/503). */
+/** An error of jose is the token's fault. Any other error isn't, and must not look like it (http.md, 500/502/503). */
 function outcomeOf(error: unknown): Authentication {
   if (error instanceof KeyServerFault) return { kind: 'failed', code: error.code, cause: error.cause }
   if (error instanceof JWTExpired) return { kind: 'rejected', code: 'token-expired', reason: 'expired' }
@@ -77,7 +78,7 @@ function outcomeOf(error: unknown): Authentication {
   throw error
 }
 
-/** `reason` is for logs, so it never repeats anything of the token. */
+/** `reason` is for logs, so it never repeats a part of the token. */
 function rejected(reason: string): Authentication {
   return { kind: 'rejected', code: 'token-invalid', reason }
 }

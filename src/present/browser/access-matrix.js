@@ -28,7 +28,7 @@ function makeCurrent(cell) {
 
 function go(cell) {
   makeCurrent(cell)
-  // What sticks to the edges covers cells that are scrolled beneath it.
+  // The sticky heads cover cells that are scrolled beneath them.
   scroll.style.scrollPadding = `${heads[0].offsetHeight + 4}px 8px 8px ${heads[0].offsetWidth + 4}px`
   cell.focus()
 }
@@ -166,7 +166,7 @@ const nothing = document.querySelector('.nothing')
 const narrowed = new CSSStyleSheet()
 document.adoptedStyleSheets = [narrowed]
 
-// What each row can be found by: its head, and the lines of the rules that decide its cells.
+// The searchable text of each row: its head, and the lines of the rules that decide its cells.
 const haystacks = data.rows.map((row) => {
   const places = new Set(row.cells.flatMap((cell) => data.cells[cell].rules))
   const words = [row.resource, ...row.methods, row.path, row.action, row.relation, ...row.fields]
@@ -176,7 +176,7 @@ const CLASSES = { allowed: ['all', 'some'], all: ['all'], some: ['some'], no: ['
 
 function matcher() {
   const words = controls.text.value.toLowerCase().split(/\s+/).filter(Boolean)
-  // A line is meant exactly: policy.csv:1 isn't policy.csv:14.
+  // A line number must match exactly: policy.csv:1 isn't policy.csv:14.
   const has = (haystack, word) => (/:\d+$/.test(word) ? ` ${haystack}`.includes(` ${word} `) : haystack.includes(word))
   const { resource, method, outcome } = controls
   return (row, i) =>

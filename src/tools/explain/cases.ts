@@ -1,4 +1,4 @@
-/** The cases of a request: one decision for each set of relations that the rules about the caller tell apart. */
+/** The cases of a request: one decision for each set of relations that the rules about the caller distinguish. */
 
 import { rulePlace } from '../../decide/evidence.ts'
 import { problemCodeOf } from '../../decide/refusal.ts'
@@ -9,7 +9,7 @@ import type { ExplainedAnswer, ExplainedCase, FieldReport, RelationFact } from '
 import { problem } from './finding.ts'
 import { decideOn, listQueryFields, roleLevelOf, type SupposedRequest } from './supposed-request.ts'
 
-/** Nobody reads more cases. */
+/** The limit of cases; nobody would read more. */
 const MOST_CASES = 64
 
 type Fields = ReadonlySet<string>
@@ -45,7 +45,9 @@ function success(request: SupposedRequest, readable: Fields): ExplainedAnswer {
   return { status, code: null, headers: {} }
 }
 
-/** `granted` by the action; `readable`: what `read` grants, which answers to writes show. */
+/**
+ * `granted`: the fields that the action grants; `readable`: the fields that `read` grants, shown in answers to writes.
+ */
 function reportFields(request: SupposedRequest, granted: Fields, readable: Fields): FieldReport {
   const { operation } = request.endpoint
   const isWrite = operation === 'create' || operation === 'replace' || operation === 'update'
@@ -72,9 +74,9 @@ function shownFields({ route, policy, resource }: SupposedRequest, granted: Fiel
 }
 
 /**
- * The sets of relations that the rules about the caller tell apart: for every other set the same rules match as for the
- * largest of these sets within it. Relations that hold for certain are in every set, those that certainly don't in
- * none.
+ * The sets of relations that the rules about the caller distinguish. For every other set, the same rules match as for
+ * the largest of these sets within it. Relations that certainly hold are in every set; relations that certainly don't
+ * hold are in no set.
  */
 function distinctSets(request: SupposedRequest, facts: readonly RelationFact[]): readonly Names[] {
   const holding = new Set(facts.filter(({ holds }) => holds === true).map(({ name }) => name))
@@ -97,8 +99,8 @@ function distinctSets(request: SupposedRequest, facts: readonly RelationFact[]):
 }
 
 /**
- * Whether a set decides for some object: its relations can hold together, and the relations that must hold with them
- * bring no further rule. Takes what --relation says as it is.
+ * Whether a set decides for some object: its relations can hold together, and other relations that must then hold too
+ * add no further rule. Doesn't question what --relation says.
  */
 function holdForSomeObject(
   { parsed, resource }: SupposedRequest,
@@ -120,7 +122,9 @@ function tooMany(): ReviewError {
   )
 }
 
-/** Omits a case with the same decision as each of the largest cases within it: one of those stands for its objects. */
+/**
+ * Omits a case if it has the same decision as each of the largest cases within it: one of those represents its objects.
+ */
 function withoutRepeats(cases: readonly ExplainedCase[]): readonly ExplainedCase[] {
   const kept: ExplainedCase[] = []
   for (const one of cases) {

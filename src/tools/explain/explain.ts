@@ -1,6 +1,6 @@
 /**
- * Why a request is allowed or refused, without a server: the kernel decides, and explain presents the reasons.
- * test/review/explain holds it to the oracle and to what a running server answers and records.
+ * Explains why a request is allowed or refused, without a server: the kernel decides, and explain presents the reasons.
+ * test/review/explain compares it with the oracle, and with the answers and records of a running server.
  */
 import { timeText } from '../../base/time.ts'
 import type { Evidence } from '../../decide/evidence.ts'
@@ -17,7 +17,7 @@ import { type ExplainQuestion, explainRoles } from './question.ts'
 import { blockPlace, quoteRules, ruleLines } from './quote-rules.ts'
 import { decideOn, type SupposedRequest, supposedRequest } from './supposed-request.ts'
 
-/** Throws ReviewError if the rules tell too many sets of relations apart. */
+/** Throws ReviewError if the rules distinguish too many sets of relations. */
 export function explain(question: ExplainQuestion): Explanation {
   const { reviewed, caller, request, path, known } = question
   const { route, method } = request.kind === 'route' ? request : { route: undefined, method: request.method }
@@ -62,7 +62,7 @@ function decide(question: ExplainQuestion, request: SupposedRequest): Finding {
   return { ...allowedBy('role', reasonOf(rules, 'allow'), routeAnswer(request)), rules, notes }
 }
 
-/** Every refusal that comes before an object. */
+/** Every refusal that the kernel decides before it looks at an object. */
 function explainRefusal(question: ExplainQuestion, request: SupposedRequest, refusal: Refusal): Finding {
   const answer = problem(problemCodeOf(refusal, request.subject.caller ? 'caller' : 'anonymous'))
   if (refusal.check === 'blocked') return explainBlock(question, request, answer)
@@ -103,7 +103,7 @@ function routeAnswer({ route, endpoint, method }: SupposedRequest): ExplainedAns
   if (endpoint.operation === 'options')
     return { status: successStatus('options'), code: null, headers: { Allow: allow } }
   if (redirect) return { status: redirectStatus(redirect, method), code: null, headers: { Location: redirect.to } }
-  // DELETE ends the session of the caller, if there is one: the command line can't know.
+  // DELETE ends the session of the caller; the command line can't know whether there is one.
   return { status: successStatus(endpoint.operation === 'delete' ? 'delete' : 'read'), code: null, headers: {} }
 }
 

@@ -1,19 +1,19 @@
 /** An explanation, as plain JSON (docs/schemas/policy-explain.schema.json). Types only. */
 import type { ProblemCode } from '../../base/problems/catalogue.ts'
 
-/** A line of a policy file, called as in decision records: `policy.csv:14`. */
+/** A line of a policy file, named as in decision records: `policy.csv:14`. */
 type RulePlace = string
 
-/** `depends`: on the object, so that only the cases tell. */
+/** `depends`: the answer depends on the object, so the cases give it. */
 export type ExplainedOutcome = 'allow' | 'deny' | 'depends'
 
 /**
- * What decided, in the order of a request: the path and method, blocked.txt, a path that shows the caller's own record,
- * the roles alone, or how the caller relates to the object.
+ * The deciding stage, in the order of a request: the path and method, blocked.txt, a path that shows the caller's own
+ * record, the roles alone, or the caller's relations to the object.
  */
 export type DecidingStage = 'request' | 'block' | 'own-record' | 'role' | 'object'
 
-/** What a client gets. */
+/** The answer that a client gets. */
 export interface ExplainedAnswer {
   readonly status: number
   /** Null for an answer that isn't a problem. */
@@ -23,49 +23,46 @@ export interface ExplainedAnswer {
 
 export interface QuotedRule {
   readonly place: RulePlace
-  /** As it stands in the file. */
+  /** The line as the file has it. */
   readonly text: string
 }
 
 export interface ExplainedRule extends QuotedRule {
   readonly effect: 'allow' | 'deny'
-  /**
-   * How the rule's subject comes to be one of the caller's, where that isn't plain:
-   * `support inherits member (policy.csv:30)`.
-   */
+  /** Why the rule's subject applies to the caller, if that isn't obvious: `support inherits member (policy.csv:30)`. */
   readonly through: string | null
-  /** The moment from which on it is gone (RFC 3339, UTC); null when it doesn't end. */
+  /** The moment when the rule ends (RFC 3339, UTC); null if it doesn't end. */
   readonly until: string | null
 }
 
 export interface RelationFact {
   readonly name: string
-  /** Null when that isn't known. */
+  /** Null if that isn't known. */
   readonly holds: boolean | null
   readonly why: string
 }
 
-/** Which fields an answer shows and a body may write. */
+/** The fields that an answer shows and that a body may write. */
 export interface FieldReport {
-  /** What the answer shows. */
+  /** The fields that the answer shows. */
   readonly shown: readonly string[]
   readonly notShown: readonly string[]
-  /** Granted, but not part of what this path shows. */
+  /** Fields that are granted but that this path doesn't show. */
   readonly cut: readonly string[]
-  /** What a body may write; null for an action that takes no body. */
+  /** The fields that a body may write; null for an action without a body. */
   readonly writable: readonly string[] | null
   readonly notWritable: readonly string[]
-  /** Set by the server: a body may only bring them back unchanged. */
+  /** Fields that the server sets: a body may only repeat their present values. */
   readonly server: readonly string[]
   /** The fields that the list may be filtered and sorted by; null for other actions. */
   readonly queryable: readonly string[] | null
 }
 
-/** The decision when these relations hold, and no larger set of another case. */
+/** The decision if these relations hold, and no larger set of relations of another case holds. */
 export interface ExplainedCase {
   readonly relations: readonly string[]
   readonly outcome: 'allow' | 'deny'
-  /** For a list: whether such an object is in it; null elsewhere. */
+  /** For a list: whether it contains such an object; null for other operations. */
   readonly listed: boolean | null
   readonly answer: ExplainedAnswer
   /** The rules that match. */
@@ -74,7 +71,7 @@ export interface ExplainedCase {
   readonly fields: FieldReport | null
 }
 
-/** One change without which nothing is missing. `role` and `user`: the caller had or was it. */
+/** One needed change. `role` and `user`: the caller would have this role or be this user. */
 export type NeededChange =
   | { readonly kind: 'credentials' }
   | { readonly kind: 'role'; readonly name: string }
@@ -82,12 +79,12 @@ export type NeededChange =
   | { readonly kind: 'relation'; readonly name: string }
   | { readonly kind: 'deny'; readonly rule: RulePlace }
 
-/** The least changes (all of them together) that would make the refused request an allowed one. */
+/** A minimal set of changes that together would make the refused request an allowed one. */
 export interface Miss {
   readonly changes: readonly NeededChange[]
   /** "if the caller were owner" */
   readonly sentence: string
-  /** The rules that would allow it then. */
+  /** The rules that would then allow the request. */
   readonly rules: readonly QuotedRule[]
 }
 
@@ -101,16 +98,16 @@ export interface ExplainedRole {
 export interface Explanation {
   /** The time of the request: rules and blocks may end (RFC 3339, UTC). */
   readonly at: string
-  /** Of the files that were read. */
+  /** The revision of the files that were read. */
   readonly revision: string
   readonly request: {
     readonly method: string
     readonly path: string
-    /** As the schema file writes it; null, as what follows, when no route accepts the request. */
+    /** As the schema file writes it; null, like `resource` and `action`, if no route accepts the request. */
     readonly route: string | null
     readonly resource: string | null
     readonly action: string | null
-    /** The id, where it was given. */
+    /** The id, if it was given. */
     readonly object: string | null
   }
   readonly caller: {
@@ -122,16 +119,16 @@ export interface Explanation {
   readonly stage: DecidingStage
   /** One sentence. */
   readonly reason: string
-  /** Null when it depends. */
+  /** Null if the answer depends on the object. */
   readonly answer: ExplainedAnswer | null
-  /** The lines that decided; where there are several cases, the lines of all of them. */
+  /** The lines that decided; if there are several cases, the lines of all of them. */
   readonly rules: readonly ExplainedRule[]
   readonly relations: readonly RelationFact[]
-  /** Empty unless an object, a list or a new object was decided about. */
+  /** Empty unless the decision was about an object, a list or a new object. */
   readonly cases: readonly ExplainedCase[]
   /** The answer for an object that doesn't exist, if the path names one. */
   readonly missing: ExplainedAnswer | null
-  /** Why not: empty when the request is allowed. */
+  /** The nearest misses; empty if the request is allowed. */
   readonly misses: readonly Miss[]
   readonly notes: readonly string[]
   /** Null unless a decision record was explained. */
@@ -147,7 +144,7 @@ export interface RecordComparison {
   /** The lines that the record names. */
   readonly rules: readonly RulePlace[]
   readonly sameRules: boolean
-  /** Null when the policy alone can't tell, as for a rate limit or a faulty body. */
+  /** Null if the policy alone can't decide it, for example for a rate limit or a faulty body. */
   readonly sameOutcome: boolean | null
   /** One sentence. */
   readonly verdict: string

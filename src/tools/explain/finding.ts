@@ -9,7 +9,7 @@ export interface Finding
   readonly misses: readonly NearMiss[]
 }
 
-/** Before its rules are quoted from the file. */
+/** A miss whose rules are not yet quoted from the file. */
 export interface NearMiss extends Pick<Miss, 'changes' | 'sentence'> {
   readonly rules: readonly Rule[]
 }
@@ -28,7 +28,7 @@ export function problem(code: ProblemCode, headers: ExplainedAnswer['headers'] =
   return { status: CATALOGUE[code].status, code, headers }
 }
 
-/** Why rules that match allow or refuse. */
+/** The reason why the matching rules allow or refuse. */
 export function reasonOf(rules: readonly Rule[], outcome: 'allow' | 'deny'): string {
   const allows = rules.filter(({ effect }) => effect === 'allow').length
   const denies = rules.length - allows

@@ -13,12 +13,12 @@ import type {
 
 export const EXPLAIN_FORMATS = { text: toText, json: jsonText } as const
 
-/** The JSON has them all. */
+/** The limit in text; the JSON has all misses. */
 const MOST_MISSES = 6
 
 const EITHER = new Intl.ListFormat('en', { type: 'disjunction' })
 
-/** The answer, the reasons, and what is missing. */
+/** The answer, the reasons, and the missing changes. */
 function toText(explanation: Explanation): string {
   const sections: readonly Section[] = [
     { label: explanation.outcome.toUpperCase(), lines: headline(explanation) },
@@ -66,7 +66,7 @@ function askLines({ request }: Explanation): readonly string[] {
   return [`${request.action} on ${request.resource}${object}${path}`]
 }
 
-/** An unknown relation is shown only where it makes a difference. */
+/** Shows an unknown relation only if it makes a difference. */
 function relationLines({ relations, cases }: Explanation): readonly string[] {
   const telling = new Set(cases.flatMap((one) => one.relations))
   const told = relations.filter(({ name, holds }) => holds !== null || telling.has(name))
@@ -90,7 +90,7 @@ function ruleLines({ stage, rules }: Explanation): readonly string[] {
 function caseLines(explanation: Explanation): readonly string[] {
   const { cases, missing } = explanation
   if (cases.length < 2 && missing === null) return []
-  // The largest comes first: a reader stops at the first that fits.
+  // The largest case comes first, because a reader stops at the first case that fits.
   const rows = cases.toReversed().map((one) => [caseLabel(one, explanation), outcomeText(one), one.rules.join(', ')])
   const none = missing ? [['no such object', answerWord(missing), '']] : []
   return table([...rows, ...none])
@@ -119,7 +119,7 @@ function answerWord({ status, code }: ExplainedAnswer): string {
   return code === null ? String(status) : `${status} ${code}`
 }
 
-/** Once where all cases agree, else case by case. */
+/** One report if all cases agree, otherwise one for each case. */
 function fieldLines(explanation: Explanation): readonly string[] {
   const reports = Map.groupBy(
     explanation.cases.toReversed().filter(({ fields }) => fields !== null),
@@ -150,7 +150,7 @@ function reportLines(fields: FieldReport, refusal: number): readonly string[] {
   return lines.flatMap((text) => (text === undefined ? [] : wrap(text)))
 }
 
-/** No line for no fields, unless `none` is given; `all fields` for all of them. */
+/** Omits the line if there are no fields, unless `none` is given; writes `all fields` if all fields are listed. */
 function fieldLine(
   label: string,
   names: readonly string[],

@@ -1,4 +1,4 @@
-/** A method and a path, as the server's router matches them, for explain. */
+/** Matches a method and a path like the server's router, for explain. */
 import { METHODS } from 'node:http'
 import { quote } from '../../present/quote.ts'
 import type { Method, Resources, Route } from '../../resources/resource.ts'
@@ -37,12 +37,12 @@ function refused(method: string, answer: ExplainedAnswer, reason: string): Match
   return { kind: 'refused', method, answer, reason }
 }
 
-/** A sentence for clients, as part of another sentence. */
+/** Turns a sentence for clients into a part of another sentence. */
 function asClause(detail: string): string {
   return (detail.charAt(0).toLowerCase() + detail.slice(1)).replace(/\.$/, '')
 }
 
-/** The paths that share the most segments with this one, in any case. */
+/** The paths that share the most segments with this one; upper and lower case count as the same. */
 function similarPaths(path: string, { routes }: Resources): string {
   const words = new Set(path.toLowerCase().split('/').filter(Boolean))
   const common = (route: Route) =>

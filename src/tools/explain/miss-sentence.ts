@@ -5,7 +5,7 @@ import { quote } from '../../present/quote.ts'
 import type { NeededChange } from './explanation.ts'
 import type { SupposedRequest } from './supposed-request.ts'
 
-/** `the caller` and `were owner`. */
+/** For example `the caller` and `were owner`. */
 interface Condition {
   readonly who: 'the caller' | 'the object'
   readonly what: string
@@ -19,7 +19,7 @@ export function missSentence(request: SupposedRequest, changes: readonly NeededC
   return [condition, but].filter((part) => part !== '').join(', ')
 }
 
-/** Names the caller or the object once for several conditions. */
+/** Joins conditions; names the caller or the object only once for consecutive conditions. */
 function joined(conditions: readonly Condition[]): string {
   const said = conditions.map(({ who, what }, i) => (who === conditions[i - 1]?.who ? what : `${who} ${what}`))
   return said.join(' and ')

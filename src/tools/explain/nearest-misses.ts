@@ -1,4 +1,6 @@
-/** The nearest misses of a refused request: the least changes of caller, object or rules that would allow it. */
+/**
+ * The nearest misses of a refused request: the minimal sets of changes to caller, object or rules that would allow it.
+ */
 
 import { rulePlace } from '../../decide/evidence.ts'
 import { directPolicy } from '../../decide/grants/direct.ts'
@@ -13,25 +15,27 @@ type Relations = ReadonlySet<string>
 
 interface Candidate {
   readonly changes: readonly NeededChange[]
-  /** The rules that allow it; if the candidate is another caller, only those about what that caller has besides. */
+  /**
+   * The rules that allow it; if the candidate is another caller, only the rules about what that caller has in addition.
+   */
   readonly rules: readonly Rule[]
 }
 
-/** Another caller, and the changes that make that caller of this one. */
+/** Another caller, and the changes that turn this caller into that one. */
 interface OtherCaller {
   readonly request: SupposedRequest
   readonly changes: readonly NeededChange[]
-  /** A rule about this subject must be among the allowing rules; else the change is needless. */
+  /** A rule about this subject must be among the allowing rules; otherwise the change is unnecessary. */
   readonly needed: string | undefined
 }
 
-/** The fewest changes first. Empty if no rule could allow it to anybody. `relations` hold. */
+/** Sorted, the fewest changes first. Empty if no rule could allow it to anybody. `relations` are those that hold. */
 export function nearestMisses(refused: SupposedRequest, relations: Relations): readonly NearMiss[] {
   const request = withRules(refused, rulesAboutAction(refused))
   const before = new Set(actionTable(request).grant([...relations]).allows)
   const mine = candidatesOf({ request, changes: [], needed: undefined }, relations)
   const others = otherCallers(request).map((other) => candidatesOf(other, relations))
-  // Two other callers have no change in common, so compare each with itself and with the caller alone.
+  // Two other callers have no change in common, so each is compared only with itself and with the present caller.
   const least = [mine, ...others].flatMap((some) => some.filter((one) => !some.concat(mine).some(isLessThan(one))))
   return distinct(least.filter(({ rules }) => rules.length > 0))
     .toSorted((a, b) => rank(a) - rank(b))
@@ -41,14 +45,14 @@ export function nearestMisses(refused: SupposedRequest, relations: Relations): r
     })
 }
 
-/** All rules that a change of the caller could bring in. */
+/** All rules that could start to match if the caller changes. */
 function rulesAboutAction({ policy, resource, endpoint }: SupposedRequest): readonly Rule[] {
   return policy.table(policy.anybody, resource.name, endpoint.action).roleLevel(() => true).rules
 }
 
 /**
- * The same request under other rules. A redirect asks the role level alone, but a miss names the relations that it
- * takes.
+ * The same request under other rules. A redirect is decided by roles alone, but a miss names the relations that it
+ * needs, so the redirect is removed.
  */
 function withRules(request: SupposedRequest, rules: readonly Rule[]): SupposedRequest {
   const { redirect: _, ...route } = request.route
@@ -84,14 +88,14 @@ function candidatesOf(other: OtherCaller, relations: Relations): readonly Candid
   return additions(other.request, holding).flatMap((added) => allowedWith(other, holding, added))
 }
 
-/** A caller's own record relates to the caller. */
+/** The relations that certainly hold between a caller and the caller's own record. */
 function certainRelations({ route, subject, parsed, resource }: SupposedRequest): Relations {
   if (route.kind !== 'caller' || !subject.caller) return new Set()
   const relations = [...(parsed.ownership.get(resource.name)?.relations.values() ?? [])]
   return new Set(relations.filter(holdsForOwnRecord).map(({ name }) => name))
 }
 
-/** No relation more, and those that each allow rule needs besides. */
+/** The empty set, and for each allow rule the set of relations that it still needs. */
 function additions(request: SupposedRequest, holding: Relations): readonly Relations[] {
   const columns = roleLevelOf(request).relationColumns('allows')
   const missing = [[], ...columns.map((names) => names.filter((name) => !holding.has(name)))]
@@ -119,14 +123,14 @@ interface Relieved {
   readonly denies: readonly Rule[]
 }
 
-/** With all rules, without each matching deny, and without as few of them as possible. */
+/** The request with all rules, without each matching deny, and without the denies that must go. */
 function withoutDenies(request: SupposedRequest, relations: Relations): readonly Relieved[] {
   const { denies } = actionTable(request).grant([...relations])
   const sets = denies.length === 0 ? [[]] : [[], ...denies.map((deny) => [deny]), fewest(request, relations, denies)]
   return sets.map((gone) => ({ request: without(request, gone), denies: gone }))
 }
 
-/** The denies that must go: none of them could stay. */
+/** The denies that must go: if any of them stayed, the request would be refused. */
 function fewest(request: SupposedRequest, relations: Relations, denies: readonly Rule[]): readonly Rule[] {
   return denies.reduce<readonly Rule[]>((gone, deny) => {
     const fewer = gone.filter((rule) => rule !== deny)
@@ -159,7 +163,7 @@ function distinct(candidates: readonly Candidate[]): readonly Candidate[] {
   return [...new Map(candidates.map((one) => [[...keysOf(one)].toSorted().join(), one])).values()]
 }
 
-/** Few changes come first; among as many, a relation comes before another role. */
+/** Few changes come first; for the same number, a relation comes before another role. */
 function rank({ changes }: Candidate): number {
   const order: readonly NeededChange['kind'][] = ['relation', 'deny', 'credentials', 'role', 'user']
   return changes.length * 10 + Math.max(0, ...changes.map(({ kind }) => order.indexOf(kind)))

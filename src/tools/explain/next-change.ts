@@ -1,4 +1,4 @@
-/** How the answer to an explained request changes when a rule or a block ends. */
+/** Finds how the answer to an explained request changes when a rule or a block ends. */
 
 import { timeText } from '../../base/time.ts'
 import { rulePlace } from '../../decide/evidence.ts'
@@ -8,7 +8,9 @@ import type { Finding } from './finding.ts'
 import type { ExplainQuestion } from './question.ts'
 import { rulesThatMayMatch } from './supposed-request.ts'
 
-/** One sentence about the first moment when the answer changes; none if it never does. `find` answers a question. */
+/**
+ * One sentence about the first moment when the answer changes; empty if it never changes. `find` answers a question.
+ */
 export function noteNextChange(
   question: ExplainQuestion,
   now: Finding,

@@ -1,4 +1,4 @@
-/** Decides about objects: the known one, or one case for each set of relations that rules tell apart. */
+/** Decides about objects: the known object, or one case for each set of relations that the rules distinguish. */
 import { rulePlace } from '../../decide/evidence.ts'
 import type { Rule } from '../../decide/policy.ts'
 import { kindOf } from '../../decide/relations/all-kinds.ts'
@@ -97,7 +97,7 @@ function rulesOf(request: SupposedRequest, known: KnownObject, cases: readonly E
 }
 
 /**
- * The misses of the first refused case. If there are several cases, they show what relations change, so misses don't.
+ * The misses of the first refused case. Several cases already show the effect of relations, so their misses omit it.
  */
 function missesOf(request: SupposedRequest, cases: readonly ExplainedCase[]) {
   const refusedCase = cases.find(({ outcome }) => outcome === 'deny')
@@ -116,9 +116,7 @@ function notesOf({ endpoint, parsed, resource }: SupposedRequest, known: KnownOb
   return [`a new object is the caller's own (${owner.name}) unless the body names another owner`]
 }
 
-/**
- * For each relation of ownership.yaml: whether it holds between the caller and the object, as far as is known, and why.
- */
+/** For each relation of ownership.yaml: whether it holds between the caller and the object (if known), and why. */
 function relationFacts(
   question: ExplainQuestion,
   { parsed, resource, route }: SupposedRequest,
@@ -142,7 +140,7 @@ function objectOf({ known }: ExplainQuestion): KnownFacts['object'] {
   return { fields: known.id === undefined ? {} : { id: known.id }, complete: false }
 }
 
-/** From the caller's users record, as the server does; without a record the token's claims would count. */
+/** Reads the caller's users record, as the server does; without a record the token's claims would count. */
 function attributeOf({ caller, known }: ExplainQuestion, attribute: string): ReturnType<KnownFacts['attribute']> {
   if (attribute === 'id') {
     const id = caller.kind === 'caller' ? caller.subject : undefined

@@ -1,4 +1,4 @@
-/** A question to explain: the caller, the request, and what is known of the object. */
+/** A question to explain: the caller, the request, and what is known about the object. */
 
 import { inheritedBy } from '../../decide/callers-and-routes.ts'
 import type { Policy } from '../../decide/policy.ts'
@@ -6,7 +6,7 @@ import type { Endpoint, Method, Representation, Resources, Route } from '../../r
 import type { ReviewedPolicy } from '../load-policy.ts'
 import type { ExplainedAnswer, ExplainedRole } from './explanation.ts'
 
-/** Without a subject: anybody with credentials. */
+/** A caller without a subject stands for anybody with credentials. */
 export type AskingCaller =
   | { readonly kind: 'anonymous' }
   | { readonly kind: 'caller'; readonly subject: string | undefined; readonly roles: readonly string[] }
@@ -18,12 +18,15 @@ export type MatchedRequest =
       readonly method: Method
       readonly route: Route
       readonly endpoint: Endpoint
-      /** The object's id, if the path has one in the place of `{id}`. */
+      /** The object's id, if the path has one in place of `{id}`. */
       readonly id: string | undefined
     }
   | { readonly kind: 'refused'; readonly method: string; readonly answer: ExplainedAnswer; readonly reason: string }
 
-/** What is known of the object: at most its id, its relations because somebody gives them, or its stored fields. */
+/**
+ * What is known about the object: at most its id, its relations (given by the user or the record), or its stored
+ * fields.
+ */
 export type KnownObject =
   | { readonly kind: 'any'; readonly id: string | undefined }
   | {
@@ -49,7 +52,7 @@ export interface ExplainQuestion {
   readonly path: string
   readonly request: MatchedRequest
   readonly known: KnownObject
-  /** Attributes of the caller from a decision record; null for one that the caller didn't have. */
+  /** Attributes of the caller from a decision record; an attribute that the caller didn't have is null. */
   readonly attributes?: Representation | undefined
   /** The time of the request, in milliseconds since the epoch: rules and blocks may end. */
   readonly now: number

@@ -1,4 +1,6 @@
-/** Lines of the policy files: their places, their text, and the role links through which a rule reaches the caller. */
+/**
+ * Lines of the policy files: their places, their text, and the role links that connect a rule's role with the caller.
+ */
 
 import { timeText } from '../../base/time.ts'
 import { rulePlace } from '../../decide/evidence.ts'
@@ -42,7 +44,7 @@ function explainInheritance(policy: Policy, caller: AskingCaller, subject: strin
 /** The shortest chain of links from one role to another; empty if there is none. */
 function chainTo({ links }: Policy, from: string, to: string): readonly RoleLink[] {
   const chains = new Map<string, readonly RoleLink[]>([[from, []]])
-  // A Map's iterator also visits what is added while it runs.
+  // A Map's iterator also visits entries that are added while it runs.
   for (const [role, chain] of chains) {
     for (const link of links) {
       if (link.role === role && !chains.has(link.inherits)) chains.set(link.inherits, [...chain, link])
@@ -51,7 +53,7 @@ function chainTo({ links }: Policy, from: string, to: string): readonly RoleLink
   return chains.get(to) ?? []
 }
 
-/** The line that blocks a caller: the one that blocks longest, if there are several. */
+/** The line that blocks a caller; if there are several, the one that blocks longest. */
 export function blockPlace({ blocked, blockedFile }: ReviewedPolicy, subject: string): string {
   const until = blocked.get(subject)?.until
   const index = blockedFile.text.split(/\r?\n/).findIndex((text) => {

@@ -1,4 +1,4 @@
-/** What is known of the object: from --relation, from --object, or from the path. */
+/** Reads what is known about the object: from --relation, from --object, or from the path. */
 
 import { didYouMean } from '../../base/did-you-mean.ts'
 import { concernsObject } from '../../decide/callers-and-routes.ts'
@@ -112,7 +112,7 @@ function representation(object: StoredObject | undefined) {
   return object && represent(object)
 }
 
-/** The id of the record that a path like /profile shows, if it is known who asks. */
+/** The id of the record that a path like /profile shows, if the caller is known. */
 function ownId({ kind }: Route, caller: AskingCaller): string | undefined {
   return kind === 'caller' && caller.kind === 'caller' ? caller.subject : undefined
 }

@@ -1,4 +1,4 @@
-/** One request of one caller, decided by the kernel for supposed objects: the server's checks without a server. */
+/** One request of one caller; the kernel decides it for supposed objects: the server's checks without a server. */
 import type { Caller } from '../../decide/caller.ts'
 import { anyCaller } from '../../decide/callers-and-routes.ts'
 import {
@@ -23,7 +23,7 @@ export interface SupposedRequest extends KernelQuestion {
   readonly method: Method
   readonly parsed: Policy
   readonly resources: Resources
-  /** `parsed` with the rules that haven't ended. */
+  /** `parsed`, with only the rules that haven't ended. */
   readonly policy: DirectPolicy
 }
 
@@ -40,7 +40,7 @@ export function supposedRequest(question: ExplainQuestion, { route, endpoint, me
   return { method, route, endpoint, resource, subject, blocked, parsed: reviewed.policy, resources, policy }
 }
 
-/** The same request of another caller, who may have any value of any attribute. */
+/** The same request by another caller, who may have any value of any attribute. */
 export function requestOf(request: SupposedRequest, caller: Parameters<typeof anyCaller>[1]): SupposedRequest {
   return { ...request, subject: request.policy.subjectOf(anyCaller(request.parsed, caller)) }
 }
@@ -53,7 +53,7 @@ export function decideOn(
   return withFacts(decideSupposed(request, request.policy, [...relations]), NO_FACTS)
 }
 
-/** The fields that a list may be filtered and sorted by. */
+/** The fields by which a list may be filtered and sorted. */
 export function listQueryFields(request: SupposedRequest): readonly string[] {
   const decision = withFacts(decide(request, request.policy), NO_FACTS)
   return decision.kind === 'list' ? [...decision.queryable.keys()] : []
@@ -74,7 +74,9 @@ export function roleLevelOf(request: SupposedRequest, action?: string): RoleLeve
   return actionTable(request, action).roleLevel(has)
 }
 
-/** The rules about the caller and the action, or about what its answer shows, whether they have ended or not. */
+/**
+ * The rules about the caller and the action, or about `read`, which decides what the answer shows; also ended rules.
+ */
 export function rulesThatMayMatch(question: ExplainQuestion, matched: RouteRequest): readonly Rule[] {
   const request = supposedRequest({ ...question, now: Number.NEGATIVE_INFINITY }, matched)
   const actions = [matched.endpoint.action, 'read'].filter((name) => request.resource.actions.has(name))
@@ -82,7 +84,7 @@ export function rulesThatMayMatch(question: ExplainQuestion, matched: RouteReque
   return [...new Set(rules)].toSorted((a, b) => a.line - b.line)
 }
 
-/** An unknown attribute may have any value; a known absent one is null. */
+/** An unknown attribute may have any value; an attribute that is known to be absent is null. */
 function callerOf({ reviewed, caller, known, attributes = {} }: ExplainQuestion): Caller | undefined {
   if (caller.kind === 'anonymous') return undefined
   const any = anyCaller(reviewed.policy, { id: caller.subject, roles: caller.roles })

@@ -1,4 +1,6 @@
-/** Adds to an explanation what a record knows besides the relations: refused fields, the query, the proposed object. */
+/**
+ * Adds the facts of a record, other than relations, to an explanation: refused fields, the query, the proposed object.
+ */
 import type { ProblemCode } from '../../../base/problems/catalogue.ts'
 import { stageOf } from '../../../base/problems/stages.ts'
 import { quote } from '../../../present/quote.ts'
@@ -10,7 +12,7 @@ export function asRecorded(record: ExplainableRecord, explanation: Explanation):
   return withLater(record, withQuery(record, withProposal(record, withFields(record, explanation))))
 }
 
-/** The action may be allowed, but not some fields of the body: the record names them. */
+/** The policy may allow the action but not some fields of the body; the record names them. */
 function withFields(record: ExplainableRecord, explanation: Explanation): Explanation {
   const writable = new Set(explanation.cases.flatMap(({ fields }) => fields?.writable ?? []))
   const refused = (record.fieldsRefused ?? []).filter((field) => !writable.has(field))
@@ -19,7 +21,7 @@ function withFields(record: ExplainableRecord, explanation: Explanation): Explan
   return { ...explanation, outcome: 'deny', reason, answer: refusal(record, 'field-forbidden') }
 }
 
-/** Allowed on the stored object and refused on the proposed one: that refusal doesn't conceal the object. */
+/** The policy allowed the stored object and refused the proposed one: that refusal doesn't conceal the object. */
 function withProposal(record: ExplainableRecord, explanation: Explanation): Explanation {
   const { facts, problem: then } = record
   const wasRefused = facts?.proposed !== undefined && (then === 'forbidden' || then === 'credentials-missing')
@@ -27,11 +29,11 @@ function withProposal(record: ExplainableRecord, explanation: Explanation): Expl
   return { ...explanation, answer: refusal(record, 'forbidden') }
 }
 
-/** The list may be allowed, but not this filter or order. */
+/** The policy may allow the list but not this filter or order. */
 function withQuery(record: ExplainableRecord, explanation: Explanation): Explanation {
   const { queried = [], selected = [] } = record.facts ?? {}
   if (!isByPolicy(record)) return explanation
-  // It is the same in all cases.
+  // All cases have the same queryable fields.
   const queryable = explanation.cases.find(({ fields }) => fields)?.fields?.queryable
   const refused = queryable ? queried.filter((field) => !queryable.includes(field)) : []
   const shown = new Set(explanation.cases.flatMap(({ fields }) => fields?.shown ?? []))
@@ -44,7 +46,9 @@ function withQuery(record: ExplainableRecord, explanation: Explanation): Explana
   return { ...explanation, outcome: 'deny', reason, answer: problem('invalid-query') }
 }
 
-/** The policy allows the request, and something else refused it: the body, a precondition, the stored data, a limit. */
+/**
+ * The policy allows the request, but something else refused it: the body, a precondition, the stored data, or a limit.
+ */
 function withLater(record: ExplainableRecord, explanation: Explanation): Explanation {
   const { problem: code, status } = record
   const stage = code === undefined || isByPolicy(record) ? 'policy' : stageOf(code)

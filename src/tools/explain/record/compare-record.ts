@@ -1,5 +1,5 @@
 /**
- * Compares the recorded answer with the answer of these files. Other answers (limits, bodies, tokens) it can't compare.
+ * Compares the recorded answer with the answer of these files. It can't compare other answers (limits, bodies, tokens).
  */
 import { stageOf } from '../../../base/problems/stages.ts'
 import { quote } from '../../../present/quote.ts'
@@ -46,7 +46,7 @@ function verdictOf(record: ExplainableRecord, now: Explanation): Verdict {
   )
 }
 
-/** The recorded refusal comes after the policy, and the policy refuses the request now. */
+/** The recorded refusal came after the policy had allowed the request, and the policy refuses the request now. */
 function refusedBefore(record: ExplainableRecord, { outcome, answer }: Explanation): Verdict | undefined {
   const isLater = record.problem !== undefined && stageOf(record.problem) === 'after'
   return isLater && outcome === 'deny' && answer ? different(record, answer) : undefined
@@ -62,7 +62,7 @@ function different({ status, problem }: ExplainableRecord, now: ExplainedAnswer)
   return { sameOutcome: false, verdict: `these files give another answer: ${by} instead of ${then}` }
 }
 
-/** The answer to a write shows the object as it became, and how that relates to the caller the record doesn't tell. */
+/** The answer to a write shows the new object, and the record doesn't tell how the new object relates to the caller. */
 function differsByBody({ problem, status }: ExplainableRecord, now: ExplainedAnswer): boolean {
   return (
     problem === undefined && status !== now.status && [status, now.status].every((one) => one === 200 || one === 204)
@@ -74,7 +74,9 @@ function withOrWithoutBody(record: ExplainableRecord, now: Explanation): Verdict
   return mayHaveWritten(record, now) ?? { sameOutcome: record.revision === now.revision || null, verdict }
 }
 
-/** All that was refused may be written on the object as it was; the record doesn't tell how it would have become. */
+/**
+ * The policy now allows all refused fields on the stored object; the record doesn't tell the relations after the write.
+ */
 function writableNow(record: ExplainableRecord, now: Explanation): Verdict {
   if (record.revision === now.revision) return { sameOutcome: true, verdict: 'these files give the same answer' }
   return {

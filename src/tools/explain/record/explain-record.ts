@@ -1,4 +1,4 @@
-/** Explains a decision record by the policy files of today, at the time of the record, and compares both answers. */
+/** Explains a decision record by today's policy files, for the time of the record, and compares both answers. */
 
 import { CATALOGUE, type ProblemCode } from '../../../base/problems/catalogue.ts'
 import { parseTime } from '../../../base/time.ts'
@@ -14,13 +14,15 @@ import { asRecorded } from './as-recorded.ts'
 import { compareRecord } from './compare-record.ts'
 import type { ExplainableRecord } from './read-record.ts'
 
-/** Only with these answers did the policy look at the new object, so only then the record knows its relations. */
+/** The policy looked at the new object only for these answers, so only these records know its relations. */
 const DECIDED: readonly (string | undefined)[] = [undefined, 'forbidden', 'credentials-missing', 'field-forbidden']
 
 interface Files {
   readonly reviewed: ReviewedPolicy
   readonly resources: Resources
-  /** The time to decide it at, in milliseconds since the epoch; undefined for the time of the record. */
+  /**
+   * The time for which the request is decided, in milliseconds since the epoch; undefined for the time of the record.
+   */
   readonly now: number | undefined
 }
 
@@ -97,7 +99,7 @@ function objectOf(
   return { kind: 'object', id: id ?? '', object: undefined, record: undefined }
 }
 
-/** Relations that held then and that ownership.yaml no longer declares. */
+/** Notes about relations that held then but that ownership.yaml no longer declares. */
 function goneRelations(
   { relations = [] }: ExplainableRecord,
   { policy }: ReviewedPolicy,

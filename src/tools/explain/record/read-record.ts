@@ -1,4 +1,4 @@
-/** The decision record to explain: a line of the server's log, which an older version may have written. */
+/** Reads the decision record to explain: a line of the server's log, possibly written by an older version. */
 import { type DecisionRecord, parseMembers, unusableMember } from '../../../decision-log/decision-record.ts'
 import { ReviewError } from '../../load-policy.ts'
 
@@ -7,8 +7,8 @@ const REQUIRED = ['status', 'revision', 'method'] as const
 export type ExplainableRecord = Partial<DecisionRecord> & Pick<DecisionRecord, (typeof REQUIRED)[number]>
 
 /**
- * The first decision record among the lines of a log, which may hold lines of other programs. Throws ReviewError;
- * `source` is its name for the file.
+ * The first decision record among the lines of a log, which may also hold lines of other programs. Throws ReviewError;
+ * `source` is the file's name in its message.
  */
 export async function readRecord(lines: AsyncIterable<string>, source: string): Promise<ExplainableRecord> {
   for await (const line of lines) {
