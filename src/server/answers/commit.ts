@@ -1,5 +1,5 @@
 /**
- * The writes of one request: each commits together with the record of its decision, so that neither is without the
+ * The writes of one request. Each commits together with the record of its decision, so neither exists without the
  * other.
  */
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'

@@ -6,7 +6,7 @@ import type { IncomingMessage } from 'node:http'
 import type { ResponseHeaders } from '../stages/state.ts'
 
 export interface CorsOptions {
-  /** Serialized origins, compared as they are; `*` alone allows every page; an empty list turns CORS off. */
+  /** Serialized origins, compared exactly; `*` alone allows every page; an empty list turns CORS off. */
   readonly origins: readonly string[]
   /** How long a browser may keep the answer to a preflight. */
   readonly maxAgeSeconds: number
@@ -15,11 +15,13 @@ export interface CorsOptions {
 export interface Cors {
   /** The headers of every answer, problems included. */
   readonly share: (request: IncomingMessage, headers: ResponseHeaders) => void
-  /** For what OPTIONS has answered: a preflight is told what the route accepts. */
+  /** For answers to OPTIONS: tells a preflight what the route accepts. */
   readonly answerPreflight: (request: IncomingMessage, headers: ResponseHeaders) => void
 }
 
-/** What a client can need of an answer, and a browser would hide (Fetch, "CORS-safelisted response-header name"). */
+/**
+ * Headers of an answer that a client can need and a browser would hide (Fetch, "CORS-safelisted response-header name").
+ */
 const EXPOSED = [
   'Accept',
   'Accept-Patch',
@@ -38,7 +40,7 @@ const EXPOSED = [
   'WWW-Authenticate',
 ].join(', ')
 
-/** What a request can say beyond the safelisted headers: named one by one, because `*` leaves Authorization out. */
+/** Request headers beyond the safelisted ones. Each is named, because `*` leaves Authorization out. */
 const REQUEST_HEADERS = [
   'Accept',
   'Authorization',
@@ -57,7 +59,7 @@ export function createCors({ origins, maxAgeSeconds }: CorsOptions): Cors {
     return known.has(origin) ? origin : undefined
   }
   const share: Cors['share'] = (request, headers) => {
-    // Also when there is no Origin, or a shared cache would give one page's answer to another.
+    // Also without an Origin: otherwise a shared cache would give one page's answer to another.
     if (known.size > 0 && !everyone) headers.Vary = headers.Vary === undefined ? 'Origin' : `${headers.Vary}, Origin`
     const allowed = allowedOrigin(request)
     if (allowed === undefined) return

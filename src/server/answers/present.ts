@@ -1,4 +1,4 @@
-/** Status, headers and body of an answer. The fields were cut already, by the decision that granted them. */
+/** Status, headers and body of an answer. The decision that granted the fields has already cut them. */
 import type { Context } from 'koa'
 import type { Problem } from '../../base/problems/problem.ts'
 import type { Match } from '../../resources/routing/match-route.ts'
@@ -17,8 +17,8 @@ interface Answer {
 }
 
 /**
- * What the exchange came to, with the headers that every answer has. An outcome that can't be sent as HTTP becomes a
- * fault. Koa ends the answer; the headers are written by Node's `writeHead`, all at once (docs/decisions/0026).
+ * The final answer, with the headers that every answer has. An outcome that can't be sent as HTTP becomes a fault. Koa
+ * ends the answer; Node's `writeHead` writes the headers, all at once (docs/decisions/0026).
  */
 export function present(ctx: Context, state: Writable<RequestState>, cors: Cors): void {
   if (!ctx.writable) return
@@ -49,24 +49,24 @@ function answerOf(
 function problemAnswerOf({ req }: Context, { problem, requestId, headers: common }: RequestState): Answer {
   const told: Problem = problem ?? problemOf(undefined, undefined)
   const headers: ResponseHeaders = { ...common, ...told.headers, 'Content-Type': PROBLEM_TYPE }
-  // Else the server would read the rest of a body that it refused.
+  // Otherwise the server would read the rest of a refused body.
   if (!req.complete && hasBody(req)) headers.Connection = 'close'
   return { status: told.status, headers, text: JSON.stringify(problemDocument(told, requestId)) }
 }
 
 function send(ctx: Context, { match }: RequestState, { status, headers, text }: Answer): void {
   announceLifecycle(headers, match)
-  // RFC 9110 section 8.6: neither of the two has one.
+  // RFC 9110 section 8.6: 204 and 304 have no Content-Length here.
   if (status !== 204 && status !== 304) headers['Content-Length'] = String(Buffer.byteLength(text ?? ''))
   ctx.res.writeHead(status, headers)
   ctx.body = text ?? ''
 }
 
-/** Every answer of a deprecated route says so, problems included. The Link of a list stays. */
+/** Every answer of a deprecated route has these headers, problems included. The Link of a list stays. */
 function announceLifecycle(headers: ResponseHeaders, match: Match | undefined): void {
   if (!match || !('route' in match) || !match.route.lifecycle) return
   const { deprecatedAt, sunsetAt, successor } = match.route.lifecycle
-  // RFC 9745 section 2: a Date of structured fields (RFC 9651 section 3.3.7), in seconds.
+  // RFC 9745 section 2: a structured-field Date (RFC 9651 section 3.3.7), in seconds.
   if (deprecatedAt !== undefined) headers.Deprecation = `@${deprecatedAt / 1000}`
   // RFC 8594 section 3: an HTTP-date.
   if (sunsetAt !== undefined) headers.Sunset = new Date(sunsetAt).toUTCString()

@@ -13,14 +13,14 @@ import type { Writable } from '../stages/stage.ts'
 import type { RequestState } from '../stages/state.ts'
 import { problemOf } from './to-problem.ts'
 
-/** What the stages found out about a request, as far as they came: a part of `ctx.state`. */
+/** What the stages that ran found out about a request: a part of `ctx.state`. */
 export type RequestFacts = Omit<RequestState, keyof NotRecorded>
 
 type NotRecorded = Pick<RequestState, 'headers' | 'policy'>
 
 /**
- * Sees to the record before the answer goes out; that of a write is committed with it already. An answer whose record
- * is required and can't be written becomes a refusal.
+ * Writes the record before the answer is sent; the record of a write is already committed with the write. If a required
+ * record can't be written, the answer becomes a refusal.
  */
 export function settleRecord(
   { recorder }: { readonly recorder: Recorder },
@@ -36,7 +36,7 @@ export function settleRecord(
   })
 }
 
-/** What operators see of a request: metrics, and the cause of a fault, which no client is told. */
+/** What operators see of a request: metrics, and the cause of a fault. No client sees this cause. */
 export function observe({ faults, metrics }: { faults: FaultLog; metrics: Metrics }, request: RequestFacts): void {
   const { requestId, method, match, problem, outcome } = request
   const route = match && 'route' in match ? match.route.path : 'unknown'
@@ -53,7 +53,7 @@ export function recordOf(request: RequestFacts): DecisionRecord {
   const evidence = evidenceOf(request)
   const refusedSignIn = problem?.cause instanceof SignInRefused ? problem.cause : undefined
   return {
-    // Without one, the clock itself has failed.
+    // Only a failed clock leaves no time.
     time: request.time ?? new Date().toISOString(),
     requestId,
     revision,

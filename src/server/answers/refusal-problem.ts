@@ -24,7 +24,7 @@ export function refusalProblem(refused: Refused, caller: Caller | undefined): Pr
     case 'invalid-body':
       return new Problem(code, 'The body does not fit the schema.', { ...options, errors: refusal.faults ?? [] })
     case 'object-too-large':
-      // By how much isn't told: the caller may not be able to read all of it.
+      // The excess isn't shown, because the caller may not be able to read the whole object.
       return new Problem(code, `An object has at most ${limitBytes} bytes as JSON; make this one smaller.`, options)
     default:
       return new Problem(code, 'The policy does not permit this to this caller.', options)

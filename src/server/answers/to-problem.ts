@@ -1,6 +1,4 @@
-/**
- * Every error leaves as application/problem+json (RFC 9457); what went wrong inside goes to the log, not to the client.
- */
+/** Sends every error as application/problem+json (RFC 9457). Internal causes go to the log, not to the client. */
 
 import { CATALOGUE, problemType } from '../../base/problems/catalogue.ts'
 import { Problem } from '../../base/problems/problem.ts'
@@ -12,7 +10,7 @@ import { refusalProblem } from './refusal-problem.ts'
 
 export const PROBLEM_TYPE = 'application/problem+json'
 
-/** The public problem for whatever was thrown. What a refusal tells depends on who asked. */
+/** The public problem for any thrown value. The details of a refusal depend on the caller. */
 export function problemOf(error: unknown, caller: Caller | undefined): Problem {
   if (error instanceof Problem) return error
   if (error instanceof Refused) return refusalProblem(error, caller)

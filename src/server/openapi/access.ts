@@ -8,20 +8,20 @@ import type { Limit } from '../../decide/policy.ts'
 import type { Snapshot, Subject } from '../../decide/snapshot.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
 
-/** Fields; the pseudo-field `*` for an action without. */
+/** Fields, or the pseudo-field `*` for an action without fields. */
 export interface Granted {
-  /** Those that are granted on some object. */
+  /** Fields that are granted on at least one object. */
   readonly some: ReadonlySet<string>
-  /** Those that are granted on each object on which the action is allowed at all. */
+  /** Fields that are granted on each object on which the action is allowed. */
   readonly every: ReadonlySet<string>
 }
 
 export interface Access {
   readonly snapshot: Snapshot
-  /** Whether the caller is allowed this at all, on some object. */
+  /** Whether the caller is allowed to use this on at least one object. */
   offers(routeMethod: RouteMethod): boolean
   granted(resource: Resource, action: string): Granted
-  /** The rate limits that can count this operation of the caller. */
+  /** The rate limits that can count the caller's use of this operation. */
   limitsOf(routeMethod: RouteMethod): readonly Limit[]
 }
 
@@ -50,7 +50,7 @@ export async function accessOf(snapshot: Snapshot, subject: Subject, resources: 
   }
 }
 
-/** The access of all together: every operation, and the fields that some rule allows to somebody. */
+/** The access of all subjects together: every operation, and the fields that a rule allows to somebody. */
 export async function wholeAccess(snapshot: Snapshot, resources: Resources): Promise<Access> {
   const asked = { tables: await tablesOf(snapshot, snapshot.anybody, resources), snapshot, subject: snapshot.anybody }
   const granted = ({ name, fields }: Resource, action: string) => {

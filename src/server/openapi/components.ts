@@ -1,6 +1,6 @@
 /**
- * The reusable parts of one document, collected while it is made: equal parts once, different parts under different
- * names.
+ * The reusable parts of one document, collected while it is made. Equal parts are stored once, different parts under
+ * different names.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Part } from './part.ts'
@@ -27,7 +27,7 @@ export class Components {
     }
   }
 
-  /** For a schema that may contain itself: the name is taken before the schema is made. */
+  /** For a schema that may contain itself: reserves the name before the schema is made. */
   addRecursive(name: string, make: (reference: Part) => Part): Part {
     const { schemas } = this.#kinds
     let free = name
@@ -38,7 +38,7 @@ export class Components {
     return reference
   }
 
-  /** Sorted by name, so that the order in which parts came doesn't show. */
+  /** Sorted by name, so that the order of additions doesn't matter. */
   get part(): Part {
     const kinds = Object.entries(this.#kinds).filter(([, parts]) => parts.size > 0)
     return Object.fromEntries(kinds.map(([kind, parts]) => [kind, sorted(parts)]))

@@ -1,4 +1,4 @@
-/** Documents by caller: each is made once for a policy, and dropped together with the policy. */
+/** Documents by caller: each is made once for each policy, and dropped together with the policy. */
 
 import type { Caller } from '../../decide/caller.ts'
 import type { Snapshot, Subject } from '../../decide/snapshot.ts'
@@ -6,7 +6,7 @@ import type { Resources } from '../../resources/resource.ts'
 import { accessOf } from './access.ts'
 import { makeDocument } from './document.ts'
 
-/** The document of the operations that a caller has, as JSON text. */
+/** The document of the caller's operations, as JSON text. */
 export type Describe = (snapshot: Snapshot, caller: Caller | undefined) => Promise<string>
 
 /** The number of sets of roles whose documents are kept. */

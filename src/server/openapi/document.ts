@@ -1,6 +1,6 @@
 /**
  * The OpenAPI 3.1 document of a server, made from its schemas and its policy: the same files give the same document. It
- * promises what the server does and nothing else; the tests hold every answer of theirs to it (test/answer-checker.ts).
+ * promises exactly what the server does; the tests compare all their answers with it (test/answer-checker.ts).
  */
 import { readFileSync } from 'node:fs'
 import { type RouteMethod, routeMethodsOf } from '../../decide/callers-and-routes.ts'
@@ -12,7 +12,7 @@ import { type Part, pascal } from './part.ts'
 import { rateLimitsPart } from './rate-limits.ts'
 import { ResourceSchemas } from './resource-schemas.ts'
 
-// Beside src/ in a checkout, beside dist/ in the package.
+// package.json is beside src/ in a checkout, and beside dist/ in the package.
 const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
   version: string
 }
@@ -95,7 +95,7 @@ function limitsPart(access: Access, routeMethods: readonly RouteMethod[]): Part 
   return inOrder.length > 0 ? { 'x-rate-limits': rateLimitsPart(inOrder) } : {}
 }
 
-/** The title of the schema where it is a name of its own, else the name of the resource. */
+/** The title of the schema if no other resource has it, otherwise the name of the resource. */
 function baseNames({ byName }: Resources): ReadonlyMap<string, string> {
   const all = [...byName.values()]
   const titles = all.map(titleOf)

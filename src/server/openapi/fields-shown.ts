@@ -2,7 +2,10 @@
 import type { RouteMethod } from '../../decide/callers-and-routes.ts'
 import type { Access, Granted } from './access.ts'
 
-/** A list shows what `list` grants, a write's answer what `read` does (semantics.md, "The actions"). */
+/**
+ * A list shows the fields that `list` grants, a write's answer the fields that `read` grants (semantics.md, "The
+ * actions").
+ */
 export function fieldsShown(access: Access, { route, endpoint, resource }: RouteMethod): Granted {
   const shows = endpoint.operation === 'list' || endpoint.operation === 'read' ? endpoint.action : 'read'
   const { some, every } = access.granted(resource, shows)

@@ -78,7 +78,7 @@ export function joinHeaders(...several: readonly Headers[]): Headers {
   return { always: [...always], maybe: [...maybe] }
 }
 
-/** A header that is always there is another component than the same header that may be missing. */
+/** A header that is always present and the same header if it may be missing are two components. */
 function headerPart(components: Components, name: HeaderName, required: boolean): Part {
   const { description, schema } = HEADERS[name]
   return required

@@ -1,4 +1,4 @@
-/** One operation of a document: a method of a route, with all that it takes and answers. */
+/** One operation of a document: a method of a route, with all its inputs and answers. */
 
 import type { RouteMethod } from '../../decide/callers-and-routes.ts'
 import type { Operation, Resources } from '../../resources/resource.ts'
@@ -11,7 +11,7 @@ import { problemResponses } from './problem-responses.ts'
 import { requestBodyOf } from './request-body.ts'
 import { successResponses } from './success-responses.ts'
 
-/** Every answer says which policy decided. */
+/** Every answer names the policy that decided. */
 const COMMON: Headers = { always: ['Policy-Revision'], maybe: [] }
 
 const VERBS: Readonly<Record<Operation, string>> = {
@@ -31,7 +31,7 @@ const BUILT_IN: ReadonlyMap<string, string> = new Map([
   ['GET /.well-known/jwks.json', 'Read the public keys that verify tokens'],
 ])
 
-/** `anonymous`: also callers without credentials have it. */
+/** `anonymous`: whether callers without credentials have the operation too. */
 export function operationPart(routeMethod: RouteMethod, describing: Describing, anonymous: boolean): Part {
   const { endpoint, resource, method } = routeMethod
   const limits = describing.access.limitsOf(routeMethod)
@@ -60,8 +60,8 @@ export function operationPart(routeMethod: RouteMethod, describing: Describing, 
 }
 
 /**
- * `GET /api/orders/{id}` is `getApiOrdersId`. Paths that differ in nothing else than punctuation are told apart by a
- * number, which counts routes that the document leaves out as well: an operation has the same name for every caller.
+ * `GET /api/orders/{id}` is `getApiOrdersId`. Paths that differ only in punctuation get different numbers. The numbers
+ * also count routes that the document leaves out, so an operation has the same name for every caller.
  */
 export function operationIds({ routes }: Resources): (routeMethod: Pick<RouteMethod, 'route' | 'method'>) => string {
   const byName = Map.groupBy(routes, ({ path }) => pascal(path))
@@ -104,7 +104,7 @@ function lifecycleHeaders({ route: { lifecycle } }: RouteMethod): Headers {
   }
 }
 
-/** A limit may be for some callers only. */
+/** A limit may apply to some callers only. */
 function limitHeaders(limited: boolean): Headers {
   return { always: [], maybe: limited ? ['RateLimit', 'RateLimit-Policy'] : [] }
 }

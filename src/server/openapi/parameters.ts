@@ -97,7 +97,10 @@ function listOf(name: string, description: string, values: readonly string[]): P
   return { name, in: 'query', description, style: 'form', explode: false, schema }
 }
 
-/** docs/lists.md: equal and `in` take what the schema lists; the others compare, and booleans have no order. */
+/**
+ * docs/lists.md: equality and `in` take only values that the schema lists, if it lists any. The other filters compare,
+ * and booleans have no order.
+ */
 function filters(field: Field, schemas: ResourceSchemas): readonly Part[] {
   const { name, type } = field
   const { readOnly, default: _, description, ...schema } = schemas.field(name)

@@ -1,4 +1,4 @@
-/** A piece of an OpenAPI document: a JSON object. What a piece must hold is the OpenAPI Specification's matter. */
+/** A piece of an OpenAPI document: a JSON object. The OpenAPI Specification defines its content. */
 import type { Json } from '../../resources/resource.ts'
 
 export type Part = { readonly [key: string]: Json }

@@ -1,6 +1,4 @@
-/**
- * Which problems an operation can answer with (docs/problems.md); the checker of the test suite holds answers to it.
- */
+/** Which problems an operation can answer with (docs/problems.md). The tests' checker compares answers with it. */
 import type { ProblemCode } from '../../base/problems/catalogue.ts'
 import { concernsObject, type RouteMethod } from '../../decide/callers-and-routes.ts'
 import type { Operation } from '../../resources/resource.ts'
@@ -21,12 +19,12 @@ const ANYWHERE: readonly ProblemCode[] = [
   'key-server-invalid',
   'decision-log-unavailable',
   'key-server-unavailable',
-  // Where a caller stands is asked of the store (docs/decisions/0020).
+  // The server asks the store about the caller with every request (docs/decisions/0020).
   'store-unavailable',
   'draining',
 ]
 
-/** Of an operation with a body. */
+/** For operations with a body. */
 const WITH_BODY: readonly ProblemCode[] = [
   'invalid-json',
   'invalid-body',
@@ -36,7 +34,7 @@ const WITH_BODY: readonly ProblemCode[] = [
   'field-forbidden',
 ]
 
-/** Of POST /api/tokens. */
+/** For POST /api/tokens. */
 const SIGNING_IN: readonly ProblemCode[] = [
   'not-acceptable',
   'invalid-json',
@@ -79,7 +77,7 @@ const BY_OPERATION: Readonly<Record<Operation, readonly ProblemCode[]>> = {
 const WRITING: readonly Operation[] = ['create', 'replace', 'update']
 const CHANGING: readonly Operation[] = ['replace', 'update', 'delete']
 
-/** Those that any path can answer with, also one that no route has. */
+/** Problems that any path can answer with, including a path without a route. */
 export const PROBLEMS_OF_ANY_PATH: readonly ProblemCode[] = [
   ...ANYWHERE,
   'invalid-path',
@@ -88,7 +86,7 @@ export const PROBLEMS_OF_ANY_PATH: readonly ProblemCode[] = [
   'quota-exceeded',
 ]
 
-/** `limited`: some rate limit can count the operation. */
+/** `limited`: whether a rate limit can count the operation. */
 export function possibleProblems(routeMethod: RouteMethod, limited: boolean): readonly ProblemCode[] {
   const { route, endpoint, resource } = routeMethod
   const codes = new Set<ProblemCode>(ANYWHERE)

@@ -1,4 +1,4 @@
-/** Problem documents (RFC 9457) as responses: one a status, with the codes that it can have. */
+/** Problem documents (RFC 9457) as responses: one for each status, with its possible codes. */
 import { CATALOGUE, type ProblemCode } from '../../base/problems/catalogue.ts'
 import type { Components } from './components.ts'
 import { type HeaderName, type Headers, headersPart, joinHeaders } from './headers.ts'
@@ -63,10 +63,10 @@ const PHRASES: Readonly<Record<number, string>> = {
 
 interface ProblemAnswers {
   readonly codes: readonly ProblemCode[]
-  /** `Update` and the like: tells the operation's answers from those with other codes of the same status. */
+  /** For example `Update`: separates the operation's answers from answers with other codes of the same status. */
   readonly operation: string
   readonly patches: boolean
-  /** What every answer of the route has. */
+  /** Headers of every answer of the route. */
   readonly headers: Headers
 }
 
@@ -82,11 +82,11 @@ export function problemResponses(components: Components, { codes, headers, opera
   return Object.fromEntries(entries)
 }
 
-/** RFC 9110 section 15.5.16: what would be accepted. */
+/** RFC 9110 section 15.5.16: a 415 answer names the media types that the server accepts. */
 function headersOf(codes: readonly ProblemCode[], patches: boolean): Headers {
   const [first] = codes
   const status = first && CATALOGUE[first].status
-  // It is told before the limits are, or without any.
+  // This answer may lack the headers of rate limits, so only `Retry-After` is certain.
   if (codes.includes('sign-in-delayed')) return { always: ['Retry-After'], maybe: [] }
   if (status !== 415) return (status && HEADERS[status]) || { always: [], maybe: [] }
   const media: HeaderName = patches ? 'Accept-Patch' : 'Accept'

@@ -1,4 +1,4 @@
-/** Rate limits as a document tells them; OpenAPI has no keyword for them, so they stand under `x-rate-limits`. */
+/** Rate limits in a document. OpenAPI has no keyword for them, so they are under `x-rate-limits`. */
 import type { Limit } from '../../decide/policy.ts'
 import type { Part } from './part.ts'
 

@@ -7,7 +7,7 @@ import type { Part } from './part.ts'
 
 const POINTER: Part = { type: 'string', pattern: '^(/([^~/]|~[01])*)+$' }
 
-/** RFC 6902, with a limit of its own (docs/http.md, "PATCH"). */
+/** RFC 6902, with this server's limit (docs/http.md, "PATCH"). */
 const JSON_PATCH: Part = {
   description: 'RFC 6902: applied whole or not at all.',
   type: 'array',
@@ -44,7 +44,7 @@ function createBody(routeMethod: RouteMethod, describing: Describing): Part {
   return components.add('schemas', `${schemas.base}New`, schemas.object(fields, demanded(routeMethod, describing)))
 }
 
-/** What the caller may not write keeps its value, so it isn't demanded. */
+/** Fields that the caller may not write keep their value, so they aren't required. */
 function replaceBody(routeMethod: RouteMethod, describing: Describing): Part {
   const { components, schemas } = describing
   const fields = writable(routeMethod, describing)
@@ -65,13 +65,13 @@ function patchBody(routeMethod: RouteMethod, describing: Describing): Part {
   })
 }
 
-/** The server's own fields may be brought back unchanged, but nobody has to. */
+/** Clients may send the server's own fields unchanged, but don't have to. */
 function writable({ resource, endpoint }: RouteMethod, { access }: Describing): ReadonlySet<string> {
   const { some } = access.granted(resource, endpoint.action)
   return new Set([...some].filter((name) => resource.fields.get(name)?.readOnly !== true))
 }
 
-/** The owner is the caller on POST and stays on PUT; a field with a default has that. */
+/** The owner is the caller on POST and unchanged on PUT; a field with a default gets its default. */
 function demanded({ resource }: RouteMethod, { access, schemas }: Describing): ReadonlySet<string> {
   const owner = ownerFieldOf(resource, access.snapshot.ownershipOf(resource.name))
   const given = [...schemas.required].filter(

@@ -9,7 +9,7 @@ import { type Part, pascal } from './part.ts'
 
 /** Keywords whose values aren't schemas: a `$ref` inside them isn't a reference. */
 const VALUES: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'examples'])
-/** Keywords that hold schemas by names which clients choose. */
+/** Keywords that hold schemas by freely chosen names. */
 const NAMED: ReadonlySet<string> = new Set(['properties', 'patternProperties', 'dependentSchemas', '$defs'])
 const unpublished = Object.keys(OWN_KEYWORDS).filter((name) => !OWN_KEYWORDS[name]?.published)
 const UNPUBLISHED: ReadonlySet<string> = new Set([...unpublished, '$schema', '$comment'])
@@ -32,7 +32,7 @@ export class ResourceSchemas {
     return typeof description === 'string' ? description : undefined
   }
 
-  /** An object with these of the resource's fields, in the schema's order; nothing else is in it. */
+  /** An object with only these fields of the resource, in the schema's order. */
   object(fields: ReadonlySet<string>, required: ReadonlySet<string>): Part {
     const named = this.#names(fields)
     const needed = named.filter((name) => required.has(name))
@@ -51,7 +51,7 @@ export class ResourceSchemas {
     return schema
   }
 
-  /** A JSON Merge Patch (RFC 7396) of these fields: null removes what may be absent, objects are merged. */
+  /** A JSON Merge Patch (RFC 7396) of these fields: null removes an optional field, and objects are merged. */
   patch(fields: ReadonlySet<string>): Part {
     const named = this.#names(fields)
     return {
@@ -66,7 +66,7 @@ export class ResourceSchemas {
     return this.#convert(this.#source(name)) as Part
   }
 
-  /** The fields that the schema demands of a whole representation. */
+  /** The fields that the schema requires in a whole representation. */
   get required(): ReadonlySet<string> {
     const { required } = this.resource.schema
     return new Set(Array.isArray(required) ? (required as readonly string[]) : [])

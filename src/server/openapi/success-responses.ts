@@ -1,4 +1,4 @@
-/** What an operation answers when all went well: 200, 201, 204, 304 and redirects. */
+/** The successful answers of an operation: 200, 201, 204, 304 and redirects. */
 import type { RouteMethod } from '../../decide/callers-and-routes.ts'
 import { redirectStatus, successStatus } from '../../resources/routing/success-status.ts'
 import { fieldsShown } from './fields-shown.ts'

@@ -1,4 +1,4 @@
-/** Routes that the program answers by itself, and OPTIONS and redirects of every resource's routes. */
+/** Routes that the program itself answers, and OPTIONS and redirects of every resource's routes. */
 import { Problem } from '../../base/problems/problem.ts'
 import type { Json, Route } from '../../resources/resource.ts'
 import { redirectStatus, successStatus } from '../../resources/routing/success-status.ts'
@@ -18,14 +18,14 @@ export function redirect(
   moved: NonNullable<Route['redirect']>,
   { method, path, route, query }: HandledRequest,
 ): Outcome {
-  // The id goes on as it was sent, percent-encoding and all, so it can't become another path.
+  // The id is copied as sent, with its percent-encoding, so it can't become another path.
   const at = route.path.split('/').indexOf('{id}')
   const location = moved.to.replace('{id}', () => path.split('/')[at] ?? '')
   const headers = { Location: query === '' ? location : `${location}?${query}` }
   return { status: redirectStatus(moved, method), headers, body: undefined }
 }
 
-/** GET /openapi.json: what this caller has, as an OpenAPI document. */
+/** GET /openapi.json: this caller's operations and fields, as an OpenAPI document. */
 export async function showDocument({ describe }: Services, { caller, snapshot }: HandledRequest): Promise<Outcome> {
   return { status: 200, headers: {}, body: new WrittenJson(await describe(snapshot, caller)) }
 }
@@ -39,12 +39,15 @@ export function showLiveness(fields: Fields): Outcome {
   return healthy({ status: 'ok' }, fields)
 }
 
-/** GET /readyz: the process can do its work, with what is degraded and why. */
+/** GET /readyz: whether the process can do its work, and what is degraded and why. */
 export async function showReadiness({ checks }: Services, fields: Fields): Promise<Outcome> {
   return healthy(readinessOf(await checks(), fields.has('checks')), fields)
 }
 
-/** Throws Problem when a part can't do its work; `detailed`: its name is for who may see the checks. */
+/**
+ * Throws Problem if a part can't do its work. `detailed`: the problem names the part, for callers who may see the
+ * checks.
+ */
 export function readinessOf(found: Readonly<Record<string, Check>>, detailed: boolean): Readonly<Record<string, Json>> {
   const unavailable = Object.entries(found).find(([, { status }]) => status === 'unavailable')
   if (unavailable) {

@@ -13,7 +13,8 @@ import { claimOf, once } from './idempotency.ts'
 import { refuseUnmet } from './preconditions.ts'
 
 /**
- * A repeat is proposed, permitted and held against the preconditions like the first request, and only then recognized.
+ * A repeat is proposed, permitted and checked against the preconditions like the first request. Only then is it
+ * recognized as a repeat.
  */
 export async function createObject(
   services: Services,
@@ -23,7 +24,7 @@ export async function createObject(
 ): Promise<Outcome> {
   const { resource, owner, caller, writes } = request
   const claim = claimOf(request, body)
-  // RFC 9562 section 5.7: in the order of their making.
+  // RFC 9562 section 5.7: ids sort by creation time.
   const id = uuidv7()
   const time = services.now().toISOString()
   const proposal = proposeNew(resource, body, { id, owner, callerId: caller?.id, now: time })
@@ -41,8 +42,8 @@ export async function createObject(
 }
 
 /**
- * The first answer, cut to what the caller may read now: of the object as it was then, and as it is now where it is
- * still there.
+ * The first answer, cut to the fields that the caller may read now: both of the object at that time and of the current
+ * object, if it still exists.
  */
 async function replayed(
   services: Services,

@@ -1,6 +1,6 @@
 /**
  * The end of a page of a list, encrypted (AES-256-GCM) so that a client can neither read nor change it, and bound to
- * the query and the caller. It survives a new token and a new policy, because neither is part of it.
+ * the query and the caller. It stays valid with a new token or a new policy, because it contains neither.
  */
 import { createCipheriv, createDecipheriv, hash, randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
@@ -9,7 +9,7 @@ import { Problem } from '../../base/problems/problem.ts'
 const IV_BYTES = 12
 const TAG_BYTES = 16
 
-/** How many are kept: who asks for a page again gets the cursor that is already sealed. */
+/** How many cursors are kept: a client that asks for a page again gets the same cursor. */
 const KEPT = 1000
 
 export class Cursors {
@@ -31,7 +31,7 @@ export class Cursors {
     return sealed
   }
 
-  /** What was sealed. Throws Problem invalid-query for any other text. */
+  /** The sealed text. Throws Problem invalid-query for any other cursor. */
   open(binding: string, cursor: string): string {
     const bytes = Buffer.from(cursor, 'base64url')
     try {

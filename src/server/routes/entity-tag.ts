@@ -1,12 +1,14 @@
 /**
- * Strong entity tags (RFC 9110 section 8.8.3) of items. A tag has two parts: which state of which object (what If-Match
- * compares), and which of its fields are shown (so that callers with different views never share one).
+ * Strong entity tags (RFC 9110 section 8.8.3) of items. A tag has two parts: the object and its state (If-Match
+ * compares this part), and the fields that are shown (so that callers with different views never share a tag).
  */
 import { hash } from 'node:crypto'
 import type { StoredObject } from '../../resources/object.ts'
 import type { Representation } from '../../resources/resource.ts'
 
-/** In characters of six bits: no two states, no two views of a state, meet by chance. */
+/**
+ * In characters of six bits: long enough that two states, or two views of a state, never get the same mark by chance.
+ */
 const STATE_LENGTH = 16
 const VIEW_LENGTH = 8
 
@@ -23,7 +25,10 @@ export class EntityTags {
     this.#key = Buffer.from(key).toString('base64url')
   }
 
-  /** Names one state of one object: its version, and when it was written, in case a restored backup counts on anew. */
+  /**
+   * Names one state of one object: its version, and when it was written, because versions can repeat after a backup is
+   * restored.
+   */
   stateOf({ resource, object: { id, version, updatedAt } }: Item): string {
     return this.#mark(JSON.stringify(['state', resource, id, version, updatedAt]), STATE_LENGTH)
   }
@@ -39,8 +44,8 @@ export class EntityTags {
   }
 
   /**
-   * Keyed, so that a tag says nothing about how often an object was written, or which fields there are. Most of the
-   * digest is cut off, so nobody can compute the mark of a longer text from it, and no HMAC is needed.
+   * Keyed, so that a tag doesn't reveal how often an object was written, or which fields exist. Most of the digest is
+   * cut off, so nobody can compute the mark of a longer text from it, and no HMAC is needed.
    */
   #mark(text: string, length: number): string {
     return hash('sha256', this.#key + text, 'base64url').slice(0, length)

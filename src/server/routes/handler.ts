@@ -24,7 +24,7 @@ export type Handler = (
   input: Input,
 ) => Outcome | Promise<Outcome>
 
-/** Whether a part of the server can do its work: `degraded` answers, but not as well as it should. */
+/** Whether a part of the server works: `degraded` means that it answers, but not as well as it should. */
 export interface Check {
   readonly status: 'ok' | 'degraded' | 'unavailable'
   readonly detail?: string
@@ -32,18 +32,18 @@ export interface Check {
 
 export interface Services {
   readonly store: Pick<Store, 'list' | 'get' | 'count' | 'kept'>
-  /** The idempotency keys of requests that are running. */
+  /** The idempotency keys of running requests. */
   readonly inFlight: InFlight
   readonly now: () => Date
   /** Undefined where tokens come from elsewhere. */
   readonly signIn: SignIn | undefined
-  /** The public keys that tokens made here are signed with (RFC 7517 section 5). */
+  /** The public keys for tokens that this server signs (RFC 7517 section 5). */
   readonly keySet: () => Json
   readonly cursors: Cursors
   readonly tags: EntityTags
-  /** The OpenAPI document of the operations that a caller has under a policy, as JSON text. */
+  /** The OpenAPI document of a caller's operations under a policy, as JSON text. */
   readonly describe: (snapshot: Snapshot, caller: Caller | undefined) => Promise<string>
-  /** Each part of the server by name, asked afresh. */
+  /** The current state of each part of the server, by name. */
   readonly checks: () => Promise<Readonly<Record<string, Check>>>
 }
 
@@ -54,15 +54,15 @@ export interface HandledRequest {
   readonly writes: Writes
   /** Undefined without credentials. */
   readonly caller: Caller | undefined
-  /** Of the client, as limits count it. */
+  /** The client's address, as limits count it. */
   readonly address: string
-  /** The field that names an object's owner, where ownership.yaml relates one by the caller's id. */
+  /** The field that names an object's owner, if ownership.yaml compares one with the caller's id. */
   readonly owner: OwnerField | undefined
   /** The path's `{id}`, as sent. */
   readonly path: string
   readonly query: string
   readonly preconditions: Preconditions
-  /** Of a POST, where the client sends one. */
+  /** For a POST, if the client sends one. */
   readonly idempotencyKey?: string
   /** The decision. */
   readonly snapshot: Snapshot
@@ -73,13 +73,13 @@ export interface Outcome {
   readonly headers: Readonly<Record<string, string>>
   /** Undefined for an answer without a body. */
   readonly body: Json | WrittenJson | undefined
-  /** The evidence of a write, if it is known only now. */
+  /** The evidence of a write, if it is known only after the handler ran. */
   readonly evidence?: Evidence
-  /** The object that was made. */
+  /** The id of the created object. */
   readonly objectId?: string
 }
 
-/** JSON that was turned into text once, for all its readers. */
+/** JSON that is turned into text only once, for all readers. */
 export class WrittenJson {
   readonly text: string
 
@@ -91,12 +91,12 @@ export class WrittenJson {
 /** How a request ends: with an outcome, or with a refusal. */
 export type RequestEnd = { readonly outcome: Outcome } | { readonly problem: Problem }
 
-/** `time`: when the write happens, as the object and the outcome tell it. */
+/** `time`: when the write happens; the object and the outcome show the same time. */
 interface At {
   readonly time: string
 }
 
-/** A write resolves with its outcome; it throws what the store throws, and nothing is written then. */
+/** A write resolves with its outcome. If the store throws, the write throws the same error and nothing is written. */
 export interface Writes {
   create(
     permit: Permit<'create'>,
@@ -106,10 +106,10 @@ export interface Writes {
   update(permit: Permit<'update'>, outcome: Outcome, at: At): Promise<Outcome>
   delete(permit: Permit<'delete'>, outcome: Outcome): Promise<Outcome>
   /**
-   * The decision record of a request that ends so. A change of something else than an object commits it with the
-   * change.
+   * The decision record of a request with this end. A change of something other than an object commits the record
+   * together with the change.
    */
   record(end: RequestEnd): string
-  /** To be called when a record of `record` has committed. */
+  /** Call this when a record from `record` has been committed. */
   committed(record: string): void
 }

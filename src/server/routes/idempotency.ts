@@ -9,11 +9,14 @@ import { type Kept, type ReplayKey, ReplayTaken, UniqueTaken } from '../../store
 import type { HandledRequest, Outcome, Services } from './handler.ts'
 
 export interface Claim extends ReplayKey {
-  /** What the payload is known by: two JSON values have the same exactly when they are equal. */
+  /** Identifies the payload: two JSON values have the same fingerprint exactly when they are equal. */
   readonly fingerprint: string
 }
 
-/** Undefined without the header. Throws Problem invalid-idempotency-key: a key is a caller's. */
+/**
+ * Undefined without the header. Throws Problem invalid-idempotency-key for a request without credentials, because a key
+ * belongs to a caller.
+ */
 export function claimOf(
   { idempotencyKey: key, caller, route }: Pick<HandledRequest, 'idempotencyKey' | 'caller' | 'route'>,
   body: Json,
@@ -24,15 +27,15 @@ export function claimOf(
   return { subject: caller.id, route: route.path, key, fingerprint }
 }
 
-/** What a claim comes to: the object is made now, or the first answer is given again. */
+/** The two results of a claim: the object is created now, or the first answer is given again. */
 export interface CreateOrReplay {
   readonly create: () => Promise<Outcome>
   readonly replay: (kept: Kept) => Promise<Outcome>
 }
 
 /**
- * Throws Problem idempotency-in-flight or idempotency-key-reused, or what they throw. When another process was faster,
- * its commit is found by the conflict; a unique field may conflict first.
+ * Throws Problem idempotency-in-flight or idempotency-key-reused, or what the two functions throw. If another process
+ * was faster, a conflict shows its commit; a unique field may conflict first.
  */
 export function once(
   { store, inFlight }: Services,
@@ -63,7 +66,7 @@ function reused(): Problem {
   return new Problem('idempotency-key-reused', detail)
 }
 
-/** JSON whose members are sorted: the order of names says nothing. */
+/** JSON with sorted members, because their order has no meaning. */
 function canonical(json: Json): string {
   if (Array.isArray(json)) return `[${json.map(canonical).join()}]`
   if (typeof json !== 'object' || json === null) return JSON.stringify(json)

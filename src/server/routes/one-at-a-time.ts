@@ -1,5 +1,5 @@
 /**
- * Work that has a name, one at a time within this process: what comes second is refused (`InFlight`) or waits
+ * Runs work with the same name one at a time within this process: the second work is refused (`InFlight`) or waits
  * (`Queues`).
  */
 import { Problem } from '../../base/problems/problem.ts'
@@ -7,7 +7,7 @@ import { Problem } from '../../base/problems/problem.ts'
 export class InFlight {
   readonly #names = new Set<string>()
 
-  /** Throws Problem idempotency-in-flight while the same name is at work, or what the work throws. */
+  /** Throws Problem idempotency-in-flight while work of the same name runs, or what the work throws. */
   async only<T>(name: string, work: () => Promise<T>): Promise<T> {
     if (this.#names.has(name)) throw inFlight()
     this.#names.add(name)
@@ -21,10 +21,10 @@ export class InFlight {
 
 /** First come, first served. */
 export class Queues {
-  /** By the name: the work that was the last to come. */
+  /** The last work that was added, by name. */
   readonly #last = new Map<string, Promise<unknown>>()
 
-  /** Resolves and rejects as the work does, which begins when all work of this name that came before has ended. */
+  /** Starts the work when all earlier work of this name has ended. Resolves and rejects as the work does. */
   async run<T>(name: string, work: () => Promise<T>): Promise<T> {
     const before = this.#last.get(name) ?? Promise.resolve()
     const turn = before.then(work, work)

@@ -1,7 +1,4 @@
-/**
- * Whether the preconditions of a request hold (RFC 9110 section 13.2). Reading them is
- * src/server/input/read-headers.ts.
- */
+/** Whether the preconditions of a request hold (RFC 9110 section 13.2). src/server/input/read-headers.ts reads them. */
 import { Problem } from '../../base/problems/problem.ts'
 import type { Representation } from '../../resources/resource.ts'
 import type { TagCondition } from '../input/input.ts'
@@ -11,9 +8,9 @@ import type { HandledRequest, Services } from './handler.ts'
 type Guarded = Pick<HandledRequest, 'preconditions' | 'route'>
 
 /**
- * For a write: throws Problem precondition-required or precondition-failed. It compares states alone, so that what a
- * caller may see can change without breaking its writes. `item` is the object as the permit has it; undefined for POST,
- * whose target, the collection, has no tag.
+ * For a write: throws Problem precondition-required or precondition-failed. It compares only states, so a change of
+ * what a caller may see doesn't break the caller's writes. `item` is the object in the permit; undefined for POST,
+ * because its target, the collection, has no tag.
  */
 export function refuseUnmet({ tags }: Services, { preconditions, route }: Guarded, item: Item | undefined): void {
   const { ifMatch, ifNoneMatch } = preconditions
@@ -30,7 +27,9 @@ export function refuseUnmet({ tags }: Services, { preconditions, route }: Guarde
   }
 }
 
-/** For GET and HEAD: whether the client has this very representation (weak comparison). Throws precondition-failed. */
+/**
+ * For GET and HEAD: whether the client already has this representation (weak comparison). Throws precondition-failed.
+ */
 export function isKnown({ tags }: Services, { preconditions }: Guarded, item: Item, shown: Representation): boolean {
   const { ifMatch, ifNoneMatch } = preconditions
   if (ifMatch) refuseOtherState(ifMatch, tags.stateOf(item))
@@ -39,7 +38,7 @@ export function isKnown({ tags }: Services, { preconditions }: Guarded, item: It
   return ifNoneMatch.tags.some(({ opaque }) => opaque === current)
 }
 
-/** Strong comparison (RFC 9110 section 13.1.1): a weak tag fits nothing. */
+/** Strong comparison (RFC 9110 section 13.1.1): a weak tag never matches. */
 function refuseOtherState(ifMatch: TagCondition | undefined, state: string | undefined): void {
   if (!ifMatch || ifMatch.kind === 'any') return
   const fits = ifMatch.tags.some(({ weak, opaque }) => !weak && state !== undefined && stateOfTag(opaque) === state)

@@ -12,10 +12,10 @@ import { lostPageEnd } from './cursor.ts'
 import { type HandledRequest, type Outcome, type Services, WrittenJson } from './handler.ts'
 import { isKnown } from './preconditions.ts'
 
-/** In characters: the end of a page that is longer than this isn't put into a URL. */
+/** In characters: a longer page end isn't put into a URL. */
 const LONGEST_PAGE_END = 2000
 
-/** `at`: the values that the last object of the page is sorted by; `of`: its id, where they would be too long. */
+/** `at`: the sort values of the last object of the page; `of`: its id, if the values would be too long. */
 type PageEnd = { readonly at: readonly SortValue[] } | { readonly of: string }
 
 /** Throws Problem precondition-failed. */
@@ -23,13 +23,13 @@ export function readObject(services: Services, request: HandledRequest, decision
   const { object, representation: shown } = decision
   const item = { resource: request.resource.name, object }
   const headers = { ETag: services.tags.of(item, shown) }
-  // RFC 9110 section 15.4.5: 304 repeats the headers that a cache needs; what depends on the caller is set for every
-  // answer.
+  // RFC 9110 section 15.4.5: 304 repeats the headers that a cache needs. Headers that depend on the caller are set for
+  // every answer.
   if (isKnown(services, request, item, shown)) return { status: 304, headers, body: undefined }
   return { status: successStatus('read'), headers, body: shown }
 }
 
-/** Throws Problem invalid-query for a cursor that isn't of this query and caller. */
+/** Throws Problem invalid-query for a cursor of another query or caller. */
 export async function listObjects(
   services: Services,
   request: HandledRequest,
@@ -42,7 +42,7 @@ export async function listObjects(
   const selection = { where: decision.where, filter }
   const after = query.cursor === undefined ? undefined : await endOfLastPage(services, request, query, query.cursor)
   const bytes = request.snapshot.limits.answerBytes
-  // One more than asked for tells whether there is a next page.
+  // One extra object shows whether there is a next page.
   const found = await store.list(name, { ...selection, order, limit: limit + 1, bytes, ...(after && { after }) })
   const items = found.slice(0, fittingOf(found, limit, bytes))
   const last = items.at(-1)
@@ -56,7 +56,7 @@ export async function listObjects(
   }
 }
 
-/** How many of the first objects make a page: at most `limit`, and no more bytes than `bytes`, but always one. */
+/** How many of the first objects make a page: at most `limit`, and at most `bytes` in size, but at least one. */
 function fittingOf(found: readonly ListedObject[], limit: number, bytes: number): number {
   const most = Math.min(found.length, limit)
   if (found.reduce((sum, object) => sum + object.bytesAtMost(), 0) <= bytes) return most
@@ -94,7 +94,10 @@ function valuesOf(whole: Representation, { order }: ListRequest): readonly SortV
   return order.map((key) => sortValue(key, whole))
 }
 
-/** The route, the caller, and all that says which objects come in which order; how many and what of them may change. */
+/**
+ * The route, the caller, and everything that decides which objects come in which order. The page size and the shown
+ * fields may change.
+ */
 function bindingOf({ route, caller }: HandledRequest, { filter, order }: ListRequest): string {
   const comparisons = filter.map((one) => JSON.stringify([one.field, one.operator, one.values])).toSorted()
   const keys = order.map(({ field, descending }) => [field, descending])

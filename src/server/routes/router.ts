@@ -21,7 +21,7 @@ import { deleteObject, patchObject, replaceObject, updateObject } from './write-
 type RouteState = Received & Matched & Addressed & Accepted & Authorized & Validated
 type RouteHandler = Middleware<RouteState & Writable<Handled>>
 
-/** How often a write is decided when the object changes between the decision and the write. */
+/** How often a write is decided at most if the object changes between the decision and the write. */
 const ATTEMPTS = 8
 
 const BUILT_IN: Readonly<Record<string, Handler>> = {
@@ -73,12 +73,12 @@ function serve(router: Router, { path, method }: { path: string; method: Method 
     case 'OPTIONS':
       return router.options(path, handler)
     case 'HEAD':
-      // A router answers it as it answers GET.
+      // A router answers HEAD as it answers GET.
       return router
   }
 }
 
-/** The last stage: runs the handler that was registered for the route that was authorized. */
+/** The last stage: runs the handler of the authorized route. */
 export function routes(): Stage<RouteState, Handled> {
   return (ctx, next) => {
     const handler = ctx.state.layer?.stack[0]
@@ -114,7 +114,7 @@ function answerWith(services: Services, store: Store): (handler: Handler) => Rou
   }
 }
 
-/** No other write of this process comes first in this turn; a write of another process may. */
+/** Within its turn, no other write of this process comes first; a write of another process may. */
 async function decideAnew<T>(state: Writable<Authorized>, handle: () => T | Promise<T>): Promise<T> {
   for (let attempt = 2; ; attempt++) {
     // If this decision refuses, the record must not have the evidence of the one before.
@@ -150,7 +150,9 @@ function requestOf(state: RouteState, method: Method, store: Store): HandledRequ
   }
 }
 
-/** The decision, or the input, of the kind that a handler is for; `authorize` and `validate` leave no other. */
+/**
+ * The decision, or the input, of the kind that a handler needs; `authorize` and `validate` never leave another kind.
+ */
 function of<T extends Decision | Input, K extends T['kind']>(found: T, kind: K): Extract<T, { readonly kind: K }> {
   if (found.kind !== kind) throw new Error(`no handler for ${found.kind}, where ${kind} is expected`)
   return found as Extract<T, { readonly kind: K }>

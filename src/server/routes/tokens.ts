@@ -1,6 +1,6 @@
 /**
- * POST /api/tokens and DELETE /api/tokens/current: signing in, and out. The directory decides; here it becomes an
- * answer.
+ * POST /api/tokens and DELETE /api/tokens/current: sign-in and sign-out. The directory decides; this file turns its
+ * decision into an answer.
  */
 
 import { Problem } from '../../base/problems/problem.ts'
@@ -11,7 +11,10 @@ import type { HandledRequest, Outcome, RequestEnd, Services } from './handler.ts
 
 type Body = Readonly<Record<string, Json>>
 
-/** Why a sign-in was refused: for the log, not for the client. `userId`: the user that was tried, if there is one. */
+/**
+ * Why a sign-in was refused: for the log, not for the client. `userId`: the user that the sign-in named, if this user
+ * exists.
+ */
 export class SignInRefused extends Error {
   readonly userId: string | undefined
   readonly reason: string
@@ -54,7 +57,7 @@ export async function signOut({ signIn: directory }: Services, { caller, writes 
   return outcome
 }
 
-/** What the record of a change tells. */
+/** The end of the request, for the record of a change. */
 function endOf(change: SessionChange): RequestEnd {
   if (change.kind === 'refused') return { problem: refused(change) }
   return { outcome: { status: 200, headers: {}, body: undefined, objectId: change.userId } }

@@ -48,7 +48,7 @@ export async function patchObject(
   const { resource } = request
   const { object } = decision
   const { named, read } = fieldsOf(operations)
-  // Before anything is looked at: the answer is the same whatever is stored.
+  // Checked first, so that the answer is the same for every stored value.
   orRefuse(decision.checkRead(read) ?? decision.checkNamed(named))
   const before = represent(object)
   const applied = applyJsonPatch(before, operations)
@@ -72,8 +72,9 @@ export async function deleteObject(
 }
 
 /**
- * The permit carries the version that the preconditions were held against, and the store writes over no other: so they
- * hold in the very statement that writes. What changes nothing isn't written: version, tag and time stay.
+ * The permit carries the version that the preconditions were compared with, and the store overwrites no other version.
+ * So the preconditions still hold in the statement that writes. A proposal without changes isn't written: version, tag
+ * and time stay.
  */
 async function writeProposal(
   services: Services,
@@ -92,11 +93,11 @@ async function writeProposal(
     const shown = decision.show(object)
     const status = successStatus('update', shown !== undefined)
     if (!shown) return { status, headers: {}, body: undefined, evidence }
-    // The body is the representation that the tag is of, whatever the client had sent (RFC 9110 section 8.7).
+    // The tag belongs to the representation in this body, whatever the client had sent (RFC 9110 section 8.7).
     const headers = { ETag: services.tags.of({ resource, object }, shown), 'Content-Location': request.path }
     return { status, headers, body: shown, evidence }
   }
-  // Otherwise the tag would reveal whether a field that the caller can't read had the value already.
+  // Otherwise the tag would reveal whether a field that the caller can't read already had the value.
   const isBlind = [...proposal.named].some((name) => !decision.readable.has(name))
   if (!isBlind && sameJson(permit.document, decision.object.document)) return outcomeOf(decision.object)
   const time = services.now().toISOString()
@@ -104,7 +105,8 @@ async function writeProposal(
 }
 
 /**
- * A body that a client had read, with what the server had set by then: whether that is still so is If-Match's question.
+ * Whether the body may come from an earlier read, with the server's fields of that time. If-Match checks whether they
+ * are still current.
  */
 function isOfAnotherState({ check, faults = [] }: Refusal): boolean {
   const isUnfit = check === 'schema' || check === 'size'

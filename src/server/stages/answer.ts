@@ -1,4 +1,7 @@
-/** The problem boundary: the first to see a request, and the last to see its answer, which has its record by then. */
+/**
+ * The problem boundary: the first stage to see a request and the last to see its answer. By then, the answer has its
+ * record.
+ */
 import { randomUUID } from 'node:crypto'
 import { Problem } from '../../base/problems/problem.ts'
 import type { Recorder } from '../../decision-log/recorder.ts'
@@ -30,7 +33,7 @@ export function answer(parts: AnswerParts): Stage<object, Received> {
     ctx.state = state
     parts.cors.share(ctx.req, state.headers)
     try {
-      // The time that the record tells is the one that the rules are chosen by.
+      // The record shows the same time that selects the valid rules.
       const time = parts.now()
       state.time = time.toISOString()
       state.policy = parts.policy.at(time.getTime())
@@ -66,7 +69,7 @@ function receive({ policy: { active } }: AnswerParts, method: string): RequestSt
   }
 }
 
-/** Requests in flight end; what comes after them on a connection that is still open is refused. */
+/** Requests in flight are completed. Later requests on a connection that is still open are refused. */
 function draining(): Problem {
   return new Problem('draining', 'The server is shutting down; try again.', { headers: { 'Retry-After': '1' } })
 }

@@ -1,7 +1,7 @@
 /**
- * The one authorization middleware: every method of every route passes here, OPTIONS included, and nothing else decides
- * (but the permits that its decision gives out). src/decide/decide.ts has the checks; here are the facts that they ask
- * for.
+ * The one authorization middleware. Every method of every route passes here, OPTIONS included, and nothing else
+ * decides, except the permits that its decision gives out. src/decide/decide.ts has the checks; this file has the facts
+ * that they need.
  */
 
 import { decide, withFacts } from '../../decide/decide.ts'
@@ -18,11 +18,11 @@ import type { Accepted, AcceptedRequest, Authorized, Received } from './state.ts
 export interface Gate {
   readonly resources: Resources
   readonly store: Pick<Store, 'get'>
-  /** Milliseconds since the epoch: a block may have an end. */
+  /** Milliseconds since the epoch, because a block may expire. */
   readonly now: () => number
 }
 
-/** Leaves a decision, or throws Refused, or a fault (never a pass). */
+/** Leaves a decision, or throws Refused or a fault. A fault never lets a request pass. */
 export function authorize(gate: Gate): Stage<Received & Accepted, Authorized> {
   return async (ctx, next) => {
     const { policy, accepted } = ctx.state

@@ -1,6 +1,4 @@
-/**
- * Counts a request against every limit of limits.yaml that matches it: by address, and by subject where there is one.
- */
+/** Counts a request against every matching limit of limits.yaml: by address, and by subject if there is one. */
 
 import { onceKnown } from '../../base/now-or-later.ts'
 import { Problem } from '../../base/problems/problem.ts'
@@ -18,7 +16,8 @@ import type { Addressed, Authenticated, Matched, Received } from './state.ts'
 type Headers = Readonly<Record<string, string>>
 
 /**
- * Finds out from where a request comes. An address known to be over a limit is refused before its token is verified.
+ * Finds out the address of a request. If an address is known to be over a limit, its requests are refused before the
+ * token is verified.
  */
 export function refuseFloods(rateLimiter: RateLimiter, clientAddress: ClientAddress): Stage<Received, Addressed> {
   return (ctx, next) => {
@@ -31,7 +30,7 @@ export function refuseFloods(rateLimiter: RateLimiter, clientAddress: ClientAddr
   }
 }
 
-/** Counts every request, before any refusal is told. */
+/** Counts every request, before any other refusal is answered. */
 export function limitRate(rateLimiter: RateLimiter): Stage<Received & Matched & Addressed & Authenticated> {
   return (ctx, next) =>
     onceKnown(rateLimiter.count(ctx.state.policy, ctx.state), (headers) => {
@@ -42,11 +41,11 @@ export function limitRate(rateLimiter: RateLimiter): Stage<Received & Matched & 
 
 export interface RateLimiter {
   /**
-   * Throws quota-exceeded for an address known to be over, so that its token isn't even verified. Over a limit of bad
-   * credentials it may go on with those that are known, and with a few others.
+   * Throws quota-exceeded for an address known to be over a limit, so that its token isn't even verified. An address
+   * over a limit of bad credentials may still send known credentials, and a few unknown ones.
    */
   refuseKnownOver(policy: ActivePolicy, address: string, credentials: Credentials): void
-  /** Throws quota-exceeded; else the headers of a limited response. */
+  /** Throws quota-exceeded, or returns the headers of a limited response. */
   count(policy: ActivePolicy, request: LimitedRequest): Headers | Promise<Headers>
 }
 
@@ -63,12 +62,15 @@ interface Over {
   readonly limit: Limit
 }
 
-/** As many refused addresses as are remembered; a flood from more makes the oldest forgotten, not the server larger. */
+/**
+ * The number of refused addresses that are remembered. When a flood comes from more, the oldest is forgotten, so memory
+ * doesn't grow.
+ */
 const REMEMBERED = 10_000
 
 /**
- * An address may be shared: over a limit of bad credentials, so many times fewer that are unknown are verified all the
- * same.
+ * Several clients may share an address. Over a limit of bad credentials, unknown credentials are still verified, up to
+ * the limit divided by this number.
  */
 const SPARE = 10
 
@@ -145,7 +147,7 @@ function counts({ match, per }: Limit, policy: ActivePolicy, request: LimitedReq
   return (match.resource ?? route.resource) === route.resource && (match.action ?? endpoint.action) === endpoint.action
 }
 
-/** Also when a key server is at fault: a token with an invented key makes it be asked. */
+/** Includes faults of a key server, because a token with an invented key causes a request to it. */
 function isUnverified(authentication: Authentication): boolean {
   if (authentication.kind === 'failed') return authentication.code !== 'store-unavailable'
   return authentication.kind === 'rejected'
@@ -173,8 +175,8 @@ function refusal(limits: readonly Limit[], quotas: Admission['quotas'], retryAft
 }
 
 /**
- * draft-ietf-httpapi-ratelimit-headers; the one place that knows its form. A limiter may count a request a little
- * longer than the window that `w` promises, but `t` doesn't say more than `w`.
+ * draft-ietf-httpapi-ratelimit-headers; only this function knows its form. A limiter may count a request a little
+ * longer than the window that `w` promises, but `t` is never more than `w`.
  */
 function headersOf(limits: readonly Limit[], quotas: readonly QuotaState[]): Headers {
   const state = quotas.map(({ name, remaining, resetMs }, i) => {

@@ -1,5 +1,5 @@
 /**
- * Finds out which route a request is for. An unknown path or method is a value, which `refuse` answers after the rate
+ * Finds the route of a request. For an unknown path or method it leaves a value, and `refuse` answers after the rate
  * limits.
  */
 import type { Routers } from '../../resources/routing/match-route.ts'

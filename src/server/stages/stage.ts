@@ -1,11 +1,11 @@
-/** A stage is Koa middleware that says in its type what it reads of `ctx.state` and what it leaves there. */
+/** A stage is Koa middleware. Its type says what it reads from `ctx.state` and what it leaves there. */
 import type Koa from 'koa'
 import type { Middleware, Next, ParameterizedContext } from 'koa'
 
 /** The stage sets every member of `Leaves` in `ctx.state` before it calls `next`. */
 export interface Stage<Reads extends object, Leaves extends object = object> {
   (ctx: StageContext<Reads & Writable<Leaves>>, next: Next): unknown
-  /** Only a type: no stage has it. */
+  /** Exists only in the type; no stage has it at run time. */
   readonly leaves?: Leaves
 }
 
@@ -14,7 +14,8 @@ type StageContext<State extends object> = ParameterizedContext<State>
 export type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
 /**
- * Koa's `use`, for stages: one that reads what no stage before it leaves doesn't compile (test/stage-types.test.ts).
+ * Koa's `use`, for stages. A stage that reads something that no earlier stage leaves doesn't compile
+ * (test/stage-types.test.ts).
  */
 export class Stages<State extends object = object> {
   readonly #app: Koa

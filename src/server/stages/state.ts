@@ -11,7 +11,7 @@ import type { Layer, Match, RouteMatch } from '../../resources/routing/match-rou
 import type { Input } from '../input/input.ts'
 import type { Outcome } from '../routes/handler.ts'
 
-/** By name, in the spelling that is sent; each once. */
+/** By name, spelled as sent; each name once. */
 export type ResponseHeaders = Record<string, string>
 
 /** Left by `answer`. */
@@ -21,13 +21,13 @@ export interface Received {
   readonly started: number
   readonly method: string
   readonly revision: string
-  /** What the record leaves out, by the policy that decides. */
+  /** The masks for the record, from the policy that decides. */
   readonly masks: Masks
   /** The headers of every answer, also of a later stage's refusal. */
   readonly headers: ResponseHeaders
   /** When the request came: RFC 3339, UTC, milliseconds. */
   readonly time?: string
-  /** The policy that decides, as it is at that time. */
+  /** The policy that decides, in its state at that time. */
   readonly policy: ActivePolicy
 }
 
@@ -40,7 +40,7 @@ export interface Matched {
 
 /** Left by `refuseFloods`. */
 export interface Addressed {
-  /** Of the client, as limits count it. */
+  /** The client's address, as limits count it. */
   readonly address: string
   readonly credentials: Credentials
 }
@@ -67,7 +67,7 @@ export interface Accepted {
 /** Left by `authorize`. */
 export interface Authorized {
   readonly decision: Decision
-  /** Decides once more, by the object as it is stored by then: for a write that came too late. */
+  /** Decides again, with the object that is stored now: for a write that came too late. */
   readonly decideAnew: () => Promise<Decision>
 }
 
@@ -81,11 +81,11 @@ export interface Handled {
   readonly outcome: Outcome
 }
 
-/** What `answer` finds when the stages have ended, as far as they came. */
+/** What `answer` finds when the stages have ended; members of stages that didn't run are absent. */
 export interface RequestState
   extends Received,
     Partial<Matched & Addressed & Authenticated & Accepted & Authorized & Validated & Handled> {
   readonly problem?: Problem
-  /** The record that is in the store, together with the write that it is about. */
+  /** The record that was stored together with its write. */
   readonly committed?: DecisionRecord | undefined
 }

@@ -23,10 +23,10 @@ interface Frame {
 
 const WITH_BODY: readonly Operation[] = ['create', 'replace', 'update']
 
-/** As it is sent: a client may insist on the parameter or leave it out. */
+/** The media type as sent. A client may require the parameter or leave it out. */
 const REPRESENTATION = 'application/json;charset=utf-8'
 
-/** Answers without a body aren't negotiated. */
+/** Operations whose answers have no body, so nothing is negotiated. */
 const BODILESS: readonly Operation[] = ['delete', 'options']
 
 /**
@@ -59,18 +59,18 @@ function refuseUnacceptable(ctx: Context, operation: Operation): void {
 }
 
 function withHeaders(ctx: Context, decision: Decision, content: Content): Input {
-  // RFC 9110 section 13.2.1: a precondition is about a representation, not about what leads to one.
+  // RFC 9110 section 13.2.1: preconditions concern one representation, so these decisions ignore them.
   if (decision.kind === 'route' || decision.kind === 'list') return { ...content, preconditions: {} }
   const preconditions = readPreconditions(ctx.req)
-  // The other methods can be repeated as they are.
+  // The other methods can be repeated safely without a key.
   const idempotencyKey = decision.kind === 'create' ? readIdempotencyKey(ctx.req) : undefined
   return { ...content, preconditions, ...(idempotencyKey === undefined ? {} : { idempotencyKey }) }
 }
 
 function readContent(ctx: Context, frame: Frame, decision: Decision): Content | Promise<Content> {
   const { match, limits } = frame
-  // The query is for the path that the redirect leads to, or for the request that OPTIONS asks about: a browser's
-  // preflight goes to the very URL that is to be fetched (Fetch, "CORS-preflight fetch").
+  // The query belongs to the redirect's target, or to the request that OPTIONS asks about: a browser's preflight goes
+  // to the same URL as the later request (Fetch, "CORS-preflight fetch").
   if (match.route.redirect || match.endpoint.operation === 'options') return { kind: 'nothing' }
   const parameters = readQuery(match.target.query)
   if (decision.kind === 'list') return { kind: 'list', query: readListQuery(parameters, limits, decision) }

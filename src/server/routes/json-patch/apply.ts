@@ -1,6 +1,6 @@
 /**
- * Applies a JSON Patch (RFC 6902) to an object, all of it or nothing. The package `rfc6902` passes over `__proto__` and
- * `constructor` in a path and finds what objects inherit, so it is the tests' oracle only (docs/decisions/0016).
+ * Applies a JSON Patch (RFC 6902) to an object, completely or not at all. The package `rfc6902` ignores `__proto__` and
+ * `constructor` in a path and finds inherited properties, so only the tests use it, as an oracle (docs/decisions/0016).
  */
 import { Problem } from '../../../base/problems/problem.ts'
 import type { Json, Representation } from '../../../resources/resource.ts'
@@ -9,15 +9,18 @@ import type { PatchOperation } from './operation.ts'
 import { fault, invalidPatch, MAX_DEPTH } from './parse.ts'
 import { add, NoSuchPlace, remove, replace, valueAt } from './place.ts'
 
-/** `conflict`: the object isn't as the patch expects it. The problem waits for its turn in the order of checks. */
+/** `conflict`: the object isn't as the patch expects. The problem is thrown later, in the order of the checks. */
 export type Applied =
   | { readonly kind: 'applied'; readonly after: Representation }
   | { readonly kind: 'conflict'; readonly problem: Problem }
 
-/** What the copies and moves of one patch may carry, in characters: else 20 copies make a million of one. */
+/**
+ * In characters: the most that the copies and moves of one patch may carry. Without a limit, 20 copies make a million
+ * characters of one.
+ */
 const MAX_CARRIED = 200_000
 
-/** Leaves its arguments as they are. Throws Problem invalid-patch for what could be done to no state of the object. */
+/** Doesn't change its arguments. Throws Problem invalid-patch for a patch that fits no state of the object. */
 export function applyJsonPatch(before: Representation, operations: readonly PatchOperation[]): Applied {
   const draft = structuredClone(before)
   let carried = 0
@@ -39,7 +42,7 @@ type Member = 'path' | 'from' | 'value'
 
 class Unapplicable extends Error {
   readonly code: 'invalid-patch' | 'patch-conflict' | 'patch-test-failed'
-  /** The member of the operation that is at fault. */
+  /** The faulty member of the operation. */
   readonly member: Member
 
   constructor(code: Unapplicable['code'], member: Member, message: string) {
@@ -49,7 +52,7 @@ class Unapplicable extends Error {
   }
 }
 
-/** Changes the draft; how much it copied or moved. Throws Unapplicable. */
+/** Changes the draft; returns how many characters it copied or moved. Throws Unapplicable. */
 function apply(draft: Representation, operation: PatchOperation): number {
   const { path } = operation
   switch (operation.op) {

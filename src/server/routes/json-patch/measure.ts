@@ -2,9 +2,9 @@
 import type { Json } from '../../../resources/resource.ts'
 
 interface Measure {
-  /** Containers around the innermost value; 0 for a scalar. */
+  /** The number of containers around the innermost value; 0 for a scalar. */
   readonly depth: number
-  /** About the characters of its JSON. */
+  /** The approximate number of characters of its JSON. */
   readonly size: number
 }
 

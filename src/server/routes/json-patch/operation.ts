@@ -1,4 +1,4 @@
-/** The operations of a JSON Patch (RFC 6902 section 4) about a resource, and which of its fields they name and read. */
+/** The operations of a JSON Patch (RFC 6902 section 4) for a resource, and the fields that they name and read. */
 import type { Json } from '../../../resources/resource.ts'
 
 /** Reference tokens (RFC 6901 section 4), decoded; the first is a field of the resource. */
@@ -12,7 +12,7 @@ export type PatchOperation =
 interface PatchFields {
   /** The fields that the patch would write. */
   readonly named: ReadonlySet<string>
-  /** The fields about whose stored value the result of the patch would reveal something, if only that it exists. */
+  /** Fields whose stored value the result of the patch could reveal, even if only that the value exists. */
   readonly read: ReadonlySet<string>
 }
 
@@ -29,7 +29,8 @@ function written(operation: PatchOperation): readonly Pointer[] {
 }
 
 /**
- * Only `add` of a whole field succeeds whatever is stored; everything else needs what it names, or what is around it.
+ * Only `add` of a whole field succeeds for any stored value. Every other operation needs the places that it names, or
+ * their parents.
  */
 function looked(operation: PatchOperation): readonly Pointer[] {
   const { op, path } = operation

@@ -16,9 +16,7 @@ type Members = Readonly<Record<string, Json>>
 
 type Parsed<T> = { readonly value: T } | { readonly faults: readonly FieldFault[] }
 
-/**
- * RFC 6902 section 3. Throws Problem invalid-patch. Members that the RFC doesn't define are passed over (section 4).
- */
+/** RFC 6902 section 3. Throws Problem invalid-patch. Ignores members that the RFC doesn't define (section 4). */
 export function parseJsonPatch(document: Json, resource: Resource): readonly PatchOperation[] {
   if (!Array.isArray(document)) throw invalidPatch([fault('', 'must be an array of operations', 'type')])
   if (document.length > MAX_OPERATIONS) {
@@ -81,7 +79,7 @@ function withSource(
   return { value: { op, path: path.value, from: from.value } }
 }
 
-/** RFC 6901 section 3. The whole object has no pointer here: its id and times are the server's. */
+/** RFC 6901 section 3. A pointer to the whole object is refused, because its id and times belong to the server. */
 function parsePointer(
   members: Members,
   { at, name }: { readonly at: string; readonly name: 'path' | 'from' },

@@ -1,14 +1,14 @@
-/** Reads and changes one place of a JSON value, which must be the caller's own copy: it is changed where it is. */
+/** Reads and changes one place of a JSON value. The value is changed in place, so it must be the caller's own copy. */
 import type { Json } from '../../../resources/resource.ts'
 
 type Elements = Json[]
 type Members = Record<string, Json>
 
-/** `malformed`: no array has such an index; `absent`: it could be there, but isn't. */
+/** `malformed`: no array can have this index; `absent`: the place could exist, but doesn't. */
 export class NoSuchPlace extends Error {
   readonly kind: 'malformed' | 'absent'
 
-  /** `message` is a predicate about the pointer. */
+  /** `message` is the rest of a sentence that starts with the pointer. */
   constructor(kind: 'malformed' | 'absent', message: string) {
     super(message)
     this.name = 'NoSuchPlace'
@@ -21,7 +21,9 @@ export function valueAt(target: Json, tokens: readonly string[]): Json {
   return tokens.reduce(childOf, target)
 }
 
-/** RFC 6902 section 4.1: a member is added or replaced, an element inserted, at the end for `-`. Throws NoSuchPlace. */
+/**
+ * RFC 6902 section 4.1: a member is added or replaced; an element is inserted (`-`: at the end). Throws NoSuchPlace.
+ */
 export function add(target: Json, tokens: readonly string[], value: Json): void {
   const { parent, token } = placeOf(target, tokens)
   if (isElements(parent)) insert(parent, token, value)
@@ -56,7 +58,7 @@ function placeOf(target: Json, tokens: readonly string[]): { parent: Elements | 
   return { parent: containerAt(valueAt(target, tokens.slice(0, -1)), token), token }
 }
 
-/** What an object inherits is no member of it. */
+/** Inherited properties of an object aren't its members. */
 function childOf(parent: Json, token: string): Json {
   const container = containerAt(parent, token)
   const own = isElements(container) ? container[indexOf(token)] : ownMember(container, token)
@@ -68,7 +70,7 @@ function ownMember(members: Members, name: string): Json | undefined {
   return Object.hasOwn(members, name) ? members[name] : undefined
 }
 
-/** A plain member whatever its name: assigning to `__proto__` would change what the object inherits. */
+/** Sets a plain member, whatever its name: an assignment to `__proto__` would change what the object inherits. */
 function setMember(members: Members, name: string, value: Json): void {
   Object.defineProperty(members, name, { value, writable: true, enumerable: true, configurable: true })
 }

@@ -8,7 +8,7 @@ export interface ListArranged {
   readonly placed: readonly { readonly relations: ReadonlySet<string>; readonly object: Representation }[]
 }
 
-/** A list has at most so many objects. */
+/** The largest number of objects in a list. */
 const MOST_LISTED = 32
 
 /** Chooses the caller's attributes so that the list has the most objects; `idOf` gives each object an id. */
@@ -31,7 +31,7 @@ export function arrangeList(
   })
 }
 
-/** Ids are unique: where several objects would have the caller's id, the first one stays. */
+/** Ids are unique: if several objects would have the caller's id, only the first one stays. */
 function placedBy(wanted: readonly WantedPair[], attributes: Attributes): ListArranged['placed'] {
   const placed = wanted.flatMap((one) => {
     const found = arrangeWith(one, attributes)

@@ -1,6 +1,6 @@
 /**
- * Makes an object for which exactly the wanted relations hold. The relations are solved together, field by field,
- * because several may compare one field. Where no object is found, the result says whether there can be none.
+ * Makes an object so that exactly the wanted relations hold. The relations are solved together, field by field, because
+ * several may compare one field. If no object is found, the result says whether one can exist.
  */
 
 import type { Ownership } from '../../../decide/policy.ts'
@@ -15,15 +15,15 @@ export interface WantedObject {
   readonly resource: Resource
   readonly samples: Samples
   readonly ownership: Ownership | undefined
-  /** The names of the relations that hold, and no others. */
+  /** The names of all relations that hold. */
   readonly relations: ReadonlySet<string>
   /** The caller's id and attributes. */
   readonly attributes: Readonly<Record<string, Scalar>>
   /** The object's id, unless a relation asks for another one. */
   readonly id: string
-  /** The id of another caller, who owns the object where the caller must not; absent for nobody in particular. */
+  /** The id of another caller, who owns the object if the caller must not own it. Absent if any other id will do. */
   readonly somebody?: string
-  /** Fields whose value is given already; undefined means that the object lacks the field. */
+  /** Fields with a given value; undefined means that the object lacks the field. */
   readonly fixed?: ReadonlyMap<string, Scalar | undefined>
 }
 
@@ -40,7 +40,7 @@ const AT = '2026-01-01T00:00:00.000Z'
 const SOMEBODY = '01980000-0000-7000-8000-00000000000d'
 const TIMES: ReadonlySet<string> = new Set(['createdAt', 'updatedAt'])
 
-/** The number of objects that are tried with the same other fields. */
+/** How many objects are tried with the same other fields. */
 const MOST_TRIED = 200
 
 export function arrangeObject(wanted: WantedObject): ObjectFound {
@@ -127,7 +127,7 @@ function choiceOf(question: WantedField, { fixed, id }: WantedObject): FieldChoi
   return TIMES.has(name) ? { ...only(AT), complete: false } : choicesOf(question)
 }
 
-/** Values for the fields that no relation compares: first for all of them, then for those that the schema requires. */
+/** Values for the fields that no relation compares: first for all of them, then only for the required ones. */
 function otherFields(
   { resource, samples, id }: WantedObject,
   choices: ReadonlyMap<string, FieldChoices>,
@@ -177,7 +177,9 @@ function attributeOf(attributes: WantedObject['attributes'], name: string): Scal
   return Object.hasOwn(attributes, name) ? attributes[name] : undefined
 }
 
-/** Whether the schema accepts it. The server's own fields don't count: an id may have another form than new ones. */
+/**
+ * Whether the schema accepts the object. The server's own fields are ignored: an id may have another form than new ids.
+ */
 function isSound({ fields, validate }: Resource, object: Representation): boolean {
   return validate(object).every(({ pointer }) => fields.get(pointer.slice(1).split('/')[0] ?? '')?.readOnly ?? false)
 }

@@ -1,6 +1,4 @@
-/**
- * Makes a caller and an object between which exactly the wanted relations hold: first the attributes, then the object.
- */
+/** Makes a caller and an object so that exactly the wanted relations hold: first the attributes, then the object. */
 import { USERS } from '../../../decide/policy.ts'
 import {
   comparedAttributes,
@@ -41,11 +39,11 @@ export type ArrangedPair =
   | { readonly kind: 'related'; readonly attributes: Attributes; readonly object: Representation }
   | NotFound
 
-/** The number of values that are tried for one attribute, and of combinations of attributes. */
+/** How many values are tried for one attribute, and how many combinations of attributes. */
 const MOST_VALUES = 8
 const MOST_COMBINED = 64
 
-/** The caller gets no attributes but those that are needed; `attributes` of the result lack the id. */
+/** The caller gets only the attributes that are needed; `attributes` of the result lack the id. */
 export function arrangeRelated(pair: WantedPair): ArrangedPair {
   const { callerId } = pair
   const wanted = wantedOf(pair)
@@ -94,7 +92,7 @@ function wantedOf(pair: Pick<WantedPair, 'ownership' | 'relations'>): readonly R
   return relationsOf(pair).filter(({ name }) => pair.relations.has(name))
 }
 
-/** Whether relations of one meaning should differ, or a field has no fitting value whoever the caller is. */
+/** Whether relations with the same meaning should differ, or a field has no fitting value for any caller. */
 function isContradictory(pair: WantedPair): boolean {
   const { resource, relations, callerId = '' } = pair
   const meanings = Map.groupBy(relationsOf(pair), meaningOf)
@@ -128,7 +126,7 @@ function isNeeded(pair: WantedPair, attribute: string): boolean {
   return wantedOf(pair).some((one) => comparedAttributes(one).includes(attribute))
 }
 
-/** Whether the field is one plain value: a list is no attribute. */
+/** Whether the field is one plain value. A list can't be an attribute. */
 function isPlain({ fields }: Resource, attribute: string): boolean {
   const field = fields.get(attribute)
   return field !== undefined && !field.list && field.type !== 'other'
@@ -142,7 +140,7 @@ interface AttributeChoice {
   readonly why: string
 }
 
-/** Values that the users schema allows, and that the compared fields can have. */
+/** Values that the users schema allows and the compared fields can have. */
 function attributeChoice(pair: WantedPair, attribute: string): AttributeChoice {
   const { resources, samplesOf, callerId = '' } = pair
   const directory = resources.byName.get(USERS)
@@ -173,7 +171,10 @@ function attributeChoice(pair: WantedPair, attribute: string): AttributeChoice {
   }
 }
 
-/** Whether a relation compares the attribute with itself in the caller's own record: it holds for every value. */
+/**
+ * Whether a relation compares the attribute with itself in the caller's own record. Such a relation holds for every
+ * value.
+ */
 function isHeldByEach(pair: WantedPair, attribute: string): boolean {
   return relationsOf(pair).some((one) => {
     const equation = kindOf(one).equates?.(one)

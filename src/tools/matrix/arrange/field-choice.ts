@@ -59,7 +59,7 @@ export function isAllowed({ validate, fields }: Resource, name: string, value: J
 /** What the relations accept, as far as the field's value decides it. */
 interface Accepted {
   readonly wanted: readonly AcceptedValues[]
-  /** Whether a value, or a list with its members, is accepted by no unwanted relation. */
+  /** Whether no unwanted relation accepts the value (for a list: the list or one of its members). */
   readonly avoids: (value: Json) => boolean
   /** Whether the field's value decides all wanted relations. */
   readonly isKnown: boolean
@@ -83,7 +83,7 @@ function acceptedIn({
     wanted: held,
     avoids: (value) => !avoided.some((accepted) => acceptsField(accepted, value)),
     isKnown: held.length === wanted.length,
-    // Where a relation to the caller must not hold, the field may name somebody else.
+    // If a relation to the caller must not hold, the field may name another user.
     otherIds: unwanted.some(needsCaller) ? [somebody] : [],
   }
 }
@@ -103,12 +103,14 @@ function scalarChoices({ field, known, wanted, avoids, otherIds }: FieldQuestion
   return { values: [...otherIds, ...known, ...(all ?? [null])].filter(avoids), complete: all !== undefined }
 }
 
-/** Samples are tried as well where the relation accepts more values than it lists. */
+/** Includes the samples if the relation accepts more values than it lists. */
 function candidatesOf({ telling, complete, accepts }: AcceptedValues, known: readonly Json[]): readonly Scalar[] {
   return [...telling, ...(complete ? [] : known.flat().filter(isScalar))].filter(accepts)
 }
 
-/** Lists with an element for each wanted relation, and if the schema needs more, elements that no relation accepts. */
+/**
+ * Lists with an element for each wanted relation. If the schema needs more elements, those that no relation accepts.
+ */
 function listChoices({ resource, field, known, wanted, avoids, otherIds }: FieldQuestion): Proposed {
   const { minItems, maxItems, elements } = itemsOf(resource, field)
   const accepted = wanted.map((one) => candidatesOf(one, known).filter(avoids))
@@ -144,13 +146,13 @@ function isValid({ resource, field, present }: WantedField, value: Json): boolea
   return !(present && value === null) && isAllowed(resource, field.name, value)
 }
 
-/** Whether an object may lack the field. One with a default never does: every write fills it in. */
+/** Whether an object may lack the field. A field with a default is never absent: every write fills it in. */
 function mayLack({ resource: { schema }, field, wanted, present }: WantedField): boolean {
   if (present || wanted.length > 0 || field.name === 'id' || field.default !== undefined) return false
   return field.readOnly || !(Array.isArray(schema.required) && schema.required.includes(field.name))
 }
 
-/** `elements` are all possible elements, where the schema lists them. */
+/** `elements`: all possible elements, if the schema lists them. */
 function itemsOf({ schema }: Resource, { name }: Field) {
   const properties = isObject(schema.properties) ? schema.properties : {}
   const list = followReferences(schema, properties[name] ?? true)

@@ -1,4 +1,4 @@
-/** Whether exactly some relations can hold between a caller with credentials and an object; kept for the same files. */
+/** Whether a caller with credentials can relate to an object in exactly these ways; remembered for the same files. */
 import type { Policy } from '../../../decide/policy.ts'
 import type { Resource, Resources } from '../../../resources/resource.ts'
 import { type ArrangedPair, arrangeRelated } from './arrange-related.ts'

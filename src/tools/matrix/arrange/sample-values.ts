@@ -26,7 +26,7 @@ const CHARACTERS = ['a', 'b', 'A', 'B', '0', '1', 'A1', 'a-']
 const LONGEST = 40
 const MOST = 40
 
-/** Proposals: whoever asks must check them with the schema. Nested values are the smallest ones. */
+/** Proposals: the caller of this function must check them with the schema. Nested values are the smallest ones. */
 export function valuesOf(root: JsonObject, schema: Json): readonly Json[] {
   const resolved = followReferences(root, schema)
   if (!isObject(resolved)) return ['a', 'b']

@@ -41,13 +41,13 @@ export function sampleResources(sources: readonly SourceText[], { byName }: Reso
   )
 }
 
-/** A message where no valid value was found for a required field, so that no object and no body can be made. */
+/** A message if a required field has no known valid value, so that neither an object nor a body can be made. */
 export function lackingValue(resource: string, { smallest, values }: Samples): string | undefined {
   const field = Object.keys(smallest).find((name) => (values.get(name)?.length ?? 0) === 0)
   return field && `no valid value was found for \`${field}\` of ${resource}; give its schema \`examples\``
 }
 
-/** Adds the values that relations of the policy compare: they have to be tried as well. */
+/** Adds the values that relations of the policy compare, because predictions must try them too. */
 export function withCompared(
   samples: SamplesOf,
   { byName }: Resources,
@@ -95,7 +95,7 @@ function samplesOf(resource: Resource, json: { readonly [key: string]: Json }): 
   return { smallest: validBody(resource, smallest, values), values }
 }
 
-/** The required fields; if the schema needs more (`anyOf`, say), one further field, or all of them. */
+/** The required fields. If the schema needs more (for example with `anyOf`), one further field, or all of them. */
 function validBody(
   { validate, fields }: Resource,
   required: Samples['smallest'],

@@ -4,11 +4,11 @@ import regjsparser, { type AstNode } from 'regjsparser'
 const FEATURES = { lookbehind: true, namedGroups: true, unicodePropertyEscape: true } as const
 type Node = AstNode<typeof FEATURES>
 
-/** How one text differs from the next: by the branch and character it takes, and by how often it repeats a part. */
+/** What makes one text differ from the next: the branch and character chosen, and how often a part is repeated. */
 interface Choice {
   /** The number of the branch or character, modulo how many there are. */
   readonly nth: number
-  /** How often a part is repeated beyond the least, up to the most that the quantifier allows. */
+  /** How often a part is repeated beyond the quantifier's minimum; never more than its maximum. */
   readonly more: number
 }
 
@@ -19,7 +19,8 @@ const READABLE = [...'abcABC0123-_. @xyzXYZ456789']
 const OTHERS = Array.from({ length: 0x3000 }, (_, code) => String.fromCodePoint(code))
 
 /**
- * Texts that match, the shortest first; none where the pattern has parts that can't be chosen one by one, as `(?=x)`.
+ * Texts that match, the shortest first. Empty if the pattern has parts that can't be chosen one by one, such as
+ * `(?=x)`.
  */
 export function textsOfPattern(pattern: string): readonly string[] {
   const tree = regjsparser.parse(pattern, 'u', FEATURES) as Node

@@ -18,7 +18,7 @@ export function withUniqueValues(
 /** Starts at random, so that values differ from those of earlier runs. */
 let count = randomInt(2 ** 40)
 
-/** The distance between numbers, so that series with different small beginnings don't meet. */
+/** The distance between numbers. Series that start at slightly different values never produce the same number. */
 const APART = 8
 
 function uniqueLike(resource: Resource, field: Field, value: Json): Json {

@@ -9,7 +9,7 @@ export interface AttackRun {
   /** The deployment, or undefined for this process. */
   readonly url: string | undefined
   readonly reached: readonly Reached[]
-  /** What could not be cleaned up and the like, a sentence each. */
+  /** Problems with the clean-up and similar remarks, one sentence each. */
   readonly remarks: readonly string[]
 }
 
@@ -26,7 +26,7 @@ export interface AttackTally {
 
 export const ATTACK_FORMATS = { text: toText, json: toJson } as const
 
-/** Whether every attack was tried, and reached what the policy says. */
+/** Whether every attack was tried and reached exactly what the policy says. */
 export function reachesNoMore({ reached }: AttackRun): boolean {
   return reached.every(({ outcome }) => outcome === 'same')
 }
@@ -99,7 +99,7 @@ function findingText({ attack, why = '', exchange }: Reached): string {
   return printable(`${titleOf(attack)}\n  ${why}`).replace('\\u{a}', '\n') + request
 }
 
-/** One line that tells attacks apart. */
+/** One line that identifies the attack. */
 function titleOf({ vector, routeMethod, victim, attacker, relations }: Attack): string {
   const whose = relations.length > 0 ? ` (${relations.join('+')} to the victim)` : ''
   return `${columnText(attacker)} makes a request of ${columnText(victim)}: ${routeMethod.method} ${routeMethod.route.path}${whose}, ${vector}`

@@ -24,7 +24,7 @@ export interface Reached {
   /** What the policy says. */
   readonly predicted?: number
   readonly status?: number
-  /** One sentence, where it isn't the same. */
+  /** One sentence, unless the outcome is `same`. */
   readonly why?: string
   /** For a finding: the request and its answer. */
   readonly exchange?: Exchange
@@ -38,19 +38,19 @@ export interface AttackContext {
   readonly now: () => number
 }
 
-/** An attack that is ready to be sent. */
+/** An attack that is ready to send. */
 interface Ready {
   readonly request: HttpRequest
   readonly attacker: Caller | undefined
   /** The path's id. */
   readonly id: string | undefined
-  /** What is in the store, as far as the attack concerns it. */
+  /** The stored objects that the attack concerns. */
   readonly objects: readonly Representation[]
-  /** What only the policy may let the attacker see. */
+  /** Objects that the attacker may see only if the policy allows it. */
   readonly victims: readonly Representation[]
 }
 
-/** Never rejects but for a fault of the program. */
+/** Rejects only for a bug in this program. */
 export async function carryOut(context: AttackContext, attack: Attack): Promise<Reached> {
   try {
     return await send(context, attack, await prepare(context, attack))
@@ -112,7 +112,7 @@ async function aimAtObject(context: AttackContext, attack: Attack): Promise<Read
   return { request, attacker: attacker?.caller, id: String(objects[0]?.id), objects, victims: objects }
 }
 
-/** The list, narrowed to what is the victim's. */
+/** The list, filtered to the victim's objects. */
 async function aimAtList(context: AttackContext, attack: Attack): Promise<Ready> {
   const setup = await setUpCell(context.suite, context.target, boundOf(context.suite, attack, attack.victim, 'all'))
   const attacker = await attackerOf(context, attack)
@@ -123,7 +123,7 @@ async function aimAtList(context: AttackContext, attack: Attack): Promise<Ready>
   return { request, attacker: attacker?.caller, id: undefined, objects, victims: objects }
 }
 
-/** A request of the attacker's own, with an id of the victim's put into it. */
+/** The attacker's own request, with one of the victim's ids inserted. */
 async function aimFromOwn(context: AttackContext, attack: Attack): Promise<Ready> {
   const victims = (await setUpFor(context, { ...attack, routeMethod: itemMethod(attack) }, attack.victim)).placed.map(
     ({ object }) => object,
@@ -154,7 +154,7 @@ function withVictim(
     : own
 }
 
-/** Where the victim's object is made: a collection names none. */
+/** The item route on which the victim's object is made, because a collection's path names no object. */
 function itemMethod({ routeMethod }: Attack): Attack['routeMethod'] {
   const route = routeMethod.resource.routes.find(({ kind, redirect }) => kind === 'item' && !redirect)
   return routeMethod.route.kind === 'collection' && route ? { ...routeMethod, route } : routeMethod
@@ -164,7 +164,7 @@ function setUpFor({ suite, target }: AttackContext, attack: Attack, column: Matr
   return setUpCell(suite, target, boundOf(suite, attack, column))
 }
 
-/** The cell that would set the setup up. */
+/** The cell that describes the setup. */
 function boundOf(suite: Suite, { routeMethod, relations }: Attack, column: MatrixColumn, list?: 'all'): Bound {
   const owned = relations.length > 0 ? relations : ownerOnly(suite, routeMethod.resource.name)
   const own: ObjectState = owned.length > 0 ? { kind: 'relations', names: owned } : { kind: 'other' }

@@ -1,4 +1,4 @@
-/** How an answer differs from what the policy says: a status, a field or a row that it doesn't give. */
+/** How an answer differs from the policy: a status, a field or a row that the policy doesn't give. */
 import type { Representation } from '../../../resources/resource.ts'
 import { isObject } from '../../../resources/schema/subschemas.ts'
 import type { Answer } from '../predict/answer.ts'
@@ -13,10 +13,10 @@ export interface Compared {
   readonly victims: readonly Representation[]
 }
 
-/** One sentence; undefined where the attacker reached what the policy says, no more and no less. */
+/** One sentence; undefined if the attacker reached exactly what the policy says. */
 export function differenceOf(compared: Compared): string | undefined {
   const { predicted, answer, attack } = compared
-  // A query that isn't accepted is refused; what it says is only looked at when it is obeyed.
+  // A server may refuse the query with 400. Its effect is checked only if the server obeys it.
   const refused = attack.vector.endsWith('in query') && answer.status === 400
   if (refused && predicted.status < 400) return undefined
   if (answer.status !== predicted.status) {

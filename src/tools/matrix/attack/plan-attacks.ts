@@ -1,5 +1,5 @@
 /**
- * All attacks: each request that some role may make about an object of its own, by every other caller and in every way.
+ * All attacks. Each request that a role may make about its own object is repeated by every other caller, in every way.
  */
 
 import { type RouteMethod, routeMethodsOf } from '../../../decide/callers-and-routes.ts'
@@ -18,7 +18,7 @@ type Vector = 'id in path' | 'owner in body' | 'id in body' | 'owner in query' |
 export interface Attack {
   readonly vector: Vector
   readonly routeMethod: RouteMethod
-  /** Whose object it is, and who may make the request. */
+  /** The owner of the object, who may make the request. */
   readonly victim: Extract<MatrixColumn, { kind: 'roles' }>
   readonly attacker: Exclude<MatrixColumn, { kind: 'user' }>
   /** How the victim relates to the object. */
@@ -50,7 +50,7 @@ function isChosen({ name }: Resource, narrow: readonly string[]): boolean {
   return narrow.length === 0 || narrow.includes(name)
 }
 
-/** Whether it is a request that this role makes at all. */
+/** Whether this role can make the request at all. */
 function mayReach(
   { grants }: EvaluatedPolicy,
   victim: Victim,
@@ -92,7 +92,7 @@ function vectorsOf(
   const { route, method, endpoint, resource } = routeMethod
   const owner = ownerFieldOf(resource, policy.ownership.get(resource.name))
   const writes = ['create', 'replace', 'update'].includes(endpoint.operation)
-  // A caller without credentials has no object of their own to write another's ids into.
+  // A caller without credentials has no own object to write another user's ids into.
   const own = route.kind === 'collection' || !isAnonymous(attacker)
   const path: readonly Vector[] = route.kind === 'item' ? ['id in path'] : []
   const body: readonly Vector[] = writes && own ? [...(owner ? (['owner in body'] as const) : []), 'id in body'] : []

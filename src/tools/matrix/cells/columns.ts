@@ -1,6 +1,6 @@
 /**
- * The columns of a matrix: anonymous, each role, and each user that a rule names. Where these don't show what a rule
- * does: a caller without a role, and pairs of roles where a deny of one role takes what the other allows.
+ * The columns of a matrix: anonymous, each role, and each user that a rule names. If these don't show a rule's effect:
+ * also a caller without a role, and pairs of roles in which one role denies what the other allows.
  */
 
 import { concernsObject, type RouteMethod, routeMethodsOf } from '../../../decide/callers-and-routes.ts'
@@ -12,7 +12,7 @@ import { callerIn, type MatrixColumn } from '../read/expectation.ts'
 
 export interface AskedColumn {
   readonly column: MatrixColumn
-  /** Whether this column may be answered otherwise than all others there. */
+  /** Whether this column's answer may differ from those of all other columns there. */
   readonly concerns: (routeMethod: RouteMethod) => boolean
 }
 
@@ -26,7 +26,7 @@ interface Context {
 
 type SpotKeys = ReadonlySet<string>
 
-/** `policy` without rules that have ended. */
+/** `policy` must not contain expired rules. */
 export function columnsOf(policy: Policy, resources: Resources): readonly AskedColumn[] {
   const routeMethods = new Map(routeMethodsOf(resources).map((routeMethod) => [keyOf(routeMethod), routeMethod]))
   const context = { policy, resources, grants: directPolicy(policy, resources), routeMethods }
@@ -85,7 +85,7 @@ function isNamed(context: Context, user: MatrixColumn, resource: RouteMethod['re
   )
 }
 
-/** Whether no other column has just the rules for everybody. */
+/** Whether no other column has exactly the rules for everybody. */
 function showsAlone(
   context: Context,
   routeMethod: RouteMethod,
@@ -98,7 +98,7 @@ function showsAlone(
   return rules.length > 0 && !usual.some((column) => isSame(rulesAt(context, column, routeMethod)))
 }
 
-/** For each deny that no single caller shows at some resource and action the first two roles that do. */
+/** For each deny that no single caller shows at some resource and action: the first two roles that show it. */
 function pairsOf(context: Context, single: readonly MatrixColumn[]): readonly (readonly [MatrixColumn, SpotKeys])[] {
   const { policy, resources, grants, routeMethods } = context
   const names = [...policy.roles.keys()]

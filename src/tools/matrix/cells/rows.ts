@@ -1,4 +1,4 @@
-/** All that a matrix could ask about: every path and method, every way to relate to the object, every column. */
+/** All possible rows of a matrix: every path and method, every way to relate to the object, every column. */
 
 import { type RouteMethod, routeMethodsOf } from '../../../decide/callers-and-routes.ts'
 import type { Policy } from '../../../decide/policy.ts'
@@ -10,7 +10,7 @@ import type { Cell } from '../predict/arrange-cell.ts'
 import type { MatrixColumn, ObjectState } from '../read/expectation.ts'
 import { columnText } from '../read/expectation.ts'
 
-/** A row of a matrix: methods that the same endpoint answers, and one way to relate to the object. */
+/** A row of a matrix: methods of the same endpoint, and one way to relate to the object. */
 export interface Row {
   readonly routeMethod: RouteMethod
   readonly methods: readonly Method[]
@@ -21,10 +21,13 @@ export interface Row {
   readonly unconditional?: true
 }
 
-/** Sets that are tried to find an object to which the named relations relate, and others as they must. */
+/** How many sets of further relations are tried to find an object with the named relations. */
 const MOST_COMPLETIONS = 64
 
-/** As rules of any of these policies tell objects apart. `OPTIONS *` is no path that a matrix can write. */
+/**
+ * One row for each difference between objects that a rule of these policies makes. A matrix can't write the path of
+ * `OPTIONS *`.
+ */
 export function rowsOf(policies: readonly Policy[], known: Known): readonly Row[] {
   const routeMethods = routeMethodsOf(known.resources).filter(({ route }) => route.path !== '*')
   return [
@@ -51,8 +54,8 @@ function statesOf(policies: readonly Policy[], routeMethod: RouteMethod, known: 
 }
 
 /**
- * Relations that no rule about the action names make no difference, so they don't hold where they needn't. Undefined
- * where no object can be so; the set itself where it could, and none was found.
+ * Completes the set with relations that no rule about the action names. They make no difference, so as few as possible
+ * hold. Undefined if no such object can exist. If one may exist but was not found, a set that may be possible.
  */
 function completed(
   policy: Policy,
@@ -72,7 +75,10 @@ function completed(
   return open
 }
 
-/** On the caller's own record the caller is its owner, whatever rules ask. OPTIONS concerns no object. */
+/**
+ * On the route of the caller's own record, always includes the relations that hold for such a record. OPTIONS concerns
+ * no object.
+ */
 function namedHere(policy: Policy, { endpoint, resource, action, route }: RouteMethod): ReadonlySet<string> {
   const { conceal, relations } = policy.ownership.get(resource.name) ?? {}
   const own = route.kind === 'caller' ? [...(relations?.values() ?? [])].filter(holdsForOwnRecord) : []
@@ -96,7 +102,7 @@ export function cellsOf(
   return methods.map((method) => ({ method, path: routeMethod.route.path, object, column, ...content, ...how }))
 }
 
-/** The same for cells that no rule tells apart, whatever body they send. */
+/** Cells have the same key if no rule distinguishes them, even if they send different bodies. */
 export function cellKey(
   policy: Policy,
   routeMethod: RouteMethod | undefined,

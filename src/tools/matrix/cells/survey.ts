@@ -1,4 +1,4 @@
-/** Every cell that the policy's matrices could have: what the policy answers, and whether an expectation states it. */
+/** Every possible cell of the policy's matrices: the policy's answer, and whether an expectation states it. */
 
 import { MOST_SETS } from '../../../decide/relations/possible-sets.ts'
 import type { Cell } from '../predict/arrange-cell.ts'
@@ -15,7 +15,7 @@ export interface CoverageCell {
   readonly path: string
   readonly object: string
   readonly column: string
-  /** What the policy answers now, as a matrix writes it. */
+  /** The policy's current answer, as a matrix writes it. */
   readonly answer: string
   readonly covered: boolean
 }
@@ -32,7 +32,7 @@ export interface CellSurvey {
 }
 
 /**
- * What no caller can be asked about, because no object was found that relates so; `cells` are all others that can be.
+ * The cells for which no object with the right relations was found are `unasked`; `cells` are all other possible cells.
  */
 export function surveyCells(suite: PredictedSuite): CellSurvey {
   const { policy } = suite.evaluated
@@ -57,7 +57,7 @@ export function surveyCells(suite: PredictedSuite): CellSurvey {
   return { cells, unasked: [...unasked, ...furtherWays(rows)] }
 }
 
-/** Where rules name so many relations that not every way to relate has a row. */
+/** Further cells if the rules name too many relations, so that not every way to relate has a row. */
 function furtherWays(rows: readonly Row[]): readonly UnaskedCell[] {
   const groups = Map.groupBy(rows, ({ routeMethod }) => routeMethod.endpoint)
   const cut = [...groups.values()].filter((some) => some.length > MOST_SETS)
@@ -76,7 +76,7 @@ function placeOf(
   return { resource: routeMethod.resource.name, method, path, object: objectText(object), column: columnText(column) }
 }
 
-/** Whether an expectation states a cell, whatever body it sends. */
+/** Whether an expectation states a cell, with any body. */
 export function statedIn(suite: PredictedSuite): (cell: Cell) => boolean {
   const { policy } = suite.evaluated
   const keyOf = (cell: Cell) => cellKey(policy, suite.predictor.routeMethods.get(`${cell.method} ${cell.path}`), cell)

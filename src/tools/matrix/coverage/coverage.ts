@@ -1,6 +1,6 @@
 /**
- * What the matrices say nothing about: cells without an expectation, and rules, relations and views that no expectation
- * depends on (without them every expectation would hold all the same).
+ * What the matrices don't cover: cells without an expectation, and rules, relations and views that no expectation
+ * depends on (every expectation would still hold without them).
  */
 import { rulePlace } from '../../../decide/evidence.ts'
 import type { Policy } from '../../../decide/policy.ts'
@@ -33,7 +33,7 @@ export interface Coverage extends CellSurvey {
   readonly views: readonly CoveredPart[]
   /** Covered rules in which a mistake changes a decision and goes unnoticed. */
   readonly mistakes: readonly UnseenMistakes[]
-  /** How many expectations the policy as it is doesn't answer so; they cover no rule. */
+  /** How many expectations the current policy doesn't meet; they cover no rule. */
   readonly unmet: number
   /** How many cases can't be predicted; they cover no rule. */
   readonly unpredictable: number
@@ -73,7 +73,7 @@ function coverRules(suite: PredictedSuite, depends: Depends): readonly CoveredPa
   }))
 }
 
-/** Only of rules that an expectation depends on: in other rules every mistake goes unnoticed. */
+/** Only for rules that an expectation depends on. In other rules, no mistake is noticed. */
 function mistakesOf(
   suite: PredictedSuite,
   met: readonly Stated[],
@@ -90,7 +90,10 @@ function rulePart({ files }: PredictedSuite, line: number): Omit<CoveredPart, 'c
   return { place: rulePlace(line), text: text.trim().replaceAll(/\s+/g, ' ') }
 }
 
-/** Without it no object would relate so. */
+/**
+ * A relation is covered if an expectation fails without it. Without the relation, no object relates to a caller in this
+ * way.
+ */
 function coverRelations({ evaluated }: PredictedSuite, depends: Depends): readonly CoveredPart[] {
   return [...evaluated.policy.ownership].flatMap(([resource, { relations }]) =>
     [...relations.keys()].map((name) => ({
@@ -108,7 +111,7 @@ function withoutRelation(policy: Policy, resource: string, name: string): Policy
   return { ...policy, ownership: new Map([...policy.ownership, [resource, { ...owned, relations }]]) }
 }
 
-/** Without it no rule and no route would mean its fields. */
+/** A view is covered if an expectation fails without it. Without the view, no rule and no route means its fields. */
 function coverViews({ evaluated }: PredictedSuite, depends: Depends): readonly CoveredPart[] {
   return [...evaluated.policy.views].flatMap(([resource, views]) =>
     [...views.keys()].map((name) => ({
@@ -130,7 +133,7 @@ interface RuleMistakes {
 
 /**
  * Mistakes in these lines that change a decision and that no expectation notices, in the order of the lines. A dropped
- * rule isn't a mistake here: coverage tells whether an expectation depends on the rule.
+ * rule isn't a mistake here: coverage already shows whether an expectation depends on the rule.
  */
 function unseenMistakes(
   suite: PredictedSuite,
@@ -155,7 +158,7 @@ function isUnseen(context: MutationContext, mutant: Mutant): boolean {
   if (typeof tried === 'string' || tried.noticed) return false
   const policies = { before: context.evaluated.policy, after: tried.evaluated.policy }
   const changes = compareDecisions(policies, { resources: context.resources, now: context.predictor.now })
-  // What a list may be filtered by no cell asks.
+  // No cell asks for a filtered list.
   return changes.some(({ part, ...where }) => part !== 'query' && isServed(context.resources, where))
 }
 
@@ -164,7 +167,7 @@ interface Where {
   readonly actions: readonly string[]
 }
 
-/** An action that no route asks about changes nothing that anybody meets. */
+/** Changes of an action that no route uses have no visible effect. */
 function isServed({ routes }: Resources, { resources, actions }: Where): boolean {
   return routes.some(
     ({ resource, endpoints }) =>

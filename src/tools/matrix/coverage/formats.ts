@@ -7,7 +7,7 @@ import { coveragePage } from './page.ts'
 
 export const COVERAGE_FORMATS = { text: toText, json: toJson, html: coveragePage } as const
 
-/** What nothing is stated about, then the figures. */
+/** First the parts without an expectation, then the figures. */
 function toText(coverage: Coverage): string {
   const { cells, unasked, rules, relations, views } = coverage
   return [
@@ -58,12 +58,12 @@ function mistakeLines(mistakes: readonly UnseenMistakes[]): readonly string[] {
 
 function figure(name: string, parts: readonly { readonly covered: boolean }[]): string {
   const covered = parts.filter((part) => part.covered).length
-  // Never rounded up to a threshold that isn't reached.
+  // Rounded down, so that a missed threshold never looks reached.
   const percent = Math.floor(percentOf(parts) * 10) / 10
   return `${name.padEnd(10)} ${String(percent).padStart(5)} %  ${covered} of ${parts.length}`
 }
 
-/** docs/schemas/matrix-coverage.schema.json is the shape. */
+/** The shape is in docs/schemas/matrix-coverage.schema.json. */
 function toJson({ cells, rules, relations, views, ...rest }: Coverage): string {
   const { unasked, mistakes, unmet, unpredictable } = rest
   return jsonText({

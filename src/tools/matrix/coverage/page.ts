@@ -36,7 +36,7 @@ function figure(name: string, parts: readonly { readonly covered: boolean }[]): 
   return html`<li><b>${Math.floor(percentOf(parts) * 10) / 10} %</b> of ${name} (${covered} of ${parts.length})</li>`
 }
 
-/** Those that no expectation depends on. */
+/** The parts that no expectation depends on. */
 function partsHtml(title: string, parts: readonly CoveredPart[]): Html {
   const missing = parts.filter(({ covered }) => !covered)
   if (missing.length === 0) return html`<p class="quiet">${title}: an expectation depends on each.</p>\n`
@@ -97,7 +97,7 @@ function filtersHtml({ columns, resources }: Grid): Html {
 </div>`
 }
 
-/** By numbers, so that no name gets into the style. */
+/** The style uses numbers, so that it contains no name. */
 function filterStyle({ columns, resources }: Grid): string {
   const chosen = (select: string, i: number) => `body:has(#${select} option:nth-child(${i + 2}):checked)`
   const one = resources.map((_, i) => `${chosen('resource', i)} .resource:not(.r${i}) { display: none }`)
@@ -125,7 +125,7 @@ function gridsHtml({ columns, resources }: Grid): readonly Html[] {
   })
 }
 
-/** A caller without credentials can't be asked about an object of their own. */
+/** Empty for a caller without credentials and an object of their own. */
 function cellHtml(cells: readonly CoverageCell[], column: string, at: number): Html {
   const cell = cells.find((one) => one.column === column)
   if (!cell) return html`<td class="c c${at} none">&ndash;</td>`

@@ -11,7 +11,7 @@ import type { PredictedSuite } from '../predict/suite.ts'
 import { columnText, type Expected, expectedText, type MatrixColumn } from '../read/expectation.ts'
 
 export interface PlannedRow extends Row {
-  /** One a column; undefined where nothing can be asked, or nothing is to be stated. */
+  /** One for each column; undefined if nothing can be asked or should be stated. */
   readonly answers: readonly (Expected | undefined)[]
 }
 
@@ -20,7 +20,7 @@ export interface Plan {
   readonly rows: readonly PlannedRow[]
 }
 
-/** The columns that the policy's answers depend on (predict/columns.ts), and all that the matrices have besides. */
+/** The columns that the policy's answers depend on (cells/columns.ts), and all other columns of the matrices. */
 export function columnsFor({ evaluated: { policy }, resources, expectations }: PredictedSuite): readonly AskedColumn[] {
   const usual = columnsOf(policy, resources)
   const known = new Set(usual.map(({ column }) => columnText(column)))
@@ -80,7 +80,7 @@ function unconditionalRows(
   return [...Map.groupBy(asked, ({ routeMethod }) => routeMethod.endpoint).values()].flatMap((some) => some.slice(0, 1))
 }
 
-/** In words that fit the answers to all methods of the row; undefined where nothing can be asked. */
+/** The words that fit the answers to all methods of the row; undefined if nothing can be asked. */
 function answerTo({ predictor, evaluated }: PredictedSuite, cells: readonly Cell[]): Expected | undefined {
   const predictions = cells.map((cell) => predictCell(predictor, evaluated, cell))
   const [first] = predictions
@@ -96,7 +96,7 @@ function isAnswer(prediction: Prediction): prediction is Extract<Prediction, { k
   return prediction.kind === 'answer'
 }
 
-/** One for each view that rules about writing here name. A unique field would clash with the next cell's. */
+/** One row for each view that rules about writing name here. A unique field would clash with the next cell's value. */
 function bodyRows({ evaluated, samples }: PredictedSuite, row: Row): readonly Row[] {
   const { endpoint, resource } = row.routeMethod
   if (!['create', 'replace', 'update'].includes(endpoint.operation) || row.object.kind === 'missing') return []
@@ -107,7 +107,7 @@ function bodyRows({ evaluated, samples }: PredictedSuite, row: Row): readonly Ro
       (name) => !resource.fields.get(name)?.readOnly && !resource.fields.get(name)?.unique,
     )
     const given = written.flatMap((name) => {
-      // What is stored has the second value, or one that a relation wants.
+      // The stored object has the second value, or one that a relation needs.
       const known = values?.get(name)?.filter((one) => !namesCaller(one))
       const value = known?.[2] ?? known?.[0]
       return value === undefined ? [] : [[name, value] as const]

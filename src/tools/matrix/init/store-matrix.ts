@@ -1,10 +1,10 @@
-/** Puts written matrices into a folder; what is there already stays unless it may be replaced. */
+/** Puts written matrices into a folder. Existing files stay unless they may be replaced. */
 import { access, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { ReviewError } from '../../load-policy.ts'
 import { BODIES, type MatrixText } from './write-matrix.ts'
 
-/** The paths written. Throws ReviewError, and writes nothing, where a file is there already. */
+/** Returns the paths written. If a file exists already, throws ReviewError and writes nothing. */
 export async function storeNew(folder: string, files: readonly MatrixText[]): Promise<readonly string[]> {
   const there = await Promise.all(files.map(({ name }) => exists(join(folder, name))))
   const taken = files.filter((_, i) => there[i]).map(({ name }) => `\`${join(folder, name)}\``)
@@ -16,7 +16,7 @@ export async function storeNew(folder: string, files: readonly MatrixText[]): Pr
   return storeOver(folder, files)
 }
 
-/** The same, replacing what is there. */
+/** The same, but replaces existing files. */
 export async function storeOver(folder: string, files: readonly MatrixText[]): Promise<readonly string[]> {
   await Promise.all(files.map(({ name }) => mkdir(dirname(join(folder, name)), { recursive: true })))
   await Promise.all(files.map(({ name, text }) => writeFile(join(folder, name), text)))

@@ -1,4 +1,7 @@
-/** A planned matrix as text: one file a resource, and the bodies that it sends; the same text for the same policy. */
+/**
+ * A planned matrix as text: one file for each resource, and the bodies that it sends. The same policy gives the same
+ * text.
+ */
 import { columnText, expectedText, objectText } from '../read/expectation.ts'
 import { lineOf } from '../read/table.ts'
 import type { Plan, PlannedRow } from './plan-matrix.ts'

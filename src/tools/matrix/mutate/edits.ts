@@ -37,7 +37,7 @@ export function withoutLine(files: PolicyFiles, operator: Operator, { line, cell
   return mutant(operator, { line, cells }, `${textOf(cells)} -> nothing`, withLine(files, line, ''))
 }
 
-/** A further line after the others. */
+/** One more line after the others. */
 export function withLineMore(files: PolicyFiles, operator: Operator, cells: readonly string[]): Mutant {
   const { name, text } = files[FILE]
   const at = placeForRules(text)
@@ -48,7 +48,7 @@ export function withLineMore(files: PolicyFiles, operator: Operator, cells: read
   return mutant(operator, { line, cells }, `nothing -> ${textOf(cells)}`, { ...files, [FILE]: source })
 }
 
-/** A `g` line is about no resource, so about any. */
+/** A `g` line names no resource, so it can affect any. */
 function mutant(operator: Operator, { line, cells }: Line, change: string, files: PolicyFiles): Mutant {
   const resource = cells[0] === 'p' ? cells[COLUMN.resource] : undefined
   return { operator, file: FILE, line, resource, change, files }
@@ -60,7 +60,7 @@ function withLine(files: PolicyFiles, line: number, written: string): PolicyFile
   return { ...files, [FILE]: { name, text: lines.join('\n') } }
 }
 
-/** RFC 4180 section 2: a cell with a comma or a quote stands in quotes. */
+/** RFC 4180 section 2: a cell with a comma or a quote is quoted. */
 function textOf(cells: readonly string[]): string {
   return cells.map((cell) => (/[",]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(', ')
 }
@@ -96,7 +96,7 @@ function plain(value: unknown): unknown {
   return isNode(value) ? value.toJSON() : value
 }
 
-/** The line of the value; where there is no value yet, the line of the object that would hold it. */
+/** The line of the value; without a value, the line of the object that would hold it. */
 function lineOf(document: Document, path: readonly (string | number)[], lines: LineCounter): number {
   for (let length = path.length; length > 0; length--) {
     const node = document.getIn(path.slice(0, length), true)

@@ -48,7 +48,7 @@ function witnessLines(witness: Witness): readonly string[] {
   return body ? [...noticing, `with bodies/${body.file}: ${body.json}`] : noticing
 }
 
-/** A matrix says the same of other fields then; a case can name them. */
+/** A matrix can't distinguish these fields; a case can name them. */
 function fieldLines({ cell, expected, value }: Witness & { readonly kind: 'fields' }): readonly string[] {
   const request = `${cell.method} ${cell.path} (${objectText(cell.object)}) as ${columnText(cell.column)}`
   const where = value ? `, with ${value.field} ${JSON.stringify(value.value)} in the object,` : ''
@@ -62,12 +62,12 @@ function summaryLine(mutation: Mutation): string {
   return `${mutation.judged.length} mutants: ${noticed}, ${others}. Score ${percentText(scoreOf(mutation))} %`
 }
 
-/** Never rounded up to a threshold that isn't reached. */
+/** Rounded down, so that a missed threshold never looks reached. */
 function percentText(percent: number): string {
   return String(Math.floor(percent * 10) / 10)
 }
 
-/** docs/schemas/matrix-mutate.schema.json is the shape. */
+/** The shape is in docs/schemas/matrix-mutate.schema.json. */
 function toJson(mutation: Mutation): string {
   const count = (kind: Verdict['kind']) => mutation.judged.filter(({ verdict }) => verdict.kind === kind).length
   const json = {

@@ -33,7 +33,7 @@ export interface Tried {
   readonly noticed: Place | undefined
 }
 
-/** Or what the parser says of it. */
+/** The tried mutant, or the parser's message. */
 export function tryMutant(context: MutationContext, mutant: Mutant): Tried | string {
   const parsed = parseMutant(context, mutant)
   if (typeof parsed === 'string') return parsed
@@ -64,11 +64,11 @@ function isSame({ evaluated, resources, predictor }: MutationContext, after: Pol
   return [compareRelations, compareRouteViews].every((compare) => compare(policies, resources).length === 0)
 }
 
-/** The policy, or what the parser says of it. */
+/** The policy, or the parser's message. */
 function parseMutant({ resources, evaluated, predictor }: MutationContext, { files, file }: Mutant): Policy | string {
   try {
     const policy = livingAt(parsePolicy(files, resources), predictor.now)
-    // The same relations are the same object, so that what was set up for them is found again.
+    // Unchanged relations stay the same object, so that earlier setups are reused.
     return file === 'ownership.yaml' ? policy : { ...policy, ownership: evaluated.policy.ownership }
   } catch (error) {
     if (error instanceof FileError) return error.diagnostics[0]?.message ?? error.message

@@ -25,11 +25,11 @@ export type Operator = keyof typeof OPERATORS
 export interface Mutant {
   readonly operator: Operator
   readonly file: PolicyFileName
-  /** Where the mistake is, in the policy as it was. */
+  /** The line of the mistake in the original policy. */
   readonly line: number
-  /** The resource that it is about, `*` and `system/*` included; undefined where it may be any. */
+  /** The resource of the mistake, `*` and `system/*` included; undefined if it may be any. */
   readonly resource: string | undefined
-  /** What was written and what is written now, in a few words. */
+  /** The old and the new text, in a few words. */
   readonly change: string
   readonly files: PolicyFiles
 }

@@ -60,7 +60,7 @@ function removeAction({ files }: Source, rule: Line): readonly Mutant[] {
   )
 }
 
-/** All fields, and each other view besides. */
+/** All fields, and each other view. */
 function widenFields({ files, resources }: Source, rule: Line, { viewsOf }: Vocabulary): readonly Mutant[] {
   const views = namesIn(rule, COLUMN.fields, '|')
   if (views.includes('*')) return []
@@ -69,7 +69,7 @@ function widenFields({ files, resources }: Source, rule: Line, { viewsOf }: Voca
   return ['*', ...more].map((to) => withCell(files, 'widen-fields', rule, { column: COLUMN.fields, to }))
 }
 
-/** A user's rule stays with users: another one is as good as gone. */
+/** Replaces the subject only by roles and `everyone`: another user would have almost the same effect as no rule. */
 function swapRole({ files }: Source, rule: Line, { roles }: Vocabulary): readonly Mutant[] {
   const others = [...roles, 'everyone'].filter((name) => name !== rule.cells[COLUMN.subject])
   return others.map((to) => withCell(files, 'swap-role', rule, { column: COLUMN.subject, to }))
@@ -95,7 +95,7 @@ function actionsServed({ routes }: Resource): readonly string[] {
   return routes.flatMap(({ endpoints }) => [...endpoints.values()].map(({ action }) => action))
 }
 
-/** A circle of inheritance is made too: the parser refuses it. */
+/** Includes circles of inheritance, which the parser refuses. */
 export function mutateLinks({ files }: Source, { roles }: Vocabulary): readonly Mutant[] {
   const links = linesOf(files).filter(({ cells }) => cells[0] === 'g')
   const linked = new Set(links.map(({ cells }) => `${cells[1]} ${cells[2]}`))

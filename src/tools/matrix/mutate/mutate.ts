@@ -15,11 +15,11 @@ export interface Judged {
 
 export interface Mutation {
   readonly judged: readonly Judged[]
-  /** How many expectations the policy as it is doesn't meet; they notice nothing. */
+  /** How many expectations the current policy doesn't meet; they notice nothing. */
   readonly unmet: number
   /** How many cases can't be predicted; they notice nothing. */
   readonly unpredictable: number
-  /** How many cells can't be asked, so that nothing can notice a mistake there. */
+  /** How many cells can't be asked; no expectation can notice a mistake there. */
   readonly unasked: number
 }
 
@@ -60,7 +60,7 @@ export function makeMutants(source: Source, policy: Policy, { valuesOf, only }: 
   ].filter(({ operator }) => only?.has(operator) ?? true)
 }
 
-/** Killed ones among those that some request could notice, in percent. */
+/** The killed mutants, in percent of those that some request could notice. */
 export function scoreOf({ judged }: Mutation): number {
   const count = (kind: Verdict['kind']) => judged.filter(({ verdict }) => verdict.kind === kind).length
   const noticeable = count('killed') + count('survived')

@@ -1,7 +1,7 @@
 /**
  * The requests that two policies could answer differently on a resource: each path and method, each way to relate to
- * the object, each caller alone and each two roles together (src/tools/diff/decisions/compare-callers.ts says why that
- * is enough), and bodies that change one field each.
+ * the object, each caller alone and each pair of roles (src/tools/diff/decisions/compare-callers.ts says why that is
+ * enough), and bodies that each change one field.
  */
 
 import type { RouteMethod } from '../../../decide/callers-and-routes.ts'
@@ -16,10 +16,10 @@ import type { MatrixColumn } from '../read/expectation.ts'
 
 type Body = Readonly<Record<string, Json>>
 
-/** Values tried for each field: what is stored may be one of them. */
+/** How many values are tried for each field, because the stored value may be one of them. */
 const VALUES = 6
 
-/** Lazily, plain ones first; `covers` says which resources are of interest. */
+/** Lazily, simple requests first; `covers` selects the resources. */
 export function* probesOf(
   policies: readonly [Policy, ...Policy[]],
   { resources, samples }: { readonly resources: Resources; readonly samples: SamplesOf },
@@ -58,13 +58,13 @@ function columnsOf(policies: readonly Policy[]): readonly MatrixColumn[] {
   ]
 }
 
-/** The smallest body with one field more or otherwise; for PATCH the one field alone. */
+/** The smallest body with one field added or changed; for PATCH, only this field. */
 function bodiesFor({ endpoint, resource }: RouteMethod, samples: SamplesOf, { ownership }: Policy): readonly Body[] {
   const known = samples.get(resource.name)
   if (!known || !['create', 'replace', 'update'].includes(endpoint.operation)) return []
   const owner = ownerFieldOf(resource, ownership.get(resource.name))?.name
   const smallest = Object.fromEntries(Object.entries(known.smallest).filter(([name]) => name !== owner))
-  // Also a PUT may name one field alone: those that the caller can't write keep their value.
+  // A PUT may also name a single field: fields that the caller can't write keep their value.
   const states = endpoint.operation === 'create' ? statesIn(resource, ownership) : []
   const around =
     endpoint.operation === 'update' ? [{}] : [{}, smallest, ...states.map((one) => ({ ...smallest, ...one }))]
@@ -74,7 +74,7 @@ function bodiesFor({ endpoint, resource }: RouteMethod, samples: SamplesOf, { ow
   )
 }
 
-/** A new object is in the state that its body says: one field each. */
+/** The body sets the state of a new object; each body sets one field. */
 function statesIn({ name, fields }: Resource, ownership: Policy['ownership']): readonly Body[] {
   const relations = [...(ownership.get(name)?.relations.values() ?? [])]
   return relations.flatMap((relation) => {

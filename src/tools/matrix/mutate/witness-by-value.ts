@@ -1,4 +1,6 @@
-/** Requests about objects whose compared fields have each value in turn: they show relations whose meaning changed. */
+/**
+ * Requests about objects, with each value of the compared fields in turn. They show relations with a changed meaning.
+ */
 import { isDeepStrictEqual } from 'node:util'
 import type { Policy } from '../../../decide/policy.ts'
 import { comparedFields, meaningOf, type Relation } from '../../../decide/relations/all-kinds.ts'
@@ -17,7 +19,7 @@ interface PredictedSuite {
 
 const MOST_VALUES = 12
 
-/** Undefined where no relation means something else, or nothing differs. */
+/** Undefined if no relation has another meaning, or no answer differs. */
 export function findByValues(suite: PredictedSuite, pair: Pair, probes: Iterable<Cell>): Witness | undefined {
   const changed = new Map(
     [...suite.predictor.resources.byName.keys()].map((name) => [
@@ -35,7 +37,7 @@ export function findByValues(suite: PredictedSuite, pair: Pair, probes: Iterable
   return undefined
 }
 
-/** The fields that relations compare which mean something else. */
+/** The fields compared by relations with a changed meaning. */
 function changedFields(before: Policy, after: Policy, resource: string): ReadonlySet<string> {
   const [old, now] = [before, after].map(
     ({ ownership }) => ownership.get(resource)?.relations ?? new Map<string, Relation>(),

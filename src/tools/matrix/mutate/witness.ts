@@ -15,14 +15,14 @@ export interface Pair {
 }
 
 /**
- * `cell`: a row of a matrix tells. `fields`: only the very fields or values tell (a matrix names views and relations,
- * and the mistake is in what they mean), so a case with steps has to name them.
+ * `cell`: a row of a matrix shows the difference. `fields`: only the exact fields or values show it (a matrix names
+ * views and relations, and the mistake is in their meaning), so a case with steps has to name them.
  */
 export type Witness =
   | { readonly kind: 'cell'; readonly cell: Cell; readonly expected: Expected }
   | { readonly kind: 'fields'; readonly cell: Cell; readonly expected: Expected; readonly value?: FieldValue }
 
-/** What the object has to have for the answers to differ. */
+/** The value that the object must have for the answers to differ. */
 export interface FieldValue {
   readonly field: string
   readonly value: Json
@@ -31,7 +31,7 @@ export interface FieldValue {
 /** A body that the schema refuses is a poor example. */
 const INVALID = 400
 
-/** The first of these cells that is answered differently; one that a row can tell wins. */
+/** The first of these cells with different answers; cells that a row can show come first. */
 export function findWitness(predictor: Predictor, pair: Pair, probes: Iterable<Cell>): Witness | undefined {
   let untold: Witness | undefined
   for (const cell of probes) {
@@ -52,13 +52,13 @@ function witnessIn(predictor: Predictor, { before, after }: Pair, cell: Cell): W
   if (mutated.kind !== 'answer') return { kind, cell, expected: usual }
   const telling = describe(expected).find((words) => !answers(mutated, words))
   if (telling) return { kind, cell, expected: telling }
-  // The same objects, whatever relations are called now.
+  // The same objects, even if relations have other names now.
   const same = predictCell({ ...predictor, arrange: (_, one) => predictor.arrange(before.policy, one) }, after, cell)
   const differs = same.kind === 'answer' && !isDeepStrictEqual(seenIn(expected), seenIn(same))
   return differs ? { kind: 'fields', cell, expected: usual } : undefined
 }
 
-/** What a client can see of an answer: ids and times that are made anew don't count. */
+/** What a client can see of an answer, without new ids and times. */
 export function seenIn({ answer }: AnsweredRequest): unknown {
   const { status, shown, items } = answer
   const fields = shown && Object.keys(shown).sort()
@@ -69,7 +69,9 @@ export function seenIn({ answer }: AnsweredRequest): unknown {
 export interface Paste {
   /** A matrix of one row, with its head. */
   readonly rows: string
-  /** What the row sends, where the smallest body doesn't tell: a file of bodies/ and its content. */
+  /**
+   * The body that the row sends if the smallest body doesn't show the difference: a file of bodies/ and its content.
+   */
   readonly body?: { readonly file: string; readonly json: string }
 }
 

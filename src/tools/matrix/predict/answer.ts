@@ -1,6 +1,6 @@
 /**
- * What the server must answer to one request: the kernel decides about objects in memory, and this file adds what HTTP
- * adds. Random tests hold it equal to the server (test/matrix/predict/random.test.ts).
+ * The answer that the server must give to one request. The kernel decides about objects in memory, and this file adds
+ * the rules of HTTP. Random tests compare it with the server (test/matrix/predict/random.test.ts).
  */
 import { isDeepStrictEqual } from 'node:util'
 import { v7 as uuidv7 } from 'uuid'
@@ -21,7 +21,7 @@ import type { Json, Representation, Resource, Resources } from '../../../resourc
 import { redirectStatus, successStatus } from '../../../resources/routing/success-status.ts'
 import { createdObject, updatedObject } from '../../../store/contract.ts'
 
-/** A policy that predictions ask: what its files say, without the rules that have ended, and what that grants. */
+/** A policy for predictions: its files without expired rules, and what these rules grant. */
 export interface EvaluatedPolicy {
   readonly policy: Policy
   readonly grants: DirectPolicy
@@ -53,11 +53,11 @@ export interface PredictedRequest {
   readonly now: number
 }
 
-/** What the server answers; of an object the fields that are shown. */
+/** The server's answer; for an object, only the fields that are shown. */
 export interface Answer {
   readonly status: number
   readonly shown?: Representation | undefined
-  /** The object that `shown` is of. */
+  /** The object whose fields `shown` has. */
   readonly of?: Representation
   /** The rows of a list, in no order. */
   readonly items?: readonly { readonly object: Representation; readonly shown: Representation }[]
@@ -156,7 +156,7 @@ function answerUpdate(
   const permit = decision.permit(proposal)
   if (isRefusal(permit)) return refused(request, permit)
   if (lacksPrecondition(request)) return { status: 428 }
-  // What changes nothing isn't written.
+  // A proposal without changes isn't written.
   const isSame = isDeepStrictEqual(permit.document, before.document)
   const object = isSame ? before : updatedObject(permit, before, new Date(request.now).toISOString())
   const of = represent(object)
@@ -178,7 +178,7 @@ function isTaken({ objects }: PredictedRequest, { name, fields }: Resource, obje
   return others.some((other) => unique.some((field) => other[field.name] === object[field.name]))
 }
 
-/** Whether the route wants `If-Match` and the request has none. */
+/** Whether the route requires `If-Match` and the request has none. */
 function lacksPrecondition({ routeMethod, conditional }: PredictedRequest): boolean {
   return routeMethod.route.precondition === 'required' && !conditional
 }

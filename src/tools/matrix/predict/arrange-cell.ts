@@ -22,7 +22,7 @@ export interface Parts {
 const WITH_BODY: readonly string[] = ['POST', 'PUT', 'PATCH']
 const MISSING = '01980000-0000-7000-8000-00000000000b'
 
-/** What it has set up once for the same relations is found again. */
+/** Reuses an earlier setup for the same relations. */
 export function createArrange(files: Parts): Arrange {
   const known = new WeakMap<Policy['ownership'], Remembering>()
   const routes = new Map(files.resources.routes.map((route) => [route.path, route]))
@@ -50,7 +50,7 @@ interface Remembering extends Parts {
   readonly found: Found
   /** By path. */
   readonly routes: ReadonlyMap<string, Route>
-  /** A policy knows the subjects of a caller that it has seen before. */
+  /** Reuses caller objects, because a policy remembers the subjects of each caller object. */
   readonly callers: WeakMap<MatrixColumn, WeakMap<Attributes, Caller>>
 }
 
@@ -104,7 +104,7 @@ function callerOf({ callers }: Remembering, column: MatrixColumn, attributes: At
   return caller
 }
 
-/** Undefined for a request that needs no values: nothing is made for it, and it sends no body of the schema's. */
+/** Undefined for a request that needs no values: no object is made for it, and it sends no body of the schema. */
 function lackOf({ samples }: Parts, about: About): string | undefined {
   const { cell, resource } = about
   const known = samples.get(resource.name)
@@ -132,7 +132,7 @@ function stored(parts: Remembering, about: About): Stored | NotFound {
   )
 }
 
-/** What relates a caller of the column to objects of the resource; undefined for a resource without objects. */
+/** The data to relate a caller of the column to objects of the resource; undefined for a resource without objects. */
 export function relatingOf(
   { resources, samples: samplesOf }: Pick<Parts, 'resources' | 'samples'>,
   { policy, resource, column }: Pick<About, 'policy' | 'resource'> & { readonly column: MatrixColumn },
@@ -160,7 +160,7 @@ function listed(parts: Remembering, about: About): Listed {
   })
 }
 
-/** An id of its own, of the form that the server gives. */
+/** A separate id for each number, in the form of the server's ids. */
 function nthObject(i: number): string {
   return `${OBJECT.slice(0, -4)}${(i + 16).toString(16).padStart(4, '0')}`
 }
@@ -204,7 +204,7 @@ export interface Cell {
   readonly column: MatrixColumn
   /** Absent for the smallest valid body. */
   readonly body?: string
-  /** In place of a file. */
+  /** Used instead of a file. */
   readonly content?: Readonly<Record<string, Json>>
   /** Asked without `If-Match`, whatever the route requires. */
   readonly unconditional?: boolean
@@ -220,7 +220,7 @@ export interface ArrangedRequest {
 
 type Arranged =
   | { readonly kind: 'arranged'; readonly request: ArrangedRequest }
-  /** No object can be so, or none was found. */
+  /** No such object can exist, or none was found. */
   | { readonly kind: 'impossible' | 'unarranged'; readonly why: string }
 
 /** Sets up a cell as a policy's relations mean it. */

@@ -8,7 +8,7 @@ import type { Representation } from '../../../resources/resource.ts'
 import type { Expected } from '../read/expectation.ts'
 import type { Answer, PredictedRequest } from './answer.ts'
 
-/** An answer and what it was given to; without a request where no handler is reached. */
+/** An answer and its request; without a request if no handler is reached. */
 export interface AnsweredRequest {
   readonly answer: Answer
   readonly request: PredictedRequest | undefined
@@ -16,14 +16,14 @@ export interface AnsweredRequest {
 
 export function answers(given: AnsweredRequest, { status, view, list }: Expected): boolean {
   if (given.answer.status !== status) return false
-  // An answer to HEAD has no body to look at.
+  // An answer to HEAD has no body to compare.
   if (!given.request || given.request.routeMethod.method === 'HEAD') return true
   if (list !== undefined && !lists(given, list)) return false
   return view === undefined || showsView(given, view)
 }
 
 /**
- * In the words of a matrix: all that fit exactly, the first the one to write. A list of all objects can't become
+ * All words of a matrix that fit exactly; the first one is the best to write. A list of all objects can't become
  * longer, so there the fields are worth more.
  */
 export function describe(given: AnsweredRequest): readonly Expected[] {
@@ -45,18 +45,21 @@ function isShowing({ routeMethod }: PredictedRequest): boolean {
   return routeMethod.endpoint.operation === 'read' || routeMethod.endpoint.operation === 'list'
 }
 
-/** Exactly the caller's own objects, or all; of none nothing is said, as a run can't tell either. */
+/**
+ * Whether the list has exactly the caller's own objects, or all. False if there are none, because a run can't see a
+ * difference either.
+ */
 function lists({ answer, request }: AnsweredRequest, list: 'own' | 'all'): boolean {
   if (!answer.items || !request) return false
   const stored = [...(request.objects.get(request.routeMethod.resource.name)?.values() ?? [])]
-  // A row without its id could be that of any object.
+  // A row without an id could show any object.
   if (answer.items.some(({ shown }) => !Object.hasOwn(shown, 'id'))) return false
   const wanted = list === 'all' ? stored : stored.filter((object) => isOwn(request, object))
   const listed = new Set(answer.items.map(({ object }) => object.id))
   return wanted.length > 0 && wanted.length === listed.size && wanted.every(({ id }) => listed.has(id))
 }
 
-/** Whether each object shows exactly the view's fields, as far as it has them. */
+/** Whether each object shows exactly those of the view's fields that it has. */
 function showsView({ answer, request }: AnsweredRequest, view: string): boolean {
   if (!request) return false
   const fields = viewsOf(request)?.get(view)

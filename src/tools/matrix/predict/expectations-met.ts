@@ -1,4 +1,4 @@
-/** The expectations that the policy as it is meets: what can notice a change of it. */
+/** The expectations that the current policy meets; only these can notice a change of it. */
 import type { Place } from '../../../base/diagnostic.ts'
 import type { EvaluatedPolicy } from './answer.ts'
 import { holdsCase, isPredictable, resourcesOf } from './predict-case.ts'
@@ -14,7 +14,7 @@ export interface Stated {
 
 export interface Statements {
   readonly met: readonly Stated[]
-  /** How many the policy as it is doesn't meet. */
+  /** How many expectations the current policy doesn't meet. */
   readonly unmet: number
   /** How many cases can't be predicted. */
   readonly unpredictable: number
@@ -44,7 +44,7 @@ function statedCases({ predictor, evaluated, cases }: PredictedSuite): readonly 
   }))
 }
 
-/** `unasked`: how many cells can be, and no object was found for them. */
+/** `unasked`: the number of possible cells for which no object was found. */
 type LeftOut = Pick<Statements, 'unmet' | 'unpredictable'> & { readonly unasked: number }
 
 export function leftOutLines({ unmet, unpredictable, unasked }: LeftOut): readonly string[] {

@@ -9,21 +9,19 @@ import { type EvaluatedPolicy, type Objects, predict } from './answer.ts'
 import { type AnsweredRequest, viewsOf } from './compare-answer.ts'
 import type { Predictor } from './predict-cell.ts'
 
-/** Headers and JSON Patches change what is answered in ways that no policy decides; neither does a query. */
+/** Headers, JSON Patches and queries change answers in ways that no policy decides. */
 export function isPredictable({ steps }: Case): boolean {
   return steps.every(
     ({ headers, body, path }) => headers === undefined && (body === undefined || isObject(body)) && !path.includes('?'),
   )
 }
 
-/**
- * False as soon as a step is answered otherwise, or can't be asked. Headers of answers are taken as they are expected.
- */
+/** False if a step gets another answer or can't be asked. Assumes that response headers are as expected. */
 export function holdsCase(predictor: Predictor, evaluated: EvaluatedPolicy, one: Case): boolean {
   return walk(predictor, evaluated, one).holds
 }
 
-/** The resources that the steps are about, as far as they hold. */
+/** The resources of the steps, until a step doesn't hold. */
 export function resourcesOf(predictor: Predictor, evaluated: EvaluatedPolicy, one: Case): ReadonlySet<string> {
   return walk(predictor, evaluated, one).resources
 }
@@ -53,7 +51,7 @@ interface Before {
   readonly caller: Caller | undefined
 }
 
-/** Undefined where the step uses what no step before it saved. */
+/** Undefined if the step uses a name that no earlier step saved. */
 function answerStep(
   predictor: Predictor,
   evaluated: EvaluatedPolicy,
@@ -93,7 +91,7 @@ function isExpected(names: Map<string, Json>, step: Step, { answer, request }: A
   return judgeStep(step.expect, answered, fields) === undefined && saveParts(names, step, answered) === undefined
 }
 
-/** The `{id}` of a path that the route fits, empty where it has none; undefined where it doesn't fit. */
+/** The `{id}` of a path that fits the route; empty if the route has none, undefined if the path doesn't fit. */
 function idIn({ path }: Route, asked: string): string | undefined {
   const [before = '', after] = path.split('{id}')
   if (after === undefined) return asked === path ? '' : undefined
@@ -102,7 +100,7 @@ function idIn({ path }: Route, asked: string): string | undefined {
   return id === '' || id.includes('/') ? undefined : id
 }
 
-/** The store after a request that wrote something. */
+/** The store after a request that wrote; undefined if it wrote nothing. */
 function withWritten({ answer: { written }, request }: AnsweredRequest): Objects | undefined {
   if (!written || !request) return undefined
   const { objects, routeMethod } = request

@@ -1,4 +1,4 @@
-/** The answer that a policy gives to one cell of a matrix, and whether that is what the cell expects. */
+/** A policy's answer to one cell of a matrix, and whether it is the expected answer. */
 
 import { type RouteMethod, routeMethodsOf } from '../../../decide/callers-and-routes.ts'
 import type { Resources, Route } from '../../../resources/resource.ts'
@@ -8,7 +8,7 @@ import { predict } from './answer.ts'
 import type { Arrange, Cell } from './arrange-cell.ts'
 import { answers } from './compare-answer.ts'
 
-/** What is the same for all cells. */
+/** The data that all cells share. */
 export interface Predictor {
   readonly resources: Resources
   /** By path. */
@@ -31,7 +31,9 @@ export function predictorOf(resources: Resources, arrange: Arrange, now: number)
   return { resources, routes, routeMethods, arrange, now }
 }
 
-/** Impossible where no route has the path, or no object can relate so; unarranged where none was found that does. */
+/**
+ * `impossible`: no route has the path, or no object can have these relations. `unarranged`: no such object was found.
+ */
 export function predictCell(predictor: Predictor, evaluated: EvaluatedPolicy, cell: Cell): Prediction {
   const { routes, routeMethods, now } = predictor
   if (!routes.has(cell.path)) return { kind: 'impossible', why: `no route has the path \`${cell.path}\`` }
@@ -51,7 +53,7 @@ export function predictCell(predictor: Predictor, evaluated: EvaluatedPolicy, ce
   return { kind: 'answer', answer: predict(request), request }
 }
 
-/** Whether the policy answers as expected; what can't be set up isn't. */
+/** Whether the policy answers as expected; false if the cell can't be set up. */
 export function holds(predictor: Predictor, evaluated: EvaluatedPolicy, expectation: Expectation): boolean {
   const prediction = predictCell(predictor, evaluated, { ...expectation, unconditional: isUnconditional(expectation) })
   return prediction.kind === 'answer' && answers(prediction, expectation.expected)

@@ -1,4 +1,4 @@
-/** What matrix commands read from disk, once: the policy, the schemas, and the expectations with their bodies. */
+/** What matrix commands read from disk once: the policy, the schemas, and the expectations with their bodies. */
 import type { Policy } from '../../../decide/policy.ts'
 import type { PolicyFiles } from '../../../policy/policy-files.ts'
 import { loadSchemas } from '../../../resources/load/load-resources.ts'
@@ -18,7 +18,7 @@ export interface Folders {
   readonly schemas: string
 }
 
-/** What expectations are tested with. */
+/** The files that expectations are tested against. */
 export interface Suite {
   readonly folders: Folders
   readonly policy: Policy
@@ -36,7 +36,7 @@ export interface PredictedSuite extends Suite {
   readonly cases: readonly Case[]
 }
 
-/** Throws FileError for files that the server would refuse, and ReviewError where there is no policy. */
+/** Throws FileError for files that the server would refuse, and ReviewError without a policy. */
 export async function loadSuite(folders: Folders, cells: readonly Expectation[]): Promise<Suite> {
   const { policies, schemas } = folders
   const { resources, sources } = await loadSchemas(schemas)

@@ -20,7 +20,7 @@ export class UnknownName extends Error {
   }
 }
 
-/** `{name}` becomes its value, written for its surroundings. Throws UnknownName. */
+/** Replaces `{name}` by its value; `write` encodes the value for its surroundings. Throws UnknownName. */
 export function fillIn(names: ReadonlyMap<string, Json>, text: string, write: (value: string) => string): string {
   return text.replace(/\{([A-Za-z][A-Za-z0-9_-]*)\}/g, (_, name: string) => {
     const value = names.get(name)
@@ -47,7 +47,7 @@ export function bodyOf(names: ReadonlyMap<string, Json>, { body }: Step): Json |
   return body === undefined ? undefined : (JSON.parse(fillIn(names, JSON.stringify(body), inJson)) as Json)
 }
 
-/** What differs from the expected answer, in one sentence. `view`: the fields of the view that is expected. */
+/** The difference from the expected answer, in one sentence. `view`: the fields of the expected view. */
 export function judgeStep(
   expected: StepExpected,
   answer: StepAnswer,

@@ -1,4 +1,4 @@
-/** What one cell of a matrix says: a caller, a request, an object, and the answer that is expected. Types only. */
+/** The content of one cell of a matrix: a caller, a request, an object, and the expected answer. Types only. */
 import type { Place } from '../../../base/diagnostic.ts'
 import type { Caller } from '../../../decide/caller.ts'
 import type { Method } from '../../../resources/resource.ts'
@@ -26,13 +26,13 @@ export interface Expected {
   readonly status: number
   /** The answer shows exactly the fields of this view of views.yaml. */
   readonly view?: string
-  /** A list holds exactly the caller's own objects, or all, of those that the run put there for this cell. */
+  /** The list has exactly the caller's own objects, or all objects, among those that the run created for this cell. */
   readonly list?: 'own' | 'all'
 }
 
 /** One cell, for one of the methods of its row. */
 export interface Expectation {
-  /** Where the cell stands in its file. */
+  /** The cell's position in its file. */
   readonly place: Place
   readonly method: Method
   /** As the schema's route writes it, `{id}` for the parameter. */
@@ -46,7 +46,8 @@ export interface Expectation {
 }
 
 /**
- * A cell that expects 428 is asked without `If-Match`; every other one names the object's current tag where it must.
+ * A cell that expects 428 is asked without `If-Match`. Every other cell sends the object's current tag if the route
+ * requires it.
  */
 export function isUnconditional({ expected }: Pick<Expectation, 'expected'>): boolean {
   return expected.status === 428

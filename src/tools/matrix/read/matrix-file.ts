@@ -5,10 +5,10 @@ import type { Expectation, MatrixColumn } from './expectation.ts'
 import { type Report, readTable, type TableCell, type TableRow } from './table.ts'
 import { type Parsed, parseColumn, parseExpected, parseMethods, parseObject } from './words.ts'
 
-/** Bodies lie in this folder beside the matrix. */
+/** Bodies are in this folder beside the matrix. */
 const BODIES = 'bodies'
 
-/** In the order of the file. What is wrong goes to `report`. Reads no file: bodies are named, not read. */
+/** In the order of the file. Faults go to `report`. Reads no file: a matrix names its bodies, and others read them. */
 export function parseMatrix(source: SourceFile, report: Report): readonly Expectation[] {
   const rows = readTable(source, report)
   if (!rows) return []
@@ -39,7 +39,7 @@ function parseRow(row: TableRow, head: Head, report: Report): readonly Expectati
   )
 }
 
-/** A cell that a row lacks is empty, and stands where the row ends. */
+/** A missing cell is empty; its place is the end of the row. */
 function cellAt(row: TableRow, at: number | undefined): TableCell {
   const found = at === undefined ? undefined : row[at]
   const last = row.at(-1)
@@ -47,7 +47,7 @@ function cellAt(row: TableRow, at: number | undefined): TableCell {
   return { text: '', place: { ...last.place, column: last.place.column + last.text.length } }
 }
 
-/** Spreadsheet programs write empty columns at the end; what has no head must hold nothing. */
+/** Spreadsheet programs write empty columns at the end. A column without a head must be empty. */
 function reportBeyond(row: TableRow, { headed }: Head, report: Report): void {
   const stray = row.find(({ text }, at) => text !== '' && !headed.has(at))
   if (!stray) return
@@ -94,15 +94,15 @@ const KNOWN = [...NEEDED, 'body', 'note'] as const
 type Known = (typeof KNOWN)[number]
 
 interface Head {
-  /** Where the cells stand that say what is asked. */
+  /** The positions of the cells that describe the request. */
   readonly known: ReadonlyMap<Known, number>
-  /** Where each caller's answers stand. */
+  /** The position of each caller's answers. */
   readonly columns: ReadonlyMap<number, MatrixColumn>
-  /** Every place that has a head, wrong ones included. */
+  /** Every position with a head, wrong heads included. */
   readonly headed: ReadonlySet<number>
 }
 
-/** What is wrong goes to `report`; undefined for a head without which no row can be read. */
+/** Faults go to `report`. Undefined if no row can be read with this head. */
 function parseHead(row: TableRow, file: string, report: Report): Head | undefined {
   const known = new Map<Known, number>()
   const columns = new Map<number, MatrixColumn>()

@@ -49,7 +49,7 @@ async function filesOf(path: string): Promise<readonly string[]> {
   return names.map((name) => join(path, name))
 }
 
-/** UTF-8, with or without a byte order mark; what else can't be told apart from it goes to `report`. */
+/** UTF-8, with or without a byte order mark. Text in any other encoding goes to `report`. */
 export async function readSource(
   name: string,
   report: (diagnostic: Diagnostic) => void,
@@ -81,7 +81,10 @@ function unreadable(file: string, message: string): FileError {
   return new FileError([{ file, line: 1, column: 1, code: 'file-unreadable', severity: 'error', message, hint }])
 }
 
-/** Two cells may say the same of one request, or one of them more: what a list holds, and what it shows. */
+/**
+ * Two cells may state the same about one request, or one may add what a list holds or shows. Other differences are
+ * contradictions.
+ */
 function reportContradictions(expectations: readonly Expectation[], report: (diagnostic: Diagnostic) => void): void {
   for (const about of Map.groupBy(expectations, requestKey).values()) {
     for (const [i, one] of about.entries()) {
@@ -117,7 +120,7 @@ export type BodyFile =
 /** By the path of the file. */
 export type Bodies = ReadonlyMap<string, BodyFile>
 
-/** A file that can't be read, or isn't JSON, is unusable: the cells that send it fail. Never rejects. */
+/** A file that can't be read, or isn't JSON, is unusable: cells that send it fail. Never rejects. */
 export async function readBodies(expectations: readonly { readonly body?: string }[]): Promise<Bodies> {
   const files = [...new Set(expectations.flatMap(({ body }) => (body === undefined ? [] : [body])))]
   return new Map(await Promise.all(files.map(async (file) => [file, await readBody(file)] as const)))

@@ -1,6 +1,4 @@
-/**
- * A file of a spreadsheet program as rows of cells with their places. What the cells mean is matrix-file.ts's matter.
- */
+/** A file of a spreadsheet program as rows of cells with their places. matrix-file.ts interprets the cells. */
 import { CsvError, parse } from 'csv-parse/sync'
 import type { SourceFile } from '../../../base/diagnostic.ts'
 import { type Diagnostic, type Place, placeAt } from '../../../base/diagnostic.ts'
@@ -24,12 +22,12 @@ interface CsvRecord {
 type Separator = ',' | ';'
 
 /**
- * The rows that hold anything, with `,` or `;` between cells (whichever the first line has more of), with or without a
- * byte order mark, with any line ends. A row may have any number of cells. What is wrong goes to `report`, and then
+ * The rows that aren't empty, with `,` or `;` between cells (whichever is more frequent in the first line), with or
+ * without a byte order mark, with any line ends. A row may have any number of cells. Faults go to `report`, and then
  * there are no rows.
  */
 export function readTable(source: SourceFile, report: Report): readonly TableRow[] | undefined {
-  // A byte order mark is nothing that an editor counts. A lone carriage return ends a line on old Macs.
+  // Editors don't count a byte order mark. A lone carriage return ends a line on old Macs.
   const text = source.text.replace(/^\uFEFF/, '').replaceAll(/\r\n?/g, '\n')
   const separator = separatorOf(text)
   let line = 1
@@ -82,7 +80,7 @@ function quotePlace(file: string, text: string, error: CsvError): Place {
   return { file, line, column: Math.max((lines[line - 1] ?? '').indexOf('"') + 1, 1) }
 }
 
-/** Offsets in the record's text at which its cells begin, behind spaces. */
+/** Offsets in the record's text where its cells begin, after spaces. */
 function cellStarts(raw: string, separator: Separator): readonly number[] {
   const starts = [0]
   let quoted = false

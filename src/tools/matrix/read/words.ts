@@ -11,7 +11,7 @@ export type Parsed<T> =
 
 const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
-/** Words that stand for themselves; spreadsheet programs like to begin them with a capital letter. */
+/** Fixed words; spreadsheet programs often capitalize their first letter. */
 const OBJECTS = ['none', 'missing', 'other'] as const
 
 /** `GET|HEAD`. */

@@ -1,10 +1,10 @@
-/** What isn't as expected, by its cause: one line of the policy may be behind many cells. */
+/** The unexpected results, by cause: one line of the policy may cause many wrong cells. */
 import type { Result } from '../run/result.ts'
 
-/** `wrong`: answered otherwise; `untried`: no answer to compare. */
+/** `wrong`: another answer came; `untried`: no answer to compare. */
 export interface Cause {
   readonly kind: 'wrong' | 'untried'
-  /** Tells causes apart, as in `policy.csv:29 allows it`; one sentence where no line is behind it. */
+  /** Identifies the cause, as in `policy.csv:29 allows it`; one sentence if no line is the cause. */
   readonly name: string
   /** In the order of the run; at least one. */
   readonly results: readonly [Result, ...Result[]]
@@ -38,14 +38,14 @@ function groups(
   return [...found].flatMap(([name, [first, ...more]]) => (first ? [{ kind, name, results: [first, ...more] }] : []))
 }
 
-/** Empty where the name of the cause says it. */
+/** Empty if the cause's name already says it. */
 function answerOf({ cause, expectation, status }: Result): string {
   if (cause === undefined || !expectation || status === undefined) return ''
   if (status === expectation.expected.status) return 'other rows or fields than expected'
   return `expected ${expectation.expected.status}, got ${status}`
 }
 
-/** What no line is behind comes last. */
+/** Causes without a line come last. */
 function lineOf({ name, results: [{ cause }] }: Cause): number {
   const line = cause === undefined ? undefined : /policy\.csv:(\d+)/.exec(name)?.[1]
   return line === undefined ? Number.MAX_SAFE_INTEGER : Number(line)

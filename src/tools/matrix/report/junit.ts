@@ -1,4 +1,4 @@
-/** A run as CI systems read it: one suite a file, one test a cell. */
+/** A run for CI systems: one suite for each file, one test for each cell. */
 import junit, { type Builder, type TestSuite } from 'junit-report-builder'
 import type { Exchange, Result, Run } from '../run/result.ts'
 

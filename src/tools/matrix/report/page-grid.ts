@@ -6,7 +6,7 @@ import type { Result, TestOutcome } from '../run/result.ts'
 /** A result of a cell. */
 type CellResult = Result & { readonly expectation: Expectation }
 
-/** The worst first: it stands for the cell when the row has several methods. */
+/** The worst first: if the row has several methods, the cell shows the worst outcome. */
 const WORST: readonly TestOutcome[] = ['failed', 'impossible', 'left-out', 'passed']
 
 export function runGridHtml(results: readonly Result[]): readonly Html[] {
@@ -50,7 +50,7 @@ function rowHtml(line: number, row: readonly CellResult[], columns: readonly str
   return html`<tr class="row${red && ' bad'}"><td class="line">${line}</td>${head}<td class="object">${objectText(object)}</td>${cells}</tr>\n`
 }
 
-/** Words beside the colours: nobody needs to see them. */
+/** Uses words beside the colours, so that readers don't depend on colours. */
 function cellHtml(results: readonly CellResult[]): Html {
   const result = WORST.flatMap((outcome) => results.filter((one) => one.outcome === outcome))[0]
   if (!result) return html`<td class="none" aria-label="not stated">&ndash;</td>`

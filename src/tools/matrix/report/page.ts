@@ -21,7 +21,7 @@ ${runGridHtml(run.results)}
   })
 }
 
-/** What is wrong comes first. */
+/** Faults come first. */
 function headline({ results }: Run): string {
   const { passed, failed, impossible, 'left-out': left } = countOf(results)
   const bad = [
@@ -51,7 +51,7 @@ ${left > 0 && html`<li><span class="key none">200 &hellip;</span> left out: ${le
 </header>`
 }
 
-/** Of many cells the requests and answers are folded away; a link to one of them unfolds it. */
+/** If a cause has many cells, their requests and answers are folded; a link to one unfolds it. */
 function causeHtml(cause: Cause): Html {
   const { kind, results } = cause
   const [first, ...more] = results

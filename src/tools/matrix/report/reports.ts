@@ -22,7 +22,7 @@ interface ReportRequest {
   readonly file: string
 }
 
-/** Throws ReviewError where a file can't be written. */
+/** Throws ReviewError if a file can't be written. */
 export async function writeReports(requests: readonly ReportRequest[], run: Run): Promise<void> {
   for (const { format, file } of requests) await write(file, REPORTS[format](run))
 }
@@ -49,7 +49,7 @@ function toText(run: Run): string {
   return parts.map((part) => `${part}\n`).join('\n')
 }
 
-/** Many cells of one cause are told together, with one command that tells more. */
+/** Reports many cells of one cause together, with one command for details. */
 function causeText(cause: Cause): string {
   const [first, ...more] = cause.results
   if (more.length === 0) return resultText(first)
@@ -81,7 +81,7 @@ function conclusion(run: Run): string {
   return `${passed} of ${run.results.length} cells are as expected, ${parts.join(', ')} (${seconds} s, ${where}).`
 }
 
-/** docs/schemas/matrix-test.schema.json is the shape. */
+/** The shape is in docs/schemas/matrix-test.schema.json. */
 function toJson(run: Run): string {
   const { results, milliseconds, startedAt, url, remarks } = run
   const report = {

@@ -1,5 +1,5 @@
 /**
- * Looks up an expectation's words in the policy and the schemas: an expectation with an unknown name can't be tried.
+ * Looks up an expectation's words in the policy and the schemas. An expectation with an unknown name can't be tried.
  */
 
 import { didYouMean } from '../../../base/did-you-mean.ts'

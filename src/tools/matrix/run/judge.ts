@@ -5,17 +5,17 @@ import type { HttpAnswer } from '../target/http.ts'
 import type { Bound } from './bind.ts'
 import type { CellSetup } from './set-up.ts'
 
-/** What was answered; of a list, the rows of all pages. */
+/** The answer; for a list, also the rows of all pages. */
 export interface Given {
   readonly answer: HttpAnswer
   readonly rows?: readonly Representation[]
 }
 
-/** Undefined for what was expected. */
+/** Undefined if the answer is as expected. */
 export function judge(bound: Bound, setup: CellSetup, { answer, rows }: Given): string | undefined {
   const { expected, method } = bound.expectation
   if (answer.status !== expected.status) return `${expected.status} was expected, and the answer is ${answer.status}`
-  // An answer to HEAD has no body to look at.
+  // An answer to HEAD has no body to compare.
   if (method === 'HEAD') return undefined
   if (expected.list) return judgeList(expected.list, setup, rows ?? [])
   return bound.view ? judgeView(bound, bound.view, setup, rows ?? [answer.json]) : undefined
@@ -72,7 +72,10 @@ function isLacking(row: Representation, object: Representation, field: string): 
   return !Object.hasOwn(row, field) && Object.hasOwn(object, field)
 }
 
-/** The objects of the cell whose row this can be: by its id, or where it shows none, by what else clients gave it. */
+/**
+ * The objects of the cell that this row can show. Compares the id, or in a row without an id all fields that clients
+ * can give.
+ */
 function objectsOf(
   row: Representation,
   objects: readonly Representation[],

@@ -15,7 +15,7 @@ export interface SetupPlan {
   readonly attributes: Attributes
   /** One object each. */
   readonly ways: readonly ReadonlySet<string>[]
-  /** The one of these ways whose object has the caller's id. */
+  /** The way whose object has the caller's id. */
   readonly own: ReadonlySet<string> | undefined
 }
 
@@ -31,11 +31,11 @@ export function planSetup(suite: Suite, bound: Bound): SetupPlan {
   if (object.kind !== 'none') return planObject(common, bound, object.kind === 'relations' ? object.names : [])
   if (bound.endpoint?.operation !== 'list') return NOTHING
   if ((expected.list ?? expected.view) !== undefined) return planList(common)
-  // Whoever lacks an attribute may not list at all.
+  // A caller who lacks an attribute may not be allowed to list at all.
   return { ...NOTHING, attributes: listOf(common).attributes }
 }
 
-/** What relates the cell's caller to objects of its resource. */
+/** The data to relate the cell's caller to objects of its resource; undefined for a resource without objects. */
 export function relatingIn(suite: Suite, { resource, expectation: { column } }: Bound): Common | undefined {
   return relatingOf(suite, { policy: suite.policy, resource, column })
 }
@@ -63,7 +63,7 @@ function listOf(common: Common) {
   return arrangeList(common, (nth) => `${OBJECT}-${nth}`)
 }
 
-/** What an author can mend is worth more than what follows from it. */
+/** Reports a cause that the author can fix before its consequences. */
 function lackOf({ resource, samples }: Common): string | undefined {
   return lackingValue(resource.name, samples)
 }

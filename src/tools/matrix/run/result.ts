@@ -3,7 +3,7 @@ import type { Place } from '../../../base/diagnostic.ts'
 import type { Expectation } from '../read/expectation.ts'
 import type { HttpAnswer, HttpRequest } from '../target/http.ts'
 
-/** `impossible`: it could not be tried, which is no pass. `left-out`: the run ended before its turn. */
+/** `impossible`: could not be tried; doesn't count as a pass. `left-out`: the run ended before its turn. */
 export type TestOutcome = 'passed' | 'failed' | 'impossible' | 'left-out'
 
 /** A request and its answer, without the token. */
@@ -28,7 +28,7 @@ export interface Result {
   readonly outcome: TestOutcome
   /** One sentence, for all but passed ones. */
   readonly why?: string
-  /** The rules behind the answer, as in `policy.csv:29 allows it`; of failed ones, where the policy files tell. */
+  /** For failed ones: the rules behind the answer, as in `policy.csv:29 allows it`, if the policy files show them. */
   readonly cause?: string
   /** Where to look next, as a command; for failed ones. */
   readonly explain?: string
@@ -41,14 +41,14 @@ export interface Result {
   readonly status?: number
 }
 
-/** More of a body than this isn't for reading. Characters. */
+/** In characters: the longest part of a body that a report shows. */
 const LONGEST_TEXT = 4000
 
 export function exchangeOf({ method, url, token, body, headers = {} }: HttpRequest, answer?: HttpAnswer): Exchange {
   const sent = { ...(token === undefined ? {} : { authorization: 'Bearer ***' }), ...headers }
   const request = { method, url, headers: sent, ...(body === undefined ? {} : { body }) }
   if (!answer) return { request }
-  // A server that repeats the token is no reason to pass it on.
+  // The server may repeat the token in its answer, so the token is masked here.
   const clean = (value: string) => (token === undefined ? value : value.replaceAll(token, '***'))
   const received = Object.fromEntries(Object.entries(answer.headers).map(([name, value]) => [name, clean(value)]))
   return {
@@ -65,7 +65,7 @@ export interface Run {
   readonly milliseconds: number
   /** In the order of files and rows. */
   readonly results: readonly Result[]
-  /** What could not be cleaned up and the like, a sentence each. */
+  /** Problems with the clean-up and similar remarks, one sentence each. */
   readonly remarks: readonly string[]
 }
 

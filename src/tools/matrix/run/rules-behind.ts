@@ -1,4 +1,4 @@
-/** The rules behind an answer that wasn't expected, as far as the policy files tell. */
+/** The rules behind an unexpected answer, as far as the policy files show them. */
 
 import { v7 as uuidv7 } from 'uuid'
 import { rulePlace } from '../../../decide/evidence.ts'
@@ -18,11 +18,11 @@ import type { Bound } from './bind.ts'
 import type { Result } from './result.ts'
 import type { CellSetup } from './set-up.ts'
 
-/** Half a sentence, as in `policy.csv:19 allows it`; undefined where no rule says anything about it. */
+/** Half a sentence, as in `policy.csv:19 allows it`; undefined if no rule is behind the answer. */
 export function rulesBehind(suite: Suite, bound: Bound, setup: CellSetup, status: number): string | undefined {
   const { endpoint, resource, expectation } = bound
   const action = endpoint && resource.actions.get(endpoint.action)
-  // What the schema refuses isn't the policy's matter.
+  // A refusal by the schema isn't decided by the policy.
   if (!action || expectation.object.kind === 'missing' || status === 400) return undefined
   const policy = directPolicy(suite.policy, suite.resources)
   const table = policy.table(policy.subjectOf(callerIn(expectation.column)), resource.name, action.name)
@@ -38,7 +38,7 @@ export function rulesBehind(suite: Suite, bound: Bound, setup: CellSetup, status
   return denied === undefined ? allowed : `${allowed}, and ${denied}`
 }
 
-/** As in `policy.csv:3, policy.csv:7 deny it`; undefined where no rule does. */
+/** For example `policy.csv:3, policy.csv:7 deny it`; undefined without such a rule. */
 function say(grants: readonly Grant[], what: 'allows' | 'denies', object = 'it'): string | undefined {
   const lines = [...new Set(grants.flatMap((grant) => grant[what].map(({ line }) => line)))].sort((a, b) => a - b)
   const verb = what === 'allows' ? 'allow' : 'deny'
@@ -46,7 +46,7 @@ function say(grants: readonly Grant[], what: 'allows' | 'denies', object = 'it')
   return `${lines.map(rulePlace).join(', ')} ${lines.length > 1 ? verb : what} ${object}`
 }
 
-/** A list is allowed where one of the ways to relate to an object is. */
+/** A list is allowed if one of the ways to relate to an object is allowed. */
 function relationsBehind(suite: Suite, bound: Bound, setup: CellSetup): readonly ReadonlySet<string>[] {
   const { endpoint, resource } = bound
   const action = endpoint?.operation === 'list' ? resource.actions.get(endpoint.action) : undefined
@@ -54,7 +54,7 @@ function relationsBehind(suite: Suite, bound: Bound, setup: CellSetup): readonly
   return [new Set(relationsIn(suite, bound, setup))]
 }
 
-/** Those that hold with the object that the cell is about. */
+/** The relations that hold between the caller and the cell's object. */
 function relationsIn(suite: Suite, bound: Bound, setup: CellSetup): readonly string[] {
   const { resource, endpoint, expectation } = bound
   const [placed] = expectation.object.kind === 'none' ? [] : setup.placed
@@ -63,7 +63,7 @@ function relationsIn(suite: Suite, bound: Bound, setup: CellSetup): readonly str
   return relationsOf(suite.policy.ownership.get(resource.name), (name) => setup.caller?.attributes[name], about)
 }
 
-/** What the body makes, with the owner and the defaults that the server fills in. */
+/** The object that the body creates, with the owner and the defaults that the server fills in. */
 function created(
   { policy }: Suite,
   { resource }: Bound,
@@ -75,7 +75,7 @@ function created(
 }
 
 /**
- * Wrong cells with the rule that decides them alone as their cause; those that no single rule decides stay as they are.
+ * Gives each wrong cell the single rule that decides it as its cause. Cells that no single rule decides stay unchanged.
  */
 export function withDecisiveRules(suite: Suite, results: readonly Result[]): readonly Result[] {
   if (results.every(({ outcome }) => outcome !== 'failed')) return results
@@ -102,8 +102,8 @@ function causeOf({ line, effect }: Rule): string {
 }
 
 /**
- * Also rules about `read`: the answer to a write shows what a read would. Later lines first: they are the likeliest to
- * be new.
+ * Includes rules about `read`: the answer to a write shows what a read would show. Later lines come first, because they
+ * are more likely to be new.
  */
 function candidates(
   { grants }: EvaluatedPolicy,

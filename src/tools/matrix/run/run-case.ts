@@ -1,4 +1,4 @@
-/** Carries the steps of a case out on a target, up to the first that isn't answered as expected. */
+/** Carries out the steps of a case on a target, until an answer isn't as expected. */
 import { didYouMean } from '../../../base/did-you-mean.ts'
 import type { Json, Resource, Resources } from '../../../resources/resource.ts'
 import { createRouteMatcher } from '../../../resources/routing/match-route.ts'
@@ -13,7 +13,7 @@ import { type Exchange, exchangeOf, type Result } from './result.ts'
 
 type Tried = Pick<Result, 'outcome' | 'why' | 'exchanges'>
 
-/** Never rejects but for a fault of the program: what can't be tried is a result. */
+/** Rejects only for a bug in this program; a trial that isn't possible is a result. */
 export async function runCase(suite: Suite, target: TestTarget, one: Case): Promise<Result> {
   const started = performance.now()
   const tried = await tryCase(suite, target, one)
@@ -43,7 +43,7 @@ async function tryCase(suite: Suite, target: TestTarget, one: Case): Promise<Tri
   }
 }
 
-/** Two names of one case are two callers. */
+/** Two names in one case are two callers. */
 async function callersOf(
   suite: Suite,
   target: TestTarget,
@@ -78,7 +78,7 @@ interface CaseRun {
   readonly exchanges: Exchange[]
 }
 
-/** What differs; undefined for an answer as expected, whose parts are then saved. */
+/** The difference; undefined for an answer as expected. The parts of such an answer are saved. */
 async function carryOut(run: CaseRun, step: Step): Promise<string | undefined> {
   const { suite, target, callers, names, created, exchanges } = run
   const path = fillIn(names, step.path, encodeURIComponent)
@@ -99,7 +99,7 @@ async function carryOut(run: CaseRun, step: Step): Promise<string | undefined> {
   return judgeStep(step.expect, answer, view) ?? saveParts(names, step, answer)
 }
 
-/** The ids of a new object: in the body, or where the caller may not read it, in `Location`. */
+/** The ids of a new object: in the body, or in `Location` if the caller may not read the body. */
 function idsIn({ json, headers }: HttpAnswer): readonly string[] {
   const inBody = typeof json === 'object' && json !== null && 'id' in json ? [json.id] : []
   const inPath = headers.location?.split('/').at(-1)

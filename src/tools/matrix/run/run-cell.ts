@@ -10,12 +10,12 @@ import { exchangeOf, type Result } from './result.ts'
 import { rulesBehind } from './rules-behind.ts'
 import { type CellSetup, ifMatchOf, setUpCell } from './set-up.ts'
 
-/** Pages of a list that are read to the end; a longer one isn't of a test. */
+/** How many pages of a list are read at most. No test makes a longer list. */
 const MOST_PAGES = 500
 
 type Tried = Pick<Result, 'outcome' | 'why' | 'cause' | 'exchanges' | 'status'>
 
-/** Never rejects but for a fault of the program: what can't be tried is a result. */
+/** Rejects only for a bug in this program; a trial that isn't possible is a result. */
 export async function runCell(suite: Suite, target: TestTarget, expectation: Expectation): Promise<Result> {
   const started = performance.now()
   const tried = await tryCell(suite, target, expectation)
@@ -31,7 +31,7 @@ export async function runCell(suite: Suite, target: TestTarget, expectation: Exp
   }
 }
 
-/** One line that tells cells apart. */
+/** One line that identifies the cell. */
 export function titleOf({ method, path, object, column, body, note, expected }: Expectation): string {
   const about = [objectText(object), body?.replace(/^.*[\\/]/, ''), note].filter(Boolean).join(', ')
   return `${method} ${path} (${about}) as ${columnText(column)} is ${expectedText(expected)}`
@@ -108,7 +108,7 @@ function explainCommand({ method, path, object, column }: Expectation, { policie
   const roles = column.kind === 'roles' ? column.roles.flatMap((role) => ['--role', role]) : []
   const subject = column.kind === 'user' ? ['--subject', column.id] : []
   const relation = object.kind === 'relations' ? ['--relation', object.names.join('+')] : []
-  // What the command takes by itself, as long as the environment says nothing else.
+  // The command's defaults, unless the environment sets others.
   const folders = [
     ...(policies === 'policies' ? [] : ['--policies', policies]),
     ...(schemas === 'schemas' ? [] : ['--schemas', schemas]),

@@ -1,6 +1,4 @@
-/**
- * The caller of a cell, with the attributes that relations compare, and with a record of their own where one is named.
- */
+/** The caller of a cell, with the attributes that relations compare, and with an own record if one is named. */
 
 import { USERS } from '../../../decide/policy.ts'
 import { comparedAttributes, comparedFields } from '../../../decide/relations/all-kinds.ts'
@@ -15,13 +13,13 @@ import type { Bound } from './bind.ts'
 import { relatingIn, type SetupPlan } from './plan-setup.ts'
 
 export interface Named extends TestCaller {
-  /** With the id. */
+  /** Includes the id. */
   readonly attributes: Attributes
 }
 
 interface Made {
   readonly caller: Named | undefined
-  /** The object of the cell's resource whose id is the caller's, where there is one. */
+  /** The object of the cell's resource with the caller's id, if one exists. */
   readonly record: Representation | undefined
 }
 
@@ -56,7 +54,7 @@ async function plainCaller(
   return { caller: { ...caller, attributes: { id: caller.id } }, record: undefined }
 }
 
-/** The caller's own object in a resource that isn't the directory, where objects can be put with an id. */
+/** The caller's own object in a resource other than the directory, if objects can be created with a given id. */
 async function putRecord(
   suite: Suite,
   target: TestTarget,
@@ -79,7 +77,7 @@ function comparedIn({ policy }: Suite, { resource }: Bound): readonly string[] {
   return relations.flatMap(comparedAttributes).filter((name) => name !== 'id')
 }
 
-/** As the record has them: one that was there before has its own. */
+/** The attributes in the record; an existing record has its own. */
 function attributesOf(object: Representation, names: readonly string[]): Attributes {
   return Object.fromEntries(
     names.flatMap((name): readonly (readonly [string, Scalar])[] => {

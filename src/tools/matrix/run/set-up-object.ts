@@ -1,4 +1,4 @@
-/** An object that relates to a caller in just the ways that a cell states, put there and looked at. */
+/** An object with exactly the relations to the caller that a cell states; created, then checked. */
 
 import { v7 as uuidv7 } from 'uuid'
 import { comparedFields, needsCaller } from '../../../decide/relations/all-kinds.ts'
@@ -16,7 +16,7 @@ interface Wanted {
   readonly caller: Named | undefined
   /** The object whose id is the caller's. */
   readonly record: Representation | undefined
-  /** Those that hold, and no others. */
+  /** All relations that hold. */
   readonly relations: ReadonlySet<string>
 }
 
@@ -54,7 +54,7 @@ export function isOwnObject(
   return relationsOf(ownership, (name) => caller?.attributes[name], object).includes('owner')
 }
 
-/** Undefined where only the caller's own record will do. */
+/** Undefined if only the caller's own record can have these relations. */
 function arranged({ policy, samples }: Suite, wanted: Wanted, somebody: string): ObjectFound | undefined {
   const { bound, caller, relations } = wanted
   const { resource } = bound

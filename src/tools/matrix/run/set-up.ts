@@ -1,6 +1,4 @@
-/**
- * Sets a cell up on a target: the caller, an object that relates to them as stated, and the request's path and body.
- */
+/** Sets a cell up on a target: the caller, an object with the stated relations, and the request's path and body. */
 import { randomUUID } from 'node:crypto'
 import type { Json, Method, Representation, Resource, Route } from '../../../resources/resource.ts'
 import { lackingValue } from '../arrange/samples.ts'
@@ -13,7 +11,7 @@ import { planSetup, type SetupPlan } from './plan-setup.ts'
 import { makeCaller, type Named } from './set-up-caller.ts'
 import { isOwnObject, makeObject } from './set-up-object.ts'
 
-/** An object that was put there, and whether the caller is its owner. */
+/** A created object, and whether the caller is its owner. */
 interface Placed {
   readonly object: Representation
   readonly own: boolean
@@ -21,12 +19,12 @@ interface Placed {
 
 export interface CellSetup {
   readonly caller: Named | undefined
-  /** The path, with an id in the place of `{id}`. */
+  /** The path, with an id instead of `{id}`. */
   readonly path: string
-  /** That id, percent-encoded; undefined where the path has none. */
+  /** That id, percent-encoded; undefined if the path has none. */
   readonly id: string | undefined
   readonly body: Json | undefined
-  /** What was put there for this cell. */
+  /** The objects created for this cell. */
   readonly placed: readonly Placed[]
 }
 
@@ -48,7 +46,7 @@ export async function setUpCell(suite: Suite, target: TestTarget, bound: Bound):
 }
 
 /**
- * A caller who was there before may have other attributes, and a deployment other ids: then fewer objects have to do.
+ * An existing caller may have other attributes, and a deployment may give other ids: then the list has fewer objects.
  */
 async function makeListed(
   { ways }: SetupPlan,
@@ -68,7 +66,7 @@ async function makeListed(
   return [...objects.values()]
 }
 
-/** The body file, or else the smallest valid body. Throws CannotSetUp if neither exists. */
+/** The body file, or without one the smallest valid body. Throws CannotSetUp if neither exists. */
 function bodyOf(suite: Suite, { expectation, resource, body }: Bound): Json | undefined {
   if (!['POST', 'PUT', 'PATCH'].includes(expectation.method)) return undefined
   if (body !== undefined) return body
@@ -90,8 +88,8 @@ interface TargetRequest {
 }
 
 /**
- * The current tag, which this caller reads; `*` where the caller may not read the object. Empty where the route
- * requires no precondition. Throws NoAnswer.
+ * The current tag, which this caller reads; `*` if the caller may not read the object. Empty if the route requires no
+ * precondition. Throws NoAnswer.
  */
 export async function ifMatchOf(
   target: TestTarget,

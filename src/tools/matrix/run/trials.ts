@@ -1,4 +1,4 @@
-/** Runs many cells and cases at once, lists first, and hands each result out as it comes. */
+/** Runs many cells and cases at once, lists first, and reports each result as soon as it is ready. */
 import { createRouteMatcher } from '../../../resources/routing/match-route.ts'
 import { readTarget } from '../../../resources/routing/request-target.ts'
 import type { Suite } from '../predict/suite.ts'
@@ -9,20 +9,20 @@ import type { Result } from './result.ts'
 import { runCase } from './run-case.ts'
 import { runCell, titleOf } from './run-cell.ts'
 
-/** Something to be tried. */
+/** One thing to try. */
 export interface Trial {
   readonly title: string
-  /** Lists come first: as long as little else is in the store, they are short. */
+  /** Lists run first: they are short while the store is nearly empty. */
   readonly first: boolean
   run(): Promise<Result>
-  /** The result of a trial whose turn doesn't come. */
+  /** The result of a trial that the run never started. */
   leaveOut(): Result
 }
 
 export interface RunOptions {
   /** How many at once. */
   readonly parallel: number
-  /** Ends the run at the first that doesn't pass. */
+  /** Ends the run at the first trial that doesn't pass. */
   readonly bail: boolean
   /** Ends the run early. */
   readonly signal?: AbortSignal
@@ -47,11 +47,11 @@ export async function runAll(trials: readonly Trial[], options: RunOptions): Pro
   return trials.map((trial) => results.get(trial) ?? trial.leaveOut())
 }
 
-/** What doesn't restrict is empty or absent. */
+/** Empty or absent members don't restrict. */
 export interface Filter {
   /** In a cell's title: `GET /api/orders/{id} (own) as member is 200`. */
   readonly only?: RegExp
-  /** Columns that hold one of these roles, or are written so. */
+  /** Columns that hold one of these roles, or whose text is one of these words. */
   readonly roles: readonly string[]
   readonly resources: readonly string[]
 }
@@ -67,7 +67,7 @@ export function matches({ only, roles, resources }: Filter, { resources: known }
   )
 }
 
-/** `lend` gives each cell a target to be tried on. */
+/** `lend` gives each cell a target. */
 export function cellTrials(
   suite: Suite,
   lend: (expectation: Expectation) => Promise<LentTarget>,
@@ -110,7 +110,10 @@ export function caseTrials(suite: Suite, target: TestTarget, cases: readonly Cas
   }))
 }
 
-/** A case is kept whole: for a resource that one of its steps is about, and a role that one of its callers holds. */
+/**
+ * A case is kept or dropped as a whole. It is kept if one of its steps is about a wanted resource and one of its
+ * callers holds a wanted role.
+ */
 export function matchesCase({ only, roles, resources }: Filter, { resources: known }: Suite, one: Case): boolean {
   const match = createRouteMatcher(known.routes)
   const about = one.steps.flatMap(({ path }) => {

@@ -19,7 +19,7 @@ export interface Deployment {
 const NAMED = 3
 const PARALLEL = 8
 
-/** Removes all, the newest first; tells what it could not remove, a sentence for each resource and reason. */
+/** Removes all, the newest first. Returns a sentence for each resource and reason for which something remains. */
 export async function cleanUp(deployment: Deployment, traces: readonly Trace[]): Promise<readonly string[]> {
   const left: { readonly trace: Trace; readonly why: string }[] = []
   const queue = traces.toReversed().values()
@@ -42,7 +42,7 @@ function remark(left: readonly { readonly trace: Trace; readonly why: string }[]
   return `${what} could not be removed: ${left[0]?.why}.`
 }
 
-/** Undefined when it is gone. */
+/** Undefined if the object is gone. */
 async function remove(
   { url, resources, patience }: Deployment,
   { resource, id, tokens }: Trace,

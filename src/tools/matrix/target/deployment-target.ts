@@ -56,7 +56,7 @@ async function callerOf(tokens: TokenSource, column: KnownColumn): Promise<TestC
   return { id: given.subject, token: given.token, fresh: false }
 }
 
-/** The deployment gives the record its id, and the caller's token takes it over. */
+/** The deployment chooses the record's id, and the caller's token uses that id. */
 async function newCaller(
   mint: (subject: string, roles: readonly string[]) => Promise<string>,
   column: KnownColumn,
@@ -68,7 +68,7 @@ async function newCaller(
   return { caller: { id, token, fresh: true }, object, made: true }
 }
 
-/** A known caller has the record that is stored, or no record. */
+/** A known caller has the stored record, or none. */
 async function knownCaller(options: DeploymentOptions, column: KnownColumn, resource: string) {
   const caller = await callerOf(options.tokens, column)
   const path = options.resources.byName.get(resource)?.canonicalItemPath
@@ -87,7 +87,7 @@ interface Creation {
   readonly owner: string | undefined
 }
 
-/** With each token that may do it; what is answered last is told. */
+/** Tries each token that may create it; the error reports the last answer. */
 async function create(options: DeploymentOptions, traces: Trace[], creation: Creation): Promise<Representation> {
   const { resource: name, object, owner } = creation
   const resource = options.resources.byName.get(name)
@@ -117,7 +117,10 @@ function withoutServersFields({ fields }: Resource, object: Representation): Rep
   return Object.fromEntries(Object.entries(object).filter(([name]) => !fields.get(name)?.readOnly))
 }
 
-/** The set-up role in the name of the owner, where tokens are minted; else its own, then the owner's. */
+/**
+ * If tokens are minted: a token of the set-up role with the owner's id. Otherwise the set-up role's own token, then the
+ * owner's.
+ */
 async function setupTokens(
   { tokens, setupRole }: DeploymentOptions,
   owner: string | undefined,

@@ -15,14 +15,14 @@ export interface HttpAnswer {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>
   readonly text: string
-  /** Undefined for a body that isn't JSON, or none. */
+  /** Undefined without a body, or if the body isn't JSON. */
   readonly json: Json | undefined
 }
 
 export interface Patience {
   /** How often a request is sent again after 429 or 503. */
   readonly attempts: number
-  /** Milliseconds: a longer `Retry-After` than this isn't waited for. */
+  /** In milliseconds. A longer `Retry-After` isn't waited for. */
   readonly longestWait: number
 }
 
@@ -61,7 +61,7 @@ export async function ask({ method, url, token, body, headers = {} }: HttpReques
 }
 
 /**
- * Asks again after 429 and 503 as long as `Retry-After` says (RFC 9110 section 10.2.3), unless that answer is `wanted`.
+ * Retries after 429 and 503, when `Retry-After` allows it (RFC 9110 section 10.2.3), unless that status is `wanted`.
  */
 export async function askPatiently(request: HttpRequest, patience: Patience, wanted?: number): Promise<HttpAnswer> {
   for (let attempt = 1; ; attempt++) {
@@ -74,7 +74,7 @@ export async function askPatiently(request: HttpRequest, patience: Patience, wan
   }
 }
 
-/** Milliseconds; a second where the server doesn't say. */
+/** Milliseconds; one second if the server gives no time. */
 export function retryAfter(value: string | undefined, now: number): number {
   if (value !== undefined && /^\d{1,9}$/.test(value)) return Number(value) * 1000
   const at = Date.parse(value ?? '')

@@ -55,7 +55,7 @@ interface DeploymentSettings {
 const PARALLEL = 4
 const PATIENCE = { attempts: 10, longestWait: 120_000 }
 
-/** Throws ReviewError for an address that isn't one, or where nobody answers. */
+/** Throws ReviewError for an invalid address, or if no server answers there. */
 async function openDeploymentPool(suite: Suite, settings: DeploymentSettings): Promise<TargetPool> {
   const url = addressOf(settings.url)
   const remark = await compareRevision(url, suite)
@@ -70,7 +70,7 @@ async function openDeploymentPool(suite: Suite, settings: DeploymentSettings): P
   }
 }
 
-/** Every request carries a token, so only this machine may be asked without TLS. */
+/** Every request carries a token, so addresses without TLS must be on this machine. */
 function addressOf(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   const local = url && ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)
@@ -78,9 +78,7 @@ function addressOf(text: string): string {
   throw new ReviewError('--url must be an https address (http only to this machine)')
 }
 
-/**
- * A remark where the server has another policy than the files here, because then answers differ for that reason alone.
- */
+/** A remark if the server's policy differs from the files here: then answers differ for that reason alone. */
 async function compareRevision(url: string, { resources, folders: { policies } }: Suite): Promise<readonly string[]> {
   const answer = await ask({ method: 'GET', url: `${url}/livez` }).catch((error) => {
     throw error instanceof NoAnswer ? new ReviewError(error.message) : error

@@ -18,14 +18,14 @@ export interface TargetPool {
   readonly target: TestTarget
   /** The shared target, or one for this cell alone. */
   lend(expectation: Expectation): Promise<LentTarget>
-  /** Removes what the run made; returns what it could not remove, a sentence each. */
+  /** Removes what the run made. Returns a sentence for each thing that it could not remove. */
   close(): Promise<readonly string[]>
 }
 
 export interface TestCaller {
   readonly id: string
   readonly token: string
-  /** Whether the caller was made for this cell, so that no other object is theirs. */
+  /** Whether the caller was made for this cell, and therefore owns no other object. */
   readonly fresh: boolean
 }
 
@@ -36,24 +36,27 @@ export interface NewObject {
 }
 
 export interface TestTarget {
-  /** Without a slash at its end. */
+  /** Without a slash at the end. */
   readonly url: string
   /** Ids of other users, who own the objects that aren't the caller's; at least one. */
   strangers(caller: TestCaller | undefined): readonly string[]
-  /** A caller of this column, a new one where the target can make one. Throws CannotSetUp. */
+  /** A caller of this column; a new one if the target can make one. Throws CannotSetUp. */
   caller(column: KnownColumn): Promise<TestCaller>
   /**
-   * A caller of this column and an object with the caller's id, which `make` returns for an id. `made`: the object was
-   * made for the cell, so the cell may change it. Throws CannotSetUp.
+   * A caller of this column and an object with the caller's id; `make` returns the object for an id. `made`: the object
+   * was made for the cell, so the cell may change it. Throws CannotSetUp.
    */
   callerWithRecord(
     column: KnownColumn,
     resource: string,
     make: (id: string) => Representation,
   ): Promise<{ readonly caller: TestCaller; readonly object: Representation; readonly made: boolean }>
-  /** Returns the object as the target has it, with its id. `owner` may have to create it. Throws CannotSetUp. */
+  /**
+   * Returns the object as the target stores it, with its id. Some targets must create it as `owner`. Throws
+   * CannotSetUp.
+   */
   put(wanted: NewObject, owner: string | undefined): Promise<Representation>
-  /** Sends the request. An answer with the status `wanted` isn't asked for again. Throws NoAnswer. */
+  /** Sends the request. Doesn't retry after an answer with the status `wanted`. Throws NoAnswer. */
   ask(request: HttpRequest, wanted?: number): Promise<HttpAnswer>
   /** Remembers what a request of the run created, for the clean-up. */
   note(resource: string, answer: HttpAnswer, token: string | undefined): Promise<void>

@@ -1,4 +1,4 @@
-/** Tokens for a deployment: minted with its signing key, or those that a file holds. */
+/** Tokens for a deployment: minted with its signing key, or read from a file. */
 import { createPrivateKey } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { JWK } from 'jose'
@@ -14,7 +14,7 @@ import { columnText } from '../read/expectation.ts'
 import { readSource } from '../read/read-matrices.ts'
 import { parseColumn } from '../read/words.ts'
 
-/** Whose tokens a run can have. */
+/** The callers for whom a run can have tokens. */
 export type TokenSource =
   | { readonly kind: 'minted'; readonly mint: (subject: string, roles: readonly string[]) => Promise<string> }
   /** By column, as `columnText` writes it. */
@@ -22,7 +22,7 @@ export type TokenSource =
 
 interface GivenCaller {
   readonly token: string
-  /** The id that the token says. */
+  /** The id in the token. */
   readonly subject: string
 }
 
@@ -83,7 +83,7 @@ export async function readMint(file: string, { issuer, audience }: Claims): Prom
   return { kind: 'minted', mint }
 }
 
-/** What goes wrong inside isn't told: it could repeat the key. */
+/** The error's own message isn't shown, because it could repeat the key. */
 async function importKey(file: string, text: string) {
   try {
     const jwk: JWK = text.trimStart().startsWith('{')

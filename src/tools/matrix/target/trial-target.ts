@@ -10,7 +10,7 @@ import type { Expectation, KnownColumn } from '../read/expectation.ts'
 import { ask } from './http.ts'
 import { CannotSetUp, type NewObject, type TargetPool, type TestCaller, type TestTarget } from './test-target.ts'
 
-/** One process sends and answers: more requests at once only wait for each other. */
+/** The same process sends and answers, so more requests at once would only wait for each other. */
 const PARALLEL = 16
 
 export async function openTrialPool(suite: Suite, startServer: StartTrialServer): Promise<TargetPool> {
@@ -33,7 +33,7 @@ export async function openTrialPool(suite: Suite, startServer: StartTrialServer)
 }
 
 /**
- * Cells that set up the same thing differently can't share a server: a record or a session of `user:alice`, or an
+ * Cells that set up the same thing in different ways can't share a server: a record or a session of `user:alice`, or an
  * object that a relation names by its id or by a unique value.
  */
 function needsOwnServer({ policy, resources }: Suite, expectation: Expectation): boolean {
@@ -62,7 +62,7 @@ interface TrialServer {
   stop(): Promise<void>
 }
 
-/** Starts one with these policies and schemas. Throws what a start throws. */
+/** Starts a server with these policies and schemas. Throws the errors of a server's start. */
 export type StartTrialServer = (folders: Folders) => Promise<TrialServer>
 
 /** For cells that share a server: several cells may use the caller `user:<id>`. */
@@ -70,7 +70,7 @@ export function createTrialTarget(server: Server): TestTarget {
   return trialTarget(server, ({ kind }) => kind !== 'user')
 }
 
-/** For one cell: each caller is new there. */
+/** For one cell: each of its callers is new. */
 function createOwnTarget(server: Server): TestTarget {
   return trialTarget(server, () => true)
 }
@@ -104,7 +104,7 @@ function trialTarget({ url, seeding, token }: Server, isFresh: (column: KnownCol
   }
 }
 
-/** Objects of one turn of the event loop are inserted in one transaction a resource. */
+/** Objects from one turn of the event loop are inserted together, in one transaction for each resource. */
 function createInserts(seeding: Pick<Seeding, 'insert'>): (wanted: NewObject) => Promise<void> {
   let waiting: NewObject[] = []
   let flushed: Promise<ReadonlyMap<string, Promise<void>>> | undefined
@@ -119,12 +119,12 @@ function createInserts(seeding: Pick<Seeding, 'insert'>): (wanted: NewObject) =>
     waiting.push(wanted)
     flushed ??= flush()
     const together = (await flushed).get(wanted.resource)
-    // A unique value that is taken undoes the whole transaction; then each object is inserted alone.
+    // A taken unique value rolls back the whole transaction; then each object is inserted alone.
     await together?.catch((error) => insertAlone(seeding, wanted, error))
   }
 }
 
-/** Throws CannotSetUp for a taken value, and `before` when it was another error. */
+/** Throws CannotSetUp for a taken value, and `before` if that was another error. */
 async function insertAlone(seeding: Pick<Seeding, 'insert'>, wanted: NewObject, before: unknown): Promise<void> {
   if (!(before instanceof UniqueTaken)) throw before
   await seeding.insert(wanted.resource, [stored(wanted)]).catch((error) => {
