@@ -76,7 +76,8 @@ describe('a server without descriptors', () => {
     // Else nothing was met that this is about.
     expect(said).to.contain('EMFILE')
     release()
-    await until(async () => (await users()) === 'blocked')
+    // The first connections may still meet a server that has no descriptor for them.
+    await until(async () => (await users().catch(() => undefined)) === 'blocked')
     await until(async () => (await answered('/api/users')) === 200)
     expect(said.match(/policy refused/g)).to.have.length.within(1, 2)
   }).timeout(30_000)

@@ -133,7 +133,7 @@ describe('sallyport policy explain', () => {
       'ReviewError: roles.yaml declares no role membr; it declares member, support, auditor, admin; did you mean `member`?',
     )
     expect(await refused('--subject', 'user:alice', 'GET', '/profile')).to.include('--subject is the id of a caller')
-    expect(await refused('--record', '-', 'GET', '/profile')).to.include('leave everything but --record away')
+    expect(await refused('--record', '-', 'GET', '/profile')).to.include('give --record alone')
     expect(await refused('--record', '/nowhere/log')).to.include('ENOENT')
     expect(await refused('--record', '/dev/null')).to.include('/dev/null holds no decision record')
   })
