@@ -2,6 +2,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { succeed, tidy } from '../../src/identity/keys/key-folder.ts'
 import type { Result, Run } from '../../src/tools/matrix/run/result.ts'
 import { testMatrices } from '../../src/tools/matrix/run/test-matrices.ts'
 import { retryAfter } from '../../src/tools/matrix/target/http.ts'
@@ -25,6 +26,20 @@ describe('the matrices against a deployment', () => {
     expect(results.length).to.be.greaterThan(100)
     expect(told(results)).to.deep.equal([])
     expect(url).to.equal(server.url)
+  })
+
+  it('are all as expected with the key that signs after a rotation', async () => {
+    const rotated = await startTestServer({ demo: true })
+    try {
+      const folder = join(rotated.folder, 'data/keys')
+      await succeed(folder, 1)
+      await tidy(folder, Date.now())
+      const { results } = await run(rotated, {}, { only: /GET \/profile/ })
+      expect(results.length).to.be.greaterThan(3)
+      expect(told(results)).to.deep.equal([])
+    } finally {
+      await rotated.stop()
+    }
   })
 
   it('leave nothing behind but what the API can not remove, and say so', async () => {

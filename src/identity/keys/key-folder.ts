@@ -68,6 +68,14 @@ export async function findKeyFolder(dataDirectory: string): Promise<string> {
   )
 }
 
+/** The file of the key that signs now. Without any key: the file that the first one will have. */
+export async function signingKeyFile(dataDirectory: string): Promise<string> {
+  const folder = join(dataDirectory, 'keys')
+  const names = await readdir(folder).catch(() => [])
+  const highest = Math.max(1, ...names.filter((name) => NAME.test(name)).map(numberOf))
+  return join(folder, fileName(highest))
+}
+
 /** Returns the signing key of a data folder. Two processes that start at once get the same key. Throws KeyError. */
 export async function openEmbeddedKey(dataDirectory: string): Promise<EmbeddedKey> {
   const folder = await openKeyFolder(dataDirectory)
@@ -117,7 +125,7 @@ export async function noteTokenEnd(folder: string, kid: string, endsAt: number):
 
 async function readFiles(folder: string): Promise<readonly KeyFile[]> {
   const names = (await readdir(folder)).filter((name) => NAME.test(name))
-  const files = await Promise.all(names.map((name) => readKey(join(folder, name), Number(NAME.exec(name)?.[1] ?? 1))))
+  const files = await Promise.all(names.map((name) => readKey(join(folder, name), numberOf(name))))
   return files.filter((file) => file !== undefined).toSorted((a, b) => a.number - b.number)
 }
 
@@ -171,7 +179,7 @@ async function makeKey(folder: string, number: number): Promise<boolean> {
   const { privateKey } = await generateKeyPair('EdDSA', { crv: 'Ed25519', extractable: true })
   const draft = await writeDraft(folder, textOf(await exportJWK(privateKey), Date.now()))
   try {
-    await link(draft, join(folder, number === 1 ? 'signing.jwk' : `signing-${number}.jwk`))
+    await link(draft, join(folder, fileName(number)))
     return true
   } catch (error) {
     if (codeOf(error) === 'EEXIST') return false
@@ -192,6 +200,14 @@ async function remove(folder: string, file: string, kid: string): Promise<void> 
 
 function textOf(jwk: object, createdAt: number): string {
   return JSON.stringify({ ...jwk, created: new Date(createdAt).toISOString() })
+}
+
+function numberOf(name: string): number {
+  return Number(NAME.exec(name)?.[1] ?? 1)
+}
+
+function fileName(number: number): string {
+  return number === 1 ? 'signing.jwk' : `signing-${number}.jwk`
 }
 
 /** The file has one line for each end, so that none is lost if several commands add one at once. */

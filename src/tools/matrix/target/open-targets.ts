@@ -1,5 +1,5 @@
 /** Opens the targets of a run: servers in this process, or a deployment with tokens from a file or a key. */
-import { join } from 'node:path'
+import { signingKeyFile } from '../../../identity/keys/key-folder.ts'
 import { revisionOf } from '../../../policy/policy-files.ts'
 import { loadPolicy, ReviewError } from '../../load-policy.ts'
 import type { Folders, Suite } from '../predict/suite.ts'
@@ -38,11 +38,11 @@ export async function openTargetPool(
   return openDeploymentPool(suite, { url, setupRole, tokens: await tokensOf(asked) })
 }
 
-function tokensOf({ tokens, key, data, ...claims }: TargetOptions): Promise<TokenSource> {
+async function tokensOf({ tokens, key, data, ...claims }: TargetOptions): Promise<TokenSource> {
   if (tokens !== undefined && key !== undefined)
     throw new ReviewError('--tokens and --key are both given; tokens come from one of them')
   if (tokens !== undefined) return readTokens(tokens)
-  return readMint(key ?? join(data, 'keys', 'signing.jwk'), claims)
+  return readMint(key ?? (await signingKeyFile(data)), claims)
 }
 
 interface DeploymentSettings {
