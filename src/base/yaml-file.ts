@@ -5,8 +5,7 @@ import type { ErrorObject, ValidateFunction } from 'ajv'
 import { isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml'
 import type { SourceFile } from './diagnostic.ts'
 import { type Diagnostic, type Place, placesIn } from './diagnostic.ts'
-
-type Path = readonly (string | number)[]
+import { type Path, pathOfPointer } from './json-pointer.ts'
 
 export interface YamlFile<T> {
   readonly value: T
@@ -143,11 +142,7 @@ function stepsFrom(parent: unknown): ReadonlyMap<string, Step> {
 }
 
 function pathOf({ instancePath, params, keyword, propertyName }: ErrorObject): Path {
-  const path = instancePath
-    .split('/')
-    .slice(1)
-    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
-    .map((part) => (/^\d+$/.test(part) ? Number(part) : part))
+  const path = pathOfPointer(instancePath).map((part) => (/^\d+$/.test(part) ? Number(part) : part))
   if (keyword === 'additionalProperties') return [...path, String(params.additionalProperty)]
   return propertyName === undefined ? path : [...path, propertyName]
 }

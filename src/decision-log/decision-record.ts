@@ -1,4 +1,5 @@
 /** The record of a request: who asked for what, how it was decided, and all facts needed to decide it again. */
+import { isObject } from '../base/is-object.ts'
 import { isCondition } from '../decide/condition.ts'
 import type { Facts } from '../decide/evidence.ts'
 
@@ -125,10 +126,6 @@ function areFacts(facts: unknown): boolean {
 
 function areTexts(value: unknown): boolean {
   return value === undefined || (Array.isArray(value) && value.every((one) => typeof one === 'string'))
-}
-
-function isObject(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** An absent member doesn't restrict. If a member has several values, one must fit. */

@@ -2,6 +2,7 @@
  * Reads a JSON object that all readers understand alike: valid UTF-8, no repeated name in an object, no broken
  * characters.
  */
+import { isObject } from '../base/is-object.ts'
 
 /** Deeper than any claim; a deeper value could overflow the stack of recursive code. */
 const MAX_DEPTH = 32
@@ -22,10 +23,6 @@ function parse(bytes: Uint8Array): { readonly text: string; readonly parsed: unk
   } catch {
     return undefined
   }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** RFC 8259 leaves the result open for repeated names (section 4) and for lone surrogates (section 8.2). */

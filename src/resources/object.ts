@@ -4,6 +4,10 @@ import type { Json, Representation } from './resource.ts'
 /** A value that a field can be compared with. */
 export type Scalar = string | number | boolean
 
+export function isScalar(value: unknown): value is Scalar {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+}
+
 /** The fields that clients and defaults gave; without `id`, `createdAt` and `updatedAt`. */
 export type Document = Readonly<Record<string, Json>>
 

@@ -1,8 +1,8 @@
 /** The body of POST /api/tokens: an e-mail address with a password, or a refresh token. */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import { isObject } from '../base/is-object.ts'
 import type { Resource } from './resource.ts'
 import type { JsonObject } from './schema/schema-file.ts'
-import { isObject } from './schema/subschemas.ts'
 import { fieldFaults } from './validate/ajv-errors.ts'
 
 /**

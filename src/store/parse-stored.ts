@@ -1,8 +1,8 @@
 /** Parses stored JSON and checks its form: this program didn't write JSON of another form. */
 
+import { isObject } from '../base/is-object.ts'
 import type { Document } from '../resources/object.ts'
 import type { Json } from '../resources/resource.ts'
-import { isObject } from '../resources/schema/subschemas.ts'
 import { DamagedObject } from './contract.ts'
 
 /** Throws DamagedObject, whose message names the data as `what`. */

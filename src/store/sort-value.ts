@@ -1,8 +1,8 @@
 /** The order of values in lists and comparisons, in plain code; src/store/sqlite/query/ says the same in SQL. */
 
 import { meets } from '../decide/condition.ts'
-import type { Scalar } from '../resources/object.ts'
-import type { Json, Representation } from '../resources/resource.ts'
+import { isScalar } from '../resources/object.ts'
+import type { Representation } from '../resources/resource.ts'
 import type { Comparison, SortKey, SortValue } from './contract.ts'
 
 /** The value by which the key sorts the object. */
@@ -82,8 +82,4 @@ function holds(operator: Comparison['operator'], compared: number): boolean {
     case 'lte':
       return compared <= 0
   }
-}
-
-function isScalar(value: Json | undefined): value is Scalar {
-  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
 }

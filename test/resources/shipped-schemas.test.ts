@@ -3,9 +3,10 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
+import { isObject } from '../../src/base/is-object.ts'
 import { loadResources } from '../../src/resources/load/load-resources.ts'
 import type { Json, Representation, Resource, Resources } from '../../src/resources/resource.ts'
-import { allSubschemas, isObject } from '../../src/resources/schema/subschemas.ts'
+import { allSubschemas } from '../../src/resources/schema/subschemas.ts'
 
 const SCHEMAS = new URL('../../schemas/', import.meta.url)
 const RESOURCES = ['accounts', 'notes', 'orders', 'users']

@@ -2,7 +2,9 @@
  * Fetches the keys of a key server, or asks a provider for their URL: with limits on time and size, without following
  * redirects, and with distinct faults.
  */
+
 import type { FetchImplementation } from 'jose'
+import { isObject } from '../../base/is-object.ts'
 import { isSafeForKeys } from './key-url.ts'
 
 const MAX_BYTES = 256 * 1024
@@ -77,10 +79,6 @@ function parse(text: string): unknown {
 /** RFC 7517 section 5. */
 function isKeySet({ keys }: Readonly<Record<string, unknown>>): boolean {
   return Array.isArray(keys) && keys.every(isObject)
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Section 4: removes a slash at the end of the issuer. */

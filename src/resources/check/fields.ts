@@ -1,10 +1,11 @@
 /** Checks the fields of a resource: a closed object, the server's fields, names, required fields and indexes. */
 import type { Diagnostic } from '../../base/diagnostic.ts'
+import { isObject } from '../../base/is-object.ts'
 import type { Path } from '../../base/json-pointer.ts'
 import { declaredField } from '../load/make-fields.ts'
 import type { Json } from '../resource.ts'
 import type { JsonObject, SchemaFile } from '../schema/schema-file.ts'
-import { allSubschemas, isObject, type Subschema } from '../schema/subschemas.ts'
+import { allSubschemas, type Subschema } from '../schema/subschemas.ts'
 import { isScalarType } from './keywords.ts'
 
 const SERVER_FIELDS = ['id', 'createdAt', 'updatedAt']

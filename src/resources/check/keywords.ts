@@ -1,10 +1,11 @@
 /** Checks that the server acts on every keyword of a schema, and that the keyword stands where it has an effect. */
 import type { Diagnostic } from '../../base/diagnostic.ts'
+import { isObject } from '../../base/is-object.ts'
 import type { Path } from '../../base/json-pointer.ts'
 import type { Json } from '../resource.ts'
 import { OWN_KEYWORDS } from '../schema/own-keywords.ts'
 import type { JsonObject, SchemaFile } from '../schema/schema-file.ts'
-import { allSubschemas, isObject } from '../schema/subschemas.ts'
+import { allSubschemas } from '../schema/subschemas.ts'
 
 /** Formats whose check takes linear time; `url` and `regex` of ajv-formats don't, so they aren't here. */
 export const FORMATS = [

@@ -1,9 +1,10 @@
 /** Checks that every regular expression of a schema compiles, and that no value of a client can make it slow. */
 import { isSafePattern } from 'redos-detector'
 import type { Diagnostic } from '../../base/diagnostic.ts'
+import { isObject } from '../../base/is-object.ts'
 import type { Path } from '../../base/json-pointer.ts'
 import type { SchemaFile } from '../schema/schema-file.ts'
-import { allSubschemas, isObject, type Subschema } from '../schema/subschemas.ts'
+import { allSubschemas, type Subschema } from '../schema/subschemas.ts'
 
 /** How often the engine may return to one character; more often (or without end) is slow on a long string. */
 const MAX_BACKTRACKS = 50

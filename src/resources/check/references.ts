@@ -1,9 +1,10 @@
 /** Checks that every `$ref` names another schema of the same file, and that no chain of references is endless. */
 import type { Diagnostic } from '../../base/diagnostic.ts'
+import { isObject } from '../../base/is-object.ts'
 import { pointerOfPath } from '../../base/json-pointer.ts'
 import { localPointer } from '../schema/references.ts'
 import type { SchemaFile } from '../schema/schema-file.ts'
-import { allSubschemas, innerSchemas, isObject, type Subschema } from '../schema/subschemas.ts'
+import { allSubschemas, innerSchemas, type Subschema } from '../schema/subschemas.ts'
 
 type Targets = ReadonlyMap<string, Subschema>
 

@@ -1,9 +1,9 @@
 /** Finds the fields of a schema that can hold a value of any size, and the keywords that would bound them. */
 
+import { isObject } from '../../base/is-object.ts'
 import type { Json, Resource } from '../resource.ts'
 import { followReferences } from './references.ts'
 import type { JsonObject } from './schema-file.ts'
-import { isObject } from './subschemas.ts'
 
 export interface Unbounded {
   readonly field: string

@@ -1,7 +1,8 @@
 /** Follows a `$ref` into the same file. */
+
+import { isObject } from '../../base/is-object.ts'
 import { pathOfPointer } from '../../base/json-pointer.ts'
 import type { Json } from '../resource.ts'
-import { isObject } from './subschemas.ts'
 
 /** Follows `$ref` and returns the first schema that has none; the schema itself when it leads nowhere. */
 export function followReferences(root: Json, schema: Json): Json {

@@ -1,5 +1,6 @@
 /** Finds every schema inside a schema of JSON Schema 2020-12, and which of them apply to the same value. */
 
+import { isObject } from '../../base/is-object.ts'
 import type { Path } from '../../base/json-pointer.ts'
 import type { Json } from '../resource.ts'
 import type { JsonObject } from './schema-file.ts'
@@ -35,10 +36,6 @@ export function allSubschemas(schema: JsonObject | boolean): readonly Subschema[
 export function innerSchemas({ path, schema }: Pick<Subschema, 'path' | 'schema'>): readonly Subschema[] {
   if (typeof schema === 'boolean') return []
   return Object.entries(schema).flatMap(([keyword, value]) => held([...path, keyword], value, APPLICATORS.get(keyword)))
-}
-
-export function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function withInner(one: Subschema): readonly Subschema[] {

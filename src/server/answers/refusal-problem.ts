@@ -1,4 +1,5 @@
 /** The problem that a client gets for a refusal. */
+import { pointerOfPath } from '../../base/json-pointer.ts'
 import { Problem } from '../../base/problems/problem.ts'
 import type { Caller } from '../../decide/caller.ts'
 import { problemCodeOf, type Refused } from '../../decide/refusal.ts'
@@ -33,7 +34,7 @@ export function refusalProblem(refused: Refused, caller: Caller | undefined): Pr
 
 function fieldsForbidden(cause: Refused, action: 'read' | 'write'): Problem {
   const errors = (cause.refusal.evidence?.fieldsRefused ?? []).map((field) => ({
-    pointer: `/${field.replaceAll('~', '~0').replaceAll('/', '~1')}`,
+    pointer: pointerOfPath([field]),
     detail: action === 'read' ? 'is not readable for this caller' : 'is not writable for this caller',
     code: 'forbidden',
   }))

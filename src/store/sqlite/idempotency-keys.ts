@@ -1,8 +1,8 @@
 /** Idempotency keys and the objects created under them, kept for a day. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { isObject } from '../../base/is-object.ts'
 import type { StoredObject } from '../../resources/object.ts'
 import type { Json } from '../../resources/resource.ts'
-import { isObject } from '../../resources/schema/subschemas.ts'
 import { DamagedObject, type Kept, type Replay, type ReplayKey, ReplayTaken } from '../contract.ts'
 import { parseStored } from '../parse-stored.ts'
 

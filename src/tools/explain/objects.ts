@@ -5,8 +5,7 @@ import { kindOf } from '../../decide/relations/all-kinds.ts'
 import { ownerFieldOf } from '../../decide/relations/ownership.ts'
 import type { KnownFacts } from '../../decide/relations/relation-kind.ts'
 import { quote } from '../../present/quote.ts'
-import type { Scalar } from '../../resources/object.ts'
-import type { Json } from '../../resources/resource.ts'
+import { isScalar } from '../../resources/object.ts'
 import { successStatus } from '../../resources/routing/success-status.ts'
 import { casesOf } from './cases.ts'
 import type { ExplainedAnswer, ExplainedCase, ExplainedOutcome, RelationFact } from './explanation.ts'
@@ -149,8 +148,4 @@ function attributeOf({ caller, known }: ExplainQuestion, attribute: string): Ret
   const record = known.kind === 'object' ? known.record : undefined
   const value = record && Object.hasOwn(record, attribute) ? record[attribute] : undefined
   return { value: isScalar(value) ? value : undefined, isKnown: record !== undefined }
-}
-
-function isScalar(value: Json | undefined): value is Scalar {
-  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
 }

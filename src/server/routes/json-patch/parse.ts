@@ -1,5 +1,6 @@
 /** A body -> the operations of a JSON Patch. Reports all faults of its form at once, with pointers into it. */
 
+import { isObject } from '../../../base/is-object.ts'
 import { pathOfPointer } from '../../../base/json-pointer.ts'
 import { type FieldFault, Problem } from '../../../base/problems/problem.ts'
 import type { Json, Resource } from '../../../resources/resource.ts'
@@ -108,8 +109,4 @@ function faultsOf(parsed: Parsed<unknown>): readonly FieldFault[] {
 
 function own(members: Members, name: string): Json | undefined {
   return Object.hasOwn(members, name) ? members[name] : undefined
-}
-
-function isObject(json: Json): json is Members {
-  return typeof json === 'object' && json !== null && !Array.isArray(json)
 }

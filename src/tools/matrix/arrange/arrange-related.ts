@@ -9,8 +9,8 @@ import {
   needsCaller,
   type Relation,
 } from '../../../decide/relations/all-kinds.ts'
-import type { Scalar } from '../../../resources/object.ts'
-import type { Json, Representation, Resource, Resources } from '../../../resources/resource.ts'
+import { isScalar, type Scalar } from '../../../resources/object.ts'
+import type { Representation, Resource, Resources } from '../../../resources/resource.ts'
 import {
   arrangeObject,
   choicesWithoutAttributes,
@@ -198,8 +198,4 @@ function firstOf(pair: WantedPair, names: readonly string[], choices: readonly A
     last = found
   }
   return proven ? impossible(pair) : last.kind === 'unarranged' ? last : unarranged(pair, 'none was found')
-}
-
-function isScalar(value: Json | undefined): value is Scalar {
-  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
 }

@@ -1,12 +1,12 @@
 /** The values that one field can have so that exactly the wanted relations hold. */
 
+import { isObject } from '../../../base/is-object.ts'
 import { kindOf, needsCaller, type Relation } from '../../../decide/relations/all-kinds.ts'
 import { acceptsField } from '../../../decide/relations/compared-field.ts'
 import type { AcceptedValues } from '../../../decide/relations/relation-kind.ts'
-import type { Scalar } from '../../../resources/object.ts'
+import { isScalar, type Scalar } from '../../../resources/object.ts'
 import type { Field, Json, Resource } from '../../../resources/resource.ts'
 import { followReferences } from '../../../resources/schema/references.ts'
-import { isObject } from '../../../resources/schema/subschemas.ts'
 import { unique } from './sample-values.ts'
 
 export interface WantedField {
@@ -165,8 +165,4 @@ function itemsOf({ schema }: Resource, { name }: Field) {
     maxItems: Number(maxItems),
     elements: Array.isArray(all) ? (all as readonly Json[]) : undefined,
   }
-}
-
-function isScalar(value: Json): value is Scalar {
-  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
 }

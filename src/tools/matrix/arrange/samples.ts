@@ -1,9 +1,10 @@
 /** The smallest body and sample values for the fields of every resource, from the schemas alone. */
+
+import { isObject } from '../../../base/is-object.ts'
 import type { Policy } from '../../../decide/policy.ts'
 import { kindOf, type Relation } from '../../../decide/relations/all-kinds.ts'
 import type { Field, Json, Resource, Resources } from '../../../resources/resource.ts'
 import { parseSchemaFile, type SourceText } from '../../../resources/schema/schema-file.ts'
-import { isObject } from '../../../resources/schema/subschemas.ts'
 import { unique, valuesOf } from './sample-values.ts'
 
 /** The id of the caller, unless a column names a user. Most schemas accept its form. */

@@ -1,10 +1,10 @@
 /** Carries one attack out on a target, and compares what it reached with what the policy says. */
 
 import { randomUUID } from 'node:crypto'
+import { isObject } from '../../../base/is-object.ts'
 import type { Caller } from '../../../decide/caller.ts'
 import { ownerFieldOf } from '../../../decide/relations/ownership.ts'
 import type { Json, Representation } from '../../../resources/resource.ts'
-import { isObject } from '../../../resources/schema/subschemas.ts'
 import type { Answer, EvaluatedPolicy } from '../predict/answer.ts'
 import { predict } from '../predict/answer.ts'
 import type { Suite } from '../predict/suite.ts'

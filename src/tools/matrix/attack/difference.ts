@@ -1,6 +1,7 @@
 /** How an answer differs from the policy: a status, a field or a row that the policy doesn't give. */
+
+import { isObject } from '../../../base/is-object.ts'
 import type { Representation } from '../../../resources/resource.ts'
-import { isObject } from '../../../resources/schema/subschemas.ts'
 import type { Answer } from '../predict/answer.ts'
 import type { HttpAnswer } from '../target/http.ts'
 import type { Attack } from './plan-attacks.ts'

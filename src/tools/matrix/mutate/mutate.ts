@@ -1,5 +1,7 @@
 /** All mutants of a policy, judged one by one. */
+
 import type { Policy } from '../../../decide/policy.ts'
+import { isScalar } from '../../../resources/object.ts'
 import { surveyCells } from '../cells/survey.ts'
 import { statementsOf } from '../predict/expectations-met.ts'
 import type { PredictedSuite } from '../predict/suite.ts'
@@ -65,8 +67,4 @@ export function scoreOf({ judged }: Mutation): number {
   const count = (kind: Verdict['kind']) => judged.filter(({ verdict }) => verdict.kind === kind).length
   const noticeable = count('killed') + count('survived')
   return noticeable === 0 ? 100 : (100 * count('killed')) / noticeable
-}
-
-function isScalar(value: unknown): value is string | number | boolean {
-  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
 }

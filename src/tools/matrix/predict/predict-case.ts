@@ -1,7 +1,8 @@
 /** Whether a policy answers every step of a case as expected. Each step sees what the steps before it wrote. */
+
+import { isObject } from '../../../base/is-object.ts'
 import type { Caller } from '../../../decide/caller.ts'
 import type { Json, Representation, Route } from '../../../resources/resource.ts'
-import { isObject } from '../../../resources/schema/subschemas.ts'
 import { bodyOf, fillIn, judgeStep, saveParts, UnknownName } from '../read/case-steps.ts'
 import type { Case, Step } from '../read/cases.ts'
 import { callerIn } from '../read/expectation.ts'

@@ -2,6 +2,7 @@
  * What the steps of a case share, on a server or predicted: names filled in, answers judged, parts saved for later
  * steps.
  */
+import { pathOfPointer } from '../../../base/json-pointer.ts'
 import type { Json, Representation } from '../../../resources/resource.ts'
 import type { Step, StepExpected } from './cases.ts'
 
@@ -31,11 +32,7 @@ export function fillIn(names: ReadonlyMap<string, Json>, text: string, write: (v
 
 /** RFC 6901; undefined where there is nothing. */
 function pointedAt(json: Json | undefined, pointer: string): Json | undefined {
-  const keys = pointer
-    .split('/')
-    .slice(1)
-    .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'))
-  return keys.reduce<Json | undefined>((value, key) => {
+  return pathOfPointer(pointer).reduce<Json | undefined>((value, key) => {
     const inside = typeof value === 'object' && value !== null && Object.hasOwn(value, key)
     return inside ? (value as Readonly<Record<string, Json>>)[key] : undefined
   }, json)

@@ -3,8 +3,8 @@ import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { SourceFile } from '../../../base/diagnostic.ts'
 import { type Diagnostic, FileError } from '../../../base/diagnostic.ts'
+import { isObject } from '../../../base/is-object.ts'
 import type { Json } from '../../../resources/resource.ts'
-import { isObject } from '../../../resources/schema/subschemas.ts'
 import {
   columnText,
   type Expectation,

@@ -1,5 +1,7 @@
 /** Judges whether an answer is the expected one; if not, describes the difference in one sentence. */
+
 import { isDeepStrictEqual } from 'node:util'
+import { isObject } from '../../../base/is-object.ts'
 import type { Json, Representation, Resource } from '../../../resources/resource.ts'
 import type { HttpAnswer } from '../target/http.ts'
 import type { Bound } from './bind.ts'
@@ -88,8 +90,4 @@ function objectsOf(
 
 function names(fields: readonly string[]): string {
   return fields.map((field) => `\`${field}\``).join(', ')
-}
-
-function isObject(value: Json | undefined): value is Representation {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,6 +1,7 @@
 /** The rules behind an unexpected answer, as far as the policy files show them. */
 
 import { v7 as uuidv7 } from 'uuid'
+import { isObject } from '../../../base/is-object.ts'
 import { rulePlace } from '../../../decide/evidence.ts'
 import { directPolicy } from '../../../decide/grants/direct.ts'
 import type { Grant } from '../../../decide/grants/grant.ts'
@@ -9,7 +10,6 @@ import { proposeNew } from '../../../decide/propose.ts'
 import { ownerFieldOf, relationsOf } from '../../../decide/relations/ownership.ts'
 import { namedRelations, possibleSets } from '../../../decide/relations/possible-sets.ts'
 import type { Representation } from '../../../resources/resource.ts'
-import { isObject } from '../../../resources/schema/subschemas.ts'
 import { type EvaluatedPolicy, evaluatePolicy } from '../predict/answer.ts'
 import { holds, type Predictor } from '../predict/predict-cell.ts'
 import { predictedSuite, type Suite } from '../predict/suite.ts'

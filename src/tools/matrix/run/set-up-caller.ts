@@ -2,7 +2,7 @@
 
 import { USERS } from '../../../decide/policy.ts'
 import { comparedAttributes, comparedFields } from '../../../decide/relations/all-kinds.ts'
-import type { Scalar } from '../../../resources/object.ts'
+import { isScalar, type Scalar } from '../../../resources/object.ts'
 import type { Representation } from '../../../resources/resource.ts'
 import { arrangeObject } from '../arrange/arrange-object.ts'
 import { type Attributes, arrangeWith } from '../arrange/arrange-related.ts'
@@ -82,7 +82,7 @@ function attributesOf(object: Representation, names: readonly string[]): Attribu
   return Object.fromEntries(
     names.flatMap((name): readonly (readonly [string, Scalar])[] => {
       const value = Object.hasOwn(object, name) ? object[name] : undefined
-      return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? [[name, value]] : []
+      return isScalar(value) ? [[name, value]] : []
     }),
   )
 }
