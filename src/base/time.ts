@@ -30,3 +30,9 @@ export const DURATION_FORM = 'It is a whole number and a unit, as in 90s, 10m, 1
 export function readDuration(text: string): number | undefined {
   return /^[1-9]\d{0,5}[smhd]$/.test(text) ? ms(text as StringValue) : undefined
 }
+
+/** The form that `readDuration` reads, in the largest unit that gives a whole number. */
+export function durationText(milliseconds: number): string {
+  const unit = (['d', 'h', 'm', 's'] as const).find((one) => milliseconds % ms(`1${one}`) === 0) ?? 's'
+  return `${Math.round(milliseconds / ms(`1${unit}`))}${unit}`
+}
