@@ -67,7 +67,7 @@ export interface Flags {
 
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Its message is one sentence that names the variable, the value and what is accepted. */
+/** Its message is one sentence: the variable, the wrong value, and what to set it to. */
 export class ConfigError extends Error {
   constructor(message: string) {
     super(message)
@@ -127,19 +127,19 @@ function port(name: string, value: string): number {
 function wholeNumber(name: string, value: string, { min, max }: { min: number; max: number }): number {
   const number = /^\d{1,9}$/.test(value) ? Number(value) : Number.NaN
   if (number >= min && number <= max) return number
-  throw new ConfigError(`${name} is ${quote(value)}; it must be a whole number from ${min} to ${max}`)
+  throw new ConfigError(`${name} is ${quote(value)}; set it to a whole number from ${min} to ${max}`)
 }
 
 function host(name: string, value: string): string {
   if (isIP(value) || /^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(value)) return value
-  throw new ConfigError(`${name} is ${quote(value)}; it must be an address or a host name`)
+  throw new ConfigError(`${name} is ${quote(value)}; set it to an address or a host name`)
 }
 
 /** Nothing slows guessing down on the admin port, so a token must be long. The message doesn't repeat it. */
 function adminToken(value: string | undefined): string | undefined {
   if (value === undefined || /^[A-Za-z0-9._~+/-]{16,}=*$/.test(value)) return value
   throw new ConfigError(
-    'ADMIN_TOKEN is not fit to be sent as a bearer token; set it to 16 or more of A-Z a-z 0-9 . _ ~ + / -',
+    "ADMIN_TOKEN can't be sent as a bearer token; set it to at least 16 characters of A-Z a-z 0-9 . _ ~ + / -",
   )
 }
 
@@ -147,7 +147,7 @@ function database(url: string | undefined, dataDirectory: string): Database {
   const found = url === undefined ? databaseIn(dataDirectory) : readDatabaseUrl(url)
   if (found) return found
   // The value may hold a password, so it isn't repeated.
-  throw new ConfigError(`DATABASE_URL names a database that is not supported yet; it must be ${DATABASE_URL_FORMS}`)
+  throw new ConfigError(`DATABASE_URL names a database that is not supported; set it to ${DATABASE_URL_FORMS}`)
 }
 
 function decisionLog(env: (name: string) => string | undefined, dataDirectory: string): Config['decisionLog'] {
@@ -169,29 +169,31 @@ const LEAST_BYTES = 64 * 1024
 function size(name: string, value: string): number {
   const number = /^\d+(\.\d+)? ?(b|kb|mb|gb)?$/i.test(value) ? (bytes.parse(value) ?? 0) : 0
   if (number >= LEAST_BYTES) return number
-  throw new ConfigError(`${name} is ${quote(value)}; it must be a size of at least 64kb, like 100mb`)
+  throw new ConfigError(`${name} is ${quote(value)}; set it to a size of at least 64kb, like 100mb`)
 }
 
 function redisUrl(url: string | undefined): string | undefined {
   if (url === undefined || (URL.canParse(url) && /^rediss?:\/\//.test(url))) return url
-  throw new ConfigError('REDIS_URL is not a Redis URL; it must be like redis://host:6379')
+  throw new ConfigError('REDIS_URL is not a Redis URL; set it to a URL like redis://host:6379')
 }
 
 function cidr(value: string): string {
-  if (/\/0+$/.test(value)) throw new ConfigError(`TRUST_PROXY has ${quote(value)}, which would believe everybody`)
+  if (/\/0+$/.test(value)) {
+    throw new ConfigError(`TRUST_PROXY has ${quote(value)}, which trusts every client; list only your proxies`)
+  }
   if (ipaddr.isValid(value) || ipaddr.isValidCIDR(value)) return value
-  throw new ConfigError(`TRUST_PROXY has ${quote(value)}; it must be addresses or CIDRs, separated by commas`)
+  throw new ConfigError(`TRUST_PROXY has ${quote(value)}; list addresses or CIDRs, separated by commas`)
 }
 
 /** Browsers send an origin in one form, so another form would never fit (RFC 6454 section 6.2). `null` is anybody. */
 function origins(values: readonly string[]): readonly string[] {
   if (values.length > 1 && values.includes('*')) {
-    throw new ConfigError('CORS_ORIGINS has * among others; it must stand alone, for every page, or be left out')
+    throw new ConfigError('CORS_ORIGINS has * beside other origins; write * alone to allow every page, or remove it')
   }
   const wrong = values.find((value) => value !== '*' && !isOrigin(value))
   if (wrong === undefined) return Object.freeze(values)
   throw new ConfigError(
-    `CORS_ORIGINS has ${quote(wrong)}; it must be origins like https://app.example.com, separated by commas`,
+    `CORS_ORIGINS has ${quote(wrong)}; list origins like https://app.example.com, separated by commas`,
   )
 }
 
@@ -202,12 +204,12 @@ function isOrigin(value: string): boolean {
 
 function keySource(jwksUrl: string | undefined, publicKey: string | undefined): KeySource {
   if (jwksUrl !== undefined && publicKey !== undefined) {
-    throw new ConfigError('JWT_JWKS_URL and JWT_PUBLIC_KEY are both set; tokens are verified with one of them')
+    throw new ConfigError('JWT_JWKS_URL and JWT_PUBLIC_KEY are both set; unset one of them')
   }
   if (publicKey !== undefined) return { kind: 'public-key', pem: pem(publicKey) }
   if (jwksUrl === undefined) return { kind: 'embedded' }
   if (isSafeForKeys(jwksUrl)) return { kind: 'jwks', url: jwksUrl }
-  throw new ConfigError('JWT_JWKS_URL must be an https URL (http only to this machine)')
+  throw new ConfigError('JWT_JWKS_URL is not an https URL; set it to one (http is accepted only for this machine)')
 }
 
 /** JWT_PUBLIC_KEY is the text of a key, or the name of a file that holds it. */
@@ -216,13 +218,14 @@ function pem(value: string): string {
   try {
     return readFileSync(value, 'utf8')
   } catch (error) {
-    throw new ConfigError(`JWT_PUBLIC_KEY is neither a key nor a file that can be read (${(error as Error).message})`)
+    const { message } = error as Error
+    throw new ConfigError(`JWT_PUBLIC_KEY is neither a key nor a readable file (${message}); set it to one of them`)
   }
 }
 
 function oneOf(name: string, value: string, accepted: readonly string[]): string {
   if (accepted.includes(value)) return value
-  throw new ConfigError(`${name} is ${quote(value)}; it must be one of ${accepted.join(', ')}`)
+  throw new ConfigError(`${name} is ${quote(value)}; set it to one of ${accepted.join(', ')}`)
 }
 
 function list(value: string | undefined): readonly string[] {

@@ -1,4 +1,4 @@
-/** Process entry: command line in, exit code out. 0 is fine, 1 findings, 2 could not run. */
+/** Process entry: command line in, exit code out. 0: no findings; 1: findings; 2: the command could not run. */
 import { CommanderError } from 'commander'
 import { runProgram } from './cli/program.ts'
 import { tellProblem } from './present/print.ts'
@@ -28,7 +28,7 @@ try {
 /** A reader that has seen enough (`| head`) is no fault; a full disk is one. */
 function failToWrite(error: NodeJS.ErrnoException): never {
   if (error.code === 'EPIPE') process.exit()
-  tellProblem(`sallyport: the output can't be written (${error.code})\n`)
+  tellProblem(`sallyport: the output can't be written (${error.code}); write it to another place\n`)
   process.exit(2)
 }
 

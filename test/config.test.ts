@@ -55,7 +55,7 @@ function settings(): readonly string[] {
   const read = new Set<string>()
   const environment = new Proxy({}, { get: (_, name) => void read.add(String(name)) })
   readConfig(environment)
-  const [, provider = ''] = /these are: (.*)/.exec(refusalOf({ OIDC_X: 'x' })?.message ?? '') ?? []
+  const [, provider = ''] = /use one of (.*)/.exec(refusalOf({ OIDC_X: 'x' })?.message ?? '') ?? []
   return [...new Set([...read, ...provider.split(', ')])]
 }
 

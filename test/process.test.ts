@@ -180,8 +180,8 @@ describe('the program', () => {
     await writeFile(join(folder, 'file'), '')
     for (const place of ['file', 'file/data']) {
       env.DATA_DIR = join(folder, place)
-      await refuses(['serve'], /DATA_DIR is `\S+`, which can't be used \(E\w+\); it must be a folder to write in/)
-      await refuses(['token', '--subject', 'x'], /set DATA_DIR to a folder to write in/)
+      await refuses(['serve'], /DATA_DIR is `\S+`, which can't be used \(E\w+\); set it to a writable folder/)
+      await refuses(['token', '--subject', 'x'], /set DATA_DIR to a writable folder/)
     }
   })
 
@@ -226,7 +226,10 @@ describe('the program', () => {
   it('says in one line that its output could not be written, and nothing when the reader has left', async () => {
     const command = `${process.execPath} ${LAUNCHER} policy matrix --format csv`
     const full = await execute('sh', ['-c', `${command} > /dev/full`])
-    expect([full.code, full.stderr]).to.deep.equal([2, "sallyport: the output can't be written (ENOSPC)\n"])
+    expect([full.code, full.stderr]).to.deep.equal([
+      2,
+      "sallyport: the output can't be written (ENOSPC); write it to another place\n",
+    ])
     const left = await execute('sh', ['-c', `${command} --role member | head -1`])
     expect([left.code, left.stderr]).to.deep.equal([0, ''])
   })

@@ -159,10 +159,10 @@ function openLog(file: string): number {
  */
 function refuseOther(file: string, descriptor: number): void {
   const found = fstatSync(descriptor)
-  if (found.isFIFO()) throw new NotALog(`${file} is a pipe, which can't be a decision log; \`-\` is standard output`)
+  if (found.isFIFO()) throw new NotALog(`${file} is a pipe, and a decision log must be a file`)
   const first = Buffer.alloc(1)
   if (!found.isFile() || readSync(descriptor, first, 0, 1, 0) === 0) return
-  if (first[0] !== BRACE && first[0] !== 0) throw new NotALog(`${file} is another kind of file than a decision log`)
+  if (first[0] !== BRACE && first[0] !== 0) throw new NotALog(`${file} is not a decision log`)
 }
 
 /** Removes the text after the last line end. */

@@ -15,13 +15,13 @@ const KEYS = 'system/keys'
 /** RFC 6749 section 5.1. */
 const TOKENS_SCHEMA: JsonObject = {
   title: 'Tokens',
-  description: 'An access token for the other requests, and a refresh token for the next tokens.',
+  description: 'An access token for other requests, and a refresh token to get new tokens.',
   type: 'object',
   properties: {
     access_token: { type: 'string' },
     token_type: { const: 'Bearer' },
     expires_in: { description: 'Seconds.', type: 'integer', minimum: 1 },
-    refresh_token: { description: 'Good for one use.', type: 'string' },
+    refresh_token: { description: 'Can be used once.', type: 'string' },
   },
   required: ['access_token', 'token_type', 'expires_in', 'refresh_token'],
   additionalProperties: false,
@@ -29,8 +29,7 @@ const TOKENS_SCHEMA: JsonObject = {
 
 const KEYS_SCHEMA: JsonObject = {
   title: 'KeySet',
-  description:
-    'The public keys that tokens of this server are signed with (RFC 7517); none where tokens come from elsewhere.',
+  description: "The public keys that verify this server's tokens (RFC 7517); empty if it issues no tokens.",
   type: 'object',
   properties: { keys: { type: 'array', items: { type: 'object' } } },
   required: ['keys'],
@@ -67,7 +66,11 @@ export const BUILT_IN_RESOURCES: readonly Resource[] = Object.freeze([
     actions: [action('read', 'with fields'), action('options', 'whole')],
   }),
   builtIn(OPENAPI, {
-    schema: { title: 'Description', description: 'This document: what the caller has.', type: 'object' },
+    schema: {
+      title: 'Description',
+      description: 'This document: the operations that the caller may use.',
+      type: 'object',
+    },
     fields: [],
     routes: [documentRoute(OPENAPI, '/openapi.json')],
     actions: [action('read', 'whole'), action('options', 'whole')],

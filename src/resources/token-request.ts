@@ -15,11 +15,11 @@ const BY_PASSWORD: JsonObject = {
   title: 'ByPassword',
   type: 'object',
   properties: {
-    email: { description: 'As the users record has it.', type: 'string', minLength: 1, maxLength: 254 },
+    email: { description: 'Exactly as in the users record.', type: 'string', minLength: 1, maxLength: 254 },
     password: { type: 'string', minLength: 1, maxLength: PASSWORD_LENGTH.max },
     // A new password is measured again after normalization (src/identity/sign-in/password.ts).
     newPassword: {
-      description: 'Takes the place of the password; every other session of the user ends.',
+      description: 'Replaces the password; all other sessions of the user end.',
       type: 'string',
       minLength: PASSWORD_LENGTH.min,
       maxLength: PASSWORD_LENGTH.max,
@@ -33,7 +33,12 @@ const BY_REFRESH_TOKEN: JsonObject = {
   title: 'ByRefreshToken',
   type: 'object',
   properties: {
-    refresh_token: { description: 'The newest one of the session.', type: 'string', minLength: 1, maxLength: 256 },
+    refresh_token: {
+      description: 'The newest refresh token of the session.',
+      type: 'string',
+      minLength: 1,
+      maxLength: 256,
+    },
   },
   required: ['refresh_token'],
   additionalProperties: false,

@@ -241,7 +241,7 @@ export class UnfitDatabase extends Error {
  */
 export class DamagedObject extends Error {
   constructor(what: string) {
-    super(`${what} is damaged: mend or delete its row in the database`)
+    super(`${what} is damaged: repair or delete its row in the database`)
     this.name = 'DamagedObject'
   }
 }

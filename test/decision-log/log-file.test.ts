@@ -157,7 +157,7 @@ describe('the file of the decision log', () => {
     execFileSync('mkfifo', [`${file}.pipe`])
     expect(() => new LogFile({ file: `${file}.pipe`, maxBytes: 10, keep: 0 })).to.throw('is a pipe')
     writeFileSync(file, 'SQLite format 3\0 and more')
-    expect(() => open()).to.throw('is another kind of file')
+    expect(() => open()).to.throw('is not a decision log')
     expect(text()).to.equal('SQLite format 3\0 and more')
   })
 

@@ -58,7 +58,7 @@ describe('a decision log that is rotated under load', () => {
     expect(refusal(file)).to.contain("can't be written (EISDIR)")
     execFileSync('mkfifo', [`${file}.pipe`])
     expect(refusal(`${file}.pipe`)).to.contain('is a pipe')
-    expect(refusal(LAUNCHER)).to.contain('is another kind of file')
+    expect(refusal(LAUNCHER)).to.contain('is not a decision log')
     expect(existsSync(LAUNCHER)).to.equal(true)
   }).timeout(30_000)
 

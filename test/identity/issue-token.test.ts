@@ -99,7 +99,7 @@ describe('issued tokens', () => {
   for (const [name, subject] of Object.entries(subjects)) {
     it(`are refused for a subject that ${name}`, async () => {
       expect(await refusal({ subject })).to.equal(
-        'a subject has 1 to 128 characters, no control characters or broken ones, and does not start with `user:`',
+        'the subject is not valid; use 1 to 128 characters, no control or broken characters, and no `user:` at the start',
       )
     })
   }
@@ -112,7 +112,7 @@ describe('issued tokens', () => {
 
   it('are refused for a role that could be taken for a user, or is none', async () => {
     expect(await refusal({ roles: ['member', 'user:ada'] })).to.equal(
-      '"user:ada" can\'t be a role; a role is not empty and does not start with `user:`',
+      '"user:ada" can\'t be a role; write a name that is not empty and does not start with `user:`',
     )
     expect(await refusal({ roles: [''] })).to.include("can't be a role")
   })
@@ -126,12 +126,12 @@ describe('issued tokens', () => {
   it('do not take a claim that has a meaning from the attributes', async () => {
     for (const name of ['iss', 'sub', 'aud', 'exp', 'nbf', 'iat', 'jti', 'roles']) {
       expect(await refusal({ claims: { [name]: 'x' } })).to.equal(
-        `\`${name}\` can't be an attribute; tokens give this claim a meaning`,
+        `\`${name}\` can't be an attribute, because tokens use this claim; rename it`,
       )
     }
   })
 
   it('are refused when they would be longer than the verifier reads', async () => {
-    expect(await refusal({ claims: { note: 'x'.repeat(8_000) } })).to.include('at most 8192 characters')
+    expect(await refusal({ claims: { note: 'x'.repeat(8_000) } })).to.include('longer than 8192 characters')
   })
 })

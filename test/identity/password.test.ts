@@ -114,7 +114,7 @@ describe('a password', () => {
     ['aaaaaaaaaaaa', undefined],
     ['x'.repeat(1024), undefined],
     ['x'.repeat(1025), 'must have at most 1024 characters'],
-    ['\ud800'.repeat(12), 'has broken characters'],
+    ['\ud800'.repeat(12), 'must be valid Unicode'],
   ] as const) {
     it(`of ${[...text].length} characters ${fault ?? 'is accepted'} (${JSON.stringify(text.slice(0, 12))})`, () => {
       expect(passwordFault(text)).to.equal(fault)

@@ -175,7 +175,7 @@ describe('signing in', () => {
     ])
     const same = await post({ email, password: DEMO_PASSWORD, newPassword: DEMO_PASSWORD })
     expect(same.body.errors).to.deep.equal([
-      { pointer: '/newPassword', detail: 'must be another one', code: 'password' },
+      { pointer: '/newPassword', detail: 'must differ from the current password', code: 'password' },
     ])
     const changed = await post({ email, password: DEMO_PASSWORD, newPassword: 'another password' })
     expect(changed.status).to.equal(200)

@@ -155,11 +155,15 @@ describe('sallyport user', () => {
       [
         ['roles', 'alice', '--role', 'boss'],
         '',
-        'the role `boss` is not declared in roles.yaml; it has member, support, auditor, admin',
+        'the role `boss` is not declared in roles.yaml; choose from member, support, auditor, admin',
       ],
       [['roles', 'alice'], '', 'name the roles with --role, or take all away with --none'],
       [['add', '--email', 'alice@example.com', '--name', 'X'], '', 'another user has the email `alice@example.com`'],
-      [['add', '--email', 'x@example.com', '--name', 'X', '--id', 'alice'], '', 'the id `alice` is taken'],
+      [
+        ['add', '--email', 'x@example.com', '--name', 'X', '--id', 'alice'],
+        '',
+        'the id `alice` is taken; choose another one',
+      ],
       [
         ['add', '--email', 'x', '--name', ''],
         '',

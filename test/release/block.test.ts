@@ -65,7 +65,7 @@ describe('policy block', () => {
       expect([code, stdout, stderr]).to.deep.equal([
         2,
         '',
-        'sallyport: an id has 1 to 128 characters, no control characters, and does not start with `user:`\n',
+        'sallyport: the id is not valid; use 1 to 128 characters, no control characters, and no `user:` at the start\n',
       ])
       for (const text of Object.values(await run('unblock', `user:${id}`)).map(String)) {
         expect(text).not.to.match(/(?!\n)\p{Cc}/u)

@@ -92,7 +92,7 @@ describe('health', () => {
     await copyFile(`${file}.away`, file)
     expect((await server.ask('GET', '/readyz')).status).to.equal(503)
     const [told] = server.log.filter(({ msg }) => msg === 'the store is not available')
-    expect(JSON.stringify(told)).to.contain(`the database ${file} was moved away, deleted or replaced`)
+    expect(JSON.stringify(told)).to.contain(`the database ${file} was moved, deleted or replaced`)
     await rename(`${file}.away`, file)
     expect((await server.ask('GET', '/readyz')).status).to.equal(200)
   })

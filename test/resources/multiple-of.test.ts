@@ -88,7 +88,7 @@ describe('multipleOf', () => {
     const prices = parseResources([{ name: 'prices.json', text: JSON.stringify(schema) }]).byName.get('prices')
     expect(prices?.validate({ price: 19.99 })).to.deep.equal([])
     expect(prices?.validate({ price: 19.999 })).to.deep.equal([
-      { pointer: '/price', detail: 'must be multiple of 0.01', code: 'multipleOf' },
+      { pointer: '/price', detail: 'must be a multiple of 0.01', code: 'multipleOf' },
     ])
   })
 })

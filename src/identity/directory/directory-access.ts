@@ -38,7 +38,7 @@ export async function withDirectory<T>(open: OpenDirectory, work: (access: Direc
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error
     const why = error.cause instanceof Error ? error.cause.message : String(error.cause)
-    throw new DirectoryError(`the database does not answer (${why}); see DATA_DIR and DATABASE_URL, and try again`)
+    throw new DirectoryError(`the database does not answer (${why}); check DATA_DIR and DATABASE_URL, then try again`)
   }
 }
 
@@ -50,9 +50,8 @@ export async function refuseUndeclared(
   const declared = await declaredRoles()
   const unknown = roles.find((role) => !declared.includes(role))
   if (unknown === undefined) return
-  throw new DirectoryError(
-    `the role \`${unknown}\` is not declared in roles.yaml; it has ${declared.join(', ')}${didYouMean(unknown, declared)}`,
-  )
+  const choice = `choose from ${declared.join(', ')}${didYouMean(unknown, declared)}`
+  throw new DirectoryError(`the role \`${unknown}\` is not declared in roles.yaml; ${choice}`)
 }
 
 /**
@@ -101,5 +100,7 @@ async function doubt(directory: Directory, id: string): Promise<string | undefin
 /** Throws DirectoryError for text that can't be a caller's id. */
 export function soundSubject(id: string): string {
   if (isSubject(id)) return id
-  throw new DirectoryError('an id has 1 to 128 characters, no control characters, and does not start with `user:`')
+  throw new DirectoryError(
+    'the id is not valid; use 1 to 128 characters, no control characters, and no `user:` at the start',
+  )
 }

@@ -18,7 +18,9 @@ export interface NewUser {
 export async function findUser({ directory }: DirectoryAccess, named: string): Promise<Person> {
   const found = (await directory.person(named)) ?? (await directory.personByEmail(named))
   if (found) return found
-  throw new DirectoryError(`no user has the id or e-mail address \`${named}\`; \`sallyport user list\` shows them all`)
+  throw new DirectoryError(
+    `no user has the id or e-mail address \`${named}\`; list all users with \`sallyport user list\``,
+  )
 }
 
 /**
@@ -29,16 +31,18 @@ export async function addUser(access: DirectoryAccess, user: NewUser): Promise<s
   await refuseUndeclared(user.roles, access)
   const id = user.id ?? uuidv7()
   if (!isSubject(id)) {
-    throw new DirectoryError('an id has 1 to 128 characters, no control characters, and does not start with `user:`')
+    throw new DirectoryError(
+      'the id is not valid; use 1 to 128 characters, no control characters, and no `user:` at the start',
+    )
   }
-  if (await access.directory.person(id)) throw new DirectoryError(`the id \`${id}\` is taken`)
+  if (await access.directory.person(id)) throw new DirectoryError(`the id \`${id}\` is taken; choose another one`)
   const document = { email: user.email, displayName: user.name, roles: [...new Set(user.roles)] }
   refuseUnfit(access, id, document)
   try {
     await access.seeding.insert(USERS, [{ id, document }])
   } catch (error) {
     if (!(error instanceof UniqueTaken)) throw error
-    throw new DirectoryError(`another user has the ${error.field} \`${user.email}\``)
+    throw new DirectoryError(`another user has the ${error.field} \`${user.email}\`; choose another one`)
   }
   return id
 }
@@ -50,7 +54,7 @@ export async function addUser(access: DirectoryAccess, user: NewUser): Promise<s
 export async function replaceRoles(access: DirectoryAccess, id: string, roles: readonly string[]): Promise<void> {
   await refuseUndeclared(roles, access)
   const object = await access.store.get(USERS, id)
-  if (!object) throw new DirectoryError(`the user \`${id}\` is gone`)
+  if (!object) throw new DirectoryError(`the user \`${id}\` was deleted meanwhile`)
   const document = { ...object.document, roles: [...new Set(roles)] }
   refuseUnfit(access, id, document)
   try {
@@ -68,9 +72,10 @@ function refuseUnfit(
   document: Readonly<Record<string, string | string[]>>,
 ): void {
   const users = resources.byName.get(USERS)
-  if (!users) throw new DirectoryError('no schema declares `users`, so there is nowhere to put one; see SCHEMAS')
+  if (!users)
+    throw new DirectoryError('no schema declares `users`; set SCHEMAS to the folder of a schema file users.json')
   const now = new Date().toISOString()
   const faults = users.validate({ id, ...document, createdAt: now, updatedAt: now })
   const told = faults.map(({ pointer, detail }) => `${pointer.slice(1)} ${detail}`).join('; ')
-  if (faults.length > 0) throw new DirectoryError(`the schema of users refuses this: ${told}`)
+  if (faults.length > 0) throw new DirectoryError(`the schema of users refuses this record: ${told}`)
 }

@@ -97,9 +97,9 @@ export function fetchKeysOf(issuer: string): FetchImplementation {
 function keysUrl(document: Readonly<Record<string, unknown>>, issuer: string): string {
   const { issuer: named, jwks_uri: url } = document
   // Section 4.3: otherwise one provider could speak for another.
-  if (named !== issuer) throw invalid(`names the issuer ${shown(named)} and not exactly ${shown(issuer)}`)
+  if (named !== issuer) throw invalid(`names the issuer ${shown(named)} instead of ${shown(issuer)}`)
   if (typeof url !== 'string' || !isSafeForKeys(url) || !isAsSafe(url, issuer)) {
-    throw invalid(`names the jwks_uri ${shown(url)}, which is no https URL`)
+    throw invalid(`names the jwks_uri ${shown(url)}, which is not an https URL`)
   }
   return url
 }

@@ -46,7 +46,7 @@ export async function openKeyFolder(dataDirectory: string): Promise<string> {
   const folder = join(dataDirectory, 'keys')
   await makeFolder(folder).catch((error) => {
     throw new KeyError(
-      `the signing key can't be kept in ${folder} (${codeOf(error)}); set DATA_DIR to a folder to write in`,
+      `the signing key can't be stored in ${folder} (${codeOf(error)}); set DATA_DIR to a writable folder`,
     )
   })
   if (permits((await stat(folder)).mode, 0o022)) {
@@ -151,7 +151,8 @@ async function readKey(file: string, number: number): Promise<KeyFile | undefine
 
 async function inOrder(folder: string, files: readonly KeyFile[]): Promise<Keys> {
   const current = files.at(-1)
-  if (!current) throw new KeyError(`the signing keys in ${folder} were taken away; start again to get a new one`)
+  if (!current)
+    throw new KeyError(`the signing keys in ${folder} were deleted; start the server again to get a new one`)
   if (!isSigner(current)) throw unusableKey(current.file)
   const older = files.slice(0, -1)
   const retired = older.map(async (file, i): Promise<RetiredKey> => {

@@ -30,7 +30,7 @@ interface KeyServer {
 export function createKeyServer(url: string): KeyServer {
   const address = new URL(url)
   if (address.username !== '' || address.password !== '') {
-    throw new KeyError('JWT_JWKS_URL has a user name or password; leave them out, a key set is public')
+    throw new KeyError('JWT_JWKS_URL has a user name or password; remove it, because a key set is public')
   }
   return keep(address, fetchKeys)
 }

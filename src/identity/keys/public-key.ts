@@ -25,7 +25,7 @@ const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth']
 export function openPublicKey(text: string): PublicKey {
   const jwk = text.trimStart().startsWith('{') ? readStrictObject(Buffer.from(text)) : undefined
   if (text.includes('PRIVATE KEY') || PRIVATE_MEMBERS.some((name) => jwk?.[name] !== undefined)) {
-    throw new KeyError('JWT_PUBLIC_KEY holds a private key; give the server the public one')
+    throw new KeyError('JWT_PUBLIC_KEY holds a private key; set it to the public key')
   }
   const key = parse(text, jwk)
   if (isWeakRsa(key.asymmetricKeyDetails ?? {})) {
@@ -35,14 +35,14 @@ export function openPublicKey(text: string): PublicKey {
   }
   const algorithms = algorithmsOf(key).filter((algorithm) => jwk?.alg === undefined || jwk.alg === algorithm)
   if (algorithms.length > 0 && isForSignatures(jwk ?? {})) return { key, algorithms }
-  throw new KeyError('JWT_PUBLIC_KEY can verify no token; use an Ed25519, RSA, P-256, P-384 or P-521 signature key')
+  throw new KeyError("JWT_PUBLIC_KEY can't verify tokens; use an Ed25519, RSA, P-256, P-384 or P-521 signature key")
 }
 
 function parse(text: string, jwk: Jwk | undefined): KeyObject {
   try {
     return jwk ? createPublicKey({ key: jwk, format: 'jwk' }) : createPublicKey(text)
   } catch {
-    throw new KeyError('JWT_PUBLIC_KEY is not a public key; give it in PEM or as a JWK')
+    throw new KeyError('JWT_PUBLIC_KEY is not a public key; set it to a key in PEM or as a JWK')
   }
 }
 

@@ -73,8 +73,8 @@ export function chooseAlgorithms(
   configured: readonly string[] = possibleAlgorithms,
 ): readonly string[] {
   const possible = possibleAlgorithms.join(', ')
-  if (configured.length === 0) throw new KeyError(`${setting} is empty; with this key it is a list of ${possible}`)
+  if (configured.length === 0) throw new KeyError(`${setting} is empty; list some of ${possible}`)
   const wrong = configured.find((algorithm) => !possibleAlgorithms.includes(algorithm))
   if (wrong === undefined) return configured
-  throw new KeyError(`${setting} can't have ${JSON.stringify(wrong)}; with this key it is a list of ${possible}`)
+  throw new KeyError(`${setting} has ${JSON.stringify(wrong)}, which these keys can't verify; list some of ${possible}`)
 }

@@ -62,7 +62,7 @@ export function createPasswords(cost: ScryptCost = COST): Passwords {
 /** The fault of a new password, as the end of a sentence; undefined for a good one. */
 export function passwordFault(password: string): string | undefined {
   const length = [...normalized(password)].length
-  if (!password.isWellFormed()) return 'has broken characters'
+  if (!password.isWellFormed()) return 'must be valid Unicode'
   if (length < PASSWORD_LENGTH.min) return `must have at least ${PASSWORD_LENGTH.min} characters`
   return length > PASSWORD_LENGTH.max ? `must have at most ${PASSWORD_LENGTH.max} characters` : undefined
 }

@@ -50,7 +50,7 @@ export async function signInWithPassword(
 function newPasswordFault({ password, newPassword }: PasswordSignIn): string | undefined {
   if (newPassword === undefined) return undefined
   // A one-time password must not be kept as the new one.
-  return isSamePassword(password, newPassword) ? 'must be another one' : passwordFault(newPassword)
+  return isSamePassword(password, newPassword) ? 'must differ from the current password' : passwordFault(newPassword)
 }
 
 type Admitted = Extract<SignInAdmission, { kind: 'admitted' }> & { readonly recordOf: RecordOf }

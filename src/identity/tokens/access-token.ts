@@ -29,9 +29,9 @@ export function faultOfKind(claims: Claims, typ: unknown): string | undefined {
   // RFC 8417: security events, such as logout tokens.
   if (has('events')) return 'a security event, not an access token'
   // Keycloak writes the kind in a claim: Bearer, ID, Refresh, Logout.
-  if (has('typ') && !says(claims.typ, 'bearer')) return 'no access token by its typ'
+  if (has('typ') && !says(claims.typ, 'bearer')) return 'not an access token: typ'
   // Cognito writes it in another claim: access, id.
-  if (has('token_use') && !says(claims.token_use, 'access')) return 'no access token by its token_use'
+  if (has('token_use') && !says(claims.token_use, 'access')) return 'not an access token: token_use'
   if (OF_ID_TOKENS.some(has)) return 'an ID token, not an access token'
   const saysAccess =
     has('typ') || has('token_use') || (typeof typ === 'string' && /^(application\/)?at\+jwt$/i.test(typ))

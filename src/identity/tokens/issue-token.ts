@@ -34,7 +34,7 @@ export async function issueToken(key: EmbeddedKey, token: TokenClaims): Promise<
     .setExpirationTime(issuedAt + token.lifetimeSeconds)
     .sign(key.privateKey)
   if (signed.length <= MAX_TOKEN_LENGTH) return signed
-  throw new KeyError(`a token has at most ${MAX_TOKEN_LENGTH} characters; give it fewer roles or claims`)
+  throw new KeyError(`the token is longer than ${MAX_TOKEN_LENGTH} characters; give it fewer roles or claims`)
 }
 
 function sessionClaim({ session }: TokenClaims): { readonly sid?: string } {
@@ -44,16 +44,19 @@ function sessionClaim({ session }: TokenClaims): { readonly sid?: string } {
 function checkClaims({ subject, roles, lifetimeSeconds, claims = {} }: TokenClaims): void {
   if (!isSubject(subject)) {
     throw new KeyError(
-      'a subject has 1 to 128 characters, no control characters or broken ones, and does not start with `user:`',
+      'the subject is not valid; use 1 to 128 characters, no control or broken characters, and no `user:` at the start',
     )
   }
   const role = roles.find((name) => !isClaimableRole(name))
   if (role !== undefined) {
-    throw new KeyError(`${JSON.stringify(role)} can't be a role; a role is not empty and does not start with \`user:\``)
+    throw new KeyError(
+      `${JSON.stringify(role)} can't be a role; write a name that is not empty and does not start with \`user:\``,
+    )
   }
   if (!Number.isSafeInteger(lifetimeSeconds) || lifetimeSeconds < 1) {
     throw new KeyError(`a token can't last ${lifetimeSeconds} seconds; give a whole number of at least 1`)
   }
   const named = Object.keys(claims).find((name) => NAMED_CLAIMS.has(name))
-  if (named !== undefined) throw new KeyError(`\`${named}\` can't be an attribute; tokens give this claim a meaning`)
+  if (named !== undefined)
+    throw new KeyError(`\`${named}\` can't be an attribute, because tokens use this claim; rename it`)
 }

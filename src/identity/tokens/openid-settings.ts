@@ -37,17 +37,17 @@ export function readOpenIdSettings(environment: Environment, ownIssuer: string):
   const set = Object.keys(environment).filter((name) => name.startsWith('OIDC_') && environment[name])
   const unknown = set.find((name) => !NAMES.includes(name))
   // An unknown setting is refused, because somebody may rely on it.
-  if (unknown) throw new KeyError(`${unknown} is not a setting; these are: ${NAMES.join(', ')}`)
+  if (unknown) throw new KeyError(`${unknown} is not a setting; use one of ${NAMES.join(', ')}`)
   const issuer = environment.OIDC_ISSUER
   if (!issuer) {
     if (set.length === 0) return undefined
-    throw new KeyError(`${set[0]} is set without OIDC_ISSUER; name the provider there, or unset it`)
+    throw new KeyError(`${set[0]} is set without OIDC_ISSUER; set OIDC_ISSUER to the provider, or unset ${set[0]}`)
   }
   refuseUnfitIssuer(issuer, ownIssuer)
   const audience = environment.OIDC_AUDIENCE
   if (!audience) {
     throw new KeyError(
-      'OIDC_ISSUER is set without OIDC_AUDIENCE; name what the provider writes into `aud` for this API',
+      'OIDC_ISSUER is set without OIDC_AUDIENCE; set it to the `aud` that the provider writes for this API',
     )
   }
   refuseChosenSubject(environment)
@@ -72,11 +72,11 @@ function refuseUnfitIssuer(issuer: string, ownIssuer: string): void {
   const plain = url?.username === '' && url.password === '' && !/[?#]/.test(issuer)
   if (!isSafeForKeys(issuer) || !plain) {
     throw new KeyError(
-      'OIDC_ISSUER must be the https URL (http only to this machine) that the provider calls itself, without query, fragment or password',
+      'OIDC_ISSUER is not an https URL (or http of this machine); set it to one without query, fragment or password',
     )
   }
   if (issuer !== ownIssuer) return
-  throw new KeyError('OIDC_ISSUER and JWT_ISSUER are the same; the issuer tells whose keys verify a token')
+  throw new KeyError('OIDC_ISSUER and JWT_ISSUER are the same; set them to different values')
 }
 
 /**
@@ -85,24 +85,23 @@ function refuseUnfitIssuer(issuer: string, ownIssuer: string): void {
  */
 function refuseChosenSubject({ OIDC_SUBJECT_CLAIM: claim = '', OIDC_SUBJECT_PREFIX: prefix }: Environment): void {
   if (claim === '' || claim === 'sub' || prefix !== undefined) return
-  throw new KeyError(
-    `OIDC_SUBJECT_CLAIM is ${JSON.stringify(claim)} and OIDC_SUBJECT_PREFIX is not set; set it, as in corp:, so that nobody becomes a user of this server by choosing a name, or to nothing if nobody can choose that claim`,
-  )
+  const fault = `OIDC_SUBJECT_CLAIM is ${JSON.stringify(claim)}, but OIDC_SUBJECT_PREFIX is not set`
+  const advice = 'set a prefix like corp:, or an empty one if nobody can choose the value of this claim'
+  throw new KeyError(`${fault}, so somebody could choose the id of a user of this server; ${advice}`)
 }
 
 function claimPath(environment: Environment, name: string, preset: string): ClaimPath {
   const text = environment[name] || preset
   const path = readClaimPath(text)
   if (path) return path
-  throw new KeyError(
-    `${name} is ${JSON.stringify(text)}; it must be a claim like roles, realm_access.roles, https://example.com/roles, or a JSON Pointer`,
-  )
+  const forms = 'roles, realm_access.roles, https://example.com/roles, or a JSON Pointer'
+  throw new KeyError(`${name} is ${JSON.stringify(text)}; set it to a claim like ${forms}`)
 }
 
 function prefix(text: string): string {
   if (text.length <= 64 && !text.startsWith('user:') && text.isWellFormed() && !/\p{Cc}/u.test(text)) return text
   throw new KeyError(
-    'OIDC_SUBJECT_PREFIX must be at most 64 characters, no control characters, and not begin with `user:`',
+    'OIDC_SUBJECT_PREFIX is not valid; use at most 64 characters, no control characters, and no `user:` at the start',
   )
 }
 

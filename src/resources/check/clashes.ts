@@ -29,7 +29,7 @@ function clashFault({ file, route, at }: Placed, earlier: readonly Placed[]): re
   const other = earlier.find((one) => canBothMatch(one.route.path, route.path))
   if (!other) return []
   const place = written(other.file.place([...other.at, 'path']))
-  const message = `\`${route.path}\` and \`${other.route.path}\` (${place}) can fit the same request`
+  const message = `\`${route.path}\` and \`${other.route.path}\` (${place}) can match the same request`
   return [file.fault([...at, 'path'], 'route-clash', message)]
 }
 
@@ -37,7 +37,7 @@ function chainFault({ file, route, at }: Placed, all: readonly Placed[]): readon
   const key = route.moved === undefined ? 'found' : 'moved'
   const next = all.find((one) => one.route.path === route[key] && one.route !== route)
   if (!next || (next.route.moved ?? next.route.found) === undefined) return []
-  const message = `\`${route[key]}\` is itself elsewhere (${written(next.file.place(next.at))})`
+  const message = `\`${route[key]}\` is itself a redirect (${written(next.file.place(next.at))})`
   return [file.fault([...at, key], 'route-redirect', message)]
 }
 

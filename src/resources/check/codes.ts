@@ -4,13 +4,16 @@
 
 import { OWN_KEYWORDS_LISTED } from '../schema/own-keywords.ts'
 
+const TAKEN_PATHS =
+  '/livez, /readyz, /openapi.json, /metrics, /api/tokens, /api/tokens/current and /.well-known/jwks.json'
+
 export const SCHEMA_CODES = {
   'directory-unreadable': 'name the directory that holds the schema files',
   'directory-empty': 'add a file `<resource>.json`',
   'file-name': 'write a name like `notes.json`: small letters, digits and `-`, beginning with a letter',
   'file-unreadable': 'make it a file that this program can read',
   'file-encoding': 'save the file as UTF-8 without a byte order mark',
-  'json-syntax': 'write strict JSON, without comments, trailing commas and a byte order mark',
+  'json-syntax': 'write strict JSON, without comments, trailing commas or a byte order mark',
   'json-duplicate-key': 'keep one of them',
   'json-prototype-key': 'choose another name',
   'schema-dialect': 'write `https://json-schema.org/draft/2020-12/schema`',
@@ -24,11 +27,11 @@ export const SCHEMA_CODES = {
   'unique-items-slow': 'give `items` the `type` string, number, integer or boolean',
   'ref-outside': 'put the schema under `$defs` of this file and refer to `#/$defs/<name>`',
   'ref-unknown': 'refer to a schema of this file, like `#/$defs/<name>`',
-  'ref-loop': 'let the schema contain itself only further down, in `properties` or `items`',
+  'ref-loop': 'let the schema contain itself only in `properties` or `items`',
   'pattern-syntax': 'write a JavaScript regular expression with the flag `u`',
   'pattern-slow':
-    'begin with `^`, let only one part of the pattern match any given character, and use no lookaround, `\\b` or back-references',
-  'field-name': 'use letters, digits and `_`, beginning with a letter, at most 64; use no parameter of lists',
+    'begin with `^`, let only one part match any given character, and use no lookaround, `\\b` or back-references',
+  'field-name': 'begin with a letter, use at most 64 letters, digits and `_`, and avoid the names of list parameters',
   'server-field': 'declare `"type": "string"` and `"readOnly": true`',
   'required-undeclared': 'declare the field under `properties` or remove the name',
   'default-misfit': "give a default that fits the field's own schema",
@@ -37,15 +40,14 @@ export const SCHEMA_CODES = {
   'resource-missing': 'add `"x-resource": { "routes": [...] }`',
   'resource-invalid': 'see docs/schemas.md, "Routes"',
   'route-path': 'write a path like `/api/notes` or `/api/notes/{id}`',
-  'route-reserved':
-    'choose another path; /livez, /readyz, /openapi.json, /metrics, /api/tokens, /api/tokens/current and /.well-known/jwks.json are taken',
+  'route-reserved': `choose another path; the server itself answers ${TAKEN_PATHS}`,
   'route-method':
     'use GET and POST for a collection, and GET, PUT, PATCH and DELETE for an item; omit HEAD and OPTIONS',
   'route-method-twice': 'keep one of them',
   'route-object': 'remove `{id}` from the path of a route with `"object": "caller"`',
   'route-action': 'give the action a name that no built-in action has',
   'route-action-mixed': 'name one action for DELETE and another for the other methods',
-  'route-redirect': 'name another path that serves the requests now',
+  'route-redirect': 'name one other path that serves the requests itself',
   'route-lifecycle': 'write the dates in order, and another path as the successor',
   'route-precondition': 'remove it, or write it at the route that serves PUT, PATCH or DELETE',
   'route-clash': 'change one of the two paths',

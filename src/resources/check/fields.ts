@@ -36,7 +36,8 @@ function openFaults(file: SchemaFile, { type, additionalProperties, patternPrope
   const add = (keyword: string, message: string) => faults.push(file.fault([keyword], 'schema-open', message))
   if (type !== 'object') add('type', 'a resource must be of the `type` `object`')
   if (additionalProperties !== false) add('additionalProperties', '`additionalProperties` must be `false`')
-  if (patternProperties !== undefined) add('patternProperties', '`patternProperties` lets in fields without a name')
+  if (patternProperties !== undefined)
+    add('patternProperties', '`patternProperties` accepts fields that the schema does not declare')
   return faults
 }
 
@@ -44,9 +45,7 @@ function serverFieldFault(file: SchemaFile, fields: Readonly<Record<string, Json
   const schema = fields[name]
   if (schema === undefined) return [file.fault(['properties'], 'server-field', `the field \`${name}\` is missing`)]
   if (isObject(schema) && schema.type === 'string' && schema.readOnly === true) return []
-  return [
-    file.fault(['properties', name], 'server-field', `\`${name}\` is the server's: a string that clients only read`),
-  ]
+  return [file.fault(['properties', name], 'server-field', `\`${name}\` must be a string that only the server writes`)]
 }
 
 function nameFault(file: SchemaFile, name: string): readonly Diagnostic[] {
@@ -62,7 +61,7 @@ function requiredFaults(file: SchemaFile, { path, schema }: Subschema): readonly
   return required.flatMap((name, i) =>
     isObject(schema.properties) && Object.hasOwn(schema.properties, name)
       ? []
-      : [file.fault([...path, 'required', i], 'required-undeclared', `\`${name}\` is required and not declared`)],
+      : [file.fault([...path, 'required', i], 'required-undeclared', `\`${name}\` is required but not declared`)],
   )
 }
 

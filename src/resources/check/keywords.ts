@@ -62,7 +62,7 @@ function keywordFaults(file: SchemaFile, path: Path, value: Json): readonly Diag
   }
   if (!isOfField(path)) return [misplaced(file, path, 'on a field of the resource itself')]
   if (OWN_KEYWORDS[keyword]?.takes?.(value) ?? true) return []
-  return [file.fault(path, 'index-value', `\`${keyword}\` is \`true\` or \`false\``)]
+  return [file.fault(path, 'index-value', `\`${keyword}\` must be \`true\` or \`false\``)]
 }
 
 function misplaced(file: SchemaFile, path: Path, where: string): Diagnostic {
@@ -81,7 +81,13 @@ function formatFault(file: SchemaFile, path: Path, { format }: JsonObject): read
 /** Each object is compared with each other: a list of 100 kB would take minutes, whatever `maxItems` is. */
 function uniqueItemsFault(file: SchemaFile, path: Path, { uniqueItems, items }: JsonObject): readonly Diagnostic[] {
   if (uniqueItems !== true || (isObject(items) && isScalarType(items.type))) return []
-  return [file.fault([...path, 'uniqueItems'], 'unique-items-slow', '`uniqueItems` is slow on what may be structures')]
+  return [
+    file.fault(
+      [...path, 'uniqueItems'],
+      'unique-items-slow',
+      '`uniqueItems` is slow if items can be objects or arrays',
+    ),
+  ]
 }
 
 export function isScalarType(type: Json | undefined): boolean {

@@ -18,7 +18,7 @@ export function checkMetaSchema(file: SchemaFile): readonly Diagnostic[] {
   if (dialect !== undefined && dialect !== DIALECT) {
     return [file.fault(['$schema'], 'schema-dialect', 'this is not the JSON Schema 2020-12 dialect')]
   }
-  if (typeof json === 'boolean') return [file.fault([], 'schema-invalid', 'a resource has fields: write an object')]
+  if (typeof json === 'boolean') return [file.fault([], 'schema-invalid', 'the schema of a resource must be an object')]
   fitsMetaSchema(json)
   return errorFaults(file, [], fitsMetaSchema.errors, 'schema-invalid')
 }

@@ -21,11 +21,11 @@ function referenceFault(file: SchemaFile, targets: Targets, one: Subschema): rea
   const path = [...one.path, '$ref']
   const pointer = localPointer(reference)
   if (pointer === undefined) {
-    return [file.fault(path, 'ref-outside', `\`${reference}\` is not a place in this file`)]
+    return [file.fault(path, 'ref-outside', `\`${reference}\` does not refer to a place in this file`)]
   }
   if (!targets.has(pointer)) return [file.fault(path, 'ref-unknown', `there is no schema at \`${reference}\``)]
   if (!reaches(targets, one, one)) return []
-  return [file.fault(path, 'ref-loop', `\`${reference}\` leads back here for the same value, without end`)]
+  return [file.fault(path, 'ref-loop', `\`${reference}\` leads back to this schema for the same value, without end`)]
 }
 
 /** Whether validating a value with `from` leads to validating the same value with `goal`. */

@@ -72,7 +72,7 @@ function checkReserved(file: SchemaFile, { path }: RouteDeclaration, at: Path): 
     file.fault(
       [...at, 'path'],
       'route-reserved',
-      `\`${path}\` can fit \`${reserved}\`, which the server answers itself`,
+      `\`${path}\` can match \`${reserved}\`, which the server answers itself`,
     ),
   ]
 }
@@ -82,7 +82,7 @@ function checkMethods(file: SchemaFile, route: RouteDeclaration, at: Path): read
   return route.methods.flatMap((method, i) => {
     const where = [...at, 'methods', i]
     if (route.methods.indexOf(method) < i)
-      return [file.fault(where, 'route-method-twice', `\`${method}\` is here twice`)]
+      return [file.fault(where, 'route-method-twice', `\`${method}\` is listed twice`)]
     if (operationOf(kind, method)) return []
     const noun = kind === 'collection' ? 'a collection (no `{id}`)' : 'an item'
     return [file.fault(where, 'route-method', `${noun} can't declare \`${method}\``)]
@@ -92,7 +92,11 @@ function checkMethods(file: SchemaFile, route: RouteDeclaration, at: Path): read
 function checkObject(file: SchemaFile, { path, object }: RouteDeclaration, at: Path): readonly Diagnostic[] {
   if (object === undefined || !hasParameter(path)) return []
   return [
-    file.fault([...at, 'object'], 'route-object', `\`${path}\` names an object by \`{id}\`, not the caller's own`),
+    file.fault(
+      [...at, 'object'],
+      'route-object',
+      `\`${path}\` names its object by \`{id}\`, so the object can't be the caller's own`,
+    ),
   ]
 }
 
@@ -103,8 +107,7 @@ function checkAction(file: SchemaFile, { action }: RouteDeclaration, at: Path): 
 
 function checkRedirect(file: SchemaFile, route: RouteDeclaration, at: Path): readonly Diagnostic[] {
   const both = route.moved !== undefined && route.found !== undefined
-  if (both)
-    return [file.faultAtKey([...at, 'found'], 'route-redirect', 'a route is either `moved` or `found` elsewhere')]
+  if (both) return [file.faultAtKey([...at, 'found'], 'route-redirect', "a route can't have both `moved` and `found`")]
   return (['moved', 'found'] as const).flatMap((key) => {
     const fault = redirectFault(route.path, route[key])
     return fault ? [file.fault([...at, key], 'route-redirect', `the path \`${route[key]}\` ${fault}`)] : []
@@ -115,13 +118,13 @@ function checkRedirect(file: SchemaFile, route: RouteDeclaration, at: Path): rea
 function redirectFault(path: string, to: string | undefined): string | undefined {
   if (to === undefined) return undefined
   if (to === path) return 'leads back to the same route'
-  return !hasParameter(path) && hasParameter(to) ? 'has an `{id}` that the route has not' : pathFault(to)
+  return !hasParameter(path) && hasParameter(to) ? 'has an `{id}`, but the route has none' : pathFault(to)
 }
 
 /** RFC 9745 section 4: the sunset is not before the deprecation. */
 function checkLifecycle(file: SchemaFile, { deprecated, sunset }: RouteDeclaration, at: Path): readonly Diagnostic[] {
   if (deprecated === undefined || sunset === undefined || deprecated <= sunset) return []
-  const message = `the sunset \`${sunset}\` is before \`${deprecated}\`, when the route is deprecated`
+  const message = `the sunset \`${sunset}\` is before the deprecation \`${deprecated}\``
   return [file.fault([...at, 'sunset'], 'route-lifecycle', message)]
 }
 
@@ -150,7 +153,7 @@ function checkMixedActions(file: SchemaFile, routes: readonly RouteDeclaration[]
     const known = first.get(action) ?? methods[0] === 'DELETE'
     first.set(action, known)
     if (![...kinds].some((deletes) => deletes !== known)) return []
-    const message = `the action \`${action}\` is for DELETE and for other methods`
+    const message = `the action \`${action}\` is used for DELETE and for other methods`
     return [file.fault([...routePath(i), 'action'], 'route-action-mixed', message)]
   })
 }

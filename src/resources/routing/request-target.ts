@@ -15,19 +15,24 @@ export interface Target {
 
 /** A faulty target is a value, not an exception, because rate limits come before any answer. */
 export function readTarget(url: string): Target | Problem {
-  if (url.length > MAX_URL_LENGTH) return new Problem('url-too-long', `A URL has at most ${MAX_URL_LENGTH} characters.`)
+  if (url.length > MAX_URL_LENGTH)
+    return new Problem('url-too-long', `The URL is too long; send at most ${MAX_URL_LENGTH} characters.`)
   // A server must accept the absolute form (RFC 9112 section 3.2.2); its path counts as if it had come alone.
   const {
     authority,
     path = '',
     query = '',
   } = /^(?:https?:\/\/(?<authority>[^/?#]*))?(?<path>\/[^?#]*|\*)(?:\?(?<query>[^#]*))?$/i.exec(url)?.groups ?? {}
-  if (path === '') return new Problem('invalid-path', 'The request target is not a path.')
+  if (path === '') return new Problem('invalid-path', 'The request target is not a path; begin it with /.')
   // RFC 9110 sections 4.2.1 and 4.2.4: every http URL has a host, and a user name in it may be meant to deceive.
   if (authority !== undefined && (/^(?::|$)/.test(authority) || !isAuthority(authority))) {
-    return new Problem('invalid-path', 'The request target names no host with an optional port.')
+    return new Problem(
+      'invalid-path',
+      'The host of the request target is not valid; send a host with an optional port.',
+    )
   }
-  if (decode(path) === undefined) return new Problem('invalid-path', 'The path has faulty percent-encoding.')
+  if (decode(path) === undefined)
+    return new Problem('invalid-path', 'The path has faulty percent-encoding; encode it as UTF-8.')
   return { path, query }
 }
 

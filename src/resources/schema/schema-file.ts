@@ -107,7 +107,7 @@ function keyFaults(source: SourceText, node: Node): readonly Diagnostic[] {
       seen.add(key.value)
       return []
     }
-    return [faultAt(source, key.offset, 'json-duplicate-key', `the key \`${key.value}\` is here twice`)]
+    return [faultAt(source, key.offset, 'json-duplicate-key', `the key \`${key.value}\` is repeated`)]
   })
   return [...here, ...inside]
 }

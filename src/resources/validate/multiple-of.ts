@@ -10,7 +10,7 @@ export const multipleOf: FuncKeywordDefinition = {
   schemaType: 'number',
   compile: (step: number) => (value: number) => isMultiple(value, step),
   error: {
-    message: ({ schemaCode }) => str`must be multiple of ${schemaCode}`,
+    message: ({ schemaCode }) => str`must be a multiple of ${schemaCode}`,
     params: ({ schemaCode }) => _`{multipleOf: ${schemaCode}}`,
   },
 }

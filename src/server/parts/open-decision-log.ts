@@ -26,7 +26,7 @@ export async function openLog(
 export function tellLog(log: Logger, metrics?: Pick<Metrics, 'decisionLost'>): (event: DecisionLogEvent) => void {
   return (event) => {
     if (event.kind === 'lost') metrics?.decisionLost()
-    if (event.kind === 'failing') log.error({ err: event.error }, 'the decision log can not be written')
+    if (event.kind === 'failing') log.error({ err: event.error }, "the decision log can't be written")
     if (event.kind === 'working') log.warn({ lost: event.lost }, 'the decision log is written again')
   }
 }
@@ -35,9 +35,12 @@ function openLogFile(options: LogFileOptions): LogFile {
   try {
     return new LogFile(options)
   } catch (error) {
-    if (error instanceof NotALog) throw new ConfigError(`${error.message}; see DECISION_LOG_FILE`)
+    if (error instanceof NotALog)
+      throw new ConfigError(`${error.message}; set DECISION_LOG_FILE to another file, or to - for standard output`)
     const { code } = error as NodeJS.ErrnoException
-    throw new ConfigError(`the decision log ${options.file} can't be written (${code}); see DECISION_LOG_FILE`)
+    throw new ConfigError(
+      `the decision log ${options.file} can't be written (${code}); set DECISION_LOG_FILE to another file`,
+    )
   }
 }
 

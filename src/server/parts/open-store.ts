@@ -20,7 +20,7 @@ export async function openStore(
   const { dataDirectory, database } = config
   await makeFolder(dataDirectory).catch(({ code }: NodeJS.ErrnoException) => {
     throw new ConfigError(
-      `DATA_DIR is \`${dataDirectory}\`, which can't be used (${code}); it must be a folder to write in`,
+      `DATA_DIR is \`${dataDirectory}\`, which can't be used (${code}); set it to a writable folder`,
     )
   })
   try {
@@ -28,7 +28,7 @@ export async function openStore(
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error
     const why = error.cause instanceof Error ? error.cause.message : String(error.cause)
-    throw new ConfigError(`the database ${database.name} can't be opened (${why}); see DATA_DIR and DATABASE_URL`)
+    throw new ConfigError(`the database ${database.name} can't be opened (${why}); check DATA_DIR and DATABASE_URL`)
   }
 }
 
@@ -42,7 +42,8 @@ export function findLoss({ database, dataDirectory, decisionLog }: Config): (log
   const trace = decisionLog.file ?? join(dataDirectory, 'keys')
   const isThere = (statSync(trace, { throwIfNoEntry: false })?.size ?? 0) > 0
   if (databaseExists(database) || !isThere) return () => {}
-  const message = `the database ${database.name} is missing, but ${trace} is of an earlier start: the server starts without any data; if this is a loss, stop it and put the database back`
+  const fault = `the database ${database.name} is missing, but ${trace} is of an earlier start`
+  const message = `${fault}: the server starts without data; if data was lost, stop it and restore the database`
   return (log) => log.warn({ database: database.name, trace }, message)
 }
 

@@ -36,7 +36,7 @@ export class SqliteReplays {
   find({ subject, route, key }: ReplayKey): Kept | undefined {
     const row = this.#find.get(subject, route, key, this.#forgottenBefore())
     if (!row) return undefined
-    const what = () => `what is kept under an idempotency key of \`${subject}\``
+    const what = () => `the object stored under an idempotency key of \`${subject}\``
     const object = parseStored(String(row.object), what)
     if (!isObject(object.document as Json | undefined)) throw new DamagedObject(what())
     return { fingerprint: String(row.fingerprint), object: object as unknown as StoredObject }

@@ -24,7 +24,9 @@ export class SqliteProbe {
   /** Rejects with StoreUnavailable. */
   async ask(): Promise<void> {
     if (this.#look() !== this.#identity) {
-      throw new StoreUnavailable(new Error(`the database ${this.#file} was moved away, deleted or replaced`))
+      throw new StoreUnavailable(
+        new Error(`the database ${this.#file} was moved, deleted or replaced; put it back, or start the server again`),
+      )
     }
     const now = performance.now()
     if (now >= this.#due) {

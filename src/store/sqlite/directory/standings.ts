@@ -93,7 +93,7 @@ function queriesOf(users: Pick<ObjectTable, 'name'> | undefined) {
 type Row = Record<string, SQLOutputValue>
 
 function standingOf(row: Row | undefined): Standing {
-  if (!row) throw new Error('the look-up of a standing gave no row')
+  if (!row) throw new Error('the look-up of a standing returned no row')
   return {
     roles: row.record === null ? undefined : rolesOf(String(row.record), row),
     disabled: row.disabled === 1,
@@ -117,6 +117,6 @@ export function rolesOf(id: string, { user_roles: json }: Row): readonly string[
 
 /** SQLite would bind it with U+FFFD in it, and could match the row of somebody else. */
 function wellFormed(text: string): string {
-  if (!text.isWellFormed()) throw new Error('what a credential names must be well-formed Unicode')
+  if (!text.isWellFormed()) throw new Error('the ids in a credential must be well-formed Unicode')
   return text
 }

@@ -51,7 +51,7 @@ function createUnique(database: DatabaseSync, plan: TablePlan, field: IndexedFie
 
 function notUnique({ resource }: TablePlan, { field }: IndexedField, cause: unknown): UnfitDatabase {
   const what = `the field \`${field}\` of \`${resource}\` is declared unique, but stored objects share a value`
-  return new UnfitDatabase(`${what}: make them differ or take the declaration back`, cause)
+  return new UnfitDatabase(`${what}: give them different values, or remove the declaration`, cause)
 }
 
 function uniqueName({ table }: TablePlan, { column }: IndexedField): string {

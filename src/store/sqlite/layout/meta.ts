@@ -27,7 +27,7 @@ export class NamedValues {
   keepSecret(name: string, candidate: Uint8Array): Uint8Array {
     this.#keepSecret.run(name, candidate)
     const kept = this.secret(name)
-    if (!kept) throw new Error('the secret was taken away while it was made')
+    if (!kept) throw new Error('the secret was deleted while it was stored')
     return kept
   }
 

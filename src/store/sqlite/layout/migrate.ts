@@ -18,7 +18,8 @@ const TABLES = `
   create table if not exists outbox (sequence integer primary key autoincrement, record text not null) strict;
 
   -- Leases for work that only one process at a time may do.
-  create table if not exists leases (name text primary key not null, holder text not null, until integer not null) strict;
+  create table if not exists leases (
+    name text primary key not null, holder text not null, until integer not null) strict;
 
   -- The object is JSON, in its state at creation; times are milliseconds since the epoch.
   create table if not exists replays (
@@ -95,7 +96,7 @@ export function refuseOtherLayout(database: DatabaseSync, plans: readonly TableP
   const found = layoutOf(database)
   if (found > LAYOUT) throw laterLayout(found)
   if (found === LAYOUT && plans.every((plan) => hasColumns(database, plan))) return
-  throw new UnfitDatabase('the database has not been opened by a server of this version and schemas: start it once')
+  throw new UnfitDatabase('no server of this version has opened the database with these schemas: start the server once')
 }
 
 function layoutOf(database: DatabaseSync): number {
@@ -114,5 +115,7 @@ function columnsOf(database: DatabaseSync, table: string): ReadonlySet<string> {
 }
 
 function laterLayout(found: number): UnfitDatabase {
-  return new UnfitDatabase(`the database has layout ${found} and this version knows ${LAYOUT}: start a later version`)
+  return new UnfitDatabase(
+    `the database has layout ${found}, but this version supports only ${LAYOUT}: use a later version`,
+  )
 }

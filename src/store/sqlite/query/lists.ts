@@ -153,8 +153,8 @@ export class ObjectLists {
     const where = `${this.#selectedSql(selected)}${following}`
     const by = order.map((key) => `${orderedBy(key, this.#columns)} ${key.descending ? 'desc' : 'asc'}`).join()
     // With a bare parameter as the limit, SQLite would plan the statement again for each bound number.
-    const rows = `select id, created_at, updated_at, ${document} from ${this.#table} where ${where} order by ${by} limit ? + 0`
-    const statement = this.#database.prepare(rows)
+    const rows = `select id, created_at, updated_at, ${document} from ${this.#table} where ${where}`
+    const statement = this.#database.prepare(`${rows} order by ${by} limit ? + 0`)
     statement.setReturnArrays(true)
     return statement
   }

@@ -82,7 +82,7 @@ function boundSql(term: string, relation: Bound['relation']): string {
 }
 
 function boundOf(value: SortValue): string | number | Uint8Array {
-  if (value === null) throw new Error('nothing equals no value')
+  if (value === null) throw new Error("a missing value can't be bound")
   // The same as LIST_MARK of layout/schema.ts.
   return typeof value === 'object' ? Uint8Array.of(2) : bound(value)
 }
