@@ -1,4 +1,4 @@
-/** sallyport completion: a script for the shell, which asks this program for the words that can come next. */
+/** sallyport completion: prints a script for the shell, which asks this program for the possible next words. */
 import { Argument, type Command, type Option } from 'commander'
 import { print } from '../present/print.ts'
 import { CliCommand } from './options.ts'
@@ -45,10 +45,13 @@ type Shell = keyof typeof SHELLS
 /** `load` builds the program with the command group that a word names, or with all groups. */
 export function completionCommand(load: (word?: string) => Promise<Command>): CliCommand {
   return new CliCommand('completion')
-    .description('print what makes a shell complete the words of sallyport')
-    .addArgument(new Argument('<shell>', 'the shell that reads it').choices(Object.keys(SHELLS)))
-    .argument('[words...]', 'after --: a command line so far; prints the words that can come next')
-    .note('Add the line of your shell to its start-up file (~/.bashrc, ~/.zshrc, ~/.config/fish/config.fish).')
+    .description('print a script that makes your shell complete the commands and options of sallyport')
+    .addArgument(new Argument('<shell>', 'your shell').choices(Object.keys(SHELLS)))
+    .argument('[words...]', 'after --: the words typed so far; prints the possible next words')
+    .note(`Add one line to the start-up file of your shell:
+  ~/.bashrc                    source <(sallyport completion bash)
+  ~/.zshrc                     source <(sallyport completion zsh)
+  ~/.config/fish/config.fish   sallyport completion fish | source`)
     .examples('completion bash', 'completion zsh', 'completion fish', 'completion bash -- policy ch')
     .action(async (shell: Shell, words: readonly string[]) => {
       const { script, lineOf } = SHELLS[shell]

@@ -1,4 +1,4 @@
-/** sallyport decisions …: searches and follows the decision log. */
+/** sallyport decisions …: searches and follows the decision log. Records go to standard output, hints to standard error. */
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { InvalidArgumentError, Option } from 'commander'
@@ -23,25 +23,25 @@ interface TailFlags extends QueryFlags {
 /** The file of the log that the server writes; undefined when it writes to standard output. */
 type UsualLog = () => string | undefined
 
-const LOG = ['[log]', 'a decision log (DECISION_LOG_FILE, <DATA_DIR>/decisions.log)'] as const
+const LOG = ['[log]', 'decision log file (DECISION_LOG_FILE, <DATA_DIR>/decisions.log)'] as const
 const OUTCOMES = ['allowed', 'refused', 'failed']
 
 export function decisionsCommand(usual: UsualLog = () => readConfig(process.env).decisionLog.file): CliCommand {
-  const decisions = new CliCommand('decisions').description('what was asked, and how it was decided: the decision log')
+  const decisions = new CliCommand('decisions').description('search and follow the decision log')
   withFilter(decisions.command('query'))
-    .description('the records that fit, oldest first')
+    .description('print the matching records, oldest first')
     .argument(...LOG)
-    .note('The full files of the log (LOG.1, LOG.2, …) are read before it.')
+    .note('The older files of the log (LOG.1, LOG.2, …) are read too.')
     .examples(
       'decisions query --outcome refused --role support --since 2026-12-04T00:00:00Z',
       'decisions query data/decisions.log --request-id 0190b2c4-7d1e-7000-8000-000000000000 --format json',
     )
     .action(async (log: string | undefined, flags: QueryFlags) => query(await existing(log ?? usual()), flags))
   withFilter(decisions.command('tail'))
-    .description('the last records that fit, and with -f those that come')
+    .description('print the last matching records; with -f, also print each new one')
     .argument(...LOG)
-    .option('-n, --lines <number>', 'how many of the last', wholeNumber(0, 999_999), 10)
-    .option('-f, --follow', 'go on until Ctrl-C')
+    .option('-n, --lines <number>', 'how many records to print', wholeNumber(0, 999_999), 10)
+    .option('-f, --follow', 'wait for new records until Ctrl-C')
     .examples('decisions tail', 'decisions tail -n 0 -f --outcome refused')
     .action(async (log: string | undefined, flags: TailFlags) =>
       tail(await (flags.follow ? named(log ?? usual()) : existing(log ?? usual())), flags),
@@ -51,15 +51,27 @@ export function decisionsCommand(usual: UsualLog = () => readConfig(process.env)
 
 function withFilter(command: CliCommand): CliCommand {
   return command
-    .option('--role <role>', 'of callers with this role; repeat for several', gather)
-    .option('--resource <name>', 'about this resource', gather)
-    .option('--action <name>', 'of this action', gather)
-    .option('--subject <id>', 'of this subject', gather)
-    .option('--credential <text>', 'shown by the caller, as records have it: "key EcP2LDMWFc"', gather)
-    .addOption(new Option('--outcome <outcome>', 'with this outcome: allowed, refused, failed').argParser(readOutcome))
-    .option('--status <code>', 'answered so', readStatus)
-    .option('--route <path>', 'of this route, as the schema writes it: /api/orders/{id}', gather)
-    .option('--request-id <id>', 'of this request: the instance of a problem, with or without urn:uuid:', gatherId)
+    .option('--role <role>', 'only callers with this role; repeat for more', gather)
+    .option('--resource <name>', 'only this resource; repeat for more', gather)
+    .option('--action <name>', 'only this action; repeat for more', gather)
+    .option('--subject <id>', 'only this subject; repeat for more', gather)
+    .option(
+      '--credential <text>',
+      'only this credential, as records name it: "key EcP2LDMWFc"; repeat for more',
+      gather,
+    )
+    .addOption(
+      new Option('--outcome <outcome>', 'only this outcome: allowed, refused or failed; repeat for more').argParser(
+        readOutcome,
+      ),
+    )
+    .option('--status <code>', 'only answers with this status code; repeat for more', readStatus)
+    .option('--route <path>', 'only this route, as the schema writes it: /api/orders/{id}; repeat for more', gather)
+    .option(
+      '--request-id <id>',
+      'only this request: the `instance` of its problem, with or without urn:uuid:; repeat for more',
+      gatherId,
+    )
     .option(...SINCE, moment)
     .option(...UNTIL, moment)
     .formats()
@@ -81,7 +93,7 @@ async function query(log: string, flags: QueryFlags): Promise<void> {
   tellOtherLines(others)
 }
 
-/** Undefined for a line that is no record. */
+/** Undefined for a line that isn't a record. */
 async function* recordsIn(file: FileHandle): AsyncGenerator<DecisionRecord | undefined> {
   const input = file.createReadStream({ encoding: 'utf8' })
   for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
@@ -98,7 +110,7 @@ async function tail(file: string, flags: TailFlags): Promise<void> {
   else if (last.length === 0) tellNone(flags)
 }
 
-/** `end`: how many bytes of the growing file are read. */
+/** `end`: the number of bytes to read; the file may be growing. */
 async function lastRecords(log: string, end: number, flags: TailFlags): Promise<readonly DecisionRecord[]> {
   const found: DecisionRecord[] = []
   for (const file of (await filesOfLog(log)).toReversed()) {
@@ -127,12 +139,12 @@ async function follow(file: string, end: number, flags: TailFlags): Promise<void
 /** Throws ReviewError, like `existing`. */
 async function named(log: string | undefined): Promise<string> {
   if (log !== undefined) return log
-  return refuse('the decision log goes to standard output (DECISION_LOG_FILE is -); name a file that keeps it')
+  return refuse('the decision log goes to standard output (DECISION_LOG_FILE is -): name a log file')
 }
 
 async function existing(log: string | undefined): Promise<string> {
   const file = await named(log)
-  return (await filesOfLog(file)).length > 0 ? file : refuse(`there is no decision log ${file}`)
+  return (await filesOfLog(file)).length > 0 ? file : refuse(`there is no decision log ${file}: name another file`)
 }
 
 async function refuse(message: string): Promise<never> {
@@ -151,10 +163,10 @@ function tellNone({ format }: QueryFlags): void {
 }
 
 function tellOtherLines(count: number): void {
-  if (count > 0) tell(`sallyport: ${count} lines are no decision records\n`)
+  if (count > 0) tell(`sallyport: skipped ${count} lines that are not decision records\n`)
 }
 
-/** In the form that records use. */
+/** Returns the ids in the form that records use. */
 function gatherId(value: string, others?: readonly string[]): readonly string[] {
   return gather(value.toLowerCase().replace(/^urn:uuid:/, ''), others)
 }

@@ -27,17 +27,17 @@ const HEAD = ['KEY', 'STATE', 'SUBJECT', 'ROLES', 'CREATED', 'EXPIRES', 'LAST US
 
 export function keyCommand(): CliCommand {
   const key = new CliCommand('key').description(
-    'API keys for machines: made, listed and revoked beside a running server',
+    'manage API keys, with which machines call the server; the server may be running',
   )
   key
     .command('add')
-    .description('make an API key and print it; it is shown this once')
-    .requiredOption('--subject <id>', 'who calls with it', readSubject)
+    .description('create an API key and print it; it is never shown again')
+    .requiredOption('--subject <id>', 'the caller that uses the key', readSubject)
     .requiredOption('--role <role...>', 'a role that the key has; repeat for more')
-    .requiredOption('--expires <duration>', 'how long it is valid: 12h, 90d', lifetime)
-    .option('--name <text>', 'what it is for', readName, '')
+    .requiredOption('--expires <duration>', 'how long the key is valid: 12h, 90d', lifetime)
+    .option('--name <text>', 'the purpose of the key, shown in lists', readName, '')
     .formats()
-    .note('Standard output gets the key and nothing else.')
+    .note('Only the key goes to standard output; other lines go to standard error.')
     .examples('key add --subject robot --role auditor --expires 90d --name "nightly report" > robot.key')
     .action((flags: AddFlags) =>
       inDirectory(async (access) => {
@@ -48,7 +48,7 @@ export function keyCommand(): CliCommand {
     )
   key
     .command('list')
-    .description('the API keys: whose, with which roles, until when, and when they were last used')
+    .description('list the API keys with subject, roles, end and last use')
     .formats()
     .examples('key list', 'key list --format json')
     .action(({ format }: Format) =>
@@ -59,14 +59,15 @@ export function keyCommand(): CliCommand {
     )
   key
     .command('revoke')
-    .description('take an API key away: no request with it is let in from now on')
-    .argument('<id>', 'what key list calls it', readId)
+    .description('revoke an API key: the server refuses it from the next request on')
+    .argument('<id>', 'the id that `key list` shows', readId)
     .formats()
     .examples('key revoke EcP2LDMWFc')
     .action((id: string, { format }: Format) =>
       inDirectory(async ({ directory }) => {
         const revoked = await directory.revokeKey(id)
-        if (!revoked) throw new DirectoryError(`there is no API key ${quote(id)}; see sallyport key list`)
+        if (!revoked)
+          throw new DirectoryError(`there is no API key ${quote(id)}: take an id from \`sallyport key list\``)
         printResult(format, { id, state: 'revoked' }, `The API key ${id} is revoked.\n`)
       }),
     )
@@ -80,7 +81,9 @@ async function add(
   await refuseUndeclared(role, access)
   const { disabled, deleted } = await access.directory.standing(subject)
   if (disabled || deleted)
-    throw new DirectoryError(`${quote(subject)} is ${disabled ? 'disabled' : 'deleted'}, and no key would let it in`)
+    throw new DirectoryError(
+      `${quote(subject)} is ${disabled ? 'disabled' : 'deleted'}, so its keys do not work: name another subject`,
+    )
   const { id, secret, text } = createApiKey()
   const createdAt = Date.now()
   const roles = [...new Set(role)]
@@ -90,7 +93,7 @@ async function add(
 }
 
 function describe({ id, subject, roles, expiresAt }: NewApiKey): string {
-  return `API key ${id} of ${quote(subject)}, ${roles.join(', ')}, until ${timeOf(expiresAt)}; it is shown this once.
+  return `API key ${id} of ${quote(subject)}, ${roles.join(', ')}, until ${timeOf(expiresAt)}. It is never shown again.
 Revoke it with: sallyport key revoke ${id}
 `
 }
@@ -99,7 +102,8 @@ async function warn({ subject, roles }: NewApiKey, { directory }: DirectoryAcces
   const person = await directory.person(subject)
   const missing = person ? roles.filter((role) => !person.roles.includes(role)) : []
   if (missing.length === 0) return ''
-  return `The users record of ${quote(subject)} lacks ${missing.join(', ')}: the key has no effect there until the record has it.\n`
+  const lacked = missing.join(', ')
+  return `The users record of ${quote(subject)} lacks ${lacked}, so the key does not have it either: add it to the record.\n`
 }
 
 function publicOf({ id, subject, roles, name, createdAt, expiresAt }: NewApiKey) {

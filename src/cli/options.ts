@@ -1,13 +1,16 @@
-/** What several commands share: options, the functions that read their values, and a command with examples. */
+/** Shared by the commands: options, the functions that read their values, and a command with notes and examples. */
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { DURATION_FORM, parseTime, readDuration } from '../base/time.ts'
 import type { Database } from '../store/open.ts'
 
 export const POLICIES = ['--policies <directory>', 'policy files (POLICIES, policies)'] as const
 export const SCHEMAS = ['--schemas <directory>', 'schema files (SCHEMAS, schemas)'] as const
-export const AT = ['--at <time>', 'as of this time, like 2027-01-31T18:00:00Z (now)'] as const
-export const SINCE = ['--since <time>', 'of this time or later: 2026-12-04T18:00:00Z, or 1h for an hour ago'] as const
-export const UNTIL = ['--until <time>', 'before this time, written like that of --since'] as const
+export const AT = ['--at <time>', 'decide for this time, like 2027-01-31T18:00:00Z (now)'] as const
+export const SINCE = [
+  '--since <time>',
+  'only records of this time or later: 2026-12-04T18:00:00Z, or 1h for an hour ago',
+] as const
+export const UNTIL = ['--until <time>', 'only records before this time; the format is that of --since'] as const
 
 /** The configuration from the environment; read when a command runs, because it can throw ConfigError. */
 export type PolicySettings = () => {
@@ -48,7 +51,7 @@ export class CliCommand extends Command {
   /** `--format`: text and JSON, or the formats of the command, the default first. */
   formats(...formats: readonly string[]): this {
     const choices = formats.length > 0 ? formats : ['text', 'json']
-    return this.addOption(new Option('--format <format>', 'how to print it').choices(choices).default(choices[0]))
+    return this.addOption(new Option('--format <format>', 'output format').choices(choices).default(choices[0]))
   }
 }
 
@@ -82,5 +85,5 @@ export function moment(text: string): number {
   const ago = readDuration(text)
   const time = ago === undefined ? parseTime(text) : Date.now() - ago
   if (time !== undefined) return time
-  throw new InvalidArgumentError('It must be a time with an offset, like 2026-12-04T18:00:00Z, or a duration, like 1h.')
+  throw new InvalidArgumentError('Write a time with an offset, like 2026-12-04T18:00:00Z, or a duration, like 1h.')
 }

@@ -20,10 +20,10 @@ export function interrupted(): AbortSignal {
   const abort = new AbortController()
   const end = () => {
     if (abort.signal.aborted) {
-      tell('\nsallyport: ended before all that the run had made was removed\n')
+      tell('\nsallyport: ended at once; some objects and users of the run remain on the server\n')
       process.exit(2)
     }
-    tell('\nsallyport: ending; what the run made is being removed (once more leaves it there)\n')
+    tell('\nsallyport: ending, and removing the objects and users of the run; press Ctrl-C again to leave them\n')
     abort.abort()
   }
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, end)

@@ -18,7 +18,7 @@ export async function readPassword(): Promise<string> {
 
 async function readLine(): Promise<string> {
   const line = (await text(process.stdin)).replace(/\r?\n$/, '')
-  if (/[\r\n]/.test(line)) throw new DirectoryError('standard input has several lines; a password is one')
+  if (/[\r\n]/.test(line)) throw new DirectoryError('standard input has several lines: send the password as one line')
   return line
 }
 
@@ -33,13 +33,13 @@ async function askTwice(): Promise<string> {
   } finally {
     terminal.close()
   }
-  throw new DirectoryError('the two passwords differ; nothing was changed')
+  throw new DirectoryError('the two passwords differ, so nothing was changed: run the command again')
 }
 
 async function ask(question: string, lines: AsyncIterator<string>): Promise<string> {
   process.stderr.write(question)
   const { done, value } = await lines.next()
   process.stderr.write('\n')
-  if (done) throw new DirectoryError('no password was given; nothing was changed')
+  if (done) throw new DirectoryError('no password was given, so nothing was changed: run the command again')
   return value
 }

@@ -14,11 +14,11 @@ interface RotateFlags extends ListFlags {
 
 export function signingKeysCommand(): CliCommand {
   const keys = new CliCommand('signing-keys').description(
-    'the embedded signing keys: listed and rotated beside a running server',
+    'list and rotate the embedded signing keys; the server may be running',
   )
   keys
     .command('list')
-    .description('the embedded keys: which one signs, and until when the older ones verify')
+    .description('list the embedded keys: the key that signs, and the older keys with the time until which they verify')
     .formats()
     .examples('signing-keys list', 'signing-keys list --format json')
     .action(async ({ format }: ListFlags) => {
@@ -30,10 +30,10 @@ export function signingKeysCommand(): CliCommand {
     })
   keys
     .command('rotate')
-    .description('make a new signing key; tokens of the older ones stay valid until they end')
-    .option('--at-once', 'refuse all tokens of the older keys from now on: everybody signs in again', false)
+    .description('create a new signing key; tokens signed by older keys stay valid until they end')
+    .option('--at-once', 'refuse all tokens of the older keys from now on; everybody must sign in again', false)
     .formats()
-    .note('Servers that share the data folder take the new key within a second. After a key was stolen, use --at-once.')
+    .note('Servers with this data folder use the new key within a second. If a key was stolen, use --at-once.')
     .examples('signing-keys rotate', 'signing-keys rotate --at-once')
     .action(async ({ atOnce, format }: RotateFlags) => {
       const { findKeyFolder, readKeys, removeRetired, succeed, tidy } = await import('../identity/keys/key-folder.ts')
@@ -43,7 +43,9 @@ export function signingKeysCommand(): CliCommand {
       const { kid } = (await readKeys(folder)).current.key
       const retired = atOnce ? await removeRetired(folder) : await tidy(folder, Date.now())
       const older = retired.map(({ key, endsAt }) => ({ kid: key.kid, ends: atOnce ? null : timeOf(endsAt) }))
-      const first = made ? `The key ${kid} signs from now on.\n` : `Another command has just made the key ${kid}.\n`
+      const first = made
+        ? `The key ${kid} signs tokens from now on.\n`
+        : `Another command has just created the key ${kid}; it signs tokens from now on.\n`
       printResult(format, { kid, made, older }, first + older.map(sentenceOf).join(''))
     })
   return keys
@@ -77,8 +79,8 @@ function lineOf({ kid, state, created, ends }: Listed): string {
 }
 
 function sentenceOf({ kid, ends }: Pick<Listed, 'kid' | 'ends'>): string {
-  if (ends === null) return `The key ${kid} was taken away: no token of it is accepted any more.\n`
-  return `The key ${kid} verifies until ${ends}, when its last token has ended.\n`
+  if (ends === null) return `The key ${kid} is removed; the server refuses its tokens.\n`
+  return `The key ${kid} verifies tokens until ${ends}, when its last token ends.\n`
 }
 
 function timeOf(milliseconds: number): string {

@@ -17,16 +17,16 @@ const AN_HOUR_MS = 3_600_000
 export function tokenCommand(): CliCommand {
   return new CliCommand('token')
     .description('print a token signed by the embedded key')
-    .requiredOption('--subject <id>', 'who the token is for')
+    .requiredOption('--subject <id>', 'the caller that uses the token')
     .option('--role <role...>', 'a role that the token claims; repeat for more', [])
-    .option('--expires <duration>', 'how long it is valid: 10m, 12h, 30d (1h)', lifetime, AN_HOUR_MS)
+    .option('--expires <duration>', 'how long the token is valid: 10m, 12h, 30d (1h)', lifetime, AN_HOUR_MS)
     .formats()
     .examples('token --subject alice --role member --expires 12h')
     .action(async ({ subject, role, expires, format }: Flags) => {
       const config = readConfig(process.env)
       if (config.tokens.keys.kind !== 'embedded') {
         throw new ConfigError(
-          'tokens come from the key of JWT_JWKS_URL or JWT_PUBLIC_KEY; unset it to use the embedded key',
+          'the server accepts only tokens of JWT_JWKS_URL or JWT_PUBLIC_KEY: unset it to use the embedded key',
         )
       }
       await tellUndeclared(config, role)

@@ -16,16 +16,16 @@ const USER = ['<user>', 'e-mail address or id'] as const
 
 export function userCommand(): CliCommand {
   const user = new CliCommand('user').description(
-    'people who sign in here: added, changed and shut out beside a running server',
+    'manage the users who sign in to this server; the server may be running',
   )
   declareAdd(user)
   declarePassword(user)
   declareRoles(user)
-  declareStanding(user, 'disable', 'refuse a user at once, whatever the credential; every session ends')
-  declareStanding(user, 'enable', 'let a disabled user in again, with a new sign-in')
+  declareStanding(user, 'disable', 'refuse all credentials of a user at once, and end their sessions')
+  declareStanding(user, 'enable', 'let a disabled user sign in again')
   user
     .command('list')
-    .description('the users: who they are, their roles, and whether they can sign in')
+    .description('list the users with their roles, and whether they can sign in')
     .formats()
     .examples('user list', 'user list --format json')
     .action(({ format }: Format) =>
@@ -47,13 +47,13 @@ interface AddFlags extends Format {
 function declareAdd(user: CliCommand): void {
   user
     .command('add')
-    .description('add a user, without a password yet, and print the id')
-    .requiredOption('--email <address>', 'with which the user signs in')
-    .requiredOption('--name <name>', 'what others see')
-    .option('--id <id>', 'what policies call the user: user:<id> (a new UUID)')
+    .description('add a user without a password, and print the id')
+    .requiredOption('--email <address>', 'the address with which the user signs in')
+    .requiredOption('--name <name>', 'the name that others see')
+    .option('--id <id>', 'the id that policies use, as in user:<id> (a new UUID)')
     .option('--role <role...>', 'a role that the user has; repeat for more', [])
     .formats()
-    .note('Standard output gets the id. The new user can sign in after you set a password.')
+    .note('The user can sign in after you set a password with `user password`.')
     .examples('user add --email zoe@example.com --name Zoe --role member')
     .action(({ email, name, id, role, format }: AddFlags) =>
       inDirectory(async (access) => {
@@ -73,12 +73,12 @@ interface PasswordFlags extends Format {
 function declarePassword(user: CliCommand): void {
   user
     .command('password')
-    .description("set a user's password; every session of theirs ends")
+    .description("set a user's password, and end all sessions of the user")
     .argument(...USER)
-    .option('--generate', 'make a password, and print it alone on standard output')
-    .option('--one-time', 'it ends with the first sign-in, which has to set another one (newPassword)')
+    .option('--generate', 'generate a password, and print only it on standard output')
+    .option('--one-time', 'the password is valid for one sign-in, which must set a new one (newPassword)')
     .formats()
-    .note('On a terminal the command asks for the password and hides it; else it reads standard input.')
+    .note('On a terminal, the command asks for the password and does not show it; otherwise it reads standard input.')
     .examples(
       'user password zoe@example.com',
       'user password zoe@example.com < password.txt',
@@ -94,7 +94,7 @@ function declarePassword(user: CliCommand): void {
         const hash = await createPasswords().hash(password)
         if (!(await access.directory.setPassword(id, { hash, oneTime })))
           throw new DirectoryError(`the user \`${id}\` is gone`)
-        tell(`${id} has a new password; the sessions from before have ended.\n`)
+        tell(`${id} has a new password; all earlier sessions have ended.\n`)
         const made = generate ? { id, oneTime, password } : { id, oneTime }
         printResult(format, made, generate ? `${password}\n` : '')
       }),
@@ -112,12 +112,13 @@ function declareRoles(user: CliCommand): void {
     .description("replace a user's roles")
     .argument(...USER)
     .option('--role <role...>', 'a role that the user has from now on; repeat for more', [])
-    .option('--none', 'no role at all')
+    .option('--none', 'remove all roles')
     .formats()
-    .note("The named roles replace the user's roles. They take effect on the next request of each session.")
+    .note('The new roles take effect with the next request of each session.')
     .examples('user roles zoe@example.com --role member --role support', 'user roles zoe@example.com --none')
     .action((named: string, { role, none = false, format }: RolesFlags) => {
-      if (none === role.length > 0) throw new DirectoryError('name the roles with --role, or take all away with --none')
+      if (none === role.length > 0)
+        throw new DirectoryError('no roles are named: name them with --role, or remove all with --none')
       return inDirectory(async (access) => {
         const { findUser, replaceRoles } = await import('../identity/directory/users.ts')
         const { id, roles } = await findUser(access, named)
@@ -134,7 +135,7 @@ function declareStanding(user: CliCommand, name: 'disable' | 'enable', descripti
     .description(description)
     .argument(...USER)
     .formats()
-    .note('Name a user who signs in elsewhere, or calls with a key or a token, by the id (the subject).')
+    .note('For a user who signs in elsewhere, or a caller with a key or a token, name the id (the subject).')
     .examples(`user ${name} zoe@example.com`)
     .action((named: string, { format }: Format) =>
       inDirectory(async (access) => {

@@ -6,5 +6,5 @@ import { ReviewError } from './load-policy.ts'
 export function timeOf(at: string | undefined, now: number): number {
   const time = at === undefined ? now : parseTime(at)
   if (time !== undefined) return time
-  throw new ReviewError(`--at takes a time with an offset, as in 2027-01-31T18:00:00Z, not \`${at}\``)
+  throw new ReviewError(`--at is not a time with an offset (\`${at}\`): write it as in 2027-01-31T18:00:00Z`)
 }

@@ -21,10 +21,10 @@ export async function loadPolicy(directory: string, resources: Resources): Promi
   return { policy: parsePolicy(files, resources), blocked: parseBlocked(blockedFile), files, blockedFile }
 }
 
-/** A missing directory must not look like a policy with seven missing files. Throws ReviewError. */
+/** Without this check, a missing directory would look like a policy with seven missing files. Throws ReviewError. */
 export async function refuseNoDirectory(directory: string): Promise<void> {
   const found = await stat(directory).catch(() => undefined)
-  if (!found?.isDirectory()) throw new ReviewError(`${directory} is not a directory of policy files`)
+  if (!found?.isDirectory()) throw new ReviewError(`${directory} is not a directory: name a directory of policy files`)
 }
 
 /** A command can't do its work with this input. The message is one sentence for its user; the exit code is 2. */

@@ -149,15 +149,19 @@ describe('sallyport decisions', () => {
     const torn = join(folder, 'torn.log')
     await writeFile(torn, `${lines[0]}\nhello\n{"record":"decision","ti\n${lines[1]}\n`)
     const { code, stdout, stderr } = await run('query', torn, '--format', 'json')
-    expect([code, ids(stdout), stderr]).to.deep.equal([0, idsOf(0, 1), 'sallyport: 2 lines are no decision records\n'])
+    expect([code, ids(stdout), stderr]).to.deep.equal([
+      0,
+      idsOf(0, 1),
+      'sallyport: skipped 2 lines that are not decision records\n',
+    ])
   })
 
   it('ends with one sentence and exit code 2 where it can not run', async () => {
     for (const [args, env, sentence] of [
-      [['query', 'nowhere.log'], {}, 'sallyport: there is no decision log nowhere.log\n'],
+      [['query', 'nowhere.log'], {}, 'sallyport: there is no decision log nowhere.log: name another file\n'],
       [['tail'], { DECISION_LOG_FILE: '-' }, /goes to standard output/],
       [['query', '--outcome', 'perhaps'], {}, /It must be allowed, refused or failed/],
-      [['query', '--since', 'yesterday'], {}, /It must be a time with an offset/],
+      [['query', '--since', 'yesterday'], {}, /Write a time with an offset/],
       [['query', '--status', '7'], {}, /It must be a status code/],
     ] as const) {
       const { code, stdout, stderr } = await decisions(args, { DECISION_LOG_FILE: log, ...env })

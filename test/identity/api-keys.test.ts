@@ -59,7 +59,7 @@ describe('API keys', () => {
       expect(added.code).to.equal(0)
       expect(added.stdout).to.match(/^sp_[1-9A-HJ-NP-Za-km-z]{10}_[1-9A-HJ-NP-Za-km-z]{32}\n$/)
       expect(added.stderr)
-        .to.match(/of robot, auditor, until .* shown this once/)
+        .to.match(/of robot, auditor, until .* never shown again/)
         .and.to.contain('sallyport key revoke')
       expect(added.stderr).not.to.contain(added.stdout.trim())
       expect((await notes(added.stdout.trim())).body.items).to.have.length(8)
@@ -118,7 +118,7 @@ describe('API keys', () => {
       const none = await run('revoke', 'none')
       expect([none.code, none.stderr]).to.deep.equal([
         2,
-        'sallyport: there is no API key none; see sallyport key list\n',
+        'sallyport: there is no API key none: take an id from `sallyport key list`\n',
       ])
       const elsewhere = await runCommand(join(server.folder, 'nowhere'), ['key', 'list'])
       expect([elsewhere.code, elsewhere.stdout]).to.deep.equal([2, ''])

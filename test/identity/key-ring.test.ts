@@ -216,7 +216,7 @@ describe('a server whose keys are rotated', () => {
     const token = await signIn()
     expect(await status(token)).to.equal(200)
     const { stdout } = await keys('rotate', '--at-once')
-    expect(stdout).to.match(/was taken away: no token of it is accepted any more/)
+    expect(stdout).to.match(/is removed; the server refuses its tokens/)
     await until(async () => (await status(token)) === 401)
     expect(await published()).to.have.length(1)
     expect(await status(await signIn())).to.equal(200)

@@ -66,7 +66,7 @@ describe('sallyport user', () => {
     expect([set.code, set.stdout, set.stderr]).to.deep.equal([
       0,
       '',
-      'zoe has a new password; the sessions from before have ended.\n',
+      'zoe has a new password; all earlier sessions have ended.\n',
     ])
     const { body } = await signIn('zoe@example.com', PASSWORD)
     expect((await profile(body.access_token)).body).to.deep.include({ id: 'zoe', roles: ['support', 'member'] })
@@ -94,13 +94,13 @@ describe('sallyport user', () => {
     const typed = await run(script, ['-qec', command, '/dev/null'], `${PASSWORD}\n${PASSWORD}`)
     expect([typed.code, typed.stdout]).to.deep.equal([
       0,
-      'New password: \r\nAgain: \r\nbob has a new password; the sessions from before have ended.\r\n',
+      'New password: \r\nAgain: \r\nbob has a new password; all earlier sessions have ended.\r\n',
     ])
     expect((await signIn('bob@example.com', PASSWORD)).status).to.equal(200)
     const differing = await run(script, ['-qec', command, '/dev/null'], 'one password and\nanother password')
     expect(differing.code).to.equal(2)
     expect(differing.stdout)
-      .to.include('sallyport: the two passwords differ; nothing was changed')
+      .to.include('sallyport: the two passwords differ, so nothing was changed')
       .and.not.include('another')
     expect((await signIn('bob@example.com', PASSWORD)).status).to.equal(200)
   }).timeout(60_000)
@@ -157,7 +157,7 @@ describe('sallyport user', () => {
         '',
         'the role `boss` is not declared in roles.yaml; choose from member, support, auditor, admin',
       ],
-      [['roles', 'alice'], '', 'name the roles with --role, or take all away with --none'],
+      [['roles', 'alice'], '', 'no roles are named: name them with --role, or remove all with --none'],
       [['add', '--email', 'alice@example.com', '--name', 'X'], '', 'another user has the email `alice@example.com`'],
       [
         ['add', '--email', 'x@example.com', '--name', 'X', '--id', 'alice'],

@@ -110,7 +110,7 @@ describe('sallyport matrix test', () => {
       const { code, stdout, stderr } = await ended(child)
       expect(code).to.equal(1)
       expect(stdout).to.match(/\d+ left out \(/)
-      expect(stderr).to.contain('sallyport: ending; what the run made is being removed')
+      expect(stderr).to.contain('sallyport: ending, and removing the objects and users of the run')
       expect(await server.app.seeding.count('orders')).to.equal(before)
     }).timeout(20_000)
 
@@ -121,7 +121,7 @@ describe('sallyport matrix test', () => {
       child.kill('SIGINT')
       const { code, stderr } = await both
       expect(code).to.equal(2)
-      expect(stderr).to.contain('sallyport: ended before all that the run had made was removed')
+      expect(stderr).to.contain('sallyport: ended at once; some objects and users of the run remain')
       expect(await server.app.seeding.count('orders')).to.be.greaterThan(before)
     }).timeout(20_000)
 

@@ -141,7 +141,7 @@ describe('the command line', () => {
     const zsh = await run(['completion', 'zsh', '--', 'token', '--r'])
     expect(zsh.stdout).to.equal('--role:a role that the token claims; repeat for more\n')
     const fish = await run(['completion', 'fish', '--', 'key', 're'])
-    expect(fish.stdout).to.match(/^revoke\ttake an API key away/)
+    expect(fish.stdout).to.match(/^revoke\trevoke an API key/)
     for (const shell of ['zsh', 'fish']) {
       expect((await run(['completion', shell])).stdout).to.include(`sallyport completion ${shell} --`)
     }

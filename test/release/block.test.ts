@@ -48,9 +48,9 @@ describe('policy block', () => {
 
   it('is taken back by the e-mail address too, and by an id that no caller can have', async () => {
     await run('block', 'user:alice')
-    expect((await run('unblock', 'alice@example.com')).stdout).to.equal('user:alice is not blocked any more.\n')
+    expect((await run('unblock', 'alice@example.com')).stdout).to.equal('user:alice is no longer blocked.\n')
     await writeFile(file(), '"user:user:eve"\n')
-    expect((await run('unblock', 'user:user:eve')).stdout).to.equal('user:user:eve is not blocked any more.\n')
+    expect((await run('unblock', 'user:user:eve')).stdout).to.equal('user:user:eve is no longer blocked.\n')
     expect(await blocked()).to.deep.equal([])
     const { code, stderr } = await run('unblock', 'alice')
     expect([code, stderr]).to.deep.equal([

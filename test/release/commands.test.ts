@@ -212,9 +212,9 @@ describe('the commands that change a policy', () => {
     expect(await readFile(file, 'utf8')).to.match(
       /^# ours\nuser:mallory {2}# since May\n# blocked [\dT:.-]+Z: stolen laptop\nuser:eve until=2099-01-01T00:00:00Z\n$/,
     )
-    expect((await run(['block', 'user:eve', '--until', '2h'])).stdout).to.contain('was blocked already')
+    expect((await run(['block', 'user:eve', '--until', '2h'])).stdout).to.contain('was already blocked')
     expect((await run(['block', 'user:eve'])).stdout).to.equal('user:eve is blocked.\n')
-    expect((await run(['unblock', 'user:eve'])).stdout).to.equal('user:eve is not blocked any more.\n')
+    expect((await run(['unblock', 'user:eve'])).stdout).to.equal('user:eve is no longer blocked.\n')
     expect(await readFile(file, 'utf8')).to.equal('# ours\nuser:mallory  # since May\n')
     expect((await run(['unblock', 'user:nobody'])).stdout).to.equal('user:nobody was not blocked.\n')
   })
@@ -224,7 +224,7 @@ describe('the commands that change a policy', () => {
     const before = await readFile(file, 'utf8')
     for (const id of ['Ann Lee', ' #1 ', 'no\u00a0break']) {
       expect((await run(['block', `user:${id}`])).code, id).to.equal(0)
-      expect((await run(['unblock', `user:${id}`])).stdout, id).to.contain('is not blocked any more')
+      expect((await run(['unblock', `user:${id}`])).stdout, id).to.contain('is no longer blocked')
     }
     expect(await readFile(file, 'utf8')).to.equal(before)
   })

@@ -158,17 +158,20 @@ describe('sallyport policy replay', () => {
     expect(stdout).to.contain("4 could not be decided again: the record doesn't hold the subject")
     expect([code, stderr]).to.deep.equal([
       2,
-      'sallyport: none of 4 requests could be decided again; name a log whose records hold the facts that the candidate needs\n',
+      'sallyport: none of 4 requests could be decided again: name a log with the facts that the candidate needs\n',
     ])
     expect((await run(masked, log)).code, 'some could').to.equal(0)
   })
 
   it('ends with one sentence and exit code 2 where it can not run', async () => {
     for (const [args, sentence] of [
-      [['nowhere.log'], 'sallyport: nowhere.log is not a file; name decision logs\n'],
-      [['package.json'], 'sallyport: package.json holds no decision record; name decision logs\n'],
-      [[log, '--candidate', join(folder, 'none')], `sallyport: ${folder}/none is not a directory of policy files\n`],
-      [[log, '--since', 'yesterday'], /It must be a time with an offset/],
+      [['nowhere.log'], 'sallyport: nowhere.log is not a file: name decision logs\n'],
+      [['package.json'], 'sallyport: package.json holds no decision record: name decision logs\n'],
+      [
+        [log, '--candidate', join(folder, 'none')],
+        `sallyport: ${folder}/none is not a directory: name a directory of policy files\n`,
+      ],
+      [[log, '--since', 'yesterday'], /Write a time with an offset/],
     ] as const) {
       const { code, stdout, stderr } = await run(...args)
       expect([code, stdout]).to.deep.equal([2, ''])

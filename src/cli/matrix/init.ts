@@ -41,7 +41,8 @@ function columnOf(name: string, roles: ReadonlyMap<string, unknown>): MatrixColu
   const unknown = column.kind === 'roles' ? column.roles.find((role) => !roles.has(role)) : undefined
   if (unknown === undefined) return column
   throw new ReviewError(
-    `\`${unknown}\` is not a role of roles.yaml; --role takes anonymous, ${[...roles.keys()].join(', ')}${didYouMean(unknown, roles.keys())}`,
+    `\`${unknown}\` is not a role of roles.yaml; --role takes anonymous, ` +
+      `${[...roles.keys()].join(', ')}${didYouMean(unknown, roles.keys())}`,
   )
 }
 

@@ -31,11 +31,12 @@ function subjectOf(snapshot: Snapshot, roles: readonly string[]): Subject {
 
 function refuseUnknown(asked: readonly string[], declared: readonly string[]): void {
   if (asked.includes('anonymous') && asked.length > 1) {
-    throw new ReviewError('a caller without credentials has no roles; write `--role anonymous` alone')
+    throw new ReviewError('a caller without credentials has no roles: write `--role anonymous` alone')
   }
   const unknown = asked.find((role) => role !== 'anonymous' && !declared.includes(role))
   if (unknown === undefined) return
   throw new ReviewError(
-    `\`${unknown}\` is not a role of roles.yaml; --role takes anonymous, ${declared.join(', ')}${didYouMean(unknown, [...declared, 'anonymous'])}`,
+    `\`${unknown}\` is not a role of roles.yaml; --role takes anonymous, ` +
+      `${declared.join(', ')}${didYouMean(unknown, [...declared, 'anonymous'])}`,
   )
 }

@@ -14,10 +14,14 @@ interface Flags extends Partial<Folders> {
 
 export function openapiCommand(usual: () => Folders = () => readConfig(process.env)): CliCommand {
   return new CliCommand('openapi')
-    .description('print the OpenAPI document: everything, or what a caller has')
+    .description('print the OpenAPI document: all operations, or those of one caller')
     .option(...POLICIES)
     .option(...SCHEMAS)
-    .option('--role <name...>', 'only what a caller with this role has, or anonymous; repeat for more roles', [])
+    .option(
+      '--role <name...>',
+      'only what a caller with this role (or anonymous) may do; repeat for a caller with several roles',
+      [],
+    )
     .examples('openapi > openapi.json', 'openapi --role member --role support')
     .action(async (flags: Flags) => {
       const { openapiDocument } = await import('./document.ts')

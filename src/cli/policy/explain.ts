@@ -1,7 +1,4 @@
-/**
- * What the flags of `policy explain` ask: a request, a record, or the record of a request in the log -> its
- * explanation.
- */
+/** Explains what the flags of `policy explain` name: a request, a record, or the record of a request in the log. */
 import { createReadStream } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { didYouMean } from '../../base/did-you-mean.ts'
@@ -89,7 +86,9 @@ async function explainPast(
   refuseOthers(others, '--request-id')
   const id = asked.toLowerCase().replace(/^urn:uuid:/, '')
   if (log === undefined) {
-    throw new ReviewError('the decision log goes to standard output (DECISION_LOG_FILE is -); explain with --record')
+    throw new ReviewError(
+      'the decision log goes to standard output (DECISION_LOG_FILE is -): give the record with --record',
+    )
   }
   const record = await readRecord(linesAbout(id, log), `${log}, for the request ${quote(id)},`)
   const resources = await loadResources(schemas)
@@ -125,7 +124,7 @@ function fail(message: string): never {
 
 function requested(method: string | undefined, path: string | undefined): Requested {
   if (method !== undefined && path !== undefined) return { method: method.toUpperCase(), path }
-  throw new ReviewError('say what to explain: METHOD and PATH, as in GET /api/orders/{id}, or --record FILE')
+  throw new ReviewError('nothing to explain: give METHOD and PATH, as in GET /api/orders/{id}, or --record FILE')
 }
 
 function explainRequest(
@@ -135,7 +134,9 @@ function explainRequest(
   openReader: () => ObjectReader,
 ): Explanation {
   if (written.includes('?'))
-    throw new ReviewError('omit the query string: explain names the fields that a list may be filtered and sorted by')
+    throw new ReviewError(
+      'the path has a query string: omit it; explain shows the fields for filters and sorting anyway',
+    )
   const caller = callerOf(flags)
   refuseUndeclared(flags.role, reviewed)
   // The server's own router, so that the path explained is the path that runs.
@@ -153,14 +154,14 @@ function refuseUndeclared(roles: readonly string[], { policy }: ReviewedPolicy):
   if (unknown === undefined) return
   const declared = [...policy.roles.keys()]
   throw new ReviewError(
-    `roles.yaml declares no role ${quote(unknown)}; it declares ${declared.join(', ')}${didYouMean(unknown, declared)}`,
+    `roles.yaml declares no role ${quote(unknown)}: name one of ${declared.join(', ')}${didYouMean(unknown, declared)}`,
   )
 }
 
 function callerOf({ role, subject }: ExplainFlags): AskingCaller {
   if (subject !== undefined && !isSubject(subject)) {
     throw new ReviewError(
-      '--subject is the id of a caller: 1 to 128 characters, none of them a control character, without user: before it',
+      '--subject is not the id of a caller: write 1 to 128 characters without control characters and without `user:`',
     )
   }
   return role.length === 0 && subject === undefined ? { kind: 'anonymous' } : { kind: 'caller', subject, roles: role }
@@ -174,7 +175,7 @@ async function recordIn(file: string, others: readonly (string | undefined)[]): 
 
 function refuseOthers(others: readonly (string | undefined)[], flag: string): void {
   if (others.every((given) => given === undefined)) return
-  throw new ReviewError(`a record already names the caller and the request: give ${flag} alone`)
+  throw new ReviewError(`the record already names the caller and the request: give ${flag} alone`)
 }
 
 /** The flags that say who asks, or about which object. */

@@ -1,4 +1,4 @@
-/** sallyport policy …: examines policy files without a running server; release.ts changes which policy is in force. */
+/** sallyport policy …: examines policy files without a running server; release.ts puts a policy in force. */
 import { Option } from 'commander'
 import { readConfig } from '../../config.ts'
 import { printReport } from '../../present/print.ts'
@@ -24,7 +24,7 @@ export function policyCommand(
   settings: PolicySettings = () => readConfig(process.env),
   now: () => number = Date.now,
 ): CliCommand {
-  const policy = new CliCommand('policy').description('know what a policy says before it rules')
+  const policy = new CliCommand('policy').description('check, explain, compare and release policy files')
   declareCheck(policy, settings, now)
   declareExplain(policy, settings)
   declareMatrix(policy, settings)
@@ -44,20 +44,25 @@ interface CheckFlags extends FolderFlags {
 function declareCheck(policy: CliCommand, settings: PolicySettings, now: () => number): void {
   policy
     .command('check')
-    .description('find mistakes in the policy files: all at once, each with its place and what to do')
+    .description('find mistakes in the policy files; each finding has its place and what to do')
     .argument('[directory]', 'policy files (POLICIES, policies)')
     .option(...SCHEMAS)
-    .option('--directory <file>', 'who exists: user ids, one a line, or a SQLite database file of the server')
+    .option(
+      '--directory <file>',
+      'the users that exist: a text file with one id a line, or a database file of the server',
+    )
     .formats('text', 'json', 'sarif')
     .addOption(
-      new Option('--fail-on <severity>', 'what exit code 1 is for').choices(['error', 'warning']).default('error'),
+      new Option('--fail-on <severity>', 'the lowest severity that gives exit code 1')
+        .choices(['error', 'warning'])
+        .default('error'),
     )
     .option(...AT)
-    .note(`Errors are what the server would refuse; warnings are what it takes although it is probably not meant. All are listed in
-docs/checks.md. A comment line above the line of a warning suppresses it: # check-ignore CODE: reason
+    .note(`The server refuses files with errors. It accepts warnings, but they are probably mistakes. docs/checks.md lists all.
+To suppress a warning, write a comment line above its line: # check-ignore CODE: reason
 
-Exit code: 0 when nothing is wrong (warnings alone are not, unless --fail-on warning), 1 with findings, 2 when the
-check could not run, as with a broken schema file.`)
+Exit code: 0 without errors, 1 with errors (with --fail-on warning, also with warnings), 2 when the check could not
+run, for example with a broken schema file.`)
     .examples('policy check', 'policy check policies-new --fail-on warning --format sarif')
     .action(async (directory: string | undefined, flags: CheckFlags) => {
       const { CHECK_FORMATS } = await import('../../tools/check/formats.ts')
@@ -78,21 +83,24 @@ check could not run, as with a broken schema file.`)
 function declareExplain(policy: CliCommand, settings: PolicySettings): void {
   policy
     .command('explain')
-    .description('is this request allowed, which lines decide it, and what is missing if not')
+    .description('explain whether a request is allowed: which lines decide it, and what is missing if it is refused')
     .argument('[method]', 'GET, POST, …')
-    .argument('[path]', 'as a client asks for it, or as a schema writes it: /api/orders/{id}')
+    .argument('[path]', 'the path of a request, or of a route: /api/orders/{id}')
     .option(...POLICIES)
     .option(...SCHEMAS)
     .option('--role <name>', 'a role that the caller has; repeat for more', gather, [])
-    .option('--subject <id>', 'who the caller is')
-    .option('--object <id>', 'the stored object that it is about; read from the database, which is not changed')
-    .option('--relation <names>', 'exactly these relations hold: owner+draft, or none')
-    .option('--record <file>', "explain a decision record of the server's log; - reads from standard input")
-    .option('--request-id <id>', 'explain the record of this request, in the log of the server, by the policy of then')
-    .option('--exit-code', 'exit with 0 when it is allowed, 1 when it is refused or depends on the object')
-    .option(AT[0], `${AT[1]}; for a record, the time when it was made`)
+    .option('--subject <id>', 'the id of the caller')
+    .option('--object <id>', 'the stored object that the request is about; the command only reads the database')
+    .option('--relation <names>', 'suppose that exactly these relations hold: owner+draft, or none')
+    .option('--record <file>', 'explain the decision record in this file; - reads standard input')
+    .option(
+      '--request-id <id>',
+      'explain the record of this request in the decision log, with the policy that decided it',
+    )
+    .option('--exit-code', 'exit with 1 when the request is refused or the answer depends on the object')
+    .option(AT[0], 'decide for this time, like 2027-01-31T18:00:00Z (now; for a record, its own time)')
     .formats()
-    .note('Without --role and --subject the caller has no credentials. A path with {id} stands for any object.')
+    .note('Without --role and --subject, the caller has no credentials. A path with {id} stands for any object.')
     .examples(
       'policy explain --role member GET /api/orders/{id}',
       'policy explain --role member DELETE /api/orders/{id} --relation owner+draft',
@@ -122,15 +130,15 @@ interface MatrixFlags extends FolderFlags {
 function declareMatrix(policy: CliCommand, settings: PolicySettings): void {
   policy
     .command('matrix')
-    .description('who can do what: every caller at every method, path and relation')
+    .description('show who can do what: each caller, method, path and relation')
     .option(...POLICIES)
     .option(...SCHEMAS)
     .option(
       '--role <name...>',
-      'show this caller only: a role, anonymous, everyone or user:<id>; a+b adds a caller who holds both; repeat for more',
+      'only this caller: a role, anonymous, everyone or user:<id>; a+b is a caller with both roles; repeat for more',
       [],
     )
-    .option('--resource <name...>', 'show this resource only; repeat for more', [])
+    .option('--resource <name...>', 'only this resource; repeat for more', [])
     .option(...AT)
     .formats('table', 'csv', 'json', 'html')
     .examples('policy matrix', 'policy matrix --role member --role support --format csv')
@@ -154,19 +162,18 @@ interface DiffFlags extends FolderFlags {
 function declareDiff(policy: CliCommand, settings: PolicySettings): void {
   policy
     .command('diff')
-    .description('what two versions of the policy mean differently')
+    .description('compare two policies: which requests they decide differently')
     .argument('<old>', 'a directory, or a git revision')
     .argument('<new>', 'a directory, or a git revision')
-    .option('--policies <directory>', 'where a revision has the files, unless its name says so')
-    .option('--schemas <directory>', 'the schemas that both are read with')
+    .option('--policies <directory>', 'the path of the policy files within a revision (POLICIES, policies)')
+    .option('--schemas <directory>', 'schema files for both policies (SCHEMAS, schemas)')
     .option(...AT)
     .formats('text', 'json', 'markdown')
-    .addOption(new Option('--fail-on <direction>', 'exit with 1 for such a change').choices(DIRECTIONS))
-    .note(`OLD and NEW are each a directory, or a git revision (main, HEAD~1, a tag, ...), optionally with a path from
-the repository's top: main:deploy/policies. Both are read with the same schemas, those of the working tree.
-Exit code: 0, or 1 for a change that --fail-on names, or 2 when the two could not be compared.
-A change that may go either way counts as widening and as narrowing. Where rules end (until=), a difference
-from that moment on has its time.`)
+    .addOption(new Option('--fail-on <direction>', 'exit with 1 if there is such a change').choices(DIRECTIONS))
+    .note(`OLD and NEW are each a directory or a git revision (main, HEAD~1, a tag, ...). A revision can name a path from the
+top of the repository: main:deploy/policies. Both policies are read with the schemas of the working tree.
+A change that may widen or narrow counts as both. A difference that starts when a rule ends (until=) has its time.
+Exit code: 0, or 1 for a change that --fail-on names, or 2 when the policies could not be compared.`)
     .examples('policy diff main policies --fail-on widening', 'policy diff HEAD~1 HEAD --format markdown')
     .action(async (before: string, after: string, flags: DiffFlags) => {
       const { DIFF_FORMATS } = await import('../../tools/diff/formats.ts')
@@ -193,19 +200,18 @@ interface ReplayFlags extends FolderFlags {
 function declareReplay(policy: CliCommand, settings: PolicySettings): void {
   policy
     .command('replay')
-    .description('decide logged requests again under a candidate, and show what differs')
-    .argument('<log...>', 'decision logs')
-    .option('--candidate <dir>', 'policy files to decide by')
-    .option('--policies <directory>', 'policy files when there is no candidate (POLICIES, policies)')
+    .description('decide the requests of a decision log again under a candidate, and show the differences')
+    .argument('<log...>', 'decision log files, oldest first')
+    .option('--candidate <dir>', 'policy files of the candidate')
+    .option('--policies <directory>', 'policy files to use without --candidate (POLICIES, policies)')
     .option(...SCHEMAS)
     .option(...SINCE, moment)
     .option(...UNTIL, moment)
-    .option('--examples <number>', 'request ids shown of each difference', wholeNumber(0, 9999), 3)
+    .option('--examples <number>', 'how many request ids to show for each difference', wholeNumber(0, 9999), 3)
     .formats()
-    .note(`LOG is a decision log, or several, oldest first. Without --candidate the requests are decided under the policy
-files as they are now, which shows whether they still give the answers of the log.
-Exit code: 0 when every request that can be decided again would be answered the same, 1 for differences, 2 when it
-could not run or none could be decided again. The lines beneath the first say how many could not be decided again, and why.`)
+    .note(`Without --candidate, the command decides the requests under the present policy files, and shows whether these still
+give the answers of the log. It also says how many requests it can't decide again, and why.
+Exit code: 0 without differences, 1 with differences, 2 when it could not run or could decide no request again.`)
     .examples('policy replay data/decisions.log --candidate policies-new')
     .action(async (files: readonly string[], flags: ReplayFlags) => {
       const { REPLAY_FORMATS } = await import('../../tools/replay/formats.ts')

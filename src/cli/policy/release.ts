@@ -1,6 +1,4 @@
-/**
- * The commands that change the policy in force or its blocked users: apply, promote, rollback, history, block, unblock.
- */
+/** sallyport policy apply, promote, rollback, history, block, unblock: the policy in force and its blocked users. */
 import { InvalidArgumentError } from 'commander'
 import ms, { type StringValue } from 'ms'
 import { printResult, tell } from '../../present/print.ts'
@@ -33,43 +31,42 @@ function withReleaseOptions(command: CliCommand): CliCommand {
   return command
     .option(...POLICIES)
     .option(...SCHEMAS)
-    .option('--reason <text>', 'why, for the history')
-    .option('--yes', 'do not ask')
-    .option('--dry-run', 'look only')
+    .option('--reason <text>', 'the reason, kept in the history')
+    .option('--yes', 'do not ask for confirmation')
+    .option('--dry-run', 'only show what would change')
     .formats()
 }
 
 function declareApply(policy: CliCommand, settings: PolicySettings): void {
   withReleaseOptions(policy.command('apply'))
-    .description('check another directory of policy files, show what it changes, and put it in force')
+    .description('check a directory of policy files, show what it changes, and put it in force')
     .argument('<dir>', 'policy files')
-    .note(`The files of DIR are checked and compared with those in force; then they take over at one moment, and a running server
-decides by them within a second. Files edited in place before are kept as a version of their own.
-Exit code: 0, or 1 when the files have errors or you say no, or 2 when it could not run.`)
+    .note(`The command checks the files of DIR and compares them with the policy in force. Then all files change at once, and a
+running server uses them within a second. If the files in force were edited by hand, they are first kept as a version.
+Exit code: 0, or 1 when the files have errors or you answer no, or 2 when it could not run.`)
     .examples('policy apply policies-new --reason "accountants see accounts"')
     .action(async (candidate: string, flags: ReleaseFlags) => apply(candidate, settings, flags))
 }
 
 function declarePromote(policy: CliCommand, settings: PolicySettings): void {
   withReleaseOptions(policy.command('promote'))
-    .description('as apply, for the candidate that the server compares with (POLICY_CANDIDATE)')
+    .description('put the candidate of the server (POLICY_CANDIDATE) in force, like apply')
     .option('--candidate <dir>', 'policy files (POLICY_CANDIDATE)')
     .examples('policy promote --dry-run')
     .action(async (flags: ReleaseFlags & { readonly candidate?: string }) => {
       const { ReviewError } = await import('../../tools/load-policy.ts')
       const candidate = flags.candidate ?? settings().policyCandidate
       if (candidate !== undefined) return apply(candidate, settings, flags)
-      throw new ReviewError('there is no candidate: set POLICY_CANDIDATE, or say --candidate DIR')
+      throw new ReviewError('there is no candidate: set POLICY_CANDIDATE, or give --candidate DIR')
     })
 }
 
 function declareRollback(policy: CliCommand, settings: PolicySettings): void {
   withReleaseOptions(policy.command('rollback'))
     .description('put an earlier version in force again')
-    .option('--to <version>', 'its number or revision, as policy history shows them')
-    .note(
-      'Without --to it goes to the previous version; once more goes further back. blocked.txt stays as it is. Exit code: as apply.',
-    )
+    .option('--to <version>', 'the number or revision of the version, as `policy history` shows it')
+    .note(`Without --to, the previous version returns; a second rollback returns the one before it. blocked.txt does not change.
+Exit code: as for apply.`)
     .examples('policy rollback --reason "accountants saw too much"', 'policy rollback --to 3 --yes')
     .action(async (flags: ReleaseFlags & { readonly to?: string }) => {
       const { over, how } = await readRelease(settings, flags)
@@ -103,12 +100,12 @@ async function readRelease(
   }
 }
 
-const KINDS = { applied: 'applied', 'rolled-back': 'rolled back', kept: 'kept (files that were there)' } as const
+const KINDS = { applied: 'applied', 'rolled-back': 'rolled back', kept: 'kept (edited files)' } as const
 
 function declareHistory(policy: CliCommand, settings: PolicySettings): void {
   policy
     .command('history')
-    .description('the versions that were in force, the last one first')
+    .description('list the versions that were in force, latest first')
     .option(...POLICIES)
     .formats()
     .examples('policy history', 'policy history --format json')
@@ -117,7 +114,7 @@ function declareHistory(policy: CliCommand, settings: PolicySettings): void {
       const { homeOf } = await import('../../tools/release/versions-folder.ts')
       const { readHistory, versionJson } = await import('../../tools/release/version.ts')
       const history = (await readHistory(await homeOf(policies, dataDirectory))).toReversed()
-      const none = `Nothing was applied to ${policies} yet; its files are in force as they are.\n`
+      const none = `There are no versions of ${policies} yet: no policy was applied.\n`
       const text = history.map((version, i) => lineOf(version, i === 0)).join('') || none
       printResult(flags.format, { versions: history.map(versionJson) }, text)
     })
@@ -130,7 +127,7 @@ function lineOf({ number, revision, time, user, kind, of, reason }: Version, inF
   return `${inForce ? '*' : ' '} ${String(number).padStart(4)}  ${revision}  ${time}  ${who}\n`
 }
 
-const USER = ['<user>', 'user:<id>, or the e-mail address of a user of this server'] as const
+const USER = ['<user>', 'user:<id>, or the e-mail address of a user'] as const
 
 interface BlockFlags {
   readonly policies?: string
@@ -142,14 +139,14 @@ interface BlockFlags {
 function declareBlock(policy: CliCommand, settings: PolicySettings): void {
   policy
     .command('block')
-    .description('refuse a user at once, in blocked.txt')
+    .description('block a user at once, with a line in blocked.txt')
     .argument(...USER)
-    .option('--until <time>', 'when it ends: 2027-01-31T18:00:00Z, or after 2h, 30d', readEnd)
-    .option('--reason <text>', 'why, as a comment in the file')
+    .option('--until <time>', 'end of the block: 2027-01-31T18:00:00Z, or a duration from now (2h, 30d)', readEnd)
+    .option('--reason <text>', 'the reason, written as a comment into the file')
     .option(...POLICIES)
     .formats()
-    .note(`A running server refuses the user within a second, also while other policy files have faults. An id that no user of this
-server has is blocked too, and you are told.`)
+    .note(`A running server refuses the user within a second, even while other policy files have errors. If no user of this server
+has the id, the command blocks it anyway and says so.`)
     .examples('policy block user:mallory --until 2h --reason "stolen laptop"')
     .action(async (named: string, flags: BlockFlags) => {
       const { doubtAbout, idOf, soundSubject } = await import('../../identity/directory/directory-access.ts')
@@ -159,7 +156,7 @@ server has is blocked too, and you are told.`)
       const changed = (await block(policies, { id, until, reason }, new Date())) === 'blocked'
       const who = printable(`user:${id}`)
       const end = until === undefined ? '' : ` until ${until}`
-      const text = changed ? `${who} is blocked${end}.\n` : `${who} was blocked already, as long or longer.\n`
+      const text = changed ? `${who} is blocked${end}.\n` : `${who} was already blocked for that long.\n`
       printResult(flags.format, { user: `user:${id}`, blocked: true, changed }, text)
       const doubt = await doubtAbout(openDirectory, id)
       if (doubt) tell(`sallyport: ${printable(doubt)}\n`)
@@ -169,7 +166,7 @@ server has is blocked too, and you are told.`)
 function declareUnblock(policy: CliCommand, settings: PolicySettings): void {
   policy
     .command('unblock')
-    .description('take a user out of blocked.txt; the rules decide again')
+    .description('remove a user from blocked.txt; the rules decide again')
     .argument(...USER)
     .option(...POLICIES)
     .formats()
@@ -180,7 +177,7 @@ function declareUnblock(policy: CliCommand, settings: PolicySettings): void {
       const { policies } = { ...settings(), ...flags }
       const id = await idOf(openDirectory, named)
       const changed = (await unblock(policies, id)) > 0
-      const text = `${printable(`user:${id}`)} ${changed ? 'is not blocked any more' : 'was not blocked'}.\n`
+      const text = `${printable(`user:${id}`)} ${changed ? 'is no longer blocked' : 'was not blocked'}.\n`
       printResult(flags.format, { user: `user:${id}`, blocked: false, changed }, text)
     })
 }
@@ -191,7 +188,7 @@ function readEnd(text: string): string {
     : Number.NaN
   const time = Number.isNaN(duration) ? Date.parse(text) : Date.now() + duration
   if (Number.isNaN(time))
-    throw new InvalidArgumentError('It must be a time like 2027-01-31T18:00:00Z, or a duration like 2h.')
-  if (time <= Date.now()) throw new InvalidArgumentError('It is in the past.')
+    throw new InvalidArgumentError('Write a time like 2027-01-31T18:00:00Z, or a duration like 2h.')
+  if (time <= Date.now()) throw new InvalidArgumentError('The time is in the past. Write a later one.')
   return Number.isNaN(duration) ? text : new Date(time).toISOString()
 }

@@ -6,12 +6,12 @@ import { sizeOf } from '../../tools/replay/read-log.ts'
 import { type ReplayReport, replay } from '../../tools/replay/replay.ts'
 import { withProgress } from '../progress.ts'
 
-/** Without a decided request, `nothing differs` would say nothing about the candidate. Throws ReviewError. */
+/** If no request was decided, `nothing differs` would say nothing about the candidate. Throws ReviewError. */
 export function refuseNothingDecided({ decided, undecidable }: ReplayReport): void {
   const count = [...undecidable.values()].reduce((total, one) => total + one, 0)
   if (decided > 0 || count === 0) return
   throw new ReviewError(
-    `none of ${count} requests could be decided again; name a log whose records hold the facts that the candidate needs`,
+    `none of ${count} requests could be decided again: name a log with the facts that the candidate needs`,
   )
 }
 
@@ -41,11 +41,11 @@ export async function replayWithProgress(
 }
 
 /**
- * Refuses a file that isn't a decision log: "nothing differs" would be misleading. A log may be empty, or damaged in
- * places.
+ * Refuses a file that isn't a decision log, because "nothing differs" would be misleading. A log may be empty or partly
+ * damaged.
  */
 function refuseOtherFiles(files: readonly string[], report: ReplayReport): void {
   const { decided, unconcerned, undecidable, leftOut, otherLines } = report
   if (otherLines === 0 || decided + unconcerned + leftOut + undecidable.size > 0) return
-  throw new ReviewError(`${files.join(', ')} holds no decision record; name decision logs`)
+  throw new ReviewError(`${files.join(', ')} holds no decision record: name decision logs`)
 }

@@ -4,10 +4,10 @@ import { CliCommand, POLICIES, SCHEMAS } from '../options.ts'
 
 export function serveCommand(): CliCommand {
   return new CliCommand('serve')
-    .description('serve the resources of schemas/, guarded by policies/')
-    .option('--demo', 'with demo callers and data, in a data folder of its own')
+    .description('start the server: it serves the resources of schemas/, guarded by policies/')
+    .option('--demo', 'serve demo callers and data, in a separate data folder')
     .option('--port <number>', 'port to listen on (PORT, 3000)')
-    .option('--workers <number>', 'processes that serve, to use more cores (WORKERS, 1)')
+    .option('--workers <number>', 'number of server processes, to use several cores (WORKERS, 1)')
     .option(...POLICIES)
     .option(...SCHEMAS)
     .examples('serve --demo', 'serve --port 8080 --workers 4')

@@ -37,7 +37,12 @@ export function parseLimits(
   const { body, object, answer = ANSWER, page, limits } = file.value
   if (page.default > page.max) {
     report(
-      file.fault(['page', 'default'], 'page-size', 'the default page is larger than the largest', 'lower `default`'),
+      file.fault(
+        ['page', 'default'],
+        'page-size',
+        'the default page size is larger than the largest page size',
+        'lower `default`',
+      ),
     )
   }
   const parsed = Object.entries(limits).map(([name, { match = {}, per, allow, window }]): Limit => {

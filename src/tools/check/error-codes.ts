@@ -15,7 +15,7 @@ export const ERROR_CODES: readonly CodeEntry[] = [
   entry('not-utf8', 'The file is not UTF-8', 'Save it as UTF-8 without a byte order mark'),
   entry(
     'invisible-character',
-    'The file has an invisible character (no-break space, zero-width space, control character), so that a name is not the name that you read',
+    'The file has an invisible character (no-break space, zero-width space, control character), so a name differs from the name that you see',
     'Delete it, or write a plain space',
   ),
   entry(
@@ -54,7 +54,7 @@ export const ERROR_CODES: readonly CodeEntry[] = [
     'The last line `# end of policy` is missing, and the policy in force has it: the file may be cut off',
     'Save the whole file, or write that line at its end; a server that restarts accepts the file without it',
   ),
-  entry('rule-lines', 'A quoted cell spans several lines', 'Write one rule a line, and close the quotes'),
+  entry('rule-lines', 'A quoted cell spans several lines', 'Write each rule on one line, and close the quotes'),
   entry(
     'unknown-role',
     'A role, or the subject of a rule, is not declared (names are case-sensitive)',
@@ -63,7 +63,7 @@ export const ERROR_CODES: readonly CodeEntry[] = [
   entry(
     'user-id',
     'The id after `user:` is not 1 to 128 characters long, or starts or ends with a space',
-    'Write `user:<id>`, in quotes where the id has a comma',
+    'Write `user:<id>`, in quotes if the id has a comma',
   ),
   entry(
     'unknown-resource',
@@ -116,7 +116,11 @@ export const ERROR_CODES: readonly CodeEntry[] = [
     'A relation compares a field with a constant of another type',
     'Write a constant of the type of the field',
   ),
-  entry('page-size', 'In `limits.yaml` the default page is larger than the largest', 'Lower `default`, or raise `max`'),
+  entry(
+    'page-size',
+    'In `limits.yaml`, the default page size is larger than the largest one',
+    'Lower `default`, or raise `max`',
+  ),
   entry('limit-subject', 'A limit per subject counts requests that have no subject', 'Write `per: address`'),
   entry(
     'blocked-line',

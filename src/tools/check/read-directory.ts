@@ -18,7 +18,9 @@ async function fromDatabase(database: Database, { byName }: Resources): Promise<
   const { name: file } = database
   const users = byName.get(USERS)
   if (!users)
-    throw new ReviewError(`no schema declares \`${USERS}\`, so the database \`${file}\` can't tell who exists`)
+    throw new ReviewError(
+      `no schema declares \`${USERS}\`, so the database \`${file}\` has no users: give a text file with ids`,
+    )
   try {
     const reader = (await loadReader(database))()
     try {
@@ -35,7 +37,8 @@ async function fromDatabase(database: Database, { byName }: Resources): Promise<
 function fromText(file: string, bytes: Buffer): ReadonlySet<string> {
   const lines = decode(file, bytes).split(/\r?\n/)
   const prefixed = lines.findIndex((line) => line.startsWith('user:'))
-  if (prefixed >= 0) throw new ReviewError(`line ${prefixed + 1} of \`${file}\`: an id stands here without \`user:\``)
+  if (prefixed >= 0)
+    throw new ReviewError(`line ${prefixed + 1} of \`${file}\` starts with \`user:\`: write only the id`)
   return new Set(lines.filter((line) => line !== ''))
 }
 
@@ -44,7 +47,7 @@ function decode(file: string, bytes: Buffer): string {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
     throw new ReviewError(
-      `the directory \`${file}\` is neither UTF-8 text, one id a line, nor a database of Sallyport's`,
+      `the directory \`${file}\` is neither UTF-8 text nor a database of the server: write one id a line`,
     )
   }
 }

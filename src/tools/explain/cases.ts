@@ -118,7 +118,7 @@ function holdForSomeObject(
 
 function tooMany(): ReviewError {
   return new ReviewError(
-    `the rules tell more than ${MOST_CASES} sets of relations apart; say which hold with --relation, or name an object with --object`,
+    `the rules distinguish more than ${MOST_CASES} sets of relations: name one with --relation, or an object with --object`,
   )
 }
 

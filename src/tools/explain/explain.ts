@@ -58,7 +58,7 @@ function decide(question: ExplainQuestion, request: SupposedRequest): Finding {
   if (decision.kind === 'supposed') return decideObjects(question, request)
   if (decision.kind === 'refused') return explainRefusal(question, request, decision)
   const rules = rulesOf(request, decision.evidence)
-  const notes = isRedirect(request) ? ['the new path decides again'] : []
+  const notes = isRedirect(request) ? ['the request to the new path is decided again'] : []
   return { ...allowedBy('role', reasonOf(rules, 'allow'), routeAnswer(request)), rules, notes }
 }
 
@@ -83,7 +83,8 @@ function explainBlock(question: ExplainQuestion, request: SupposedRequest, answe
   const subject = request.subject.caller?.id ?? ''
   const place = blockPlace(reviewed, subject)
   const until = reviewed.blocked.get(subject)?.until
-  const reason = `the caller is blocked (${place}${until === undefined ? '' : `, until ${timeText(until)}`}), before any rule`
+  const end = until === undefined ? '' : `, until ${timeText(until)}`
+  const reason = `the caller is blocked (${place}${end}), so no rule is looked at`
   const otherwise = decide(question, { ...request, blocked: false })
   const note = otherwise.answer
     ? `without ${place} it would be ${otherwise.answer.status}, because ${otherwise.reason}`

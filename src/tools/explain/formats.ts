@@ -80,7 +80,7 @@ function holdsText({ holds }: RelationFact): string {
 
 function ruleLines({ stage, rules }: Explanation): readonly string[] {
   if (stage !== 'role' && stage !== 'object') return []
-  if (rules.length === 0) return ['none matches; nothing is allowed unless a rule allows it']
+  if (rules.length === 0) return ['no rule matches, and nothing is allowed without a rule']
   return table(rules.map(({ place, text }) => [place, text])).flatMap((line, i) => {
     const through = rules[i]?.through
     return through ? [line, `  ${through}`] : [line]
@@ -180,7 +180,7 @@ function recordLines(record: RecordComparison): readonly string[] {
   const { requestId, status, problem, revision, sameRevision, rules, sameRules, verdict } = record
   const request = requestId === null ? '' : `request ${quote(requestId)}: `
   const answer = problem === null ? `allowed with ${status}` : `${status} ${quote(problem)}`
-  const files = sameRevision ? 'these files' : 'other files than these'
+  const files = sameRevision ? 'these files' : 'not these files'
   return [
     `${request}${answer}, under revision ${quote(revision)} (${files})`,
     ...(sameRules ? [] : wrap(`the record names other rules: ${rules.map(quote).join(', ') || 'none'}`)),

@@ -1,4 +1,4 @@
-/** A near miss in words: "if the caller were owner (ownerId is the caller)", "but for the deny policy.csv:30". */
+/** A near miss in words: "if the caller were owner (ownerId is the caller)", "without the deny policy.csv:30". */
 
 import { describeRelation, needsCaller } from '../../decide/relations/all-kinds.ts'
 import { quote } from '../../present/quote.ts'
@@ -15,8 +15,9 @@ export function missSentence(request: SupposedRequest, changes: readonly NeededC
   const conditions = changes.flatMap((change) => (change.kind === 'deny' ? [] : [conditionOf(request, change)]))
   const denies = changes.flatMap((change) => (change.kind === 'deny' ? [change.rule] : []))
   const condition = conditions.length > 0 ? `if ${joined(conditions)}` : ''
-  const but = denies.length > 0 ? `but for the ${denies.length > 1 ? 'denies' : 'deny'} ${denies.join(' and ')}` : ''
-  return [condition, but].filter((part) => part !== '').join(', ')
+  const noun = denies.length > 1 ? 'denies' : 'deny'
+  const without = denies.length > 0 ? `without the ${noun} ${denies.join(' and ')}` : ''
+  return [condition, without].filter((part) => part !== '').join(', ')
 }
 
 /** Joins conditions; names the caller or the object only once for consecutive conditions. */

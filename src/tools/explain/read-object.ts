@@ -33,7 +33,7 @@ const NONE = 'none'
 export function readKnownObject(flags: Flags, context: Context): KnownObject {
   const { request } = context
   if (flags.relation !== undefined && flags.object !== undefined) {
-    throw new ReviewError('the relations of an object are read from it: give --object or --relation, not both')
+    throw new ReviewError('the relations come from the object: give --object or --relation, not both')
   }
   if (request.kind === 'refused') return { kind: 'any', id: undefined }
   if (flags.relation !== undefined) return knownRelations(flags.relation, request, context)
@@ -47,10 +47,8 @@ function knownRelations(text: string, request: RouteRequest, context: Context): 
   const names = text === NONE && !declared.includes(NONE) ? [] : text.split('+').map((name) => name.trim())
   const unknown = names.find((name) => !declared.includes(name))
   if (unknown !== undefined) {
-    const known = declared.length === 0 ? 'it declares none' : `it declares ${declared.join(', ')}`
-    throw new ReviewError(
-      `ownership.yaml declares no relation ${quote(unknown)} for ${resource.name}; ${known} (${NONE}: no relation holds)${didYouMean(unknown, declared)}`,
-    )
+    const fault = `ownership.yaml declares no relation ${quote(unknown)} for ${resource.name}`
+    throw new ReviewError(`${fault}: name one of ${[...declared, NONE].join(', ')}${didYouMean(unknown, declared)}`)
   }
   refuseImpossible(names, resource, context)
   return { kind: 'relations', from: '--relation', id: request.id, holding: new Set(names) }
@@ -62,18 +60,22 @@ function refuseImpossible(names: readonly string[], { name: resource }: Resource
   const ofCaller = names.flatMap((name) => relations?.get(name) ?? []).find(needsCaller)
   if (caller.kind === 'caller' || !ofCaller) return
   throw new ReviewError(
-    `a caller without credentials can't be ${quote(ofCaller.name)}: say who asks with --role or --subject`,
+    `a caller without credentials can't be ${quote(ofCaller.name)}: name the caller with --role or --subject`,
   )
 }
 
 function storedObject(id: string, request: RouteRequest, context: Context): KnownObject {
   const resource = resourceWithObjects('--object', request, context)
   if (request.endpoint.operation === 'create') {
-    throw new ReviewError('POST makes a new object: say how it would relate to the caller with --relation')
+    throw new ReviewError(
+      'POST creates an object, so --object names none: give the relations of the new object with --relation',
+    )
   }
   const inPath = request.id ?? ownId(request.route, context.caller)
   if (inPath !== undefined && inPath !== id) {
-    throw new ReviewError(`the request is about the object ${quote(inPath)}, but --object names ${quote(id)}`)
+    throw new ReviewError(
+      `the request is about the object ${quote(inPath)}, but --object names ${quote(id)}: name the same object`,
+    )
   }
   const { caller, resources } = context
   const directory = resources.byName.get(USERS)
@@ -104,7 +106,7 @@ function withReader({ openReader }: Context, read: (reader: ObjectReader) => Kno
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error
     const why = error.cause instanceof Error ? error.cause.message : 'it does not answer'
-    throw new ReviewError(`the database can't be read: ${why}; --object reads the one of DATA_DIR or DATABASE_URL`)
+    throw new ReviewError(`the database can't be read (${why}): set DATA_DIR or DATABASE_URL to the server's database`)
   }
 }
 

@@ -34,6 +34,6 @@ export async function readLog(file: string, { onRecord, onOther, onProgress }: L
 
 async function sizeOfOne(file: string): Promise<number> {
   const found = await stat(file).catch(() => undefined)
-  if (!found?.isFile()) throw new ReviewError(`${file} is not a file; name decision logs`)
+  if (!found?.isFile()) throw new ReviewError(`${file} is not a file: name decision logs`)
   return found.size
 }

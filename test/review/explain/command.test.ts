@@ -16,7 +16,7 @@ Caller    anybody with the role support (inherits member)
 Asks for  delete on orders
 Relation  owner  yes: --relation says so
           draft  no: --relation says so
-Rules     none matches; nothing is allowed unless a rule allows it
+Rules     no rule matches, and nothing is allowed without a rule
 Nearest   it would be allowed
             if the object were draft (status is draft)
               policy.csv:22  p, member, orders, replace|update|delete, owner+draft, *, allow
@@ -117,22 +117,24 @@ describe('sallyport policy explain', () => {
     }
     const order = ['--role', 'member', 'GET', '/api/orders/{id}']
     expect(await refused()).to.equal(
-      'ReviewError: say what to explain: METHOD and PATH, as in GET /api/orders/{id}, or --record FILE',
+      'ReviewError: nothing to explain: give METHOD and PATH, as in GET /api/orders/{id}, or --record FILE',
     )
     expect(await refused(...order, '--relation', 'ownr')).to.equal(
-      'ReviewError: ownership.yaml declares no relation ownr for orders; it declares owner, draft (none: no relation holds); did you mean `owner`?',
+      'ReviewError: ownership.yaml declares no relation ownr for orders: name one of owner, draft, none; did you mean `owner`?',
     )
     expect(await refused('GET', '/api/orders/{id}', '--relation', 'owner')).to.include("can't be owner")
     expect(await refused(...order, '--relation', 'owner', '--object', '1')).to.include('not both')
-    expect(await refused(...order, '--object', '1')).to.include('there is no such file; --object reads')
+    expect(await refused(...order, '--object', '1')).to.include('there is no such file): set DATA_DIR')
     expect(await refused('--role', 'member', 'GET', '/api/orders/2', '--object', '1')).to.include('--object names 1')
     expect(await refused('--role', 'member', 'POST', '/api/orders', '--object', '1')).to.include('--relation')
     expect(await refused('OPTIONS', '/api/orders', '--relation', 'draft')).to.include('omit --relation')
-    expect(await refused('GET', '/api/orders?limit=1')).to.include('omit the query string')
+    expect(await refused('GET', '/api/orders?limit=1')).to.include('the path has a query string: omit it')
     expect(await refused('--role', 'membr', 'GET', '/profile')).to.equal(
-      'ReviewError: roles.yaml declares no role membr; it declares member, support, auditor, admin; did you mean `member`?',
+      'ReviewError: roles.yaml declares no role membr: name one of member, support, auditor, admin; did you mean `member`?',
     )
-    expect(await refused('--subject', 'user:alice', 'GET', '/profile')).to.include('--subject is the id of a caller')
+    expect(await refused('--subject', 'user:alice', 'GET', '/profile')).to.include(
+      '--subject is not the id of a caller',
+    )
     expect(await refused('--record', '-', 'GET', '/profile')).to.include('give --record alone')
     expect(await refused('--record', '/nowhere/log')).to.include('ENOENT')
     expect(await refused('--record', '/dev/null')).to.include('/dev/null holds no decision record')

@@ -95,6 +95,8 @@ describe('sallyport policy explain, where rules end', () => {
   })
 
   it('says which times it takes', async () => {
-    expect((await ask('GET', '/profile', '--at', 'tomorrow')).stderr).to.contain('not `tomorrow`')
+    expect((await ask('GET', '/profile', '--at', 'tomorrow')).stderr).to.contain(
+      '--at is not a time with an offset (`tomorrow`)',
+    )
   })
 })

@@ -68,7 +68,7 @@ describe('sallyport policy explain, of stored objects and records', () => {
 
     await writeFile(join(folder, 'text.db'), 'this is no database, however long it is'.repeat(100))
     const unusable = await run({ ...folders, database: join(folder, 'text.db') }, args)
-    expect(unusable.stderr).to.match(/^ReviewError: the database can't be read: file is not a database; /)
+    expect(unusable.stderr).to.match(/^ReviewError: the database can't be read \(file is not a database\): /)
     await rm(folder, { recursive: true })
   })
 
@@ -110,7 +110,7 @@ describe('sallyport policy explain, of stored objects and records', () => {
     for (const line of ['{"record":"decision"}', '{"record":"decision","status":200,"method":1}']) {
       const { failed, stderr } = await run(folders, ['--record', await logOf(line)])
       expect(failed).to.equal(true)
-      expect(stderr).to.match(/^ReviewError: the decision record has no usable `\w+`; [^\n]+$/)
+      expect(stderr).to.match(/^ReviewError: the decision record has no usable `\w+`: [^\n]+$/)
     }
   })
 
@@ -119,7 +119,7 @@ describe('sallyport policy explain, of stored objects and records', () => {
     const record = (await server.decisions()).at(-1)
     for (const hidden of [{ subject: '***' }, { roles: ['***'] }]) {
       const { stderr } = await run(folders, ['--record', await logOf(JSON.stringify({ ...record, ...hidden }))])
-      expect(stderr).to.include(`does not tell the ${Object.keys(hidden)}, which masks.yaml hides`)
+      expect(stderr).to.include(`masks.yaml hides the ${Object.keys(hidden)} of the record`)
     }
   })
 

@@ -92,7 +92,7 @@ describe('explain, beside a running server', () => {
     expect((await server.ask('GET', `/api/users?sort=${told}`, support)).status).to.equal(200)
     expect((await server.ask('GET', '/api/users?sort=displayName', support)).status).to.equal(400)
     expect(explainRecord(await lastRecord(), { reviewed, resources, now: Date.now() }).record?.verdict).to.equal(
-      "the policy did not decide this answer (invalid-query), so the files don't tell",
+      "the policy did not decide this answer (invalid-query), so it can't be compared",
     )
   })
 

@@ -9,7 +9,8 @@ export const duplicateRules: PolicyCheck<CheckedPolicy> = {
     {
       code: 'duplicate-rule',
       meaning:
-        'The line says the same as an earlier one; the order of names in a cell, spaces, and the format of the end time make no difference',
+        'The line says the same as an earlier one; the order of names in a cell, spaces, and the format of the end ' +
+        'time make no difference',
       mend: 'Delete the line, or correct it',
     },
   ],

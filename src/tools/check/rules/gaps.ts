@@ -1,7 +1,4 @@
-/**
- * Names in a rule about every resource (`*`) that some resource doesn't have: the rule says nothing about that
- * resource.
- */
+/** Finds rules about every resource (`*`) with a name that some resource doesn't have: they never match there. */
 
 import type { Diagnostic, Place } from '../../../base/diagnostic.ts'
 import type { Rule } from '../../../decide/policy.ts'
@@ -14,8 +11,9 @@ export const relationGaps: PolicyCheck<CheckedPolicy> = {
     {
       code: 'relation-gap',
       meaning:
-        'The line is about every resource (`*`) and names a relation that one of them lacks: there an allow grants nothing and, worse, a deny denies nothing',
-      mend: 'Declare the relation for that resource in `ownership.yaml`, or write a line for each resource that is meant',
+        'The line is about every resource (`*`) and names a relation that one of them lacks: for this resource, an ' +
+        'allow grants nothing and, worse, a deny denies nothing',
+      mend: 'Declare the relation for this resource in `ownership.yaml`, or write a line for each resource you mean',
     },
   ],
   find: ({ policy, resources, placeOfLine }) =>
@@ -37,8 +35,9 @@ export const viewGaps: PolicyCheck<CheckedPolicy> = {
     {
       code: 'view-gap',
       meaning:
-        'The line is about every resource (`*`) and none of its views is declared for one of them: there an allow grants nothing and, worse, a deny denies nothing',
-      mend: 'Declare the view for that resource in `views.yaml`, or write a line for each resource that is meant',
+        'The line is about every resource (`*`) and names only views that one of them lacks: for this resource, an ' +
+        'allow grants nothing and, worse, a deny denies nothing',
+      mend: 'Declare the view for this resource in `views.yaml`, or write a line for each resource you mean',
     },
   ],
   find: ({ policy, resources, placeOfLine }) =>
@@ -67,5 +66,5 @@ function gap(rule: Rule, { code, missing, lacking }: Gap, place: Place): Diagnos
   const where = namesText(lacking.map(({ name }) => name))
   const nothing = rule.effect === 'deny' ? 'this deny denies nothing there' : 'this line grants nothing there'
   const message = `${namesText(missing)} isn't declared for ${where}: ${nothing}`
-  return warning(place, code, message, 'declare it there, or write a line for each resource that is meant')
+  return warning(place, code, message, 'declare it there, or write a line for each resource you mean')
 }

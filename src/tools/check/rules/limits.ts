@@ -1,4 +1,4 @@
-/** Rate limits that can never refuse anything. */
+/** Finds rate limits that can never refuse anything. */
 
 import { routeMethodsOf } from '../../../decide/callers-and-routes.ts'
 import type { Limit } from '../../../decide/policy.ts'
@@ -17,7 +17,8 @@ export const limitsThatNeverMatch: PolicyCheck<CheckedPolicy> = {
     {
       code: 'limit-never-matches',
       meaning:
-        'The limit counts no request: no route has its resource and action, or it counts requests with rejected credentials, which have no role',
+        'The limit counts no request: no route has its resource and action, or it counts only requests with rejected ' +
+        'credentials and names a role, which these requests do not have',
       mend: 'Correct `match`, or delete the limit',
     },
   ],
@@ -54,7 +55,8 @@ export const shadowedLimits: PolicyCheck<CheckedPolicy> = {
     {
       code: 'limit-shadowed',
       meaning:
-        'The limit can never refuse anything: another one counts the same requests (and perhaps more), by the same key, and refuses before this one would',
+        'The limit can never refuse anything: another limit counts the same requests (and perhaps more) by the same ' +
+        'key, and always refuses first',
       mend: 'Delete it, or lower its `allow`',
     },
   ],

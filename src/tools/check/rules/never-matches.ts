@@ -1,4 +1,4 @@
-/** Parts of a rule that no request can ever match. */
+/** Finds parts of a rule that no request can ever match. */
 
 import type { Diagnostic, Place } from '../../../base/diagnostic.ts'
 import type { Rule } from '../../../decide/policy.ts'
@@ -12,15 +12,16 @@ export const relationsThatNeverHold: PolicyCheck<CheckedPolicy> = {
     {
       code: 'relation-never-holds',
       meaning:
-        'The relation can never hold there: OPTIONS concerns no object, and no relation like `owner` holds for a caller without credentials',
-      mend: 'Write `any`, or write a line of its own for the actions or callers that the relation is meant for',
+        'The relation can never hold there: OPTIONS concerns no object, and no relation like `owner` holds for a ' +
+        'caller without credentials',
+      mend: 'Write `any`, or write a separate line for the actions or callers that the relation is meant for',
     },
   ],
   find: ({ policy, resources, placeOfLine }) =>
     policy.rules.flatMap((rule) => {
       const why = neverHolds(rule, coveredBy(rule, resources), policy)
       if (!why) return []
-      const hint = rule.effect === 'deny' ? 'write any: this denies nothing' : 'write any'
+      const hint = rule.effect === 'deny' ? 'write `any`; this line denies nothing now' : 'write `any`'
       return [warning(placeOfLine(rule.line, CELL.relation), 'relation-never-holds', why, hint)]
     }),
 }
@@ -40,7 +41,7 @@ function neverHolds(
     })
   const hopeless = relations.find(comparesCaller)
   if (subject !== 'anonymous' || hopeless === undefined) return undefined
-  return `\`${hopeless}\` never holds for \`anonymous\`: without credentials there is nobody to compare with`
+  return `\`${hopeless}\` never holds for \`anonymous\`: without credentials there is no caller to compare with`
 }
 
 export const viewsWithoutFields: PolicyCheck<CheckedPolicy> = {
@@ -48,8 +49,9 @@ export const viewsWithoutFields: PolicyCheck<CheckedPolicy> = {
     {
       code: 'view-without-fields',
       meaning:
-        'The line names a view for an action that has no fields (`delete`, `options`): for this action it never matches, so an allow grants nothing and a deny denies nothing',
-      mend: 'Write `*` in the fields column, in a line of its own for this action',
+        'The line names a view for an action that has no fields (`delete`, `options`): the line never matches this ' +
+        'action, so an allow grants nothing and a deny denies nothing',
+      mend: 'Write a separate line for this action, with `*` in the fields column',
     },
   ],
   find: ({ policy, resources, placeOfLine }) =>
@@ -68,13 +70,13 @@ function hasNoFields({ actions }: Resource, name: string): boolean {
 }
 
 function viewWithoutFields(rule: Rule, actions: readonly string[], place: Place): Diagnostic {
-  const nothing = rule.effect === 'deny' ? 'so nothing of it is denied' : 'so nothing of it is granted'
-  const message = `${namesText(actions)} has no fields for a view to name, ${nothing}`
+  const nothing = rule.effect === 'deny' ? 'this line denies nothing for it' : 'this line grants nothing for it'
+  const message = `${namesText(actions)} has no fields, so a view never matches: ${nothing}`
   return warning(
     place,
     'view-without-fields',
     message,
-    'write a line of its own for this action, with * for the fields',
+    'write a separate line for this action, with `*` in the fields column',
   )
 }
 
@@ -96,6 +98,6 @@ export const actionsWithoutRoute: PolicyCheck<CheckedPolicy> = {
       const has = rule.resource === '*' ? 'no resource has a' : `\`${rule.resource}\` has no`
       const message = `${has} route for ${namesText(without)}`
       const place = placeOfLine(rule.line, CELL.action)
-      return [warning(place, 'action-without-route', message, 'remove it, or add the method to the schema')]
+      return [warning(place, 'action-without-route', message, 'remove the action, or add the method to the schema')]
     }),
 }

@@ -47,6 +47,12 @@ function findingOf(needless: NeedlessRule, place: Place): Diagnostic {
     const message = `this allow can never take effect: ${lines} ${verb} all of it`
     return warning(place, 'rule-under-deny', message, 'delete it, or narrow the deny')
   }
-  const message = `this line adds nothing to ${lines}${needless.rule.until === undefined ? '' : `, which ${needless.by.length === 1 ? "doesn't" : "don't"} end before it`}`
-  return warning(place, 'rule-covered', message, 'delete it, or narrow the wider one')
+  const verb = needless.by.length === 1 ? "doesn't" : "don't"
+  const ends = needless.rule.until === undefined ? '' : `, which ${verb} end before it`
+  return warning(
+    place,
+    'rule-covered',
+    `this line adds nothing to ${lines}${ends}`,
+    'delete it, or narrow the wider line',
+  )
 }

@@ -1,4 +1,4 @@
-/** Methods of routes that nobody can ever use. */
+/** Finds methods of routes that nobody can ever use. */
 
 import { concernsObject, type RouteMethod, routeMethodsOf } from '../../../decide/callers-and-routes.ts'
 import type { ActionRules } from '../../../decide/rules/action-rules.ts'
@@ -13,8 +13,11 @@ export const unreachedRoutes: PolicyCheck<CheckedPolicy> = {
     {
       code: 'route-unreached',
       meaning:
-        'A schema declares a method of a route that nobody is allowed to use. The finding is at line 1 of `policy.csv`, because no line is at fault',
-      mend: 'Allow it to somebody, delete the method from the schema file, or deny the action to `everyone` to show that this is intended',
+        'A schema declares a method of a route that nobody is allowed to use. The finding is at line 1 of ' +
+        '`policy.csv`, because no line is at fault',
+      mend:
+        'Allow it to a role, delete the method from the schema file, or, if this is intended, deny the action to ' +
+        '`everyone`',
     },
   ],
   find: ({ files, resources, index }) => {
@@ -23,7 +26,7 @@ export const unreachedRoutes: PolicyCheck<CheckedPolicy> = {
       const nothing = `nothing grants \`${action.name}\` on \`${resource.name}\``
       const message = `nobody may ${requests.join(', ')}: ${nothing}`
       const hint =
-        'allow it to somebody, deny it to everyone if this is intended, or delete the method if a schema file has it'
+        'allow it to a role, deny it to `everyone` if this is intended, or delete the method from the schema file'
       return warning(place, 'route-unreached', message, hint)
     })
   },

@@ -1,4 +1,4 @@
-/** Schemas that reveal or accept too much: rules that compare a field with a hidden one, and fields of any size. */
+/** Finds schemas that reveal or accept too much: rules that compare a field with a hidden one, fields of any size. */
 import type { Diagnostic } from '../../../base/diagnostic.ts'
 import type { Operation, Resource } from '../../../resources/resource.ts'
 import { unboundedFields } from '../../../resources/schema/bounds.ts'
@@ -13,8 +13,10 @@ export const schemaTells: PolicyCheck<CheckedPolicy> = {
     {
       code: 'schema-tells',
       meaning:
-        'A rule at the root of the schema (`if`, `dependentRequired`, `oneOf`, `maxProperties` and their like) is about several fields, and somebody may write one of them without reading another one: whether the write is answered with 400 tells the value of the other',
-      mend: 'Let those who write the one field read the others, or remove the rule from the schema',
+        'A rule at the root of the schema (`if`, `dependentRequired`, `oneOf`, `maxProperties` and others) is about ' +
+        'several fields, and somebody may write one of them but not read another: a write that gets 400 reveals the ' +
+        'value of the other field',
+      mend: 'Let those who write one field read the others, or remove the rule from the schema',
     },
   ],
   find: (checked) =>
@@ -29,7 +31,8 @@ export const schemaTells: PolicyCheck<CheckedPolicy> = {
 function findingsOf(resource: Resource, comparison: CrossFieldRule, checked: CheckedPolicy): readonly Diagnostic[] {
   const told = pairsOf(resource, checked.index, CHANGES).flatMap((pair) => toldTo(pair, comparison, checked))
   return told.slice(0, 1).map(({ subject, line, action, writes, hidden }) => {
-    const message = `\`${subject}\` may ${action} ${namesText(writes)} of \`${resource.name}\` and not read ${namesText(hidden)}, which \`${comparison.keyword}\` of the schema compares: answers tell the stored values`
+    const may = `\`${subject}\` may ${action} ${namesText(writes)} of \`${resource.name}\` but not read ${namesText(hidden)}`
+    const message = `${may}; \`${comparison.keyword}\` of the schema compares them, so answers reveal stored values`
     const hint = 'let the subject read these fields, or remove the rule from the schema'
     return warning(checked.placeOfLine(line, CELL.fields), 'schema-tells', message, hint)
   })
@@ -70,8 +73,11 @@ export const unboundedObjects: PolicyCheck<CheckedPolicy> = {
     {
       code: 'unbounded-field',
       meaning:
-        'A schema has fields without a bound (text without `maxLength`, a list without `maxItems`, an object with free members), so that only `object` of `limits.yaml` (the place of the finding) limits the size of one object',
-      mend: 'Write the missing keywords into the schema file; if large values are intended, suppress the warning and give the reason',
+        'A schema has fields without a bound (text without `maxLength`, a list without `maxItems`, an object with free ' +
+        'members), so only `object` of `limits.yaml` (the place of the finding) limits the size of an object',
+      mend:
+        'Write the missing keywords into the schema file; if large values are intended, suppress the warning and give ' +
+        'the reason',
     },
   ],
   find: ({ resources, placeOfKey }) =>
@@ -80,9 +86,8 @@ export const unboundedObjects: PolicyCheck<CheckedPolicy> = {
       .flatMap((resource) => {
         const fields = unboundedFields(resource).map(({ field, lacks }) => `\`${field}\` (${namesText(lacks)})`)
         if (fields.length === 0) return []
-        const message = `only \`object\` bounds these fields of \`${resource.name}\`, each with what it lacks: ${fields.join(', ')}`
-        return [
-          warning(placeOfKey('limits.yaml', ['object']), 'unbounded-field', message, 'bound them in the schema file'),
-        ]
+        const message = `these fields of \`${resource.name}\` have no bound (missing keyword): ${fields.join(', ')}`
+        const hint = 'write the missing keywords into the schema file'
+        return [warning(placeOfKey('limits.yaml', ['object']), 'unbounded-field', message, hint)]
       }),
 }

@@ -1,4 +1,4 @@
-/** Invisible spaces: at the end of a line, and before a comma of policy.csv. */
+/** Finds invisible spaces: at the end of a line, and before a comma of policy.csv. */
 
 import type { Diagnostic, SourceFile } from '../../../base/diagnostic.ts'
 import { type CheckedBlocked, type CheckedPolicy, type CodeEntry, type PolicyCheck, warning } from '../check.ts'
@@ -34,6 +34,6 @@ function trailingSpaces({ name, text }: SourceFile, find: (line: string) => numb
     const at = line.trimStart().startsWith('#') ? -1 : find(line)
     if (at < 0) return []
     const place = { file: name, line: index + 1, column: at + 1 }
-    return [warning(place, 'trailing-space', 'invisible spaces', 'delete them')]
+    return [warning(place, 'trailing-space', 'this line has invisible spaces', 'delete them')]
   })
 }

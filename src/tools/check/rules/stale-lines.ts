@@ -1,4 +1,4 @@
-/** Out-of-date lines: rules and blocks that have ended, and users that are not in the directory. */
+/** Finds lines that are out of date: rules and blocks that have ended, and users that are not in the directory. */
 import type { Diagnostic, Place } from '../../../base/diagnostic.ts'
 import { timeText } from '../../../base/time.ts'
 import { lives } from '../../../decide/rules/rule-expiry.ts'
@@ -16,7 +16,8 @@ export const expiredRules: PolicyCheck<CheckedPolicy> = {
     written.rules
       .filter((rule) => !lives(rule, now))
       .map(({ line, effect, until = now }) => {
-        const message = `this line ${effect === 'allow' ? 'allows' : 'denies'} nothing any more: it ended at \`${timeText(until)}\``
+        const verb = effect === 'allow' ? 'allows' : 'denies'
+        const message = `this line ${verb} nothing any more: it ended at \`${timeText(until)}\``
         return warning(placeOfLine(line, CELL.until), 'rule-expired', message, 'delete the line, or write a later time')
       }),
 }
@@ -43,7 +44,9 @@ const unknownUser: readonly CodeEntry[] = [
     code: 'unknown-user',
     meaning:
       'A line names a user that is not in the directory, perhaps because of a typing error (only with `--directory`)',
-    mend: 'Write the id as the directory has it; for a user who will be added later, suppress the warning and give the reason',
+    mend:
+      'Write the id as the directory has it; for a user who will be added later, suppress the warning and give the ' +
+      'reason',
   },
 ]
 

@@ -1,4 +1,4 @@
-/** Roles, relations and views that are declared and do nothing. */
+/** Finds roles, relations and views that are declared but have no effect. */
 import type { Rule } from '../../../decide/policy.ts'
 import type { Resource, Resources } from '../../../resources/resource.ts'
 import { type CheckedPolicy, type PolicyCheck, warning } from '../check.ts'
@@ -30,7 +30,8 @@ export const unusedRelations: PolicyCheck<CheckedPolicy> = {
     {
       code: 'unused-relation',
       meaning:
-        'No line of `policy.csv` names the relation for this resource (without such a line, `owner` still sets the owner of a new object)',
+        'No line of `policy.csv` names the relation for this resource (`owner` is reported only if no route creates ' +
+        'objects, because it also sets the owner of a new object)',
       mend: 'Delete it from `ownership.yaml`, or use it',
     },
   ],
@@ -52,7 +53,7 @@ export const unusedViews: PolicyCheck<CheckedPolicy> = {
   codes: [
     {
       code: 'unused-view',
-      meaning: 'No line of `policy.csv` names the view for this resource, and no route of its schema',
+      meaning: 'No line of `policy.csv` and no route of the schema names the view for this resource',
       mend: 'Delete it from `views.yaml`, or use it',
     },
   ],

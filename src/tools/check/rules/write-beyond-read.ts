@@ -1,4 +1,4 @@
-/** Objects that some caller may change or delete but not read, on a path with a read. */
+/** Finds objects that some caller may change or delete but not read, although the path has a read. */
 import type { Diagnostic } from '../../../base/diagnostic.ts'
 import type { RuleGroup } from '../../../decide/rules/action-rules.ts'
 import type { Operation, Resource } from '../../../resources/resource.ts'
@@ -12,8 +12,9 @@ export const writesBeyondReads: PolicyCheck<CheckedPolicy> = {
     {
       code: 'write-beyond-read',
       meaning:
-        'Somebody may replace, update or delete objects that they may not read, on one path: the same ownership should hold for every method',
-      mend: 'Narrow the relation of the write to that of the read, or widen the read',
+        'Somebody may replace, update or delete objects of a path but not read them: the same ownership should hold ' +
+        'for every method',
+      mend: 'Narrow the relation of the write to the relation of the read, or widen the read',
     },
   ],
   find: (checked) =>
@@ -35,8 +36,8 @@ function findingOf(
   if (!first) return []
   const actions = namesText(alike.map(({ pair }) => pair.write.action.name))
   const may = `\`${first.subject}\` may ${actions} objects of \`${resource.name}\` ${first.which}`
-  const message = `${may}, and not read them at \`${first.pair.path}\``
-  const hint = 'narrow the relation of this line, or widen that of reading'
+  const message = `${may}, but not read them at \`${first.pair.path}\``
+  const hint = 'narrow the relation of this line, or allow reading with the same relation'
   return [warning(placeOfLine(first.line, CELL.action), 'write-beyond-read', message, hint)]
 }
 
@@ -58,7 +59,7 @@ function beyond(pair: WritePair, { policy, index }: CheckedPolicy): readonly Bey
     const line = Math.min(...group.masks.map(({ rule }) => rule.line))
     const declared = [...(policy.ownership.get(pair.write.resource.name)?.relations.keys() ?? [])]
     const names = declared.filter((_, bit) => (relations >> BigInt(bit)) & 1n)
-    const which = names.length === 0 ? 'that they have no relation to' : `that are \`${names.join('+')}\``
+    const which = names.length === 0 ? 'without a relation' : `with the relation \`${names.join('+')}\``
     return [{ subject, pair, line, which }]
   })
 }

@@ -1,4 +1,4 @@
-/** Writes that allow more than is usual: to anybody, to objects of others, or to the roles of users. */
+/** Finds rules that allow unusual writes: by anybody, to objects of others, or to the roles of users. */
 
 import { type Policy, type Rule, USERS } from '../../../decide/policy.ts'
 import { needsCaller } from '../../../decide/relations/all-kinds.ts'
@@ -20,7 +20,7 @@ export const publicWrites: PolicyCheck<CheckedPolicy> = {
       if (rule.effect !== 'allow' || !isPublic(rule.subject)) return []
       const writes = new Set(coveredBy(rule, resources).flatMap((one) => performed(rule, writingActions(one))))
       if (writes.size === 0) return []
-      const message = `\`${rule.subject}\` may ${namesText(writes)}: anybody, without a role`
+      const message = `\`${rule.subject}\` may ${namesText(writes)}, so anybody may, even without a role`
       return [warning(placeOfLine(rule.line, CELL.subject), 'public-write', message, 'allow it to a role')]
     }),
 }
@@ -30,8 +30,11 @@ export const unprivilegedWrites: PolicyCheck<CheckedPolicy> = {
     {
       code: 'unprivileged-write',
       meaning:
-        'A role without `privileged: true`, or a single user, may change objects of anybody: the relation is `any`, or compares nothing with the caller',
-      mend: 'Name a relation such as `owner`; if this is intended, write `privileged: true` at the role in `roles.yaml` (for a user: suppress the warning and give the reason)',
+        'A role without `privileged: true`, or a single user, may change objects of anybody: the relation is `any`, ' +
+        'or compares nothing with the caller',
+      mend:
+        'Name a relation such as `owner`; if this is intended, write `privileged: true` at the role in `roles.yaml` ' +
+        '(for a user, suppress the warning and give the reason)',
     },
   ],
   find: ({ policy, resources, placeOfLine }) =>
@@ -41,7 +44,7 @@ export const unprivilegedWrites: PolicyCheck<CheckedPolicy> = {
       const writes = new Set(loose.flatMap((resource) => performed(rule, writingActions(resource))))
       if (writes.size === 0) return []
       const whose = rule.relations.length === 0 ? 'any object' : `any object that is ${namesText(rule.relations)}`
-      const message = `\`${rule.subject}\` isn't privileged, and may ${namesText(writes)} ${whose}, not only its own`
+      const message = `\`${rule.subject}\` isn't privileged, but may ${namesText(writes)} ${whose}, not only its own`
       const hint = 'name a relation such as owner, or write `privileged: true` at the role'
       return [warning(placeOfLine(rule.line, CELL.relation), 'unprivileged-write', message, hint)]
     }),
@@ -51,7 +54,7 @@ export const inheritedPrivileges: PolicyCheck<CheckedPolicy> = {
   codes: [
     {
       code: 'privilege-inherited',
-      meaning: 'A role without `privileged: true` inherits a role that has it, and with it writes to objects of others',
+      meaning: 'A role without `privileged: true` inherits a role with it, and so writes to objects of others',
       mend: 'Delete the `g` line, or write `privileged: true` at the role that inherits',
     },
   ],
@@ -59,7 +62,7 @@ export const inheritedPrivileges: PolicyCheck<CheckedPolicy> = {
     links
       .filter(({ role, inherits }) => !roles.get(role)?.privileged && roles.get(inherits)?.privileged)
       .map(({ line, role, inherits }) => {
-        const message = `\`${role}\` isn't privileged, and inherits \`${inherits}\`, which is`
+        const message = `\`${role}\` isn't privileged, but inherits the privileged role \`${inherits}\``
         const hint = 'write `privileged: true` at the role, or delete the line'
         return warning(placeOfLine(line, CELL.inherits), 'privilege-inherited', message, hint)
       }),
@@ -72,7 +75,8 @@ export const rolesHandedOut: PolicyCheck<CheckedPolicy> = {
     {
       code: 'roles-writable',
       meaning:
-        'A subject that is not a role with `privileged: true` may write the field `roles` of users records: it can make any user an admin, itself included',
+        'A subject that is not a role with `privileged: true` may write the field `roles` of users records: it can ' +
+        'make any user an admin, itself included',
       mend: 'Name views without `roles` in the fields column; if this is intended, write `privileged: true` at the role',
     },
   ],
@@ -81,7 +85,8 @@ export const rolesHandedOut: PolicyCheck<CheckedPolicy> = {
       if (rule.effect !== 'allow' || policy.roles.get(rule.subject)?.privileged) return []
       const writes = coveredBy(rule, resources).flatMap((resource) => writesOfRoles(rule, resource, policy))
       if (writes.length === 0) return []
-      const message = `\`${rule.subject}\` isn't privileged, and may ${namesText(writes)} the field \`${ROLES}\` of \`${USERS}\`: the roles of whoever signs in`
+      const field = `the field \`${ROLES}\` of \`${USERS}\`, which holds the roles of all users`
+      const message = `\`${rule.subject}\` isn't privileged, but may ${namesText(writes)} ${field}`
       const hint = `name views without \`${ROLES}\`, or write \`privileged: true\` at the role`
       return [warning(placeOfLine(rule.line, CELL.fields), 'roles-writable', message, hint)]
     }),

@@ -54,7 +54,7 @@ function refusedBefore(record: ExplainableRecord, { outcome, answer }: Explanati
 
 function untold({ problem, status }: ExplainableRecord): Verdict {
   const what = quote(problem ?? status)
-  return { sameOutcome: null, verdict: `the policy did not decide this answer (${what}), so the files don't tell` }
+  return { sameOutcome: null, verdict: `the policy did not decide this answer (${what}), so it can't be compared` }
 }
 
 function different({ status, problem }: ExplainableRecord, now: ExplainedAnswer): Verdict {
@@ -81,7 +81,7 @@ function writableNow(record: ExplainableRecord, now: Explanation): Verdict {
   if (record.revision === now.revision) return { sameOutcome: true, verdict: 'these files give the same answer' }
   return {
     sameOutcome: null,
-    verdict: 'these files let the fields be written, unless the write changes how the caller relates to the object',
+    verdict: 'these files allow these fields, unless the write changes the relations of the caller to the object',
   }
 }
 
@@ -89,6 +89,8 @@ function writableNow(record: ExplainableRecord, now: Explanation): Verdict {
 function mayHaveWritten(record: ExplainableRecord, now: Explanation): Verdict | undefined {
   const refused = now.cases.flatMap(({ fields }) => fields?.notWritable ?? [])
   if (record.problem !== undefined || record.revision === now.revision || refused.length === 0) return undefined
-  const verdict = `these files allow it too, but not for the fields ${refused.join(', ')}, and the record does not tell which fields were written`
+  const verdict =
+    `these files allow it too, but not for the fields ${refused.join(', ')}, and the record does not say which ` +
+    'fields were written'
   return { sameOutcome: null, verdict }
 }

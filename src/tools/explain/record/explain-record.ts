@@ -45,14 +45,14 @@ function refuseMasked({ subject, roles = [] }: ExplainableRecord): void {
   const hidden = subject === MASKED ? 'subject' : roles.includes(MASKED) ? 'roles' : undefined
   if (hidden === undefined) return
   throw new ReviewError(
-    `the record does not tell the ${hidden}, which masks.yaml hides; say who asks with --role instead`,
+    `masks.yaml hides the ${hidden} of the record: explain METHOD and PATH with --role and --subject instead`,
   )
 }
 
 function timeOf({ time = '' }: ExplainableRecord): number {
   const recorded = parseTime(time)
   if (recorded !== undefined) return recorded
-  throw new ReviewError('the decision record has no usable `time`; say for which time to explain it with --at')
+  throw new ReviewError('the decision record has no usable `time`: give the time with --at')
 }
 
 function callerOf({ authentication, subject, roles = [] }: ExplainableRecord): AskingCaller {
@@ -65,7 +65,7 @@ function requestOf(record: ExplainableRecord, { routes }: Resources): MatchedReq
     return refused(method, recorded(record), 'the credentials were not accepted, so the policy was not asked')
   }
   if (record.route === undefined) {
-    return refused(method, recorded(record), 'no route took the request, so the policy was not asked')
+    return refused(method, recorded(record), 'no route matched the request, so the policy was not asked')
   }
   const route = routes.find(({ path }) => path === record.route)
   if (!route) return refused(method, problem('route-not-found'), `no schema has the path ${quote(record.route)} now`)

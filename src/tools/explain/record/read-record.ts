@@ -17,8 +17,8 @@ export async function readRecord(lines: AsyncIterable<string>, source: string): 
     const unusable = unusableMember(members, REQUIRED)
     if (unusable === undefined) return members as unknown as ExplainableRecord
     throw new ReviewError(
-      `the decision record has no usable \`${unusable}\`; give a line of the log as the server wrote it`,
+      `the decision record has no usable \`${unusable}\`: give a line of the log as the server wrote it`,
     )
   }
-  throw new ReviewError(`${source} holds no decision record: a line of the server's log with "record":"decision"`)
+  throw new ReviewError(`${source} holds no decision record: give a line of the server's log with "record":"decision"`)
 }
