@@ -47,7 +47,7 @@ export async function runServer(flags: Flags): Promise<void> {
 function print(text: string, log: Logger): void {
   if (text === '') return
   process.stdout.removeAllListeners('error').on('error', (error) => {
-    log.warn({ err: error }, `standard output can't be written, so this text is lost: ${firstLineOf(text)}`)
+    log.warn({ err: error }, `standard output can not be written, so this text is lost: ${firstLineOf(text)}`)
   })
   process.stdout.write(text)
 }
@@ -62,7 +62,7 @@ function reopen({ decisionLog }: App, log: Logger): void {
     decisionLog.reopen()
     log.info('decision log reopened')
   } catch (error) {
-    log.error({ err: error }, "the decision log can't be reopened; still using the previous file")
+    log.error({ err: error }, 'the decision log can not be reopened; still using the previous file')
   }
 }
 
