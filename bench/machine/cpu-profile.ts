@@ -70,5 +70,5 @@ function stageOf({ callFrame: { functionName, url } }: ProfileNode): string | un
   if (special !== undefined && url === '') return special
   if (TRANSPORT.test(url)) return 'node:http and streams'
   const library = /\/node_modules\/((?:@[^/]+\/)?[^/]+)\/(?!.*\/node_modules\/)/.exec(url)?.[1]
-  return library ?? /\/src\/((?:request\/)?[^/]+)/.exec(url)?.[1]?.replace(/\.ts$/, '')
+  return library ?? /\/src\/((?:server\/[^/]+\/)?[^/]+)/.exec(url)?.[1]?.replace(/\.ts$/, '')
 }

@@ -13,7 +13,7 @@ const PROFILE: CpuProfile = {
   nodes: [
     node(1, '(root)', '', [2, 3, 5, 7, 8]),
     node(2, '(idle)'),
-    node(3, 'authorize', 'file:///x/src/request/authorize.ts', [4]),
+    node(3, 'authorize', 'file:///x/src/server/stages/authorize.ts', [4]),
     node(4, 'get', 'file:///x/src/store/sqlite.ts', [6]),
     node(5, 'respond', 'file:///x/node_modules/koa/lib/application.js'),
     node(6, 'parse'),
@@ -28,7 +28,7 @@ const PROFILE: CpuProfile = {
 describe('the budget of the bench', () => {
   it('tells shares of the time that was not idle, by stage', () => {
     expect(Object.fromEntries(shareOfStages(PROFILE, { from: 0, to: 9999 }))).to.deep.equal({
-      'request/authorize': 0.1,
+      'server/stages/authorize': 0.1,
       store: 0.2,
       koa: 0.3,
       'node:http and streams': 0.2,
@@ -38,7 +38,7 @@ describe('the budget of the bench', () => {
 
   it('tells of the samples in the span alone', () => {
     expect(Object.fromEntries(shareOfStages(PROFILE, { from: 1100, to: 1130 }))).to.deep.equal({
-      'request/authorize': 10 / 30,
+      'server/stages/authorize': 10 / 30,
       store: 20 / 30,
     })
   })

@@ -5,7 +5,7 @@ import { missingFrom } from '../documented.ts'
 import { type PlayedPage, playPage } from '../page.ts'
 import { INSTALL_MS, program } from '../programs.ts'
 
-const PROVIDER = 'node examples/openid-provider.ts 4000'
+const PROVIDER = 'npx node examples/openid-provider.ts 4000'
 const WITH_PROVIDER =
   'PORT=3001 ADMIN_PORT=9091 DATA_DIR=company OIDC_ISSUER=http://127.0.0.1:4000 OIDC_AUDIENCE=https://api.example.com OIDC_ROLES_CLAIM=groups npm run -s sallyport -- serve'
 

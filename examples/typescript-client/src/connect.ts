@@ -16,7 +16,7 @@ export function connect(baseUrl: string, token: string): Api {
   })
 }
 
-/** What the server refused; `problem.code` is stable, so programs branch on it. */
+/** A refusal of the server. `problem.code` is stable, so programs can branch on it. */
 export class Refused extends Error {
   readonly problem: Problem
 

@@ -7,7 +7,7 @@ type NotePage = components['schemas']['NotePage']
 type Query = NonNullable<paths['/api/v1/notes']['get']['parameters']['query']>
 export type ListedNote = components['schemas']['NoteListed']
 
-/** The same key for each attempt, and another one for another note. */
+/** Each note has a key of its own, which all attempts send. */
 export async function makeNote(api: Api, body: components['schemas']['NoteNew']): Promise<Note> {
   const header = { 'Idempotency-Key': crypto.randomUUID() }
   const { data, error } = await api.POST('/api/v1/notes', { params: { header }, body })
@@ -15,7 +15,7 @@ export async function makeNote(api: Api, body: components['schemas']['NoteNew'])
   return data
 }
 
-/** Page by page, for as long as there is a next one. */
+/** Reads one page after another, until there is no next page. */
 export async function* allNotes(api: Api): AsyncGenerator<ListedNote> {
   let cursor: string | null = null
   do {
@@ -31,7 +31,7 @@ async function pageOfNotes(api: Api, query: Query): Promise<NotePage> {
   return data
 }
 
-/** `change` sees the note as it is; where another writer was faster (412), it is asked again. */
+/** Calls `change` with the note as it is, and again if another writer was faster (412). */
 export async function changeNote(
   api: Api,
   id: string,

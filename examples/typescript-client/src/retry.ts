@@ -15,7 +15,7 @@ export async function fetchWithRetries(request: Request): Promise<Response> {
       await response.body?.cancel()
       await sleep(secondsToWait(attempt, response))
     } catch (error) {
-      // No answer: whether the server did it is unknown.
+      // No answer: nobody knows whether the server did it.
       if (last || !repeatable) throw error
       await sleep(secondsToWait(attempt))
     }
