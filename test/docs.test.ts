@@ -24,6 +24,13 @@ function deadLinks(page: string, text: string): readonly string[] {
   return linksOf(text).filter((target) => !target.includes('://') && !existsSync(join(ROOT, dirname(page), target)))
 }
 
+/** Paths of files and folders that a text names and that aren't there. */
+function deadPaths(text: string): readonly string[] {
+  const paths =
+    text.match(/(?<![\w./-])(?:src|test|bench|scripts)\/[\w/-]*(?:\w\/|\.(?:test\.)?(?:ts|md|yaml|csv)\b)/g) ?? []
+  return paths.filter((path) => !existsSync(join(ROOT, path)))
+}
+
 /** Those names that an index has no link to. */
 function unlisted(names: readonly string[], index: string): readonly string[] {
   const links = new Set(linksOf(index))
@@ -93,6 +100,22 @@ describe('the pages', () => {
     expect(unlisted(['0001-a.md', '0002-b.md'], '[0001](0001-a.md) 0002-b.md')).to.deep.equal(['0002-b.md'])
     expect(unlisted(DECISIONS, read('docs/decisions/README.md'))).to.deep.equal([])
     expect(unlisted(['docs/decisions/'], read('README.md'))).to.deep.equal([])
+  })
+
+  it('state at their top, if they are decisions, the state that the index gives', () => {
+    const stateOf = (text: string) => /^State: (.*?)\.\n\n/ms.exec(text)?.[1]?.replaceAll('\n', ' ')
+    const index = read('docs/decisions/README.md')
+    const states = [...index.matchAll(/^\| \[\d+\]\((\S+)\) \| .* \| (.*) \|$/gm)]
+    expect(states).to.have.length(DECISIONS.length)
+    for (const [, name = '', state] of states) expect(stateOf(read(`docs/decisions/${name}`)), name).to.equal(state)
+    expect(stateOf('# 0001 A title\n\n**Context.**')).to.equal(undefined)
+  })
+
+  it('name files of the project that are there', () => {
+    expect(deadPaths('`src/main.ts`, `src/no-such.ts`, test/no-such/ and src/…')).to.deep.equal([
+      ...['src/no-such.ts', 'test/no-such/'],
+    ])
+    for (const page of PAGES) if (page !== 'CHANGELOG.md') expect(deadPaths(read(page)), page).to.deep.equal([])
   })
 
   it('name at their top the decision that holds instead, where the index says that there is one', () => {
