@@ -1,9 +1,15 @@
 /**
  * What a decision is, as plain functions over plain data, written for a reader: the definition of docs/policies.md in code.
- * It decides nothing in the product. Cells, list filters and permits are compared with it.
+ * It decides nothing in the product. Cells, list filters and permits are compared with it. Relations, conditions and whole
+ * answers stand in oracle/.
  */
 
-import type { Json, OracleCaller, OracleRelation, OracleResource, OracleRule, Plain, World } from './world.ts'
+import { holdingConditions } from './oracle/conditions.ts'
+import { own, sameJson, subsets } from './oracle/plain.ts'
+import { anyLikeThisCaller, possibleSets, relationOf, relationsOf, thisCaller } from './oracle/relations.ts'
+import type { OracleResource, OracleRule, Plain, World } from './world.ts'
+
+export { relationsOf, subsets }
 
 // ---- Who asks -------------------------------------------------------------------------------------------------------
 
@@ -17,48 +23,73 @@ export function subjects({ policy, caller }: World): ReadonlySet<string> {
   return found
 }
 
-function attribute(caller: OracleCaller, name: string): Json | undefined {
-  if (caller.id === undefined) return undefined
-  if (name === 'id') return caller.id
-  return own(caller.record ?? caller.claims, name)
-}
-
-// ---- How the caller relates to an object ----------------------------------------------------------------------------
-
-/** The caller relations are taken from one object and the state relations from another; mostly the same one. */
-export function relationsOf(world: World, callerSide: Plain, stateSide: Plain = callerSide): ReadonlySet<string> {
-  const relations = world.policy.relations.get(world.resource.name) ?? new Map<string, OracleRelation>()
-  const holds = (relation: OracleRelation) =>
-    'in' in relation
-      ? relation.in.some((constant) => same(own(stateSide, relation.field), constant))
-      : same(own(callerSide, relation.field), attribute(world.caller, relation.equals))
-  return new Set([...relations].filter(([, relation]) => holds(relation)).map(([name]) => name))
-}
-
-/** Equal scalars of one type, or a list that has the scalar. Absent and null equal nothing. */
-function same(value: Json | undefined, wanted: Json | undefined): boolean {
-  if (!isScalar(wanted)) return false
-  return Array.isArray(value) ? value.includes(wanted) : value === wanted
-}
-
 // ---- What is granted ------------------------------------------------------------------------------------------------
 
+/** The first decision: what is granted where exactly these relations hold. A deny with a right side says nothing yet. */
 export function granted(world: World, action: string, relations: ReadonlySet<string>): ReadonlySet<string> {
-  const { policy, resource } = world
-  const matching = policy.rules.filter((rule) => matches(world, rule, action, relations))
+  const holding = relations.union(holdingConditions(world))
+  return grantedBy(world, action, (rule) => {
+    return (rule.effect === 'allow' || rule.after === undefined) && fits(rule.relations, holding)
+  })
+}
+
+/** `options` and built-in resources concern no object: rules that name a relation, negated or not, say nothing. */
+export function grantedWithoutObject(world: World, action: string): ReadonlySet<string> {
+  const holding = holdingConditions(world)
+  return grantedBy(world, action, ({ relations }) => {
+    return relations.every((term) => isCondition(world, nameOf(term))) && fits(relations, holding)
+  })
+}
+
+/** What holds before a write, between (states as before, all else as after) and after it. */
+interface Transition {
+  readonly before: ReadonlySet<string>
+  readonly between: ReadonlySet<string>
+  readonly after: ReadonlySet<string>
+}
+
+function transitionOf(world: World, stored: Plain, proposed: Plain): Transition {
+  return {
+    before: relationsOf(world, stored),
+    between: relationsOf(world, proposed, stored),
+    after: relationsOf(world, proposed),
+  }
+}
+
+/**
+ * The second decision: an allow compares both before and between, a deny needs only one of the two; the right side compares
+ * after. A term whose name stands on the right too is asked of before alone.
+ */
+function grantedOnResult(world: World, action: string, transition: Transition): ReadonlySet<string> {
+  const conditions = holdingConditions(world)
+  const before = transition.before.union(conditions)
+  const between = transition.between.union(conditions)
+  return grantedBy(world, action, ({ effect, relations, after = [] }) => {
+    const onRight = new Set(after.map(nameOf))
+    const fitsBefore = fits(relations, before)
+    const fitsBetween = relations.every((term) => holds(term, onRight.has(nameOf(term)) ? before : between))
+    const left = effect === 'allow' ? fitsBefore && fitsBetween : fitsBefore || fitsBetween
+    return left && fits(after, transition.after)
+  })
+}
+
+/** Some matching allow names the field, and no matching deny. */
+function grantedBy(world: World, action: string, matches: (rule: OracleRule) => boolean): ReadonlySet<string> {
+  const matching = world.policy.rules.filter((rule) => isAbout(world, rule, action) && matches(rule))
   const named = (field: string, effect: 'allow' | 'deny') =>
     matching.some((rule) => rule.effect === effect && names(world, rule, field))
-  const fields = resource.withoutFields.includes(action) ? ['*'] : resource.fields
+  const fields = world.resource.withoutFields.includes(action) ? ['*'] : world.resource.fields
   return new Set(fields.filter((field) => named(field, 'allow') && !named(field, 'deny')))
 }
 
-function matches(world: World, rule: OracleRule, action: string, relations: ReadonlySet<string>): boolean {
+/** Rules that name a relation which the resource lacks say nothing about it, negated or not. */
+function isAbout(world: World, rule: OracleRule, action: string): boolean {
   return (
     lives(world, rule) &&
     subjects(world).has(rule.subject) &&
     covers(rule.resource, world.resource) &&
     (rule.actions.includes('*') || rule.actions.includes(action)) &&
-    rule.relations.every((relation) => relations.has(relation))
+    [...rule.relations, ...(rule.after ?? [])].every((term) => isKnown(world, nameOf(term)))
   )
 }
 
@@ -68,7 +99,7 @@ function lives({ now }: World, { until }: OracleRule): boolean {
   return until > now
 }
 
-function covers(pattern: string, { name, builtIn }: OracleResource): boolean {
+export function covers(pattern: string, { name, builtIn }: OracleResource): boolean {
   if (pattern === '*') return !builtIn
   if (pattern === 'system/*') return builtIn
   return pattern === name
@@ -79,27 +110,58 @@ function names({ policy, resource }: World, rule: OracleRule, field: string): bo
   return rule.views.some((view) => view === '*' || (views?.get(view)?.includes(field) ?? false))
 }
 
+// ---- Terms ----------------------------------------------------------------------------------------------------------
+
+export function nameOf(term: string): string {
+  return term.startsWith('!') ? term.slice(1) : term
+}
+
+function fits(terms: readonly string[], holding: ReadonlySet<string>): boolean {
+  return terms.every((term) => holds(term, holding))
+}
+
+function holds(term: string, holding: ReadonlySet<string>): boolean {
+  return holding.has(nameOf(term)) !== term.startsWith('!')
+}
+
+function isCondition({ policy }: World, name: string): boolean {
+  return policy.conditions?.has(name) ?? false
+}
+
+function isKnown(world: World, name: string): boolean {
+  return isCondition(world, name) || relationOf(world, world.resource.name, name) !== undefined
+}
+
 // ---- The actions ----------------------------------------------------------------------------------------------------
 
-/** Before any object is known: would some set of relations that this caller could have be allowed? */
+/**
+ * Before any object is known: would some set of relations be allowed that a caller like this one could have? An allow that
+ * can never match for this very caller, who lacks the attribute that it compares, doesn't count.
+ */
 export function roleLevel(world: World, action: string): boolean {
-  const relations = [...(world.policy.relations.get(world.resource.name) ?? [])]
-  const names = relations.filter(([, relation]) => couldHold(world, relation)).map(([name]) => name)
-  return subsets(names).some((set) => granted(world, action, set).size > 0)
+  const mine = possibleSets(world, thisCaller(world))
+  const rules = world.policy.rules.filter((rule) => rule.effect === 'deny' || couldMatch(world, rule, mine))
+  const asked = { ...world, policy: { ...world.policy, rules } }
+  return possibleSets(world, anyLikeThisCaller(world)).some((set) => granted(asked, action, set).size > 0)
 }
 
-/** With some object, as far as the caller goes: absent equals nothing. */
-function couldHold({ caller }: World, relation: OracleRelation): boolean {
-  return 'in' in relation || isScalar(attribute(caller, relation.equals))
+function couldMatch(world: World, { relations }: OracleRule, sets: readonly ReadonlySet<string>[]): boolean {
+  const conditions = holdingConditions(world)
+  return sets.some((set) => fits(relations, set.union(conditions)))
 }
 
-/** read, list, delete, options and a schema's own action: the fields granted on the object; none is a refusal. */
+/** read, delete and a schema's own action: the fields granted on the object; none is a refusal. */
 export function onObject(world: World, action: string, stored: Plain): ReadonlySet<string> {
   return granted(world, action, relationsOf(world, stored))
 }
 
-export function list<T extends Plain>(world: World, objects: readonly T[]): readonly T[] {
-  return objects.filter((object) => onObject(world, 'list', object).size > 0)
+/** On a route with a view, the objects of which some field of the view is granted. */
+export function list<T extends Plain>(world: World, objects: readonly T[], view?: ReadonlySet<string>): readonly T[] {
+  return objects.filter((object) => inView(onObject(world, 'list', object), view).size > 0)
+}
+
+export function inView(fields: ReadonlySet<string>, view: ReadonlySet<string> | undefined): ReadonlySet<string> {
+  return view ? fields.intersection(view) : fields
 }
 
 /** `refused` names the fields at fault; empty with `allowed: false` when the action itself is refused. */
@@ -109,18 +171,18 @@ export interface Verdict {
 }
 
 /** `proposed` is the object as it would be stored; `named` are the fields that the body gives. */
-export function create(world: World, proposed: Plain, named: readonly string[]): Verdict {
-  const writable = onObject(world, 'create', proposed)
+export function create(world: World, proposed: Plain, named: readonly string[], action = 'create'): Verdict {
+  const writable = onObject(world, action, proposed)
   // That the server sets a field is the schema's answer, and tells nothing.
   const refused = named.filter((field) => !writable.has(field) && !world.resource.readOnly.includes(field))
   return verdict(writable.size > 0, refused)
 }
 
-/** replace and update: allowed on the stored object, and again with the caller as related to the proposed one. */
-export function change(world: World, action: 'replace' | 'update', write: Change): Verdict {
+/** replace and update: allowed on the stored object, and again on the result. */
+export function change(world: World, action: string, write: Change): Verdict {
   const { stored, proposed } = write
   const before = onObject(world, action, stored)
-  const after = granted(world, action, relationsOf(world, proposed, stored))
+  const after = grantedOnResult(world, action, transitionOf(world, stored, proposed))
   return judge(world, write, { before, after, readable: onObject(world, 'read', stored) })
 }
 
@@ -131,7 +193,7 @@ export interface Change {
   readonly named: readonly string[]
 }
 
-/** What the action grants on the stored and on the proposed object, and what `read` grants. */
+/** What the action grants on the stored object and on the result, and what `read` grants. */
 export interface Grants {
   readonly before: ReadonlySet<string>
   readonly after: ReadonlySet<string>
@@ -153,61 +215,21 @@ export function judge(
   return verdict(before.size > 0 && after.size > 0, [...refused])
 }
 
-/** What a PUT proposes: the body, and from the stored object what is the server's or the caller may not write. */
-export function replaced(world: World, stored: Plain, body: Plain): Plain {
-  const writable = onObject(world, 'replace', stored)
-  const keeps = (field: string) => !writable.has(field) || world.resource.readOnly.includes(field)
-  const kept = Object.entries(stored).filter(([field]) => keeps(field))
-  return { ...Object.fromEntries(kept), ...body }
-}
-
 function verdict(allowed: boolean, refused: readonly string[]): Verdict {
   return allowed ? { allowed: refused.length === 0, refused: refused.toSorted() } : { allowed, refused: [] }
 }
 
 /** The fields that a list may be filtered and sorted by: every rule that lets this caller list shows them. */
-export function queryable(world: World): ReadonlySet<string> {
+export function queryable(world: World, view?: ReadonlySet<string>): ReadonlySet<string> {
   const { policy, resource } = world
-  const relations = policy.relations.get(resource.name)
-  const could = (name: string) => {
-    const relation = relations?.get(name)
-    return relation !== undefined && couldHold(world, relation)
-  }
-  const about = policy.rules.filter((rule) => matches(world, { ...rule, relations: [] }, 'list', new Set()))
-  const ways = about.filter((rule) => rule.relations.every(could))
-  const named = (rule: OracleRule) => resource.fields.filter((field) => names(world, rule, field))
+  const shown = [...inView(new Set(resource.fields), view)]
+  const sets = possibleSets(world, thisCaller(world))
+  const ways = policy.rules.filter((rule) => isAbout(world, rule, 'list') && couldMatch(world, rule, sets))
   const everywhere = (field: string) =>
     ways.every((rule) => {
-      const some = named(rule)
+      const some = shown.filter((one) => names(world, rule, one))
       if (rule.effect === 'allow') return some.length === 0 || some.includes(field)
-      return !some.includes(field) || some.length === resource.fields.length
+      return !some.includes(field) || some.length === shown.length
     })
-  return new Set(resource.fields.filter((field) => resource.indexed.includes(field) && everywhere(field)))
-}
-
-// ---- Plain data -----------------------------------------------------------------------------------------------------
-
-export function subsets(names: readonly string[]): readonly ReadonlySet<string>[] {
-  const [first, ...rest] = names
-  if (first === undefined) return [new Set()]
-  return subsets(rest).flatMap((set) => [set, new Set([first, ...set])])
-}
-
-function own(object: Plain, field: string): Json | undefined {
-  return Object.hasOwn(object, field) ? object[field] : undefined
-}
-
-function isScalar(value: Json | undefined): boolean {
-  return ['string', 'number', 'boolean'].includes(typeof value)
-}
-
-function sameJson(a: Json | undefined, b: Json | undefined): boolean {
-  if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((item, i) => sameJson(item, b[i]))
-  if (!isObject(a) || !isObject(b)) return a === b
-  const keys = Object.keys(a)
-  return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && sameJson(a[key], b[key]))
-}
-
-function isObject(value: Json | undefined): value is Plain {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return new Set(shown.filter((field) => resource.indexed.includes(field) && everywhere(field)))
 }

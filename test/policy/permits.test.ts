@@ -10,7 +10,8 @@ import { runs } from '../runs.ts'
 import { randomCaller, randomObject } from './arbitrary.ts'
 import { generousPolicy, type WrittenPolicy } from './arbitrary-policy.ts'
 import { DOCS } from './fixture.ts'
-import { change, create, type Grants, granted, judge, onObject, relationsOf, replaced, type Verdict } from './oracle.ts'
+import { replaced } from './oracle/proposals.ts'
+import { create, type Grants, granted, judge, onObject, relationsOf, type Verdict } from './oracle.ts'
 import { grantsOf, snapshotOf, storedOf, worldOf } from './product.ts'
 import type { OracleCaller, Plain, World } from './world.ts'
 
@@ -77,7 +78,9 @@ function permitOf(
 const oracle = ({ world, action, stored, proposed, named }: Judged): Verdict => {
   if (action === 'create') return create(world, proposed, named)
   if (action === 'delete') return { allowed: onObject(world, 'delete', stored).size > 0, refused: [] }
-  return change(world, action, { stored, proposed, named })
+  const before = onObject(world, action, stored)
+  const after = granted(world, action, relationsOf(world, proposed, stored))
+  return judge(world, { stored, proposed, named }, { before, after, readable: onObject(world, 'read', stored) })
 }
 
 function judgesLikeTheOracle(judge: Judge) {

@@ -48,8 +48,17 @@ function rulesText({ rules, links }: OraclePolicy, { lineEnd, padding, comments 
 }
 
 /** The cells of a `p` line. */
-export function ruleCells({ subject, resource, actions, relations, views, effect }: OracleRule): readonly string[] {
-  const relation = relations.length === 0 ? 'any' : relations.join('+')
+export function ruleCells({
+  subject,
+  resource,
+  actions,
+  relations,
+  after,
+  views,
+  effect,
+}: OracleRule): readonly string[] {
+  const sides = after ? [relations, after] : [relations]
+  const relation = sides.map((terms) => terms.join('+') || 'any').join('>')
   return ['p', subject, resource, actions.join('|'), relation, views.join('|'), effect]
 }
 
@@ -66,8 +75,9 @@ function quoted(cell: string): string {
 }
 
 function relationText(relation: OracleRelation): unknown {
-  if ('in' in relation) return relation
-  return relation.equals === 'id' ? relation.field : { field: relation.field, equals: `subject.${relation.equals}` }
+  if (!('equals' in relation)) return relation
+  const { field, equals } = relation
+  return equals === 'id' && !relation.fill ? field : { ...relation, equals: `subject.${equals}` }
 }
 
 function mapToObject<T>(map: ReadonlyMap<string, T>, text: (value: T) => unknown): Readonly<Record<string, unknown>> {

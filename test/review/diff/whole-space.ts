@@ -68,9 +68,9 @@ function writesOf(pair: PolicyPair, { resource, caller }: Question): readonly { 
   const stored = new Map<string, Json[]>()
   const proposed = new Map<string, Json[]>()
   for (const relation of used) {
-    const { field } = relation
-    if ('in' in relation) stored.set(field, [...(stored.get(field) ?? [null]), ...relation.in])
-    else proposed.set(field, [null, (relation.equals === 'id' ? caller.id : CLAIMS[relation.equals]) ?? 'nobody'])
+    if ('in' in relation) stored.set(relation.field, [...(stored.get(relation.field) ?? [null]), ...relation.in])
+    else if ('equals' in relation)
+      proposed.set(relation.field, [null, (relation.equals === 'id' ? caller.id : CLAIMS[relation.equals]) ?? 'nobody'])
   }
   for (const [field, [, ...constants]] of stored) {
     if (resource.fields.get(field)?.list) stored.set(field, subsetsOf([...new Set(constants)]))

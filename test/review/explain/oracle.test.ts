@@ -160,7 +160,7 @@ function possibleNames({ data }: WrittenPolicy, caller: OracleCaller): readonly 
   const attribute = attributeOf(caller)
   const relations = [...(data.relations.get('docs') ?? [])]
   return relations
-    .filter(([, relation]) => 'in' in relation || attribute(relation.equals) !== undefined)
+    .filter(([, relation]) => !('equals' in relation) || attribute(relation.equals) !== undefined)
     .map(([name]) => name)
 }
 

@@ -1,0 +1,177 @@
+/** The answer to a request: the levels in their order, step-up, what is written, and what is shown. */
+import {
+  change,
+  create,
+  grantedWithoutObject,
+  inView,
+  list,
+  onObject,
+  queryable,
+  roleLevel,
+  type Verdict,
+} from '../oracle.ts'
+import type { Plain, World } from '../world.ts'
+import { holdingConditions, signedInConditions } from './conditions.ts'
+import { isObject, own, sameJson, subsets } from './plain.ts'
+import { created, replaced, replacedFields, updated } from './proposals.ts'
+
+export interface OracleRequest {
+  readonly action: string
+  /** What the method does; the action, unless the action is the schema's own. */
+  readonly operation?: string
+  readonly id?: string
+  readonly body?: Plain
+  /** The fields of the route's view. */
+  readonly view?: ReadonlySet<string>
+}
+
+/** Fields and ids are sorted. */
+export interface Answer {
+  readonly status: number
+  /** The `signedIn` conditions that a 401 asks for. */
+  readonly stepUp?: readonly string[]
+  readonly shows?: readonly string[]
+  readonly ids?: readonly string[]
+  readonly rows?: Readonly<Record<string, readonly string[]>>
+  readonly queryable?: readonly string[]
+  /** The object after a write. */
+  readonly object?: Plain
+}
+
+const NEW_ID = 'new'
+
+export function answer(world: World, request: OracleRequest): Answer {
+  const { action, operation = action } = request
+  const concernsNone = world.resource.builtIn || operation === 'options'
+  const passesRoleLevel = (asked: World) =>
+    concernsNone ? grantedWithoutObject(asked, action).size > 0 : roleLevel(asked, action)
+  const refused = refusal(world, passesRoleLevel)
+  if (refused) return refused
+  if (concernsNone) return { status: 204 }
+  if (operation === 'list') return answerList(world, request)
+  return operation === 'create' ? answerCreate(world, request) : answerItem(world, { ...request, operation })
+}
+
+// ---- Refusals -------------------------------------------------------------------------------------------------------
+
+/** Undefined if the level is passed. */
+function refusal(world: World, passes: (world: World) => boolean): Answer | undefined {
+  if (passes(world)) return undefined
+  if (world.caller.id === undefined) return { status: 401 }
+  const stepUp = world.caller.credential === 'api-key' ? undefined : stepUpFor(world, passes)
+  return stepUp ? { status: 401, stepUp } : { status: 403 }
+}
+
+/** The smallest set of `signedIn` conditions that gets past the level; of equals, the first in the file. */
+function stepUpFor(world: World, passes: (world: World) => boolean): readonly string[] | undefined {
+  const holding = holdingConditions(world)
+  const missing = signedInConditions(world).filter((name) => !holding.has(name))
+  const sets = subsets(missing).toReversed()
+  const found = sets
+    .toSorted((one, other) => one.size - other.size)
+    .find((supposed) => supposed.size > 0 && passes({ ...world, supposed }))
+  return found && missing.filter((name) => found.has(name))
+}
+
+// ---- Lists ----------------------------------------------------------------------------------------------------------
+
+function answerList(world: World, { view }: OracleRequest): Answer {
+  const objects = list(world, world.objects?.get(world.resource.name) ?? [], view)
+  const shown = (object: Plain) => fieldsOf(object, inView(onObject(world, 'list', object), view))
+  return {
+    status: 200,
+    ids: objects.map(({ id }) => String(id)).toSorted(),
+    rows: Object.fromEntries(objects.map((object) => [String(object.id), shown(object)])),
+    queryable: [...queryable(world, view)].toSorted(),
+  }
+}
+
+// ---- Items ----------------------------------------------------------------------------------------------------------
+
+function answerItem(world: World, request: OracleRequest & { readonly operation: string }): Answer {
+  const { action, operation, id, view } = request
+  const stored = world.objects?.get(world.resource.name)?.find((one) => one.id === id)
+  if (!stored) return { status: 404 }
+  const fields = (asked: World) => inView(onObject(asked, action, stored), operation === 'read' ? view : undefined)
+  const conceals = world.policy.conceal?.has(world.resource.name) && onObject(world, 'read', stored).size === 0
+  if (fields(world).size === 0 && conceals) return { status: 404 }
+  const refused = refusal(world, (asked) => fields(asked).size > 0)
+  if (refused) return refused
+  if (operation === 'read') return { status: 200, shows: fieldsOf(stored, fields(world)) }
+  return operation === 'delete' ? { status: 204 } : answerChange(world, stored, request)
+}
+
+// ---- Writes ---------------------------------------------------------------------------------------------------------
+
+function answerCreate(world: World, { action, body = {}, view }: OracleRequest): Answer {
+  const object = created(world, NEW_ID, body)
+  const refused = refusal(world, (asked) => create(asked, object, declared(world, body), action).allowed)
+  if (refused) return refused
+  if (isFaulty(world, {}, body)) return { status: 400 }
+  return { status: 201, shows: shownAfter(world, object, view) ?? [], object }
+}
+
+function answerChange(world: World, stored: Plain, request: OracleRequest & { readonly operation: string }): Answer {
+  const { operation, body = {}, view } = request
+  const refused = refusal(world, (asked) => changeVerdict(asked, stored, request).allowed)
+  if (refused) return refused
+  const sent = operation === 'replace' ? withoutTimes(body) : body
+  if (isFaulty(world, stored, sent)) return { status: 400 }
+  const object = proposalOf(world, stored, request)
+  const shows = shownAfter(world, object, view)
+  return { status: shows ? 200 : 204, shows: shows ?? [], object }
+}
+
+function changeVerdict(world: World, stored: Plain, request: OracleRequest & { readonly operation: string }): Verdict {
+  const { action, operation, body = {} } = request
+  const readable = onObject(world, 'read', stored)
+  // Whether a PUT removes a value may not be told to somebody who can't read it.
+  const unread =
+    operation === 'replace' ? replacedFields(world, stored, action).filter((one) => !readable.has(one)) : []
+  // The result of merging an object depends on the stored value.
+  const reads = operation === 'update' ? declared(world, body).filter((field) => isObject(body[field])) : []
+  if (reads.some((field) => !readable.has(field))) return { allowed: false, refused: reads }
+  const proposed = proposalOf(world, stored, request)
+  return change(world, action, { stored, proposed, named: [...declared(world, body), ...unread] })
+}
+
+function proposalOf(world: World, stored: Plain, request: OracleRequest & { readonly operation: string }): Plain {
+  const { action, operation, body = {} } = request
+  return operation === 'replace' ? replaced(world, stored, body, action) : updated(world, stored, body)
+}
+
+function declared({ resource }: World, body: Plain): readonly string[] {
+  return Object.keys(body).filter((field) => resource.fields.includes(field))
+}
+
+/** A body may neither name unknown fields nor change what the server sets. */
+function isFaulty({ resource }: World, stored: Plain, body: Plain): boolean {
+  const isServers = (field: string) => resource.readOnly.includes(field) && !sameJson(own(stored, field), body[field])
+  return Object.keys(body).some((field) => !resource.fields.includes(field) || isServers(field))
+}
+
+/** In a PUT, the server's times are ignored, so that what was read can be sent twice. */
+function withoutTimes({ createdAt, updatedAt, ...body }: Plain): Plain {
+  return body
+}
+
+/** What a read right after the write would show; undefined where it would be refused. */
+function shownAfter(world: World, object: Plain, view: ReadonlySet<string> | undefined): readonly string[] | undefined {
+  const after = worldAfter(world, object)
+  const fields = inView(onObject(after, 'read', object), view)
+  return fields.size > 0 ? fieldsOf(object, fields) : undefined
+}
+
+function worldAfter(world: World, object: Plain): World {
+  const { name } = world.resource
+  const others = (world.objects?.get(name) ?? []).filter(({ id }) => id !== object.id)
+  const objects = new Map(world.objects).set(name, [...others, object])
+  const isCallers = name === 'users' && object.id === world.caller.id
+  return { ...world, objects, caller: isCallers ? { ...world.caller, record: object } : world.caller }
+}
+
+function fieldsOf(object: Plain, fields: ReadonlySet<string>): readonly string[] {
+  return Object.keys(object)
+    .filter((field) => fields.has(field))
+    .toSorted()
+}
