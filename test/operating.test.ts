@@ -123,7 +123,7 @@ describe('docs/operating.md', () => {
     server = spawn('bash', ['-c', SERVE], { cwd: folder, env, detached: true, stdio: 'ignore' })
     for (let i = 0; i < 600; i++) {
       const log = await readFile(join(folder, 'server.log'), 'utf8').catch(() => '')
-      if (log.includes('"msg":"listening"') && log.includes('is compared with')) return
+      if (log.includes('"msg":"listening"') && log.includes('are compared with')) return
       await sleep(50)
     }
     throw new Error(`the server doesn't listen: ${await readFile(join(folder, 'server.log'), 'utf8')}`)

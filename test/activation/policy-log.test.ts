@@ -58,7 +58,7 @@ describe('the log of policies that took over', () => {
   it('says why: a thread that never answers', async () => {
     const program = threadOf('setInterval(() => {}, 1000)')
     await tellAll({ program, patienceMs: 200 }, [taking(shipped, withRules())])
-    expect(lines[0]).to.include({ uncompared: 'it took longer than 200 ms', level: 40 })
+    expect(lines[0]).to.include({ uncompared: 'the comparison took longer than 200 ms', level: 40 })
   })
 
   it('says why: policies that can not be compared; the next one is compared again', async () => {

@@ -142,7 +142,7 @@ describe('the OpenAPI document', () => {
     const summaries = ['/api/tokens', '/api/tokens/current', '/users'].map(
       (path) => (document.paths[path]?.post ?? document.paths[path]?.delete)?.summary,
     )
-    expect(summaries).to.deep.equal(['Sign in, or refresh the tokens', 'Sign out', 'Make users'])
+    expect(summaries).to.deep.equal(['Sign in, or refresh the tokens', 'Sign out', 'Create users'])
   })
 
   it('leads nowhere outside of itself: every reference has its part, whatever a schema refers to', async () => {

@@ -47,7 +47,7 @@ describe('health', () => {
     expect([told.status, hidden.status, hidden.body.detail]).to.deep.equal([
       503,
       503,
-      'A part of the server is not available.',
+      'A part of the server is not available; try again.',
     ])
   })
 
@@ -56,7 +56,7 @@ describe('health', () => {
     await server.app.store.close()
     const { status, headers, body } = await server.ask('GET', '/readyz')
     expect([status, body.code, headers.get('retry-after')]).to.deep.equal([503, 'not-ready', '5'])
-    expect(body.detail).to.equal('A part of the server is not available.')
+    expect(body.detail).to.equal('A part of the server is not available; try again.')
     expect((await server.ask('GET', '/livez')).status).to.equal(200)
     const token = await server.token('alice', 'member')
     const notes = await server.ask('GET', '/api/v1/notes', { token })

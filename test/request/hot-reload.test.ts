@@ -61,7 +61,7 @@ describe('a policy that changes', () => {
     const ready = await until(readiness, ({ body }) => body.status === 'degraded')
     expect(ready.status).to.equal(200)
     expect(ready.body.checks.policy.status).to.equal('degraded')
-    expect(ready.body.checks.policy.detail).to.contain('the policy before them is in force')
+    expect(ready.body.checks.policy.detail).to.contain('the previous policy stays in force')
     const now = await notes()
     expect([now.status, now.headers.get('policy-revision')]).to.deep.equal([200, revision])
     const [failure] = logged('policy refused; the previous policy stays in force')
@@ -75,7 +75,7 @@ describe('a policy that changes', () => {
     await writeFile(file('policy.csv'), text)
     await until(readiness, ({ body }) => body.status === 'ok')
     expect(await metric('policy_degraded')).to.equal(0)
-    expect(logged('policy files are sound again')).to.have.length(1)
+    expect(logged('policy files are valid again')).to.have.length(1)
   })
 
   for (const [name, text] of [

@@ -271,7 +271,7 @@ describe('PATCH with a JSON Patch', () => {
     const wide = await patchWith(path, doubling)
     expect([wide.status, wide.body.code]).to.deep.equal([400, 'invalid-patch'])
     expect(wide.body.errors[0].pointer).to.match(/^\/\d+\/(from|path)$/)
-    expect(wide.body.errors[0].detail).to.equal('copies and moves too much')
+    expect(wide.body.errors[0].detail).to.equal('copies and moves too much; split the patch')
     const small = await create({ doc: {} })
     const nesting = Array.from({ length: 100 }, () => ({ op: 'copy', from: '/doc', path: '/doc/a' }))
     expect((await patchWith(small, nesting)).body.code).to.equal('invalid-patch')

@@ -28,7 +28,7 @@ describe('an object', () => {
       const { status, body } = await patch(path, { doc: { [`part${part}`]: 'x'.repeat(10_000) } })
       if (status !== 200) {
         expect([status, body.code]).to.deep.equal([413, 'object-too-large'])
-        expect(body.detail).to.equal('An object has at most 51200 bytes as JSON; make this one smaller.')
+        expect(body.detail).to.equal('The object would have more than 51200 bytes as JSON; make it smaller.')
         break
       }
       largest = part

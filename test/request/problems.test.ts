@@ -32,7 +32,7 @@ describe('a problem document', () => {
       type: 'urn:sallyport:problem:route-not-found',
       title: 'No such path',
       status: 404,
-      detail: 'No resource has this path.',
+      detail: 'No resource has this path; check the URL.',
       code: 'route-not-found',
     })
   })
@@ -126,7 +126,7 @@ describe('a fault inside', () => {
       type: 'urn:sallyport:problem:internal-error',
       title: 'Internal error',
       status: 500,
-      detail: 'The server failed; look for the request id in its log.',
+      detail: 'The server failed; give the request id to its operator.',
       code: 'internal-error',
     })
     const [found] = server.log.filter(({ requestId }) => `urn:uuid:${requestId}` === answer.body.instance)

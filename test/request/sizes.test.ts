@@ -25,7 +25,11 @@ describe('a limit of size', () => {
       201,
     )
     const { status, body } = await server.ask('POST', '/api/v1/notes', { token: callers.alice, body: note(LIMIT + 1) })
-    expect([status, body.code, body.detail]).to.deep.equal([413, 'body-too-large', 'A body has at most 102400 bytes.'])
+    expect([status, body.code, body.detail]).to.deep.equal([
+      413,
+      'body-too-large',
+      'The body is too large; send at most 102400 bytes.',
+    ])
   })
 
   it('413 comes from Content-Length alone, before any of the body', async () => {
@@ -62,7 +66,7 @@ describe('a limit of size', () => {
     try {
       const token = await small.token('alice', 'member')
       const { status, body } = await small.ask('POST', '/api/v1/notes', { token, body: { title: 'x'.repeat(1100) } })
-      expect([status, body.detail]).to.deep.equal([413, 'A body has at most 1024 bytes.'])
+      expect([status, body.detail]).to.deep.equal([413, 'The body is too large; send at most 1024 bytes.'])
       expect((await small.ask('POST', '/api/v1/notes', { token, body: { title: 't' } })).status).to.equal(201)
     } finally {
       await small.stop()

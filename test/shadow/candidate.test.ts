@@ -34,9 +34,13 @@ describe('what a candidate policy (POLICY_CANDIDATE) would change', () => {
   const untilCompared = async ({ folder }: TestServer) => {
     const candidate = join(folder, 'candidate')
     const revision = revisionOf(await readPolicyFiles(candidate), await readBlockedFile(candidate))
-    for (let i = 0; i < 600 && logged('policy candidate is compared with').at(-1)?.candidate !== revision; i++)
+    for (
+      let i = 0;
+      i < 600 && logged('requests are compared with the policy candidate').at(-1)?.candidate !== revision;
+      i++
+    )
       await sleep(10)
-    expect(logged('policy candidate is compared with').at(-1)?.candidate).to.equal(revision)
+    expect(logged('requests are compared with the policy candidate').at(-1)?.candidate).to.equal(revision)
   }
   const metric = async (name: string) => {
     const text = await (await fetch(`${server.app.adminUrl}/metrics`)).text()
@@ -55,7 +59,7 @@ describe('what a candidate policy (POLICY_CANDIDATE) would change', () => {
 
   it('is nothing while it says the same', async () => {
     await start()
-    await untilLogged('policy candidate is compared with')
+    await untilLogged('requests are compared with the policy candidate')
     for (let i = 0; i < 5; i++) await server.ask('GET', order, { token: sam })
     await untilMetric('sallyport_shadow_compared_total', 5)
     expect(logged('policy shadow difference')).to.deep.equal([])
@@ -116,7 +120,7 @@ describe('what a candidate policy (POLICY_CANDIDATE) would change', () => {
 
   it('is nothing for a caller who is blocked, for no candidate lifts a block; one that adds a block is told', async () => {
     await start()
-    await untilLogged('policy candidate is compared with')
+    await untilLogged('requests are compared with the policy candidate')
     const blocked = join(server.folder, 'policies/blocked.txt')
     const before = await readFile(blocked, 'utf8')
     await writeFile(blocked, 'user:sam\n')
@@ -134,7 +138,7 @@ describe('what a candidate policy (POLICY_CANDIDATE) would change', () => {
 
   it('of a stream of differences is told a few times a second, and counted whole', async () => {
     await start({ 'policy.csv': `p, everyone, system/*, *, any, *, allow\n` })
-    await untilLogged('policy candidate is compared with')
+    await untilLogged('requests are compared with the policy candidate')
     const before = await metric('sallyport_shadow_differences_total{change="refused-now"}')
     await Promise.all(Array.from({ length: 60 }, () => server.ask('GET', order, { token: sam })))
     await untilMetric('sallyport_shadow_differences_total{change="refused-now"}', before + 60)
@@ -149,13 +153,13 @@ describe('what a candidate policy (POLICY_CANDIDATE) would change', () => {
     expect([ready.status, ready.body.checks.candidate.status]).to.deep.equal([200, 'degraded'])
     await untilMetric('sallyport_shadow_uncompared_total{reason="unready"}', 1)
     await cp(join(ROOT, 'policies/policy.csv'), join(candidateOf(server), 'policy.csv'))
-    await untilLogged('policy candidate is compared with')
+    await untilLogged('requests are compared with the policy candidate')
     expect((await readinessOf(server)).body.checks.candidate.status).to.equal('ok')
   })
 
   it('whose files vanish is said; what it was before is compared with', async () => {
     await start()
-    await untilLogged('policy candidate is compared with')
+    await untilLogged('requests are compared with the policy candidate')
     await rename(candidateOf(server), `${candidateOf(server)}-away`)
     await untilLogged('policy candidate refused; requests are decided as before')
     const before = await metric('sallyport_shadow_compared_total')

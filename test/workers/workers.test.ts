@@ -170,7 +170,7 @@ describe('serve --workers 2', () => {
     const { port } = taken.address() as AddressInfo
     const failure = String(await startCluster(folder, { ADMIN_PORT: String(port) }).catch((error) => error))
     taken.close()
-    expect(failure).to.match(/exit 2: .*ADMIN_PORT \d+ of 127\.0\.0\.1 can't be listened on/s)
+    expect(failure).to.match(/exit 2: .*ADMIN_PORT \d+ of 127\.0\.0\.1 can't be opened/s)
     expect(failure.match(/"draining"/g)).to.have.length(2)
   }).timeout(20_000)
 

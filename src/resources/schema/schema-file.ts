@@ -1,7 +1,7 @@
 /** One schema file: strict JSON, and the place of every node for diagnostics. Other files read what the JSON means. */
 
 import { basename } from 'node:path'
-import { type Node, type ParseError, parseTree, printParseErrorCode } from 'jsonc-parser'
+import { type Node, type ParseError, type ParseErrorCode, parseTree, printParseErrorCode } from 'jsonc-parser'
 import { type Diagnostic, type Place, placeAt } from '../../base/diagnostic.ts'
 import type { Path } from '../../base/json-pointer.ts'
 import { SCHEMA_CODES, type SchemaCode } from '../check/codes.ts'
@@ -70,7 +70,7 @@ function parseStrictly(source: SourceText): Tree {
   const root = parseTree(source.text, errors, { disallowComments: true, allowTrailingComma: false })
   // After the first error the parser guesses how to continue, so its later errors would mislead.
   const [first] = errors
-  if (first) return { root, faults: [faultAt(source, first.offset, 'json-syntax', syntaxMessage(first))] }
+  if (first) return { root, faults: [faultAt(source, first.offset, 'json-syntax', syntaxFault(first.error))] }
   if (root === undefined || !isJson(source.text)) {
     return { root, faults: [faultAt(source, 0, 'json-syntax', 'this is not JSON')] }
   }
@@ -78,8 +78,8 @@ function parseStrictly(source: SourceText): Tree {
 }
 
 /** `CommaExpected` -> `comma expected`. */
-function syntaxMessage({ error }: ParseError): string {
-  return printParseErrorCode(error)
+export function syntaxFault(code: ParseErrorCode): string {
+  return printParseErrorCode(code)
     .replace(/(?!^)[A-Z]/g, ' $&')
     .toLowerCase()
 }

@@ -12,7 +12,7 @@ export function refusalProblem(refused: Refused, caller: Caller | undefined): Pr
   switch (code) {
     // RFC 6750 section 3: no `error` when no credentials were sent.
     case 'credentials-missing':
-      return new Problem(code, 'Send a bearer token in the header Authorization.', {
+      return new Problem(code, 'This request needs credentials; send a bearer token in the header Authorization.', {
         ...options,
         headers: { 'WWW-Authenticate': 'Bearer realm="sallyport"' },
       })
@@ -23,12 +23,15 @@ export function refusalProblem(refused: Refused, caller: Caller | undefined): Pr
     case 'field-forbidden':
       return fieldsForbidden(refused, check === 'read' ? 'read' : 'write')
     case 'invalid-body':
-      return new Problem(code, 'The body does not fit the schema.', { ...options, errors: refusal.faults ?? [] })
+      return new Problem(code, 'The body does not fit the schema; correct the fields in `errors`.', {
+        ...options,
+        errors: refusal.faults ?? [],
+      })
     case 'object-too-large':
       // The excess isn't shown, because the caller may not be able to read the whole object.
-      return new Problem(code, `An object has at most ${limitBytes} bytes as JSON; make this one smaller.`, options)
+      return new Problem(code, `The object would have more than ${limitBytes} bytes as JSON; make it smaller.`, options)
     default:
-      return new Problem(code, 'The policy does not permit this to this caller.', options)
+      return new Problem(code, 'The policy does not allow this caller to send this request.', options)
   }
 }
 
@@ -38,6 +41,6 @@ function fieldsForbidden(cause: Refused, action: 'read' | 'write'): Problem {
     detail: action === 'read' ? 'is not readable for this caller' : 'is not writable for this caller',
     code: 'forbidden',
   }))
-  const detail = `The policy does not let this caller ${action} these fields.`
+  const detail = `The policy does not let this caller ${action} the fields in \`errors\`; omit them.`
   return new Problem('field-forbidden', detail, { cause, errors })
 }

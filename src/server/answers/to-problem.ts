@@ -16,11 +16,14 @@ export function problemOf(error: unknown, caller: Caller | undefined): Problem {
   if (error instanceof Refused) return refusalProblem(error, caller)
   if (error instanceof UniqueTaken) {
     const errors = [{ pointer: `/${error.field}`, detail: 'is taken by another object', code: 'unique' }]
-    return new Problem('unique-taken', 'Another object has this value already.', { cause: error, errors })
+    return new Problem('unique-taken', 'Another object already has this value; send a different one.', {
+      cause: error,
+      errors,
+    })
   }
   if (error instanceof ReplayTaken) {
     const headers = { 'Retry-After': '1' }
-    return new Problem('idempotency-in-flight', 'Another request with this key was faster; repeat this one.', {
+    return new Problem('idempotency-in-flight', 'Another request with this key came first; repeat this one.', {
       headers,
     })
   }
@@ -31,7 +34,7 @@ export function problemOf(error: unknown, caller: Caller | undefined): Problem {
     })
   }
   if (error instanceof StoreUnavailable) {
-    return new Problem('store-unavailable', 'The data is out of reach; try again later.', {
+    return new Problem('store-unavailable', 'The store does not answer; try again later.', {
       cause: error,
       headers: { 'Retry-After': '5' },
     })
@@ -39,14 +42,14 @@ export function problemOf(error: unknown, caller: Caller | undefined): Problem {
   if (error instanceof RecordRefused) {
     return new Problem(
       'decision-log-unavailable',
-      'No answer goes out unrecorded, and the decision log can not be written.',
+      "The decision log can't be written, and no request is answered without its record; try again later.",
       {
         cause: error,
         headers: { 'Retry-After': '5' },
       },
     )
   }
-  return new Problem('internal-error', 'The server failed; look for the request id in its log.', {
+  return new Problem('internal-error', 'The server failed; give the request id to its operator.', {
     cause: error,
   })
 }

@@ -24,7 +24,7 @@ export async function claimForProduction(seeding: Seeding): Promise<void> {
   const kind = await seeding.readMark(KIND)
   if (kind === 'demo') {
     throw new DemoRefused(
-      'the data folder holds the demo callers, whose names anybody can guess; start with --demo, or set DATA_DIR to another folder',
+      'the data folder holds demo callers, whose names everybody knows; start with --demo, or change DATA_DIR',
     )
   }
   if (kind === undefined) await seeding.writeMark(KIND, 'own')
@@ -34,9 +34,7 @@ export async function claimForProduction(seeding: Seeding): Promise<void> {
 export async function claimForDemo(seeding: Seeding, directory: Directory, resources: Resources): Promise<void> {
   const kind = await seeding.readMark(KIND)
   if (kind === 'own') {
-    throw new DemoRefused(
-      'the data folder holds data of its own; start without --demo, or set DATA_DIR to another folder',
-    )
+    throw new DemoRefused('the data folder holds data of its own; start without --demo, or change DATA_DIR')
   }
   // Writes the mark first, so that the next start completes a demo whose start was interrupted.
   await seeding.writeMark(KIND, 'demo')

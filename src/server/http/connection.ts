@@ -25,7 +25,7 @@ export function openConnection(socket: Socket): void {
 
 export function connectionOf(socket: Duplex): Connection {
   const connection = connections.get(socket)
-  if (!connection) throw new Error('a request came on a connection that nobody opened')
+  if (!connection) throw new Error('the connection of a request was not registered')
   return connection
 }
 

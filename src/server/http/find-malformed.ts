@@ -14,7 +14,7 @@ const SINGLE = new Set(['host', 'content-type', 'content-length', 'content-encod
 export function findMalformed(request: IncomingMessage): Problem | undefined {
   const { rawHeaders } = request
   if (rawHeaders.length / 2 > MAX_HEADERS) {
-    return new Problem('headers-too-large', `A request has at most ${MAX_HEADERS} headers.`)
+    return new Problem('headers-too-large', `The request has more than ${MAX_HEADERS} headers; send fewer.`)
   }
   const fault =
     interruptionOf(request) ??
@@ -25,14 +25,14 @@ export function findMalformed(request: IncomingMessage): Problem | undefined {
   if (fault) return fault
   const { expect } = request.headers
   if (expect === undefined || expect.toLowerCase() === '100-continue') return undefined
-  return new Problem('expectation-failed', 'The only expectation that can be met is 100-continue.')
+  return new Problem('expectation-failed', 'The header Expect is not supported; send 100-continue, or omit the header.')
 }
 
 /** The parser treats other versions as HTTP/1.1. */
 function faultOfVersion({ httpVersion }: IncomingMessage): Problem | undefined {
   return httpVersion === '1.1' || httpVersion === '1.0'
     ? undefined
-    : malformed('This server speaks HTTP/1.1 and HTTP/1.0.')
+    : malformed('The version of HTTP is not supported; use HTTP/1.1.')
 }
 
 function faultOfNames(rawHeaders: readonly string[]): Problem | undefined {
@@ -40,7 +40,7 @@ function faultOfNames(rawHeaders: readonly string[]): Problem | undefined {
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = (rawHeaders[i] ?? '').toLowerCase()
     if (!SINGLE.has(name)) continue
-    if (seen.has(name)) return malformed(`The header ${name} stands more than once.`)
+    if (seen.has(name)) return malformed(`The header ${name} is repeated; send it once.`)
     seen.add(name)
   }
   return undefined
@@ -48,16 +48,18 @@ function faultOfNames(rawHeaders: readonly string[]): Problem | undefined {
 
 /** RFC 9112 section 3.2: a request without Host, or with a malformed Host, is 400. */
 function faultOfHost({ headers: { host }, httpVersion }: IncomingMessage): Problem | undefined {
-  if (host === undefined) return httpVersion === '1.1' ? malformed('The header host is missing.') : undefined
-  return isAuthority(host) ? undefined : malformed('The header host is not a host with an optional port.')
+  if (host === undefined) return httpVersion === '1.1' ? malformed('The header host is missing; send it.') : undefined
+  return isAuthority(host) ? undefined : malformed('The header host is not valid; send a host with an optional port.')
 }
 
 function faultOfFraming({ headers, httpVersion }: IncomingMessage): Problem | undefined {
   const coding = headers['transfer-encoding']
   if (coding === undefined) return undefined
   // RFC 9112 section 6.1: HTTP/1.0 has no transfer codings, so a proxy on the way may have read other bounds.
-  if (httpVersion === '1.0') return malformed('HTTP/1.0 has no transfer-encoding.')
-  return coding.toLowerCase() === 'chunked' ? undefined : malformed('The only transfer-encoding is chunked.')
+  if (httpVersion === '1.0') return malformed('HTTP/1.0 has no transfer-encoding; omit the header, or use HTTP/1.1.')
+  return coding.toLowerCase() === 'chunked'
+    ? undefined
+    : malformed('The transfer-encoding is not supported; use chunked.')
 }
 
 /** The end of this request is in doubt, so nothing more is read from the connection. */

@@ -119,10 +119,12 @@ function problemOf(error: ClientError, socket: Duplex): Problem {
   switch (error.code) {
     case 'HPE_HEADER_OVERFLOW':
       return isInRequestLine(error, socket)
-        ? new Problem('url-too-long', 'The URL is too long.', { headers })
-        : new Problem('headers-too-large', `Headers have at most ${MAX_HEADER_BYTES} bytes.`, { headers })
+        ? new Problem('url-too-long', 'The URL is too long; shorten it.', { headers })
+        : new Problem('headers-too-large', `The headers are too large; send at most ${MAX_HEADER_BYTES} bytes.`, {
+            headers,
+          })
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return new Problem('request-timeout', 'The request did not arrive in time.', { headers })
+      return new Problem('request-timeout', 'The request did not arrive in time; send it faster.', { headers })
     default:
       return new Problem('malformed-request', 'The request is not well-formed HTTP/1.1.', { headers })
   }

@@ -14,7 +14,8 @@ export async function listen(
   try {
     await once(server, 'listening')
   } catch (error) {
-    throw new ConfigError(`${name} ${port} of ${host} can't be listened on (${(error as NodeJS.ErrnoException).code})`)
+    const { code } = error as NodeJS.ErrnoException
+    throw new ConfigError(`${name} ${port} of ${host} can't be opened (${code}); choose another port or host`)
   }
   // A connection that can't be accepted only affects its client; without a listener the error would end the process.
   server.on('error', () => undefined)

@@ -32,15 +32,15 @@ export type Body =
 export async function readBody(ctx: Context, operation: Operation, limitBytes: number): Promise<Body> {
   refuseContentRange(ctx, operation)
   refuseMediaType(ctx, operation)
-  if (!hasBody(ctx.req)) throw new Problem('invalid-body', 'This request needs a JSON body.')
+  if (!hasBody(ctx.req)) throw new Problem('invalid-body', 'The request has no body; send a JSON body.')
   const bytes = await readBytes(ctx, limitBytes)
   if (ctx.request.charset !== '' && ctx.request.charset.toLowerCase() !== 'utf-8') {
-    throw new Problem('invalid-json', 'The body must be UTF-8.')
+    throw new Problem('invalid-json', 'The charset of the body is not UTF-8; send UTF-8.')
   }
   const json = parseStrictJson(bytes)
   if (ctx.is(JSON_PATCH_TYPE)) return { kind: 'json-patch', json }
   if (typeof json !== 'object' || json === null || Array.isArray(json)) {
-    throw new Problem('invalid-body', 'The body must be a JSON object.')
+    throw new Problem('invalid-body', 'The body is not a JSON object; send one.')
   }
   return { kind: 'object', json: json as JsonObject }
 }
@@ -53,7 +53,7 @@ export function hasBody({ headers }: IncomingMessage): boolean {
 /** RFC 9110 section 14.5: a server that doesn't support partial PUT refuses it. */
 function refuseContentRange(ctx: Context, operation: Operation): void {
   if (operation === 'replace' && ctx.req.headers['content-range'] !== undefined) {
-    throw new Problem('content-range', 'PUT replaces the whole object; leave Content-Range out.')
+    throw new Problem('content-range', 'PUT replaces the whole object; omit the header Content-Range.')
   }
 }
 
@@ -66,10 +66,10 @@ function refuseMediaType(ctx: Context, operation: Operation): void {
   }
   const encoding = ctx.req.headers['content-encoding'] ?? 'identity'
   if (encoding.toLowerCase() !== 'identity') {
-    throw new Problem('unsupported-media-type', 'A body is sent without Content-Encoding.', { headers })
+    throw new Problem('unsupported-media-type', 'The body has a Content-Encoding; send it without one.', { headers })
   }
   if (!hasType(ctx, patch ? PATCH_TYPES : [JSON_TYPE])) {
-    const detail = `Send ${patch ? ACCEPT_PATCH : JSON_TYPE} and say so in Content-Type.`
+    const detail = `The Content-Type is not supported; send ${patch ? `one of ${ACCEPT_PATCH}` : JSON_TYPE}.`
     throw new Problem('unsupported-media-type', detail, { headers })
   }
 }
@@ -118,14 +118,14 @@ function bodyProblem(error: unknown, limitBytes: number): unknown {
   const type = (error as { type?: unknown }).type
   if (type === 'entity.too.large') return tooLarge(limitBytes, error)
   if (type === 'request.aborted' || type === 'request.size.invalid') {
-    return new Problem('malformed-request', 'The body ended before it was complete.', { cause: error })
+    return new Problem('malformed-request', 'The body ended too early; send it again.', { cause: error })
   }
   return error
 }
 
 function tooLarge(limitBytes: number, cause?: unknown): Problem {
   // The rest of the body isn't read, so the connection can't be used again.
-  return new Problem('body-too-large', `A body has at most ${limitBytes} bytes.`, {
+  return new Problem('body-too-large', `The body is too large; send at most ${limitBytes} bytes.`, {
     headers: { Connection: 'close' },
     cause,
   })

@@ -23,7 +23,10 @@ export function readComparison(field: Field, parameter: string, text: string): C
     return { field: field.name, by, operator, values: [readValue(field, text)] }
   }
   const forms = accepted.map((name) => `${field.name}[${name}]`).join(', ')
-  throw new Problem('invalid-query', `${parameter} is no comparison; there are: ${field.name}, ${forms}.`)
+  throw new Problem(
+    'invalid-query',
+    `The query parameter ${parameter} is not a comparison; use one of: ${field.name}, ${forms}.`,
+  )
 }
 
 /** Equality with a value that the schema doesn't list is a mistake, not an empty list. */
@@ -69,5 +72,5 @@ function isDay(date: string): boolean {
 }
 
 function unreadable({ name }: Field, expected: string): Problem {
-  return new Problem('invalid-query', `A value to compare ${name} with must be ${expected}.`)
+  return new Problem('invalid-query', `The value of the filter ${name} must be ${expected}.`)
 }

@@ -25,7 +25,7 @@ function readCondition(name: string, value: string): TagCondition {
   if (value === '*') return { kind: 'any' }
   const tags = readTags(value)
   if (tags && tags.length > 0) return { kind: 'listed', tags }
-  const detail = `The header ${name} must be * or entity tags in double quotes, as ETag has them.`
+  const detail = `The header ${name} is not valid; send * or entity tags in double quotes, as in ETag.`
   throw new Problem('invalid-precondition', detail)
 }
 
@@ -60,8 +60,8 @@ export function readIdempotencyKey({ rawHeaders }: Pick<IncomingMessage, 'rawHea
   if (value === undefined) return undefined
   const key = others.length === 0 ? readKey(value.trim()) : undefined
   if (key !== undefined && key !== '' && key.length <= LONGEST_KEY) return key
-  const form = `1 to ${LONGEST_KEY} printable ASCII characters, in double quotes if there is a space, a comma or a quote`
-  throw new Problem('invalid-idempotency-key', `The header Idempotency-Key stands once and has ${form}.`)
+  const form = `1 to ${LONGEST_KEY} printable ASCII characters, in double quotes if one is a space, a comma or a quote`
+  throw new Problem('invalid-idempotency-key', `The header Idempotency-Key is not valid; send it once, with ${form}.`)
 }
 
 function readKey(value: string): string | undefined {

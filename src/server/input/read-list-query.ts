@@ -82,7 +82,7 @@ function readLimit(text: string | undefined, page: Limits['page']): number {
   if (text === undefined) return page.default
   const limit = /^[1-9]\d{0,5}$/.test(text) ? Number(text) : Number.NaN
   if (limit <= page.max) return limit
-  throw new Problem('invalid-query', `The query parameter limit is a whole number from 1 to ${page.max}.`)
+  throw new Problem('invalid-query', `The query parameter limit must be a whole number from 1 to ${page.max}.`)
 }
 
 /**
@@ -92,7 +92,7 @@ function readLimit(text: string | undefined, page: Limits['page']): number {
 function readOrder(text: string | undefined, queryable: Queryable['queryable']): readonly SortKey[] {
   const named = text === undefined ? [] : text.split(',').map((part) => readSortKey(part, queryable))
   if (new Set(named.map(({ field }) => field)).size < named.length) {
-    throw new Problem('invalid-query', 'The query parameter sort names a field more than once.')
+    throw new Problem('invalid-query', 'The query parameter sort repeats a field; name each field once.')
   }
   const id = named.findIndex(({ field }) => field === 'id')
   if (id >= 0) return named.slice(0, id + 1)
@@ -104,8 +104,8 @@ function readSortKey(part: string, queryable: Queryable['queryable']): SortKey {
   const field = queryable.get(descending ? part.slice(1) : part)
   if (field) return { field: field.name, by: field.time ? 'time' : 'value', descending }
   const accepted = [...queryable.keys()].join(', ')
-  const form = `fields separated by commas, - before one that descends`
-  throw new Problem('invalid-query', `The query parameter sort is ${form}; this list can be sorted by: ${accepted}.`)
+  const form = 'separated by commas, with - before a descending one'
+  throw new Problem('invalid-query', `The query parameter sort is not valid; list some of these, ${form}: ${accepted}.`)
 }
 
 /** A field that only some rows show is simply absent from the others. */
@@ -114,14 +114,15 @@ function readFields(text: string | undefined, shown: ReadonlySet<string>): Reado
   const named = text.split(',')
   const fields = new Set(named)
   if (fields.size < named.length) {
-    throw new Problem('invalid-query', 'The query parameter fields names a field more than once.')
+    throw new Problem('invalid-query', 'The query parameter fields repeats a field; name each field once.')
   }
   if (named.every((name) => shown.has(name))) return fields
   const accepted = [...shown].join(', ')
-  throw new Problem('invalid-query', `The query parameter fields is a list, separated by commas, of: ${accepted}.`)
+  const detail = `The query parameter fields is not valid; list some of these, separated by commas: ${accepted}.`
+  throw new Problem('invalid-query', detail)
 }
 
 function readCounted(text: string | undefined): boolean {
   if (text === undefined || text === 'exact') return text !== undefined
-  throw new Problem('invalid-query', 'The query parameter count can only be exact.')
+  throw new Problem('invalid-query', 'The query parameter count must be exact; omit it if you need no total.')
 }

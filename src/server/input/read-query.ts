@@ -10,10 +10,12 @@ export function readQuery(query: string): ReadonlyMap<string, string> {
   for (const pair of query === '' ? [] : query.split('&')) {
     const [name, value] = splitPair(pair).map((part) => decode(part.replaceAll('+', ' ')))
     if (name === undefined || value === undefined) {
-      throw new Problem('invalid-query', 'The query has faulty percent-encoding.')
+      throw new Problem('invalid-query', 'The query has faulty percent-encoding; encode it as UTF-8.')
     }
-    if (name === '') throw new Problem('invalid-query', 'The query has a parameter without a name (a stray & or =).')
-    if (parameters.has(name)) throw new Problem('invalid-query', `The query parameter ${name} stands more than once.`)
+    if (name === '')
+      throw new Problem('invalid-query', 'The query has a parameter without a name; remove the stray & or =.')
+    if (parameters.has(name))
+      throw new Problem('invalid-query', `The query parameter ${name} is repeated; send it once.`)
     parameters.set(name, value)
   }
   return parameters
@@ -26,8 +28,8 @@ export function refuseParameters(parameters: ReadonlyMap<string, string>): void 
 
 /** `accepted` contains only names that the caller may know. */
 export function unknownParameter(name: string, accepted: readonly string[]): Problem {
-  const known = accepted.length === 0 ? 'none' : accepted.join(', ')
-  return new Problem('invalid-query', `This route doesn't know the query parameter ${name}; it accepts: ${known}.`)
+  const advice = accepted.length === 0 ? 'omit it' : `use some of: ${accepted.join(', ')}`
+  return new Problem('invalid-query', `This route has no query parameter ${name}; ${advice}.`)
 }
 
 function splitPair(pair: string): readonly [string, string] {

@@ -2,10 +2,11 @@
  * Bytes -> JSON, as strict as I-JSON (RFC 7493): UTF-8 without a byte order mark, no duplicate names, no number that a
  * double would round, no lone surrogates; and no U+0000, which not every store can keep. Nesting is bounded.
  */
-import { type JSONVisitor, type ParseErrorCode, printParseErrorCode, visit } from 'jsonc-parser'
+import { type JSONVisitor, type ParseErrorCode, visit } from 'jsonc-parser'
 import { placeAt } from '../../base/diagnostic.ts'
 import { Problem } from '../../base/problems/problem.ts'
 import type { Json } from '../../resources/resource.ts'
+import { syntaxFault } from '../../resources/schema/schema-file.ts'
 
 const MAX_DEPTH = 32
 
@@ -21,10 +22,9 @@ function decodeUtf8(bytes: Uint8Array): string {
   try {
     text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
   } catch (cause) {
-    throw new Problem('invalid-json', 'The body is not UTF-8.', { cause })
+    throw new Problem('invalid-json', 'The body is not UTF-8; send it as UTF-8.', { cause })
   }
-  if (text.startsWith('\uFEFF'))
-    throw new Problem('invalid-json', 'The body begins with a byte order mark; leave it out.')
+  if (text.startsWith('\uFEFF')) throw new Problem('invalid-json', 'The body begins with a byte order mark; remove it.')
   return text
 }
 
@@ -34,14 +34,14 @@ function strictVisitor(text: string): JSONVisitor {
   let depth = 0
   const refuse = (offset: number, what: string): never => {
     const { line, column } = placeAt('', text, offset)
-    throw new Problem('invalid-json', `The body is not acceptable JSON: ${what} at line ${line}, column ${column}.`)
+    throw new Problem('invalid-json', `The body is not strict JSON; correct ${what} at line ${line}, column ${column}.`)
   }
   const enter = (offset: number) => {
     depth++
-    if (depth > MAX_DEPTH) refuse(offset, `nesting deeper than ${MAX_DEPTH}`)
+    if (depth > MAX_DEPTH) refuse(offset, `the nesting deeper than ${MAX_DEPTH} levels`)
   }
   const checkText = (value: string, offset: number) => {
-    if (!value.isWellFormed()) refuse(offset, 'a lone surrogate')
+    if (!value.isWellFormed()) refuse(offset, 'the lone surrogate')
     if (value.includes('\0')) refuse(offset, 'the character U+0000')
   }
   return {
@@ -51,7 +51,7 @@ function strictVisitor(text: string): JSONVisitor {
     },
     onObjectProperty: (name, offset) => {
       checkText(name, offset)
-      if (names.at(-1)?.has(name)) refuse(offset, 'a name that stands twice')
+      if (names.at(-1)?.has(name)) refuse(offset, 'the repeated name')
       names.at(-1)?.add(name)
     },
     onObjectEnd: () => {
@@ -65,9 +65,9 @@ function strictVisitor(text: string): JSONVisitor {
     onLiteralValue: (value, offset) => {
       if (typeof value === 'string') checkText(value, offset)
       if (typeof value === 'number' && !(Math.abs(value) <= Number.MAX_SAFE_INTEGER)) {
-        refuse(offset, 'a number beyond 2^53')
+        refuse(offset, 'the number beyond 2^53')
       }
     },
-    onError: (error: ParseErrorCode, offset) => refuse(offset, `${printParseErrorCode(error)}`),
+    onError: (error: ParseErrorCode, offset) => refuse(offset, `the syntax (${syntaxFault(error)})`),
   }
 }

@@ -67,9 +67,12 @@ function pageFor(pages: AdminPages, request: IncomingMessage): AdminPage {
   const target = findMalformed(request) ?? readTarget(request.url ?? '')
   if (target instanceof Problem) throw target
   const shown = pages.get(target.path)
-  if (!shown) throw new Problem('route-not-found', `The admin port has only ${[...pages.keys()].join(', ')}.`)
+  if (!shown)
+    throw new Problem('route-not-found', `The admin port has no such path; use one of ${[...pages.keys()].join(', ')}.`)
   if (request.method === 'GET' || request.method === 'HEAD') return shown
-  throw new Problem('method-not-allowed', `This path accepts ${ALLOW}.`, { headers: { Allow: ALLOW } })
+  throw new Problem('method-not-allowed', `This path does not accept the method; use ${ALLOW}.`, {
+    headers: { Allow: ALLOW },
+  })
 }
 
 /** Undefined for a request with the token, and when no token is set. */
@@ -80,10 +83,16 @@ function refusalOf({ rawHeaders }: IncomingMessage, token: string | undefined): 
   const challenge = 'Bearer realm="sallyport admin"'
   if (credentials.kind === 'none') {
     const headers = { 'WWW-Authenticate': challenge }
-    return new Problem('credentials-missing', 'Send the value of `ADMIN_TOKEN` as a bearer token.', { headers })
+    return new Problem(
+      'credentials-missing',
+      'This page needs credentials; send the value of `ADMIN_TOKEN` as a bearer token.',
+      { headers },
+    )
   }
   const headers = { 'WWW-Authenticate': `${challenge}, error="invalid_token"` }
-  return new Problem('token-invalid', 'The bearer token is not the value of `ADMIN_TOKEN`.', { headers })
+  return new Problem('token-invalid', 'The bearer token is not the value of `ADMIN_TOKEN`; send that value.', {
+    headers,
+  })
 }
 
 /** Takes the same time at whatever position the two differ, and however long they are. */

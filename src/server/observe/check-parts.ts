@@ -41,9 +41,11 @@ export async function checkParts({
     policy: policy.faults.length > 0 ? { status: 'degraded', detail: policyDetail(policy) } : { status: 'ok' },
     ...(shadow ? { candidate: shadow.state() } : {}),
     decisions: decisionLog.failing
-      ? { status: 'degraded', detail: 'records can not be written; those of writes wait in the store' }
+      ? { status: 'degraded', detail: "records can't be written; the records of writes wait in the store" }
       : { status: 'ok' },
     limiter:
-      limiter.state() === 'ok' ? { status: 'ok' } : { status: 'degraded', detail: 'redis is lost; limits are local' },
+      limiter.state() === 'ok'
+        ? { status: 'ok' }
+        : { status: 'degraded', detail: 'Redis does not answer; each process counts alone' },
   }
 }

@@ -52,12 +52,12 @@ export function createMetrics(): Metrics {
   const activated = new Gauge({
     name: 'sallyport_policy_activated_timestamp_seconds',
     aggregator: 'max',
-    help: 'When the policy in force took over',
+    help: 'The time when the policy in force took over',
     registers: [...registers],
   })
   const failures = new Counter({
     name: 'sallyport_policy_load_failures_total',
-    help: 'Policy files that were refused; the policy before them stayed in force',
+    help: 'Policy files that were refused; the previous policy stayed in force',
     registers: [...registers],
   })
   const lost = new Counter({

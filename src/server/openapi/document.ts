@@ -17,8 +17,8 @@ const { version } = JSON.parse(readFileSync(new URL('../../../package.json', imp
   version: string
 }
 
-const DESCRIPTION = `Who may do what is decided by the policy of this server. Errors are problem documents (RFC 9457).
-A path that is not listed here is 404, a method that its path doesn't have is 405 with \`Allow\`.`
+const DESCRIPTION = `The policy of this server decides who may do what. Errors are problem documents (RFC 9457).
+A path that is not listed here answers 404. A method that its path doesn't have answers 405 with \`Allow\`.`
 
 export async function makeDocument(access: Access, resources: Resources): Promise<Part> {
   const nobody = await accessOf(access.snapshot, access.snapshot.subjectOf(undefined), resources)
@@ -62,7 +62,7 @@ const SECURITY: Part = {
     type: 'http',
     scheme: 'bearer',
     bearerFormat: 'JWT',
-    description: 'An access token, made here or by an issuer that the server trusts, or an API key.',
+    description: 'An access token of this server or of an issuer that it trusts, or an API key.',
   },
 }
 

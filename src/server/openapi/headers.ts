@@ -12,14 +12,14 @@ const TEXT: Part = { type: 'string' }
 const HEADERS = {
   Accept: { description: 'The media type that a body must have.', schema: TEXT },
   'Accept-Encoding': {
-    description: 'Bodies are sent without a coding.',
+    description: 'Send bodies without a content coding.',
     schema: { type: 'string', const: 'identity' },
   },
-  'Accept-Patch': { description: 'The media types that PATCH takes (RFC 5789).', schema: TEXT },
-  Allow: { description: 'The methods that the path accepts, whoever asks.', schema: TEXT },
-  'Content-Location': { description: 'The path that the representation in the body is of.', schema: TEXT },
+  'Accept-Patch': { description: 'The media types that PATCH accepts (RFC 5789).', schema: TEXT },
+  Allow: { description: 'The methods that the path accepts from any caller.', schema: TEXT },
+  'Content-Location': { description: 'The path of the representation in the body.', schema: TEXT },
   Deprecation: {
-    description: 'Since when the path is deprecated: `@` and seconds since 1970 (RFC 9745).',
+    description: 'The time of the deprecation: `@` and seconds since 1970 (RFC 9745).',
     schema: { type: 'string', pattern: '^@-?[0-9]+$' },
   },
   ETag: {
@@ -28,29 +28,29 @@ const HEADERS = {
     schema: { type: 'string', pattern: '^"[!#-~]+"$' },
   },
   'Idempotency-Replayed': {
-    description: '`true` when the first answer to this Idempotency-Key is given again.',
+    description: '`true` if this answer repeats the first answer to this Idempotency-Key.',
     schema: { type: 'string', const: 'true' },
   },
   Link: {
-    description: 'RFC 8288: `rel="next"` leads to the next page, `rel="successor-version"` to what replaces the path.',
+    description: 'RFC 8288: `rel="next"` is the next page, `rel="successor-version"` the path that replaces this one.',
     schema: TEXT,
   },
-  Location: { description: 'The path of the new object, or where to go instead.', schema: TEXT },
-  'Policy-Revision': { description: 'The policy that decided.', schema: TEXT },
+  Location: { description: 'The path of the new object, or the path to use instead.', schema: TEXT },
+  'Policy-Revision': { description: 'The revision of the policy that decided.', schema: TEXT },
   RateLimit: {
     description:
       'The requests left of each limit, and the seconds until more are allowed (draft-ietf-httpapi-ratelimit-headers).',
     schema: TEXT,
   },
   'RateLimit-Policy': {
-    description: 'The limits that count this request: requests `q` in a window of `w` seconds.',
+    description: 'The limits that count this request: `q` requests in a window of `w` seconds.',
     schema: TEXT,
   },
   'Retry-After': {
     description: 'Seconds to wait before trying again.',
     schema: { type: 'string', pattern: '^[0-9]+$' },
   },
-  Sunset: { description: 'From when on the path is gone (RFC 8594).', schema: TEXT },
+  Sunset: { description: 'The time from which the path answers 410 (RFC 8594).', schema: TEXT },
   'WWW-Authenticate': {
     description: 'How to authenticate (RFC 6750).',
     schema: { type: 'string', pattern: '^Bearer ' },

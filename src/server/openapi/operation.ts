@@ -17,11 +17,11 @@ const COMMON: Headers = { always: ['Policy-Revision'], maybe: [] }
 const VERBS: Readonly<Record<Operation, string>> = {
   list: 'List',
   read: 'Read',
-  create: 'Make',
+  create: 'Create',
   replace: 'Replace',
-  update: 'Change',
+  update: 'Update',
   delete: 'Delete',
-  options: 'Ask what is accepted of',
+  options: 'Show the accepted methods of',
 }
 
 /** Descriptions of the program's own routes that their methods don't explain. */
@@ -76,11 +76,11 @@ function textOf({ route, endpoint }: RouteMethod): string {
   const { lifecycle, redirect } = route
   const day = (instant: number) => new Date(instant).toISOString().slice(0, 10)
   return [
-    endpoint.action === endpoint.operation ? '' : `Rules call it \`${endpoint.action}\`.`,
-    redirect && endpoint.operation !== 'options' ? `Leads to \`${redirect.to}\`.` : '',
+    endpoint.action === endpoint.operation ? '' : `Policy rules call this action \`${endpoint.action}\`.`,
+    redirect && endpoint.operation !== 'options' ? `Redirects to \`${redirect.to}\`.` : '',
     lifecycle?.deprecatedAt === undefined ? '' : `Deprecated since ${day(lifecycle.deprecatedAt)}.`,
-    lifecycle?.sunsetAt === undefined ? '' : `Gone from ${day(lifecycle.sunsetAt)} on: 410.`,
-    lifecycle?.successor === undefined ? '' : `\`${lifecycle.successor}\` stands in for it.`,
+    lifecycle?.sunsetAt === undefined ? '' : `Answers 410 from ${day(lifecycle.sunsetAt)} on.`,
+    lifecycle?.successor === undefined ? '' : `Use \`${lifecycle.successor}\` instead.`,
   ]
     .filter((sentence) => sentence !== '')
     .join(' ')

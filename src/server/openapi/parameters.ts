@@ -15,9 +15,10 @@ export interface Describing {
   readonly components: Components
 }
 
-const IF_MATCH = 'Entity tags of the states in which the object may be changed, or `*`; else 412 (RFC 9110).'
+const IF_MATCH =
+  'Entity tags of the expected states of the object, or `*`; the answer is 412 if none matches (RFC 9110).'
 
-const IDEMPOTENCY_KEY = 'Makes the request safe to repeat for 24 hours: a repeat gets the first answer.'
+const IDEMPOTENCY_KEY = 'Makes the request safe to repeat for 24 hours: each repeat gets the first answer.'
 
 export function parametersOf(routeMethod: RouteMethod, describing: Describing): readonly Part[] {
   const { route, endpoint } = routeMethod
@@ -29,7 +30,11 @@ export function parametersOf(routeMethod: RouteMethod, describing: Describing): 
     case 'read':
       return [
         ...id,
-        headerParameter(describing, 'If-None-Match', 'Entity tags that the client has: 304 where one fits.'),
+        headerParameter(
+          describing,
+          'If-None-Match',
+          'Entity tags that the client has; the answer is 304 if one matches.',
+        ),
       ]
     case 'create':
       return [headerParameter(describing, 'Idempotency-Key', IDEMPOTENCY_KEY)]
@@ -64,8 +69,8 @@ function listParameters(routeMethod: RouteMethod, { access, schemas, components 
     ({ name, indexed }) => every.has(name) && (indexed || name === 'id'),
   )
   const names = queryable.map(({ name }) => name)
-  const sorted = listOf('sort', 'Fields to sort by; `-` before one that descends.', names.flatMap(bothWays))
-  const fields = listOf('fields', 'Show these fields only.', [...some])
+  const sorted = listOf('sort', 'Fields to sort by, with `-` before a descending one.', names.flatMap(bothWays))
+  const fields = listOf('fields', 'The fields to show.', [...some])
   return [
     ...pageParameters(page, components),
     ...(names.length > 0 ? [sorted] : []),
@@ -78,9 +83,9 @@ function pageParameters(page: Limits['page'], components: Components): readonly 
   const count = { type: 'string', const: 'exact' }
   const limit = { type: 'integer', minimum: 1, maximum: page.max, default: page.default }
   return [
-    queryComponent(components, 'limit', 'At most so many objects on a page.', limit),
-    queryComponent(components, 'cursor', 'The `next` of the page before, with the same query.', { type: 'string' }),
-    queryComponent(components, 'count', '`exact` adds `total`, the number of all objects that fit.', count),
+    queryComponent(components, 'limit', 'The largest number of objects on a page.', limit),
+    queryComponent(components, 'cursor', 'The `next` of the previous page; repeat the same query.', { type: 'string' }),
+    queryComponent(components, 'count', '`exact` adds `total`, the number of all matching objects.', count),
   ]
 }
 
@@ -110,20 +115,20 @@ function filters(field: Field, schemas: ResourceSchemas): readonly Part[] {
     description: `${name} ${text}.`,
     ...more,
   })
-  const member = query('', 'is this', { schema })
+  const member = query('', 'equals this value', { schema })
   const members = { style: 'form', explode: false, schema: { type: 'array', minItems: 1, items: schema } }
   const plain = field.time ? { type: 'string', format: 'date-time' } : { type }
   const comparisons = type === 'boolean' ? [] : COMPARISONS
   return [
     member,
-    query('[in]', 'is one of these', members),
+    query('[in]', 'is one of these values', members),
     ...comparisons.map(([operator, text]) => query(`[${operator}]`, text, { schema: plain })),
   ]
 }
 
 const COMPARISONS = [
-  ['gt', 'is greater or later'],
-  ['gte', 'is this, or greater or later'],
-  ['lt', 'is less or earlier'],
-  ['lte', 'is this, or less or earlier'],
+  ['gt', 'is greater or later than this value'],
+  ['gte', 'equals this value, or is greater or later'],
+  ['lt', 'is less or earlier than this value'],
+  ['lte', 'equals this value, or is less or earlier'],
 ] as const

@@ -5,17 +5,17 @@ import { type HeaderName, type Headers, headersPart, joinHeaders } from './heade
 import { type Part, pascal } from './part.ts'
 
 const PROBLEM: Part = {
-  description: 'What went wrong (RFC 9457). `code` is stable: programs branch on it.',
+  description: 'A problem document (RFC 9457). `code` is stable, so programs can rely on it.',
   type: 'object',
   properties: {
     type: { type: 'string', format: 'uri' },
     title: { type: 'string' },
     status: { type: 'integer', minimum: 400, maximum: 599 },
-    detail: { description: 'For people; may change.', type: 'string' },
-    instance: { description: 'The request id, which the log of the server knows.', type: 'string', format: 'uri' },
+    detail: { description: 'A sentence for people; its text may change.', type: 'string' },
+    instance: { description: "The request id, which is also in the server's log.", type: 'string', format: 'uri' },
     code: { type: 'string', enum: Object.keys(CATALOGUE) },
     errors: {
-      description: 'All fields at fault, by JSON Pointer (RFC 6901).',
+      description: 'All faulty fields, named by JSON Pointers (RFC 6901).',
       type: 'array',
       minItems: 1,
       items: {
@@ -25,7 +25,7 @@ const PROBLEM: Part = {
         additionalProperties: false,
       },
     },
-    'violated-policies': { description: 'The limits that are used up.', type: 'array', items: { type: 'string' } },
+    'violated-policies': { description: 'The exceeded limits.', type: 'array', items: { type: 'string' } },
   },
   required: ['type', 'title', 'status', 'detail', 'instance', 'code'],
 }

@@ -9,7 +9,7 @@ const POINTER: Part = { type: 'string', pattern: '^(/([^~/]|~[01])*)+$' }
 
 /** RFC 6902, with this server's limit (docs/http.md, "PATCH"). */
 const JSON_PATCH: Part = {
-  description: 'RFC 6902: applied whole or not at all.',
+  description: 'A JSON Patch (RFC 6902), applied completely or not at all.',
   type: 'array',
   maxItems: 1000,
   items: {

@@ -56,7 +56,7 @@ export class ResourceSchemas {
   patch(fields: ReadonlySet<string>): Part {
     const named = this.#names(fields)
     return {
-      description: 'RFC 7396: what is absent stays as it is, null removes a field.',
+      description: 'A JSON Merge Patch (RFC 7396): an absent field stays as it is, null removes a field.',
       type: 'object',
       properties: Object.fromEntries(named.map((name) => [name, this.#patched(name)])),
       additionalProperties: false,
@@ -86,7 +86,7 @@ export class ResourceSchemas {
     const source = this.#source(name)
     const whole = followReferences(this.resource.schema, source)
     const scalarOrList = isObject(whole) && typeof whole.type === 'string' && whole.type !== 'object'
-    if (!scalarOrList) return { description: 'Merged into what is there; null removes it.' }
+    if (!scalarOrList) return { description: 'Merged into the stored value; null removes the field.' }
     const stays = this.required.has(name) && this.resource.fields.get(name)?.default === undefined
     return stays ? this.field(name) : { anyOf: [this.field(name), { type: 'null' }] }
   }

@@ -41,7 +41,7 @@ function answersOf(routeMethod: RouteMethod, describing: Describing): readonly A
     case 'create':
       return [createAnswer(routeMethod, describing)]
     case 'delete':
-      return [{ status: successStatus('delete'), description: 'It is gone.', headers: NO_HEADERS }]
+      return [{ status: successStatus('delete'), description: 'The object is deleted.', headers: NO_HEADERS }]
     default:
       return writeAnswers(routeMethod, describing)
   }
@@ -50,16 +50,17 @@ function answersOf(routeMethod: RouteMethod, describing: Describing): readonly A
 function optionsAnswer({ route }: RouteMethod): Answer {
   const patch: Headers = route.endpoints.has('PATCH') ? { always: ['Accept-Patch'], maybe: [] } : NO_HEADERS
   const headers = joinHeaders({ always: ['Allow'], maybe: [] }, patch)
-  return { status: successStatus('options'), description: 'What the path accepts.', headers }
+  return { status: successStatus('options'), description: 'The methods that the path accepts.', headers }
 }
 
 function redirectAnswer(redirect: NonNullable<RouteMethod['route']['redirect']>, { method }: RouteMethod): Answer {
-  const description = redirect.permanent ? 'The path moved for good.' : 'The path is elsewhere for now.'
+  const description = redirect.permanent ? 'The path moved permanently.' : 'The path moved temporarily.'
   return { status: redirectStatus(redirect, method), description, headers: { always: ['Location'], maybe: [] } }
 }
 
 function builtInAnswer({ resource, endpoint }: RouteMethod, { access, schemas, components }: Describing): Answer {
-  if (endpoint.operation === 'delete') return { status: 204, description: 'It has ended.', headers: NO_HEADERS }
+  if (endpoint.operation === 'delete')
+    return { status: 204, description: 'The session has ended.', headers: NO_HEADERS }
   const description = schemas.description ?? resource.name
   const answer = { status: 200, description, headers: NO_HEADERS }
   if (resource.fields.size === 0) return { ...answer, schema: components.add('schemas', schemas.base, schemas.whole) }
@@ -77,7 +78,7 @@ function listAnswer(routeMethod: RouteMethod, describing: Describing): Answer {
     properties: {
       items: { type: 'array', items: components.add('schemas', `${name}Listed`, listed) },
       next: { description: 'The `cursor` of the next page; null on the last one.', type: ['string', 'null'] },
-      total: { description: 'With `count=exact`: how many objects fit.', type: 'integer', minimum: 0 },
+      total: { description: 'With `count=exact`: the number of matching objects.', type: 'integer', minimum: 0 },
     },
     required: ['items', 'next'],
     additionalProperties: false,
@@ -97,11 +98,11 @@ function readAnswers(routeMethod: RouteMethod, describing: Describing): readonly
   return [
     {
       status: successStatus('read'),
-      description: 'The object, as far as the caller may read it.',
+      description: 'The fields of the object that the caller may read.',
       headers: TAGGED,
       ...schema,
     },
-    { status: 304, description: 'The client has it already (If-None-Match).', headers: TAGGED },
+    { status: 304, description: 'The client already has this representation (If-None-Match).', headers: TAGGED },
   ]
 }
 
@@ -111,7 +112,8 @@ function createAnswer(routeMethod: RouteMethod, describing: Describing): Answer 
   const readable = fieldsShown(describing.access, routeMethod).some.size > 0
   return {
     status: successStatus('create'),
-    description: 'It is made. The body is what the caller may read of it: none where that is nothing.',
+    description:
+      'The object is created. The body has the fields that the caller may read; it is empty if there are none.',
     headers: joinHeaders(location, {
       always: [],
       maybe: readable ? ['ETag', 'Idempotency-Replayed'] : ['Idempotency-Replayed'],
@@ -123,12 +125,12 @@ function createAnswer(routeMethod: RouteMethod, describing: Describing): Answer 
 function writeAnswers(routeMethod: RouteMethod, describing: Describing): readonly Answer[] {
   const unread: Answer = {
     status: successStatus('update', false),
-    description: 'It is written, and the caller may read nothing of it.',
+    description: 'The object is written, and the caller may read none of its fields.',
     headers: NO_HEADERS,
   }
   if (fieldsShown(describing.access, routeMethod).some.size === 0) return [unread]
   const headers: Headers = { always: ['ETag', 'Content-Location'], maybe: [] }
-  const written = 'It is written; the object, as far as the caller may read it.'
+  const written = 'The object is written. The body has the fields that the caller may read.'
   return [
     { status: successStatus('update'), description: written, headers, ...representation(routeMethod, describing) },
     unread,

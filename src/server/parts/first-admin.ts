@@ -73,7 +73,7 @@ export function tellFirstAdmin(url: string, { id, email, password, role }: First
   e-mail    ${email}
   password  ${password}
 
-The password is good for one sign-in, and isn't shown again. Sign in with it and set another one:
+The password works for one sign-in and isn't shown again. Sign in with it and set another one:
 
 curl -s ${url}/api/tokens -H 'Content-Type: application/json' -d '${body}'
 

@@ -34,7 +34,9 @@ export async function openIdentity({ config, directory, now, log, tokens }: Iden
   const verifier = tokens ?? openTokens(config, ring)
   const time = () => now().getTime()
   const standing = createStanding(directory, time)
-  const uses = createApiKeyUses(directory, (error) => log.warn({ err: error }, 'last uses of API keys wait to be kept'))
+  const uses = createApiKeyUses(directory, (error) =>
+    log.warn({ err: error }, 'the last uses of API keys could not be stored; they are stored later'),
+  )
   const keys = createApiKeyVerifier({ directory, now: time, used: uses.note })
   return {
     verifier: {
@@ -52,7 +54,7 @@ export async function openIdentity({ config, directory, now, log, tokens }: Iden
 
 function openRing({ dataDirectory }: Config, log: Logger): Promise<KeyRing> {
   return openKeyRing(dataDirectory, (error) => {
-    log.error({ err: error }, 'the signing keys can not be read; those before them stay in use')
+    log.error({ err: error }, "the signing keys can't be read; the previous keys stay in use")
   })
 }
 

@@ -17,8 +17,9 @@ export function openLimiter(
     workers,
     observe: (event) => {
       metrics.limiterState(event.kind === 'lost' ? 'degraded' : 'ok')
-      if (event.kind === 'lost') log.error({ err: event.cause }, 'redis lost: rate limits are counted in this process')
-      else log.info('redis regained: rate limits are shared again')
+      if (event.kind === 'lost')
+        log.error({ err: event.cause }, 'Redis does not answer: this process counts rate limits alone')
+      else log.info('Redis answers again: rate limits are shared')
     },
   })
 }

@@ -31,8 +31,11 @@ export class Comparer {
     const thread = this.#thread
     const { promise, resolve, reject } = Promise.withResolvers<FromThread>()
     const { patienceMs = PATIENCE_MS } = this.#options
-    const giveUp = setTimeout(() => reject(new Error(`it took longer than ${patienceMs} ms`)), patienceMs).unref()
-    const ended = () => reject(new Error('its thread ended'))
+    const giveUp = setTimeout(
+      () => reject(new Error(`the comparison took longer than ${patienceMs} ms`)),
+      patienceMs,
+    ).unref()
+    const ended = () => reject(new Error('the thread of the comparison ended'))
     thread.once('message', resolve).once('error', reject).once('exit', ended)
     thread.postMessage(change)
     try {

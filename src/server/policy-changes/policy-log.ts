@@ -57,7 +57,7 @@ export function createPolicyLog(log: Logger, options: ComparerOptions): PolicyLo
       if (event.kind === 'ended') {
         log.info({ revision: event.revision, lines: event.lines }, 'rules of policy.csv have ended')
       }
-      if (event.kind === 'recovered') log.info({ revision: event.revision }, 'policy files are sound again')
+      if (event.kind === 'recovered') log.info({ revision: event.revision }, 'policy files are valid again')
       if (event.kind === 'failed')
         log.error(faultFields(event.error), 'policy refused; the previous policy stays in force')
     },
@@ -90,7 +90,7 @@ export function policyDetail({ active, faults }: LivePolicy): string {
   const [first, ...others] = errors.flatMap(({ diagnostics }) => diagnostics)
   const more = errors.reduce((sum, error) => sum + error.more, others.length)
   const refused = first === undefined ? '' : `: ${placeText(first)}${more > 0 ? ` and ${more} more` : ''}`
-  return `the files were refused${refused}; the policy before them is in force, revision ${active.revision}`
+  return `the files were refused${refused}; the previous policy stays in force, revision ${active.revision}`
 }
 
 function placeText({ file, line, column, code }: Diagnostic): string {

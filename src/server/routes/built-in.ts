@@ -52,7 +52,7 @@ export function readinessOf(found: Readonly<Record<string, Check>>, detailed: bo
   const unavailable = Object.entries(found).find(([, { status }]) => status === 'unavailable')
   if (unavailable) {
     const part = detailed ? `The ${unavailable[0]}` : 'A part of the server'
-    throw new Problem('not-ready', `${part} is not available.`, { headers: { 'Retry-After': '5' } })
+    throw new Problem('not-ready', `${part} is not available; try again.`, { headers: { 'Retry-After': '5' } })
   }
   const degraded = Object.values(found).some(({ status }) => status === 'degraded')
   const checks = Object.fromEntries(Object.entries(found).map(([name, check]) => [name, { ...check }]))

@@ -43,7 +43,7 @@ export class Cursors {
       return decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES), undefined, 'utf8') + decipher.final('utf8')
     } catch (cause) {
       const detail =
-        'The cursor is not one that this list, so filtered and sorted, gave to this caller; begin again without it.'
+        'The cursor does not belong to this caller and to this list with its filters and order; begin again without it.'
       throw new Problem('invalid-query', detail, { cause })
     }
   }
@@ -58,5 +58,5 @@ export class Cursors {
 
 /** For a cursor that refers to a deleted object. */
 export function lostPageEnd(): Problem {
-  return new Problem('invalid-query', 'The place of the cursor is gone; begin again without it.')
+  return new Problem('invalid-query', 'The object at the cursor was deleted; begin again without the cursor.')
 }

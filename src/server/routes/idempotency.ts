@@ -22,7 +22,7 @@ export function claimOf(
   body: Json,
 ): Claim | undefined {
   if (key === undefined) return undefined
-  if (!caller) throw new Problem('invalid-idempotency-key', 'An idempotency key belongs to a caller: send credentials.')
+  if (!caller) throw new Problem('invalid-idempotency-key', 'An idempotency key needs a caller; send credentials.')
   const fingerprint = createHash('sha256').update(canonical(body)).digest('base64url')
   return { subject: caller.id, route: route.path, key, fingerprint }
 }
@@ -62,7 +62,7 @@ export function once(
 }
 
 function reused(): Problem {
-  const detail = 'This idempotency key came with another payload before; take a new key for a new request.'
+  const detail = 'This idempotency key was used with another payload; use a new key for a new request.'
   return new Problem('idempotency-key-reused', detail)
 }
 

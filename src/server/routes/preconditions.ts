@@ -15,15 +15,19 @@ type Guarded = Pick<HandledRequest, 'preconditions' | 'route'>
 export function refuseUnmet({ tags }: Services, { preconditions, route }: Guarded, item: Item | undefined): void {
   const { ifMatch, ifNoneMatch } = preconditions
   if (item && route.precondition === 'required' && !ifMatch) {
-    throw new Problem('precondition-required', 'Send the ETag of the object as you know it in the header If-Match.')
+    throw new Problem(
+      'precondition-required',
+      'This request needs the header If-Match; send the ETag that you read last.',
+    )
   }
   if (!ifMatch && !ifNoneMatch) return
   const state = item && tags.stateOf(item)
   refuseOtherState(ifMatch, state)
   if (!ifNoneMatch) return
-  if (ifNoneMatch.kind === 'any') throw failed('There is something here already, and If-None-Match is *.')
+  if (ifNoneMatch.kind === 'any')
+    throw failed('The target of this request exists already, but If-None-Match is *; omit the header.')
   if (ifNoneMatch.tags.some(({ opaque }) => stateOfTag(opaque) === state)) {
-    throw failed('The object is in a state that If-None-Match names.')
+    throw failed('The object is in a state that If-None-Match excludes; omit the header to write it.')
   }
 }
 

@@ -154,6 +154,6 @@ function requestOf(state: RouteState, method: Method, store: Store): HandledRequ
  * The decision, or the input, of the kind that a handler needs; `authorize` and `validate` never leave another kind.
  */
 function of<T extends Decision | Input, K extends T['kind']>(found: T, kind: K): Extract<T, { readonly kind: K }> {
-  if (found.kind !== kind) throw new Error(`no handler for ${found.kind}, where ${kind} is expected`)
+  if (found.kind !== kind) throw new Error(`the handler expects ${kind}, but got ${found.kind}`)
   return found as Extract<T, { readonly kind: K }>
 }

@@ -34,8 +34,13 @@ export async function signIn(
   body: Body,
 ): Promise<Outcome> {
   const errors = resource.validate(body)
-  if (errors.length > 0) throw new Problem('invalid-body', 'The body does not fit the schema.', { errors })
-  if (!directory) throw new Problem('sign-in-elsewhere', 'Get a token from the issuer that this server trusts.')
+  if (errors.length > 0)
+    throw new Problem('invalid-body', 'The body does not fit the schema; correct the fields in `errors`.', { errors })
+  if (!directory)
+    throw new Problem(
+      'sign-in-elsewhere',
+      'This server does not sign users in; get a token from the issuer that it trusts.',
+    )
   const { refresh_token: token } = body
   const recordOf = (change: SessionChange) => writes.record(endOf(change))
   const signedIn = await (typeof token === 'string'
@@ -52,7 +57,7 @@ export async function signOut({ signIn: directory }: Services, { caller, writes 
   const record = writes.record({ outcome })
   const ended = session !== undefined && (await directory?.end(session, record))
   if (!ended)
-    throw new Problem('session-not-found', 'These credentials are not of a session; they end where they were made.')
+    throw new Problem('session-not-found', 'These credentials have no session here; end them where you got them.')
   writes.committed(record)
   return outcome
 }
@@ -77,12 +82,14 @@ function outcomeOf(signedIn: SignedIn): Outcome {
       throw refused(signedIn)
     case 'unfit-password': {
       const errors = [{ pointer: '/newPassword', detail: signedIn.fault, code: 'password' }]
-      throw new Problem('invalid-body', 'The new password is not accepted.', { errors })
+      throw new Problem('invalid-body', 'The new password is not accepted; choose one that `errors` does not refuse.', {
+        errors,
+      })
     }
     case 'delayed':
       throw delayed(signedIn)
     case 'busy':
-      throw new Problem('sign-in-busy', 'Too many are signing in at this moment; try again.', {
+      throw new Problem('sign-in-busy', 'Too many users are signing in; try again.', {
         headers: { 'Retry-After': '2' },
       })
   }
@@ -91,7 +98,7 @@ function outcomeOf(signedIn: SignedIn): Outcome {
 function refused({ userId, reason }: Extract<SignedIn, { kind: 'refused' }>): Problem {
   return new Problem(
     'sign-in-refused',
-    'No user has this e-mail address and password, or the refresh token is not good any more.',
+    'The e-mail address, the password or the refresh token is wrong or no longer valid; sign in again.',
     {
       cause: new SignInRefused(userId, reason),
       headers: { 'WWW-Authenticate': 'Bearer realm="sallyport"' },

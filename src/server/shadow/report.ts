@@ -22,7 +22,7 @@ export function createTeller(log: Logger, registry: Registry, masks: () => Masks
     switch (event.kind) {
       case 'ready':
         count.refused.set(0)
-        log.info({ candidate: event.revision }, 'policy candidate is compared with')
+        log.info({ candidate: event.revision }, 'requests are compared with the policy candidate')
         return
       case 'refused':
         count.refused.set(1)
@@ -45,7 +45,7 @@ export function createTeller(log: Logger, registry: Registry, masks: () => Masks
         count.refused.set(1)
         log.error(
           { err: event.cause },
-          'policy candidate is not compared with any more; start the server again to go on',
+          'the policy candidate is no longer compared; start the server again to compare it',
         )
     }
   }
@@ -87,7 +87,7 @@ function metricsIn(registry: Registry) {
   })
   const uncompared = new Counter({
     name: 'sallyport_shadow_uncompared_total',
-    help: 'Requests that were not decided under the candidate policy, by the reason why',
+    help: 'Requests that were not decided under the candidate policy, by reason',
     labelNames: ['reason'],
     registers,
   })
@@ -98,13 +98,13 @@ function metricsIn(registry: Registry) {
     uncompared,
     compared: new Counter({
       name: 'sallyport_shadow_compared_total',
-      help: 'Requests that were decided under the candidate policy too',
+      help: 'Requests that were also decided under the candidate policy',
       registers,
     }),
     refused: new Gauge({
       name: 'sallyport_shadow_candidate_refused',
       aggregator: 'max',
-      help: '1 while the files of the candidate policy are refused, or it is not compared with any more',
+      help: '1 while the files of the candidate policy are refused, or it is no longer compared',
       registers,
     }),
   }

@@ -54,7 +54,7 @@ export function startShadow(
   function stop(cause: unknown): void {
     if (stopped) return
     stopped = true
-    state = { status: 'degraded', detail: 'the candidate is not compared with any more' }
+    state = { status: 'degraded', detail: 'the candidate is no longer compared' }
     tell({ kind: 'stopped', cause })
   }
 

@@ -29,11 +29,15 @@ function acceptedOf(match: Match, authentication: Authentication): AcceptedReque
     case 'malformed':
       throw match.problem
     case 'unknown-path':
-      throw new Problem('route-not-found', 'No resource has this path.')
+      throw new Problem('route-not-found', 'No resource has this path; check the URL.')
     case 'unaccepted-method':
-      throw new Problem('method-not-allowed', `This path accepts ${match.route.allow}.`, {
-        headers: { Allow: match.route.allow },
-      })
+      throw new Problem(
+        'method-not-allowed',
+        `This path does not accept the method; use one of ${match.route.allow}.`,
+        {
+          headers: { Allow: match.route.allow },
+        },
+      )
     case 'route':
       return { match, caller: callerOf(authentication) }
   }
@@ -50,12 +54,12 @@ function callerOf(authentication: Authentication): Caller | undefined {
         authentication.code,
         authentication.code === 'token-expired'
           ? 'The token has expired; get a new one.'
-          : 'The credentials are not a valid bearer token for this server.',
+          : 'The credentials are not a valid bearer token for this server; get a new one.',
         { headers: { 'WWW-Authenticate': `Bearer realm="sallyport", error="invalid_token"` } },
       )
     case 'failed':
       if (authentication.code === 'store-unavailable') throw authentication.cause
-      throw new Problem(authentication.code, 'The server that holds the signing keys gave no usable answer.', {
+      throw new Problem(authentication.code, 'The key server gave no usable answer; try again later.', {
         cause: authentication.cause,
         headers: authentication.code === 'key-server-unavailable' ? { 'Retry-After': '10' } : {},
       })
@@ -69,7 +73,7 @@ function callerOf(authentication: Authentication): Caller | undefined {
 function refuseGone({ route }: RouteMatch, now: number): void {
   const { sunsetAt, successor } = route.lifecycle ?? {}
   if (sunsetAt === undefined || now < sunsetAt) return
-  const instead = successor === undefined ? '' : ' The header Link says what stands in for it.'
+  const instead = successor === undefined ? '' : ' Use the path in the header Link.'
   throw new Problem('gone', `This path ended on ${new Date(sunsetAt).toISOString().slice(0, 10)}.${instead}`)
 }
 

@@ -55,7 +55,7 @@ function refuseUnacceptable(ctx: Context, operation: Operation): void {
   // Most clients send one of these two, and both accept JSON.
   if (accept === undefined || accept === '*/*' || BODILESS.includes(operation)) return
   if (ctx.accepts(REPRESENTATION) !== false) return
-  throw new Problem('not-acceptable', 'The answer is application/json, which the header Accept excludes.')
+  throw new Problem('not-acceptable', 'The header Accept excludes application/json; accept it.')
 }
 
 function withHeaders(ctx: Context, decision: Decision, content: Content): Input {

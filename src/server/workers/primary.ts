@@ -72,7 +72,7 @@ class Primary {
     if (redisUrl === undefined) {
       this.#log.warn(
         { workers },
-        `without REDIS_URL each of ${workers} workers allows its part of a rate limit, rounded down, but at least 1`,
+        `without REDIS_URL each of ${workers} workers allows its part of a rate limit; set it to count limits exactly`,
       )
     }
     cluster.on('message', (worker, message: ToPrimary) => this.#hear(worker, message))

@@ -27,7 +27,8 @@ export function applyJsonPatch(before: Representation, operations: readonly Patc
   for (const [i, operation] of operations.entries()) {
     try {
       carried += apply(draft, operation)
-      if (carried > MAX_CARRIED) throw new Unapplicable('invalid-patch', 'from', 'copies and moves too much')
+      if (carried > MAX_CARRIED)
+        throw new Unapplicable('invalid-patch', 'from', 'copies and moves too much; split the patch')
     } catch (error) {
       if (!(error instanceof Unapplicable)) throw error
       const problem = problemOf(error, i)
@@ -67,7 +68,7 @@ function apply(draft: Representation, operation: PatchOperation): number {
       return 0
     case 'test':
       if (place('path', () => sameJson(valueAt(draft, path), operation.value))) return 0
-      throw new Unapplicable('patch-test-failed', 'value', 'is not what is there')
+      throw new Unapplicable('patch-test-failed', 'value', 'is not the stored value')
     default:
       return carry(draft, operation)
   }
@@ -103,7 +104,7 @@ function problemOf({ code, member, message }: Unapplicable, index: number): Prob
   if (code === 'invalid-patch') return invalidPatch(errors)
   const detail =
     code === 'patch-test-failed'
-      ? 'The object is not what the patch expects it to be; nothing was changed.'
-      : 'The patch needs what the object does not have; nothing was changed.'
+      ? 'A test of the patch failed, so nothing was changed; read the object again.'
+      : 'The patch names a place that the object does not have, so nothing was changed; read the object again.'
   return new Problem(code, detail, { errors })
 }

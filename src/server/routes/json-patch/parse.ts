@@ -30,7 +30,11 @@ export function parseJsonPatch(document: Json, resource: Resource): readonly Pat
 }
 
 export function invalidPatch(errors: readonly FieldFault[]): Problem {
-  return new Problem('invalid-patch', 'The body is not a JSON Patch that this resource can take.', { errors })
+  return new Problem(
+    'invalid-patch',
+    'The body is not a JSON Patch of this resource; correct the operations in `errors`.',
+    { errors },
+  )
 }
 
 export function fault(pointer: string, detail: string, code: string): FieldFault {
@@ -93,7 +97,7 @@ function parsePointer(
     return wrong('must be a JSON Pointer, like `/title`', 'json-pointer')
   }
   const [field, ...rest] = pathOfPointer(pointer)
-  if (field === undefined) return wrong('must name a field; the object as a whole stays', 'json-pointer')
+  if (field === undefined) return wrong("must name a field; a patch can't replace the whole object", 'json-pointer')
   if (!resource.fields.has(field)) return wrong('does not begin with a known field', 'additionalProperties')
   if (rest.length >= MAX_DEPTH) return wrong(`goes deeper than ${MAX_DEPTH} levels`, 'depth')
   return { value: [field, ...rest] }

@@ -54,7 +54,7 @@ function insert(elements: Elements, token: string, value: Json): void {
 
 function placeOf(target: Json, tokens: readonly string[]): { parent: Elements | Members; token: string } {
   const token = tokens.at(-1)
-  if (token === undefined) throw new Error('the whole is never changed at once')
+  if (token === undefined) throw new Error("a JSON Patch can't replace the whole object")
   return { parent: containerAt(valueAt(target, tokens.slice(0, -1)), token), token }
 }
 
@@ -91,5 +91,5 @@ function isElements(container: Elements | Members): container is Elements {
 }
 
 function absent(token: string): NoSuchPlace {
-  return new NoSuchPlace('absent', `names \`${token}\`, which is not there`)
+  return new NoSuchPlace('absent', `names \`${token}\`, which does not exist`)
 }
