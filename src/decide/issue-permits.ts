@@ -9,7 +9,7 @@ import type { Field, Representation, Resource } from '../resources/resource.ts'
 import { type Evidence, evidenceOf, recordObject } from './evidence.ts'
 import { attributesOf, type CallerGrants, relate } from './grants/caller-grants.ts'
 import type { Grant } from './grants/grant.ts'
-import { issuePermit, type Permit } from './permit.ts'
+import { issuePermit, type Permit, type RestsOn } from './permit.ts'
 import { type Refusal, refusalBy } from './refusal.ts'
 import { relationsOfProposal } from './relations/ownership.ts'
 
@@ -38,6 +38,8 @@ export interface Proposal {
  */
 const LONGEST_RECORDED = 1000
 
+const restsOn: RestsOn = { lookups: [] }
+
 /** Called with the evidence when the policy allows the write: other checks may still refuse the request. */
 export type Passed = (evidence: Evidence) => void
 
@@ -63,7 +65,8 @@ export function permitCreate(
   const document = documentPart(after)
   const unfit = refuseUnfit(grants, { faults, document, evidence })
   if (unfit) return unfit
-  return issuePermit({ kind: 'create', resource: resource.name, id: String(after.id), version: 0, document, evidence })
+  const { name } = resource
+  return issuePermit({ kind: 'create', resource: name, id: String(after.id), version: 0, document, evidence, restsOn })
 }
 
 /** Refuses a field that the caller may neither read nor write, whatever its value. */
@@ -137,7 +140,7 @@ export function permitUpdate(
   const unfit = refuseUnfit(grants, { faults, document, evidence, before: object.document })
   if (unfit) return unfit
   const { id, version } = object
-  return issuePermit({ kind: 'update', resource: resource.name, id, version, document, evidence })
+  return issuePermit({ kind: 'update', resource: resource.name, id, version, document, evidence, restsOn })
 }
 
 /** The permit to delete an object on which `delete` was allowed. */
@@ -146,7 +149,7 @@ export function permitDelete(
   { id, version }: StoredObject,
   evidence: Evidence,
 ): Permit<'delete'> {
-  return issuePermit({ kind: 'delete', resource: resource.name, id, version, document: {}, evidence })
+  return issuePermit({ kind: 'delete', resource: resource.name, id, version, document: {}, evidence, restsOn })
 }
 
 interface Permitted extends Pick<Proposal, 'faults'> {

@@ -5,9 +5,22 @@
  */
 
 import type { Document } from '../resources/object.ts'
+import type { Lookup } from './condition.ts'
 import type { Evidence } from './evidence.ts'
 
 export type PermitKind = 'create' | 'update' | 'delete'
+
+/** What a decision rests on besides the object itself. A store writes only if all of it is still so. */
+export interface RestsOn {
+  readonly lookups: readonly AnsweredLookup[]
+  /** The caller's users record, if the decision looked at it; `version` is undefined if there was no record. */
+  readonly caller?: { readonly id: string; readonly version: number | undefined }
+}
+
+interface AnsweredLookup {
+  readonly lookup: Lookup
+  readonly holds: boolean
+}
 
 interface Checked<K extends PermitKind> {
   readonly kind: K
@@ -18,6 +31,7 @@ interface Checked<K extends PermitKind> {
   /** What to write; empty for a delete. */
   readonly document: Document
   readonly evidence: Evidence
+  readonly restsOn: RestsOn
 }
 
 // No other file can name this symbol, so no object literal is a permit.

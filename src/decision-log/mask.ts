@@ -1,6 +1,6 @@
 /** Masks decision records: replaces the values that policies/masks.yaml names by `***`. */
 
-import { comparisonsIn, withValues } from '../decide/condition.ts'
+import { comparisonsIn, withValues } from '../decide/condition-values.ts'
 import type { Facts } from '../decide/evidence.ts'
 import { MASKABLE, type Masks, USERS } from '../decide/policy.ts'
 import type { Json } from '../resources/resource.ts'
@@ -37,14 +37,16 @@ type IsMasked = (name: string) => boolean
 /** The names that the masks cover: those of the caller's attributes, and of the fields of the record's resource. */
 interface Named {
   readonly attribute: IsMasked
-  readonly field: IsMasked
+  /** Of the record's resource, or of another one. */
+  readonly field: (name: string, resource?: string) => boolean
 }
 
-function nameMasks({ resource }: DecisionRecord, { facts }: Masks): Named {
-  const isIn = (names: ReadonlySet<string> | undefined): IsMasked => {
-    return (name) => names !== undefined && (names.has('*') || names.has(name))
+function nameMasks({ resource: own }: DecisionRecord, { facts }: Masks): Named {
+  const isMasked = (name: string, resource: string | undefined): boolean => {
+    const names = resource === undefined ? undefined : facts.get(resource)
+    return names !== undefined && (names.has('*') || names.has(name))
   }
-  return { attribute: isIn(facts.get(USERS)), field: isIn(resource === undefined ? undefined : facts.get(resource)) }
+  return { attribute: (name) => isMasked(name, USERS), field: (name, resource = own) => isMasked(name, resource) }
 }
 
 /** The texts and numbers to hide everywhere; true, false and null reveal nothing in other places. */
@@ -56,7 +58,9 @@ function hiddenValues({ subject, objectId, facts = {} }: DecisionRecord, { field
     ...valuesOf(attributes, named.attribute),
     ...valuesOf(object, named.field),
     ...valuesOf(proposed, named.field),
-    ...(where ? comparisonsIn(where) : []).flatMap(({ field, value }) => (named.field(field) ? [value] : [])),
+    ...(where ? comparisonsIn(where) : []).flatMap(({ field, resource, value }) => {
+      return named.field(field, resource) ? [value] : []
+    }),
   ]
   return new Set(values.flat().filter((value) => typeof value === 'string' || typeof value === 'number'))
 }
@@ -73,7 +77,7 @@ function maskFacts(facts: Facts, { attribute, field }: Named, hidden: Hidden): F
     ...(object && { object: maskValues(object, field, hidden) }),
     ...(proposed && { proposed: maskValues(proposed, field, hidden) }),
     ...(where && {
-      where: withValues(where, (one) => (field(one.field) || hidden.has(one.value) ? MASKED : one.value)),
+      where: withValues(where, (one) => (field(one.field, one.resource) || hidden.has(one.value) ? MASKED : one.value)),
     }),
   }
 }

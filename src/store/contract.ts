@@ -32,7 +32,7 @@ export interface Comparison {
   readonly field: string
   readonly by: ComparedBy
   readonly operator: 'in' | 'gt' | 'gte' | 'lt' | 'lte'
-  /** One value; for `in`, one or more. Times as `instantOf` (src/store/sort-value.ts) writes them. */
+  /** One value; for `in`, one or more. Times as `instantOf` (src/base/instant.ts) writes them. */
   readonly values: readonly Scalar[]
 }
 

@@ -1,5 +1,6 @@
 /** The order of values in lists and comparisons, in plain code; src/store/sqlite/query/ says the same in SQL. */
 
+import { instantOf } from '../base/instant.ts'
 import { meets } from '../decide/condition.ts'
 import { isScalar } from '../resources/object.ts'
 import type { Representation } from '../resources/resource.ts'
@@ -28,33 +29,6 @@ export function fitsComparison({ field, by, operator, values }: Comparison, obje
   const held = sortValue({ field, by }, object)
   return values.some((wanted) => rankOf(held) === rankOf(wanted) && holds(operator, compareSortValues(held, wanted)))
 }
-
-/**
- * The instant of an RFC 3339 date-time, in UTC with three digits of a second (further ones cut off); undefined for any
- * other text, a leap second, an offset beyond 14 hours, and the first and last day of four-digit years.
- */
-export function instantOf(text: string): string | undefined {
-  const parts = TIME.exec(text.toUpperCase())?.groups
-  if (!parts || parts.date === '0000-01-01' || parts.date === '9999-12-31') return undefined
-  const { year, month, day, hour, minute, second, fraction = '', sign, offsetHour = '0', offsetMinute = '0' } = parts
-  const inRange = [
-    [month, 1, 12],
-    [day, 1, 31],
-    [hour, 0, 23],
-    [minute, 0, 59],
-    [offsetHour, 0, 14],
-    [offsetMinute, 0, 59],
-  ] as const
-  if (inRange.some(([digits, least, most]) => Number(digits) < least || Number(digits) > most)) return undefined
-  const offset = (Number(offsetHour) * 60 + Number(offsetMinute)) * (sign === '-' ? -1 : 1)
-  const at = new Date(0)
-  at.setUTCFullYear(Number(year), Number(month) - 1, Number(day))
-  at.setUTCHours(Number(hour), Number(minute) - offset, Number(second), Number(`${fraction}000`.slice(0, 3)))
-  return at.toISOString()
-}
-
-const TIME =
-  /^(?<date>(?<year>\d{4})-(?<month>\d\d)-(?<day>\d\d))[T ](?<hour>\d\d):(?<minute>\d\d):(?<second>[0-5]\d)(?:\.(?<fraction>\d+))?(?:Z|(?<sign>[+-])(?<offsetHour>\d\d):(?<offsetMinute>\d\d))$/
 
 const RANKS = ['none', 'number', 'string', 'boolean', 'list'] as const
 

@@ -146,6 +146,26 @@ describe('a mask', () => {
     expect(fc.check(holds(careless), { endOnFailure: true }).failed).to.equal(true)
   })
 
+  it('of a related resource takes its values out of what a list was filtered by, and no others', () => {
+    const status = (value: string): Condition => ({ kind: 'holds', field: 'status', values: [value] })
+    const related: Condition = {
+      kind: 'related',
+      field: 'customerId',
+      resource: 'users',
+      by: 'id',
+      where: status('value-related'),
+    }
+    const where: Condition = { kind: 'all', of: [status('value-own'), related] }
+    const line = (named: Pick<Named, 'orders' | 'users'>) =>
+      recordLine(mask({ ...RECORD, facts: { where } }, masksOf({ fields: [], ...named })))
+    expect(line({ orders: [], users: ['status'] }))
+      .to.contain('value-own')
+      .and.not.contain('value-related')
+    expect(line({ orders: ['status'], users: [] }))
+      .to.contain('value-related')
+      .and.not.contain('value-own')
+  })
+
   it('changes nothing else, and nothing at all where nothing is named', () => {
     expect(mask(RECORD, NO_MASKS)).to.equal(RECORD)
     const masked = mask(RECORD, masksOf({ fields: ['address'], orders: ['status'], users: [] }))

@@ -115,6 +115,8 @@ function naive(condition: Condition, object: Plain): boolean | undefined {
       return not(condition.of.reduce<boolean | undefined>((all, part) => and(all, not(naive(part, object))), true))
     case 'not':
       return not(naive(condition.of, object))
+    default:
+      throw new Error(`no policy here has \`${condition.kind}\``)
   }
 }
 

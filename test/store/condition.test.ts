@@ -1,7 +1,8 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { Condition } from '../../src/decide/condition.ts'
-import { meets, simplify } from '../../src/decide/condition.ts'
+import { meets } from '../../src/decide/condition.ts'
+import { simplify } from '../../src/decide/simplify-condition.ts'
 import type { Scalar } from '../../src/resources/object.ts'
 import { randomCondition, randomDocument } from './random.ts'
 
@@ -11,6 +12,17 @@ const holds = (field: string, ...values: Scalar[]): Condition => ({ kind: 'holds
 const all = (...of: Condition[]): Condition => ({ kind: 'all', of })
 const some = (...of: Condition[]): Condition => ({ kind: 'some', of })
 const not = (of: Condition): Condition => ({ kind: 'not', of })
+
+const between = (field: string, bounds: { atLeast?: number; atMost?: number }): Condition => {
+  return { kind: 'between', field, ...bounds }
+}
+const time = (field: string, bounds: { after?: number; before?: number }): Condition => {
+  return { kind: 'time', field, ...bounds }
+}
+const member = (where: Condition): Condition => ({ kind: 'related', field: 'p', resource: 'members', by: 'p', where })
+const climb = (depth: number, where: Condition): Condition => {
+  return { kind: 'climb', field: 'up', resource: 'folders', depth, where }
+}
 
 describe('a condition', () => {
   it('holds when the field is one of the values, or is a list that has one of them', () => {
@@ -73,6 +85,18 @@ describe('the simplest form of a condition', () => {
     ],
     ['has no value that nothing can equal', holds('a', '\ud800', Number.NaN), never],
     ['knows that the server keeps text', holds('id', 1, true), never],
+    ['knows that no number lies between contradicting bounds', between('n', { atLeast: 2, atMost: 1 }), never],
+    [
+      'leaves a single number between bounds',
+      between('n', { atLeast: 1, atMost: 1 }),
+      between('n', { atLeast: 1, atMost: 1 }),
+    ],
+    ['knows that no bound is a number that is none', between('n', { atLeast: Number.NaN }), never],
+    ['knows that no instant lies between two that follow', time('t', { after: 5, before: 6 }), never],
+    ['leaves a single instant between two', time('t', { after: 5, before: 7 }), time('t', { after: 5, before: 7 })],
+    ['simplifies what a related object must meet', member(all(holds('user', 1), always)), member(holds('user', 1))],
+    ['is `never` when no related object can meet it', some(member(never), climb(2, some())), never],
+    ['is `never` for a climb without a step', climb(0, always), never],
   ]
   for (const [name, condition, expected] of simplest) {
     it(name, () => expect(simplify(condition)).to.deep.equal(expected))
@@ -98,6 +122,10 @@ describe('the simplest form of a condition', () => {
 function isSimplest(condition: Condition): boolean {
   if (condition.kind === 'always' || condition.kind === 'never') return true
   if (condition.kind === 'holds') return condition.values.length > 0
+  if (condition.kind === 'related' || condition.kind === 'climb') {
+    return condition.where.kind === 'always' || isInner(condition.where)
+  }
+  if (condition.kind === 'present' || condition.kind === 'between' || condition.kind === 'time') return true
   if (condition.kind === 'not') return condition.of.kind !== 'not' && isInner(condition.of)
   return condition.of.length > 1 && condition.of.every((part) => part.kind !== condition.kind && isInner(part))
 }

@@ -1,6 +1,6 @@
 /** A resource with a field of every kind, and the permits and objects of tests. */
 
-import { issuePermit } from '../../src/decide/permit.ts'
+import { issuePermit, type RestsOn } from '../../src/decide/permit.ts'
 import type { Document } from '../../src/resources/object.ts'
 import type { Field, FieldType, Resource, Resources } from '../../src/resources/resource.ts'
 import type { Outbox, Seeding, Store } from '../../src/store/contract.ts'
@@ -63,14 +63,16 @@ export interface Opened {
   readonly directory: Directory
 }
 
-export const creation = (id: string, document: Document, name = 'things') =>
-  issuePermit({ kind: 'create', resource: name, id, version: 0, document, evidence: NONE })
+const NOTHING: RestsOn = { lookups: [] }
 
-export const change = (id: string, version: number, document: Document, name = 'things') =>
-  issuePermit({ kind: 'update', resource: name, id, version, document, evidence: NONE })
+export const creation = (id: string, document: Document, name = 'things', restsOn = NOTHING) =>
+  issuePermit({ kind: 'create', resource: name, id, version: 0, document, evidence: NONE, restsOn })
 
-export const removal = (id: string, version: number, name = 'things') =>
-  issuePermit({ kind: 'delete', resource: name, id, version, document: {}, evidence: NONE })
+export const change = (id: string, version: number, document: Document, name = 'things', restsOn = NOTHING) =>
+  issuePermit({ kind: 'update', resource: name, id, version, document, evidence: NONE, restsOn })
+
+export const removal = (id: string, version: number, name = 'things', restsOn = NOTHING) =>
+  issuePermit({ kind: 'delete', resource: name, id, version, document: {}, evidence: NONE, restsOn })
 
 /** A record that no engine can keep: the fault comes in the middle of the write's transaction. */
 export const UNFIT_RECORD = Symbol('no text') as unknown as string

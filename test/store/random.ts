@@ -1,10 +1,10 @@
 /** Random objects and conditions over the fields of fixture.ts, with few values so that they often meet. */
 import fc from 'fast-check'
+import { instantOf } from '../../src/base/instant.ts'
 import type { Condition } from '../../src/decide/condition.ts'
 import type { Document, Scalar } from '../../src/resources/object.ts'
 import type { Json } from '../../src/resources/resource.ts'
 import type { Comparison, SortKey } from '../../src/store/contract.ts'
-import { instantOf } from '../../src/store/sort-value.ts'
 import { ODD } from './fixture.ts'
 
 const TEXTS = [

@@ -1,11 +1,11 @@
 /** The objects that a caller may list, as one condition: exactly those on which the table's rules allow the action. */
 
 import type { Condition } from '../condition.ts'
-import { simplify } from '../condition.ts'
 import type { Ownership, Rule, Views } from '../policy.ts'
 import { conditionOf } from '../relations/ownership.ts'
 import type { AttributeOf } from '../relations/relation-kind.ts'
 import { ruleNames } from '../rules/rule.ts'
+import { simplify } from '../simplify-condition.ts'
 
 interface Rules {
   readonly rules: readonly Rule[]

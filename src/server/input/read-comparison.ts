@@ -1,11 +1,12 @@
 /**
  * One filter of a list: `status=open`, `createdAt[gte]=…`, `status[in]=a,b`; values as the field's schema types them.
  */
+
+import { instantOf } from '../../base/instant.ts'
 import { Problem } from '../../base/problems/problem.ts'
 import type { Scalar } from '../../resources/object.ts'
 import type { Field } from '../../resources/resource.ts'
 import type { Comparison } from '../../store/contract.ts'
-import { instantOf } from '../../store/sort-value.ts'
 
 const ORDERING = ['gt', 'gte', 'lt', 'lte'] as const
 

@@ -1,6 +1,6 @@
 /** Whether a record holds everything that a policy would look at: another policy may compare values that it lacks. */
 
-import { comparisonsIn } from '../../decide/condition.ts'
+import { comparisonsIn } from '../../decide/condition-values.ts'
 import type { Facts } from '../../decide/evidence.ts'
 import { comparedAttributes, comparedFields, type Relation } from '../../decide/relations/all-kinds.ts'
 import type { Snapshot } from '../../decide/snapshot.ts'

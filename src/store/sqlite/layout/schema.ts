@@ -121,7 +121,7 @@ export function comparableField(field: string): string {
 }
 
 /**
- * The instant that a text means, in the form of `instantOf` of sort-value.ts; otherwise NULL. SQLite converts the
+ * The instant that a text means, in the form of `instantOf` of src/base/instant.ts; otherwise NULL. SQLite converts the
  * seconds to UTC; the fraction is appended unchanged, because SQLite would round it. The patterns refuse texts that
  * SQLite accepts as a time and RFC 3339 doesn't.
  */

@@ -28,6 +28,8 @@ export function conditionSql(condition: Condition, columns: Columns): string {
     case 'not':
       // `not x` would be NULL if x is NULL, which would exclude objects without the field.
       return `((${conditionSql(condition.of, columns)}) is not true)`
+    default:
+      throw new Error(`a list can't be filtered by \`${condition.kind}\``)
   }
 }
 
@@ -44,6 +46,8 @@ export function boundValues(condition: Condition): readonly SQLInputValue[] {
       return condition.of.flatMap(boundValues)
     case 'not':
       return boundValues(condition.of)
+    default:
+      return []
   }
 }
 
@@ -60,6 +64,8 @@ export function conditionShape(condition: Condition): string {
       return `${condition.kind}(${condition.of.map(conditionShape).join()})`
     case 'not':
       return `not(${conditionShape(condition.of)})`
+    default:
+      return condition.kind
   }
 }
 

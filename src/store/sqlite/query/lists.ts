@@ -1,7 +1,8 @@
 /** The lists of one resource's table: filtered, sorted, page by page. Statements are compiled once for each shape. */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { LRUCache } from 'lru-cache'
-import { type Condition, simplify } from '../../../decide/condition.ts'
+import type { Condition } from '../../../decide/condition.ts'
+import { simplify } from '../../../decide/simplify-condition.ts'
 import { type Comparison, DamagedObject, type ListedObject, type ObjectQuery } from '../../contract.ts'
 import { JsonRow } from '../../json-row.ts'
 import { documentNamed } from '../../parse-stored.ts'
