@@ -1,8 +1,6 @@
 /** A decision record as a line for people. */
+import { printable } from '../present/quote.ts'
 import type { DecisionRecord } from './decision-record.ts'
-
-/** Control characters: logs may contain some that a terminal would obey. */
-const CONTROL = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu
 
 export function recordText(record: DecisionRecord): string {
   const { time, status, outcome, method, route = '(no route)', objectId, problem, rules = [], relations = [] } = record
@@ -20,12 +18,7 @@ export function recordText(record: DecisionRecord): string {
     rules.length === 0 ? 'no rule' : rules.join(' '),
     record.requestId,
   ]
-  return harmless(parts.join('  '))
-}
-
-/** Makes one line of any text. */
-export function harmless(text: string): string {
-  return text.replaceAll(CONTROL, '\ufffd')
+  return printable(parts.join('  '))
 }
 
 function whoOf({ authentication, subject, roles = [], credential }: DecisionRecord): string {

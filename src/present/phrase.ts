@@ -2,6 +2,7 @@
  * Sentences that keep names apart from words, because names come from files that anyone may have proposed: a user id
  * that reads like a sentence, or like markup, must not pass for one. plainText and markdownText render them.
  */
+import { printable } from './quote.ts'
 
 type Part = { readonly kind: 'words'; readonly text: string } | { readonly kind: 'name'; readonly text: string }
 
@@ -47,9 +48,6 @@ function entities(text: string): string {
   return text.replaceAll(/[^\p{L}\p{N} ]/gu, (sign) => `&#${sign.codePointAt(0)};`)
 }
 
-/** Shows characters that are invisible, or that change the direction of text, by their numbers. */
 function visibleText(text: string): string {
-  return text
-    .replaceAll('\\', '\\\\')
-    .replaceAll(/[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]/gu, (sign) => `\\u{${sign.codePointAt(0)?.toString(16)}}`)
+  return printable(text.replaceAll('\\', '\\\\'))
 }

@@ -4,7 +4,8 @@
  */
 
 const PLAIN = /^[\p{L}\p{N}_@.:/+-]{1,64}$/u
-const NOT_PRINTABLE = /[^\x20-\x7e\p{L}\p{N}\p{P}\p{S}]/gu
+/** Characters that a terminal obeys, that change the direction of text, or that nobody sees (Unicode TR 44: DI). */
+const INVISIBLE = /(?! )[\p{C}\p{Z}\p{DI}]/gu
 const LONGEST = 64
 
 export function quote(value: unknown): string {
@@ -16,5 +17,5 @@ export function quote(value: unknown): string {
 
 /** Replaces control, bidirectional and other invisible characters by their numbers. */
 export function printable(text: string): string {
-  return text.replace(NOT_PRINTABLE, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`)
+  return text.replace(INVISIBLE, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`)
 }

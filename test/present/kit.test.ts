@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { expect } from 'chai'
 import { coloured } from '../../src/present/colour.ts'
 import { html, toPage } from '../../src/present/html.ts'
+import { printable } from '../../src/present/quote.ts'
 import { table, wrap } from '../../src/present/text.ts'
 
 const HOSTILE = `"><script>alert('x')</script>&`
@@ -28,6 +29,13 @@ describe('the presentation kit', () => {
     expect(page).to.include(`style-src '${hash(/<style>(.*?)<\/style>/s.exec(page)?.[1])}'`)
     expect(page).to.include(`script-src '${hash(/<script type="module">(.*?)<\/script>/s.exec(page)?.[1])}'`)
     expect(page.match(/<script/g)).to.have.length(2)
+  })
+
+  it('shows characters that nobody sees by their numbers, and letters of every script as they are', () => {
+    expect(printable('a\u202eb\u00a0c\u001b\u3164\ufe0f\u200d')).to.equal(
+      'a\\u{202e}b\\u{a0}c\\u{1b}\\u{3164}\\u{fe0f}\\u{200d}',
+    )
+    expect(printable('हिन्दी, ไทย, e\u0301 李')).to.equal('हिन्दी, ไทย, e\u0301 李')
   })
 
   it('aligns columns by the places that characters take', () => {

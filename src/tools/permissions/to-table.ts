@@ -1,5 +1,6 @@
 /** A matrix as text for a terminal of a given width: a block of callers at a time, with a legend. */
 import { timeText } from '../../base/time.ts'
+import { printable } from '../../present/quote.ts'
 import { table } from '../../present/text.ts'
 import type { Matrix, MatrixColumn, MatrixRow } from './matrix.ts'
 import { markOf, RELATIONS, turnsOf } from './words.ts'
@@ -93,7 +94,7 @@ function intoBlocks(columns: readonly ShownColumn[], width: number): readonly (r
 }
 
 function legend({ columns, rows }: Matrix, names: readonly string[]): string {
-  const long = columns.flatMap(({ name }, i) => (names[i] === name ? [] : [[names[i] ?? '', visible(name)]]))
+  const long = columns.flatMap(({ name }, i) => (names[i] === name ? [] : [[names[i] ?? '', printable(name)]]))
   const used = new Set(rows.map(({ relation }) => relation))
   const relations = Object.entries(RELATIONS).filter(([relation]) => used.has(relation))
   const entries = [
@@ -112,16 +113,11 @@ function legend({ columns, rows }: Matrix, names: readonly string[]): string {
 /** Names that fit a heading; two names with the same beginning stay different. */
 function shortNames(columns: readonly MatrixColumn[]): readonly string[] {
   return columns.map(({ name }, i) => {
-    const shown = visible(name)
+    const shown = printable(name)
     return shown.length > LONGEST_NAME ? `${shorten(shown, LONGEST_NAME - 4)}#${i + 1}` : shown
   })
 }
 
 function shorten(text: string, length: number): string {
   return text.length > length ? `${text.slice(0, length - 1)}…` : text
-}
-
-/** A terminal must not obey control characters in a name. */
-function visible(name: string): string {
-  return name.replace(/[\p{Cc}\p{Cf}]/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`)
 }

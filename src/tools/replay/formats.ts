@@ -1,6 +1,6 @@
 /** A replay as text for a terminal, and JSON for programs. */
 import { rulePlace } from '../../decide/evidence.ts'
-import { harmless } from '../../decision-log/record-text.ts'
+import { printable } from '../../present/quote.ts'
 import { jsonText } from '../../present/text.ts'
 import type { Change } from './compare.ts'
 import type { ReplayReport } from './replay.ts'
@@ -35,7 +35,7 @@ function summary({ decided, same, unconcerned, undecidable, leftOut, otherLines 
     ...(leftOut === 0 ? [] : [`  ${leftOut} are outside of the time asked for`]),
     ...(otherLines === 0 ? [] : [`  ${otherLines} lines are no decision records`]),
   ]
-    .map(harmless)
+    .map(printable)
     .join('\n')
 }
 
@@ -53,7 +53,7 @@ function paragraph(group: Group): string {
     ...told,
     `    as in ${examples.join(', ')}`,
   ]
-    .map(harmless)
+    .map(printable)
     .join('\n')
 }
 

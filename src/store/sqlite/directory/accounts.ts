@@ -1,6 +1,7 @@
 /** The people of the directory: users records, each with its account. */
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
 import type { Account, NewPassword, Person } from '../../directory.ts'
+import { wellFormed } from '../query/text.ts'
 import type { ObjectTable } from '../table.ts'
 import { ROLES, rolesOf } from './standings.ts'
 
@@ -95,11 +96,6 @@ function accountOf(row: Record<string, SQLOutputValue>): Account | undefined {
     disabled: disabled === 1,
     changedAt: Number(changed_at),
   }
-}
-
-function wellFormed(subject: string): string {
-  if (!subject.isWellFormed()) throw new Error('a subject must be well-formed Unicode')
-  return subject
 }
 
 function textOf(field: string): string {

@@ -2,6 +2,7 @@
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
 import { DamagedObject } from '../../contract.ts'
 import type { ApiKey, NewApiKey } from '../../directory.ts'
+import { wellFormed } from '../query/text.ts'
 
 export class SqliteApiKeys {
   readonly #insert: StatementSync
@@ -19,8 +20,7 @@ export class SqliteApiKeys {
   }
 
   insert({ id, secretHash, subject, roles, name, createdAt, expiresAt }: NewApiKey): void {
-    if (!subject.isWellFormed()) throw new Error('a subject must be well-formed Unicode')
-    this.#insert.run(id, secretHash, subject, JSON.stringify(roles), name, createdAt, expiresAt)
+    this.#insert.run(id, secretHash, wellFormed(subject), JSON.stringify(roles), name, createdAt, expiresAt)
   }
 
   all(): readonly ApiKey[] {

@@ -7,6 +7,7 @@ import { DamagedObject } from '../../contract.ts'
 import type { KeyStanding, SessionStanding, Standing } from '../../directory.ts'
 import { documentNamed } from '../../parse-stored.ts'
 import { SqliteChanges } from '../changes.ts'
+import { wellFormed } from '../query/text.ts'
 import type { ObjectTable } from '../table.ts'
 import { apiKeyOf } from './api-keys.ts'
 
@@ -113,10 +114,4 @@ export function rolesOf(id: string, { user_roles: json }: Row): readonly string[
   if (typeof json !== 'string') throw new DamagedObject(documentNamed(id))
   const roles: unknown = JSON.parse(json)
   return Array.isArray(roles) ? roles.filter((role) => typeof role === 'string') : []
-}
-
-/** SQLite would bind it with U+FFFD in it, and could match the row of somebody else. */
-function wellFormed(text: string): string {
-  if (!text.isWellFormed()) throw new Error('the ids in a credential must be well-formed Unicode')
-  return text
 }

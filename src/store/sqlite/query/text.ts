@@ -13,3 +13,9 @@ export function quoteText(text: string): string {
 export function parameters(count: number): string {
   return Array(count).fill('?').join(', ')
 }
+
+/** Other text would be bound with U+FFFD in it, and could match the row of somebody else. */
+export function wellFormed(text: string): string {
+  if (!text.isWellFormed()) throw new Error('an id or a subject must be well-formed Unicode')
+  return text
+}

@@ -8,6 +8,7 @@
 
 import type { Caller } from '../../../decide/caller.ts'
 import type { Region } from '../../../decide/relations/regions.ts'
+import { canBeOneCaller } from '../../../decide/rules/rule-index.ts'
 import { grantedBy, joinRegions, type RuleRegions } from '../../../decide/rules/rule-regions.ts'
 import { type Side, type Sides, sidesOf } from '../change.ts'
 import { compareGrants, type GrantChange } from './compare-grants.ts'
@@ -55,7 +56,8 @@ export function comparePairs(topic: Topic, callers: readonly ComparedCaller[]): 
   return all.flatMap((one, i) =>
     all.slice(i + 1).flatMap((other) => {
       if (!denying.has(one) && !denying.has(other)) return []
-      return canMeet(one.caller, other.caller) ? comparePair(topic, denying.has(one) ? [one, other] : [other, one]) : []
+      if (!canBeOneCaller(one.caller.name, other.caller.name)) return []
+      return comparePair(topic, denying.has(one) ? [one, other] : [other, one])
     }),
   )
 }
@@ -86,10 +88,6 @@ function comparePair(topic: Topic, pair: readonly [CallerRegions, CallerRegions]
 /** Every caller is `everyone`, and an `anonymous` caller has no other subject. */
 function canJoin({ name }: ComparedCaller): boolean {
   return name !== 'anonymous' && name !== 'everyone'
-}
-
-function canMeet(one: ComparedCaller, other: ComparedCaller): boolean {
-  return ![one, other].every(({ name }) => name.startsWith('user:'))
 }
 
 function regionsOf(topic: Topic, caller: ComparedCaller): CallerRegions {

@@ -26,21 +26,40 @@ interface Context {
 
 type SpotKeys = ReadonlySet<string>
 
+interface ColumnKinds {
+  /** Without credentials, and with each role alone. */
+  readonly usual: readonly MatrixColumn[]
+  /** With credentials and without a role. */
+  readonly nobody: MatrixColumn
+  /** Each user that a rule names. */
+  readonly users: readonly MatrixColumn[]
+  /** Each two roles together. */
+  readonly pairs: readonly MatrixColumn[]
+}
+
+/** Every column that rules of these policies could tell from others. */
+export function columnKinds(policies: readonly Policy[]): ColumnKinds {
+  const names = [...new Set(policies.flatMap((policy) => [...policy.roles.keys()]))]
+  const subjects = new Set(policies.flatMap(({ rules }) => rules.map(({ subject }) => subject)))
+  const users = [...subjects].filter((subject) => subject.startsWith('user:'))
+  return {
+    usual: [{ kind: 'anonymous' }, ...names.map((name) => roles(name))],
+    nobody: roles(),
+    users: users.map((user) => ({ kind: 'user', id: user.slice('user:'.length) })),
+    pairs: names.flatMap((one, i) => names.slice(i + 1).map((other) => roles(one, other))),
+  }
+}
+
 /** `policy` must not contain expired rules. */
 export function columnsOf(policy: Policy, resources: Resources): readonly AskedColumn[] {
   const routeMethods = new Map(routeMethodsOf(resources).map((routeMethod) => [keyOf(routeMethod), routeMethod]))
   const context = { policy, resources, grants: directPolicy(policy, resources), routeMethods }
-  const usual: readonly MatrixColumn[] = [{ kind: 'anonymous' }, ...[...policy.roles.keys()].map((role) => roles(role))]
-  const subjects = [...new Set(policy.rules.map(({ subject }) => subject))]
-  const users = subjects.flatMap((one): readonly MatrixColumn[] =>
-    one.startsWith('user:') ? [{ kind: 'user', id: one.slice('user:'.length) }] : [],
-  )
-  const nobody = roles()
+  const { usual, nobody, users, pairs } = columnKinds([policy])
   const single: readonly (readonly [MatrixColumn, SpotKeys])[] = [
     [nobody, keysWhere(context, (routeMethod) => showsAlone(context, routeMethod, nobody, usual))],
     ...users.map((user) => [user, keysWhere(context, ({ resource }) => isNamed(context, user, resource))] as const),
   ]
-  const asked = [...single, ...pairsOf(context, [...usual, nobody, ...users])]
+  const asked = [...single, ...pairsOf(context, [...usual, nobody, ...users], pairs)]
   return [
     ...usual.map((column) => ({ column, concerns: () => true })),
     ...asked
@@ -99,10 +118,12 @@ function showsAlone(
 }
 
 /** For each deny that no single caller shows at some resource and action: the first two roles that show it. */
-function pairsOf(context: Context, single: readonly MatrixColumn[]): readonly (readonly [MatrixColumn, SpotKeys])[] {
+function pairsOf(
+  context: Context,
+  single: readonly MatrixColumn[],
+  pairs: readonly MatrixColumn[],
+): readonly (readonly [MatrixColumn, SpotKeys])[] {
   const { policy, resources, grants, routeMethods } = context
-  const names = [...policy.roles.keys()]
-  const pairs = names.flatMap((one, i) => names.slice(i + 1).map((other) => roles(one, other)))
   const chosen = new Map<MatrixColumn, Set<string>>()
   for (const deny of policy.rules.filter(({ effect }) => effect === 'deny')) {
     const without = directPolicy({ ...policy, rules: policy.rules.filter((rule) => rule !== deny) }, resources)

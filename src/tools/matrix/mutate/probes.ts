@@ -10,6 +10,7 @@ import { valuesWhoeverAsks } from '../../../decide/relations/all-kinds.ts'
 import { ownerFieldOf } from '../../../decide/relations/ownership.ts'
 import type { Json, Resource, Resources } from '../../../resources/resource.ts'
 import type { SamplesOf } from '../arrange/samples.ts'
+import { columnKinds } from '../cells/columns.ts'
 import { type Row, rowsOf } from '../cells/rows.ts'
 import type { Cell } from '../predict/arrange-cell.ts'
 import type { MatrixColumn } from '../read/expectation.ts'
@@ -27,7 +28,8 @@ export function* probesOf(
 ): Generator<Cell> {
   const rows = rowsOf(policies, { resources, samples }).filter(({ routeMethod }) => covers(routeMethod.resource.name))
   const [policy] = policies
-  const columns = columnsOf(policies)
+  const { usual, nobody, pairs, users } = columnKinds(policies)
+  const columns = [...usual, nobody, ...pairs, ...users]
   for (const row of rows) yield* cellsOf(row, columns, [undefined])
   for (const row of rows) yield* cellsOf(row, columns, bodiesFor(row.routeMethod, samples, policy))
 }
@@ -44,18 +46,6 @@ function* cellsOf(
       yield { method, path: routeMethod.route.path, object, column, ...(content === undefined ? {} : { content }) }
     }
   }
-}
-
-function columnsOf(policies: readonly Policy[]): readonly MatrixColumn[] {
-  const names = [...new Set(policies.flatMap(({ roles }) => [...roles.keys()]))]
-  const rules = policies.flatMap((policy) => policy.rules)
-  const pairs = names.flatMap((one, i) => names.slice(i + 1).map((other) => [one, other].sort()))
-  const users = new Set(rules.map(({ subject }) => subject).filter((subject) => subject.startsWith('user:')))
-  return [
-    { kind: 'anonymous' },
-    ...[...names.map((name) => [name]), [], ...pairs].map((some): MatrixColumn => ({ kind: 'roles', roles: some })),
-    ...[...users].map((user): MatrixColumn => ({ kind: 'user', id: user.slice('user:'.length) })),
-  ]
 }
 
 /** The smallest body with one field added or changed; for PATCH, only this field. */

@@ -3,10 +3,11 @@
  */
 import type { Views } from '../../../decide/policy.ts'
 import { relationsOf } from '../../../decide/relations/ownership.ts'
-import type { Scalar } from '../../../resources/object.ts'
+import { isScalar } from '../../../resources/object.ts'
 import type { Representation } from '../../../resources/resource.ts'
 import type { Expected } from '../read/expectation.ts'
 import type { Answer, PredictedRequest } from './answer.ts'
+import { listFault, viewFault } from './row-faults.ts'
 
 /** An answer and its request; without a request if no handler is reached. */
 export interface AnsweredRequest {
@@ -45,40 +46,32 @@ function isShowing({ routeMethod }: PredictedRequest): boolean {
   return routeMethod.endpoint.operation === 'read' || routeMethod.endpoint.operation === 'list'
 }
 
-/**
- * Whether the list has exactly the caller's own objects, or all. False if there are none, because a run can't see a
- * difference either.
- */
 function lists({ answer, request }: AnsweredRequest, list: 'own' | 'all'): boolean {
   if (!answer.items || !request) return false
   const stored = [...(request.objects.get(request.routeMethod.resource.name)?.values() ?? [])]
-  // A row without an id could show any object.
-  if (answer.items.some(({ shown }) => !Object.hasOwn(shown, 'id'))) return false
-  const wanted = list === 'all' ? stored : stored.filter((object) => isOwn(request, object))
-  const listed = new Set(answer.items.map(({ object }) => object.id))
-  return wanted.length > 0 && wanted.length === listed.size && wanted.every(({ id }) => listed.has(id))
+  const placed = stored.map((object) => ({ object, own: isOwn(request, object) }))
+  const rows = answer.items.map(({ shown }) => shown)
+  return listFault(list, { placed, alone: true }, rows) === undefined
 }
 
-/** Whether each object shows exactly those of the view's fields that it has. */
 function showsView({ answer, request }: AnsweredRequest, view: string): boolean {
   if (!request) return false
   const fields = viewsOf(request)?.get(view)
   const rows = answer.items ?? (answer.shown ? [{ shown: answer.shown, object: answer.of ?? answer.shown }] : [])
-  return fields !== undefined && rows.length > 0 && rows.every(({ shown, object }) => hasExactly(shown, object, fields))
-}
-
-function hasExactly(shown: Representation, object: Representation, fields: ReadonlySet<string>): boolean {
-  return Object.keys(object).every((field) => Object.hasOwn(shown, field) === fields.has(field))
+  return (
+    fields !== undefined &&
+    rows.length > 0 &&
+    rows.every(({ shown, object }) => !viewFault(shown, [object], { name: view, fields }))
+  )
 }
 
 /** Whether the caller is the object's owner. */
 function isOwn({ evaluated, routeMethod, caller, objects }: PredictedRequest, object: Representation): boolean {
   const attributes = caller && (objects.get('users')?.get(caller.id) ?? caller.claims)
-  const attributeOf = (name: string) =>
-    name === 'id' ? caller?.id : attributes && Object.hasOwn(attributes, name) ? scalar(attributes[name]) : undefined
+  const attributeOf = (name: string) => {
+    if (name === 'id') return caller?.id
+    const value = attributes && Object.hasOwn(attributes, name) ? attributes[name] : undefined
+    return isScalar(value) ? value : undefined
+  }
   return relationsOf(evaluated.policy.ownership.get(routeMethod.resource.name), attributeOf, object).includes('owner')
-}
-
-function scalar(value: unknown): Scalar | undefined {
-  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? value : undefined
 }

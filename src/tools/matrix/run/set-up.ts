@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { Json, Method, Representation, Resource, Route } from '../../../resources/resource.ts'
 import { lackingValue } from '../arrange/samples.ts'
 import { smallestBody } from '../predict/arrange-cell.ts'
+import type { Placed } from '../predict/row-faults.ts'
 import type { Suite } from '../predict/suite.ts'
 import type { HttpRequest } from '../target/http.ts'
 import { CannotSetUp, type TestTarget } from '../target/test-target.ts'
@@ -10,12 +11,6 @@ import type { Bound } from './bind.ts'
 import { planSetup, type SetupPlan } from './plan-setup.ts'
 import { makeCaller, type Named } from './set-up-caller.ts'
 import { isOwnObject, makeObject } from './set-up-object.ts'
-
-/** A created object, and whether the caller is its owner. */
-interface Placed {
-  readonly object: Representation
-  readonly own: boolean
-}
 
 export interface CellSetup {
   readonly caller: Named | undefined
