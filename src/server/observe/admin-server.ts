@@ -4,7 +4,8 @@
  * probe's `status`.
  */
 import { hash, randomUUID, timingSafeEqual } from 'node:crypto'
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { IncomingMessage, Server } from 'node:http'
+import Koa from 'koa'
 import { Problem } from '../../base/problems/problem.ts'
 import { readCredentials } from '../../identity/caller.ts'
 import { readTarget } from '../../resources/routing/request-target.ts'
@@ -15,16 +16,12 @@ import { readinessOf } from '../routes/built-in.ts'
 import type { Services } from '../routes/handler.ts'
 import type { Metrics } from './metrics.ts'
 
-interface PageContent {
-  readonly contentType: string
-  readonly text: string
-}
-
 interface AdminPage {
   /** Shown without the token: a kubelet's probe has no credentials. */
   readonly open: boolean
+  readonly contentType: string
   /** Throws Problem. `trusted`: the request has the token, or no token is set. */
-  readonly show: (trusted: boolean) => Promise<PageContent>
+  readonly show: (trusted: boolean) => Promise<string>
 }
 
 type AdminPages = ReadonlyMap<string, AdminPage>
@@ -32,34 +29,33 @@ type AdminPages = ReadonlyMap<string, AdminPage>
 export type AdminSources = Pick<Metrics, 'text' | 'contentType'> & Pick<Services, 'checks'>
 
 const ALLOW = 'GET, HEAD'
+const PROBE = { open: true, contentType: 'application/json' } as const
 
 /** `token`: undefined when everybody who reaches the port may read. */
 export function createAdminServer(sources: AdminSources, token?: string): Server {
   const pages: AdminPages = new Map<string, AdminPage>([
-    ['/metrics', { open: false, show: () => showMetrics(sources) }],
-    ['/livez', { open: true, show: async () => json({ status: 'ok' }) }],
-    ['/readyz', { open: true, show: (trusted) => showReadiness(sources, trusted) }],
+    ['/metrics', { open: false, contentType: sources.contentType, show: () => showMetrics(sources) }],
+    ['/livez', { ...PROBE, show: async () => JSON.stringify({ status: 'ok' }) }],
+    ['/readyz', { ...PROBE, show: (trusted) => showReadiness(sources, trusted) }],
   ])
-  return createHttpServer((request, response) => void answer(pages, token, { request, response }))
-}
-
-interface HttpExchange {
-  readonly request: IncomingMessage
-  readonly response: ServerResponse
-}
-
-async function answer(pages: AdminPages, token: string | undefined, exchange: HttpExchange): Promise<void> {
-  try {
-    const { open, show } = pageFor(pages, exchange.request)
-    const refusal = refusalOf(exchange.request, token)
-    if (refusal && !open) throw refusal
-    const { contentType, text } = await show(refusal === undefined)
-    send(exchange, { status: 200, headers: { 'Content-Type': contentType }, text })
-  } catch (error) {
-    const problem = problemOf(error, undefined)
-    const headers = { ...problem.headers, 'Content-Type': PROBLEM_TYPE }
-    send(exchange, { status: problem.status, headers, text: JSON.stringify(problemDocument(problem, randomUUID())) })
-  }
+  const app = new Koa()
+  app.use(async (ctx) => {
+    ctx.set('Cache-Control', 'no-store')
+    try {
+      const { open, contentType, show } = pageFor(pages, ctx.req)
+      const refusal = refusalOf(ctx.req, token)
+      if (refusal && !open) throw refusal
+      const text = await show(refusal === undefined)
+      ctx.set('Content-Type', contentType)
+      ctx.body = text
+    } catch (error) {
+      const problem = problemOf(error, undefined)
+      ctx.status = problem.status
+      ctx.set({ ...problem.headers, 'Content-Type': PROBLEM_TYPE })
+      ctx.body = JSON.stringify(problemDocument(problem, randomUUID()))
+    }
+  })
+  return createHttpServer(app.callback())
 }
 
 /** 400, 404 or 405, in the same order as in the gate. */
@@ -100,36 +96,17 @@ function isSame(given: string, wanted: string): boolean {
   return timingSafeEqual(hash('sha256', given, 'buffer'), hash('sha256', wanted, 'buffer'))
 }
 
-async function showReadiness({ checks }: AdminSources, trusted: boolean): Promise<PageContent> {
+async function showReadiness({ checks }: AdminSources, trusted: boolean): Promise<string> {
   const { status, ...details } = readinessOf(await checks(), trusted)
-  return json(trusted ? { status, ...details } : { status })
+  return JSON.stringify(trusted ? { status, ...details } : { status })
 }
 
-function json(value: unknown): PageContent {
-  return { contentType: 'application/json', text: JSON.stringify(value) }
-}
-
-async function showMetrics({ text, contentType }: AdminSources): Promise<PageContent> {
+async function showMetrics({ text }: AdminSources): Promise<string> {
   try {
-    return { contentType, text: await text() }
+    return await text()
   } catch (cause) {
     // A worker is too busy to answer, or ended while it was asked: the next scrape has them all.
     const headers = { 'Retry-After': '5' }
     throw new Problem('not-ready', 'Some processes did not report their metrics; ask again.', { cause, headers })
   }
-}
-
-interface Answer {
-  readonly status: number
-  readonly headers: Readonly<Record<string, string>>
-  readonly text: string
-}
-
-function send({ request, response }: HttpExchange, { status, headers, text }: Answer): void {
-  response.writeHead(status, {
-    ...headers,
-    'Cache-Control': 'no-store',
-    'Content-Length': String(Buffer.byteLength(text)),
-  })
-  response.end(request.method === 'HEAD' ? undefined : text)
 }
