@@ -2,7 +2,7 @@
 
 import type { Diagnostic, Place, SourceFile } from '../../base/diagnostic.ts'
 import { parseYaml, type Shape } from '../../base/yaml-file.ts'
-import type { Block, Policy } from '../../decide/policy.ts'
+import type { Block, Policy, Rule } from '../../decide/policy.ts'
 import { livingAt } from '../../decide/rules/rule-expiry.ts'
 import { ActionRulesIndex } from '../../decide/rules/rule-index.ts'
 import { parseBlocked } from '../../policy/parse/parse-blocked.ts'
@@ -20,6 +20,22 @@ export interface CodeEntry {
 export interface PolicyCheck<Subject> {
   readonly codes: readonly CodeEntry[]
   readonly find: (subject: Subject) => readonly Diagnostic[]
+}
+
+/** A check that looks at each rule alone: `judge` finds at most one fault, at one cell of the rule's line. */
+export function ruleCheck(
+  entry: CodeEntry,
+  cell: number,
+  judge: (rule: Rule, checked: CheckedPolicy) => Pick<Required<Diagnostic>, 'message' | 'hint'> | undefined,
+): PolicyCheck<CheckedPolicy> {
+  return {
+    codes: [entry],
+    find: (checked) =>
+      checked.policy.rules.flatMap((rule) => {
+        const found = judge(rule, checked)
+        return found ? [warning(checked.placeOfLine(rule.line, cell), entry.code, found.message, found.hint)] : []
+      }),
+  }
 }
 
 /** The cells of a `p` line and of a `g` line in policy.csv. */

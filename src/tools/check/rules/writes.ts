@@ -3,52 +3,48 @@
 import { type Policy, type Rule, USERS } from '../../../decide/policy.ts'
 import { needsCaller } from '../../../decide/relations/all-kinds.ts'
 import type { Resource } from '../../../resources/resource.ts'
-
-import { CELL, type CheckedPolicy, namesText, type PolicyCheck, warning } from '../check.ts'
+import { CELL, type CheckedPolicy, namesText, type PolicyCheck, ruleCheck, warning } from '../check.ts'
 import { coveredBy, performed, writingActions } from '../reach/rule-actions.ts'
 
-export const publicWrites: PolicyCheck<CheckedPolicy> = {
-  codes: [
-    {
-      code: 'public-write',
-      meaning: '`everyone` or `anonymous` is allowed to change something: anybody who reaches the server may do it',
-      mend: 'Allow it to a role; if a public form is intended, suppress the warning and give the reason',
-    },
-  ],
-  find: ({ policy, resources, placeOfLine }) =>
-    policy.rules.flatMap((rule) => {
-      if (rule.effect !== 'allow' || !isPublic(rule.subject)) return []
-      const writes = new Set(coveredBy(rule, resources).flatMap((one) => performed(rule, writingActions(one))))
-      if (writes.size === 0) return []
-      const message = `\`${rule.subject}\` may ${namesText(writes)}, so anybody may, even without a role`
-      return [warning(placeOfLine(rule.line, CELL.subject), 'public-write', message, 'allow it to a role')]
-    }),
-}
+export const publicWrites = ruleCheck(
+  {
+    code: 'public-write',
+    meaning: '`everyone` or `anonymous` is allowed to change something: anybody who reaches the server may do it',
+    mend: 'Allow it to a role; if a public form is intended, suppress the warning and give the reason',
+  },
+  CELL.subject,
+  (rule, { resources }) => {
+    if (rule.effect !== 'allow' || !isPublic(rule.subject)) return undefined
+    const writes = new Set(coveredBy(rule, resources).flatMap((one) => performed(rule, writingActions(one))))
+    if (writes.size === 0) return undefined
+    const message = `\`${rule.subject}\` may ${namesText(writes)}, so anybody may, even without a role`
+    return { message, hint: 'allow it to a role' }
+  },
+)
 
-export const unprivilegedWrites: PolicyCheck<CheckedPolicy> = {
-  codes: [
-    {
-      code: 'unprivileged-write',
-      meaning:
-        'A role without `privileged: true`, or a single user, may change objects of anybody: the relation is `any`, ' +
-        'or compares nothing with the caller',
-      mend:
-        'Name a relation such as `owner`; if this is intended, write `privileged: true` at the role in `roles.yaml` ' +
-        '(for a user, suppress the warning and give the reason)',
-    },
-  ],
-  find: ({ policy, resources, placeOfLine }) =>
-    policy.rules.flatMap((rule) => {
-      if (rule.effect !== 'allow' || isPublic(rule.subject) || policy.roles.get(rule.subject)?.privileged) return []
-      const loose = coveredBy(rule, resources).filter((resource) => !asksWhose(rule, resource, policy))
-      const writes = new Set(loose.flatMap((resource) => performed(rule, writingActions(resource))))
-      if (writes.size === 0) return []
-      const whose = rule.relations.length === 0 ? 'any object' : `any object that is ${namesText(rule.relations)}`
-      const message = `\`${rule.subject}\` isn't privileged, but may ${namesText(writes)} ${whose}, not only its own`
-      const hint = 'name a relation such as owner, or write `privileged: true` at the role'
-      return [warning(placeOfLine(rule.line, CELL.relation), 'unprivileged-write', message, hint)]
-    }),
-}
+export const unprivilegedWrites = ruleCheck(
+  {
+    code: 'unprivileged-write',
+    meaning:
+      'A role without `privileged: true`, or a single user, may change objects of anybody: the relation is `any`, ' +
+      'or compares nothing with the caller',
+    mend:
+      'Name a relation such as `owner`; if this is intended, write `privileged: true` at the role in `roles.yaml` ' +
+      '(for a user, suppress the warning and give the reason)',
+  },
+  CELL.relation,
+  (rule, { policy, resources }) => {
+    if (rule.effect !== 'allow' || isPublic(rule.subject) || policy.roles.get(rule.subject)?.privileged)
+      return undefined
+    const loose = coveredBy(rule, resources).filter((resource) => !asksWhose(rule, resource, policy))
+    const writes = new Set(loose.flatMap((resource) => performed(rule, writingActions(resource))))
+    if (writes.size === 0) return undefined
+    const whose = rule.relations.length === 0 ? 'any object' : `any object that is ${namesText(rule.relations)}`
+    const message = `\`${rule.subject}\` isn't privileged, but may ${namesText(writes)} ${whose}, not only its own`
+    const hint = 'name a relation such as owner, or write `privileged: true` at the role'
+    return { message, hint }
+  },
+)
 
 export const inheritedPrivileges: PolicyCheck<CheckedPolicy> = {
   codes: [
@@ -70,27 +66,25 @@ export const inheritedPrivileges: PolicyCheck<CheckedPolicy> = {
 
 const ROLES = 'roles'
 
-export const rolesHandedOut: PolicyCheck<CheckedPolicy> = {
-  codes: [
-    {
-      code: 'roles-writable',
-      meaning:
-        'A subject that is not a role with `privileged: true` may write the field `roles` of users records: it can ' +
-        'make any user an admin, itself included',
-      mend: 'Name views without `roles` in the fields column; if this is intended, write `privileged: true` at the role',
-    },
-  ],
-  find: ({ policy, resources, placeOfLine }) =>
-    policy.rules.flatMap((rule) => {
-      if (rule.effect !== 'allow' || policy.roles.get(rule.subject)?.privileged) return []
-      const writes = coveredBy(rule, resources).flatMap((resource) => writesOfRoles(rule, resource, policy))
-      if (writes.length === 0) return []
-      const field = `the field \`${ROLES}\` of \`${USERS}\`, which holds the roles of all users`
-      const message = `\`${rule.subject}\` isn't privileged, but may ${namesText(writes)} ${field}`
-      const hint = `name views without \`${ROLES}\`, or write \`privileged: true\` at the role`
-      return [warning(placeOfLine(rule.line, CELL.fields), 'roles-writable', message, hint)]
-    }),
-}
+export const rolesHandedOut = ruleCheck(
+  {
+    code: 'roles-writable',
+    meaning:
+      'A subject that is not a role with `privileged: true` may write the field `roles` of users records: it can ' +
+      'make any user an admin, itself included',
+    mend: 'Name views without `roles` in the fields column; if this is intended, write `privileged: true` at the role',
+  },
+  CELL.fields,
+  (rule, { policy, resources }) => {
+    if (rule.effect !== 'allow' || policy.roles.get(rule.subject)?.privileged) return undefined
+    const writes = coveredBy(rule, resources).flatMap((resource) => writesOfRoles(rule, resource, policy))
+    if (writes.length === 0) return undefined
+    const field = `the field \`${ROLES}\` of \`${USERS}\`, which holds the roles of all users`
+    const message = `\`${rule.subject}\` isn't privileged, but may ${namesText(writes)} ${field}`
+    const hint = `name views without \`${ROLES}\`, or write \`privileged: true\` at the role`
+    return { message, hint }
+  },
+)
 
 function isPublic(subject: string): boolean {
   return subject === 'everyone' || subject === 'anonymous'
