@@ -19,3 +19,13 @@ export function quote(value: unknown): string {
 export function printable(text: string): string {
   return text.replace(INVISIBLE, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`)
 }
+
+/** Names in backticks: `a`, `b`. */
+export function namesText(names: Iterable<string>, between = ', '): string {
+  return [...names].map((name) => `\`${name}\``).join(between)
+}
+
+/** A word of a command line, for a POSIX shell. */
+export function shellWord(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
+}

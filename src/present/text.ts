@@ -56,6 +56,11 @@ export function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? '' : 's'}`
 }
 
+/** Rounded down, so that a missed threshold never looks reached. */
+export function percentText(percent: number): string {
+  return String(Math.floor(percent * 10) / 10)
+}
+
 /** A value for programs. */
 export function jsonText(value: unknown): string {
   return `${JSON.stringify(value, null, 2)}\n`

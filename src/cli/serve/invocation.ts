@@ -1,6 +1,8 @@
 /** The command that starts this program from the current folder, for commands that the user can copy and run. */
+
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { shellWord } from '../../present/quote.ts'
 
 /** In src/ of a checkout, in dist/ of the package. */
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
@@ -13,7 +15,7 @@ export function invocation(
   folder = process.cwd(),
   root = ROOT,
 ): string {
-  const settings = SETTINGS.flatMap((name) => (environment[name] ? [`${name}=${quoted(environment[name])}`] : []))
+  const settings = SETTINGS.flatMap((name) => (environment[name] ? [`${name}=${shellWord(environment[name])}`] : []))
   return [...settings, programFrom(folder, root)].join(' ')
 }
 
@@ -22,10 +24,5 @@ function programFrom(folder: string, root: string): string {
   if (path === '') return 'npm run -s sallyport --'
   return path === join('node_modules', 'sallyport')
     ? 'npx sallyport'
-    : `node ${quoted(join(path, 'bin', 'sallyport.js'))}`
-}
-
-/** Quotes for a POSIX shell. */
-function quoted(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+    : `node ${shellWord(join(path, 'bin', 'sallyport.js'))}`
 }

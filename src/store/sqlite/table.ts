@@ -6,7 +6,7 @@ import { constraintOf } from './database.ts'
 import { OBJECT_COLUMNS, stored, type TablePlan } from './layout/schema.ts'
 import type { Columns } from './query/condition.ts'
 import { ObjectLists } from './query/lists.ts'
-import { parameters, quoteName } from './query/text.ts'
+import { parameters, quoteName, wellFormed } from './query/text.ts'
 
 /** The columns that an update writes over the checked version. */
 export interface ObjectChange {
@@ -53,8 +53,7 @@ export class ObjectTable {
 
   /** Throws UniqueTaken. */
   insert({ id, version, createdAt, updatedAt, document }: StoredObject): void {
-    if (!id.isWellFormed()) throw new Error('an id must be well-formed Unicode')
-    this.#writing(() => this.#insert.run(id, version, createdAt, updatedAt, JSON.stringify(document)))
+    this.#writing(() => this.#insert.run(wellFormed(id), version, createdAt, updatedAt, JSON.stringify(document)))
   }
 
   /** The time of the object's creation; undefined if the stored version has changed. Throws UniqueTaken. */

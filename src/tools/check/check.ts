@@ -136,8 +136,3 @@ export function linesText(lines: readonly number[]): string {
   if (sorted.length > 3) return `lines ${shown.join(', ')} and ${sorted.length - 3} more`
   return `lines ${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}`
 }
-
-/** Names in backticks: `a`, `b`. */
-export function namesText(names: Iterable<string>): string {
-  return [...names].map((name) => `\`${name}\``).join(', ')
-}

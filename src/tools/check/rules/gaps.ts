@@ -1,8 +1,9 @@
 /** Finds rules about every resource (`*`) with a name that some resource doesn't have: they never match there. */
 
 import type { Rule } from '../../../decide/policy.ts'
+import { namesText } from '../../../present/quote.ts'
 import type { Resource } from '../../../resources/resource.ts'
-import { CELL, namesText, ruleCheck } from '../check.ts'
+import { CELL, ruleCheck } from '../check.ts'
 import { coveredBy, performed, routedActions } from '../reach/rule-actions.ts'
 
 export const relationGaps = ruleCheck(

@@ -2,8 +2,9 @@
 
 import type { Rule } from '../../../decide/policy.ts'
 import { needsCaller } from '../../../decide/relations/all-kinds.ts'
+import { namesText } from '../../../present/quote.ts'
 import type { Resource } from '../../../resources/resource.ts'
-import { CELL, type CheckedPolicy, namesText, ruleCheck } from '../check.ts'
+import { CELL, type CheckedPolicy, ruleCheck } from '../check.ts'
 import { coveredBy, explicitActions, routedActions } from '../reach/rule-actions.ts'
 
 export const relationsThatNeverHold = ruleCheck(

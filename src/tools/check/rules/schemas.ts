@@ -1,9 +1,10 @@
 /** Finds schemas that reveal or accept too much: rules that compare a field with a hidden one, fields of any size. */
 import type { Diagnostic } from '../../../base/diagnostic.ts'
+import { namesText } from '../../../present/quote.ts'
 import type { Operation, Resource } from '../../../resources/resource.ts'
 import { unboundedFields } from '../../../resources/schema/bounds.ts'
 import { type CrossFieldRule, crossFieldRulesIn } from '../../../resources/schema/comparisons.ts'
-import { CELL, type CheckedPolicy, namesText, type PolicyCheck, warning } from '../check.ts'
+import { CELL, type CheckedPolicy, type PolicyCheck, warning } from '../check.ts'
 import { pairsOf, type WritePair, writersOf } from '../reach/writers.ts'
 
 const CHANGES: readonly Operation[] = ['replace', 'update']

@@ -1,8 +1,9 @@
 /** Finds objects that some caller may change or delete but not read, although the path has a read. */
 import type { Diagnostic } from '../../../base/diagnostic.ts'
 import type { RuleGroup } from '../../../decide/rules/action-rules.ts'
+import { namesText } from '../../../present/quote.ts'
 import type { Operation, Resource } from '../../../resources/resource.ts'
-import { CELL, type CheckedPolicy, namesText, type PolicyCheck, warning } from '../check.ts'
+import { CELL, type CheckedPolicy, type PolicyCheck, warning } from '../check.ts'
 import { pairsOf, type WritePair, writersOf } from '../reach/writers.ts'
 
 const WRITES: readonly Operation[] = ['replace', 'update', 'delete']

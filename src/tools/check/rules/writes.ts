@@ -2,8 +2,9 @@
 
 import { type Policy, type Rule, USERS } from '../../../decide/policy.ts'
 import { needsCaller } from '../../../decide/relations/all-kinds.ts'
+import { namesText } from '../../../present/quote.ts'
 import type { Resource } from '../../../resources/resource.ts'
-import { CELL, type CheckedPolicy, namesText, type PolicyCheck, ruleCheck, warning } from '../check.ts'
+import { CELL, type CheckedPolicy, type PolicyCheck, ruleCheck, warning } from '../check.ts'
 import { coveredBy, performed, writingActions } from '../reach/rule-actions.ts'
 
 export const publicWrites = ruleCheck(

@@ -6,6 +6,7 @@
 import type { Ownership } from '../../../decide/policy.ts'
 import { comparedAttributes, comparedFields, type Relation } from '../../../decide/relations/all-kinds.ts'
 import { relationsOf } from '../../../decide/relations/ownership.ts'
+import { namesText } from '../../../present/quote.ts'
 import type { Scalar } from '../../../resources/object.ts'
 import type { Field, Json, Representation, Resource } from '../../../resources/resource.ts'
 import { choicesOf, type FieldChoices, fits, type WantedField } from './field-choice.ts'
@@ -79,7 +80,7 @@ export function unarranged(
 }
 
 function howText(relations: ReadonlySet<string>): string {
-  const names = [...relations].map((name) => `\`${name}\``).join(' and ')
+  const names = namesText(relations, ' and ')
   return names === '' ? 'without any relation to' : `${names}, and nothing else, to`
 }
 

@@ -8,6 +8,7 @@ import { isScalar, type Scalar } from '../../../resources/object.ts'
 import type { Field, Json, Resource } from '../../../resources/resource.ts'
 import { followReferences } from '../../../resources/schema/references.ts'
 import { unique } from './sample-values.ts'
+import { isValidIn } from './samples.ts'
 
 export interface WantedField {
   readonly resource: Resource
@@ -51,9 +52,8 @@ export function fits(question: WantedField, value: Json | undefined): boolean {
 }
 
 /** Whether the schema allows this value, whatever the other fields hold. The server's own fields may have any value. */
-export function isAllowed({ validate, fields }: Resource, name: string, value: Json): boolean {
-  if (fields.get(name)?.readOnly) return true
-  return !validate({ [name]: value }).some(({ pointer }) => pointer === `/${name}` || pointer.startsWith(`/${name}/`))
+export function isAllowed(resource: Resource, name: string, value: Json): boolean {
+  return resource.fields.get(name)?.readOnly || isValidIn(resource, name, value)
 }
 
 /** What the relations accept, as far as the field's value decides it. */

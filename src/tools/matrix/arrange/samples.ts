@@ -3,7 +3,7 @@
 import { isObject } from '../../../base/is-object.ts'
 import type { Policy } from '../../../decide/policy.ts'
 import { kindOf, type Relation } from '../../../decide/relations/all-kinds.ts'
-import type { Field, Json, Resource, Resources } from '../../../resources/resource.ts'
+import type { Json, Resource, Resources } from '../../../resources/resource.ts'
 import { parseSchemaFile, type SourceText } from '../../../resources/schema/schema-file.ts'
 import { unique, valuesOf } from './sample-values.ts'
 
@@ -76,7 +76,7 @@ function comparedBy(
   const field = accepted && resource.fields.get(accepted.field)
   if (!field || field.readOnly) return []
   const values = accepted.telling.map((value) => (field.list ? [value] : value))
-  return values.filter((value) => isValid(resource, field, value)).map((value) => ({ field: field.name, value }))
+  return values.filter((value) => isValidIn(resource, field.name, value)).map((value) => ({ field: field.name, value }))
 }
 
 function samplesOf(resource: Resource, json: { readonly [key: string]: Json }): Samples {
@@ -84,7 +84,7 @@ function samplesOf(resource: Resource, json: { readonly [key: string]: Json }): 
   const values = new Map(
     [...resource.fields.values()].map((field) => {
       const proposed = valuesOf(json, properties[field.name] ?? true)
-      return [field.name, proposed.filter((value) => isValid(resource, field, value))] as const
+      return [field.name, proposed.filter((value) => isValidIn(resource, field.name, value))] as const
     }),
   )
   const required = Array.isArray(json.required) ? json.required.map(String) : []
@@ -109,7 +109,8 @@ function validBody(
   return bodies.find((body) => validate(body).length === 0) ?? required
 }
 
-function isValid(resource: Resource, { name }: Field, value: Json): boolean {
+/** Whether the schema accepts the value in this field, whatever the other fields are. */
+export function isValidIn(resource: Resource, name: string, value: Json): boolean {
   const faults = resource.validate({ [name]: value })
   return !faults.some(({ pointer }) => pointer === `/${name}` || pointer.startsWith(`/${name}/`))
 }

@@ -1,6 +1,7 @@
 /** Values that no other object has, for the fields that a schema wants unique. */
 import { randomInt, randomUUID } from 'node:crypto'
 import type { Field, Json, Representation, Resource } from '../../../resources/resource.ts'
+import { isValidIn } from './samples.ts'
 
 /** The same object with new values in its unique fields, as far as the schema lets them be replaced. */
 export function withUniqueValues(
@@ -29,13 +30,13 @@ function uniqueLike(resource: Resource, field: Field, value: Json): Json {
   const nth = count++
   const digits = [8, 7, 6, 5, 4].map((length) => String(nth).slice(-length))
   const proposed = [`${id}@example.com`, id, id.slice(0, 12), ...digits, ...alike(String(value), nth)]
-  return proposed.find((one) => isValid(resource, name, one)) ?? value
+  return proposed.find((one) => isValidIn(resource, name, one)) ?? value
 }
 
 /** A number of the largest series that the schema has room for. */
 function numberLike(resource: Resource, { name }: Field, value: number): Json {
   const sizes = Array.from({ length: 40 }, (_, i) => 2 ** (40 - i))
-  const size = sizes.find((one) => isValid(resource, name, value + APART * (one - 1))) ?? 1
+  const size = sizes.find((one) => isValidIn(resource, name, value + APART * (one - 1))) ?? 1
   return value + APART * (count++ % size)
 }
 
@@ -55,7 +56,3 @@ function alike(text: string, nth: number): readonly string[] {
 }
 
 const ALPHABETS = ['0123456789', 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz']
-
-function isValid(resource: Resource, name: string, value: Json): boolean {
-  return !resource.validate({ [name]: value }).some(({ pointer }) => pointer === `/${name}`)
-}

@@ -1,6 +1,7 @@
 /** How an answer differs from the policy: a status, a field or a row that the policy doesn't give. */
 
 import { isObject } from '../../../base/is-object.ts'
+import { namesText } from '../../../present/quote.ts'
 import type { Representation } from '../../../resources/resource.ts'
 import type { Answer } from '../predict/answer.ts'
 import type { HttpAnswer } from '../target/http.ts'
@@ -51,7 +52,6 @@ function fieldDifference({ answer, predicted, attack, victims }: Compared): stri
 function comparedFields(shown: Representation, predicted: Representation | undefined): string | undefined {
   const more = Object.keys(shown).filter((field) => !Object.hasOwn(predicted ?? {}, field))
   const less = Object.keys(predicted ?? {}).filter((field) => !Object.hasOwn(shown, field))
-  const names = (fields: readonly string[]) => fields.map((field) => `\`${field}\``).join(', ')
-  if (more.length > 0) return `the answer shows ${names(more)}, which the policy does not`
-  return less.length > 0 ? `the answer lacks ${names(less)}, which the policy shows` : undefined
+  if (more.length > 0) return `the answer shows ${namesText(more)}, which the policy does not`
+  return less.length > 0 ? `the answer lacks ${namesText(less)}, which the policy shows` : undefined
 }

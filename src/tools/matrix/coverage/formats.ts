@@ -1,5 +1,5 @@
 /** Coverage as text, JSON and a page. */
-import { jsonText } from '../../../present/text.ts'
+import { jsonText, percentText } from '../../../present/text.ts'
 import type { CoverageCell, UnaskedCell } from '../cells/survey.ts'
 import { leftOutLines } from '../predict/expectations-met.ts'
 import { type Coverage, type CoveredPart, percentOf, type UnseenMistakes } from './coverage.ts'
@@ -58,9 +58,7 @@ function mistakeLines(mistakes: readonly UnseenMistakes[]): readonly string[] {
 
 function figure(name: string, parts: readonly { readonly covered: boolean }[]): string {
   const covered = parts.filter((part) => part.covered).length
-  // Rounded down, so that a missed threshold never looks reached.
-  const percent = Math.floor(percentOf(parts) * 10) / 10
-  return `${name.padEnd(10)} ${String(percent).padStart(5)} %  ${covered} of ${parts.length}`
+  return `${name.padEnd(10)} ${percentText(percentOf(parts)).padStart(5)} %  ${covered} of ${parts.length}`
 }
 
 /** The shape is in docs/schemas/matrix-coverage.schema.json. */

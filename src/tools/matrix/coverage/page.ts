@@ -1,5 +1,7 @@
 /** Coverage as one page without a script: what the policy answers in each cell, open cells in red and first. */
+
 import { type Html, html, toPage } from '../../../present/html.ts'
+import { percentText } from '../../../present/text.ts'
 import type { CoverageCell, UnaskedCell } from '../cells/survey.ts'
 import { type Coverage, type CoveredPart, percentOf, type UnseenMistakes } from './coverage.ts'
 
@@ -33,7 +35,7 @@ ${gridsHtml(grid)}
 
 function figure(name: string, parts: readonly { readonly covered: boolean }[]): Html {
   const covered = parts.filter((part) => part.covered).length
-  return html`<li><b>${Math.floor(percentOf(parts) * 10) / 10} %</b> of ${name} (${covered} of ${parts.length})</li>`
+  return html`<li><b>${percentText(percentOf(parts))} %</b> of ${name} (${covered} of ${parts.length})</li>`
 }
 
 /** The parts that no expectation depends on. */

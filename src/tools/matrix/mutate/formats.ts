@@ -1,5 +1,5 @@
 /** The results of the mutants: as text for people, survivors first, and as JSON for programs. */
-import { jsonText } from '../../../present/text.ts'
+import { jsonText, percentText } from '../../../present/text.ts'
 import { leftOutLines } from '../predict/expectations-met.ts'
 import { columnText, expectedText, objectText } from '../read/expectation.ts'
 import type { Verdict } from './judge-mutant.ts'
@@ -60,11 +60,6 @@ function summaryLine(mutation: Mutation): string {
   const others = `${count('equivalent')} equivalent, ${count('invalid')} invalid`
   const noticed = `${count('killed')} noticed, ${count('survived')} survived`
   return `${mutation.judged.length} mutants: ${noticed}, ${others}. Score ${percentText(scoreOf(mutation))} %`
-}
-
-/** Rounded down, so that a missed threshold never looks reached. */
-function percentText(percent: number): string {
-  return String(Math.floor(percent * 10) / 10)
 }
 
 /** The shape is in docs/schemas/matrix-mutate.schema.json. */

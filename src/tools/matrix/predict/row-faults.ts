@@ -1,4 +1,5 @@
 /** The difference between the rows of an answer and a cell's words, in one sentence; undefined if they agree. */
+import { namesText } from '../../../present/quote.ts'
 import type { Representation } from '../../../resources/resource.ts'
 
 /** An object of the cell, and whether the caller is its owner. */
@@ -49,16 +50,12 @@ export function viewFault(
   { name, fields }: View,
 ): string | undefined {
   const more = Object.keys(row).filter((field) => !fields.has(field))
-  if (more.length > 0) return `the answer shows ${quoted(more)}, which the view \`${name}\` does not have`
+  if (more.length > 0) return `the answer shows ${namesText(more)}, which the view \`${name}\` does not have`
   const lacking = objects.map((object) => [...fields].filter((field) => isLacking(row, object, field)))
   const less = lacking.some((some) => some.length === 0) ? [] : (lacking[0] ?? [])
-  return less.length > 0 ? `the answer lacks ${quoted(less)} of the view \`${name}\`` : undefined
+  return less.length > 0 ? `the answer lacks ${namesText(less)} of the view \`${name}\`` : undefined
 }
 
 function isLacking(row: Representation, object: Representation, field: string): boolean {
   return !Object.hasOwn(row, field) && Object.hasOwn(object, field)
-}
-
-function quoted(fields: readonly string[]): string {
-  return fields.map((field) => `\`${field}\``).join(', ')
 }

@@ -2,7 +2,9 @@
  * What the steps of a case share, on a server or predicted: names filled in, answers judged, parts saved for later
  * steps.
  */
+
 import { pathOfPointer } from '../../../base/json-pointer.ts'
+import { namesText } from '../../../present/quote.ts'
 import type { Json, Representation } from '../../../resources/resource.ts'
 import type { Step, StepExpected } from './cases.ts'
 
@@ -78,8 +80,7 @@ function fieldFault(fields: ReadonlySet<string>, { json }: StepAnswer): string |
   if (rows.length === 0) return 'the list has no rows, so no field is shown'
   const wrong = rows.find((row) => new Set(Object.keys(row)).symmetricDifference(fields).size > 0)
   if (!wrong) return undefined
-  const quoted = (names: Iterable<string>) => [...names].map((name) => `\`${name}\``).join(', ')
-  return `the fields ${quoted(fields)} were expected, and ${quoted(Object.keys(wrong)) || 'none'} are shown`
+  return `the fields ${namesText(fields)} were expected, and ${namesText(Object.keys(wrong)) || 'none'} are shown`
 }
 
 /** Saves the parts of an answer that later steps name; returns what the answer lacks, in one sentence. */

@@ -1,6 +1,8 @@
 /** One matrix file -> expectations, strictly: everything that is wrong, at once, each with the place of its cell. */
+
 import { dirname, join } from 'node:path'
 import type { SourceFile } from '../../../base/diagnostic.ts'
+import { namesText } from '../../../present/quote.ts'
 import type { Expectation, MatrixColumn } from './expectation.ts'
 import { type Report, readTable, type TableCell, type TableRow } from './table.ts'
 import { type Parsed, parseColumn, parseExpected, parseMethods, parseObject } from './words.ts'
@@ -121,7 +123,7 @@ function parseHead(row: TableRow, file: string, report: Report): Head | undefine
   })
   const missing = NEEDED.filter((name) => !known.has(name))
   if (missing.length === 0) return { known, columns, headed: headedOf(row) }
-  const names = missing.map((name) => `\`${name}\``).join(', ')
+  const names = namesText(missing)
   fault(
     0,
     `the first row lacks ${names}`,

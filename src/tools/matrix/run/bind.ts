@@ -4,6 +4,7 @@
 
 import { didYouMean } from '../../../base/did-you-mean.ts'
 import { holdsForOwnRecord } from '../../../decide/relations/all-kinds.ts'
+import { namesText } from '../../../present/quote.ts'
 import type { Endpoint, Json, Resource, Route } from '../../../resources/resource.ts'
 import type { Suite } from '../predict/suite.ts'
 import { type Expectation, objectText } from '../read/expectation.ts'
@@ -89,7 +90,7 @@ function viewOf({ policy }: Suite, { name }: Resource, { expected }: Expectation
 
 function itHas(name: string, known: Iterable<string>): string {
   const names = [...known]
-  return `it has ${names.map((one) => `\`${one}\``).join(', ') || 'none'}${didYouMean(name, names)}`
+  return `it has ${namesText(names) || 'none'}${didYouMean(name, names)}`
 }
 
 function unusable(why: string): Binding {

@@ -1,4 +1,5 @@
 /** Tries one cell on a target: sets it up, asks, and judges the answer. */
+import { shellWord } from '../../../present/quote.ts'
 import type { Representation } from '../../../resources/resource.ts'
 import type { Folders, Suite } from '../predict/suite.ts'
 import { columnText, type Expectation, expectedText, isUnconditional, objectText } from '../read/expectation.ts'
@@ -115,10 +116,5 @@ function explainCommand({ method, path, object, column }: Expectation, { policie
   ]
   const asked = [method === 'HEAD' ? 'GET' : method, path, ...relation]
   const words = ['policy', 'explain', ...roles, ...subject, ...asked, ...folders]
-  return `npm run -s sallyport -- ${words.map(quoted).join(' ')}`
-}
-
-/** For a POSIX shell. */
-function quoted(word: string): string {
-  return /^[\w./:+-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
+  return `npm run -s sallyport -- ${words.map(shellWord).join(' ')}`
 }

@@ -3,6 +3,7 @@
 import { v7 as uuidv7 } from 'uuid'
 import { comparedFields, needsCaller } from '../../../decide/relations/all-kinds.ts'
 import { relationsOf } from '../../../decide/relations/ownership.ts'
+import { namesText } from '../../../present/quote.ts'
 import type { Representation } from '../../../resources/resource.ts'
 import { arrangeObject, type ObjectFound } from '../arrange/arrange-object.ts'
 import { withUniqueValues } from '../arrange/unique-values.ts'
@@ -78,7 +79,7 @@ function relatesSo({ policy }: Suite, { bound, caller, relations }: Wanted, obje
 }
 
 function otherwise({ bound, relations }: Wanted): string {
-  const names = [...relations].map((name) => `\`${name}\``).join(' and ')
+  const names = namesText(relations, ' and ')
   const how = names === '' ? 'without any relation to' : `${names}, and nothing else, to`
   return `no object of ${bound.resource.name} could be made ${how} this caller`
 }
