@@ -15,7 +15,7 @@ import { createLog } from './observe/log.ts'
 
 const TOKEN_SECONDS = 60 * 60
 
-/** Whatever the environment says: it names no database, no Redis and no key of anybody. Throws what a start throws. */
+/** Ignores the environment, so that it uses no other database, Redis or key. Throws the errors of a start. */
 export const startTrialServer: StartTrialServer = async ({ policies, schemas }) => {
   const folder = await mkdtemp(join(tmpdir(), 'sallyport-trial-'))
   const remove = () => rm(folder, { recursive: true, force: true })
@@ -44,7 +44,7 @@ export const startTrialServer: StartTrialServer = async ({ policies, schemas }) 
   }
 }
 
-/** What limits.yaml says of bodies and pages stays; a matrix is about who may do what, not about how often. */
+/** Keeps the limits of bodies and pages, and removes the rate limits: a matrix checks who may do what. */
 async function copyPolicies(from: string, to: string): Promise<void> {
   await mkdir(to)
   const there = new Set(await readdir(from))

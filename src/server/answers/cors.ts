@@ -1,6 +1,6 @@
 /**
- * What pages of other origins may do with this server in a browser (the CORS protocol of the Fetch standard, section
- * 3.3). It opens nothing: preflights and requests pass every stage like any other, and credentials are never ambient.
+ * Tells browsers what pages of other origins may do with this server (CORS: the Fetch standard, section 3.3). It grants
+ * no access: preflights and requests pass every stage, and browsers send no credentials by themselves.
  */
 import type { IncomingMessage } from 'node:http'
 import type { ResponseHeaders } from '../stages/state.ts'
@@ -59,7 +59,7 @@ export function createCors({ origins, maxAgeSeconds }: CorsOptions): Cors {
     return known.has(origin) ? origin : undefined
   }
   const share: Cors['share'] = (request, headers) => {
-    // Also without an Origin: otherwise a shared cache would give one page's answer to another.
+    // Set even without an Origin: otherwise a shared cache would give one page's answer to another.
     if (known.size > 0 && !everyone) headers.Vary = headers.Vary === undefined ? 'Origin' : `${headers.Vary}, Origin`
     const allowed = allowedOrigin(request)
     if (allowed === undefined) return

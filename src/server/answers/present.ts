@@ -75,7 +75,7 @@ function announceLifecycle(headers: ResponseHeaders, match: Match | undefined): 
   headers.Link = headers.Link === undefined ? link : `${headers.Link}, ${link}`
 }
 
-/** Encoded anew, so that no id ends the link. */
+/** Encodes the id again, so that no id can end the link. */
 function addressOf(successor: string, id: string | undefined): string {
   return successor.replace('{id}', () => encodeURIComponent(id ?? ''))
 }

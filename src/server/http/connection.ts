@@ -40,7 +40,7 @@ class Connection {
   constructor(socket: Socket) {
     this.#socket = socket
     const resume = socket.resume.bind(socket)
-    // Node goes on reading whenever an answer has left the socket.
+    // Node resumes reading after each answer; while a request waits, the socket must stay paused.
     socket.resume = () => (this.#waiting > 0 ? socket : resume())
     socket.destroySoon = () => this.#closeInTwoSteps()
     socket.once('close', () => this.#count(-this.#waiting))

@@ -10,7 +10,7 @@ const MAX_HEADERS = 100
 /** Headers that must not be repeated: Node would use the first one and silently ignore the others. */
 const SINGLE = new Set(['host', 'content-type', 'content-length', 'content-encoding', 'expect', 'content-range'])
 
-/** A value, not a refusal: the rate limits come before any answer. Undefined for a well-formed request. */
+/** Returns the problem, because the rate limits come before any answer. Undefined for a well-formed request. */
 export function findMalformed(request: IncomingMessage): Problem | undefined {
   const { rawHeaders } = request
   if (rawHeaders.length / 2 > MAX_HEADERS) {

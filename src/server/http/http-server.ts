@@ -71,7 +71,7 @@ export function createHttpServer(handler: Handler, timeouts: ServerTimeouts = TI
 
 function oneAfterAnother(handler: Handler): Handler {
   return (request, response) => {
-    // Its answer may be given without its body.
+    // The answer may be sent before the whole body was read; the rest is discarded.
     if (hasBody(request)) response.once('close', () => request.resume())
     if (asksForUpgrade(request)) response.shouldKeepAlive = false
     connectionOf(request.socket).take(response, () => handler(request, response))
@@ -113,7 +113,7 @@ function closingAfter(handler: Handler): Handler {
   }
 }
 
-/** The request that the parser or a time-out refused. */
+/** The problem of a request that the parser or a time-out refused. */
 function problemOf(error: ClientError, socket: Duplex): Problem {
   const headers = { Connection: 'close' }
   switch (error.code) {
@@ -130,7 +130,7 @@ function problemOf(error: ClientError, socket: Duplex): Problem {
   }
 }
 
-/** Judged by the last packet: no line ends in it, and it was the first one, or has a space after the URL. */
+/** The last packet tells it: no line ends in the packet, and it was the first one, or has a space after the URL. */
 function isInRequestLine({ rawPacket, bytesParsed = 0 }: ClientError, socket: Duplex): boolean {
   if (!rawPacket || rawPacket.subarray(0, bytesParsed).includes('\n')) return false
   return bytesRead(socket) === rawPacket.length || rawPacket.toString('latin1', bytesParsed, bytesParsed + 1) === ' '

@@ -1,10 +1,10 @@
-/** Servers that listen and that close. */
+/** Makes a server listen, and closes it. */
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { ConfigError } from '../../config.ts'
 
-/** The server's URL. Throws ConfigError. */
+/** Resolves with the server's URL. Throws ConfigError. */
 export async function listen(
   server: Server,
   host: string,
@@ -23,7 +23,7 @@ export async function listen(
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`
 }
 
-/** Once the requests in flight have ended. */
+/** Resolves when the requests in flight have ended. */
 export function closeServer(server: Server): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve())

@@ -13,7 +13,7 @@ export class LogDestination {
   readonly #tellLost: (count: number) => string
   readonly #retryMs: number
   #retrying: NodeJS.Timeout | undefined
-  /** The time since writing has failed. */
+  /** The lines that were dropped since the last line that counted them. */
   #missing = 0
   #lost = 0
 

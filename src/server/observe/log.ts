@@ -1,4 +1,4 @@
-/** The log: one JSON object a line, whatever is in a field. */
+/** The log: one JSON object for each line, whatever a field contains. */
 import { type DestinationStream, type Logger, pino } from 'pino'
 import { WholeLines } from '../../decision-log/whole-lines.ts'
 import { LogDestination } from './log-destination.ts'
@@ -21,7 +21,7 @@ export function openServerLog(level: string): { readonly log: Logger; readonly l
   return { log: createLog(level, destination), linesLost: () => destination.lost }
 }
 
-/** A line of its own, because the log that lacks lines may not be asked for one. */
+/** Made by a separate logger, because the log itself would write to the destination that asks for this line. */
 function tellLost(lines: number): string {
   const told: string[] = []
   const log = pino({}, { write: (line) => told.push(line) })

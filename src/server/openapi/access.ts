@@ -89,7 +89,7 @@ function tableOf({ tables }: SubjectAccess, resource: string, action: string): G
   return table
 }
 
-/** The checks before an object is known; a read must show something of the route's view. */
+/** Runs the checks that need no object. A read must also show a field of the route's view. */
 async function isOffered({ tables, snapshot, subject }: SubjectAccess, routeMethod: RouteMethod): Promise<boolean> {
   const attributes = [...tables.values()].flatMap((table) => table.attributes)
   // The document is the same for all callers with these subjects, whatever attributes they have.

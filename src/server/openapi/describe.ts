@@ -1,4 +1,4 @@
-/** Documents by caller: each is made once for each policy, and dropped together with the policy. */
+/** Keeps the documents of callers: each is made once for each policy and set of roles, and dropped with the policy. */
 
 import type { Caller } from '../../decide/caller.ts'
 import type { Snapshot, Subject } from '../../decide/snapshot.ts'

@@ -1,4 +1,4 @@
-/** The first user of a server without any: an admin, made once, whose password ends with the first sign-in. */
+/** Creates the first user of a server that has none: an admin whose password works for one sign-in. */
 
 import { USERS } from '../../decide/policy.ts'
 import { createPasswords, generatePassword } from '../../identity/sign-in/password.ts'
@@ -47,7 +47,7 @@ export async function makeFirstAdmin({
   return { id: ID, email: EMAIL, password, role: roles[0] }
 }
 
-/** A deployment may have a schema of users of its own, which wants more than is known here. */
+/** A deployment's own schema of users may require fields that this file doesn't know. */
 function isFit({ byName }: Resources, roles: readonly string[]): boolean {
   const now = new Date().toISOString()
   const record = { id: ID, ...documentOf(roles), createdAt: now, updatedAt: now }

@@ -1,4 +1,4 @@
-/** Opens the decision log that the configuration names, and what shows its records to a candidate policy. */
+/** Opens the decision log that the configuration names, and starts the candidate policy that sees its records. */
 import type { Logger } from 'pino'
 import { type Config, ConfigError } from '../../config.ts'
 import { type DecisionLog, type DecisionLogEvent, openDecisionLog } from '../../decision-log/decision-log.ts'
@@ -15,7 +15,7 @@ export async function openLog(
   { decisionLog: { file, maxBytes, keep } }: Config,
   outbox: Outbox,
   tell: (event: DecisionLogEvent) => void,
-  /** In place of one of this process. */
+  /** Replaces a decision log of this process. */
   elsewhere?: (tell: (event: DecisionLogEvent) => void) => DecisionLog,
 ): Promise<DecisionLog> {
   if (elsewhere) return elsewhere(tell)

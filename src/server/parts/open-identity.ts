@@ -1,4 +1,4 @@
-/** Composes who is asking: verified tokens and API keys, and what the store knows of their callers. */
+/** Puts together the verifiers of tokens and API keys, with the check of their callers in the store. */
 import type { Logger } from 'pino'
 import { onceKnown } from '../../base/now-or-later.ts'
 import type { Config } from '../../config.ts'
@@ -17,13 +17,13 @@ interface IdentityOptions {
   readonly directory: Directory
   readonly now: () => Date
   readonly log: Logger
-  /** In place of the one that the configuration names. */
+  /** Replaces the verifier that the configuration names. */
   readonly tokens?: TokenVerifier | undefined
 }
 
 interface Identity {
   readonly verifier: TokenVerifier
-  /** Where tokens are made here. */
+  /** Undefined if this server issues no tokens. */
   readonly keys: KeyRing | undefined
   readonly close: () => Promise<void>
 }

@@ -1,4 +1,4 @@
-/** Opens the rate limiter that the configuration names, and tells when it loses Redis. */
+/** Opens the rate limiter that the configuration names, and reports when Redis is lost. */
 import type { Logger } from 'pino'
 import type { Config } from '../../config.ts'
 import { createLimiter } from '../../limits/create-limiter.ts'

@@ -1,9 +1,9 @@
-/** Opens what a primary needs of the store: the records that the writes of its workers leave. */
+/** Opens the part of the store that a primary needs: the outbox with the records of its workers' writes. */
 import type { Config } from '../../config.ts'
 import type { Outbox } from '../../store/contract.ts'
 import { openDatabaseBeside } from '../../store/open.ts'
 
-/** The database must be there. Throws StoreUnavailable or UnfitDatabase. */
+/** The database must exist. Throws StoreUnavailable or UnfitDatabase. */
 export async function openOutbox({
   database,
 }: Config): Promise<{ readonly outbox: Outbox; readonly close: () => Promise<void> }> {

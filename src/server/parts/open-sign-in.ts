@@ -1,4 +1,4 @@
-/** Puts together signing in to the embedded directory, where tokens are made here. */
+/** Puts together sign-in to the embedded directory, for a server that issues its own tokens. */
 import type { Config } from '../../config.ts'
 import type { KeyRing } from '../../identity/keys/key-ring.ts'
 import { createGuessing } from '../../identity/sign-in/guessing.ts'

@@ -62,7 +62,7 @@ export class Comparer {
     const { schemas, program = THREAD } = this.#options
     const workerData: ThreadData = { schemas }
     const thread = new Worker(program, { workerData })
-    // A comparison listens for itself; between two of them an error is the next one's.
+    // Each comparison has its own listener; an error between two comparisons makes the next one fail.
     thread.on('error', () => {})
     thread.unref()
     return thread

@@ -12,7 +12,7 @@ import { type FromParser, type ParserData, plainResources } from './thread-resou
 // .ts in a checkout, .js in the package.
 const THREAD = new URL(import.meta.url.endsWith('.ts') ? './parse-thread.ts' : './parse-thread.js', import.meta.url)
 
-/** Characters; so much is parsed in less time than a thread takes to start: some 500 rules. */
+/** In characters, some 500 rules: parsing them takes less time than starting a thread. */
 const SMALL = 32_768
 
 export interface ParserOptions {
@@ -29,8 +29,7 @@ export function createPolicyParser({
   schemas,
   program = THREAD,
 }: ParserOptions): (files: PolicyFiles) => PackedPolicy | Promise<PackedPolicy> {
-  // Kept, because five hundred resources take several milliseconds; made when it is needed, because a start has no
-  // time.
+  // Kept, because serializing 500 resources takes milliseconds; made on first use, because a start must be fast.
   let serialized: Uint8Array | undefined
   const here = (files: PolicyFiles) => packPolicy(parsePolicy(files, resources))
   const apart = async (files: PolicyFiles) => {

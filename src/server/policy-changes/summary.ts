@@ -1,4 +1,4 @@
-/** What a change of the policy means, short enough for a line of the log. */
+/** Summarizes a change of the policy for one line of the log. */
 import type { PolicySources } from '../../policy/live-policy.ts'
 import { parseBlocked } from '../../policy/parse/parse-blocked.ts'
 import { parsePolicy } from '../../policy/parse/parse-policy.ts'
@@ -27,13 +27,13 @@ export interface PolicyChange {
   readonly after: PolicySources
 }
 
-/** What the thread that compares starts with. */
+/** The data with which the comparing thread starts. */
 export interface ThreadData {
   /** The schema files that the server runs with. */
   readonly schemas: readonly SourceText[]
 }
 
-/** What it answers. */
+/** The answer of the thread. */
 export type FromThread =
   | { readonly kind: 'compared'; readonly summary: ChangeSummary }
   | { readonly kind: 'failed'; readonly reason: string }

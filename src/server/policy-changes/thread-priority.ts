@@ -3,7 +3,7 @@ import { platform, setPriority } from 'node:os'
 
 /** `niceness` as in setpriority(2), 1 to 19: the higher, the less time the thread gets. */
 export function giveWay(niceness: number): void {
-  // Elsewhere a priority isn't a thread's own, but that of the whole server.
+  // On other systems this would change the priority of the whole server.
   if (platform() !== 'linux') return
   try {
     setPriority(niceness)

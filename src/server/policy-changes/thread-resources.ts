@@ -1,6 +1,6 @@
 /**
- * What the server and the thread that parses policies send each other: the resources, which take a tenth of the time of
- * loading their schemas again.
+ * The messages between the server and the thread that parses policies. Sending the resources takes a tenth of the time
+ * of loading their schemas again.
  */
 import type { Diagnostic } from '../../base/diagnostic.ts'
 import type { PackedPolicy } from '../../decide/rules/rule-table.ts'

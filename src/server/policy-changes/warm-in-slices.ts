@@ -9,10 +9,10 @@ const SLICE_MS = 2
 /** A policy that revokes access can't wait for all cells: the remaining cells are made while it is in force. */
 const PATIENCE_MS = 200
 
-/** Rejects with what a step throws, while it waits for it. */
+/** Rejects with the error of a step that fails during the wait. */
 export async function warmInSlices(steps: AsyncIterable<unknown>, patienceMs = PATIENCE_MS): Promise<void> {
   const warm = inSlices(steps)
-  // A page that fails later is made again when it is asked.
+  // A cell that fails later is made again when a request needs it.
   warm.catch(() => {})
   await Promise.race([warm, sleep(patienceMs, undefined, { ref: false })])
 }

@@ -59,7 +59,7 @@ export function readinessOf(found: Readonly<Record<string, Check>>, detailed: bo
   return { status: degraded ? 'degraded' : 'ok', checks }
 }
 
-/** Field level, as for any resource. */
+/** Shows only the granted fields, as for any resource. */
 function healthy(report: Readonly<Record<string, Json>>, fields: Fields): Outcome {
   const shown = Object.entries(report).filter(([name]) => fields.has(name))
   return { status: 200, headers: {}, body: Object.fromEntries(shown) }

@@ -64,7 +64,7 @@ export interface HandledRequest {
   readonly preconditions: Preconditions
   /** For a POST, if the client sends one. */
   readonly idempotencyKey?: string
-  /** The decision. */
+  /** The policy that decided. */
   readonly snapshot: Snapshot
 }
 

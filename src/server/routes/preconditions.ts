@@ -1,4 +1,4 @@
-/** Whether the preconditions of a request hold (RFC 9110 section 13.2). src/server/input/read-headers.ts reads them. */
+/** Checks the preconditions of a request (RFC 9110 section 13.2). src/server/input/read-headers.ts reads them. */
 import { Problem } from '../../base/problems/problem.ts'
 import type { Representation } from '../../resources/resource.ts'
 import type { TagCondition } from '../input/input.ts'

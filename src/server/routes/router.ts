@@ -1,4 +1,4 @@
-/** Which handler answers which route: @koa/router, with a handler for each method that a route accepts. */
+/** Registers a handler in @koa/router for each method that a route accepts. */
 import type { default as Router, RouterContext } from '@koa/router'
 import type { Middleware } from 'koa'
 import type { Decision } from '../../decide/decision.ts'
@@ -21,7 +21,7 @@ import { deleteObject, patchObject, replaceObject, updateObject } from './write-
 type RouteState = Received & Matched & Addressed & Accepted & Authorized & Validated
 type RouteHandler = Middleware<RouteState & Writable<Handled>>
 
-/** How often a write is decided at most if the object changes between the decision and the write. */
+/** The most decisions about one write whose object changes between the decision and the write. */
 const ATTEMPTS = 8
 
 const BUILT_IN: Readonly<Record<string, Handler>> = {
@@ -114,7 +114,7 @@ function answerWith(services: Services, store: Store): (handler: Handler) => Rou
   }
 }
 
-/** Within its turn, no other write of this process comes first; a write of another process may. */
+/** No other write of this process can come first meanwhile; a write of another process can. */
 async function decideAnew<T>(state: Writable<Authorized>, handle: () => T | Promise<T>): Promise<T> {
   for (let attempt = 2; ; attempt++) {
     // If this decision refuses, the record must not have the evidence of the one before.

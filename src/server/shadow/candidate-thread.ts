@@ -1,6 +1,6 @@
 /**
- * The thread that holds the candidate policy, so that nothing it does can hold the server up: loads it, watches it,
- * compares.
+ * The thread of the candidate policy: loads and watches the candidate, and compares decisions, without delaying the
+ * server.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
@@ -19,7 +19,7 @@ let replayPolicy: ReplayPolicy | undefined
 let turn = Promise.resolve()
 
 parentPort?.on('message', (records: ToCandidate) => {
-  // One message after the other, so that differences are told in the order of the requests.
+  // One message at a time, so that differences are reported in the order of the requests.
   turn = turn.then(async () => tell(await compareAll(records)))
 })
 

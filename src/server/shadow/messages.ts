@@ -1,4 +1,4 @@
-/** What the server and the thread that holds the candidate tell each other. */
+/** The messages between the server and the thread of the candidate policy. */
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
 import type { Difference } from '../../tools/replay/compare.ts'
 
@@ -17,9 +17,9 @@ export interface RecordedDifference {
 
 export type FromCandidate =
   | { readonly kind: 'ready'; readonly revision: string }
-  /** The candidate's files are refused; one before them, where there was one, is still compared with. */
+  /** The candidate's files are refused. An earlier valid candidate, if there was one, is still compared. */
   | { readonly kind: 'refused'; readonly message: string }
-  /** The outcome of one message of records; `undecidable` and `unready` count what could not be compared. */
+  /** The outcome of one message of records; `undecidable` and `unready` count records that could not be compared. */
   | {
       readonly kind: 'compared'
       readonly records: number
@@ -27,7 +27,7 @@ export type FromCandidate =
       readonly undecidable: number
       /** Records that came while no candidate could be loaded. */
       readonly unready: number
-      /** Records on which deciding threw. */
+      /** Records whose new decision threw an error. */
       readonly faults: number
       readonly differences: readonly RecordedDifference[]
     }

@@ -12,7 +12,7 @@ const CANDIDATE_THREAD = new URL(
   import.meta.url,
 )
 
-/** More records than this aren't kept waiting for a candidate that is slow: they are dropped, and counted. */
+/** The most records that wait for a slow candidate; further ones are dropped and counted. */
 const MOST_WAITING = 10_000
 
 export type ShadowEvent =
@@ -24,7 +24,7 @@ export type ShadowEvent =
 export interface Shadow {
   /** Returns at once. */
   observe(record: DecisionRecord): void
-  /** What the candidate is; for readiness. */
+  /** The state of the candidate, for readiness. */
   state(): { readonly status: 'ok' | 'degraded'; readonly detail: string }
   close(): Promise<void>
 }

@@ -1,4 +1,4 @@
-/** Finds the caller of a request. `refuse` answers bad credentials, after the rate limits have counted the request. */
+/** Finds the caller of a request. A later stage refuses bad credentials, after the rate limits have counted them. */
 
 import { onceKnown } from '../../base/now-or-later.ts'
 import type { Snapshot } from '../../decide/snapshot.ts'

@@ -1,6 +1,6 @@
 /**
- * Finds the route of a request. For an unknown path or method it leaves a value, and `refuse` answers after the rate
- * limits.
+ * Finds the route of a request. For an unknown path or method it leaves a value; a later stage refuses the request,
+ * after the rate limits have counted it.
  */
 import type { Routers } from '../../resources/routing/match-route.ts'
 import { readTarget } from '../../resources/routing/request-target.ts'

@@ -11,8 +11,8 @@ import type { Stage } from './stage.ts'
 import type { Accepted, AcceptedRequest, Authenticated, Matched } from './state.ts'
 
 /**
- * 400 and similar for a malformed request, 404, 405 with `Allow`, then 401 (bad credentials, on public routes too) or
- * the key server's fault, and 410 after a route's sunset.
+ * Throws, in this order: 400 and similar for a malformed request, 404, 405 with `Allow`, 401 (bad credentials, also on
+ * public routes) or the key server's fault, and 410 after a route's sunset.
  */
 export function refusePathMethodToken(resources: Resources, now: () => Date): Stage<Matched & Authenticated, Accepted> {
   return (ctx, next) => {

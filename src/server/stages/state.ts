@@ -21,7 +21,7 @@ export interface Received {
   readonly started: number
   readonly method: string
   readonly revision: string
-  /** The masks for the record, from the policy that decides. */
+  /** The masks of the policy that decides, for the decision record. */
   readonly masks: Masks
   /** The headers of every answer, also of a later stage's refusal. */
   readonly headers: ResponseHeaders
@@ -57,7 +57,7 @@ export interface AcceptedRequest {
   readonly caller: Caller | undefined
 }
 
-/** Left by `refuse`. */
+/** Left by `refusePathMethodToken`. */
 export interface Accepted {
   readonly accepted: AcceptedRequest
   /** The resource of the route. */

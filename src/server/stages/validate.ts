@@ -1,4 +1,4 @@
-/** What the client sent besides path and credentials: Accept, query parameters, body and headers, checked for form. */
+/** Checks the form of the rest of a request: Accept, query parameters, body and headers. */
 import type { Context } from 'koa'
 import { onceKnown } from '../../base/now-or-later.ts'
 import { Problem } from '../../base/problems/problem.ts'

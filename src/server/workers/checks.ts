@@ -12,7 +12,7 @@ const PATIENCE_MS = 2000
 
 let asked = 0
 
-/** Lets a worker answer. */
+/** Lets this worker answer the checks of its primary. */
 export function answerChecks(checks: () => Promise<Checks>): void {
   process.on('message', async (message: FromPrimary) => {
     if (message.kind === 'check') send({ kind: 'checked', id: message.id, checks: await checks() })
@@ -34,7 +34,7 @@ function countOf(answering: number, wanted: number): Check {
   return { status: answering === 0 ? 'unavailable' : 'degraded', detail }
 }
 
-/** A part that one worker lacks and another one has is degraded. */
+/** A part that works in some workers only is degraded. */
 function together(checks: readonly Check[]): Check {
   const [worst] = checks.filter(({ status }) => status !== 'ok')
   if (!worst || checks.every(({ status }) => status === worst.status)) return worst ?? { status: 'ok' }

@@ -1,7 +1,7 @@
-/** What the processes of one server tell each other. */
+/** The messages between the processes of one server. */
 import type { Check } from '../routes/handler.ts'
 
-/** The variable that says to a starting worker that policy.csv has its last line. */
+/** The variable that tells a starting worker that policy.csv was read with its last line. */
 export const POLICY_END = 'SALLYPORT_POLICY_END'
 
 export type ToPrimary =
@@ -10,7 +10,7 @@ export type ToPrimary =
   | { readonly kind: 'append'; readonly id: number; readonly lines: string }
   /** policy.csv has its last line: a worker that starts later must not take a file without it. */
   | { readonly kind: 'policy-end' }
-  /** What the worker's parts can do; answers `check`. */
+  /** The state of the worker's parts; the answer to `check`. */
   | { readonly kind: 'checked'; readonly id: number; readonly checks: Readonly<Record<string, Check>> }
   /** A write has committed with its record. */
   | { readonly kind: 'committed' }

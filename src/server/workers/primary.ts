@@ -1,6 +1,7 @@
 /**
- * The process that starts the workers of a server and keeps them going. It answers no request: it shares the port out,
- * writes the decision log for all, ships what writes leave in the store, and tells the metrics of all.
+ * The process that starts the workers of a server and restarts those that end. It answers no request: it shares its
+ * port with the workers, writes the decision log for all, moves the records of the outbox into it, and reports all
+ * metrics.
  */
 import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
@@ -18,7 +19,7 @@ import { type FromPrimary, POLICY_END, type ToPrimary } from './messages.ts'
 type Append = Extract<ToPrimary, { kind: 'append' }>
 type Listening = Extract<ToPrimary, { kind: 'listening' }>
 
-/** So many workers in a row ended before they listened, and no worker listens: the next one would end too. */
+/** The server stops when more workers than this, in a row, ended before they listened, and no worker listens. */
 const MOST_FAILED_STARTS = 5
 
 /**
@@ -31,8 +32,8 @@ const LONGEST_RESTART_MS = 30_000
 const KILL_MS = 15_000
 
 /**
- * Ends the process: with 2 when the workers can't start, with 0 when it was told to stop. Throws what start throws,
- * with no worker left.
+ * The process exits with 2 when the workers can't start, and with 0 when it was told to stop. Throws what `start`
+ * throws, after all workers have ended.
  */
 export async function servePrimary(config: Config, log: Logger): Promise<void> {
   const primary = new Primary(config, log)
@@ -57,7 +58,7 @@ class Primary {
   #hasListened = false
   /** A worker has read a policy.csv with its last line. */
   #policyEnd = false
-  /** In a row. */
+  /** Workers in a row that ended before they listened. */
   #failedStarts = 0
   #stopping = false
 
@@ -110,7 +111,8 @@ class Primary {
   }
 
   /**
-   * Each worker lets its requests end; then what they left is written. `reason`: for records, if there never was a log.
+   * Waits until the workers have ended their requests, then writes the remaining records. `reason`: the error of
+   * records that wait for a log that was never opened.
    */
   async close(reason: unknown): Promise<void> {
     this.#stopping = true
@@ -143,12 +145,12 @@ class Primary {
       this.#listening.delete(worker)
       this.#ended({ code, signal }, () => void this.#keep(place))
     })
-    // Something was sent to it while it ended; its end is what matters.
+    // A message to a worker that is ending can fail; the listener of `exit` does the rest.
     worker.on('error', nothing)
     return place.promise
   }
 
-  /** A worker that never listened has said why. Those that listen go on, whatever keeps another from starting. */
+  /** A worker that never listened has logged why. Workers that listen continue, even if another one can't start. */
   #ended(how: { readonly code: number | null; readonly signal: string | null }, startAgain: () => void): void {
     if (this.#stopping) return
     const delay = Math.min(LONGEST_RESTART_MS, RESTART_MS * 2 ** this.#failedStarts)
@@ -163,7 +165,7 @@ class Primary {
     }, delay)
   }
 
-  /** Others speak by the same channel (prom-client). */
+  /** prom-client uses the same channel, so unknown messages are ignored. */
   #hear(worker: Worker, message: ToPrimary): void {
     if (message.kind === 'policy-end') this.#policyEnd = true
     if (message.kind === 'append') void this.#append(worker, message)
@@ -182,9 +184,9 @@ class Primary {
 }
 
 /**
- * Node's primary keeps a connection open until the worker that it was handed to has said that it has it. One that is
- * killed before never does, and its client would wait for ever. There is one such connection at a time; closing it
- * again once it was passed on does nothing.
+ * Node's primary keeps a connection open until a worker confirms that it got it. A worker that is killed before never
+ * confirms, and the client would wait for ever. At most one connection waits like this for each worker; closing a
+ * connection that was passed on does nothing.
  */
 function holdConnection({ process: child }: Worker): () => void {
   const send = child.send.bind(child) as (...sent: readonly unknown[]) => boolean
@@ -196,7 +198,7 @@ function holdConnection({ process: child }: Worker): () => void {
   return () => handed?.close?.()
 }
 
-/** A call while others wait gets the same answer. */
+/** Calls at the same time share one answer. */
 function together<T>(ask: () => Promise<T>): () => Promise<T> {
   let asking: Promise<T> | undefined
   return () => {

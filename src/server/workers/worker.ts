@@ -1,6 +1,6 @@
 /**
- * A worker: a server of its own in all but the decision log, the admin port and the metrics, which its primary has for
- * all.
+ * A worker is a whole server without the decision log, the admin port and the metrics, which its primary has for all
+ * workers.
  */
 import cluster from 'node:cluster'
 import { AggregatorRegistry } from 'prom-client'
@@ -10,8 +10,8 @@ import { POLICY_END } from './messages.ts'
 import { createWorkerLog, send } from './worker-log.ts'
 
 export function workerParts(): WorkerParts {
-  // Made for its effect: it answers the primary's questions from now on, at first that there is nothing, or who asks
-  // would wait for the start.
+  // The constructor registers a listener that answers the primary's questions. At first the answer is empty, so that
+  // nobody waits for the start.
   AggregatorRegistry.setRegistries([])
   void new AggregatorRegistry()
   return {
@@ -22,7 +22,7 @@ export function workerParts(): WorkerParts {
   }
 }
 
-/** The one that is started before the others makes what a first start makes, and says so. */
+/** The worker that starts before the others creates and prints what a first start does. */
 export function isFirstWorker(): boolean {
   return cluster.worker?.id === 1
 }

@@ -1,4 +1,4 @@
-/** How large and how deep a JSON value is, and whether two are the same. */
+/** Measures the size and the depth of a JSON value, and compares two values. */
 import type { Json } from '../../../resources/resource.ts'
 
 interface Measure {
