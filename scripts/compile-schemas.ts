@@ -42,7 +42,7 @@ interface CompiledModule {
 }
 
 function policyFiles(): CompiledModule {
-  const names = ['limits', 'masks', 'ownership', 'roles', 'views']
+  const names = ['conditions', 'limits', 'masks', 'ownership', 'roles', 'views']
   const ajv = createAjv({ strict: true, allowUnionTypes: true, verbose: true, validateSchema: false })
   for (const name of names) ajv.addSchema(read(`policy/schemas/${name}.schema.json`), name)
   return moduleOf(ajv, Object.fromEntries(names.map((name) => [name, name])))

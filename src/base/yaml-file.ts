@@ -157,12 +157,12 @@ function innermost(errors: readonly ErrorObject[]): readonly ErrorObject[] {
   return [...outside, ...choices]
 }
 
-function sentence({ keyword, params, message, data, propertyName }: ErrorObject): string {
+function sentence({ keyword, params, message, data, propertyName, parentSchema }: ErrorObject): string {
   if (keyword === 'additionalProperties') return `\`${params.additionalProperty}\` is not known here`
   if (keyword === 'required') return `\`${params.missingProperty}\` is missing`
   if (keyword === 'enum')
     return `must be one of ${(params.allowedValues as unknown[]).map((v) => `\`${v}\``).join(', ')}`
   if (keyword === 'not') return `\`${propertyName ?? data}\` is a reserved name`
-  if (keyword === 'oneOf') return 'must be a field name, { field, equals: subject.… } or { field, in: [...] }'
+  if (keyword === 'oneOf') return `must be ${parentSchema?.title}`
   return `${propertyName ? `the name \`${propertyName}\` ` : ''}${message ?? keyword}`
 }

@@ -1,5 +1,6 @@
 /** A parsed and checked policy, before any decision. Types only. */
 import type { Relation } from './relations/all-kinds.ts'
+import type { RequestCondition } from './request-conditions/all-conditions.ts'
 
 /** One `p` line of policy.csv. */
 export interface Rule {
@@ -74,6 +75,8 @@ export interface Policy {
   readonly links: readonly RoleLink[]
   /** By resource. */
   readonly ownership: ReadonlyMap<string, Ownership>
+  /** By name, in the order of conditions.yaml. A name is a condition's or a relation's, never both. */
+  readonly conditions: ReadonlyMap<string, RequestCondition>
   /** By resource. */
   readonly views: ReadonlyMap<string, Views>
   readonly limits: Limits

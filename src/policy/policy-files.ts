@@ -17,14 +17,15 @@ import {
 } from './policy-folder.ts'
 
 const NAMES = ['model.conf', 'policy.csv', 'roles.yaml', 'ownership.yaml', 'views.yaml', 'limits.yaml'] as const
-/** These files may be absent. */
-const MASKS = 'masks.yaml'
+/** These files may be absent. Their order is part of a revision. */
+const OPTIONAL = ['masks.yaml', 'conditions.yaml'] as const
 
 /** The files that every policy has. */
 export type RequiredFileName = (typeof NAMES)[number]
-export type PolicyFileName = RequiredFileName | typeof MASKS
+type OptionalFileName = (typeof OPTIONAL)[number]
+export type PolicyFileName = RequiredFileName | OptionalFileName
 /** The files that make a revision of the rules: all but blocked.txt. */
-export const RULE_FILES: readonly PolicyFileName[] = [...NAMES, MASKS]
+export const RULE_FILES: readonly PolicyFileName[] = [...NAMES, ...OPTIONAL]
 export const POLICY_FILES: readonly string[] = [...RULE_FILES, BLOCKED_FILE]
 
 /** The wait before each reading while a `policy apply` is running. */
@@ -33,7 +34,7 @@ const HELD_MS = 15
 /** The number of times that a directory may be swapped during a reading before the reading fails. */
 const MOST_READINGS = 20
 
-export type PolicyFiles = Readonly<Record<RequiredFileName, SourceFile> & Partial<Record<typeof MASKS, SourceFile>>>
+export type PolicyFiles = Readonly<Record<RequiredFileName, SourceFile> & Partial<Record<OptionalFileName, SourceFile>>>
 
 /** A content hash: 16 hexadecimal digits. */
 export type Revision = string & { readonly __brand: 'Revision' }
@@ -122,7 +123,7 @@ interface Reading {
 }
 
 async function readRuleFile(place: PolicyFolder, file: PolicyFileName): Promise<Reading> {
-  if (file === MASKS && (await isAbsent(place, file))) {
+  if (OPTIONAL.some((name) => name === file) && (await isAbsent(place, file))) {
     return { file, result: { status: 'fulfilled', value: undefined } }
   }
   return { file, result: await readOne(place, file) }
@@ -193,8 +194,10 @@ export function revisionOfContent(content: ReadonlyMap<string, Uint8Array>, bloc
   for (const bytes of [...NAMES.map((name) => content.get(name) ?? NOTHING), Buffer.from(blocked)]) {
     hash.update(`${bytes.length}\n`).update(bytes)
   }
-  const masks = content.get(MASKS)
-  if (masks) hash.update(`${MASKS} ${masks.length}\n`).update(masks)
+  for (const name of OPTIONAL) {
+    const bytes = content.get(name)
+    if (bytes) hash.update(`${name} ${bytes.length}\n`).update(bytes)
+  }
   return hash.digest('hex').slice(0, 16) as Revision
 }
 

@@ -36,6 +36,7 @@ export function filesOf(texts: Partial<Record<PolicyFileName, string>>): PolicyF
     'ownership.yaml': file('ownership.yaml'),
     'views.yaml': file('views.yaml'),
     'limits.yaml': file('limits.yaml', LIMITS),
+    ...(texts['conditions.yaml'] === undefined ? {} : { 'conditions.yaml': file('conditions.yaml') }),
   }
 }
 

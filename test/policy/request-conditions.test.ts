@@ -1,4 +1,6 @@
 /** Conditions of a request: where their forms are refused, when they hold, and what they are in words. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { expect } from 'chai'
 import {
   conditionMistakes,
@@ -9,6 +11,11 @@ import {
   type RequestCondition,
 } from '../../src/decide/request-conditions/all-conditions.ts'
 import type { RequestFacts } from '../../src/decide/request-conditions/condition-kind.ts'
+import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
+import { startTestServer } from '../server.ts'
+import { faultsOf as faultsIn } from './diagnostics.ts'
+import { RESOURCES } from './fixture.ts'
+import { filesOf } from './render.ts'
 
 const NOW = Date.parse('2026-11-20T10:00:00Z')
 const MINUTE = 60_000
@@ -81,10 +88,13 @@ describe('request conditions: network', () => {
   })
 
   const faulty: readonly [text: string, fault: string][] = [
-    ['192.0.2.7', '`192.0.2.7` is one address, not a network (write `192.0.2.7/32`) [network]'],
-    ['2001:db8::1', '`2001:db8::1` is one address, not a network (write `2001:db8::1/128`) [network]'],
-    ['192.0.2.7/24', '`192.0.2.7/24` has bits set behind its 24 network bits (write `192.0.2.0/24`) [network]'],
-    ['2001:db8::1/32', '`2001:db8::1/32` has bits set behind its 32 network bits (write `2001:db8::/32`) [network]'],
+    ['192.0.2.7', '`192.0.2.7` is one address, not a network (write `192.0.2.7/32`) [network-form]'],
+    ['2001:db8::1', '`2001:db8::1` is one address, not a network (write `2001:db8::1/128`) [network-form]'],
+    ['192.0.2.7/24', '`192.0.2.7/24` has bits set behind its 24 network bits (write `192.0.2.0/24`) [network-form]'],
+    [
+      '2001:db8::1/32',
+      '`2001:db8::1/32` has bits set behind its 32 network bits (write `2001:db8::/32`) [network-form]',
+    ],
   ]
   for (const [text, fault] of faulty) {
     it(`${text} is refused`, () => {
@@ -132,7 +142,7 @@ describe('request conditions: signedIn', () => {
 
   it('a duration that nobody can read is refused in its place', () => {
     expect(faultsOf({ signedIn: { within: '0m' } })).to.deep.equal([
-      'signedIn/within: `0m` is not a duration (write it as 90s, 10m, 12h or 30d) [duration]',
+      'signedIn/within: `0m` is not a duration (write it as 90s, 10m, 12h or 30d) [sign-in-age]',
     ])
     expect(faultsOf({ signedIn: { within: '15 minutes' } })).to.have.length(1)
   })
@@ -204,5 +214,48 @@ describe('request conditions of every kind', () => {
       expect(meanings).to.not.include(meaningOfCondition(condition))
       expect(new Set(meanings).size).to.equal(meanings.length)
     }
+  })
+})
+
+describe('conditions.yaml', () => {
+  const parsed = (text: string | undefined) =>
+    parsePolicy(filesOf(text === undefined ? {} : { 'conditions.yaml': text }), RESOURCES).conditions
+
+  it('may be absent, and may be empty', () => {
+    expect(parsed(undefined).size).to.equal(0)
+    expect(parsed('').size).to.equal(0)
+  })
+
+  it('gives conditions in its order', () => {
+    const text = 'strong: { signedIn: { acr: [a] } }\noffice: { network: [192.0.2.0/24] }\n'
+    expect([...parsed(text)]).to.deep.equal([
+      ['strong', { kind: 'signedIn', name: 'strong', acr: ['a'] }],
+      ['office', { kind: 'network', name: 'office', networks: ['192.0.2.0/24'] }],
+    ])
+  })
+
+  it('with a fault keeps rules from seeming at fault, because it declares names that they use', () => {
+    const rules = { 'policy.csv': 'p, everyone, docs, read, office, *, allow\n' }
+    expect(faultsIn(rules)).to.deep.equal(['policy.csv:1:26 unknown-relation'])
+    expect(faultsIn({ ...rules, 'conditions.yaml': 'office: { network: [office] }\n' })).to.deep.equal([
+      'conditions.yaml:1:21 network-form',
+    ])
+  })
+
+  it('is read while the server runs; with a fault, the policy in force stays', async () => {
+    const server = await startTestServer({ demo: true })
+    const { policy } = server.app
+    const before = policy.active.revision
+    const write = async (text: string) => {
+      await writeFile(join(server.folder, 'policies/conditions.yaml'), text)
+      await policy.reload()
+    }
+    await write('office: { network: [192.0.2.7/24] }\n')
+    expect(policy.faults.map(String).join()).to.contain('conditions.yaml:1:21')
+    expect(policy.active.revision).to.equal(before)
+    await write('office: { network: [192.0.2.0/24] }\n')
+    expect(policy.faults).to.deep.equal([])
+    expect(policy.active.revision).not.to.equal(before)
+    await server.stop()
   })
 })

@@ -139,14 +139,14 @@ describe('request conditions: hours', () => {
     [{ from: '8:00' }, 'from time-of-day'],
     [{ from: '24:00' }, 'from time-of-day'],
     [{ to: '18:60' }, 'to time-of-day'],
-    [{ days: 'weekdays' }, 'days days'],
-    [{ days: 'mon-wed-fri' }, 'days days'],
-    [{ days: 'mon,' }, 'days days'],
-    [{ days: '' }, 'days days'],
-    [{ days: 'Mon' }, 'days days'],
-    [{ zone: 'Europe/Berlon' }, 'zone zone'],
-    [{ zone: '+01:00' }, 'zone zone'],
-    [{ zone: '' }, 'zone zone'],
+    [{ days: 'weekdays' }, 'days day-names'],
+    [{ days: 'mon-wed-fri' }, 'days day-names'],
+    [{ days: 'mon,' }, 'days day-names'],
+    [{ days: '' }, 'days day-names'],
+    [{ days: 'Mon' }, 'days day-names'],
+    [{ zone: 'Europe/Berlon' }, 'zone time-zone'],
+    [{ zone: '+01:00' }, 'zone time-zone'],
+    [{ zone: '' }, 'zone time-zone'],
   ]
   for (const [change, fault] of faulty) {
     it(`${JSON.stringify(change)} is refused`, () => {

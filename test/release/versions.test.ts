@@ -13,6 +13,12 @@ import { isIntact, readHistory, readVersion } from '../../src/tools/release/vers
 import { runs } from '../runs.ts'
 import { apply, digestIn, Folders, revisionIn } from './fixture.ts'
 
+/** The files that a policy may lack. */
+const OPTIONAL = [
+  ['masks.yaml', 'fields: [address]\n'],
+  ['conditions.yaml', 'office: { network: [192.0.2.0/24] }\n'],
+] as const
+
 describe('a policy directory with versions', () => {
   let folders: Folders
   beforeEach(async () => {
@@ -39,23 +45,25 @@ describe('a policy directory with versions', () => {
     expect((await lstat(join(folders.live, 'blocked.txt'))).isFile()).to.equal(true)
   })
 
-  it('holds masks.yaml as long as the version in force has one', async () => {
-    const plain = await revisionIn(folders.live)
-    const shipped = await readContent(folders.live)
-    const masks = Buffer.from('fields: [address]\n')
-    await apply(folders.live, new Map([...shipped, ['masks.yaml', masks]]))
-    expect((await readPolicyFiles(folders.live))['masks.yaml']?.text).to.equal(String(masks))
-    expect(await revisionIn(folders.live)).not.to.equal(plain)
-    const version = await apply(folders.live, shipped)
-    expect((await readPolicyFiles(folders.live))['masks.yaml']).to.equal(undefined)
-    expect([await revisionIn(folders.live), version.revision]).to.deep.equal([plain, plain])
-  })
+  for (const [name, text] of OPTIONAL) {
+    it(`holds ${name} as long as the version in force has one`, async () => {
+      const plain = await revisionIn(folders.live)
+      const shipped = await readContent(folders.live)
+      await apply(folders.live, new Map([...shipped, [name, Buffer.from(text)]]))
+      expect((await readPolicyFiles(folders.live))[name]?.text).to.equal(text)
+      expect(await revisionIn(folders.live)).not.to.equal(plain)
+      const version = await apply(folders.live, shipped)
+      expect((await readPolicyFiles(folders.live))[name]).to.equal(undefined)
+      expect([await revisionIn(folders.live), version.revision]).to.deep.equal([plain, plain])
+    })
+  }
 
-  it('can be copied file by file, with masks.yaml, without it, and without it again', async () => {
+  it('can be copied file by file, with optional files, without them, and without them again', async () => {
     const shipped = await readContent(folders.live)
     const copy = join(folders.root, 'copy')
-    for (const masks of [[], [['masks.yaml', Buffer.from('fields: [address]\n')] as const], []]) {
-      await apply(folders.live, new Map([...shipped, ...masks]))
+    const optional = OPTIONAL.map(([name, text]) => [name, Buffer.from(text)] as const)
+    for (const more of [[], optional, optional.slice(1), []]) {
+      await apply(folders.live, new Map([...shipped, ...more]))
       execFileSync('sh', ['-c', 'rm -rf "$2" && mkdir "$2" && cp "$1"/* "$2"/', 'sh', folders.live, copy])
       expect(await digestIn(copy)).to.equal(await digestIn(folders.live))
     }

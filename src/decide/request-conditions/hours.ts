@@ -3,7 +3,7 @@
  * `from` counts, `to` doesn't. `to` before `from` runs over midnight and belongs to the day on which it began. An hour
  * that the clocks repeat counts twice; an hour that they skip never comes.
  */
-import { didYouMean, oneOf } from '../../base/did-you-mean.ts'
+import { didYouMean } from '../../base/did-you-mean.ts'
 import type { ConditionFault, ConditionKind } from './condition-kind.ts'
 import { clockOf, DAYS } from './zone-clock.ts'
 
@@ -35,7 +35,7 @@ export const hours: ConditionKind<Hours, Form> = {
     const from = parseTimeOfDay('from', form.from, fault)
     const to = parseTimeOfDay('to', form.to, fault)
     if (!clockOf(form.zone)) {
-      fault(['zone'], 'zone', `\`${form.zone}\` is not a time zone`, oneNamed(form.zone))
+      fault(['zone'], 'time-zone', `\`${form.zone}\` is not a time zone`, oneNamed(form.zone))
       return undefined
     }
     if (!days || from === undefined || to === undefined) return undefined
@@ -77,8 +77,8 @@ function parseDays(text: string, fault: ConditionFault): readonly number[] | und
     const ends = part.split('-').map((name) => dayNumber(name.trim()))
     const [first, last = first] = ends
     if (first === undefined || last === undefined || ends.includes(undefined) || ends.length > 2) {
-      const hint = `as in mon-fri, sat or mon,wed,fri; ${oneOf(part.trim(), DAYS)}`
-      fault(['days'], 'days', `\`${part.trim()}\` is not a day, and not the first and the last of some days`, hint)
+      const hint = `write mon-fri, sat or mon,wed,fri${didYouMean(part.trim(), DAYS)}`
+      fault(['days'], 'day-names', `\`${part.trim()}\` is not a day or a range of days`, hint)
       return undefined
     }
     for (let day = first; ; day = (day + 1) % 7) {

@@ -62,17 +62,21 @@ function parseNetwork(
   const isAddress = isIPv4(address) || (isIPv6(address) && !address.includes('%'))
   if (isAddress && text === address) {
     const whole = isIPv4(address) ? 32 : 128
-    fault('network', `\`${text}\` is one address, not a network`, `write \`${text}/${whole}\``)
+    fault('network-form', `\`${text}\` is one address, not a network`, `write \`${text}/${whole}\``)
     return undefined
   }
   if (!isAddress || text !== `${address}/${bits}` || !/^(0|[1-9]\d{0,2})$/.test(bits) || !ipaddr.isValidCIDR(text)) {
-    fault('network', `\`${text}\` is not a network`, 'write it in CIDR form, as in `192.0.2.0/24` or `"2001:db8::/32"`')
+    fault(
+      'network-form',
+      `\`${text}\` is not a network`,
+      'write it in CIDR form, as in `192.0.2.0/24` or `"2001:db8::/32"`',
+    )
     return undefined
   }
   const [start, size] = asIPv4(ipaddr.parseCIDR(text))
   const found = cidrOf(start, size)
   if (found === `${start}/${size}`) return found
-  fault('network', `\`${text}\` has bits set behind its ${bits} network bits`, `write \`${found}\``)
+  fault('network-form', `\`${text}\` has bits set behind its ${bits} network bits`, `write \`${found}\``)
   return undefined
 }
 

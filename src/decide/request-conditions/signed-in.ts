@@ -26,7 +26,12 @@ export const signedIn: ConditionKind<SignedIn, Form> = {
   parse(name, { signedIn: { within, acr } }, fault) {
     const withinMs = within === undefined ? undefined : readDuration(within)
     if (within !== undefined && withinMs === undefined) {
-      fault(['signedIn', 'within'], 'duration', `\`${within}\` is not a duration`, 'write it as 90s, 10m, 12h or 30d')
+      fault(
+        ['signedIn', 'within'],
+        'sign-in-age',
+        `\`${within}\` is not a duration`,
+        'write it as 90s, 10m, 12h or 30d',
+      )
       return undefined
     }
     return { kind: 'signedIn', name, ...(withinMs === undefined ? {} : { withinMs }), ...(acr ? { acr } : {}) }

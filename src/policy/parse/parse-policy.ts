@@ -6,6 +6,7 @@ import { MODEL } from '../../decide/grants/model.ts'
 import type { Policy } from '../../decide/policy.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { PolicyFiles } from '../policy-files.ts'
+import { parseConditions } from './parse-conditions.ts'
 import { parseLimits } from './parse-limits.ts'
 import { parseMasks } from './parse-masks.ts'
 import { parseRules } from './parse-rules.ts'
@@ -18,27 +19,28 @@ export function parsePolicy(files: PolicyFiles, resources: Resources): Policy {
   checkModel(files['model.conf'], report)
   const roles = parseRoles(files['roles.yaml'], report)
   const ownership = parseOwnership(files['ownership.yaml'], resources, report)
+  const conditions = parseConditions(files['conditions.yaml'], ownership, report)
   const views = parseViews(files['views.yaml'], resources, report)
   const limits = parseLimits(files['limits.yaml'], { roles, resources }, report)
   const masks = parseMasks(files['masks.yaml'], { resources, ownership }, report)
   const { rules, links } = parseRules(files['policy.csv'], { resources, roles, ownership, views }, report)
   faults.throwAny()
-  return { roles, rules, links, ownership, views, limits, masks }
+  return { roles, rules, links, ownership, conditions, views, limits, masks }
 }
 
 /**
  * If a file that declares names has a fault, names in other files may only seem unknown. It must be read before them.
  */
 function withoutConsequences(files: PolicyFiles, report: FaultReporter): FaultReporter {
-  const declaring: Readonly<Record<string, string>> = {
-    'unknown-role': files['roles.yaml'].name,
-    'unknown-relation': files['ownership.yaml'].name,
-    'unknown-view': files['views.yaml'].name,
+  const declaring: Readonly<Record<string, readonly (string | undefined)[]>> = {
+    'unknown-role': [files['roles.yaml'].name],
+    'unknown-relation': [files['ownership.yaml'].name, files['conditions.yaml']?.name],
+    'unknown-view': [files['views.yaml'].name],
   }
   const faulty = new Set<string>()
   return (fault) => {
-    const source = declaring[fault.code]
-    if (source !== undefined && source !== fault.file && faulty.has(source)) return
+    const sources = declaring[fault.code] ?? []
+    if (sources.some((source) => source !== undefined && source !== fault.file && faulty.has(source))) return
     faulty.add(fault.file)
     report(fault)
   }

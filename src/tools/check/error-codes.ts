@@ -117,6 +117,29 @@ export const ERROR_CODES: readonly CodeEntry[] = [
     'Write a constant of the type of the field',
   ),
   entry(
+    'name-twice',
+    'A name is a condition of `conditions.yaml` and a relation of `ownership.yaml`, and a rule could mean either',
+    'Give one of them another name',
+  ),
+  entry(
+    'network-form',
+    'A network of a condition is not in CIDR form, or has bits set behind its network bits',
+    'Write it as in `192.0.2.0/24` or `"2001:db8::/32"`',
+  ),
+  entry(
+    'day-names',
+    'The days of a condition are not days of the week',
+    'Write them as in `mon-fri`, `sat` or `mon,wed,fri`',
+  ),
+  entry('time-of-day', 'A time of a condition is not hours and minutes', 'Write it as in `"08:00"`'),
+  entry('time-zone', 'The time zone of a condition is unknown', 'Write its name in the IANA database: `Europe/Berlin`'),
+  entry(
+    'hours-empty',
+    'The hours of a condition begin and end at the same time',
+    'Write another time; whole days are `"00:00"` to `"24:00"`',
+  ),
+  entry('sign-in-age', 'The age of a sign-in is not a duration', 'Write it as in `90s`, `15m`, `12h` or `30d`'),
+  entry(
     'page-size',
     'In `limits.yaml`, the default page size is larger than the largest one',
     'Lower `default`, or raise `max`',
