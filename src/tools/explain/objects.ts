@@ -23,7 +23,7 @@ export function decideObjects(question: ExplainQuestion, request: SupposedReques
   const relations = relationFacts(question, request)
   const cases = casesOf(request, relations)
   return {
-    ...summaryOf(cases, request, relations),
+    ...summaryOf(cases, request, relations, known),
     rules: rulesOf(request, known, cases),
     relations,
     cases,
@@ -44,8 +44,13 @@ function decideMissing(request: SupposedRequest, id: string): Finding {
 
 type Summary = Pick<Finding, 'outcome' | 'stage' | 'reason' | 'answer'>
 
-function summaryOf(cases: readonly ExplainedCase[], request: SupposedRequest, facts: readonly RelationFact[]): Summary {
-  if (request.endpoint.operation === 'list') return summaryOfList(cases)
+function summaryOf(
+  cases: readonly ExplainedCase[],
+  request: SupposedRequest,
+  facts: readonly RelationFact[],
+  known: KnownObject,
+): Summary {
+  if (request.endpoint.operation === 'list') return summaryOfList(cases, known)
   const answers = new Map(cases.map(({ answer }) => [answer.status, answer]))
   const answer: ExplainedAnswer | null = answers.size === 1 ? (cases[0]?.answer ?? null) : null
   const outcomes = new Set(cases.map((one) => one.outcome))
@@ -74,12 +79,11 @@ function differingRelations(cases: readonly ExplainedCase[], facts: readonly Rel
 }
 
 /** An empty list is an answer like any other. */
-function summaryOfList(cases: readonly ExplainedCase[]): Summary {
-  const [first] = cases
+function summaryOfList(cases: readonly ExplainedCase[], known: KnownObject): Summary {
   if (cases.length > 1) return allowedBy('object', 'the list has the objects that the rules allow', LISTED)
-  const reason = first?.listed
-    ? 'such an object is in the list'
-    : 'the list is answered, but such an object is not in it'
+  const [inList, notInList] =
+    known.kind === 'any' ? ['every object is', 'no object is'] : ['such an object is', 'such an object is not']
+  const reason = cases[0]?.listed ? `${inList} in the list` : `the list is answered, but ${notInList} in it`
   return allowedBy('object', reason, LISTED)
 }
 

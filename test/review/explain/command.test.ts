@@ -68,6 +68,19 @@ describe('sallyport policy explain', () => {
     expect(allowed).to.deep.equal({ failed: false, stdout: PATCH_ORDER, stderr: '' })
   })
 
+  it('says of a list which objects are in it', async () => {
+    const reasonOf = async (...args: readonly string[]) => {
+      const { stdout } = await run(SHIPPED, ['GET', '/api/accounts', ...args])
+      return stdout.split('\n')[1]?.trim()
+    }
+    expect(await reasonOf('--role', 'auditor')).to.equal('because every object is in the list')
+    expect(await reasonOf('--role', 'member')).to.equal('because the list has the objects that the rules allow')
+    expect(await reasonOf('--role', 'member', '--relation', 'owner')).to.equal('because such an object is in the list')
+    expect(await reasonOf('--role', 'member', '--relation', 'none')).to.equal(
+      'because the list is answered, but such an object is not in it',
+    )
+  })
+
   it('prints JSON of the documented shape', async () => {
     for (const question of QUESTIONS) {
       const { failed, stdout } = await run(SHIPPED, [...question, '--format', 'json'])
