@@ -3,6 +3,7 @@ import { ReviewError } from '../../load-policy.ts'
 import { evaluatePolicy } from '../predict/answer.ts'
 import { type Folders, loadSuite, type Suite } from '../predict/suite.ts'
 import type { TargetPool } from '../target/test-target.ts'
+import { workThrough } from '../target/work-through.ts'
 import type { AttackRun } from './attack-report.ts'
 import { carryOut, type Reached } from './carry-out.ts'
 import { planAttacks } from './plan-attacks.ts'
@@ -25,30 +26,11 @@ export async function attackAll(options: AttackOptions): Promise<AttackRun> {
   const attacks = planAttacks(suite, evaluated, options.resources)
   if (attacks.length === 0) throw new ReviewError('there is nothing to attack; see --resource, and roles.yaml')
   const pool = await options.openTargets(suite)
-  const reached: Reached[] = []
-  try {
-    options.started(attacks.length)
-    const context = { suite, evaluated, target: pool.target, now: Date.now }
-    const queue = attacks.values()
-    const work = async () => {
-      for (const attack of queue) {
-        if (options.signal?.aborted) return
-        const result = await carryOut(context, attack)
-        reached.push(result)
-        options.observe(result)
-      }
-    }
-    await Promise.all(Array.from({ length: options.parallel ?? pool.parallel }, work))
-  } catch (error) {
-    await pool.close()
-    throw error
-  }
-  const left = attacks.length - reached.length
+  options.started(attacks.length)
+  const context = { suite, evaluated, target: pool.target, now: Date.now }
+  const { results, remarks } = await workThrough(attacks, pool, options, (attack) => carryOut(context, attack))
+  const left = attacks.length - results.size
   const cut = left > 0 ? [`The run ended early: ${left} attacks were left out.`] : []
-  return { url: pool.url, reached: inOrder(attacks, reached), remarks: [...cut, ...(await pool.close())] }
-}
-
-function inOrder(attacks: readonly Reached['attack'][], reached: readonly Reached[]): readonly Reached[] {
-  const places = new Map(attacks.map((attack, i) => [attack, i]))
-  return reached.toSorted((a, b) => (places.get(a.attack) ?? 0) - (places.get(b.attack) ?? 0))
+  const reached = attacks.flatMap((attack) => results.get(attack) ?? [])
+  return { url: pool.url, reached, remarks: [...cut, ...remarks] }
 }

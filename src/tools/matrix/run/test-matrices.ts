@@ -5,9 +5,10 @@ import { loadSuite } from '../predict/suite.ts'
 import { readCases } from '../read/cases.ts'
 import { findMatrixFiles, readMatrices } from '../read/read-matrices.ts'
 import type { TargetPool } from '../target/test-target.ts'
+import { workThrough } from '../target/work-through.ts'
 import type { Result, Run } from './result.ts'
 import { withDecisiveRules } from './rules-behind.ts'
-import { caseTrials, cellTrials, type Filter, matches, matchesCase, runAll, type Trial } from './trials.ts'
+import { caseTrials, cellTrials, type Filter, matches, matchesCase, type Trial } from './trials.ts'
 
 export interface TestOptions extends Folders {
   readonly filter: Filter
@@ -36,22 +37,20 @@ export async function testMatrices(paths: readonly string[], options: TestOption
   }
   const pool = await openTargets(suite)
   const trials = [...cellTrials(suite, pool.lend, chosen), ...caseTrials(suite, pool.target, kept)]
-  const { results, remarks } = await tryIn(pool, options, trials)
+  const { results, remarks } = await tryAll(trials, pool, options)
   const milliseconds = performance.now() - from
   return { url: pool.url, startedAt, milliseconds, results: withDecisiveRules(suite, results), remarks }
 }
 
-async function tryIn(
-  pool: TargetPool,
-  { parallel = pool.parallel, started, ...options }: TestOptions,
+/** Lists come first. The results are in the order of the trials. */
+async function tryAll(
   trials: readonly Trial[],
+  pool: TargetPool,
+  { bail, started, ...pace }: TestOptions,
 ): Promise<Pick<Run, 'results' | 'remarks'>> {
   started(trials.length)
-  try {
-    const results = await runAll(trials, { ...options, parallel })
-    return { results, remarks: await pool.close() }
-  } catch (error) {
-    await pool.close()
-    throw error
-  }
+  const isLast = ({ outcome }: Result) => bail && outcome !== 'passed'
+  const queue = [...trials.filter(({ first }) => first), ...trials.filter(({ first }) => !first)]
+  const { results, remarks } = await workThrough(queue, pool, { ...pace, isLast }, (trial) => trial.run())
+  return { results: trials.map((trial) => results.get(trial) ?? trial.leaveOut()), remarks }
 }

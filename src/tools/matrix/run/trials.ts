@@ -1,4 +1,4 @@
-/** Runs many cells and cases at once, lists first, and reports each result as soon as it is ready. */
+/** What a run tries: cells and cases that the filter leaves, each with its way to run. */
 import { createRouteMatcher } from '../../../resources/routing/match-route.ts'
 import { readTarget } from '../../../resources/routing/request-target.ts'
 import type { Suite } from '../predict/suite.ts'
@@ -17,34 +17,6 @@ export interface Trial {
   run(): Promise<Result>
   /** The result of a trial that the run never started. */
   leaveOut(): Result
-}
-
-export interface RunOptions {
-  /** How many at once. */
-  readonly parallel: number
-  /** Ends the run at the first trial that doesn't pass. */
-  readonly bail: boolean
-  /** Ends the run early. */
-  readonly signal?: AbortSignal
-  readonly observe: (result: Result) => void
-}
-
-/** The results in the order of the trials. */
-export async function runAll(trials: readonly Trial[], options: RunOptions): Promise<readonly Result[]> {
-  const results = new Map<Trial, Result>()
-  const queue = [...trials.filter(({ first }) => first), ...trials.filter(({ first }) => !first)].values()
-  let stopped = false
-  const work = async () => {
-    for (const trial of queue) {
-      if (stopped || options.signal?.aborted) return
-      const result = await trial.run()
-      results.set(trial, result)
-      options.observe(result)
-      if (options.bail && result.outcome !== 'passed') stopped = true
-    }
-  }
-  await Promise.all(Array.from({ length: options.parallel }, work))
-  return trials.map((trial) => results.get(trial) ?? trial.leaveOut())
 }
 
 /** Empty or absent members don't restrict. */
