@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { GrantTable } from '../src/decide/grants/grant-table.ts'
 import { Snapshot } from '../src/decide/snapshot.ts'
 import type { TokenVerifier } from '../src/identity/caller.ts'
-import { StoreUnavailable } from '../src/store/contract.ts'
+import { StoreUnavailable } from '../src/store/errors.ts'
 import { startTestServer, type TestServer, type TestServerOptions } from './server.ts'
 
 type Verb = 'read' | 'list' | 'create' | 'replace' | 'update' | 'delete'

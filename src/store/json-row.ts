@@ -4,7 +4,8 @@
  */
 import type { RowFields } from '../decide/decision.ts'
 import type { Representation } from '../resources/resource.ts'
-import { DamagedObject, type ListedObject } from './contract.ts'
+import type { ListedObject } from './contract.ts'
+import { DamagedObject } from './errors.ts'
 import { documentNamed } from './parse-stored.ts'
 
 /** The bytes of the names of both times and of the id, the times themselves, and the punctuation between them. */

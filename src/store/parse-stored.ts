@@ -3,7 +3,7 @@
 import { isObject } from '../base/is-object.ts'
 import type { Document } from '../resources/object.ts'
 import type { Json } from '../resources/resource.ts'
-import { DamagedObject } from './contract.ts'
+import { DamagedObject } from './errors.ts'
 
 /** Throws DamagedObject, whose message names the data as `what`. */
 export function parseStored(text: string, what: () => string): Document {

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'chai'
 import { makeFirstAdmin, tellFirstAdmin } from '../../src/server/parts/first-admin.ts'
-import { StoreUnavailable } from '../../src/store/contract.ts'
+import { StoreUnavailable } from '../../src/store/errors.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { LAUNCHER } from './processes.ts'
 

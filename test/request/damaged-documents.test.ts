@@ -2,7 +2,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'chai'
 import { DEMO_PASSWORD } from '../../src/server/demo/demo-data.ts'
-import { DamagedObject } from '../../src/store/contract.ts'
+import { DamagedObject } from '../../src/store/errors.ts'
 import { type Answer, startTestServer, type TestServer } from '../server.ts'
 
 const NOT_JSON = '{"title":'

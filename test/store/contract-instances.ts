@@ -1,6 +1,6 @@
 /** The contract: what a database keeps besides objects, and what a closed, reopened or second instance sees. */
 import { expect } from 'chai'
-import { StaleObject, StoreUnavailable, UniqueTaken } from '../../src/store/contract.ts'
+import { StaleObject, StoreUnavailable, UniqueTaken } from '../../src/store/errors.ts'
 import { ALL, type Open } from './engine.ts'
 import { change, creation, failure, removal } from './fixture.ts'
 

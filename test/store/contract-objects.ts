@@ -2,7 +2,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { Document } from '../../src/resources/object.ts'
-import { StaleObject, StoreUnavailable } from '../../src/store/contract.ts'
+import { StaleObject, StoreUnavailable } from '../../src/store/errors.ts'
 import { type Clock, NEW_YEAR, type Open } from './engine.ts'
 import { change, creation, failure, removal } from './fixture.ts'
 

@@ -1,7 +1,7 @@
 /** The contract: what goes alongside a write commits with it, in the order of the commits, or not at all. */
 import { expect } from 'chai'
 import type { Outbox } from '../../src/store/contract.ts'
-import { StaleObject, StoreUnavailable, UniqueTaken } from '../../src/store/contract.ts'
+import { StaleObject, StoreUnavailable, UniqueTaken } from '../../src/store/errors.ts'
 import type { Open } from './engine.ts'
 import { change, creation, failure, removal, UNFIT_RECORD } from './fixture.ts'
 

@@ -1,6 +1,7 @@
 /** The contract: an idempotency key commits with what was created under it, or not at all, and is forgotten after a day. */
 import { expect } from 'chai'
-import { type Replay, ReplayTaken, StoreUnavailable, UniqueTaken } from '../../src/store/contract.ts'
+import type { Replay } from '../../src/store/contract.ts'
+import { ReplayTaken, StoreUnavailable, UniqueTaken } from '../../src/store/errors.ts'
 import { ALL, type Clock, type Open } from './engine.ts'
 import { creation, failure, UNFIT_RECORD } from './fixture.ts'
 

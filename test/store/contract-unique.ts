@@ -1,6 +1,6 @@
 /** The contract: a unique field's value belongs to one object. */
 import { expect } from 'chai'
-import { UniqueTaken } from '../../src/store/contract.ts'
+import { UniqueTaken } from '../../src/store/errors.ts'
 import { ALL, type Open } from './engine.ts'
 import { change, creation, failure, removal } from './fixture.ts'
 

@@ -1,6 +1,6 @@
 /** The directory in files that other versions of the program, or other programs, have written to. */
 import { expect } from 'chai'
-import { UnfitDatabase } from '../../src/store/contract.ts'
+import { UnfitDatabase } from '../../src/store/errors.ts'
 import { openSqliteBeside } from '../../src/store/sqlite/open.ts'
 import { failure, field, resource, resourcesOf } from './fixture.ts'
 import { Folder } from './folder.ts'

@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises'
 import { expect } from 'chai'
-import { DamagedObject, StoreUnavailable } from '../../src/store/contract.ts'
+import { DamagedObject, StoreUnavailable } from '../../src/store/errors.ts'
 import { change, creation, failure, removal } from './fixture.ts'
 import { Folder } from './folder.ts'
 

@@ -1,8 +1,9 @@
 /** The commands' access to the directory of a server that may be running, and to the roles that its policy declares. */
 import { didYouMean } from '../../base/did-you-mean.ts'
 import type { Resources } from '../../resources/resource.ts'
-import { type Seeding, type Store, StoreUnavailable } from '../../store/contract.ts'
+import type { Seeding, Store } from '../../store/contract.ts'
 import type { Directory } from '../../store/directory.ts'
+import { StoreUnavailable } from '../../store/errors.ts'
 import { isSubject } from '../caller.ts'
 
 export interface DirectoryAccess {

@@ -1,8 +1,8 @@
 /** Commands for users beside a running server: find them by id or e-mail address, add them, give them roles. */
 import { v7 as uuidv7 } from 'uuid'
 import { USERS } from '../../decide/policy.ts'
-import { StaleObject, UniqueTaken } from '../../store/contract.ts'
 import type { Person } from '../../store/directory.ts'
+import { StaleObject, UniqueTaken } from '../../store/errors.ts'
 import { isSubject } from '../caller.ts'
 import { type DirectoryAccess, DirectoryError, refuseUndeclared } from './directory-access.ts'
 

@@ -5,7 +5,7 @@ import { Problem } from '../../base/problems/problem.ts'
 import type { Caller } from '../../decide/caller.ts'
 import { Refused } from '../../decide/refusal.ts'
 import { RecordRefused } from '../../decision-log/recorder.ts'
-import { ReplayTaken, StaleObject, StoreUnavailable, UniqueTaken } from '../../store/contract.ts'
+import { ReplayTaken, StaleObject, StoreUnavailable, UniqueTaken } from '../../store/errors.ts'
 import { refusalProblem } from './refusal-problem.ts'
 
 export const PROBLEM_TYPE = 'application/problem+json'

@@ -7,7 +7,8 @@ import { type Config, ConfigError } from '../../config.ts'
 import { comparedFields, needsCaller } from '../../decide/relations/all-kinds.ts'
 import type { LivePolicy } from '../../policy/live-policy.ts'
 import type { Resources } from '../../resources/resource.ts'
-import { type OpenedStore, StoreUnavailable } from '../../store/contract.ts'
+import type { OpenedStore } from '../../store/contract.ts'
+import { StoreUnavailable } from '../../store/errors.ts'
 import { databaseExists, openDatabase } from '../../store/open.ts'
 
 /** Throws ConfigError, or UnfitDatabase. */

@@ -5,7 +5,8 @@
 import { createHash } from 'node:crypto'
 import { Problem } from '../../base/problems/problem.ts'
 import type { Json } from '../../resources/resource.ts'
-import { type Kept, type ReplayKey, ReplayTaken, UniqueTaken } from '../../store/contract.ts'
+import type { Kept, ReplayKey } from '../../store/contract.ts'
+import { ReplayTaken, UniqueTaken } from '../../store/errors.ts'
 import type { HandledRequest, Outcome, Services } from './handler.ts'
 
 export interface Claim extends ReplayKey {

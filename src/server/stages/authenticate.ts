@@ -3,7 +3,7 @@
 import { onceKnown } from '../../base/now-or-later.ts'
 import type { Snapshot } from '../../decide/snapshot.ts'
 import type { Authentication, Credentials, TokenVerifier } from '../../identity/caller.ts'
-import { StoreUnavailable } from '../../store/contract.ts'
+import { StoreUnavailable } from '../../store/errors.ts'
 import type { Stage } from './stage.ts'
 import type { Addressed, Authenticated, Received } from './state.ts'
 

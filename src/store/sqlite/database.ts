@@ -3,7 +3,7 @@ import { closeSync, existsSync, openSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
-import { DamagedObject, ReplayTaken, StaleObject, StoreUnavailable, UniqueTaken } from '../contract.ts'
+import { DamagedObject, ReplayTaken, StaleObject, StoreUnavailable, UniqueTaken } from '../errors.ts'
 
 /** How long a statement waits for another process's lock before it fails. The whole process waits with it. */
 const BUSY_TIMEOUT_MS = 1000

@@ -1,6 +1,7 @@
 /** The embedded engine: one SQLite file (or memory) behind the contract of contract.ts. */
 import type { DatabaseSync } from 'node:sqlite'
-import { type OpenedStore, type OpenOptions, type StoreEngine, StoreUnavailable, UnfitDatabase } from '../contract.ts'
+import type { OpenedStore, OpenOptions, StoreEngine } from '../contract.ts'
+import { StoreUnavailable, UnfitDatabase } from '../errors.ts'
 import { GroupCommits } from './commits.ts'
 import { answering, openDatabaseFile, renewStatistics } from './database.ts'
 import { SqliteAttempts } from './directory/attempts.ts'

@@ -1,6 +1,6 @@
 /** Checks that the store works: the file is in its place, and a write succeeds. */
 import { statSync } from 'node:fs'
-import { StoreUnavailable } from '../contract.ts'
+import { StoreUnavailable } from '../errors.ts'
 
 /** A write waits for the disk, so the readiness check writes at most this often, however often it is called. */
 const BETWEEN_WRITES_MS = 1000

@@ -1,6 +1,7 @@
 /** The contract's Seeding on SQLite. */
 import type { Document } from '../../resources/object.ts'
-import { type Seeding, StaleObject } from '../contract.ts'
+import type { Seeding } from '../contract.ts'
+import { StaleObject } from '../errors.ts'
 import { answering, inTransaction, renewStatistics } from './database.ts'
 import { type SqliteEngine, tableOf } from './store.ts'
 

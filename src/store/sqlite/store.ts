@@ -10,11 +10,11 @@ import {
   type ListedObject,
   type ObjectQuery,
   type ReplayKey,
-  StaleObject,
   type Store,
   updatedObject,
   type WriteOptions,
 } from '../contract.ts'
+import { StaleObject } from '../errors.ts'
 import type { GroupCommits } from './commits.ts'
 import { answering, renewStatistics } from './database.ts'
 import type { SqliteReplays } from './idempotency-keys.ts'

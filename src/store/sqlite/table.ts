@@ -1,7 +1,7 @@
 /** The objects of one resource in their table. Its statements are prepared when it is made. */
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
 import type { Document, StoredObject } from '../../resources/object.ts'
-import { UniqueTaken } from '../contract.ts'
+import { UniqueTaken } from '../errors.ts'
 import { constraintOf } from './database.ts'
 import { OBJECT_COLUMNS, stored, type TablePlan } from './layout/schema.ts'
 import type { Columns } from './query/condition.ts'

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { USERS } from '../../decide/policy.ts'
 import type { Resources } from '../../resources/resource.ts'
-import { StoreUnavailable } from '../../store/contract.ts'
+import { StoreUnavailable } from '../../store/errors.ts'
 import { type Database, databaseOfFile, loadReader } from '../../store/open.ts'
 import { ReviewError } from '../load-policy.ts'
 

@@ -1,7 +1,7 @@
 /** The stored part of API keys, which never includes the secret. */
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
-import { DamagedObject } from '../../contract.ts'
 import type { ApiKey, NewApiKey } from '../../directory.ts'
+import { DamagedObject } from '../../errors.ts'
 import { wellFormed } from '../query/text.ts'
 
 export class SqliteApiKeys {

@@ -3,8 +3,8 @@
  * in the database changes. Each request asks the database for changes first, so no kept result is out of date.
  */
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
-import { DamagedObject } from '../../contract.ts'
 import type { KeyStanding, SessionStanding, Standing } from '../../directory.ts'
+import { DamagedObject } from '../../errors.ts'
 import { documentNamed } from '../../parse-stored.ts'
 import { SqliteChanges } from '../changes.ts'
 import { wellFormed } from '../query/text.ts'

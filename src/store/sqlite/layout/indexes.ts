@@ -1,6 +1,6 @@
 /** The indexes of an object table: creates those of its plan, and drops those that would refuse valid objects. */
 import type { DatabaseSync } from 'node:sqlite'
-import { UnfitDatabase } from '../../contract.ts'
+import { UnfitDatabase } from '../../errors.ts'
 import { constraintOf } from '../database.ts'
 import { quoteName } from '../query/text.ts'
 import type { IndexedField, TablePlan } from './schema.ts'

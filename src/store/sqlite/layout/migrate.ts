@@ -1,7 +1,7 @@
 /** Migrates a database file to what the resources declare: adds tables, columns and indexes. */
 import type { DatabaseSync } from 'node:sqlite'
 import { USERS } from '../../../decide/policy.ts'
-import { UnfitDatabase } from '../../contract.ts'
+import { UnfitDatabase } from '../../errors.ts'
 import { inTransaction } from '../database.ts'
 import { createDirectory } from '../directory/tables.ts'
 import type { Columns } from '../query/condition.ts'

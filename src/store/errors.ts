@@ -1,0 +1,52 @@
+/** The errors of a store, whichever engine keeps the objects. */
+
+export class UniqueTaken extends Error {
+  readonly field: string
+  constructor(field: string) {
+    super(`another object has this value in the unique field \`${field}\``)
+    this.name = 'UniqueTaken'
+    this.field = field
+  }
+}
+
+export class StaleObject extends Error {
+  constructor() {
+    super('the object changed after it was read')
+    this.name = 'StaleObject'
+  }
+}
+
+/** An object was already created under this idempotency key. */
+export class ReplayTaken extends Error {
+  constructor() {
+    super('the idempotency key is taken')
+    this.name = 'ReplayTaken'
+  }
+}
+
+/** The stored data can't be migrated to the layout of this program and its resources; the message says what to do. */
+export class UnfitDatabase extends Error {
+  constructor(message: string, cause?: unknown) {
+    super(message, { cause })
+    this.name = 'UnfitDatabase'
+  }
+}
+
+/**
+ * The store holds data that this program didn't write. Trying again doesn't help. `what` names the data with its id.
+ * The error has no cause, because a parser's message would show a part of the document.
+ */
+export class DamagedObject extends Error {
+  constructor(what: string) {
+    super(`${what} is damaged: repair or delete its row in the database`)
+    this.name = 'DamagedObject'
+  }
+}
+
+/** The engine can't answer: closed, locked, full, unreachable. */
+export class StoreUnavailable extends Error {
+  constructor(cause: unknown) {
+    super('the store is not available', { cause })
+    this.name = 'StoreUnavailable'
+  }
+}
