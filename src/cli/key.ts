@@ -8,13 +8,9 @@ import { printable, quote } from '../present/quote.ts'
 import { table } from '../present/text.ts'
 import type { ApiKey, NewApiKey } from '../store/directory.ts'
 import { inDirectory } from './directory.ts'
-import { CliCommand, lifetime, type TextOrJson } from './options.ts'
+import { CliCommand, type FormatFlag, lifetime } from './options.ts'
 
-interface Format {
-  readonly format: TextOrJson
-}
-
-interface AddFlags extends Format {
+interface AddFlags extends FormatFlag {
   readonly subject: string
   readonly role: readonly string[]
   /** Milliseconds. */
@@ -51,7 +47,7 @@ export function keyCommand(): CliCommand {
     .description('list the API keys with subject, roles, end and last use')
     .formats()
     .examples('key list', 'key list --format json')
-    .action(({ format }: Format) =>
+    .action(({ format }: FormatFlag) =>
       inDirectory(async ({ directory }) => {
         const keys = await directory.keys()
         printResult(format, { keys: keys.map(listed) }, toText(keys))
@@ -63,7 +59,7 @@ export function keyCommand(): CliCommand {
     .argument('<id>', 'the id that `key list` shows', readId)
     .formats()
     .examples('key revoke EcP2LDMWFc')
-    .action((id: string, { format }: Format) =>
+    .action((id: string, { format }: FormatFlag) =>
       inDirectory(async ({ directory }) => {
         const revoked = await directory.revokeKey(id)
         if (!revoked)

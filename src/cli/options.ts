@@ -32,10 +32,20 @@ export interface FolderFlags {
 
 export type TextOrJson = 'text' | 'json'
 
+/** Flags of a command with `formats()`. */
+export interface FormatFlag {
+  readonly format: TextOrJson
+}
+
 /** A command whose help has notes and examples. */
 export class CliCommand extends Command {
   override createCommand(name?: string): CliCommand {
     return new CliCommand(name)
+  }
+
+  /** `--policies` and `--schemas`. */
+  folders(): this {
+    return this.option(...POLICIES).option(...SCHEMAS)
   }
 
   /** A paragraph below the options. */

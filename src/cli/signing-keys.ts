@@ -2,13 +2,9 @@
 import { readConfig } from '../config.ts'
 import type { Keys, RetiredKey } from '../identity/keys/key-folder.ts'
 import { printResult } from '../present/print.ts'
-import { CliCommand, type TextOrJson } from './options.ts'
+import { CliCommand, type FormatFlag } from './options.ts'
 
-interface ListFlags {
-  readonly format: TextOrJson
-}
-
-interface RotateFlags extends ListFlags {
+interface RotateFlags extends FormatFlag {
   readonly atOnce: boolean
 }
 
@@ -21,7 +17,7 @@ export function signingKeysCommand(): CliCommand {
     .description('list the embedded keys: the key that signs, and the older keys with the time until which they verify')
     .formats()
     .examples('signing-keys list', 'signing-keys list --format json')
-    .action(async ({ format }: ListFlags) => {
+    .action(async ({ format }: FormatFlag) => {
       const { findKeyFolder, readKeys, tidy } = await import('../identity/keys/key-folder.ts')
       const folder = await findKeyFolder(readConfig(process.env).dataDirectory)
       await tidy(folder, Date.now())

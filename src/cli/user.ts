@@ -5,11 +5,7 @@ import { printable, quote } from '../present/quote.ts'
 import { table } from '../present/text.ts'
 import type { Person } from '../store/directory.ts'
 import { inDirectory } from './directory.ts'
-import { CliCommand, type TextOrJson } from './options.ts'
-
-interface Format {
-  readonly format: TextOrJson
-}
+import { CliCommand, type FormatFlag } from './options.ts'
 
 const HEAD = ['ID', 'E-MAIL', 'NAME', 'ROLES', 'STATE']
 const USER = ['<user>', 'e-mail address or id'] as const
@@ -28,7 +24,7 @@ export function userCommand(): CliCommand {
     .description('list the users with their roles, and whether they can sign in')
     .formats()
     .examples('user list', 'user list --format json')
-    .action(({ format }: Format) =>
+    .action(({ format }: FormatFlag) =>
       inDirectory(async ({ directory }) => {
         const users = (await directory.people()).map(listed)
         printResult(format, { users }, toText(users))
@@ -37,7 +33,7 @@ export function userCommand(): CliCommand {
   return user
 }
 
-interface AddFlags extends Format {
+interface AddFlags extends FormatFlag {
   readonly email: string
   readonly name: string
   readonly id?: string
@@ -65,7 +61,7 @@ function declareAdd(user: CliCommand): void {
     )
 }
 
-interface PasswordFlags extends Format {
+interface PasswordFlags extends FormatFlag {
   readonly generate?: true
   readonly oneTime?: boolean
 }
@@ -101,7 +97,7 @@ function declarePassword(user: CliCommand): void {
     )
 }
 
-interface RolesFlags extends Format {
+interface RolesFlags extends FormatFlag {
   readonly role: readonly string[]
   readonly none?: boolean
 }
@@ -137,7 +133,7 @@ function declareStanding(user: CliCommand, name: 'disable' | 'enable', descripti
     .formats()
     .note('For a user who signs in elsewhere, or a caller with a key or a token, name the id (the subject).')
     .examples(`user ${name} zoe@example.com`)
-    .action((named: string, { format }: Format) =>
+    .action((named: string, { format }: FormatFlag) =>
       inDirectory(async (access) => {
         const { subject, note } = await findSubject(access, named)
         await access.directory[name](subject)

@@ -3,8 +3,9 @@ import { InvalidArgumentError, Option } from 'commander'
 import { readConfig } from '../../config.ts'
 import { printReport, printResult, tell } from '../../present/print.ts'
 import { OPERATORS, type Operator } from '../../tools/matrix/mutate/mutants.ts'
+import type { PredictedSuite } from '../../tools/matrix/predict/suite.ts'
 import type { StartTrialServer } from '../../tools/matrix/target/trial-target.ts'
-import { CliCommand, type FolderFlags, POLICIES, percent, SCHEMAS, type TextOrJson, wholeNumber } from '../options.ts'
+import { CliCommand, type FolderFlags, percent, type TextOrJson, wholeNumber } from '../options.ts'
 import { interrupted, withProgress } from '../progress.ts'
 
 const PATHS = ['[paths...]', 'matrices', ['test/matrix']] as const
@@ -52,8 +53,7 @@ const WITH_URL = ['tokens', 'key', 'data', 'issuer', 'audience', 'setupRole']
 function withTargetOptions(command: CliCommand): CliCommand {
   return command
     .hook('preAction', () => refuseWithoutUrl(command))
-    .option(...POLICIES)
-    .option(...SCHEMAS)
+    .folders()
     .option('--url <address>', 'ask this server, instead of one in this process')
     .option('--tokens <file>', 'with --url: a token and its subject for each column (YAML or JSON)')
     .option('--key <file>', 'with --url: sign tokens with this private key (JWK or PEM)')
@@ -147,8 +147,7 @@ function declareInit(matrix: CliCommand): void {
     .command('init')
     .description('write the complete matrix of the policy as it is, for review')
     .option('--out <directory>', 'where to write', 'test/matrix')
-    .option(...POLICIES)
-    .option(...SCHEMAS)
+    .folders()
     .option('--missing', 'only cells that no matrix of --out states', false)
     .option('--role <name...>', 'these columns: a role, member+auditor, anonymous, user:<id>; repeat for more', [])
     .option('--force', 'replace files that are there', false)
@@ -178,8 +177,7 @@ function declareCoverage(matrix: CliCommand): void {
     .command('coverage')
     .description('show which cells nothing is stated about, and which rules no expectation depends on')
     .argument(...PATHS)
-    .option(...POLICIES)
-    .option(...SCHEMAS)
+    .folders()
     .option('--min <percent>', 'how many of the cells must be stated', percent, 0)
     .option('--min-rules <percent>', 'how many rules, relations and views an expectation must depend on', percent, 0)
     .formats('text', 'json', 'html')
@@ -189,15 +187,19 @@ Exit code: 0, 1 when less than --min or --min-rules is covered, 2 when it could 
     .examples('matrix coverage --min 90', 'matrix coverage test/matrix --format html > coverage.html')
     .action(async (paths: readonly string[], flags: CoverageFlags) => {
       const { COVERAGE_FORMATS } = await import('../../tools/matrix/coverage/formats.ts')
-      const { readPredictedSuite } = await import('../../tools/matrix/predict/suite.ts')
       const { measureCoverage, percentOf } = await import('../../tools/matrix/coverage/coverage.ts')
-      const suite = await readPredictedSuite({ ...readConfig(process.env), ...flags, matrices: paths }, Date.now())
+      const suite = await readSuite(paths, flags)
       const coverage = measureCoverage(suite)
       printReport(flags.format, COVERAGE_FORMATS[flags.format](coverage))
       const { cells, rules, relations, views } = coverage
       const isEnough = percentOf(cells) >= flags.min && percentOf([...rules, ...relations, ...views]) >= flags.minRules
       if (!isEnough) process.exitCode = 1
     })
+}
+
+async function readSuite(matrices: readonly string[], flags: FolderFlags): Promise<PredictedSuite> {
+  const { readPredictedSuite } = await import('../../tools/matrix/predict/suite.ts')
+  return readPredictedSuite({ ...readConfig(process.env), ...flags, matrices }, Date.now())
 }
 
 interface MutateFlags extends FolderFlags {
@@ -211,8 +213,7 @@ function declareMutate(matrix: CliCommand): void {
     .command('mutate')
     .description('make the mistakes that people make, and show those that no expectation notices')
     .argument(...PATHS)
-    .option(...POLICIES)
-    .option(...SCHEMAS)
+    .folders()
     .option('--min <percent>', 'how many of the mistakes must be noticed', percent, 100)
     .addOption(
       new Option('--only <operator>', 'this kind of mistake; repeat for more').default([]).argParser(readOperator),
@@ -230,9 +231,8 @@ Exit code: 0 when at least --min percent of the mistakes are noticed, 1 when not
     .examples('matrix mutate', 'matrix mutate --only drop-deny --min 90')
     .action(async (paths: readonly string[], flags: MutateFlags) => {
       const { MUTATE_FORMATS } = await import('../../tools/matrix/mutate/formats.ts')
-      const { readPredictedSuite } = await import('../../tools/matrix/predict/suite.ts')
       const { mutate, scoreOf } = await import('../../tools/matrix/mutate/mutate.ts')
-      const suite = await readPredictedSuite({ ...readConfig(process.env), ...flags, matrices: paths }, Date.now())
+      const suite = await readSuite(paths, flags)
       const only = flags.only.length > 0 ? new Set(flags.only) : undefined
       const mutation = await withProgress('mutating {bar} {value} of {total}', (bar) =>
         mutate(suite, { only, observe: (done, of) => (done === 0 ? bar.start(of, 0) : bar.update(done)) }),

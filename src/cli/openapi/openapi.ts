@@ -1,22 +1,16 @@
 /** sallyport openapi */
 import { readConfig } from '../../config.ts'
 import { print } from '../../present/print.ts'
-import { CliCommand, POLICIES, SCHEMAS } from '../options.ts'
+import { CliCommand, type FolderFlags } from '../options.ts'
 
-interface Folders {
-  readonly policies: string
-  readonly schemas: string
-}
-
-interface Flags extends Partial<Folders> {
+interface Flags extends FolderFlags {
   readonly role: readonly string[]
 }
 
-export function openapiCommand(usual: () => Folders = () => readConfig(process.env)): CliCommand {
+export function openapiCommand(usual: () => Required<FolderFlags> = () => readConfig(process.env)): CliCommand {
   return new CliCommand('openapi')
     .description('print the OpenAPI document: all operations, or those of one caller')
-    .option(...POLICIES)
-    .option(...SCHEMAS)
+    .folders()
     .option(
       '--role <name...>',
       'only what a caller with this role (or anonymous) may do; repeat for a caller with several roles',

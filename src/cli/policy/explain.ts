@@ -35,10 +35,7 @@ export interface ExplainFlags extends FolderFlags {
   readonly exitCode?: boolean
 }
 
-interface Folders {
-  readonly policies: string
-  readonly schemas: string
-}
+type Folders = Required<FolderFlags>
 
 interface Files {
   readonly reviewed: ReviewedPolicy

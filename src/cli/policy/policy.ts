@@ -7,9 +7,9 @@ import {
   AT,
   CliCommand,
   type FolderFlags,
+  type FormatFlag,
   gather,
   moment,
-  POLICIES,
   type PolicySettings,
   SCHEMAS,
   SINCE,
@@ -45,7 +45,7 @@ function declareCheck(policy: CliCommand, settings: PolicySettings, now: () => n
   policy
     .command('check')
     .description('find mistakes in the policy files; each finding has its place and what to do')
-    .argument('[directory]', 'policy files (POLICIES, policies)')
+    .argument('[directory]', 'policy files (policies)')
     .option(...SCHEMAS)
     .option(
       '--directory <file>',
@@ -86,8 +86,7 @@ function declareExplain(policy: CliCommand, settings: PolicySettings): void {
     .description('explain whether a request is allowed: which lines decide it, and what is missing if it is refused')
     .argument('[method]', 'GET, POST, …')
     .argument('[path]', 'the path of a request, or of a route: /api/orders/{id}')
-    .option(...POLICIES)
-    .option(...SCHEMAS)
+    .folders()
     .option('--role <name>', 'a role that the caller has; repeat for more', gather, [])
     .option('--subject <id>', 'the id of the caller')
     .option('--object <id>', 'the stored object that the request is about; the command only reads the database')
@@ -107,17 +106,13 @@ function declareExplain(policy: CliCommand, settings: PolicySettings): void {
       'policy explain --role support --subject sam PATCH /api/orders/{id} --object 0190b2c4-…',
       'policy explain --record - < decision.json',
     )
-    .action(async (method: string | undefined, path: string | undefined, flags: ExplainFlags & Formatted) => {
+    .action(async (method: string | undefined, path: string | undefined, flags: ExplainFlags & FormatFlag) => {
       const { EXPLAIN_FORMATS } = await import('../../tools/explain/formats.ts')
       const { explainFlags } = await import('./explain.ts')
       const explanation = await explainFlags({ method, path, flags }, settings())
       printReport(flags.format, EXPLAIN_FORMATS[flags.format](explanation))
       if (flags.exitCode && (explanation.answer?.status ?? 400) >= 400) process.exitCode = 1
     })
-}
-
-interface Formatted {
-  readonly format: TextOrJson
 }
 
 interface MatrixFlags extends FolderFlags {
@@ -131,8 +126,7 @@ function declareMatrix(policy: CliCommand, settings: PolicySettings): void {
   policy
     .command('matrix')
     .description('show who can do what: each caller, method, path and relation')
-    .option(...POLICIES)
-    .option(...SCHEMAS)
+    .folders()
     .option(
       '--role <name...>',
       'only this caller: a role, anonymous, everyone or user:<id>; a+b is a caller with both roles; repeat for more',
@@ -165,7 +159,7 @@ function declareDiff(policy: CliCommand, settings: PolicySettings): void {
     .description('compare two policies: which requests they decide differently')
     .argument('<old>', 'a directory, or a git revision')
     .argument('<new>', 'a directory, or a git revision')
-    .option('--policies <directory>', 'the path of the policy files within a revision (POLICIES, policies)')
+    .option('--policies <directory>', 'the path of the policy files within a revision (policies)')
     .option('--schemas <directory>', 'schema files for both policies (SCHEMAS, schemas)')
     .option(...AT)
     .formats('text', 'json', 'markdown')
@@ -203,7 +197,7 @@ function declareReplay(policy: CliCommand, settings: PolicySettings): void {
     .description('decide the requests of a decision log again under a candidate, and show the differences')
     .argument('<log...>', 'decision log files, oldest first')
     .option('--candidate <dir>', 'policy files of the candidate')
-    .option('--policies <directory>', 'policy files to use without --candidate (POLICIES, policies)')
+    .option('--policies <directory>', 'policy files to use without --candidate (policies)')
     .option(...SCHEMAS)
     .option(...SINCE, moment)
     .option(...UNTIL, moment)

@@ -7,7 +7,7 @@ import type { CarryOut } from '../../tools/release/carry-out.ts'
 import type { PlanOptions } from '../../tools/release/plan.ts'
 import type { Version } from '../../tools/release/version.ts'
 import { openDirectory } from '../directory.ts'
-import { type CliCommand, POLICIES, type PolicySettings, SCHEMAS, type TextOrJson } from '../options.ts'
+import { type CliCommand, POLICIES, type PolicySettings, type TextOrJson } from '../options.ts'
 
 interface ReleaseFlags {
   readonly policies?: string
@@ -29,8 +29,7 @@ export function declareRelease(policy: CliCommand, settings: PolicySettings): vo
 
 function withReleaseOptions(command: CliCommand): CliCommand {
   return command
-    .option(...POLICIES)
-    .option(...SCHEMAS)
+    .folders()
     .option('--reason <text>', 'the reason, kept in the history')
     .option('--yes', 'do not ask for confirmation')
     .option('--dry-run', 'only show what would change')

@@ -1,6 +1,6 @@
 /** sallyport serve */
 import type { Flags } from '../../config.ts'
-import { CliCommand, POLICIES, SCHEMAS } from '../options.ts'
+import { CliCommand } from '../options.ts'
 
 export function serveCommand(): CliCommand {
   return new CliCommand('serve')
@@ -8,8 +8,7 @@ export function serveCommand(): CliCommand {
     .option('--demo', 'serve demo callers and data, in a separate data folder')
     .option('--port <number>', 'port to listen on (PORT, 3000)')
     .option('--workers <number>', 'number of server processes, to use several cores (WORKERS, 1)')
-    .option(...POLICIES)
-    .option(...SCHEMAS)
+    .folders()
     .examples('serve --demo', 'serve --port 8080 --workers 4')
     .action(async (flags: Flags) => (await import('./run-server.ts')).runServer(flags))
 }

@@ -50,6 +50,18 @@ export async function accessOf(snapshot: Snapshot, subject: Subject, resources: 
   }
 }
 
+/**
+ * The fields that an operation shows, cut to the view of the route: a list shows the fields that `list` grants, a
+ * write's answer the fields that `read` grants (semantics.md, "The actions").
+ */
+export function fieldsShown(access: Access, { route, endpoint, resource }: RouteMethod): Granted {
+  const shows = endpoint.operation === 'list' || endpoint.operation === 'read' ? endpoint.action : 'read'
+  const { some, every } = access.granted(resource, shows)
+  if (route.view === undefined) return { some, every }
+  const view = access.snapshot.viewOf(resource.name, route.view)
+  return { some: some.intersection(view), every: every.intersection(view) }
+}
+
 /** The access of all subjects together: every operation, and the fields that a rule allows to somebody. */
 export async function wholeAccess(snapshot: Snapshot, resources: Resources): Promise<Access> {
   const asked = { tables: await tablesOf(snapshot, snapshot.anybody, resources), snapshot, subject: snapshot.anybody }

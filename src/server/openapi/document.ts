@@ -4,12 +4,12 @@
  */
 import { readFileSync } from 'node:fs'
 import { type RouteMethod, routeMethodsOf } from '../../decide/callers-and-routes.ts'
+import type { Limit } from '../../decide/policy.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
 import { type Access, accessOf } from './access.ts'
 import { Components } from './components.ts'
 import { operationIds, operationPart } from './operation.ts'
 import { type Part, pascal } from './part.ts'
-import { rateLimitsPart } from './rate-limits.ts'
 import { ResourceSchemas } from './resource-schemas.ts'
 
 // package.json is beside src/ in a checkout, and beside dist/ in the package.
@@ -92,7 +92,13 @@ function tagsOf(routeMethods: readonly RouteMethod[]): readonly Part[] {
 function limitsPart(access: Access, routeMethods: readonly RouteMethod[]): Part {
   const limits = new Set(routeMethods.flatMap((routeMethod) => access.limitsOf(routeMethod)))
   const inOrder = access.snapshot.limits.limits.filter((limit) => limits.has(limit))
-  return inOrder.length > 0 ? { 'x-rate-limits': rateLimitsPart(inOrder) } : {}
+  return inOrder.length > 0 ? { 'x-rate-limits': inOrder.map(limitPart) } : {}
+}
+
+/** OpenAPI has no keyword for rate limits. */
+function limitPart({ name, per, allow, windowMs, match }: Limit): Part {
+  const matched = Object.keys(match).length > 0 ? { match: { ...match } } : {}
+  return { name, per, allow, windowSeconds: windowMs / 1000, ...matched }
 }
 
 /** The title of the schema if no other resource has it, otherwise the name of the resource. */

@@ -3,9 +3,8 @@
 import type { RouteMethod } from '../../decide/callers-and-routes.ts'
 import type { Limits } from '../../decide/policy.ts'
 import type { Field } from '../../resources/resource.ts'
-import type { Access } from './access.ts'
+import { type Access, fieldsShown } from './access.ts'
 import type { Components } from './components.ts'
-import { fieldsShown } from './fields-shown.ts'
 import type { Part } from './part.ts'
 import type { ResourceSchemas } from './resource-schemas.ts'
 

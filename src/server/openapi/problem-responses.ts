@@ -1,4 +1,5 @@
 /** Problem documents (RFC 9457) as responses: one for each status, with its possible codes. */
+import { STATUS_CODES } from 'node:http'
 import { CATALOGUE, type ProblemCode } from '../../base/problems/catalogue.ts'
 import type { Components } from './components.ts'
 import { type HeaderName, type Headers, headersPart, joinHeaders } from './headers.ts'
@@ -37,28 +38,11 @@ const HEADERS: Readonly<Record<number, Headers>> = {
   503: { always: ['Retry-After'], maybe: [] },
 }
 
-const PHRASES: Readonly<Record<number, string>> = {
-  400: 'Bad Request',
-  401: 'Unauthorized',
-  403: 'Forbidden',
-  404: 'Not Found',
-  405: 'Method Not Allowed',
-  406: 'Not Acceptable',
-  408: 'Request Timeout',
-  409: 'Conflict',
-  410: 'Gone',
-  412: 'Precondition Failed',
+/** Node has the phrases of older RFCs for two of them. */
+const PHRASES: Readonly<Record<number, string | undefined>> = {
+  ...STATUS_CODES,
   413: 'Content Too Large',
-  414: 'URI Too Long',
-  415: 'Unsupported Media Type',
-  417: 'Expectation Failed',
   422: 'Unprocessable Content',
-  428: 'Precondition Required',
-  429: 'Too Many Requests',
-  431: 'Request Header Fields Too Large',
-  500: 'Internal Server Error',
-  502: 'Bad Gateway',
-  503: 'Service Unavailable',
 }
 
 interface ProblemAnswers {

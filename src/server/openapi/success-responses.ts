@@ -1,7 +1,7 @@
 /** The successful answers of an operation: 200, 201, 204, 304 and redirects. */
 import type { RouteMethod } from '../../decide/callers-and-routes.ts'
 import { redirectStatus, successStatus } from '../../resources/routing/success-status.ts'
-import { fieldsShown } from './fields-shown.ts'
+import { fieldsShown } from './access.ts'
 import { type Headers, headersPart, joinHeaders } from './headers.ts'
 import type { Describing } from './parameters.ts'
 import { type Part, pascal } from './part.ts'

@@ -2,6 +2,7 @@
 import { CATALOGUE, type ProblemCode } from '../../base/problems/catalogue.ts'
 import type { Rule } from '../../decide/policy.ts'
 import type { DecidingStage, ExplainedAnswer, Explanation, Miss } from './explanation.ts'
+import type { MatchedRequest } from './question.ts'
 
 export interface Finding
   extends Pick<Explanation, 'outcome' | 'stage' | 'reason' | 'answer' | 'relations' | 'cases' | 'missing' | 'notes'> {
@@ -26,6 +27,11 @@ export function allowedBy(stage: DecidingStage, reason: string, answer: Explaine
 
 export function problem(code: ProblemCode, headers: ExplainedAnswer['headers'] = {}): ExplainedAnswer {
   return { status: CATALOGUE[code].status, code, headers }
+}
+
+/** A request that no route accepts. */
+export function unaccepted(method: string, answer: ExplainedAnswer, reason: string): MatchedRequest {
+  return { kind: 'refused', method, answer, reason }
 }
 
 /** The reason why the matching rules allow or refuse. */

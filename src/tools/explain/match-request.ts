@@ -3,8 +3,7 @@ import { METHODS } from 'node:http'
 import { quote } from '../../present/quote.ts'
 import type { Method, Resources, Route } from '../../resources/resource.ts'
 import type { Match } from '../../resources/routing/match-route.ts'
-import type { ExplainedAnswer } from './explanation.ts'
-import { problem } from './finding.ts'
+import { problem, unaccepted } from './finding.ts'
 import type { MatchedRequest } from './question.ts'
 
 interface RoutedRequest {
@@ -15,26 +14,22 @@ interface RoutedRequest {
 
 export function matchRequest({ method, path, match }: RoutedRequest, resources: Resources): MatchedRequest {
   if (!METHODS.includes(method)) {
-    return refused(method, problem('malformed-request'), `HTTP has no method ${quote(method)}`)
+    return unaccepted(method, problem('malformed-request'), `HTTP has no method ${quote(method)}`)
   }
   switch (match.kind) {
     case 'malformed':
-      return refused(method, problem(match.problem.code), asClause(match.problem.detail))
+      return unaccepted(method, problem(match.problem.code), asClause(match.problem.detail))
     case 'unknown-path':
-      return refused(method, problem('route-not-found'), `no resource has this path${similarPaths(path, resources)}`)
+      return unaccepted(method, problem('route-not-found'), `no resource has this path${similarPaths(path, resources)}`)
     case 'unaccepted-method': {
       const { allow } = match.route
-      return refused(method, problem('method-not-allowed', { Allow: allow }), `the path accepts ${allow}`)
+      return unaccepted(method, problem('method-not-allowed', { Allow: allow }), `the path accepts ${allow}`)
     }
     case 'route': {
       const { route, endpoint, id } = match
       return { kind: 'route', method: method as Method, route, endpoint, id: path === route.path ? undefined : id }
     }
   }
-}
-
-function refused(method: string, answer: ExplainedAnswer, reason: string): MatchedRequest {
-  return { kind: 'refused', method, answer, reason }
 }
 
 /** Turns a sentence for clients into a part of another sentence. */

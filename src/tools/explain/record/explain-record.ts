@@ -8,7 +8,7 @@ import type { Resources } from '../../../resources/resource.ts'
 import { ReviewError, type ReviewedPolicy } from '../../load-policy.ts'
 import { explain } from '../explain.ts'
 import type { ExplainedAnswer, Explanation } from '../explanation.ts'
-import { problem } from '../finding.ts'
+import { problem, unaccepted } from '../finding.ts'
 import type { AskingCaller, KnownObject, MatchedRequest } from '../question.ts'
 import { asRecorded } from './as-recorded.ts'
 import { compareRecord } from './compare-record.ts'
@@ -62,21 +62,17 @@ function callerOf({ authentication, subject, roles = [] }: ExplainableRecord): A
 function requestOf(record: ExplainableRecord, { routes }: Resources): MatchedRequest {
   const { method, authentication } = record
   if (authentication === 'rejected' || authentication === 'failed') {
-    return refused(method, recorded(record), 'the credentials were not accepted, so the policy was not asked')
+    return unaccepted(method, recorded(record), 'the credentials were not accepted, so the policy was not asked')
   }
   if (record.route === undefined) {
-    return refused(method, recorded(record), 'no route matched the request, so the policy was not asked')
+    return unaccepted(method, recorded(record), 'no route matched the request, so the policy was not asked')
   }
   const route = routes.find(({ path }) => path === record.route)
-  if (!route) return refused(method, problem('route-not-found'), `no schema has the path ${quote(record.route)} now`)
+  if (!route) return unaccepted(method, problem('route-not-found'), `no schema has the path ${quote(record.route)} now`)
   const found = [...route.endpoints].find(([accepted]) => accepted === method)
   const allow = { Allow: route.allow }
-  if (!found) return refused(method, problem('method-not-allowed', allow), `the path accepts ${route.allow}`)
+  if (!found) return unaccepted(method, problem('method-not-allowed', allow), `the path accepts ${route.allow}`)
   return { kind: 'route', method: found[0], route, endpoint: found[1], id: record.objectId }
-}
-
-function refused(method: string, answer: ExplainedAnswer, reason: string): MatchedRequest {
-  return { kind: 'refused', method, answer, reason }
 }
 
 function recorded({ status, problem: code }: ExplainableRecord): ExplainedAnswer {
