@@ -50,7 +50,7 @@ export function parseYaml<T>(
     report(fault(at(problem.pos[0]), 'yaml-syntax', message, rest.length ? 'see the YAML syntax' : undefined))
   }
   const repeated = repeatedKeysOf(document)
-  for (const offset of repeated) report(fault(at(offset), 'yaml-syntax', 'Map keys must be unique', 'keep one of them'))
+  for (const offset of repeated) report(fault(at(offset), 'yaml-syntax', 'a key is repeated', 'keep one of them'))
   if (problems.length > 0 || repeated.length > 0) return undefined
   const offsetOf = offsetsIn(document)
   const place = (path: Path): Place => {
@@ -66,7 +66,7 @@ export function parseYaml<T>(
   const checked = shape(document.toJS() ?? {})
   if ('value' in checked) return { value: checked.value, fault: (path, ...rest) => fault(place(path), ...rest) }
   for (const error of innermost(checked.errors)) {
-    report(fault(place(pathOf(error)), 'yaml-shape', sentence(error)))
+    report(fault(place(pathOf(error)), 'yaml-shape', sentence(error), HINTS.get(error.keyword)))
   }
   return undefined
 }
@@ -157,12 +157,29 @@ function innermost(errors: readonly ErrorObject[]): readonly ErrorObject[] {
   return [...outside, ...choices]
 }
 
-function sentence({ keyword, params, message, data, propertyName, parentSchema }: ErrorObject): string {
+const HINTS: ReadonlyMap<string, string> = new Map([
+  ['additionalProperties', 'remove it or correct its spelling'],
+  ['required', 'add it'],
+  ['not', 'choose another name'],
+])
+
+function sentence(error: ErrorObject): string {
+  const { keyword, params, data, propertyName } = error
   if (keyword === 'additionalProperties') return `\`${params.additionalProperty}\` is not known here`
   if (keyword === 'required') return `\`${params.missingProperty}\` is missing`
-  if (keyword === 'enum')
-    return `must be one of ${(params.allowedValues as unknown[]).map((v) => `\`${v}\``).join(', ')}`
   if (keyword === 'not') return `\`${propertyName ?? data}\` is a reserved name`
+  return `${subjectOf(error)} ${predicateOf(error)}`
+}
+
+function subjectOf({ instancePath, propertyName }: ErrorObject): string {
+  if (propertyName !== undefined) return `the name \`${propertyName}\``
+  const [last, parent] = pathOfPointer(instancePath).toReversed()
+  if (last === undefined) return 'the file'
+  return /^\d+$/.test(last) ? `an element of \`${parent}\`` : `\`${last}\``
+}
+
+function predicateOf({ keyword, params, message, parentSchema }: ErrorObject): string {
   if (keyword === 'oneOf') return `must be ${parentSchema?.title}`
-  return `${propertyName ? `the name \`${propertyName}\` ` : ''}${message ?? keyword}`
+  if (keyword !== 'enum') return message?.replace('NOT', 'not') ?? `breaks \`${keyword}\``
+  return `must be one of ${(params.allowedValues as unknown[]).map((value) => `\`${value}\``).join(', ')}`
 }

@@ -38,12 +38,12 @@ const KEYS_SCHEMA: JsonObject = {
 
 const HEALTH_SCHEMA: JsonObject = {
   title: 'Health',
-  description: 'Whether the server can do its work.',
+  description: 'The state of the server.',
   type: 'object',
   properties: {
     status: { type: 'string', enum: ['ok', 'degraded'] },
     checks: {
-      description: 'Each part of the server.',
+      description: 'The state of each part of the server.',
       type: 'object',
       additionalProperties: {
         type: 'object',

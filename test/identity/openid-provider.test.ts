@@ -83,7 +83,7 @@ describe('with an OpenID provider', () => {
     const token = await tokenOf(other.issuer, 'web-shop')
     await other.stop()
     expect(await statusOf(token)).to.equal(401)
-    expect((await server.decisions()).at(-1)).to.include({ reason: 'not an issuer known here' })
+    expect((await server.decisions()).at(-1)).to.include({ reason: 'unknown issuer' })
   })
 
   it('a changed roles.yaml counts within a second, for tokens that are in use', async () => {

@@ -30,7 +30,7 @@ export function openPublicKey(text: string): PublicKey {
   const key = parse(text, jwk)
   if (isWeakRsa(key.asymmetricKeyDetails ?? {})) {
     throw new KeyError(
-      `JWT_PUBLIC_KEY is a weak RSA key; use one of at least ${MIN_RSA_BITS} bits with the exponent 65537`,
+      `JWT_PUBLIC_KEY is a weak RSA key; set it to one of at least ${MIN_RSA_BITS} bits with the exponent 65537`,
     )
   }
   const algorithms = algorithmsOf(key).filter((algorithm) => jwk?.alg === undefined || jwk.alg === algorithm)

@@ -94,7 +94,7 @@ export function verifyByIssuer(verifiers: ReadonlyMap<unknown, RememberingVerifi
       const compact = readCompactToken(token)
       if (compact.kind === 'faulty') return { kind: 'rejected', code: 'token-invalid', reason: compact.reason }
       const verifier = verifiers.get(compact.payload.iss)
-      return verifier?.verify(token) ?? { kind: 'rejected', code: 'token-invalid', reason: 'not an issuer known here' }
+      return verifier?.verify(token) ?? { kind: 'rejected', code: 'token-invalid', reason: 'unknown issuer' }
     },
   }
 }

@@ -28,8 +28,8 @@ const TYPES = ['jwt', 'at+jwt', 'application/jwt', 'application/at+jwt']
 
 /** Throws KeyError for weak or faulty keys, for algorithms that don't fit them, and without issuer or audience. */
 export function createTokenVerifier({ keys, issuer, audience, algorithms, claims }: VerifierOptions): KeyedVerifier {
-  if (issuer === '') throw new KeyError('JWT_ISSUER is empty; name the issuer whose tokens are accepted')
-  if (audience === '') throw new KeyError('JWT_AUDIENCE is empty; name the audience that tokens must be for')
+  if (issuer === '') throw new KeyError('JWT_ISSUER is empty; set it to the issuer of the tokens to accept')
+  if (audience === '') throw new KeyError('JWT_AUDIENCE is empty; set it to the audience of the tokens to accept')
   const opened = openVerificationKeys(keys)
   const options: JWTVerifyOptions = {
     issuer,

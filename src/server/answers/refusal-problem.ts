@@ -19,7 +19,7 @@ export function refusalProblem(refused: Refused, caller: Caller | undefined): Pr
     case 'blocked':
       return new Problem(code, 'This caller is blocked; ask the operator of this server.', options)
     case 'object-not-found':
-      return new Problem(code, 'No object has this id.', options)
+      return new Problem(code, 'No object has this id; check the id.', options)
     case 'field-forbidden':
       return fieldsForbidden(refused, check === 'read' ? 'read' : 'write')
     case 'invalid-body':
@@ -31,7 +31,11 @@ export function refusalProblem(refused: Refused, caller: Caller | undefined): Pr
       // The excess isn't shown, because the caller may not be able to read the whole object.
       return new Problem(code, `The object would have more than ${limitBytes} bytes as JSON; make it smaller.`, options)
     default:
-      return new Problem(code, 'The policy does not allow this caller to send this request.', options)
+      return new Problem(
+        code,
+        'The policy does not allow this request; ask the operator of this server for access.',
+        options,
+      )
   }
 }
 

@@ -126,7 +126,9 @@ function problemOf(error: ClientError, socket: Duplex): Problem {
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return new Problem('request-timeout', 'The request did not arrive in time; send it faster.', { headers })
     default:
-      return new Problem('malformed-request', 'The request is not well-formed HTTP/1.1.', { headers })
+      return new Problem('malformed-request', 'The request is not well-formed HTTP/1.1; correct its syntax.', {
+        headers,
+      })
   }
 }
 
