@@ -24,6 +24,27 @@ function deadLinks(page: string, text: string): readonly string[] {
   return linksOf(text).filter((target) => !target.includes('://') && !existsSync(join(ROOT, dirname(page), target)))
 }
 
+/** Links of a page to headings that aren't there. `pageAt` gives the text of a page by its path. */
+function deadAnchors(page: string, pageAt: (path: string) => string): readonly string[] {
+  const links = [...pageAt(page).matchAll(/\]\(([\w./-]*\.md)?#([\w-]+)\)/g)]
+  const isDead = ([, file, anchor = '']: readonly (string | undefined)[]) =>
+    !anchorsOf(pageAt(file === undefined ? page : join(dirname(page), file))).has(anchor)
+  return links.filter(isDead).map(([link]) => link.slice(2, -1))
+}
+
+/** As code hosts make them from headings. */
+function anchorsOf(text: string): ReadonlySet<string> {
+  const headings = [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => heading)
+  return new Set(
+    headings.map((heading) =>
+      heading
+        .toLowerCase()
+        .replaceAll(/[^\w\- ]/g, '')
+        .replaceAll(' ', '-'),
+    ),
+  )
+}
+
 /** Paths of files and folders that a text names and that aren't there. */
 function deadPaths(text: string): readonly string[] {
   const paths =
@@ -72,6 +93,15 @@ describe('the pages', () => {
   it('link to files that are there', () => {
     expect(deadLinks('docs/a.md', '[a](http.md#pages) [b](no-such.md)')).to.deep.equal(['no-such.md'])
     for (const page of PAGES) expect(deadLinks(page, read(page)), page).to.deep.equal([])
+  })
+
+  it('link to headings that are there', () => {
+    const pages: Readonly<Record<string, string>> = {
+      'd/a.md': '[1](b.md#one-way) [2](b.md#two)',
+      'd/b.md': '# One `way`',
+    }
+    expect(deadAnchors('d/a.md', (path) => pages[path] ?? '')).to.deep.equal(['b.md#two'])
+    for (const page of PAGES) expect(deadAnchors(page, read), page).to.deep.equal([])
   })
 
   it('have no phrase that needs a second reading', () => {
