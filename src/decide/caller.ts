@@ -10,6 +10,13 @@ export interface Caller {
   readonly claims: Readonly<Record<string, unknown>>
   /** The session of the token, if the caller signed in here. */
   readonly session?: string | undefined
-  /** The kind of credential, as in decision records. */
+  /**
+   * The time at which the caller signed in, in milliseconds since the epoch; a renewed token keeps it. Undefined for API
+   * keys, and for tokens without `auth_time`.
+   */
+  readonly authTime?: number | undefined
+  /** The authentication context class of the sign-in (`acr`); undefined for API keys, and for tokens without it. */
+  readonly acr?: string | undefined
+  /** The credential, as in decision records; undefined for tokens of this server's own issuer. */
   readonly credential?: string | undefined
 }

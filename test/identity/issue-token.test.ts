@@ -47,6 +47,11 @@ describe('issued tokens', () => {
     expect(decodeJwt(await issue()).jti).not.to.equal(jti)
   })
 
+  it('say when the caller signed in, in whole seconds that have passed', async () => {
+    expect(decodeJwt(await issue({ authTime: 1_700_000_000_999 })).auth_time).to.equal(1_700_000_000)
+    expect(decodeJwt(await issue())).to.not.have.property('auth_time')
+  })
+
   it('verify, and tell the verifier what they were issued for', async () => {
     const verifier = createTokenVerifier({
       keys: { kind: 'embedded', keys: fixedKeys([key]) },

@@ -110,6 +110,15 @@ describe('OIDC_ settings', () => {
     expect(readOpenIdSettings({ ...BASE, OIDC_SUBJECT_CLAIM: 'sub' }, 'sallyport')?.claims.subjectPrefix).to.equal('')
   })
 
+  it('say when and how the caller signed in, as in every token', () => {
+    expect(callerOf({ auth_time: 1_700_000_000, acr: 'urn:example:mfa' })).to.include({
+      authTime: 1_700_000_000_000,
+      acr: 'urn:example:mfa',
+    })
+    const other = callerOf({ auth_time: '1700000000', acr: ['urn:example:mfa'] })
+    expect([other.authTime, other.acr]).to.deep.equal([undefined, undefined])
+  })
+
   it('are few, with presets; http is for this machine alone', () => {
     expect(readOpenIdSettings({}, 'sallyport')).to.equal(undefined)
     expect(readOpenIdSettings(BASE, 'sallyport')?.claims).to.deep.equal({

@@ -1,6 +1,6 @@
 /** Signing in over HTTP: with a password, with a refresh token, out again, and what of it others get to see. */
 import { expect } from 'chai'
-import { createLocalJWKSet, jwtVerify } from 'jose'
+import { createLocalJWKSet, decodeJwt, jwtVerify } from 'jose'
 import { Overcrowded } from '../../src/identity/sign-in/bounded-queue.ts'
 import { createPasswords } from '../../src/identity/sign-in/password.ts'
 import { createSignIn } from '../../src/identity/sign-in/sign-in.ts'
@@ -118,6 +118,20 @@ describe('signing in', () => {
     const reason = 'the refresh token was used before; its session ended'
     const ended = (await server.decisions()).filter((record) => record.reason === reason)
     expect(ended.map(({ objectId, status }) => [objectId, status])).to.deep.equal([['refresher', 401]])
+  })
+
+  it('gives tokens the time of the password check, which refreshing keeps', async () => {
+    await addUser('timed')
+    const timeIn = ({ body }: Answer) => decodeJwt(body.access_token).auth_time
+    const before = Math.floor(Date.now() / 1000)
+    const first = await signIn('timed')
+    expect(timeIn(first)).to.be.within(before, Math.floor(Date.now() / 1000))
+    expect(decodeJwt(first.body.access_token)).to.not.have.property('acr')
+    clock = 3_600_000
+    const refreshed = await refresh(first)
+    expect(timeIn(refreshed)).to.equal(timeIn(first))
+    expect(timeIn(await refresh(refreshed))).to.equal(timeIn(first))
+    expect(timeIn(await signIn('timed'))).to.be.within(before + 3600, Math.floor((Date.now() + clock) / 1000))
   })
 
   it('that is refreshed by two at once ends: one of them may be a thief', async () => {

@@ -131,6 +131,26 @@ describe('the claims of a token', () => {
     }
   })
 
+  it('when and how the caller signed in; a claim of another form counts as missing', async () => {
+    const signInOf = async (changes: Readonly<Record<string, unknown>>) => {
+      const { authTime, acr } = await callerOf(claims(changes))
+      return { authTime, acr }
+    }
+    const missing = { authTime: undefined, acr: undefined }
+    expect(await signInOf({})).to.deep.equal(missing)
+    expect(await signInOf({ auth_time: 1_700_000_000, acr: 'urn:example:mfa' })).to.deep.equal({
+      authTime: 1_700_000_000_000,
+      acr: 'urn:example:mfa',
+    })
+    for (const auth_time of ['1700000000', null, true, [1_700_000_000], {}, Date.now(), '2026-11-20T10:00:00Z']) {
+      expect(await signInOf({ auth_time }), String(auth_time)).to.deep.equal(missing)
+    }
+    for (const acr of [1, null, '', ['urn:example:mfa'], {}]) expect(await signInOf({ acr })).to.deep.equal(missing)
+    for (const number of ['1e999', '-1e999']) {
+      expect((await callerOf(withNumber('auth_time', number))).authTime, number).to.equal(undefined)
+    }
+  })
+
   it('roles: none when absent, the list as it is otherwise', async () => {
     expect((await callerOf(claims())).roles).to.deep.equal([])
     expect((await callerOf(claims({ roles: ['member', 'nobody-declared-this'] }))).roles).to.deep.equal([

@@ -11,6 +11,7 @@ import {
   type RequestCondition,
 } from '../../src/decide/request-conditions/all-conditions.ts'
 import type { RequestFacts } from '../../src/decide/request-conditions/condition-kind.ts'
+import { credentialKindOf } from '../../src/decide/request-conditions/credential.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import { startTestServer } from '../server.ts'
 import { faultsOf as faultsIn } from './diagnostics.ts'
@@ -156,6 +157,14 @@ describe('request conditions: credential', () => {
     expect(holdsFor(machine, { credential: 'password' })).to.equal(false)
     expect(holdsFor(machine, {})).to.equal(false)
     expect(holdsFor(machine, { credential: 'api-key', hasCredentials: false })).to.equal(false)
+  })
+})
+
+describe("a caller's kind of credential", () => {
+  it('is told by its name in decision records', () => {
+    expect(credentialKindOf({})).to.equal('password')
+    expect(credentialKindOf({ credential: 'key 01890a5d' })).to.equal('api-key')
+    expect(credentialKindOf({ credential: 'issuer https://login.example.com' })).to.equal('provider')
   })
 })
 

@@ -1,5 +1,7 @@
 /** Who is counted by address: the peer, or what a trusted proxy says; a /64 of IPv6 is one client. */
+import type { IncomingMessage } from 'node:http'
 import { expect } from 'chai'
+import { createClientAddress } from '../../src/server/http/client-address.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 
 describe('the address of a client', () => {
@@ -79,6 +81,18 @@ describe('the address of a client', () => {
         headers: { [name]: name === 'forwarded' ? 'for=203.0.113.1' : '203.0.113.1' },
       })
       expect((await server.decisions()).at(-1)?.address, name).to.equal('127.0.0.1')
+    }
+  })
+
+  it('is whole for conditions of the policy', () => {
+    const clientAt = createClientAddress(['127.0.0.1'])
+    for (const [forwarded, address, network] of [
+      ['2001:0DB8:1:2::1', '2001:db8:1:2::1', '2001:db8:1:2::/64'],
+      ['::ffff:203.0.113.1', '203.0.113.1', '203.0.113.1'],
+      ['unknown', '127.0.0.1', '127.0.0.1'],
+    ]) {
+      const request = { headers: { 'x-forwarded-for': forwarded }, socket: { remoteAddress: '127.0.0.1' } }
+      expect(clientAt(request as unknown as IncomingMessage)).to.deep.equal({ address, network })
     }
   })
 

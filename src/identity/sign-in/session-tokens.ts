@@ -45,6 +45,8 @@ interface AccessRequest {
   readonly subject: string
   readonly roles: readonly string[]
   readonly session: string
+  /** Milliseconds since the epoch. */
+  readonly authTime: number
   readonly lifetimeSeconds: number
 }
 
@@ -60,6 +62,8 @@ export interface SignInParts {
 /** The data of a session that its tokens are made from. */
 export interface Opened {
   readonly session: string
+  /** The time at which the password was checked; refreshing keeps it. */
+  readonly createdAt: number
   readonly endsAt: number
   readonly refreshToken: RefreshToken
 }
@@ -67,8 +71,8 @@ export interface Opened {
 export async function tokensOf({ issue, now }: SignInParts, person: Person, opened: Opened): Promise<Tokens> {
   const left = Math.floor((opened.endsAt - now()) / 1000)
   const lifetimeSeconds = Math.max(1, Math.min(ACCESS_TOKEN_SECONDS, left))
-  const { id } = person
-  const accessToken = await issue({ subject: id, roles: claimed(person), session: opened.session, lifetimeSeconds })
+  const { session, createdAt: authTime } = opened
+  const accessToken = await issue({ subject: person.id, roles: claimed(person), session, authTime, lifetimeSeconds })
   return { accessToken, refreshToken: opened.refreshToken.text, expiresInSeconds: lifetimeSeconds }
 }
 

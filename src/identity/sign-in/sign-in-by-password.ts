@@ -108,6 +108,6 @@ function newSession({ id }: Person, createdAt: number): { readonly session: NewS
   const times = { createdAt, endsAt, idleEndsAt: createdAt + IDLE_MS }
   return {
     session: { id: session, userId: id, ...times, refresh: hashesOf(refreshToken) },
-    opened: { session, endsAt, refreshToken },
+    opened: { session, createdAt, endsAt, refreshToken },
   }
 }

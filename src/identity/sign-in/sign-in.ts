@@ -41,7 +41,7 @@ async function refreshSession(parts: SignInParts, token: string, recordOf: Recor
   const refreshed = await directory.refreshSession(refresh, records)
   if (refreshed.kind === 'unknown') return ENDED
   if (refreshed.kind === 'reused') return { ...reused, record: records.reused }
-  const { id: session, endsAt } = refreshed.session
-  const tokens = await tokensOf(parts, refreshed.person, { session, endsAt, refreshToken })
+  const { id: session, createdAt, endsAt } = refreshed.session
+  const tokens = await tokensOf(parts, refreshed.person, { session, createdAt, endsAt, refreshToken })
   return { kind: 'signed-in', userId, tokens, record: records.refreshed }
 }

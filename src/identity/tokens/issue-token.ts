@@ -16,6 +16,8 @@ interface TokenClaims {
   readonly lifetimeSeconds: number
   /** The session of the token: `sid`. */
   readonly session?: string | undefined
+  /** When the caller signed in, in milliseconds since the epoch: `auth_time`. */
+  readonly authTime?: number | undefined
   /** Attributes, for callers without a users record. */
   readonly claims?: Readonly<Record<string, unknown>>
 }
@@ -24,7 +26,7 @@ interface TokenClaims {
 export async function issueToken(key: EmbeddedKey, token: TokenClaims): Promise<string> {
   checkClaims(token)
   const issuedAt = Math.floor(Date.now() / 1000)
-  const signed = await new SignJWT({ ...token.claims, ...sessionClaim(token), roles: [...token.roles] })
+  const signed = await new SignJWT({ ...token.claims, ...signInClaims(token), roles: [...token.roles] })
     .setProtectedHeader({ alg: 'EdDSA', typ: 'at+jwt', kid: key.kid })
     .setIssuer(token.issuer)
     .setAudience(token.audience)
@@ -37,8 +39,11 @@ export async function issueToken(key: EmbeddedKey, token: TokenClaims): Promise<
   throw new KeyError(`the token is longer than ${MAX_TOKEN_LENGTH} characters; give it fewer roles or claims`)
 }
 
-function sessionClaim({ session }: TokenClaims): { readonly sid?: string } {
-  return session === undefined ? {} : { sid: session }
+function signInClaims({ session, authTime }: TokenClaims): { readonly sid?: string; readonly auth_time?: number } {
+  return {
+    ...(session === undefined ? {} : { sid: session }),
+    ...(authTime === undefined ? {} : { auth_time: Math.floor(authTime / 1000) }),
+  }
 }
 
 function checkClaims({ subject, roles, lifetimeSeconds, claims = {} }: TokenClaims): void {

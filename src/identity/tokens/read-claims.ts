@@ -1,4 +1,5 @@
 /** Turns the claims of a verified token into a caller. */
+import type { Caller } from '../../decide/caller.ts'
 import type { Authentication } from '../caller.ts'
 import { isClaimableRole, isSubject } from '../caller.ts'
 import type { ClaimNames } from './openid-settings.ts'
@@ -46,10 +47,22 @@ export function readClaims(claims: Readonly<Record<string, unknown>>, reading: R
     roles: Object.freeze(roles.filter(isClaimableRole)),
     claims: attributesOf(claims),
     ...(session === undefined ? {} : { session }),
+    ...signInOf(claims),
   }
   const from = typeof nbf === 'number' ? nbf - reading.toleranceSeconds : Number.NEGATIVE_INFINITY
   const valid = { from, until: exp + reading.toleranceSeconds }
   return Object.freeze({ kind: 'caller', caller: Object.freeze(caller), valid })
+}
+
+/**
+ * When and how the caller signed in (OpenID Connect Core 1.0 section 2, RFC 9068 section 2.2.1). A claim of another form
+ * counts as missing. `auth_time` is in seconds since 1970.
+ */
+function signInOf({ auth_time: seconds, acr }: Claims): Pick<Caller, 'authTime' | 'acr'> {
+  return {
+    ...(isMoment(seconds) && seconds >= 0 ? { authTime: seconds * 1000 } : {}),
+    ...(typeof acr === 'string' && acr !== '' ? { acr } : {}),
+  }
 }
 
 /** Excludes Infinity, which JSON can express as 1e999: such a token would never end. */
