@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import ipaddr from 'ipaddr.js'
 import proxyAddr from 'proxy-addr'
 
-export interface Client {
+interface Client {
   /** As conditions of the policy look at it; IPv4 inside IPv6 is IPv4. */
   readonly address: string
   /** As limits count it. */
