@@ -93,6 +93,14 @@ export function placesIn(file: string, text: string): (offset: number) => Place 
   }
 }
 
+/** The result of `read`. Throws FileError with all faults, if it reports any. */
+export async function refuseFaults<T>(read: (report: (fault: Diagnostic) => void) => Promise<T>): Promise<T> {
+  const faults: Diagnostic[] = []
+  const result = await read((fault) => faults.push(fault))
+  if (faults.length > 0) throw new FileError(faults)
+  return result
+}
+
 /** Compares by file, line, column, then code. */
 export function byPlace(a: Diagnostic, b: Diagnostic): number {
   return compare(a.file, b.file) || a.line - b.line || a.column - b.column || compare(a.code, b.code)

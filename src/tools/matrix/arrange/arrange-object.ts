@@ -51,7 +51,7 @@ export function arrangeObject(wanted: WantedObject): ObjectFound {
   for (const others of otherFields(wanted, choices)) {
     for (const chosen of combinations([...choices], MOST_TRIED)) {
       const object = inOrder(wanted.resource, { createdAt: AT, updatedAt: AT, ...others, ...chosen })
-      if (isWanted(wanted, object) && isSound(wanted.resource, object)) return { kind: 'object', object }
+      if (isRelatedSo(wanted, object) && isSound(wanted.resource, object)) return { kind: 'object', object }
     }
   }
   return unarranged(wanted, 'the schema as a whole refuses what was tried')
@@ -79,7 +79,8 @@ export function unarranged(
   }
 }
 
-function howText(relations: ReadonlySet<string>): string {
+/** Ends with `to`: the words before `this caller`. */
+export function howText(relations: ReadonlySet<string>): string {
   const names = namesText(relations, ' and ')
   return names === '' ? 'without any relation to' : `${names}, and nothing else, to`
 }
@@ -169,7 +170,11 @@ function inOrder({ fields }: Resource, object: Representation): Representation {
   return Object.fromEntries(names.map((name) => [name, object[name] ?? null]))
 }
 
-function isWanted({ ownership, attributes, relations }: WantedObject, object: Representation): boolean {
+/** Whether exactly these relations hold between the caller and the object. */
+export function isRelatedSo(
+  { ownership, attributes, relations }: Pick<WantedObject, 'ownership' | 'attributes' | 'relations'>,
+  object: Representation,
+): boolean {
   const holding = relationsOf(ownership, (name) => attributeOf(attributes, name), object)
   return holding.length === relations.size && holding.every((name) => relations.has(name))
 }

@@ -2,7 +2,8 @@
 import { access, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { ReviewError } from '../../load-policy.ts'
-import { BODIES, type MatrixText } from './write-matrix.ts'
+import { BODIES } from '../read/matrix-file.ts'
+import type { MatrixText } from './write-matrix.ts'
 
 /** Returns the paths written. If a file exists already, throws ReviewError and writes nothing. */
 export async function storeNew(folder: string, files: readonly MatrixText[]): Promise<readonly string[]> {

@@ -3,11 +3,9 @@
  * text.
  */
 import { columnText, expectedText, objectText } from '../read/expectation.ts'
+import { BODIES } from '../read/matrix-file.ts'
 import { lineOf } from '../read/table.ts'
 import type { Plan, PlannedRow } from './plan-matrix.ts'
-
-/** The folder of bodies within that of matrices. */
-export const BODIES = 'bodies'
 
 export interface MatrixText {
   /** Within the folder of matrices. */

@@ -1,6 +1,6 @@
 /** The YAML files of cases, strictly: everything that is wrong, at once, each with its place. */
 import { readFileSync } from 'node:fs'
-import { type Diagnostic, FileError, type Place } from '../../../base/diagnostic.ts'
+import { type Diagnostic, type Place, refuseFaults } from '../../../base/diagnostic.ts'
 import { shapeOf } from '../../../base/shape-of.ts'
 import { parseYaml, type Shape, type YamlFile } from '../../../base/yaml-file.ts'
 import type { Json, Method } from '../../../resources/resource.ts'
@@ -19,15 +19,13 @@ let shape: Shape<readonly Written[]> | undefined
 
 /** In the order of files. Throws FileError. */
 export async function readCases(files: readonly string[]): Promise<readonly Case[]> {
-  const diagnostics: Diagnostic[] = []
-  const report = (diagnostic: Diagnostic) => diagnostics.push(diagnostic)
-  const sources = await Promise.all(files.map((file) => readSource(file, report)))
-  const cases = sources.flatMap((source) => {
-    const parsed = source && parseYaml(source, caseShape(), report)
-    return parsed ? parsed.value.map((written, i) => caseOf(parsed, written, i, report)) : []
+  return refuseFaults(async (report) => {
+    const sources = await Promise.all(files.map((file) => readSource(file, report)))
+    return sources.flatMap((source) => {
+      const parsed = source && parseYaml(source, caseShape(), report)
+      return parsed ? parsed.value.map((written, i) => caseOf(parsed, written, i, report)) : []
+    })
   })
-  if (diagnostics.length > 0) throw new FileError(diagnostics)
-  return cases
 }
 
 // docs/ is beside src/ in a checkout, and beside dist/ in the package.

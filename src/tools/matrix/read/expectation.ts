@@ -58,7 +58,11 @@ export function isUnconditional({ expected }: Pick<Expectation, 'expected'>): bo
  * roles.
  */
 export function callerIn(column: MatrixColumn, id = '', claims: Caller['claims'] = {}): Caller | undefined {
-  if (column.kind === 'anonymous') return undefined
+  return column.kind === 'anonymous' ? undefined : knownIn(column, id, claims)
+}
+
+/** The same for a column with credentials. */
+export function knownIn(column: KnownColumn, id: string, claims: Caller['claims'] = {}): Caller {
   return column.kind === 'user' ? { id: column.id, roles: [], claims } : { id, roles: column.roles, claims }
 }
 

@@ -8,7 +8,7 @@ import { type Report, readTable, type TableCell, type TableRow } from './table.t
 import { type Parsed, parseColumn, parseExpected, parseMethods, parseObject } from './words.ts'
 
 /** Bodies are in this folder beside the matrix. */
-const BODIES = 'bodies'
+export const BODIES = 'bodies'
 
 /** In the order of the file. Faults go to `report`. Reads no file: a matrix names its bodies, and others read them. */
 export function parseMatrix(source: SourceFile, report: Report): readonly Expectation[] {

@@ -2,7 +2,7 @@
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { SourceFile } from '../../../base/diagnostic.ts'
-import { type Diagnostic, FileError } from '../../../base/diagnostic.ts'
+import { type Diagnostic, FileError, refuseFaults } from '../../../base/diagnostic.ts'
 import { isObject } from '../../../base/is-object.ts'
 import type { Json } from '../../../resources/resource.ts'
 import {
@@ -32,13 +32,12 @@ export async function findMatrixFiles(paths: readonly string[]): Promise<MatrixF
 
 /** All expectations of these files, in the order of files and rows. Throws FileError, with everything that is wrong. */
 export async function readMatrices(files: readonly string[]): Promise<readonly Expectation[]> {
-  const diagnostics: Diagnostic[] = []
-  const report = (diagnostic: Diagnostic) => diagnostics.push(diagnostic)
-  const sources = await Promise.all(files.map((file) => readSource(file, report)))
-  const expectations = sources.flatMap((source) => (source ? parseMatrix(source, report) : []))
-  reportContradictions(expectations, report)
-  if (diagnostics.length > 0) throw new FileError(diagnostics)
-  return expectations
+  return refuseFaults(async (report) => {
+    const sources = await Promise.all(files.map((file) => readSource(file, report)))
+    const expectations = sources.flatMap((source) => (source ? parseMatrix(source, report) : []))
+    reportContradictions(expectations, report)
+    return expectations
+  })
 }
 
 async function filesOf(path: string): Promise<readonly string[]> {

@@ -7,7 +7,7 @@ import type { Suite } from '../predict/suite.ts'
 import { bodyOf, fillIn, judgeStep, saveParts, UnknownName } from '../read/case-steps.ts'
 import type { Case, Step } from '../read/cases.ts'
 import { columnText } from '../read/expectation.ts'
-import { type HttpAnswer, type HttpRequest, NoAnswer } from '../target/http.ts'
+import { type HttpRequest, idsIn, NoAnswer } from '../target/http.ts'
 import { CannotSetUp, type TestCaller, type TestTarget } from '../target/test-target.ts'
 import { type Exchange, exchangeOf, type Result } from './result.ts'
 
@@ -97,13 +97,6 @@ async function carryOut(run: CaseRun, step: Step): Promise<string | undefined> {
   if (answer.status === 201) for (const id of idsIn(answer)) created.add(id)
   if (resource) await target.note(resource.name, answer, token)
   return judgeStep(step.expect, answer, view) ?? saveParts(names, step, answer)
-}
-
-/** The ids of a new object: in the body, or in `Location` if the caller may not read the body. */
-function idsIn({ json, headers }: HttpAnswer): readonly string[] {
-  const inBody = typeof json === 'object' && json !== null && 'id' in json ? [json.id] : []
-  const inPath = headers.location?.split('/').at(-1)
-  return [...inBody, inPath && decodeURIComponent(inPath)].filter((id) => typeof id === 'string')
 }
 
 function resourceAt({ resources }: Suite, path: string): Resource | undefined {

@@ -3,9 +3,8 @@
 import { v7 as uuidv7 } from 'uuid'
 import { comparedFields, needsCaller } from '../../../decide/relations/all-kinds.ts'
 import { relationsOf } from '../../../decide/relations/ownership.ts'
-import { namesText } from '../../../present/quote.ts'
 import type { Representation } from '../../../resources/resource.ts'
-import { arrangeObject, type ObjectFound } from '../arrange/arrange-object.ts'
+import { arrangeObject, howText, isRelatedSo, type ObjectFound } from '../arrange/arrange-object.ts'
 import { withUniqueValues } from '../arrange/unique-values.ts'
 import type { Suite } from '../predict/suite.ts'
 import { CannotSetUp, type TestTarget } from '../target/test-target.ts'
@@ -41,7 +40,9 @@ export async function makeObject(suite: Suite, target: TestTarget, wanted: Wante
     })
     if (placed && relatesSo(suite, wanted, placed)) return placed
   }
-  throw new CannotSetUp(reasons[0] ?? otherwise(wanted))
+  throw new CannotSetUp(
+    reasons[0] ?? `no object of ${bound.resource.name} could be made ${howText(relations)} this caller`,
+  )
 }
 
 /** Whether the caller is its owner. */
@@ -74,12 +75,5 @@ function arranged({ policy, samples }: Suite, wanted: Wanted, somebody: string):
 
 function relatesSo({ policy }: Suite, { bound, caller, relations }: Wanted, object: Representation): boolean {
   const ownership = policy.ownership.get(bound.resource.name)
-  const holding = relationsOf(ownership, (name) => caller?.attributes[name], object)
-  return holding.length === relations.size && holding.every((name) => relations.has(name))
-}
-
-function otherwise({ bound, relations }: Wanted): string {
-  const names = namesText(relations, ' and ')
-  const how = names === '' ? 'without any relation to' : `${names}, and nothing else, to`
-  return `no object of ${bound.resource.name} could be made ${how} this caller`
+  return isRelatedSo({ ownership, attributes: caller?.attributes ?? {}, relations }, object)
 }

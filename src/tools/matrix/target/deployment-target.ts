@@ -1,9 +1,9 @@
 /** The target at a deployment: objects are made with requests, by the set-up role, and noted for the clean-up. */
 import { randomUUID } from 'node:crypto'
 import type { Representation, Resource, Route } from '../../../resources/resource.ts'
-import { columnText, type KnownColumn } from '../read/expectation.ts'
+import { columnText, type KnownColumn, knownIn } from '../read/expectation.ts'
 import type { Deployment, Trace } from './clean-up.ts'
-import { askPatiently, type HttpAnswer } from './http.ts'
+import { askPatiently, type HttpAnswer, idsIn } from './http.ts'
 import { CannotSetUp, type TestCaller, type TestTarget } from './test-target.ts'
 import type { TokenSource } from './token-source.ts'
 
@@ -30,7 +30,7 @@ export function createDeploymentTarget(options: DeploymentOptions): { target: Te
     put: ({ resource, object }, owner) => put(resource, object, owner),
     ask: (request, wanted) => askPatiently(request, options.patience, wanted),
     async note(resource, answer, token) {
-      const id = answer.status === 201 ? idIn(answer) : undefined
+      const id = answer.status === 201 ? idsIn(answer)[0] : undefined
       if (id === undefined) return
       const setup = await setupTokens(options, undefined)
       traces.push({ resource, id, tokens: [...setup, ...(token === undefined ? [] : [token])] })
@@ -47,8 +47,7 @@ function strangersTo(tokens: TokenSource, caller: TestCaller | undefined, strang
 
 async function callerOf(tokens: TokenSource, column: KnownColumn): Promise<TestCaller> {
   if (tokens.kind === 'minted') {
-    const id = column.kind === 'user' ? column.id : randomUUID()
-    const roles = column.kind === 'user' ? [] : column.roles
+    const { id, roles } = knownIn(column, randomUUID())
     return { id, token: await tokens.mint(id, roles), fresh: column.kind !== 'user' }
   }
   const given = tokens.callers.get(columnText(column))
@@ -99,7 +98,7 @@ async function create(options: DeploymentOptions, traces: Trace[], creation: Cre
   let last = `there is no token for the set-up role \`${options.setupRole}\``
   for (const token of tokens) {
     const answer = await askPatiently({ method: 'POST', url: options.url + route.path, token, body }, options.patience)
-    const id = answer.status === 201 ? idIn(answer) : undefined
+    const id = answer.status === 201 ? idsIn(answer)[0] : undefined
     if (id !== undefined) {
       traces.push({ resource: name, id, tokens: [token, ...tokens.filter((one) => one !== token)] })
       return { ...object, ...(answer.json as Representation | undefined), id }
@@ -129,13 +128,6 @@ async function setupTokens(
   const mine = tokens.callers.get(setupRole)
   const theirs = [...tokens.callers.values()].filter(({ subject }) => subject === owner)
   return [...(mine ? [mine] : []), ...theirs].map(({ token }) => token)
-}
-
-function idIn({ json, headers }: HttpAnswer): string | undefined {
-  const id = (json as { id?: unknown } | undefined)?.id
-  if (typeof id === 'string') return id
-  const last = headers.location?.split('/').at(-1)
-  return last === undefined ? undefined : decodeURIComponent(last)
 }
 
 function told({ status, json }: HttpAnswer): string {

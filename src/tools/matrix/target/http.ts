@@ -81,6 +81,13 @@ export function retryAfter(value: string | undefined, now: number): number {
   return Number.isNaN(at) ? 1000 : Math.max(0, at - now)
 }
 
+/** The ids of a new object: in the body, or in `Location` if the caller may not read the body. */
+export function idsIn({ json, headers }: HttpAnswer): readonly string[] {
+  const inBody = typeof json === 'object' && json !== null && 'id' in json ? [json.id] : []
+  const inPath = headers.location?.split('/').at(-1)
+  return [...inBody, inPath && decodeURIComponent(inPath)].filter((id) => typeof id === 'string')
+}
+
 function parse(text: string): Json | undefined {
   try {
     return JSON.parse(text) as Json

@@ -6,7 +6,7 @@ import { calculateJwkThumbprint } from 'jose/jwk/thumbprint'
 import { SignJWT } from 'jose/jwt/sign'
 import { importJWK } from 'jose/key/import'
 import { v7 as uuidv7 } from 'uuid'
-import { type Diagnostic, FileError } from '../../../base/diagnostic.ts'
+import { refuseFaults } from '../../../base/diagnostic.ts'
 import { shapeOf } from '../../../base/shape-of.ts'
 import { parseYaml } from '../../../base/yaml-file.ts'
 import { ReviewError } from '../../load-policy.ts'
@@ -46,20 +46,17 @@ const tokensShape = shapeOf<Readonly<Record<string, GivenCaller>>>({
 
 /** A YAML or JSON file: `member: { token: …, subject: alice }` for each column. Throws FileError. */
 export async function readTokens(file: string): Promise<TokenSource> {
-  const diagnostics: Diagnostic[] = []
-  const report = (diagnostic: Diagnostic) => diagnostics.push(diagnostic)
-  const source = await readSource(file, report)
-  const parsed = source && parseYaml(source, tokensShape, report)
-  if (!parsed) throw new FileError(diagnostics)
-  const callers = new Map(
-    Object.entries(parsed.value).map(([name, caller]) => {
+  const callers = await refuseFaults(async (report) => {
+    const source = await readSource(file, report)
+    const parsed = source && parseYaml(source, tokensShape, report)
+    if (!parsed) return []
+    return Object.entries(parsed.value).map(([name, caller]) => {
       const column = parseColumn(name)
       if (column.kind === 'wrong') report(parsed.fault([name], 'tokens-column', column.message, column.hint))
       return [column.kind === 'parsed' ? columnText(column.value) : name, caller] as const
-    }),
-  )
-  if (diagnostics.length > 0) throw new FileError(diagnostics)
-  return { kind: 'given', callers }
+    })
+  })
+  return { kind: 'given', callers: new Map(callers) }
 }
 
 /** A private key (JWK or PKCS#8 PEM) that the deployment trusts. Throws ReviewError. */

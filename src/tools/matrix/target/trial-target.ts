@@ -7,7 +7,7 @@ import type { Document } from '../../../resources/object.ts'
 import type { Seeding } from '../../../store/contract.ts'
 import { UniqueTaken } from '../../../store/errors.ts'
 import type { Folders, Suite } from '../predict/suite.ts'
-import type { Expectation, KnownColumn } from '../read/expectation.ts'
+import { type Expectation, type KnownColumn, knownIn } from '../read/expectation.ts'
 import { ask } from './http.ts'
 import { CannotSetUp, type NewObject, type TargetPool, type TestCaller, type TestTarget } from './test-target.ts'
 
@@ -82,8 +82,7 @@ function trialTarget({ url, seeding, token }: Server, isFresh: (column: KnownCol
   const put = createInserts(seeding)
   const somebody = randomUUID()
   const caller = async (column: KnownColumn): Promise<TestCaller> => {
-    const id = column.kind === 'user' ? column.id : randomUUID()
-    const roles = column.kind === 'user' ? [] : column.roles
+    const { id, roles } = knownIn(column, randomUUID())
     return { id, token: await token(id, roles), fresh: isFresh(column) }
   }
   return {
