@@ -64,7 +64,7 @@ describe('the directory in a database file', () => {
     const misfit = openSqliteBeside({ file: folder.file, resources: other, now: () => new Date() })
     expect(await failure(misfit))
       .to.have.property('message')
-      .that.contains('start it once')
+      .that.contains('start the server once')
   })
 
   it('is read while another process writes', async () => {

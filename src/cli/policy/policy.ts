@@ -138,7 +138,7 @@ function declareMatrix(policy: CliCommand, settings: PolicySettings): void {
     .examples('policy matrix', 'policy matrix --role member --role support --format csv')
     .action(async (flags: MatrixFlags) => {
       const { MATRIX_FORMATS } = await import('../../tools/permissions/formats.ts')
-      const { readMatrix } = await import('../../tools/permissions/read-matrix.ts')
+      const { readMatrix } = await import('../../tools/permissions/matrix.ts')
       const at = await timeAt(flags.at, Date.now())
       const matrix = await readMatrix({ ...settings(), ...flags, roles: flags.role, only: flags.resource, now: at })
       printReport(flags.format, MATRIX_FORMATS[flags.format](matrix))

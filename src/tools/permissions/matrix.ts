@@ -1,12 +1,15 @@
 /** Who can do what, as data: a cell for every caller, method, path and set of relations. All output formats use it. */
 
+import { didYouMean } from '../../base/did-you-mean.ts'
 import { type CallerColumn, callerWith } from '../../decide/callers-and-routes.ts'
 import { type DirectPolicy, directPolicy } from '../../decide/grants/direct.ts'
 import { livingAt } from '../../decide/rules/rule-expiry.ts'
 import { type Revision, revisionOf } from '../../policy/policy-files.ts'
+import { loadResources } from '../../resources/load/load-resources.ts'
 import type { Method, Resources } from '../../resources/resource.ts'
-import type { ReviewedPolicy } from '../load-policy.ts'
+import { loadPolicy, ReviewError, type ReviewedPolicy } from '../load-policy.ts'
 import { decideCell, type MatrixCell, type PolicyAt } from './cell.ts'
+import { chooseColumns } from './columns.ts'
 import { type ObjectKind, planRows, type RowPlan } from './rows.ts'
 
 export interface Matrix {
@@ -47,6 +50,39 @@ interface RuleText {
   readonly effect: 'allow' | 'deny'
   /** As it stands in policy.csv. */
   readonly text: string
+}
+
+interface MatrixQuestion {
+  readonly policies: string
+  readonly schemas: string
+  /** The callers to show; none for all. */
+  readonly roles: readonly string[]
+  /** The resources to show; none for all. */
+  readonly only: readonly string[]
+  /** Milliseconds since the epoch. */
+  readonly now: number
+}
+
+/** Throws FileError and ReviewError. */
+export async function readMatrix({ policies, schemas, roles, only, now }: MatrixQuestion): Promise<Matrix> {
+  const resources = await loadResources(schemas)
+  const reviewed = await loadPolicy(policies, resources)
+  return buildMatrix(reviewed, {
+    resources,
+    columns: chooseColumns(livingAt(reviewed.policy, now), roles),
+    only: chosenResources(resources, only),
+    now,
+  })
+}
+
+function chosenResources({ byName }: Resources, asked: readonly string[]): ReadonlySet<string> | undefined {
+  const unknown = asked.find((name) => !byName.has(name))
+  if (unknown !== undefined) {
+    throw new ReviewError(
+      `no schema declares the resource \`${unknown}\`; --resource takes ${[...byName.keys()].join(', ')}${didYouMean(unknown, byName.keys())}`,
+    )
+  }
+  return asked.length > 0 ? new Set(asked) : undefined
 }
 
 export interface MatrixRequest {
