@@ -45,7 +45,7 @@ describe('a decision log that can not be written', () => {
     const token = await start('best-effort')
     for (let i = 0; i < 3; i++) expect((await server.ask('GET', '/api/v1/notes', { token })).status).to.equal(200)
     expect(await lost()).to.equal(3)
-    const told = server.log.filter(({ msg }) => msg === 'the decision log can not be written')
+    const told = server.log.filter(({ msg }) => msg === "the decision log can't be written")
     expect(told).to.have.length(1)
     const ready = await readinessOf(server)
     expect(ready.body.checks.decisions.status).to.equal('degraded')

@@ -65,7 +65,7 @@ function documentOf(roles: readonly string[]): Document {
 export function tellFirstAdmin(url: string, { id, email, password, role }: FirstAdmin): string {
   const roles =
     role === undefined
-      ? `\nroles.yaml declares no role \`${ROLE}\`: give the user another role with sallyport user roles ${id} --role ROLE\n`
+      ? `\nroles.yaml declares no role \`${ROLE}\`: give the user a role with sallyport user roles ${id} --role ROLE\n`
       : ''
   const body = JSON.stringify({ email, password, newPassword: 'YOUR OWN' })
   return `There was no user yet, so Sallyport made one${role === undefined ? '' : ` with the role ${role}`}:
