@@ -2,11 +2,11 @@
 import type { Action, Field, FieldType, Resource, Resources } from '../../src/resources/resource.ts'
 import type { OracleResource } from './world.ts'
 
-function field(name: string, type: FieldType, more: Partial<Field> = {}): Field {
+export function field(name: string, type: FieldType, more: Partial<Field> = {}): Field {
   return { name, type, list: false, readOnly: false, indexed: false, unique: false, default: undefined, ...more }
 }
 
-function resource(name: string, fields: readonly Field[], actions: readonly Action[]): Resource {
+export function resource(name: string, fields: readonly Field[], actions: readonly Action[]): Resource {
   return {
     name,
     builtIn: name.startsWith('system/'),
@@ -18,10 +18,10 @@ function resource(name: string, fields: readonly Field[], actions: readonly Acti
   }
 }
 
-const SERVER = ['id', 'createdAt', 'updatedAt'].map((name) => field(name, 'string', { readOnly: true }))
+export const SERVER = ['id', 'createdAt', 'updatedAt'].map((name) => field(name, 'string', { readOnly: true }))
 
-const WITH_FIELDS = ['list', 'read', 'create', 'replace', 'update'].map((name) => ({ name, hasFields: true }))
-const WITHOUT_FIELDS = ['delete', 'options'].map((name) => ({ name, hasFields: false }))
+export const WITH_FIELDS = ['list', 'read', 'create', 'replace', 'update'].map((name) => ({ name, hasFields: true }))
+export const WITHOUT_FIELDS = ['delete', 'options'].map((name) => ({ name, hasFields: false }))
 const PEEK: Action = { name: 'peek', hasFields: true }
 
 export const DOCS = resource(
@@ -57,9 +57,22 @@ export const RESOURCES: Resources = {
   routes: [],
 }
 
-export function asOracle({ name, builtIn, fields, actions }: Resource): OracleResource {
+export function asOracle({ name, builtIn, fields, actions, routes }: Resource): OracleResource {
   const withoutFields = [...actions.values()].filter(({ hasFields }) => !hasFields).map((action) => action.name)
-  const readOnly = [...fields.values()].filter((one) => one.readOnly).map((one) => one.name)
-  const indexed = [...fields.values()].filter((one) => one.indexed || one.name === 'id').map((one) => one.name)
-  return { name, builtIn, fields: [...fields.keys()], readOnly, indexed, withoutFields }
+  const all = [...fields.values()]
+  const namesWhere = (is: (one: Field) => boolean) => all.filter(is).map((one) => one.name)
+  const defaults = all.flatMap((one) => (one.default === undefined ? [] : [[one.name, one.default] as const]))
+  const endpoints = routes.flatMap((route) => [...route.endpoints.values()])
+  const writes = endpoints.filter(({ operation }) => operation === 'replace' || operation === 'update')
+  return {
+    name,
+    builtIn,
+    fields: [...fields.keys()],
+    readOnly: namesWhere((one) => one.readOnly),
+    indexed: namesWhere((one) => one.indexed || one.name === 'id'),
+    withoutFields,
+    lists: namesWhere((one) => one.list),
+    defaults: Object.fromEntries(defaults),
+    ownWrites: writes.map(({ action }) => action),
+  }
 }

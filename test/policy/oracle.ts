@@ -6,7 +6,15 @@
 
 import { holdingConditions } from './oracle/conditions.ts'
 import { own, sameJson, subsets } from './oracle/plain.ts'
-import { anyLikeThisCaller, possibleSets, relationOf, relationsOf, thisCaller } from './oracle/relations.ts'
+import {
+  anyLikeThisCaller,
+  type Compares,
+  possibleSets,
+  relationOf,
+  relationsOf,
+  thisCaller,
+} from './oracle/relations.ts'
+import { fits, holds, nameOf } from './oracle/terms.ts'
 import type { OracleResource, OracleRule, Plain, World } from './world.ts'
 
 export { relationsOf, subsets }
@@ -27,7 +35,10 @@ export function subjects({ policy, caller }: World): ReadonlySet<string> {
 
 /** The first decision: what is granted where exactly these relations hold. A deny with a right side says nothing yet. */
 export function granted(world: World, action: string, relations: ReadonlySet<string>): ReadonlySet<string> {
-  const holding = relations.union(holdingConditions(world))
+  return grantedWith(world, action, relations.union(holdingConditions(world)))
+}
+
+function grantedWith(world: World, action: string, holding: ReadonlySet<string>): ReadonlySet<string> {
   return grantedBy(world, action, (rule) => {
     return (rule.effect === 'allow' || rule.after === undefined) && fits(rule.relations, holding)
   })
@@ -48,7 +59,7 @@ interface Transition {
   readonly after: ReadonlySet<string>
 }
 
-function transitionOf(world: World, stored: Plain, proposed: Plain): Transition {
+export function transitionOf(world: World, stored: Plain, proposed: Plain): Transition {
   return {
     before: relationsOf(world, stored),
     between: relationsOf(world, proposed, stored),
@@ -60,7 +71,7 @@ function transitionOf(world: World, stored: Plain, proposed: Plain): Transition 
  * The second decision: an allow compares both before and between, a deny needs only one of the two; the right side compares
  * after. A term whose name stands on the right too is asked of before alone.
  */
-function grantedOnResult(world: World, action: string, transition: Transition): ReadonlySet<string> {
+export function grantedOnResult(world: World, action: string, transition: Transition): ReadonlySet<string> {
   const conditions = holdingConditions(world)
   const before = transition.before.union(conditions)
   const between = transition.between.union(conditions)
@@ -110,20 +121,6 @@ function names({ policy, resource }: World, rule: OracleRule, field: string): bo
   return rule.views.some((view) => view === '*' || (views?.get(view)?.includes(field) ?? false))
 }
 
-// ---- Terms ----------------------------------------------------------------------------------------------------------
-
-export function nameOf(term: string): string {
-  return term.startsWith('!') ? term.slice(1) : term
-}
-
-function fits(terms: readonly string[], holding: ReadonlySet<string>): boolean {
-  return terms.every((term) => holds(term, holding))
-}
-
-function holds(term: string, holding: ReadonlySet<string>): boolean {
-  return holding.has(nameOf(term)) !== term.startsWith('!')
-}
-
 function isCondition({ policy }: World, name: string): boolean {
   return policy.conditions?.has(name) ?? false
 }
@@ -139,15 +136,27 @@ function isKnown(world: World, name: string): boolean {
  * can never match for this very caller, who lacks the attribute that it compares, doesn't count.
  */
 export function roleLevel(world: World, action: string): boolean {
-  const mine = possibleSets(world, thisCaller(world))
-  const rules = world.policy.rules.filter((rule) => rule.effect === 'deny' || couldMatch(world, rule, mine))
+  const mine = possibleHolding(world, action, thisCaller(world))
+  const rules = world.policy.rules.filter((rule) => rule.effect === 'deny' || couldMatch(rule, mine))
   const asked = { ...world, policy: { ...world.policy, rules } }
-  return possibleSets(world, anyLikeThisCaller(world)).some((set) => granted(asked, action, set).size > 0)
+  const possible = possibleHolding(world, action, anyLikeThisCaller(world))
+  return possible.some((holding) => grantedWith(asked, action, holding).size > 0)
 }
 
-function couldMatch(world: World, { relations }: OracleRule, sets: readonly ReadonlySet<string>[]): boolean {
+/** For each set of relations that could hold: all that would hold with it. */
+function possibleHolding(world: World, action: string, compares: Compares): readonly ReadonlySet<string>[] {
   const conditions = holdingConditions(world)
-  return sets.some((set) => fits(relations, set.union(conditions)))
+  return possibleSets(world, relationsAbout(world, action), compares).map((set) => set.union(conditions))
+}
+
+/** The relations that rules about the action name: the others don't count. */
+function relationsAbout(world: World, action: string): readonly string[] {
+  const terms = world.policy.rules.filter((rule) => isAbout(world, rule, action)).flatMap(({ relations }) => relations)
+  return [...new Set(terms.map(nameOf))].filter((name) => !isCondition(world, name))
+}
+
+function couldMatch({ relations }: OracleRule, possible: readonly ReadonlySet<string>[]): boolean {
+  return possible.some((holding) => fits(relations, holding))
 }
 
 /** read, delete and a schema's own action: the fields granted on the object; none is a refusal. */
@@ -223,8 +232,8 @@ function verdict(allowed: boolean, refused: readonly string[]): Verdict {
 export function queryable(world: World, view?: ReadonlySet<string>): ReadonlySet<string> {
   const { policy, resource } = world
   const shown = [...inView(new Set(resource.fields), view)]
-  const sets = possibleSets(world, thisCaller(world))
-  const ways = policy.rules.filter((rule) => isAbout(world, rule, 'list') && couldMatch(world, rule, sets))
+  const possible = possibleHolding(world, 'list', thisCaller(world))
+  const ways = policy.rules.filter((rule) => isAbout(world, rule, 'list') && couldMatch(rule, possible))
   const everywhere = (field: string) =>
     ways.every((rule) => {
       const some = shown.filter((one) => names(world, rule, one))

@@ -1,15 +1,5 @@
 /** The answer to a request: the levels in their order, step-up, what is written, and what is shown. */
-import {
-  change,
-  create,
-  grantedWithoutObject,
-  inView,
-  list,
-  onObject,
-  queryable,
-  roleLevel,
-  type Verdict,
-} from '../oracle.ts'
+import { change, create, grantedWithoutObject, inView, list, onObject, queryable, roleLevel } from '../oracle.ts'
 import type { Plain, World } from '../world.ts'
 import { holdingConditions, signedInConditions } from './conditions.ts'
 import { isObject, own, sameJson, subsets } from './plain.ts'
@@ -112,32 +102,44 @@ function answerCreate(world: World, { action, body = {}, view }: OracleRequest):
 }
 
 function answerChange(world: World, stored: Plain, request: OracleRequest & { readonly operation: string }): Answer {
-  const { operation, body = {}, view } = request
-  const refused = refusal(world, (asked) => changeVerdict(asked, stored, request).allowed)
+  const { action, operation, body = {}, view } = request
+  const proposal = proposalOf(world, stored, request)
+  const refused = refusal(world, (asked) => isPermitted(asked, action, stored, proposal))
   if (refused) return refused
   const sent = operation === 'replace' ? withoutTimes(body) : body
   if (isFaulty(world, stored, sent)) return { status: 400 }
-  const object = proposalOf(world, stored, request)
+  const object = proposal.proposed
   const shows = shownAfter(world, object, view)
   return { status: shows ? 200 : 204, shows: shows ?? [], object }
 }
 
-function changeVerdict(world: World, stored: Plain, request: OracleRequest & { readonly operation: string }): Verdict {
-  const { action, operation, body = {} } = request
-  const readable = onObject(world, 'read', stored)
-  // Whether a PUT removes a value may not be told to somebody who can't read it.
-  const unread =
-    operation === 'replace' ? replacedFields(world, stored, action).filter((one) => !readable.has(one)) : []
-  // The result of merging an object depends on the stored value.
-  const reads = operation === 'update' ? declared(world, body).filter((field) => isObject(body[field])) : []
-  if (reads.some((field) => !readable.has(field))) return { allowed: false, refused: reads }
-  const proposed = proposalOf(world, stored, request)
-  return change(world, action, { stored, proposed, named: [...declared(world, body), ...unread] })
+interface Proposal {
+  readonly proposed: Plain
+  /** The fields that the body gives, and what a PUT removes unseen. */
+  readonly named: readonly string[]
+  /** The fields that a patch reads. */
+  readonly reads: readonly string[]
 }
 
-function proposalOf(world: World, stored: Plain, request: OracleRequest & { readonly operation: string }): Plain {
-  const { action, operation, body = {} } = request
-  return operation === 'replace' ? replaced(world, stored, body, action) : updated(world, stored, body)
+function proposalOf(
+  world: World,
+  stored: Plain,
+  { action, operation, body = {} }: OracleRequest & { readonly operation: string },
+): Proposal {
+  const given = declared(world, body)
+  if (operation === 'update') {
+    // The result of merging an object depends on the stored value.
+    return { proposed: updated(world, stored, body), named: given, reads: given.filter((one) => isObject(body[one])) }
+  }
+  // Whether a PUT removes a value may not be told to somebody who can't read it.
+  const readable = onObject(world, 'read', stored)
+  const unread = replacedFields(world, stored, action).filter((one) => !readable.has(one))
+  return { proposed: replaced(world, stored, body, action), named: [...given, ...unread], reads: [] }
+}
+
+function isPermitted(world: World, action: string, stored: Plain, { proposed, named, reads }: Proposal): boolean {
+  const readable = onObject(world, 'read', stored)
+  return reads.every((field) => readable.has(field)) && change(world, action, { stored, proposed, named }).allowed
 }
 
 function declared({ resource }: World, body: Plain): readonly string[] {

@@ -1,6 +1,7 @@
 /** What is wrong with a policy of the second edition: the errors of docs/language.md, each with its code. */
-import { covers, nameOf } from '../oracle.ts'
+import { covers } from '../oracle.ts'
 import type { OraclePolicy, OracleRelation, OracleResource, OracleRule } from '../world.ts'
+import { nameOf } from './terms.ts'
 
 interface Checked {
   readonly policy: OraclePolicy
@@ -157,7 +158,7 @@ function resourceFaults({ policy }: Checked, resource: OracleResource): readonly
       [...actions].some((action) => leavesFor(action).size > MOST_LEAVES),
       'relation-count',
     ),
-    ...when(new Set(filled).size < filled.length, 'filled-twice'),
+    ...when(new Set(filled).size < filled.length, 'fill-twice'),
   ]
 }
 

@@ -163,17 +163,25 @@ export function anyLikeThisCaller({ caller }: World): Compares {
   return () => caller.id !== undefined
 }
 
-/** Every set of relations for some object: leaf relations are independent of each other, composites follow from them. */
-export function possibleSets(world: World, compares: Compares): readonly ReadonlySet<string>[] {
+/**
+ * Every set of these relations for some object: leaf relations are independent of each other, composites follow from them.
+ */
+export function possibleSets(
+  world: World,
+  names: readonly string[],
+  compares: Compares,
+): readonly ReadonlySet<string>[] {
   const { name } = world.resource
-  const names = namesOf(world, name)
-  const leaves = names.filter((one) => isLeaf(world, name, one) && couldHold(world, name, one, compares))
-  return subsets(leaves).map((set) => new Set(names.filter((one) => follows(world, name, one, set))))
+  const leaves = new Set(names.flatMap((one) => leavesOf(world, one)))
+  const possible = [...leaves].filter((one) => couldHold(world, name, one, compares))
+  return subsets(possible).map((set) => new Set(names.filter((one) => follows(world, name, one, set))))
 }
 
-function isLeaf(world: World, resource: string, name: string): boolean {
-  const relation = relationOf(world, resource, name)
-  return relation !== undefined && !('all' in relation || 'any' in relation)
+function leavesOf(world: World, name: string): readonly string[] {
+  const relation = relationOf(world, world.resource.name, name)
+  if (!relation) return []
+  if ('all' in relation) return relation.all.flatMap((one) => leavesOf(world, one))
+  return 'any' in relation ? relation.any.flatMap((one) => leavesOf(world, one)) : [name]
 }
 
 function couldHold(world: World, resource: string, name: string, compares: Compares): boolean {
