@@ -8,8 +8,7 @@ import { LivePolicy, type PolicyEvent } from '../policy/live-policy.ts'
 import { watchPolicy } from '../policy/watch-policy.ts'
 import { loadSchemas } from '../resources/load/load-resources.ts'
 import type { Resources } from '../resources/resource.ts'
-import type { Outbox, Seeding, Store } from '../store/contract.ts'
-import type { Directory } from '../store/directory.ts'
+import type { OpenedStore } from '../store/contract.ts'
 import { createCors } from './answers/cors.ts'
 import { claimForDemo, claimForProduction } from './demo/seed-demo.ts'
 import { createClientAddress } from './http/client-address.ts'
@@ -35,16 +34,12 @@ import { InFlight } from './routes/one-at-a-time.ts'
 import { useStages } from './stack.ts'
 import { createRateLimiter } from './stages/limit-rate.ts'
 
-export interface App {
+export interface App extends Omit<OpenedStore, 'attempts'> {
   /** Where clients reach it. */
   readonly url: string
   /** Undefined in a worker, whose metrics its primary serves. */
   readonly adminUrl: string | undefined
   readonly resources: Resources
-  readonly store: Store
-  readonly seeding: Seeding
-  readonly outbox: Outbox
-  readonly directory: Directory
   readonly policy: LivePolicy
   readonly decisionLog: DecisionLog
   readonly metrics: Metrics

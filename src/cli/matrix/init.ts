@@ -10,7 +10,7 @@ import { readPredictedSuite } from '../../tools/matrix/predict/suite.ts'
 import type { MatrixColumn } from '../../tools/matrix/read/expectation.ts'
 import { parseColumn } from '../../tools/matrix/read/words.ts'
 
-interface NewMatrix {
+export interface NewMatrix {
   readonly policies: string
   readonly schemas: string
   /** The folder of the matrices. */

@@ -5,8 +5,9 @@ import { printReport, printResult, tell } from '../../present/print.ts'
 import { OPERATORS, type Operator } from '../../tools/matrix/mutate/mutants.ts'
 import type { PredictedSuite } from '../../tools/matrix/predict/suite.ts'
 import type { StartTrialServer } from '../../tools/matrix/target/trial-target.ts'
-import { CliCommand, type FolderFlags, percent, type TextOrJson, wholeNumber } from '../options.ts'
+import { CliCommand, type FolderFlags, type FormatFlag, percent, type TextOrJson, wholeNumber } from '../options.ts'
 import { interrupted, withProgress } from '../progress.ts'
+import type { NewMatrix } from './init.ts'
 
 const PATHS = ['[paths...]', 'matrices', ['test/matrix']] as const
 const RESOURCE: readonly [string, string, string[]] = [
@@ -134,13 +135,7 @@ Exit code: 0 when every cell is as expected, 1 when not, 2 when it could not run
     })
 }
 
-interface InitFlags extends FolderFlags {
-  readonly out: string
-  readonly missing: boolean
-  readonly force: boolean
-  readonly role: readonly string[]
-  readonly format: TextOrJson
-}
+type InitFlags = FormatFlag & FolderFlags & Omit<NewMatrix, keyof FolderFlags>
 
 function declareInit(matrix: CliCommand): void {
   matrix

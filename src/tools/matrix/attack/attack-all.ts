@@ -1,22 +1,15 @@
 /** All attacks of a policy, on targets that are left as they were found. */
 import { ReviewError } from '../../load-policy.ts'
 import { evaluatePolicy } from '../predict/answer.ts'
-import { type Folders, loadSuite, type Suite } from '../predict/suite.ts'
-import type { TargetPool } from '../target/test-target.ts'
-import { workThrough } from '../target/work-through.ts'
+import { loadSuite } from '../predict/suite.ts'
+import { type RunOptions, workThrough } from '../target/work-through.ts'
 import type { AttackRun } from './attack-report.ts'
 import { carryOut, type Reached } from './carry-out.ts'
 import { planAttacks } from './plan-attacks.ts'
 
-export interface AttackOptions extends Folders {
+export interface AttackOptions extends RunOptions<Reached> {
   /** Only these; empty for all. */
   readonly resources: readonly string[]
-  readonly parallel?: number
-  /** Ends the run early. */
-  readonly signal?: AbortSignal
-  readonly openTargets: (suite: Suite) => Promise<TargetPool>
-  readonly started: (attacks: number) => void
-  readonly observe: (reached: Reached) => void
 }
 
 /** Throws FileError for faulty files, and ReviewError where nothing can be attacked. */

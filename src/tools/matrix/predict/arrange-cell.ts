@@ -3,14 +3,14 @@
 import type { Caller } from '../../../decide/caller.ts'
 import type { Policy } from '../../../decide/policy.ts'
 import { ownerFieldOf } from '../../../decide/relations/ownership.ts'
-import type { Json, Method, Representation, Resource, Resources, Route } from '../../../resources/resource.ts'
+import type { Json, Representation, Resource, Resources, Route } from '../../../resources/resource.ts'
 import { arrangeList } from '../arrange/arrange-list.ts'
 import type { NotFound } from '../arrange/arrange-object.ts'
 import { type Attributes, arrangeRelated, type WantedPair } from '../arrange/arrange-related.ts'
 import { CALLER, lackingValue, OBJECT, type SamplesOf } from '../arrange/samples.ts'
 import { withUniqueValues } from '../arrange/unique-values.ts'
-import { callerIn, type MatrixColumn, type ObjectState } from '../read/expectation.ts'
-import type { Objects } from './answer.ts'
+import { callerIn, type Expectation, type MatrixColumn } from '../read/expectation.ts'
+import type { PredictedRequest } from './answer.ts'
 
 export interface Parts {
   readonly resources: Resources
@@ -197,26 +197,14 @@ function impossible(why: string): NotFound {
 }
 
 /** A request as a matrix writes it, without what is expected of it. */
-export interface Cell {
-  readonly method: Method
-  readonly path: string
-  readonly object: ObjectState
-  readonly column: MatrixColumn
-  /** Absent for the smallest valid body. */
-  readonly body?: string
+export interface Cell extends Pick<Expectation, 'method' | 'path' | 'object' | 'column' | 'body'> {
   /** Used instead of a file. */
   readonly content?: Readonly<Record<string, Json>>
   /** Asked without `If-Match`, whatever the route requires. */
   readonly unconditional?: boolean
 }
 
-export interface ArrangedRequest {
-  readonly caller: Caller | undefined
-  /** The path's `{id}`; undefined where the path has none. */
-  readonly id: string | undefined
-  readonly body: Readonly<Record<string, Json>> | undefined
-  readonly objects: Objects
-}
+export type ArrangedRequest = Pick<PredictedRequest, 'caller' | 'id' | 'body' | 'objects'>
 
 type Arranged =
   | { readonly kind: 'arranged'; readonly request: ArrangedRequest }

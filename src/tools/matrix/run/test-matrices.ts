@@ -1,25 +1,18 @@
 /** A whole run: reads matrices, opens the targets, tries every cell, and closes the targets. */
 import { ReviewError } from '../../load-policy.ts'
-import type { Folders, Suite } from '../predict/suite.ts'
 import { loadSuite } from '../predict/suite.ts'
 import { readCases } from '../read/cases.ts'
 import { findMatrixFiles, readMatrices } from '../read/read-matrices.ts'
 import type { TargetPool } from '../target/test-target.ts'
-import { workThrough } from '../target/work-through.ts'
+import { type RunOptions, workThrough } from '../target/work-through.ts'
 import type { Result, Run } from './result.ts'
 import { withDecisiveRules } from './rules-behind.ts'
 import { caseTrials, cellTrials, type Filter, matches, matchesCase, type Trial } from './trials.ts'
 
-export interface TestOptions extends Folders {
+export interface TestOptions extends RunOptions<Result> {
   readonly filter: Filter
+  /** Ends the run at the first trial that doesn't pass. */
   readonly bail: boolean
-  readonly parallel?: number
-  /** Ends the run early; what was made is still cleaned up. */
-  readonly signal?: AbortSignal
-  readonly openTargets: (suite: Suite) => Promise<TargetPool>
-  /** Called with the number of cells before the first. */
-  readonly started: (cells: number) => void
-  readonly observe: (result: Result) => void
 }
 
 /** Throws FileError for faulty files, and ReviewError where nothing can be tested. */

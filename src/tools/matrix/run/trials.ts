@@ -39,6 +39,13 @@ export function matches({ only, roles, resources }: Filter, { resources: known }
   )
 }
 
+const LEFT_OUT = {
+  outcome: 'left-out',
+  why: 'the run ended before its turn',
+  exchanges: [],
+  milliseconds: 0,
+} as const
+
 /** `lend` gives each cell a target. */
 export function cellTrials(
   suite: Suite,
@@ -53,13 +60,10 @@ export function cellTrials(
       return runCell(suite, target, expectation).finally(release)
     },
     leaveOut: () => ({
+      ...LEFT_OUT,
       kind: 'cell',
       title: titleOf(expectation),
       place: expectation.place,
-      outcome: 'left-out',
-      why: 'the run ended before its turn',
-      exchanges: [],
-      milliseconds: 0,
       expectation,
     }),
   }))
@@ -70,15 +74,7 @@ export function caseTrials(suite: Suite, target: TestTarget, cases: readonly Cas
     title: one.name,
     first: false,
     run: () => runCase(suite, target, one),
-    leaveOut: () => ({
-      kind: 'case',
-      title: one.name,
-      place: one.place,
-      outcome: 'left-out',
-      why: 'the run ended before its turn',
-      exchanges: [],
-      milliseconds: 0,
-    }),
+    leaveOut: () => ({ ...LEFT_OUT, kind: 'case', title: one.name, place: one.place }),
   }))
 }
 

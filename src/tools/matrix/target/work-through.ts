@@ -1,14 +1,22 @@
 /** Works through a list on the targets of a pool, several items at once. */
+import type { Folders, Suite } from '../predict/suite.ts'
 import type { TargetPool } from './test-target.ts'
 
 interface Pace<R> {
   /** How many at once; the pool's own number if absent. */
-  readonly parallel?: number | undefined
-  /** Ends the work early. */
-  readonly signal?: AbortSignal | undefined
+  readonly parallel?: number
+  /** Ends the work early; what was made is still cleaned up. */
+  readonly signal?: AbortSignal
   readonly observe: (result: R) => void
   /** Whether the work ends with this result. */
   readonly isLast?: (result: R) => boolean
+}
+
+/** The options of a run that works through a list on its own targets. */
+export interface RunOptions<R> extends Folders, Omit<Pace<R>, 'isLast'> {
+  readonly openTargets: (suite: Suite) => Promise<TargetPool>
+  /** Called with the number of items before the first. */
+  readonly started: (items: number) => void
 }
 
 interface WorkedThrough<T, R> {
