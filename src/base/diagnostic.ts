@@ -1,4 +1,5 @@
 /** A fault of a file that a person edits: a stable code, the place, one sentence, and what to do about it. */
+import { byText } from './by-text.ts'
 
 /** Line and column count from 1; the column counts UTF-16 code units. */
 export interface Place {
@@ -103,12 +104,7 @@ export async function refuseFaults<T>(read: (report: (fault: Diagnostic) => void
 
 /** Compares by file, line, column, then code. */
 export function byPlace(a: Diagnostic, b: Diagnostic): number {
-  return compare(a.file, b.file) || a.line - b.line || a.column - b.column || compare(a.code, b.code)
-}
-
-function compare(a: string, b: string): number {
-  if (a === b) return 0
-  return a < b ? -1 : 1
+  return byText(a.file, b.file) || a.line - b.line || a.column - b.column || byText(a.code, b.code)
 }
 
 /** A file that a person edits: its name in diagnostics, and its text. */

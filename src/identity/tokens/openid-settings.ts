@@ -1,5 +1,6 @@
 /** OIDC_*: the OpenID provider whose access tokens are accepted beside those made here. */
 
+import { isObject } from '../../base/is-object.ts'
 import { pathOfPointer } from '../../base/json-pointer.ts'
 import { KeyError } from '../keys/key-error.ts'
 import { isSafeForKeys } from '../keys/key-url.ts'
@@ -127,9 +128,8 @@ function partsOf(text: string): ClaimPath {
 export function claimAt(claims: Readonly<Record<string, unknown>>, path: ClaimPath): unknown {
   let value: unknown = claims
   for (const name of path) {
-    if (typeof value !== 'object' || value === null || Array.isArray(value) || !Object.hasOwn(value, name))
-      return undefined
-    value = (value as Readonly<Record<string, unknown>>)[name]
+    if (!isObject(value) || !Object.hasOwn(value, name)) return undefined
+    value = value[name]
   }
   return value
 }

@@ -1,9 +1,11 @@
 /**
  * The request body as JSON, an object or a JSON Patch: media type, size and syntax. The schema checks its fields later.
  */
+
 import type { IncomingMessage } from 'node:http'
 import type { Context, Middleware } from 'koa'
 import { koaBody } from 'koa-body'
+import { isObject } from '../../base/is-object.ts'
 import { Problem } from '../../base/problems/problem.ts'
 import type { Json, Operation } from '../../resources/resource.ts'
 import { untilInterrupted } from '../http/interruption.ts'
@@ -39,10 +41,10 @@ export async function readBody(ctx: Context, operation: Operation, limitBytes: n
   }
   const json = parseStrictJson(bytes)
   if (ctx.is(JSON_PATCH_TYPE)) return { kind: 'json-patch', json }
-  if (typeof json !== 'object' || json === null || Array.isArray(json)) {
+  if (!isObject(json)) {
     throw new Problem('invalid-body', 'The body is not a JSON object; send one.')
   }
-  return { kind: 'object', json: json as JsonObject }
+  return { kind: 'object', json }
 }
 
 /** Whether the request says that it has a body (RFC 9112 section 6.3). */

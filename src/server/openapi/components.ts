@@ -2,7 +2,9 @@
  * The reusable parts of one document, collected while it is made. Equal parts are stored once, different parts under
  * different names.
  */
+
 import { isDeepStrictEqual } from 'node:util'
+import { byText } from '../../base/by-text.ts'
 import type { Part } from './part.ts'
 
 type Kind = 'schemas' | 'responses' | 'parameters' | 'headers'
@@ -46,5 +48,5 @@ export class Components {
 }
 
 function sorted(parts: ReadonlyMap<string, Part>): Part {
-  return Object.fromEntries([...parts].toSorted(([a], [b]) => (a < b ? -1 : 1)))
+  return Object.fromEntries([...parts].toSorted(([a], [b]) => byText(a, b)))
 }

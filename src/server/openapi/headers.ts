@@ -1,4 +1,5 @@
 /** The response headers that clients can rely on (docs/http.md), each described once. */
+import { byText } from '../../base/by-text.ts'
 import type { Components } from './components.ts'
 import type { Part } from './part.ts'
 
@@ -69,7 +70,7 @@ export interface Headers {
 export function headersPart(components: Components, { always, maybe }: Headers): Part {
   const named = [...always.map((name) => [name, true] as const), ...maybe.map((name) => [name, false] as const)]
   const entries = named.map(([name, required]) => [name, headerPart(components, name, required)] as const)
-  return Object.fromEntries(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)))
+  return Object.fromEntries(entries.toSorted(([a], [b]) => byText(a, b)))
 }
 
 export function joinHeaders(...several: readonly Headers[]): Headers {

@@ -2,7 +2,9 @@
  * POST with an Idempotency-Key: the first request creates, each repeat gets that answer again, authorized anew. The key
  * is committed with the object, so neither exists without the other, even after a crash.
  */
+
 import { createHash } from 'node:crypto'
+import { byText } from '../../base/by-text.ts'
 import { Problem } from '../../base/problems/problem.ts'
 import type { Json } from '../../resources/resource.ts'
 import type { Kept, ReplayKey } from '../../store/contract.ts'
@@ -71,6 +73,6 @@ function reused(): Problem {
 function canonical(json: Json): string {
   if (Array.isArray(json)) return `[${json.map(canonical).join()}]`
   if (typeof json !== 'object' || json === null) return JSON.stringify(json)
-  const members = Object.entries(json).toSorted(([a], [b]) => (a < b ? -1 : 1))
+  const members = Object.entries(json).toSorted(([a], [b]) => byText(a, b))
   return `{${members.map(([name, value]) => `${JSON.stringify(name)}:${canonical(value)}`).join()}}`
 }

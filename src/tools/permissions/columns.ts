@@ -1,5 +1,6 @@
 /** Which callers a matrix is about: all that rules can tell apart, or those that were asked for. */
 
+import { byText } from '../../base/by-text.ts'
 import { didYouMean } from '../../base/did-you-mean.ts'
 import { type CallerColumn, callerColumns, columnOfRoles } from '../../decide/callers-and-routes.ts'
 import type { Policy } from '../../decide/policy.ts'
@@ -11,7 +12,10 @@ import { ReviewError } from '../load-policy.ts'
  */
 export function chooseColumns(policy: Policy, asked: readonly string[]): readonly CallerColumn[] {
   const all = callerColumns(policy)
-  const known = [...all.filter(({ name }) => !isUser(name)), ...all.filter(({ name }) => isUser(name)).sort(byName)]
+  const known = [
+    ...all.filter(({ name }) => !isUser(name)),
+    ...all.filter(({ name }) => isUser(name)).sort((a, b) => byText(a.name, b.name)),
+  ]
   const columns = [...new Set(asked)].map((name) => ({
     single: partsOf(name).length === 1,
     column: column(policy, name),
@@ -58,8 +62,4 @@ function requireId(user: string): void {
 
 function isUser(name: string): boolean {
   return name.startsWith('user:')
-}
-
-function byName(a: CallerColumn, b: CallerColumn): number {
-  return a.name < b.name ? -1 : 1
 }

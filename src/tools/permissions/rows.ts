@@ -1,5 +1,6 @@
 /** The rows of a matrix: every method of every route, with every set of relations that can hold. */
 
+import { byText } from '../../base/by-text.ts'
 import { concernsObject, type RouteMethod, routeMethodsOf } from '../../decide/callers-and-routes.ts'
 import type { Policy, Views } from '../../decide/policy.ts'
 import { needsCaller, type Relation } from '../../decide/relations/all-kinds.ts'
@@ -58,8 +59,8 @@ interface Grouped {
 function byResourceAndPath({ routeMethod: a }: Grouped, { routeMethod: b }: Grouped): number {
   return (
     Number(a.resource.builtIn) - Number(b.resource.builtIn) ||
-    compare(a.resource.name, b.resource.name) ||
-    compare(a.route.path, b.route.path)
+    byText(a.resource.name, b.resource.name) ||
+    byText(a.route.path, b.route.path)
   )
 }
 
@@ -109,14 +110,9 @@ function fieldsAbout(policy: Policy, routeMethod: RouteMethod): readonly string[
 
 function bySizeAndPlace(all: readonly Relation[], a: readonly Relation[], b: readonly Relation[]): number {
   const places = (some: readonly Relation[]) => some.map((one) => all.indexOf(one)).join()
-  return a.length - b.length || compare(places(a), places(b))
+  return a.length - b.length || byText(places(a), places(b))
 }
 
 function sorted(names: Iterable<string>): readonly string[] {
   return [...names].sort()
-}
-
-function compare(a: string, b: string): number {
-  if (a === b) return 0
-  return a < b ? -1 : 1
 }

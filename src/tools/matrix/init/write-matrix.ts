@@ -2,6 +2,7 @@
  * A planned matrix as text: one file for each resource, and the bodies that it sends. The same policy gives the same
  * text.
  */
+import { byText } from '../../../base/by-text.ts'
 import { columnText, expectedText, objectText } from '../read/expectation.ts'
 import { BODIES } from '../read/matrix-file.ts'
 import { lineOf } from '../read/table.ts'
@@ -25,7 +26,7 @@ export function writeMatrix({ columns, rows }: Plan, ending: string): readonly M
   })
   const bodies = new Map(rows.flatMap(({ body }) => (body ? [[`${BODIES}/${body.file}`, body.content] as const] : [])))
   const files = [...bodies].map(([name, content]) => ({ name, text: bodyText(content) }))
-  return [...matrices, ...files].toSorted((a, b) => compare(a.name, b.name))
+  return [...matrices, ...files].toSorted((a, b) => byText(a.name, b.name))
 }
 
 /**
@@ -72,10 +73,5 @@ function withoutBody(cells: readonly string[]): readonly string[] {
 
 /** Rows of one path stay in the order of methods and objects. */
 function byPath(a: PlannedRow, b: PlannedRow): number {
-  return compare(a.routeMethod.route.path, b.routeMethod.route.path)
-}
-
-function compare(a: string, b: string): number {
-  if (a === b) return 0
-  return a < b ? -1 : 1
+  return byText(a.routeMethod.route.path, b.routeMethod.route.path)
 }

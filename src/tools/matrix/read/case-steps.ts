@@ -3,6 +3,7 @@
  * steps.
  */
 
+import { isObject } from '../../../base/is-object.ts'
 import { pathOfPointer } from '../../../base/json-pointer.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Json, Representation } from '../../../resources/resource.ts'
@@ -74,8 +75,8 @@ function fits(pattern: string, text: string): boolean {
 
 /** In a list each row must show these fields; a list without rows shows no field. */
 function fieldFault(fields: ReadonlySet<string>, { json }: StepAnswer): string | undefined {
-  if (typeof json !== 'object' || json === null || Array.isArray(json)) return 'the answer shows no object'
-  const items = (json as Representation).items
+  if (!isObject(json)) return 'the answer shows no object'
+  const { items } = json
   const rows = (Array.isArray(items) ? items : [json]) as readonly Representation[]
   if (rows.length === 0) return 'the list has no rows, so no field is shown'
   const wrong = rows.find((row) => new Set(Object.keys(row)).symmetricDifference(fields).size > 0)
