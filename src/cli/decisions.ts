@@ -1,4 +1,4 @@
-/** sallyport decisions …: searches and follows the decision log. Records go to standard output, hints to standard error. */
+/** sallyport decisions …: searches and follows the decision log. */
 import { type FileHandle, open, stat } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { InvalidArgumentError, Option } from 'commander'

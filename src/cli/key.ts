@@ -99,7 +99,7 @@ async function warn({ subject, roles }: NewApiKey, { directory }: DirectoryAcces
   const missing = person ? roles.filter((role) => !person.roles.includes(role)) : []
   if (missing.length === 0) return ''
   const lacked = missing.join(', ')
-  return `The users record of ${quote(subject)} lacks ${lacked}, so the key does not have it either: add it to the record.\n`
+  return `The users record of ${quote(subject)} lacks ${lacked}: add it to the record, or the key can't use it.\n`
 }
 
 function publicOf({ id, subject, roles, name, createdAt, expiresAt }: NewApiKey) {

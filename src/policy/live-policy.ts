@@ -1,6 +1,7 @@
 /**
- * Keeps the policy in force up to date: files -> parse -> snapshot -> swap one reference. When a step fails, the policy
- * in force stays, and the observer is called. blocked.txt is loaded separately, also while other files are broken.
+ * Keeps the policy in force up to date: reads the files, parses them, makes a snapshot, and swaps one reference. When a
+ * step fails, the policy in force stays, and the observer is called. blocked.txt is loaded separately, also while other
+ * files are broken.
  */
 
 import type { SourceFile } from '../base/diagnostic.ts'
@@ -144,7 +145,7 @@ export class LivePolicy {
     return [...this.#faults.blocked, ...this.#faults.rules]
   }
 
-  /** Reads files again that could not be read, even if they have not changed. */
+  /** The parts that could not be read: they are read again even if they have not changed. */
   get unread(): Parts<boolean> {
     return { rules: this.#faults.rules.some(isPassing), blocked: this.#faults.blocked.some(isPassing) }
   }
@@ -194,7 +195,7 @@ export class LivePolicy {
     if (reading.unfinished) throw new FileError([reading.unfinished])
     const files = reading.files()
     this.#refuseCutOff(files)
-    // Only their times changed, or they are as they were when the policy was opened.
+    // Only the times of the files changed, or the policy was just opened with these files.
     if (isSame(files, this.#sources.files)) return { files, snapshots: this.#snapshots }
     const snapshots = new Snapshots(await this.#parse(files), this.#resources, this.#warm)
     await snapshots.warmLike(this.#active.snapshot, this.#asked)

@@ -47,7 +47,7 @@ export interface PolicyReading {
   blocked(): SourceFile
   /** The folder that all files were read from. */
   readonly place: PolicyFolder
-  /** New files are being written, or a killed command left them unfinished: the files of before were read. */
+  /** New files are being written, or a killed command left them unfinished, so the previous files were read. */
   readonly unfinished: Diagnostic | undefined
 }
 
@@ -79,7 +79,7 @@ export async function readInPlace(directory: string): Promise<PolicyReading> {
   }
 }
 
-/** The same, where all files must be readable. Throws FileError. */
+/** The same, but all files must be readable. Throws FileError. */
 export async function readPolicy(
   directory: string,
 ): Promise<{ readonly files: PolicyFiles; readonly blocked: SourceFile }> {
@@ -97,7 +97,7 @@ export async function readBlockedFile(directory: string): Promise<SourceFile> {
   return succeeded(await readOne(await findPolicyFolder(directory, [BLOCKED_FILE]), BLOCKED_FILE))
 }
 
-/** The outer state of a file as a text; another text means that the file was written or exchanged. */
+/** The metadata of a file as a text; another text means that the file was written or exchanged. */
 export async function metadataOf(path: string): Promise<string> {
   const found = await stat(path, { bigint: true }).catch(() => undefined)
   return found ? `${found.ino} ${found.size} ${found.mtimeNs} ${found.ctimeNs}` : 'missing'
@@ -156,7 +156,7 @@ function succeeded<T>(result: PromiseSettledResult<T>): T {
 }
 
 function unfinished(directory: string): Diagnostic {
-  const message = 'a `policy apply` did not end, and the files of before it are in force'
+  const message = 'a `policy apply` has not finished, so the previous files are in force'
   const hint = 'wait for it, or run `sallyport policy apply` or `sallyport policy rollback` again'
   return {
     file: join(directory, BEFORE),
@@ -170,8 +170,10 @@ function unfinished(directory: string): Diagnostic {
 }
 
 function moving(directory: string): never {
-  const message = 'the files were exchanged again and again while they were read'
-  throw new FileError([{ file: directory, line: 1, column: 1, code: 'file-unreadable', severity: 'error', message }])
+  const message = 'the files kept changing while they were read'
+  const hint = 'try again when no program writes them'
+  const place = { file: directory, line: 1, column: 1 }
+  throw new FileError([{ ...place, code: 'file-unreadable', severity: 'error', message, hint }])
 }
 
 /** The same content has the same revision in every directory. */
@@ -215,7 +217,7 @@ async function readSource(name: string, file: string, path: string): Promise<Sou
     bytes = await readFile(path)
   } catch (error) {
     const why = (error as Error).message.replaceAll(path, name)
-    throw fault('file-unreadable', `the file can't be read: ${why}`, `a policy needs ${file}`)
+    throw fault('file-unreadable', `the file can't be read: ${why}`, `restore it: a policy needs ${file}`)
   }
   try {
     return { name, text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes) }

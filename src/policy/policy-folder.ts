@@ -9,7 +9,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 /** The link to the version in force. */
 export const CURRENT = '.current'
 
-/** While `policy apply` writes plain files one by one, this folder holds the files of before, which are in force. */
+/** While `policy apply` writes plain files one by one, this folder holds the previous files, which are in force. */
 export const BEFORE = '.before'
 
 /** This file changes independently of the others. */

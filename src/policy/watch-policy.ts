@@ -21,11 +21,11 @@ const LONGEST_WAIT_MS = 600
 /** Differs from the look of every directory. */
 const ELSEWHERE = ''
 
-/** The outer state of a directory. */
+/** The state of a directory, as far as its links and the metadata of its files show it. */
 interface Look {
   /** The identity of the directory, and the targets of its links. */
   readonly directory: string
-  /** Files are being written one by one: the files of before are in force. */
+  /** Files are being written one by one, and the previous files are in force. */
   readonly held: boolean
   readonly rules: string
   readonly blocked: string

@@ -16,7 +16,7 @@ const COLOURS: readonly (readonly [RegExp, Colour])[] = [
   [/^DENY\b|(?<=: )error(?=: )|(?<= {2})(?:refused|failed|revoked|disabled)(?= |$)|^ {2}- /gm, 'red'],
 ]
 
-/** Unchanged if the stream is no terminal, or NO_COLOR is set. */
+/** Unchanged if the stream isn't a terminal, or NO_COLOR is set. */
 export function coloured(text: string, stream: NodeJS.WriteStream): string {
   return COLOURS.reduce(
     (whole, [pattern, colour]) => whole.replaceAll(pattern, (part) => styleText(colour, part, { stream })),

@@ -57,7 +57,8 @@ export function toPage({ title, styles, ownStyle = '', body, script }: Page): st
   const style = `${styles.map(browserFile).join('')}${ownStyle}`
   const code = script && browserFile(script.file)
   const scriptSource = code === undefined ? '' : ` script-src ${hashOf(code)};`
-  const policy = `default-src 'none'; style-src ${hashOf(style)};${scriptSource} img-src data:; base-uri 'none'; form-action 'none'`
+  const sources = `default-src 'none'; style-src ${hashOf(style)};${scriptSource} img-src data:`
+  const policy = `${sources}; base-uri 'none'; form-action 'none'`
   return html`<!doctype html>
 <html lang="en">
 <head>

@@ -52,7 +52,7 @@ describe('sallyport matrix attack', () => {
     expect(toText(run)).to.contain(
       'member makes a request of member: GET /api/orders/{id} (owner to the victim), id in path',
     )
-    expect(toText(run)).to.contain('the policy answers 403, and the server 200')
+    expect(toText(run)).to.contain('the policy says 403, but the server answered 200')
     expect(reachesNoMore(run)).to.equal(false)
   }).timeout(30_000)
 
@@ -60,7 +60,7 @@ describe('sallyport matrix attack', () => {
     const wide =
       'users:\n  public: [id, displayName, bio]\n  contact: [id, displayName, email, department]\n  personal: [displayName, email, bio]\norders:\n  progress: [status]\naccounts:\n  balance: [id, currency, balance]\nsystem/health:\n  brief: [status]\n'
     const run = await attackOn(await startTestServer({ files: { 'policies/views.yaml': wide } }), ['users'])
-    expect(toText(run)).to.contain('the answer shows `department`, which the policy does not')
+    expect(toText(run)).to.contain('the answer shows `department`, which the policy does not show')
   }).timeout(30_000)
 
   it('a server that forgets who asks on one method is found out', async () => {

@@ -75,7 +75,7 @@ describe('sallyport matrix coverage', () => {
     const coverage = measureCoverage(suite)
     const { object, column, why } = coverage.unasked[0] ?? {}
     expect([object, column]).to.deep.equal(['lost', 'member'])
-    expect(why).to.include("callers can't be given the attribute `nowhere`: no schema `users` has it")
+    expect(why).to.include("callers can't have the attribute `nowhere`: add it as a field to the schema `users`")
     expect(coverage.cells.filter((cell) => cell.object.includes('lost'))).to.deep.equal([])
     expect(formatText(coverage)).to.match(
       /^ {2}PATCH \/api\/orders\/\{id\} \(lost\): member, support, auditor, admin, auditor\+member$/m,
@@ -87,14 +87,16 @@ describe('sallyport matrix coverage', () => {
     expect(validate({ ...json, unasked: [{ ...json.unasked[0], covered: true }] })).to.equal(false)
     const mutation = mutate(suite, { only: new Set(['flip-conceal']), observe: () => undefined })
     expect(formatMutation(mutation)).to.match(
-      /^\d+ cells can't be asked, so a mistake that shows only there goes unnoticed/m,
+      /^\d+ cells can't be asked, so no expectation can notice a mistake there/m,
     )
   })
 
   it('says how many expectations the policy does not meet', async () => {
     const coverage = measureCoverage(await suiteOfText(NOTES.replace('other,403', 'other,200')))
     expect(coverage.unmet).to.equal(1)
-    expect(formatText(coverage)).to.match(/^1 expectations don't hold/m)
+    expect(formatText(coverage)).to.match(
+      /^1 expectations were left out, because the present policy does not meet them/m,
+    )
   })
 
   it('prints JSON that keeps to its schema', async () => {

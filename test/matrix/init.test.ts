@@ -161,7 +161,7 @@ describe('sallyport matrix init', () => {
     const files = written(await suiteOf())
     const refused = await storeNew(folder, files).catch((error: unknown) => error)
     expect(refused).to.be.instanceOf(ReviewError)
-    expect((refused as Error).message).to.match(/notes\.csv` would be overwritten; write to another folder with --out/)
+    expect((refused as Error).message).to.match(/notes\.csv` would be overwritten: write to another folder with --out/)
     expect(await readdir(folder)).to.deep.equal(['notes.csv'])
     expect(await readFile(join(folder, 'notes.csv'), 'utf8')).to.equal('mine')
     await storeOver(folder, files)

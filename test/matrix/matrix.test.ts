@@ -58,7 +58,7 @@ describe('policy matrix', () => {
     if (!cell) throw new Error('no cell is about deleting')
     const wrong = { ...cell, column: { kind: 'roles', roles: ['member'] }, expected: { status: 204 } } as const
     const { why } = await runCell(server.suite, server.target, wrong)
-    expect(why).to.equal('204 was expected, and the answer is 403; no rule of policy.csv allows it')
+    expect(why).to.equal('expected 204, got 403; no rule of policy.csv allows it')
   })
 })
 

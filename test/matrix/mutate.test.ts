@@ -49,7 +49,7 @@ describe('sallyport matrix mutate', () => {
     const mutation = mutated(cells, 'add-field')
     expect(scoreOf(mutation)).to.be.lessThan(100)
     expect(formatText(mutation)).to.match(
-      /a case in steps that names the fields would notice: GET \/profile\/\{id\} \(other\) as anonymous/,
+      /a case in steps that names the fields would notice it: GET \/profile\/\{id\} \(other\) as anonymous/,
     )
     expect(scoreOf(mutated(await suiteOf(join(ROOT, 'test/matrix')), 'add-field'))).to.equal(100)
   })
@@ -99,7 +99,7 @@ describe('sallyport matrix mutate', () => {
     const mutation = mutated(await suiteOfText(NOTES), 'drop-deny')
     expect(scoreOf(mutation)).to.equal(0)
     expect(formatText(mutation)).to.match(
-      /this would notice:\n\s+method,path,object,admin\+auditor\n\s+POST,\/api\/accounts,none,403/,
+      /this row would notice it:\n\s+method,path,object,admin\+auditor\n\s+POST,\/api\/accounts,none,403/,
     )
   })
 

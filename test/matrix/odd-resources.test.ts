@@ -101,7 +101,7 @@ describe('a matrix of odd resources', () => {
       'the answer shows `id`, `tint`, `updatedAt`, which the view `light` does not have',
     ])
     expect(await tried('GET,/bins,none,200 [all],-')).to.deep.equal([
-      "a row of the list shows no `id`, so its objects can't be identified; state a view",
+      "a row of the list shows no `id`, so its objects can't be identified: state a view instead",
     ])
     expect(await written('bins.csv')).to.match(/^GET\|HEAD,\/bins,none,401,200 light,/m)
     expect(await tried('GET,/bins,none,200 more,-')).to.deep.equal(['the answer lacks `tint` of the view `more`'])
@@ -135,7 +135,7 @@ describe('a matrix of odd resources', () => {
   it("says of a unique field whose values are used up that it can't be tried", async () => {
     await tried('GET,/seats,none,200 [all],-')
     expect(await tried('GET,/seats,none,200 [all],-')).to.deep.equal([
-      "can't be tried: no further value was found for the unique field `row` of seats; give its schema more `examples`",
+      "can't be tried: no further value was found for the unique field `row` of seats: add `examples` to its schema",
     ])
   })
 
@@ -165,7 +165,7 @@ describe('a matrix of odd resources', () => {
     const cells = parseMatrix({ name: 'm.csv', text: rows }, ({ message }) => expect.fail(message))
     const tried = await Promise.all(cells.map((cell) => runCell(other.suite, other.target, cell)))
     await other.stop()
-    const why = 'no valid value was found for `code` of parts; give its schema `examples`'
+    const why = 'no valid value was found for `code` of parts: add `examples` to its schema'
     const impossible = `can't be tried: ${why}`
     expect(tried.map((result) => result.why ?? result.outcome)).to.deep.equal([impossible, impossible, 'passed'])
     const { unasked, cells: known } = surveyCells(suite)
@@ -189,21 +189,19 @@ describe('a matrix of odd resources', () => {
       ruleOf(`p, keeper, seats, list, any, ${effect === 'allow' ? '*,     ' : 'tinted,'} ${effect}`),
     )
     expect(await whole('POST,/gears,none,403,201')).to.deep.equal([
-      `403 was expected, and the answer is 201; ${creation} allows it`,
-      '201 was expected, and the answer is 403; no rule of policy.csv allows it',
+      `expected 403, got 201; ${creation} allows it`,
+      'expected 201, got 403; no rule of policy.csv allows it',
     ])
-    expect(await whole('GET,/gears,none,403,-')).to.deep.equal([
-      `403 was expected, and the answer is 200; ${creation} allows it`,
-    ])
+    expect(await whole('GET,/gears,none,403,-')).to.deep.equal([`expected 403, got 200; ${creation} allows it`])
     const view = ruleOf('p, member, parts, read, any, tinted, allow')
     expect(await whole('GET,/parts/{id}/code,red,200,-')).to.deep.equal([
-      `200 was expected, and the answer is 403; ${view} allows it, but no field of the view \`code\``,
+      `expected 200, got 403; ${view} allows it, but no field of the view \`code\``,
     ])
     expect(await whole('POST,/parts,none,-,201')).to.deep.equal([
-      `201 was expected, and the answer is 403; ${narrow} allows it, but not all that the body would write`,
+      `expected 201, got 403; ${narrow} allows it, but not all fields of the body`,
     ])
     expect(await whole('GET,/seats,none,-,403')).to.deep.equal([
-      `403 was expected, and the answer is 200; ${allow} allows it, and ${deny} denies some of its fields`,
+      `expected 403, got 200; ${allow} allows it, and ${deny} denies some of its fields`,
     ])
   })
 

@@ -47,7 +47,7 @@ describe('reading a matrix', () => {
     const text = 'method,path,object,note,member\nGET,/a,none,"two\nlines",200\nGET,/b,none,,teapot\n'
     expect(summary(text)).to.deep.equal(['m.csv:3:8 GET /a none as member: 200 (two lines)'])
     expect(faults(text)).to.deep.equal([
-      'm.csv:4:14: the cell `teapot` states no answer (write a status as in 403, 200 public, 200 [own] or 200 [all], or - to state nothing) [matrix-cell]',
+      'm.csv:4:14: the cell `teapot` is not an answer (write a status as in 403, 200 public, 200 [own] or 200 [all], or - to state nothing) [matrix-cell]',
     ])
   })
 
@@ -61,15 +61,15 @@ describe('reading a matrix', () => {
     ].join('\n')
     expect(faults(text).map((line) => line.replace(/ \(.*/, ''))).to.deep.equal(
       [
-        'm.csv:1:47: the column `member+auditor` is here twice',
+        'm.csv:1:47: the column `member+auditor` occurs twice',
         'm.csv:2:1: `GRAB` is not a method',
-        'm.csv:3:1: the method `GET` stands here twice',
-        'm.csv:4:43: the cell `stray` stands in a column without a head',
+        'm.csv:3:1: the method `GET` occurs twice',
+        'm.csv:4:43: the cell `stray` is in a column without a head',
         'm.csv:4:5: `a` is not a path',
         'm.csv:4:12: `../x.json` is not the name of a body file',
         'm.csv:4:22: the cell is empty',
-        'm.csv:4:23: the cell `2000` states no answer',
-        'm.csv:4:32: the cell `200 [none]` states no answer',
+        'm.csv:4:23: the cell `2000` is not an answer',
+        'm.csv:4:32: the cell `200 [none]` is not an answer',
         'm.csv:5:8: `own+` is not an object',
         'm.csv:5:21: the cell is empty',
       ].toSorted(byLineAndColumn),
@@ -81,7 +81,7 @@ describe('reading a matrix', () => {
     const text = `method,path,object,member\n${cells.map((cell) => `GET,/a,none,${cell}\n`).join('')}`
     expect(faults(text)).to.have.length(5)
     expect(faults(text)[0]).to.equal(
-      "m.csv:2:13: `401 [all]` can't be: an answer of 401 shows no `[all]` (write 401 alone) [matrix-cell]",
+      'm.csv:2:13: `401 [all]` is impossible: an answer 401 has no `[all]` (write 401 alone) [matrix-cell]',
     )
   })
 
@@ -92,22 +92,24 @@ describe('reading a matrix', () => {
     expect(faults('method,path,object,member\n\r\nGET"')[0]).to.match(/^m.csv:3:4: the quotes in this row/)
     expect(faults('method,path,object,user:\n')[0]).to.match(/^m.csv:1:20: the column `user:` names nobody/)
     expect(faults('method,path,object,anonymous+member\n')[0]).to.match(
-      /^m.csv:1:20: the column `anonymous\+member` is no caller/,
+      /^m.csv:1:20: the column `anonymous\+member` is not a caller/,
     )
   })
 
   it('two cells that say different things about one request are told; two that agree are not', async () => {
     const rows = 'method,path,object,member\nGET,/a,own,200\nGET|HEAD,/a,owner,'
     expect(await reading(`${rows}403\n`)).to.match(
-      /3:19: this states `403` for GET as `member`, and [^\n]*2:12 states `200` \(keep one of them\)/,
+      /3:19: this cell states `403` for GET as `member`, and [^\n]*2:12 states `200` \(keep one of them\)/,
     )
     expect(await reading(`${rows}200\n`)).to.equal('3 expectations')
     const list = 'method,path,object,member\nGET,/a,none,200\nGET,/a,none,200 [own]\nGET,/a,none,200 public\n'
     expect(await reading(list)).to.equal('3 expectations')
     expect(await reading(`${list}GET,/a,none,200 [all]\n`)).to.match(
-      /5:13: this states `200 \[all\]` [^\n]*3:13 states/,
+      /5:13: this cell states `200 \[all\]` [^\n]*3:13 states/,
     )
-    expect(await reading(`${list}GET,/a,none,200 short\n`)).to.match(/5:13: this states `200 short` [^\n]*4:13 states/)
+    expect(await reading(`${list}GET,/a,none,200 short\n`)).to.match(
+      /5:13: this cell states `200 short` [^\n]*4:13 states/,
+    )
   })
 
   it('a file that is not UTF-8 says how to save it', async () => {

@@ -75,7 +75,7 @@ describe('a matrix about a route that requires If-Match', () => {
     const other = await startMatrixServer([], { files: { ...FILES, 'policies/policy.csv': FORGOTTEN } })
     const red = await redIn(other, await written(server))
     await other.stop()
-    expect(red).to.include('PATCH /papers/{id} (own) as member is 200: 200 was expected, and the answer is 403')
+    expect(red).to.include('PATCH /papers/{id} (own) as member is 200: expected 200, got 403')
   })
 
   it('sends the current tag, and `*` for a caller who may not read the object', async () => {

@@ -22,7 +22,7 @@ const fitsSchema = ajv.compile(schema)
 describe('the reports of a run', () => {
   it('as text: what is red, a line a file, and one line for all', () => {
     expect(toText(runOf([cell('passed', 2), cell('failed', 3), cell('impossible', 4)]))).to.equal(`notes.csv:3:9  cell 3
-  403 was expected, and the answer is 200
+  expected 403, got 200
   why: npm run -s sallyport -- policy explain GET /a
 
 notes.csv:4:9  cell 4
@@ -95,7 +95,7 @@ one remark
       runOf([cell('passed', 2), cell('failed', 3, HOSTILE), cell('impossible', 4), cell('left-out', 5)]),
     )
     expect(xml).to.match(/<testsuite name="notes.csv" [^>]*tests="4" failures="1" errors="1" skipped="1"/)
-    expect(xml).to.contain('403 was expected, and the answer is 200')
+    expect(xml).to.contain('expected 403, got 200')
     expect(xml).not.to.contain('<script>')
     expect(xml).not.to.contain('\u0001')
   })
@@ -120,7 +120,7 @@ one remark
       await page.keyboard.press('Tab')
       await page.keyboard.press('Enter')
       const detail = await page.locator('article:target').innerText()
-      expect(detail).to.contain('403 was expected, and the answer is 200').and.to.contain('authorization: Bearer ***')
+      expect(detail).to.contain('expected 403, got 200').and.to.contain('authorization: Bearer ***')
       expect(detail).to.contain('"title": "x"')
       expect({ requests: requests.length, troubles }).to.deep.equal({ requests: 1, troubles: [] })
       await close()
@@ -139,7 +139,7 @@ one remark
       expect(heights[0]).to.be.lessThan(heights[1] ?? 0)
       expect(await page.locator('article:visible').count()).to.equal(0)
       await page.locator('td.red a').last().click()
-      expect(await page.locator('article:target').innerText()).to.contain('403 was expected')
+      expect(await page.locator('article:target').innerText()).to.contain('expected 403')
       await close()
     })
 
@@ -176,7 +176,7 @@ function cell(outcome: Result['outcome'], line: number, words = ''): Result {
   const request = { method: 'GET', url: `http://127.0.0.1/a${words}`, headers: { authorization: 'Bearer ***' } }
   const answer = { status: 200, headers: { x: words }, text: words === '' ? '{"title":"x"}' : words }
   const failed = {
-    why: `403 was expected, and the answer is 200${words}`,
+    why: `expected 403, got 200${words}`,
     exchanges: [{ request, answer }],
     status: 200,
   }

@@ -101,13 +101,13 @@ describe('trying a cell', () => {
         GET,/papers,none,200 [all],200 [own],-
         OPTIONS,/papers,none,200,-,-`),
     ).to.deep.equal([
-      '403 was expected, and the answer is 200; policy.csv:3 allows it',
-      '200 was expected, and the answer is 403; no rule of policy.csv allows it',
+      'expected 403, got 200; policy.csv:3 allows it',
+      'expected 200, got 403; no rule of policy.csv allows it',
       'the answer shows `authors`, `department`, `state`, `archived`, `pages`, `meta`, `createdAt`, `updatedAt`, which the view `short` does not have; policy.csv:3 allows it',
       'the answer lacks `pages` of the view `long`; policy.csv:4 allows it',
-      'the list lacks 4 of the 8 objects that belong into it, as `ID`',
-      "the list shows N objects that are not the caller's own, as `ID`",
-      '200 was expected, and the answer is 204; policy.csv:2 allows it',
+      'the list lacks 4 of the 8 objects that it should have, for example `ID`',
+      "the list shows N objects that are not the caller's own, for example `ID`",
+      'expected 200, got 204; policy.csv:2 allows it',
     ])
   })
 
@@ -127,18 +127,18 @@ describe('trying a cell', () => {
         GET,/profile,other,,-,200,-,-`),
     ).to.deep.equal([
       "can't be tried: no route has the path `/nowhere`",
-      "can't be tried: `/papers/{id}` names an object; write how the caller relates to it, or `missing`",
-      "can't be tried: `/papers` names no object; write `none` in the column object",
-      "can't be tried: no object of papers can be `draft` and `finished` and `owner`, and nothing else, to this caller",
-      "can't be tried: ownership.yaml names no relation `sister` of papers; it has `owner`, `colleague`, `draft`, `finished`",
-      "can't be tried: a caller without credentials has no object of their own; write `-`",
-      "can't be tried: views.yaml has no view `wide` of papers; it has `short`, `long`",
-      "can't be tried: roles.yaml declares no role `ghost`; it has `member`, `keeper`, `picker`",
-      "can't be tried: roles.yaml declares no role `Member`; it has `member`, `keeper`, `picker`; did you mean `member`?",
-      "can't be tried: `[own]` is about a list, and GET `/papers/{id}` (draft+owner) answers with none",
+      "can't be tried: `/papers/{id}` names an object: write the relations of the caller to it, or `missing`",
+      "can't be tried: `/papers` names no object: write `none` in the column object",
+      "can't be tried: no object of papers can exist with exactly the relations `draft` and `finished` and `owner` to this caller",
+      "can't be tried: ownership.yaml declares no relation `sister` of papers: declare it, or name one of `owner`, `colleague`, `draft`, `finished`",
+      "can't be tried: a caller without credentials has no object of their own: write `-`",
+      "can't be tried: views.yaml has no view `wide` of papers: declare it, or name one of `short`, `long`",
+      "can't be tried: roles.yaml declares no role `ghost`: declare it, or name one of `member`, `keeper`, `picker`",
+      "can't be tried: roles.yaml declares no role `Member`: declare it, or name one of `member`, `keeper`, `picker`; did you mean `member`?",
+      "can't be tried: `[own]` is only for lists, but GET `/papers/{id}` (draft+owner) does not give one: omit it",
       "can't be tried: there is no body file `bodies/none-such.json`",
-      "can't be tried: no object of papers can be `owner`, and nothing else, to this caller",
-      "can't be tried: `/profile` is about the caller's own record, never another",
+      "can't be tried: no object of papers can exist with exactly the relation `owner` to this caller",
+      "can't be tried: `/profile` is only about the caller's own record: do not write `other`",
     ])
   })
 

@@ -92,7 +92,7 @@ describe('policy files that are exchanged while they are read', () => {
     })
     const reading = await readPolicyFiles(plain).then(versionsIn, String)
     await writing.stop()
-    expect(reading).to.contain('exchanged again and again while they were read')
+    expect(reading).to.contain('kept changing while they were read')
     expect(versionsIn(await readPolicyFiles(plain))).to.equal('a')
   })
 

@@ -32,10 +32,10 @@ describe('the commands that change a policy', () => {
   it('apply --dry-run changes nothing, not even the folder', async () => {
     const before = [await digestIn(folders.live), await readdir(folders.live)]
     const { code, stdout } = await run(['apply', await folders.candidate('new', DENY), '--dry-run'])
-    expect([code, stdout.includes('Nothing was changed; without --dry-run this would be in force.')]).to.deep.equal([
-      0,
-      true,
-    ])
+    expect([
+      code,
+      stdout.includes('Nothing was changed. Run the command without --dry-run to put this in force.'),
+    ]).to.deep.equal([0, true])
     expect([await digestIn(folders.live), await readdir(folders.live)]).to.deep.equal(before)
   })
 
@@ -57,7 +57,7 @@ describe('the commands that change a policy', () => {
     const { code, stderr } = await run(['apply', await folders.candidate('new', DENY)])
     expect([code, stderr]).to.deep.equal([
       2,
-      'sallyport: there is no terminal to ask on; say --yes to go on, or --dry-run to look only\n',
+      'sallyport: there is no terminal to ask for confirmation: give --yes, or --dry-run to change nothing\n',
     ])
   })
 
@@ -96,7 +96,7 @@ describe('the commands that change a policy', () => {
   it('apply works over files in force that have faults', async () => {
     await appendFile(join(folders.live, 'policy.csv'), 'p, oops\n')
     const { code, stdout } = await run(['apply', await folders.candidate('new', DENY), '--yes'])
-    expect([code, stdout.includes("have faults, so their changes can't be shown")]).to.deep.equal([0, true])
+    expect([code, stdout.includes("have errors, so the changes can't be shown")]).to.deep.equal([0, true])
   })
 
   it('rollback goes back, history tells all of it, and JSON of both fits its schema', async () => {
@@ -169,7 +169,9 @@ describe('the commands that change a policy', () => {
     expect((await explained('0190b2c4-0000-4000-8000-000000000002')).stderr).to.contain('holds no decision record')
     await writeFile(log, `${JSON.stringify({ ...record, ...asked, ...answered, revision: '0'.repeat(16) })}\n`)
     expect(await explained(requestId)).to.deep.include({ code: 2, stdout: '' })
-    expect((await explained(requestId)).stderr).to.contain(`the policy of revision ${'0'.repeat(16)} is not kept in`)
+    expect((await explained(requestId)).stderr).to.contain(
+      `does not keep the policy of revision ${'0'.repeat(16)}: explain the record`,
+    )
   })
 
   it('rollback refuses a version whose files were edited since', async () => {
@@ -180,7 +182,7 @@ describe('the commands that change a policy', () => {
     const { code, stderr } = await run(['rollback', '--yes'])
     expect([code, stderr]).to.deep.equal([
       2,
-      'sallyport: the files of version 1 were edited since; choose another one of policy history\n',
+      'sallyport: the files of version 1 were edited: choose another version of `sallyport policy history`\n',
     ])
   })
 

@@ -108,7 +108,7 @@ describe('a policy directory in a git work tree', () => {
     expect(await digestIn(folders.live)).to.equal(before)
     expect((await readPolicyFiles(folders.live))['policy.csv'].text).not.to.contain('p, everyone, *, *')
     const check = await run('check', folders.live)
-    expect(check.stdout).to.contain('a `policy apply` did not end, and the files of before it are in force')
+    expect(check.stdout).to.contain('a `policy apply` has not finished, so the previous files are in force')
     // Also where the files are those of before, there is something to do: what was begun is taken back.
     await cp(join(folders.live, '.before'), join(folders.root, 'candidate'), { recursive: true })
     await writeFile(join(folders.root, 'candidate/blocked.txt'), '')
@@ -187,7 +187,7 @@ describe('a policy directory in a git work tree', () => {
         () => server.ask('GET', '/readyz'),
         ({ body }) => body.status === 'degraded',
       )
-      expect(server.app.policy.faults.map(String).join()).to.contain('`policy apply` did not end')
+      expect(server.app.policy.faults.map(String).join()).to.contain('`policy apply` has not finished')
       expect([ready.status, server.app.policy.active.revision]).to.deep.equal([200, revision])
       expect((await read()).status).to.equal(403)
       await apply(live, shipped)

@@ -30,9 +30,9 @@ describe('a change of the policy that can not be made', () => {
     const system = (code: string) => Object.assign(new Error(`${code}: /policies/.unfinished-1`), { code })
     const told = ['EACCES', 'EROFS', 'ENOSPC'].map((code) => (obstacle('policies', system(code)) as Error).message)
     expect(told).to.deep.equal([
-      "policies can't be written (EACCES); run this as a user who may write there",
-      "policies can't be written (EROFS); its file system is mounted read-only",
-      "policies can't be written (ENOSPC); make room and run this again",
+      "policies can't be written (EACCES): run the command as a user who may write there",
+      "policies can't be written (EROFS): mount its file system writable",
+      "policies can't be written (ENOSPC): make room, and run the command again",
     ])
     const elsewhere = Object.assign(system('EROFS'), { path: '/shared/.unfinished-1' })
     expect((obstacle('policies', elsewhere) as Error).message).to.contain('/shared can')
@@ -81,7 +81,7 @@ describe('a change of the policy that can not be made', () => {
     const change = { content, over, kind: 'applied', reason: undefined, of: undefined, now: new Date() } as const
     const refused = await putInForce(folders.home, change).catch((error) => error.message)
     await edit
-    expect(refused).to.contain('have changed meanwhile; nothing was done')
+    expect(refused).to.contain('have changed in the meantime, so nothing was done')
     expect(await readFile(join(folders.live, 'policy.csv'), 'utf8')).to.contain('# meanwhile\n')
     expect((await readHistory(folders.home)).filter(({ kind }) => kind === 'applied')).to.deep.equal([])
   })

@@ -126,7 +126,7 @@ describe('a policy directory with versions', () => {
     expect((await target()).number).to.equal(1)
     await remove('0001')
     expect(await target().catch(String)).to.contain(
-      'there is no version before this one; `sallyport policy history` lists those that are kept',
+      'there is no version before this one: take one from `sallyport policy history` with --to',
     )
   })
 
@@ -174,7 +174,7 @@ describe('a policy directory with versions', () => {
     const history = await readHistory(folders.home)
     const present = await digestIn(folders.live)
     expect(() => returnTarget(history, present, undefined)).to.throw('there is no version before this one')
-    expect(() => returnTarget(history, present, '99')).to.throw('no version is `99`')
+    expect(() => returnTarget(history, present, '99')).to.throw('there is no version `99`')
     expect(returnTarget(history, present, '3').number).to.equal(3)
     expect(returnTarget(history, present, history[1]?.revision).digest).to.equal(history[1]?.digest)
   })
@@ -195,7 +195,7 @@ describe('a policy directory with versions', () => {
     await appendFile(join(folders.live, 'policy.csv'), '# meanwhile\n')
     const change = { content, over, kind: 'applied', reason: undefined, of: undefined, now: new Date() } as const
     const refused = await putInForce(folders.home, change).catch((error) => error.message)
-    expect(refused).to.contain('have changed meanwhile; nothing was done')
+    expect(refused).to.contain('have changed in the meantime, so nothing was done')
     expect(await readHistory(folders.home)).to.deep.equal([])
   })
 
@@ -211,7 +211,7 @@ describe('a policy directory with versions', () => {
     await writeFile(join(folders.live, '.lock'), `${process.pid} x\n`)
     const refused = await apply(folders.live, content).catch((error) => error.message)
     expect(refused).to.equal(
-      `another command (process ${process.pid}) is changing these policies; try again when it has ended`,
+      `another command (process ${process.pid}) is changing these policies: try again when it has ended`,
     )
     await writeFile(join(folders.live, '.lock'), '4194303 x\n')
     expect((await apply(folders.live, content)).number).to.equal(2)

@@ -112,7 +112,9 @@ describe('sallyport policy replay', () => {
 
   it('takes only the time that is asked for, and several logs', async () => {
     const { stdout } = await run(log, '--since', '2099-01-01T00:00:00Z')
-    expect(stdout).to.contain('0 requests decided again').and.to.contain('5 are outside of the time asked for')
+    expect(stdout)
+      .to.contain('0 requests decided again')
+      .and.to.contain('5 are outside the time of --since and --until')
     expect((await run(log, log)).stdout).to.contain('8 requests decided again: 8 the same')
   })
 
@@ -123,7 +125,7 @@ describe('sallyport policy replay', () => {
       `${await readFile(log, 'utf8')}{"record":"decision","time\nhello\n{"msg":"listening"}\n[]\nnull\n`,
     )
     const { code, stdout } = await run(torn)
-    expect(stdout).to.contain('4 requests decided again').and.to.contain('5 lines are no decision records')
+    expect(stdout).to.contain('4 requests decided again').and.to.contain('5 lines are not decision records')
     expect(code).to.equal(0)
   })
 
@@ -145,7 +147,7 @@ describe('sallyport policy replay', () => {
     const records = [record, ...wrong.map((one) => ({ ...record, ...one })), odd]
     await writeFile(strange, `${records.map((one) => JSON.stringify(one)).join('\n')}\n`)
     const { stdout, stderr } = await run(strange)
-    expect(stdout).to.contain(`${wrong.length} lines are no decision records`).and.to.contain('1 could not be decided')
+    expect(stdout).to.contain(`${wrong.length} lines are not decision records`).and.to.contain('1 could not be decided')
     expect(stdout).to.not.contain('\u001b')
     expect(stderr).to.not.contain('TypeError')
   })

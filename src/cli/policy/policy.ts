@@ -58,7 +58,8 @@ function declareCheck(policy: CliCommand, settings: PolicySettings, now: () => n
         .default('error'),
     )
     .option(...AT)
-    .note(`The server refuses files with errors. It accepts warnings, but they are probably mistakes. docs/checks.md lists all.
+    .note(`The server refuses files with errors. It accepts warnings, but they are probably mistakes.
+docs/checks.md lists all errors and warnings.
 To suppress a warning, write a comment line above its line: # check-ignore CODE: reason
 
 Exit code: 0 without errors, 1 with errors (with --fail-on warning, also with warnings), 2 when the check could not
@@ -164,8 +165,9 @@ function declareDiff(policy: CliCommand, settings: PolicySettings): void {
     .option(...AT)
     .formats('text', 'json', 'markdown')
     .addOption(new Option('--fail-on <direction>', 'exit with 1 if there is such a change').choices(DIRECTIONS))
-    .note(`OLD and NEW are each a directory or a git revision (main, HEAD~1, a tag, ...). A revision can name a path from the
-top of the repository: main:deploy/policies. Both policies are read with the schemas of the working tree.
+    .note(`OLD and NEW are each a directory or a git revision (main, HEAD~1, a tag, ...).
+A revision can name a path from the top of the repository: main:deploy/policies.
+Both policies are read with the schemas of the working tree.
 A change that may widen or narrow counts as both. A difference that starts when a rule ends (until=) has its time.
 Exit code: 0, or 1 for a change that --fail-on names, or 2 when the policies could not be compared.`)
     .examples('policy diff main policies --fail-on widening', 'policy diff HEAD~1 HEAD --format markdown')
@@ -203,8 +205,8 @@ function declareReplay(policy: CliCommand, settings: PolicySettings): void {
     .option(...UNTIL, moment)
     .option('--examples <number>', 'how many request ids to show for each difference', wholeNumber(0, 9999), 3)
     .formats()
-    .note(`Without --candidate, the command decides the requests under the present policy files, and shows whether these still
-give the answers of the log. It also says how many requests it can't decide again, and why.
+    .note(`Without --candidate, the command decides the requests under the present policy files, and shows whether
+they still give the answers of the log. It also says how many requests it can't decide again, and why.
 Exit code: 0 without differences, 1 with differences, 2 when it could not run or could decide no request again.`)
     .examples('policy replay data/decisions.log --candidate policies-new')
     .action(async (files: readonly string[], flags: ReplayFlags) => {

@@ -40,8 +40,9 @@ function declareApply(policy: CliCommand, settings: PolicySettings): void {
   withReleaseOptions(policy.command('apply'))
     .description('check a directory of policy files, show what it changes, and put it in force')
     .argument('<dir>', 'policy files')
-    .note(`The command checks the files of DIR and compares them with the policy in force. Then all files change at once, and a
-running server uses them within a second. If the files in force were edited by hand, they are first kept as a version.
+    .note(`The command checks the files of DIR and compares them with the policy in force. Then all files change at
+once, and a running server uses them within a second. If the files in force were edited by hand, they are first kept
+as a version.
 Exit code: 0, or 1 when the files have errors or you answer no, or 2 when it could not run.`)
     .examples('policy apply policies-new --reason "accountants see accounts"')
     .action(async (candidate: string, flags: ReleaseFlags) => apply(candidate, settings, flags))
@@ -64,7 +65,8 @@ function declareRollback(policy: CliCommand, settings: PolicySettings): void {
   withReleaseOptions(policy.command('rollback'))
     .description('put an earlier version in force again')
     .option('--to <version>', 'the number or revision of the version, as `policy history` shows it')
-    .note(`Without --to, the previous version returns; a second rollback returns the one before it. blocked.txt does not change.
+    .note(`Without --to, the previous version returns; a second rollback returns the one before it.
+blocked.txt does not change.
 Exit code: as for apply.`)
     .examples('policy rollback --reason "accountants saw too much"', 'policy rollback --to 3 --yes')
     .action(async (flags: ReleaseFlags & { readonly to?: string }) => {
@@ -144,8 +146,8 @@ function declareBlock(policy: CliCommand, settings: PolicySettings): void {
     .option('--reason <text>', 'the reason, written as a comment into the file')
     .option(...POLICIES)
     .formats()
-    .note(`A running server refuses the user within a second, even while other policy files have errors. If no user of this server
-has the id, the command blocks it anyway and says so.`)
+    .note(`A running server refuses the user within a second, even while other policy files have errors.
+If no user of this server has the id, the command blocks it anyway and says so.`)
     .examples('policy block user:mallory --until 2h --reason "stolen laptop"')
     .action(async (named: string, flags: BlockFlags) => {
       const { doubtAbout, idOf, soundSubject } = await import('../../identity/directory/directory-access.ts')

@@ -1,6 +1,7 @@
 /**
- * blocked.txt -> who is refused before any rule. One `user:<id>` a line, optionally `until=<time>`; `#` comments. An id
- * with a space or an invisible character is written as a JSON string: `"user:first last"`.
+ * Parses blocked.txt, the users that the server refuses before any rule. Each line is `user:<id>`, optionally followed
+ * by `until=<time>`; `#` begins a comment. An id with a space or an invisible character is a JSON string:
+ * `"user:first last"`.
  */
 
 import type { SourceFile } from '../../base/diagnostic.ts'
@@ -54,11 +55,11 @@ function withoutComment(line: string): string {
 }
 
 function parseLine(line: string, fault: (code: string, message: string, hint: string) => never[]): readonly Block[] {
-  const example = 'as in: user:mallory until=2027-01-31T18:00:00Z'
+  const example = 'write it as in: user:mallory until=2027-01-31T18:00:00Z'
   const { quoted, plain, until } = LINE.exec(line)?.groups ?? {}
   const id = quoted === undefined ? plain : idOf(quoted)
-  if (!id) return fault('blocked-line', 'a line is `user:<id>`, optionally followed by `until=<time>`', example)
-  if ([...id].length > 128) return fault('user-id', 'a user id has 1 to 128 characters', example)
+  if (!id) return fault('blocked-line', 'the line is not `user:<id>`, optionally followed by `until=<time>`', example)
+  if ([...id].length > 128) return fault('user-id', 'the user id has more than 128 characters', example)
   if (plain && plain.trimStart() !== plain) return fault('blocked-line', `\`${id}\` begins with a space`, QUOTES)
   if (until === undefined) {
     const words = plain !== undefined && /\s/.test(plain)
@@ -71,7 +72,7 @@ function parseLine(line: string, fault: (code: string, message: string, hint: st
 
 const LINE = /^(?:(?<quoted>"(?:[^"\\]|\\.)*")|user:(?<plain>.*?))(?:\s+until=(?<until>\S*))?$/
 
-const QUOTES = 'write such a one in quotes: "user:first last"'
+const QUOTES = 'write it in quotes, as in: "user:first last"'
 
 /** Undefined if the text isn't a JSON string, or names nobody. */
 function idOf(quoted: string): string | undefined {

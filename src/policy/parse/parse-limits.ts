@@ -1,4 +1,4 @@
-/** limits.yaml -> sizes of bodies, objects and pages, and rate limits. */
+/** Parses limits.yaml: the sizes of bodies, objects and pages, and the rate limits. */
 import bytes from 'bytes'
 import ms, { type StringValue } from 'ms'
 import { limits } from '#compiled/policy-files'
@@ -48,7 +48,7 @@ export function parseLimits(
   const parsed = Object.entries(limits).map(([name, { match = {}, per, allow, window }]): Limit => {
     reportUnknown(name, match, { roles, resources, file }, report)
     if (per === 'subject' && (match.credentials === 'rejected' || match.role === 'anonymous')) {
-      const message = `the limit \`${name}\` can never count: such a request has no subject`
+      const message = `the limit \`${name}\` counts nothing per subject: its requests have no subject`
       report(file.fault(['limits', name], 'limit-subject', message, 'write `per: address`'))
     }
     return { name, match, per, allow, windowMs: ms(window as StringValue) }

@@ -1,4 +1,4 @@
-/** masks.yaml -> the fields that decision records leave out. The file may be absent: then records hold everything. */
+/** Parses masks.yaml: the fields that decision records hide. The file may be absent: then records hide nothing. */
 
 import { masks } from '#compiled/policy-files'
 import type { Diagnostic, SourceFile } from '../../base/diagnostic.ts'

@@ -1,4 +1,4 @@
-/** The files of a policy directory -> a policy. Strict: reports all faults at once, each with its place. */
+/** Parses the files of a policy directory into a policy. Strict: reports all faults at once, each with its place. */
 
 import type { SourceFile } from '../../base/diagnostic.ts'
 import { type FaultReporter, Faults } from '../../base/diagnostic.ts'

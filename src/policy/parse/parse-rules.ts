@@ -1,6 +1,4 @@
-/**
- * policy.csv -> rules and role links. Mistakes that Casbin would accept in silence are errors here, with their place.
- */
+/** Parses policy.csv into rules and role links. Mistakes that Casbin accepts in silence are errors here. */
 import type { FaultReporter, SourceFile } from '../../base/diagnostic.ts'
 import { didYouMean } from '../../base/did-you-mean.ts'
 import type { RoleLink, Rule } from '../../decide/policy.ts'
@@ -23,7 +21,7 @@ export function parseRules(source: SourceFile, vocabulary: RuleVocabulary, repor
     const kind = line.cells[0] ?? ''
     if (kind === 'p') rules.push(...parseRule(line, { vocabulary, known }, fault))
     else if (kind === 'g') links.push(...parseLink(line, vocabulary, fault))
-    else fault(0, 'rule-kind', `a line begins with \`p\` or \`g\`, not \`${kind}\``, `as in: ${EXAMPLE}`)
+    else fault(0, 'rule-kind', `the line begins with \`${kind}\``, `begin it with p or g, as in: ${EXAMPLE}`)
   }
   reportCycles(links, source, report)
   return { rules, links }
@@ -55,7 +53,7 @@ function parseLink({ line, cells }: RuleLine, { roles }: RuleVocabulary, fault: 
   for (const [cell, name] of [role, inherits].entries()) {
     if (roles.has(name)) continue
     sound = false
-    const hint = () => `g links declared roles only${didYouMean(name, roles.keys())}`
+    const hint = () => `declare it, or name a declared role${didYouMean(name, roles.keys())}`
     fault(cell + 1, 'unknown-role', `the role \`${name}\` is not declared in roles.yaml`, hint)
   }
   return sound ? [{ line, role, inherits }] : []
@@ -66,7 +64,7 @@ function soundSubject(subject: string, { roles }: RuleVocabulary, fault: Fault):
   if (/^user:/.test(subject)) {
     const id = subject.slice('user:'.length)
     if (id === id.trim() && id !== '' && [...id].length <= 128) return true
-    const message = 'a user id has 1 to 128 characters, with no space at its ends'
+    const message = 'the user id is empty, has more than 128 characters, or has a space at an end'
     fault(SCOPE_COLUMN.subject, 'user-id', message, 'write user:<id>')
     return false
   }
@@ -80,7 +78,7 @@ function soundSubject(subject: string, { roles }: RuleVocabulary, fault: Fault):
 
 function soundEffect(effect: string, fault: Fault): boolean {
   if (effect === 'allow' || effect === 'deny') return true
-  const hint = effect.includes('#') ? 'put the comment on a line of its own' : 'write allow or deny, exactly so'
+  const hint = effect.includes('#') ? 'write the comment on a separate line' : 'write exactly allow or deny'
   fault(SCOPE_COLUMN.effect, 'unknown-effect', `\`${effect}\` is not an effect`, hint)
   return false
 }

@@ -1,4 +1,4 @@
-/** roles.yaml, ownership.yaml and views.yaml -> the names that rules may use. */
+/** Parses roles.yaml, ownership.yaml and views.yaml: the names that rules may use. */
 
 import { ownership, roles, views } from '#compiled/policy-files'
 import type { Diagnostic, SourceFile } from '../../base/diagnostic.ts'
@@ -80,7 +80,7 @@ export function parseViews(source: SourceFile, resources: Resources, report: Rep
   return parsed
 }
 
-/** A view that a schema's route names must be declared here; otherwise nobody has said what the route shows. */
+/** A view that a schema's route names must be declared here; otherwise it isn't known which fields the route shows. */
 function reportMissingRouteViews(
   { name: file }: SourceFile,
   views: ReadonlyMap<string, Views>,
@@ -89,7 +89,8 @@ function reportMissingRouteViews(
 ): void {
   for (const { resource, view, path } of routes) {
     if (view === undefined || views.get(resource)?.has(view)) continue
-    const message = `the route \`${path}\` of the schema \`${resource}\` names the view \`${view}\`, which isn't declared`
+    const route = `the route \`${path}\` of the schema \`${resource}\``
+    const message = `${route} names the view \`${view}\`, which isn't declared`
     const hint = `add \`${view}: [...]\` under \`${resource}:\``
     report({ file, line: 1, column: 1, code: 'unknown-view', severity: 'error', message, hint })
   }

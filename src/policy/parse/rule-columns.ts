@@ -15,18 +15,19 @@ const RULE_COLUMNS = 7
 const LINK_COLUMNS = 3
 
 const UNTIL = 'until='
-const UNTIL_EXAMPLE = `as in: ${EXAMPLE}, until=2027-01-31T18:00:00Z`
+const UNTIL_EXAMPLE = `write it as in: ${EXAMPLE}, until=2027-01-31T18:00:00Z`
 
 export function hasRuleColumns(cells: Cells, fault: Fault): boolean {
   const behind = cells.slice(RULE_COLUMNS)
   const stray = behind.findIndex((cell) => !cell.startsWith(UNTIL))
   if (cells.length === RULE_COLUMNS || (behind.length === 1 && stray < 0)) return true
   if (behind.length > 1 && stray < 0) {
-    fault(RULE_COLUMNS + 1, 'rule-until', 'a rule has one end', 'keep one until=<time>')
+    fault(RULE_COLUMNS + 1, 'rule-until', 'the rule has several ends', 'keep one until=<time>')
     return false
   }
-  const message = `a \`p\` line has ${RULE_COLUMNS} columns, and perhaps \`until=<time>\` behind them; this one has ${cells.length}`
-  const hint = behind.length === 1 ? UNTIL_EXAMPLE : `as in: ${EXAMPLE}`
+  const has = `the line has ${cells.length} columns`
+  const message = `${has}, but a \`p\` line has ${RULE_COLUMNS}, optionally followed by \`until=<time>\``
+  const hint = behind.length === 1 ? UNTIL_EXAMPLE : `write it as in: ${EXAMPLE}`
   fault(stray < 0 ? cells.length : RULE_COLUMNS + stray, 'rule-columns', message, hint)
   return false
 }
@@ -44,11 +45,11 @@ export function parseEnd(cells: Cells, fault: Fault): Pick<Rule, 'until'> | unde
 export function hasLinkColumns(cells: Cells, fault: Fault): boolean {
   if (cells.length === LINK_COLUMNS) return true
   if (cells.length === LINK_COLUMNS + 1 && cells[LINK_COLUMNS]?.startsWith(UNTIL)) {
-    const message = 'a `g` line has no end'
-    fault(LINK_COLUMNS, 'link-until', message, 'write until= at the rules that shall end')
+    const message = 'a `g` line can not have an end'
+    fault(LINK_COLUMNS, 'link-until', message, 'write until= on the rules that should end')
     return false
   }
-  const message = `a \`g\` line has ${LINK_COLUMNS} columns, this one has ${cells.length}`
-  fault(Math.min(cells.length, LINK_COLUMNS), 'rule-columns', message, 'as in: g, support, member')
+  const message = `the line has ${cells.length} columns, but a \`g\` line has ${LINK_COLUMNS}`
+  fault(Math.min(cells.length, LINK_COLUMNS), 'rule-columns', message, 'write it as in: g, support, member')
   return false
 }

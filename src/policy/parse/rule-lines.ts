@@ -34,7 +34,7 @@ export function placeForRules(text: string): number {
   return END_LINE.exec(text)?.index ?? text.length
 }
 
-/** Refuses a file whose last line has no line end. An empty file isn't cut off: it refuses everybody. */
+/** Reports a file without its last line `# end of policy`. An empty file isn't cut off: it refuses everybody. */
 export function findCutOff({ name, text }: SourceFile): Diagnostic | undefined {
   if (text.trim() === '' || saysItsEnd(text)) return undefined
   const message = `the file is incomplete: its last line \`${END}\` is missing`
@@ -55,7 +55,14 @@ export function readRuleLines(source: SourceFile, report: (diagnostic: Diagnosti
     const placeOf = (cell: number) => ({ file: source.name, line, column: columnOf(text, cell) })
     const long = record.findIndex((cell) => cell.includes('\n'))
     if (long >= 0) {
-      report(fault(placeOf(long), 'rule-lines', 'a cell runs over several lines', 'one rule a line; close the quotes'))
+      report(
+        fault(
+          placeOf(long),
+          'rule-lines',
+          'a cell spans several lines',
+          'write one line for each rule; close the quotes',
+        ),
+      )
     }
     if (line > lastLine) {
       report(fault(placeOf(0), 'rule-behind-end', `this line is after \`${END}\``, 'move it before that line'))
@@ -109,7 +116,7 @@ export function reportInvisible({ name, text }: SourceFile, report: (diagnostic:
   const placeOf = placesIn(name, text)
   for (const { 0: character, index } of text.matchAll(INVISIBLE)) {
     const code = character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')
-    const message = `the invisible character U+${code} stands here`
+    const message = `there is an invisible character here: U+${code}`
     report(fault(placeOf(index), 'invisible-character', message, 'delete it, or write a plain space'))
   }
 }

@@ -63,11 +63,12 @@ function soundActions(actions: readonly string[], covered: readonly Resource[], 
     '*',
     (name) => {
       if (known.has(name)) return true
-      const hint = () => `one of ${[...known].join(', ')}, or * for all${didYouMean(name, known)}`
+      const hint = () => `write one of ${[...known].join(', ')}, or * for all${didYouMean(name, known)}`
       fault(SCOPE_COLUMN.action, 'unknown-action', `the action \`${name}\` is not known here`, hint)
       return false
     },
-    (message) => fault(SCOPE_COLUMN.action, 'action-list', message, 'as in: list|read'),
+    (message) =>
+      fault(SCOPE_COLUMN.action, 'action-list', message, 'write each name once, or * alone, as in: list|read'),
   )
 }
 
@@ -92,7 +93,8 @@ function soundRelations(
       )
       return false
     },
-    (message) => fault(SCOPE_COLUMN.relation, 'relation-list', message, 'as in: owner+draft'),
+    (message) =>
+      fault(SCOPE_COLUMN.relation, 'relation-list', message, 'write each name once, or any alone, as in: owner+draft'),
   )
 }
 
@@ -112,7 +114,8 @@ function soundViews(
       fault(SCOPE_COLUMN.fields, 'unknown-view', `the view \`${name}\` is not declared for this resource`, hint)
       return false
     },
-    (message) => fault(SCOPE_COLUMN.fields, 'view-list', message, 'as in: public|contact'),
+    (message) =>
+      fault(SCOPE_COLUMN.fields, 'view-list', message, 'write each name once, or * alone, as in: public|contact'),
   )
 }
 
@@ -125,11 +128,11 @@ function soundNames(
 ): boolean {
   if (names.length === 1 && names[0] === whole) return true
   if (names.includes(whole)) {
-    fault(`\`${whole}\` stands alone`)
+    fault(`the cell has \`${whole}\` and other names`)
     return false
   }
   if (new Set(names).size < names.length) {
-    fault('a name stands twice in one cell')
+    fault('the cell has a name twice')
     return false
   }
   return names.map(isKnown).every(Boolean)

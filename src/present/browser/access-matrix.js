@@ -1,4 +1,4 @@
-// The access matrix in the browser: the grid and its keys, the panel that says why, and the filters.
+// The access matrix in the browser: the grid and its keys, the panel that explains a cell, and the filters.
 
 const data = JSON.parse(document.getElementById('data').textContent)
 const table = document.querySelector('table')
@@ -116,7 +116,7 @@ function fillPanel(td) {
     ...section(
       'Why',
       element('p', '', cell.reason),
-      cell.until && element('p', 'until', `Until ${cell.until}; then it is another.`),
+      cell.until && element('p', 'until', `This answer is valid until ${cell.until}.`),
       ...cell.rules.map(rule),
     ),
     ...fieldLists(cell, row),

@@ -15,7 +15,8 @@ export const ERROR_CODES: readonly CodeEntry[] = [
   entry('not-utf8', 'The file is not UTF-8', 'Save it as UTF-8 without a byte order mark'),
   entry(
     'invisible-character',
-    'The file has an invisible character (no-break space, zero-width space, control character), so a name differs from the name that you see',
+    'The file has an invisible character (no-break space, zero-width space, control character), so a name differs ' +
+      'from the name that you see',
     'Delete it, or write a plain space',
   ),
   entry(

@@ -1,6 +1,6 @@
 /**
- * Suppressions: the comment `# check-ignore CODE: reason` directly above a line removes the warnings with that code from
- * the line. A suppression without effect or without a reason is a warning itself, and can't be suppressed.
+ * Suppressions: the comment `# check-ignore CODE: reason` directly above a line removes the warnings with that code
+ * from the line. A suppression without effect or without a reason is a warning itself, and can't be suppressed.
  */
 
 import type { Diagnostic, Place, SourceFile } from '../../base/diagnostic.ts'
@@ -20,8 +20,8 @@ export const SUPPRESSION_CODES: readonly CodeEntry[] = [
   {
     code: 'suppression-unknown-code',
     meaning:
-      'A `check-ignore` comment names a code that no comment can suppress: an error, a warning about suppressions, or ' +
-      'an unknown code',
+      'A `check-ignore` comment names a code that no comment can suppress: an error, a warning about suppressions, ' +
+      'or an unknown code',
     mend: 'Write the code of a warning from this page',
   },
 ]

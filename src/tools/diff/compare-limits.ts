@@ -110,7 +110,7 @@ function compareOthers({ before, after }: Sides<readonly Limit[]>): readonly Set
   }
   return [
     ...pairs.map(({ before: { name: old }, after: { name } }) =>
-      change('neutral', name, { before: old, after: name }, say`rate limit ${old} is called ${name}`),
+      change('neutral', name, { before: old, after: name }, say`rate limit ${old} is now named ${name}`),
     ),
     ...after.filter(isAlone).map((limit) => {
       const sentence = say`rate limit ${limit.name} is new: ${contentPhrase(limit)}`

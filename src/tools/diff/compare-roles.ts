@@ -30,7 +30,8 @@ function compareClaims(name: string, policies: Sides<Policy>): readonly SettingC
   const change = (direction: 'widening' | 'narrowing', values: readonly string[]): readonly SettingChange[] => {
     if (values.length === 0) return []
     const verb = direction === 'widening' ? say`comes with` : say`no longer comes with`
-    const sentence = say`role ${name} ${verb} what the OpenID provider says: ${listed(values)}`
+    const noun = values.length === 1 ? say`value` : say`values`
+    const sentence = say`role ${name} ${verb} the OpenID claim ${noun} ${listed(values)}`
     return [{ kind: 'role-claims', direction, name, before, after, sentence }]
   }
   const added = after.filter((value) => !before.includes(value))

@@ -1,6 +1,4 @@
-/**
- * OLD and NEW of a diff: a directory or a git revision. The files of a revision are read from a temporary directory.
- */
+/** Reads OLD and NEW of a diff: a directory or a git revision, whose files are put into a temporary directory. */
 import { type ExecFileException, execFile } from 'node:child_process'
 import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -51,7 +49,9 @@ async function locate(name: string, policies: string): Promise<Location> {
   const { revision, path } = split(name)
   const before = path === undefined ? undefined : await commitOf(repository, revision)
   if (before === undefined || path === undefined) {
-    throw new ReviewError(`\`${name}\` is neither a directory nor a commit that git knows in \`${repository.folder}\``)
+    throw new ReviewError(
+      `\`${name}\` is neither a directory nor a commit of the git repository \`${repository.folder}\`: name one`,
+    )
   }
   return { repository, commit: before, path: path.replace(/\/+$/, '') }
 }
@@ -65,7 +65,7 @@ async function repositoryOf(name: string, policies: string): Promise<Repository>
     reason = answer.reason
   }
   throw new ReviewError(
-    `\`${name}\` is not a directory, and no git repository is here to know it as a commit: ${reason}`,
+    `\`${name}\` is not a directory, and there is no git repository to look for a commit (${reason}): name a directory`,
   )
 }
 
@@ -80,7 +80,7 @@ function defaultPath(name: string, { folder, prefix }: Repository, policies: str
   const path = posix.join(prefix, relative(folder, resolve(policies)).replaceAll(sep, '/'))
   if (path === '..' || path.startsWith('../')) {
     throw new ReviewError(
-      `\`${policies}\` is outside of the repository; say where the files are, as in \`${name}:policies\``,
+      `\`${policies}\` is outside the repository: write the path within the repository, as in \`${name}:policies\``,
     )
   }
   return path === '.' ? '' : path.replace(/\/+$/, '')
@@ -99,9 +99,10 @@ function withoutPath(name: string): string {
 async function writeFiles(name: string, { repository, commit, path }: Location, directory: string): Promise<void> {
   const tree = await askGit(repository.folder, 'ls-tree', '-z', '--full-tree', `${commit}:${path}`)
   const where = path === '' ? 'its top' : `\`${path}\``
-  if (tree.kind === 'refused') throw new ReviewError(`\`${withoutPath(name)}\` has no folder ${where}`)
+  const other = `name another folder, as in \`${withoutPath(name)}:policies\``
+  if (tree.kind === 'refused') throw new ReviewError(`\`${withoutPath(name)}\` has no folder ${where}: ${other}`)
   const blobs = blobsOf(textOf(tree))
-  if (blobs.size === 0) throw new ReviewError(`\`${withoutPath(name)}\` has no policy files in ${where}`)
+  if (blobs.size === 0) throw new ReviewError(`\`${withoutPath(name)}\` has no policy files in ${where}: ${other}`)
   for (const [file, id] of blobs) {
     const blob = await askGit(repository.folder, 'cat-file', 'blob', id)
     if (blob.kind === 'refused') throw new ReviewError(`git can't read \`${file}\` of \`${name}\`: ${blob.reason}`)
@@ -151,7 +152,7 @@ function askGit(folder: string, ...args: readonly string[]): Promise<GitAnswer> 
   return new Promise((resolve, reject) => {
     execFile('git', ['-C', folder, ...args], options, (error, stdout, stderr) => {
       if (!error) resolve({ kind: 'answer', bytes: stdout })
-      else if (error.code === 'ENOENT') reject(new ReviewError('git is not installed; name a directory instead'))
+      else if (error.code === 'ENOENT') reject(new ReviewError('git is not installed: install it, or name a directory'))
       else resolve({ kind: 'refused', reason: reasonOf(error, stderr) })
     })
   })

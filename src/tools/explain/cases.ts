@@ -118,7 +118,8 @@ function holdForSomeObject(
 
 function tooMany(): ReviewError {
   return new ReviewError(
-    `the rules distinguish more than ${MOST_CASES} sets of relations: name one with --relation, or an object with --object`,
+    `the rules distinguish more than ${MOST_CASES} sets of relations: name one with --relation, ` +
+      'or an object with --object',
   )
 }
 

@@ -53,7 +53,7 @@ export function decideOn(
   return withFacts(decideSupposed(request, request.policy, [...relations]), NO_FACTS)
 }
 
-/** The fields by which a list may be filtered and sorted. */
+/** The fields that a list may be filtered and sorted by. */
 export function listQueryFields(request: SupposedRequest): readonly string[] {
   const decision = withFacts(decide(request, request.policy), NO_FACTS)
   return decision.kind === 'list' ? [...decision.queryable.keys()] : []

@@ -49,7 +49,8 @@ function requireRole({ roles }: Policy, role: string): void {
   if (roles.has(role)) return
   const known = ['anonymous', 'everyone', ...roles.keys(), 'user:<id>'].join(', ')
   throw new ReviewError(
-    `\`${role}\` is not a role of roles.yaml; --role takes ${known}, or roles joined with +${didYouMean(role, ['anonymous', 'everyone', ...roles.keys()])}`,
+    `\`${role}\` is not a role of roles.yaml; --role takes ${known}, or roles joined with +` +
+      didYouMean(role, ['anonymous', 'everyone', ...roles.keys()]),
   )
 }
 
@@ -57,7 +58,7 @@ function requireRole({ roles }: Policy, role: string): void {
 function requireId(user: string): void {
   const id = user.slice('user:'.length)
   if (id !== '' && id === id.trim() && [...id].length <= 128 && !/\p{Cc}/u.test(id)) return
-  throw new ReviewError('a user id has 1 to 128 characters, with no space at its ends; write --role user:<id>')
+  throw new ReviewError('a user id has 1 to 128 characters and no space at its ends: write --role user:<id>')
 }
 
 function isUser(name: string): boolean {

@@ -79,7 +79,8 @@ function chosenResources({ byName }: Resources, asked: readonly string[]): Reado
   const unknown = asked.find((name) => !byName.has(name))
   if (unknown !== undefined) {
     throw new ReviewError(
-      `no schema declares the resource \`${unknown}\`; --resource takes ${[...byName.keys()].join(', ')}${didYouMean(unknown, byName.keys())}`,
+      `no schema declares the resource \`${unknown}\`; --resource takes ` +
+        `${[...byName.keys()].join(', ')}${didYouMean(unknown, byName.keys())}`,
     )
   }
   return asked.length > 0 ? new Set(asked) : undefined

@@ -5,7 +5,9 @@ import type { MatrixCell } from './cell.ts'
 import type { Matrix, MatrixRow } from './matrix.ts'
 import { markOf, relationText, untilOf } from './words.ts'
 
-/** With more callers than this their names stand upright. */
+const HEADINGS = html`<span class="m">Method</span> <span class="p">Path</span> <span class="r">Relation</span>`
+
+/** With more callers than this, their names are written vertically. */
 const MANY = 14
 const LONGEST_PATH = 44
 
@@ -14,10 +16,11 @@ export function accessGridHtml({ columns, rows }: Matrix): Html {
     ({ name, description }) => html`<th scope="col" title="${name}: ${description}"><span>${name}</span></th>`,
   )
   const groups = [...Map.groupBy(rows, ({ resource }) => resource)]
+  const many = columns.length > MANY && html` class="many"`
   return html`<div class="scroll">
-<table role="grid" aria-label="Who can do what" aria-readonly="true" aria-describedby="keys"${columns.length > MANY && html` class="many"`}>
-<caption id="keys">Arrow keys move, Enter tells why, / finds, Escape closes.</caption>
-<thead><tr><th scope="col" class="corner"><div class="lead"><span class="m">Method</span> <span class="p">Path</span> <span class="r">Relation</span></div></th>${heads}</tr></thead>
+<table role="grid" aria-label="Who can do what" aria-readonly="true" aria-describedby="keys"${many}>
+<caption id="keys">Arrow keys move, Enter explains a cell, / searches, Escape closes.</caption>
+<thead><tr><th scope="col" class="corner"><div class="lead">${HEADINGS}</div></th>${heads}</tr></thead>
 ${groups.map(([resource, about]) => groupHtml(resource, about, columns.length))}
 </table>
 </div>`
@@ -51,7 +54,7 @@ function rowHtml({ methods, path, relation, cells, ...row }: MatrixRow, before: 
   return html`<tr class="row${path === before?.path && ' again'}">${head}${marks}</tr>\n`
 }
 
-/** A word and a pattern beside the colour; the lines of the rules show in print, or when they are asked for. */
+/** Has a word and a pattern besides the colour. The lines of the rules are shown in print, or on demand. */
 function cellHtml(cell: MatrixCell, row: Pick<MatrixRow, 'fields'>): Html {
   const lines = cell.rules.map(({ line }) => line).join(' ')
   const rules = lines !== '' && html` data-lines="${lines}"`

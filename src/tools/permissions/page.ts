@@ -1,6 +1,5 @@
 /**
- * A matrix as one page: a heat map to look around in. src/present/browser/access-matrix.js makes it answer to keys and
- * filters.
+ * A matrix as one HTML page: a heat map. src/present/browser/access-matrix.js makes it react to keys and filters.
  */
 import { rulePlace } from '../../decide/evidence.ts'
 import { type Html, html, toPage } from '../../present/html.ts'
@@ -19,7 +18,7 @@ export function matrixPage(matrix: Matrix): string {
 ${filtersHtml(matrix)}
 <main>
 ${accessGridHtml(matrix)}
-<p class="nothing" hidden>Nothing fits these filters.</p>
+<p class="nothing" hidden>No row matches these filters.</p>
 ${PANEL}
 </main>
 ${rulesHtml(matrix)}`,
@@ -52,7 +51,7 @@ function filtersHtml({ columns, rows }: Matrix): Html {
   const resources = [...new Set(rows.map(({ resource }) => resource))]
   const methods = [...new Set(rows.flatMap((row) => row.methods))]
   return html`<form class="filters" role="search" hidden>
-<label class="search"><input type="search" name="text" aria-label="Find" placeholder="path, relation, policy.csv:14" autocomplete="off" spellcheck="false" aria-keyshortcuts="/"><kbd>/</kbd></label>
+<label class="search">${SEARCH}<kbd>/</kbd></label>
 ${selectHtml('Caller', 'all callers', callers.map(twice))}
 ${selectHtml('Resource', 'all resources', resources.map(twice))}
 ${selectHtml('Method', 'all methods', methods.map(twice))}
@@ -63,6 +62,9 @@ ${selectHtml('Outcome', 'any outcome', OUTCOMES)}
 </form>`
 }
 
+const SEARCH = html`<input type="search" name="text" aria-label="Find" placeholder="path, relation, policy.csv:14"
+ autocomplete="off" spellcheck="false" aria-keyshortcuts="/">`
+
 type Choice = readonly [value: string, label: string]
 
 function twice(name: string): Choice {
@@ -71,7 +73,8 @@ function twice(name: string): Choice {
 
 function selectHtml(label: string, whole: string, choices: readonly Choice[]): Html {
   const options = choices.map(([value, text]) => html`<option value="${value}">${text}</option>`)
-  return html`<label>${label} <select name="${label.toLowerCase()}"><option value="">${whole}</option>${options}</select></label>`
+  const all = html`<option value="">${whole}</option>`
+  return html`<label>${label} <select name="${label.toLowerCase()}">${all}${options}</select></label>`
 }
 
 const PANEL = html`<aside class="panel" role="dialog" aria-labelledby="outcome" hidden>

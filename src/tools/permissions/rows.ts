@@ -87,8 +87,9 @@ function rowsOf(policy: Policy, routeMethod: RouteMethod, methods: readonly Meth
 function relationsAt(policy: Policy, { resource, action }: RouteMethod): readonly Relation[] {
   const named = namedRelations(policy, resource, action)
   if (named.length <= MOST_RELATIONS) return named
-  const fault = `rules about \`${action.name}\` on \`${resource.name}\` name ${named.length} relations, too many for a matrix`
-  throw new ReviewError(`${fault}; ask \`policy explain\`, or choose other resources with --resource`)
+  const rules = `rules about \`${action.name}\` on \`${resource.name}\``
+  const advice = 'use `policy explain`, or choose other resources with --resource'
+  throw new ReviewError(`${rules} name ${named.length} relations, too many for a matrix: ${advice}`)
 }
 
 function objectOf(routeMethod: RouteMethod): ObjectKind {

@@ -100,7 +100,7 @@ function legend({ columns, rows }: Matrix, names: readonly string[]): string {
   const entries = [
     ['all', 'every field, or the action as a whole'],
     ['a name', 'the fields of that view (views.yaml)'],
-    ['3/8', 'that many of the fields; --format json names them'],
+    ['3/8', '3 of 8 fields; --format json names them'],
     ['-', 'denied (after a method: the request concerns no object)'],
     ...relations.filter(([relation]) => relation !== '-'),
     ...turnsOf(rows).map((turn, i) => [turnMark(i), `until ${timeText(turn)}, when a rule or a block ends`]),

@@ -26,11 +26,11 @@ export function turnsOf(rows: readonly MatrixRow[]): readonly number[] {
 export const REASONS: Readonly<Record<CellReason, string>> = {
   granted: 'Allowed by the rules below.',
   'no-rule': 'No rule allows it.',
-  'deny-rule': 'Rules allow it, and a deny takes everything away.',
+  'deny-rule': 'Rules allow it, but a deny takes everything away.',
   'outside-view': 'The granted fields are outside the view of this path.',
-  'needs-credentials': "This path is about the caller's own record, so it takes a caller with credentials.",
+  'needs-credentials': "This path is about the caller's own record, so the caller needs credentials.",
   unrelated: 'A caller without credentials has no relation to any object.',
-  blocked: 'blocked.txt names this caller: refused before any rule.',
+  blocked: 'blocked.txt names this caller, so the server refuses it before any rule.',
 }
 
 /** The object of a row. */

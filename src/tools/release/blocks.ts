@@ -86,7 +86,7 @@ function onlyBlock(line: string, id: string): { readonly until: number | undefin
   const found = parsed?.get(id)
   if (!found)
     throw new ReviewError(
-      `\`${line}\` can't stand in blocked.txt; name a user as user:<id>, and a time as 2027-01-31T18:00:00Z`,
+      `\`${line}\` is not a valid line of blocked.txt: write user:<id>, and a time as 2027-01-31T18:00:00Z`,
     )
   return found
 }

@@ -47,7 +47,7 @@ async function decide(plan: ReleasePlan, how: CarryOut): Promise<Result> {
 
 async function agrees(): Promise<boolean> {
   if (!process.stdin.isTTY)
-    throw new ReviewError('there is no terminal to ask on; say --yes to go on, or --dry-run to look only')
+    throw new ReviewError('there is no terminal to ask for confirmation: give --yes, or --dry-run to change nothing')
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   try {
     const answer = await terminal.question('Put this in force? [y/N] ')
@@ -62,26 +62,26 @@ function describe({ check, diff, blocks, directory, sameRules }: ReleasePlan): s
   if (check.errors > 0) return found
   const meaning = diff
     ? DIFF_FORMATS.text(diff)
-    : `The files of ${directory} have faults, so their changes can't be shown.\n`
+    : `The files of ${directory} have errors, so the changes can't be shown.\n`
   const added =
     blocks.length === 0
       ? ''
-      : `\nThese blocks are added, and rollback doesn't remove them:\n${blocks.map((line) => `  ${line}\n`).join('')}`
+      : `\nThese blocks are added; a rollback doesn't remove them:\n${blocks.map((line) => `  ${line}\n`).join('')}`
   return `${found}${sameRules ? '' : meaning}${added}${sameRules && added === '' ? '' : '\n'}`
 }
 
 function conclusion({ directory }: ReleasePlan, { outcome, version }: Result): string {
   switch (outcome) {
     case 'refused':
-      return `Nothing was changed: ${directory} is as it was.`
+      return `Nothing was changed in ${directory}.`
     case 'unchanged':
       return `Nothing to change: ${directory} has these files already.`
     case 'dry-run':
-      return `Nothing was changed; without --dry-run this would be in force.`
+      return 'Nothing was changed. Run the command without --dry-run to put this in force.'
     case 'declined':
       return `Nothing was changed.`
     case 'applied':
-      if (!version) return `The blocks are in force in ${directory}; the rules are as they were.`
+      if (!version) return `The blocks are in force in ${directory}; the rules did not change.`
       return `Version ${version.number}, revision ${version.revision}, is in force in ${directory}.`
   }
 }

@@ -28,7 +28,7 @@ async function readIfThere(file: string): Promise<Uint8Array | undefined> {
   try {
     const found = await stat(file)
     // Reading a pipe or a device might never end.
-    if (!found.isFile()) throw new ReviewError(`${file} is not a regular file; a policy is made of files`)
+    if (!found.isFile()) throw new ReviewError(`${file} is not a regular file: replace it with one`)
     return await readFile(file)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined

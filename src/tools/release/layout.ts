@@ -15,8 +15,8 @@
  *     data/policy-versions/..%2Fpolicies/.current -> 0007-1a2b3c4d5e6f7081
  *     data/policy-versions/..%2Fpolicies/0007-1a2b3c4d5e6f7081/      policy.csv …, version.json
  *
- * While they are written one by one, `.before` holds the files of before, which are in force: removing it is the atomic
- * step.
+ * While the files are written one by one, `.before` holds the previous files, which are in force. Removing `.before` is
+ * the atomic step.
  */
 import { join } from 'node:path'
 import { RULE_FILES } from '../../policy/policy-files.ts'

@@ -1,4 +1,4 @@
-/** One command at a time changes a policy directory. */
+/** The lock that lets only one command at a time change a policy directory. */
 import { randomUUID } from 'node:crypto'
 import { link, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ const LOCK = '.lock'
 /** Its message is one sentence that says what to do. */
 class LockTaken extends Error {
   constructor(holder: string) {
-    super(`another command (${holder}) is changing these policies; try again when it has ended`)
+    super(`another command (${holder}) is changing these policies: try again when it has ended`)
     this.name = 'LockTaken'
   }
 }

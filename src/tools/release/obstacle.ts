@@ -2,24 +2,24 @@
 import { dirname } from 'node:path'
 import { ReviewError } from '../load-policy.ts'
 
-const WRITABLE = 'run this as a user who may write there'
-const ROOM = 'make room and run this again'
+const WRITABLE = 'run the command as a user who may write there'
+const ROOM = 'make room, and run the command again'
 
 const ADVICE: ReadonlyMap<string | undefined, string> = new Map([
   ['EACCES', WRITABLE],
   ['EPERM', WRITABLE],
-  ['EROFS', 'its file system is mounted read-only'],
+  ['EROFS', 'mount its file system writable'],
   ['ENOSPC', ROOM],
   ['EDQUOT', ROOM],
 ])
 
 /**
- * A ReviewError for an error of the system, about the folder that the error names or else about `directory`; any other
- * error unchanged.
+ * Turns an error of the system into a ReviewError about the folder that the error names, or about `directory`. Returns
+ * any other error unchanged.
  */
 export function obstacle(directory: string, error: unknown): unknown {
   const { code, path } = error as NodeJS.ErrnoException
   const advice = ADVICE.get(code)
   const folder = path === undefined ? directory : dirname(path)
-  return advice === undefined ? error : new ReviewError(`${folder} can't be written (${code}); ${advice}`)
+  return advice === undefined ? error : new ReviewError(`${folder} can't be written (${code}): ${advice}`)
 }

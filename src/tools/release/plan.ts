@@ -47,7 +47,7 @@ export async function planApply(candidate: string, options: PlanOptions): Promis
   await refuseNoDirectory(candidate)
   await refuseNoDirectory(directory)
   if ((await realpath(candidate)) === (await realpath(directory))) {
-    throw new ReviewError(`${candidate} is the directory in force itself; prepare the change in a copy of it`)
+    throw new ReviewError(`${candidate} is the directory in force: prepare the change in a copy of it`)
   }
   return planFrom(candidate, candidate, options)
 }
@@ -97,7 +97,7 @@ async function planFrom(source: string, name: string, { home, resources, now }: 
   const diff = await compare({ source, name, directory, blocks, resources, now })
   // The files are read once: the same bytes are checked, compared and applied.
   if (digestOf(await readContent(source)) !== digestOf(content)) {
-    throw new ReviewError(`the files of ${name} changed while they were checked; try again`)
+    throw new ReviewError(`the files of ${name} changed while they were checked: try again`)
   }
   const sameRules = digestOf(content) === over && !(await isHeldBack(directory))
   return { home, directory, content, check, diff, blocks, over, sameRules }

@@ -32,7 +32,8 @@ export async function policyOfRevision(
     return loadContent(content, present.blockedFile.text, resources)
   }
   throw new ReviewError(
-    `the policy of revision ${revision} is not kept in ${directory}; explain the record by the files of now with --record`,
+    `${directory} does not keep the policy of revision ${revision}: ` +
+      'explain the record with the present files (--record)',
   )
 }
 

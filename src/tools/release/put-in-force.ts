@@ -57,7 +57,9 @@ export async function putInForce(given: Home, change: VersionChange): Promise<Ve
 
 async function refuseChanged(directory: string, over: string): Promise<void> {
   if (digestOf(await readContent(directory)) === over) return
-  throw new ReviewError(`the files of ${directory} have changed meanwhile; nothing was done, look again`)
+  throw new ReviewError(
+    `the files of ${directory} have changed in the meantime, so nothing was done: run the command again`,
+  )
 }
 
 async function sweep(home: Home): Promise<void> {

@@ -19,7 +19,7 @@ export async function planRollback(named: string | undefined, options: PlanOptio
   const version = returnTarget(await readHistory(home), present, named)
   if (!(await isIntact(home, version))) {
     const which = `the files of version ${version.number}`
-    throw new ReviewError(`${which} were edited since; choose another one of policy history`)
+    throw new ReviewError(`${which} were edited: choose another version of \`sallyport policy history\``)
   }
   return { plan: await planReturn(version, await readVersion(home, version), options), of: version.number }
 }
@@ -39,9 +39,9 @@ export function returnTarget(
       ? before(history, present)
       : history.findLast(({ number, revision }) => named === String(number) || named === revision)
   if (found) return found
-  if (named !== undefined) throw new ReviewError(`no version is \`${named}\`; \`sallyport policy history\` lists them`)
-  const why =
-    history.length > 0 ? '; `sallyport policy history` lists those that are kept' : ': nothing was applied yet'
+  if (named !== undefined)
+    throw new ReviewError(`there is no version \`${named}\`: take one from \`sallyport policy history\``)
+  const why = history.length > 0 ? ': take one from `sallyport policy history` with --to' : ': nothing was applied yet'
   throw new ReviewError(`there is no version before this one${why}`)
 }
 

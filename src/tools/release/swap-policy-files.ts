@@ -1,5 +1,5 @@
 /**
- * Exchanges plain files one after the other. Meanwhile `.before` holds the files of before, which are in force. When
+ * Exchanges plain files one after the other. Meanwhile `.before` holds the previous files, which are in force. When
  * `.before` is removed, all new files take over at once, and the new version is the current one; a command that is
  * killed earlier leaves the old files in force.
  */
@@ -23,7 +23,7 @@ export async function exchangeFiles(home: Home, content: PolicyContent, target: 
     await writeAll(directory, content)
     await replaceLink(current, target)
   } catch (error) {
-    // If that fails too, the files of before are in force until the next command.
+    // If that fails too, the previous files are in force until the next command.
     await restore(home).catch(() => undefined)
     throw error
   }

@@ -50,7 +50,8 @@ async function currentNumber(home: Home): Promise<number> {
   const last = names.at(-1)
   if (last === undefined || (target === undefined && numberOf(last) === 1)) return 0
   throw new ReviewError(
-    `${home.current} leads to none of the versions of ${home.directory}; point it at the one that is meant, as in: ln -sfn ${linkTo(home, last)} ${home.current}`,
+    `${home.current} does not lead to a version of ${home.directory}: link it to the right version, as in: ` +
+      `ln -sfn ${linkTo(home, last)} ${home.current}`,
   )
 }
 

@@ -11,9 +11,9 @@ export const REPLAY_FORMATS = { text: toText, json: toJson } as const
 const HEADINGS: Readonly<Record<Change, string>> = {
   'refused-now': 'Allowed then, refused under the candidate',
   'allowed-now': 'Refused then, allowed under the candidate',
-  'perhaps-allowed-now': 'Refused then; the candidate would look further, and the log does not tell how that ends',
-  'refused-otherwise': 'Refused then and under the candidate, but answered otherwise',
-  'other-objects': 'Lists that the candidate filters otherwise',
+  'perhaps-allowed-now': 'Refused then; the candidate may allow it, but the log does not hold enough to decide',
+  'refused-otherwise': 'Refused then and under the candidate, but with another answer',
+  'other-objects': 'Lists that the candidate filters differently',
   'other-fields': 'Allowed then and under the candidate, but other fields are shown',
 }
 
@@ -32,8 +32,8 @@ function summary({ decided, same, unconcerned, undecidable, leftOut, otherLines 
     `${decided} requests decided again: ${same} the same, ${decided - same} different.`,
     ...reasons,
     ...(unconcerned === 0 ? [] : [`  ${unconcerned} ended before a policy was asked, or by a fault of the server`]),
-    ...(leftOut === 0 ? [] : [`  ${leftOut} are outside of the time asked for`]),
-    ...(otherLines === 0 ? [] : [`  ${otherLines} lines are no decision records`]),
+    ...(leftOut === 0 ? [] : [`  ${leftOut} are outside the time of --since and --until`]),
+    ...(otherLines === 0 ? [] : [`  ${otherLines} lines are not decision records`]),
   ]
     .map(printable)
     .join('\n')

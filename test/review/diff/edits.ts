@@ -293,7 +293,7 @@ export const CASES: Readonly<Record<string, Case>> = {
     },
     says: [
       '+ rate limit bad-credentials is gone: 300 in 1m per address, counts credentials rejected',
-      '= rate limit address is called everything',
+      '= rate limit address is now named everything',
     ],
   },
   'a limit is counted otherwise': {
@@ -365,9 +365,9 @@ export const CASES: Readonly<Record<string, Case>> = {
       ],
     },
     says: [
-      '+ role support comes with what the OpenID provider says: /groups/new',
-      '+ role auditor comes with what the OpenID provider says: audit',
-      '- role support no longer comes with what the OpenID provider says: old',
+      '+ role support comes with the OpenID claim value /groups/new',
+      '+ role auditor comes with the OpenID claim value audit',
+      '- role support no longer comes with the OpenID claim value old',
     ],
   },
   'what changes no request': {

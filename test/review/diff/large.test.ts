@@ -79,7 +79,7 @@ describe('a policy diff of many relations', () => {
     }
     expect(() => diffOf({ before: many, after: many })).to.throw(
       ReviewError,
-      /name 17 relations; a diff compares at most/,
+      /name 17 relations, but a diff compares at most/,
     )
     const fewer = { ...many, rules: many.rules.slice(0, 12) }
     expect(diffOf({ before: fewer, after: { ...fewer, rules: fewer.rules.slice(1) } })).to.have.length(1)

@@ -100,7 +100,10 @@ describe('a policy diff of git revisions', () => {
 
   describe('refuses, with one sentence,', () => {
     const refusals: Readonly<Record<string, readonly [readonly string[], RegExp]>> = {
-      'a revision that git does not know': [['v1', 'v2'], /`v2` is neither a directory nor a commit that git knows/],
+      'a revision that git does not know': [
+        ['v1', 'v2'],
+        /`v2` is neither a directory nor a commit of the git repository/,
+      ],
       'a path that is no policy': [['v1', 'main:deploy'], /`main` has no policy files in `deploy`/],
       'a path that is not there': [['v1', 'main:nowhere'], /`main` has no folder `nowhere`/],
       'a file for a folder': [['v1', 'main:deploy/rules/policy.csv'], /`main` has no folder/],
@@ -124,7 +127,7 @@ describe('a policy diff of git revisions', () => {
       process.chdir(outside)
       try {
         const { error } = await policyDiff('--policies', outside, 'v1', 'main')
-        expect((error as Error).message).to.match(/`v1` is not a directory, and no git repository is here .*not a git/)
+        expect((error as Error).message).to.match(/`v1` is not a directory, and there is no git repository .*not a git/)
       } finally {
         process.chdir(cwd)
         await rm(outside, { recursive: true })
@@ -150,7 +153,7 @@ describe('a policy diff of git revisions', () => {
       process.env.PATH = ''
       try {
         const { error } = await diff('v1', 'main')
-        expect((error as Error).message).to.equal('git is not installed; name a directory instead')
+        expect((error as Error).message).to.equal('git is not installed: install it, or name a directory')
       } finally {
         process.env.PATH = path
       }

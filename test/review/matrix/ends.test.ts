@@ -83,7 +83,7 @@ describe('a matrix in time', () => {
       const page = await openPage(browser, matrixPage(matrix))
       await page.page.locator('td small').first().click()
       expect(await page.page.getByRole('dialog').innerText()).to.contain(
-        'Until 2031-01-01T00:00:00Z; then it is another.',
+        'This answer is valid until 2031-01-01T00:00:00Z.',
       )
       expect(page.troubles).to.deep.equal([])
       await page.close()

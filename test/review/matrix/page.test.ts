@@ -55,7 +55,7 @@ describe('the page of a matrix', () => {
     await page.getByLabel('Caller').selectOption('support')
     expect(await visibleRows()).to.deep.equal(shipped.rows.filter(isPartOfOrders).map(headOf))
     await page.getByLabel('Find').fill('no such thing')
-    expect(await page.getByText('Nothing fits these filters.').isVisible()).to.equal(true)
+    expect(await page.getByText('No row matches these filters.').isVisible()).to.equal(true)
     await page.getByRole('button', { name: 'Clear' }).click()
     expect(await visibleRows()).to.have.length(shipped.rows.length)
   })

@@ -1,6 +1,6 @@
 /**
- * Finds who may write objects of a path, with which relations and by which rules, for the checks that compare writing
- * and reading.
+ * Finds who may write objects of a path, with which relations and through which rules. The checks that compare writing
+ * and reading use it.
  */
 import type { Policy } from '../../../decide/policy.ts'
 import type { ActionRules, RuleGroup } from '../../../decide/rules/action-rules.ts'

@@ -19,8 +19,11 @@ export const rulesWithoutEffect: PolicyCheck<CheckedPolicy> = {
     {
       code: 'deny-without-allow',
       meaning:
-        'The deny takes nothing away: no caller that it matches is allowed any of it, or other denies already take it away',
-      mend: 'Delete the line; to keep it as a safeguard against a later allow, suppress the warning and give the reason',
+        'The deny takes nothing away: no caller that it matches is allowed any of it, or other denies already take ' +
+        'it away',
+      mend:
+        'Delete the line; to keep it as a safeguard against a later allow, suppress the warning and give ' +
+        'the reason',
     },
   ],
   find: ({ policy, index, placeOfLine }) => {

@@ -32,8 +32,9 @@ export const schemaTells: PolicyCheck<CheckedPolicy> = {
 function findingsOf(resource: Resource, comparison: CrossFieldRule, checked: CheckedPolicy): readonly Diagnostic[] {
   const told = pairsOf(resource, checked.index, CHANGES).flatMap((pair) => toldTo(pair, comparison, checked))
   return told.slice(0, 1).map(({ subject, line, action, writes, hidden }) => {
-    const may = `\`${subject}\` may ${action} ${namesText(writes)} of \`${resource.name}\` but not read ${namesText(hidden)}`
-    const message = `${may}; \`${comparison.keyword}\` of the schema compares them, so answers reveal stored values`
+    const may = `\`${subject}\` may ${action} ${namesText(writes)} of \`${resource.name}\``
+    const compared = `\`${comparison.keyword}\` of the schema compares them, so answers reveal stored values`
+    const message = `${may} but not read ${namesText(hidden)}; ${compared}`
     const hint = 'let the subject read these fields, or remove the rule from the schema'
     return warning(checked.placeOfLine(line, CELL.fields), 'schema-tells', message, hint)
   })
@@ -74,11 +75,11 @@ export const unboundedObjects: PolicyCheck<CheckedPolicy> = {
     {
       code: 'unbounded-field',
       meaning:
-        'A schema has fields without a bound (text without `maxLength`, a list without `maxItems`, an object with free ' +
-        'members), so only `object` of `limits.yaml` (the place of the finding) limits the size of an object',
+        'A schema has fields without a bound (text without `maxLength`, a list without `maxItems`, an object with ' +
+        'free members), so only `object` of `limits.yaml` (the place of the finding) limits the size of an object',
       mend:
-        'Write the missing keywords into the schema file; if large values are intended, suppress the warning and give ' +
-        'the reason',
+        'Write the missing keywords into the schema file; if large values are intended, suppress the warning and ' +
+        'give the reason',
     },
   ],
   find: ({ resources, placeOfKey }) =>

@@ -80,7 +80,8 @@ function relationSpace(about: Sides<RulesAbout>, identity: Identity): RelationSp
   const atoms = concernsObject(resource, action) ? atomsOf(about, keys) : new Map<string, Atom>()
   if (atoms.size > MOST_RELATIONS) {
     throw new ReviewError(
-      `rules about \`${action.name}\` on \`${resource.name}\` name ${atoms.size} relations; a diff compares at most ${MOST_RELATIONS}`,
+      `rules about \`${action.name}\` on \`${resource.name}\` name ${atoms.size} relations, ` +
+        `but a diff compares at most ${MOST_RELATIONS}: name fewer relations in these rules`,
     )
   }
   const positions = new Map([...atoms.keys()].map((key, i) => [key, i]))

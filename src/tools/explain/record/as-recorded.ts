@@ -41,8 +41,8 @@ function withQuery(record: ExplainableRecord, explanation: Explanation): Explana
   if (explanation.outcome !== 'allow' || refused.length + unshown.length === 0) return explanation
   const reason =
     refused.length > 0
-      ? `the list is allowed, but filtering or sorting by ${refused.map(quote).join(', ')} is not: each line about the ` +
-        'list must grant these fields'
+      ? `the list is allowed, but filtering or sorting by ${refused.map(quote).join(', ')} is not: ` +
+        'each line about the list must grant these fields'
       : `the list is allowed, but does not show ${unshown.map(quote).join(', ')}`
   return { ...explanation, outcome: 'deny', reason, answer: problem('invalid-query') }
 }

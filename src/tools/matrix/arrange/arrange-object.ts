@@ -66,7 +66,7 @@ export function choicesWithoutAttributes(wanted: WantedObject, field: Field, pre
 }
 
 export function impossible({ resource, relations }: Pick<WantedObject, 'resource' | 'relations'>): NotFound {
-  return { kind: 'impossible', why: `no object of ${resource.name} can be ${howText(relations)} this caller` }
+  return { kind: 'impossible', why: `no object of ${resource.name} can exist ${relationText(relations)}` }
 }
 
 export function unarranged(
@@ -75,14 +75,15 @@ export function unarranged(
 ): NotFound {
   return {
     kind: 'unarranged',
-    why: `no object of ${resource.name} could be made ${howText(relations)} this caller: ${why}`,
+    why: `no object of ${resource.name} could be made ${relationText(relations)}: ${why}`,
   }
 }
 
-/** Ends with `to`: the words before `this caller`. */
-export function howText(relations: ReadonlySet<string>): string {
-  const names = namesText(relations, ' and ')
-  return names === '' ? 'without any relation to' : `${names}, and nothing else, to`
+/** `with exactly the relations owner and draft to this caller`. */
+export function relationText(relations: ReadonlySet<string>): string {
+  if (relations.size === 0) return 'without a relation to this caller'
+  const noun = relations.size === 1 ? 'relation' : 'relations'
+  return `with exactly the ${noun} ${namesText(relations, ' and ')} to this caller`
 }
 
 function choicesByField(wanted: WantedObject): ReadonlyMap<string, FieldChoices> {

@@ -145,7 +145,7 @@ function attributeChoice(pair: WantedPair, attribute: string): AttributeChoice {
   const { resources, samplesOf, callerId = '' } = pair
   const directory = resources.byName.get(USERS)
   if (!directory || !isPlain(directory, attribute)) {
-    const why = `callers can't be given the attribute \`${attribute}\`: no schema \`${USERS}\` has it`
+    const why = `callers can't have the attribute \`${attribute}\`: add it as a field to the schema \`${USERS}\``
     return { values: [], complete: isOwn(pair) && directory === pair.resource, why }
   }
   const needed = isNeeded(pair, attribute)

@@ -45,7 +45,7 @@ export function sampleResources(sources: readonly SourceText[], { byName }: Reso
 /** A message if a required field has no known valid value, so that neither an object nor a body can be made. */
 export function lackingValue(resource: string, { smallest, values }: Samples): string | undefined {
   const field = Object.keys(smallest).find((name) => (values.get(name)?.length ?? 0) === 0)
-  return field && `no valid value was found for \`${field}\` of ${resource}; give its schema \`examples\``
+  return field && `no valid value was found for \`${field}\` of ${resource}: add \`examples\` to its schema`
 }
 
 /** Adds the values that relations of the policy compare, because predictions must try them too. */

@@ -17,7 +17,8 @@ export async function attackAll(options: AttackOptions): Promise<AttackRun> {
   const suite = await loadSuite(options, [])
   const evaluated = evaluatePolicy(suite.policy, suite.resources, Date.now())
   const attacks = planAttacks(suite, evaluated, options.resources)
-  if (attacks.length === 0) throw new ReviewError('there is nothing to attack; see --resource, and roles.yaml')
+  if (attacks.length === 0)
+    throw new ReviewError('there is nothing to attack: name another --resource, or declare roles in roles.yaml')
   const pool = await options.openTargets(suite)
   options.started(attacks.length)
   const context = { suite, evaluated, target: pool.target, now: Date.now }

@@ -102,7 +102,8 @@ function findingText({ attack, why = '', exchange }: Reached): string {
 /** One line that identifies the attack. */
 function titleOf({ vector, routeMethod, victim, attacker, relations }: Attack): string {
   const whose = relations.length > 0 ? ` (${relations.join('+')} to the victim)` : ''
-  return `${columnText(attacker)} makes a request of ${columnText(victim)}: ${routeMethod.method} ${routeMethod.route.path}${whose}, ${vector}`
+  const request = `${routeMethod.method} ${routeMethod.route.path}${whose}, ${vector}`
+  return `${columnText(attacker)} makes a request of ${columnText(victim)}: ${request}`
 }
 
 /** Once for each reason. */
@@ -115,7 +116,7 @@ function impossibleText({ reached }: AttackRun): readonly string[] {
 }
 
 function tableText(tallies: readonly AttackTally[]): string {
-  const head = ['caller', 'resource', 'requests', 'reached', 'refused', 'not as the policy', "can't be tried"]
+  const head = ['caller', 'resource', 'requests', 'reached', 'refused', 'different', "can't be tried"]
   const rows = tallies.map((one) =>
     [one.attacker, one.resource, one.requests, one.reached, one.refused, one.different, one.impossible].map(String),
   )

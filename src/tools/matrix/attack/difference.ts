@@ -22,7 +22,7 @@ export function differenceOf(compared: Compared): string | undefined {
   const refused = attack.vector.endsWith('in query') && answer.status === 400
   if (refused && predicted.status < 400) return undefined
   if (answer.status !== predicted.status) {
-    return `the policy answers ${predicted.status}, and the server ${answer.status}`
+    return `the policy says ${predicted.status}, but the server answered ${answer.status}`
   }
   if (attack.routeMethod.method === 'HEAD' || answer.status >= 300) return undefined
   return predicted.items ? rowDifference(compared, predicted.items) : fieldDifference(compared)
@@ -33,7 +33,7 @@ function rowDifference({ answer }: Compared, items: NonNullable<Answer['items']>
     []) as readonly Representation[]
   const allowed = new Map(items.map(({ object, shown }) => [object.id, shown]))
   const stray = rows.find((row) => !allowed.has(row.id ?? null) && allowed.size === 0)
-  if (stray) return `the list shows \`${String(stray.id)}\`, and the policy lists none of these objects`
+  if (stray) return `the list shows \`${String(stray.id)}\`, but the policy lists none of these objects`
   const known = rows.filter((row) => allowed.has(row.id ?? null))
   if (known.length < items.filter(({ shown }) => 'id' in shown).length)
     return 'the list lacks objects that the policy lists'
@@ -52,6 +52,6 @@ function fieldDifference({ answer, predicted, attack, victims }: Compared): stri
 function comparedFields(shown: Representation, predicted: Representation | undefined): string | undefined {
   const more = Object.keys(shown).filter((field) => !Object.hasOwn(predicted ?? {}, field))
   const less = Object.keys(predicted ?? {}).filter((field) => !Object.hasOwn(shown, field))
-  if (more.length > 0) return `the answer shows ${namesText(more)}, which the policy does not`
+  if (more.length > 0) return `the answer shows ${namesText(more)}, which the policy does not show`
   return less.length > 0 ? `the answer lacks ${namesText(less)}, which the policy shows` : undefined
 }

@@ -1,4 +1,4 @@
-/** All possible rows of a matrix: every path and method, every way to relate to the object, every column. */
+/** All possible rows of a matrix: every path and method, every set of relations to the object, every column. */
 
 import { type RouteMethod, routeMethodsOf } from '../../../decide/callers-and-routes.ts'
 import type { Policy } from '../../../decide/policy.ts'
@@ -10,7 +10,7 @@ import type { Cell } from '../predict/arrange-cell.ts'
 import type { MatrixColumn, ObjectState } from '../read/expectation.ts'
 import { columnText } from '../read/expectation.ts'
 
-/** A row of a matrix: methods of the same endpoint, and one way to relate to the object. */
+/** A row of a matrix: methods of the same endpoint, and one set of relations to the object. */
 export interface Row {
   readonly routeMethod: RouteMethod
   readonly methods: readonly Method[]

@@ -57,14 +57,14 @@ export function surveyCells(suite: PredictedSuite): CellSurvey {
   return { cells, unasked: [...unasked, ...furtherWays(rows)] }
 }
 
-/** Further cells if the rules name too many relations, so that not every way to relate has a row. */
+/** Further cells if the rules name so many relations that not every set of relations has a row. */
 function furtherWays(rows: readonly Row[]): readonly UnaskedCell[] {
   const groups = Map.groupBy(rows, ({ routeMethod }) => routeMethod.endpoint)
   const cut = [...groups.values()].filter((some) => some.length > MOST_SETS)
   return cut.flatMap(([row]) => {
     if (!row) return []
     const { resource, route, method } = row.routeMethod
-    const why = `rules name more relations than the ${MOST_SETS} ways to relate that are told apart`
+    const why = `the rules name so many relations that only the first ${MOST_SETS} sets of relations are tried`
     return [{ resource: resource.name, method, path: route.path, object: 'further ways', column: 'every caller', why }]
   })
 }

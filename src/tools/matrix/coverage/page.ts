@@ -14,14 +14,19 @@ interface Grid {
 export function coveragePage(coverage: Coverage): string {
   const { cells, unasked, rules, relations, views } = coverage
   const grid = gridOf(cells)
+  const parts = Object.entries({ cells, rules, relations, views })
+  const figures = parts.map(([name, some]) => figure(name, some))
   return toPage({
     title: 'What the matrices state',
     styles: ['page.css', 'coverage.css'],
     ownStyle: filterStyle(grid),
     body: html`<header>
 <div><h1>What the matrices state</h1>
-<ul class="figures">${[figure('cells', cells), figure('rules', rules), figure('relations', relations), figure('views', views)]}</ul></div>
-<ul class="legend" aria-label="Legend"><li><span class="key yes">200</span> stated by a matrix</li><li><span class="key no">200 open</span> no expectation</li></ul>
+<ul class="figures">${figures}</ul></div>
+<ul class="legend" aria-label="Legend">
+<li><span class="key yes">200</span> stated by a matrix</li>
+<li><span class="key no">200 open</span> no expectation</li>
+</ul>
 </header>
 ${filtersHtml(grid)}
 <main>
@@ -123,7 +128,9 @@ function gridsHtml({ columns, resources }: Grid): readonly Html[] {
       })
     const open = openIn(about)
     const figure = open === 0 ? 'all stated' : `${open} open`
-    return html`<section class="resource r${i}"><h2>${resource} <span class="quiet">${figure}</span></h2><table><thead><tr><th scope="col"></th>${heads}</tr></thead><tbody>${body}</tbody></table></section>\n`
+    const table = html`<table><thead><tr><th scope="col"></th>${heads}</tr></thead><tbody>${body}</tbody></table>`
+    const title = html`<h2>${resource} <span class="quiet">${figure}</span></h2>`
+    return html`<section class="resource r${i}">${title}${table}</section>\n`
   })
 }
 

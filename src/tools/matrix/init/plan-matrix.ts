@@ -87,9 +87,8 @@ function answerTo({ predictor, evaluated }: PredictedSuite, cells: readonly Cell
   if (first?.kind !== 'answer' || !predictions.every(isAnswer)) return undefined
   const fitting = describe(first).find((words) => predictions.every((one) => isAnswer(one) && answers(one, words)))
   if (fitting) return fitting
-  throw new Error(
-    `methods of one endpoint differ: ${predictions.flatMap((one) => (isAnswer(one) ? describe(one).map(expectedText) : []))}`,
-  )
+  const texts = predictions.flatMap((one) => (isAnswer(one) ? describe(one).map(expectedText) : []))
+  throw new Error(`methods of one endpoint differ: ${texts}`)
 }
 
 function isAnswer(prediction: Prediction): prediction is Extract<Prediction, { kind: 'answer' }> {

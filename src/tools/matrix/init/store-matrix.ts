@@ -11,7 +11,7 @@ export async function storeNew(folder: string, files: readonly MatrixText[]): Pr
   const taken = files.filter((_, i) => there[i]).map(({ name }) => `\`${join(folder, name)}\``)
   if (taken.length > 0) {
     throw new ReviewError(
-      `${taken.join(', ')} would be overwritten; write to another folder with --out, or say --force to replace what is there`,
+      `${taken.join(', ')} would be overwritten: write to another folder with --out, or replace it with --force`,
     )
   }
   return storeOver(folder, files)

@@ -44,7 +44,7 @@ function placeLine({ mutant }: Judged): string {
 function witnessLines(witness: Witness): readonly string[] {
   if (witness.kind === 'fields') return fieldLines(witness)
   const { rows, body } = pasteOf(witness)
-  const noticing = ['this would notice:', ...rows.trimEnd().split('\n')]
+  const noticing = ['this row would notice it:', ...rows.trimEnd().split('\n')]
   return body ? [...noticing, `with bodies/${body.file}: ${body.json}`] : noticing
 }
 
@@ -52,7 +52,7 @@ function witnessLines(witness: Witness): readonly string[] {
 function fieldLines({ cell, expected, value }: Witness & { readonly kind: 'fields' }): readonly string[] {
   const request = `${cell.method} ${cell.path} (${objectText(cell.object)}) as ${columnText(cell.column)}`
   const where = value ? `, with ${value.field} ${JSON.stringify(value.value)} in the object,` : ''
-  return [`a case in steps that names the fields would notice: ${request}${where} is ${expected.status}`]
+  return [`a case in steps that names the fields would notice it: ${request}${where} is ${expected.status}`]
 }
 
 function summaryLine(mutation: Mutation): string {

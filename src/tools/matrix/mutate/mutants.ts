@@ -4,20 +4,20 @@ import type { Resources } from '../../../resources/resource.ts'
 
 /** The mistakes that people make. */
 export const OPERATORS = {
-  'drop-rule': 'an allow is gone',
-  'drop-deny': 'a deny is gone',
-  'flip-effect': 'allow became deny, or deny allow',
-  'any-object': 'a relation became any',
-  'drop-relation': 'one of several relations is gone',
-  'add-action': 'an action more',
-  'remove-action': 'an action less',
+  'drop-rule': 'an allow is missing',
+  'drop-deny': 'a deny is missing',
+  'flip-effect': 'an allow became a deny, or a deny an allow',
+  'any-object': 'a rule has any as its relation',
+  'drop-relation': 'a rule has one relation less',
+  'add-action': 'a rule has one more action',
+  'remove-action': 'a rule has one action less',
   'widen-fields': 'a rule grants or denies more fields',
-  'add-field': 'a view has a field more',
-  'swap-role': 'a rule is for somebody else',
+  'add-field': 'a view has one more field',
+  'swap-role': 'a rule names another subject',
   'change-relation': 'a relation compares something else',
   'add-inheritance': 'a role inherits another one',
   'drop-inheritance': 'a role no longer inherits another one',
-  'flip-conceal': 'objects are concealed, or no longer',
+  'flip-conceal': 'objects are concealed, or no longer concealed',
 } as const
 
 export type Operator = keyof typeof OPERATORS

@@ -1,5 +1,5 @@
 /**
- * The requests that two policies could answer differently on a resource: each path and method, each way to relate to
+ * The requests that two policies could answer differently on a resource: each path and method, each set of relations to
  * the object, each caller alone and each pair of roles (src/tools/diff/decisions/compare-callers.ts says why that is
  * enough), and bodies that each change one field.
  */

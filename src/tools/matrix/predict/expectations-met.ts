@@ -48,9 +48,14 @@ function statedCases({ predictor, evaluated, cases }: PredictedSuite): readonly 
 type LeftOut = Pick<Statements, 'unmet' | 'unpredictable'> & { readonly unasked: number }
 
 export function leftOutLines({ unmet, unpredictable, unasked }: LeftOut): readonly string[] {
-  const red = `${unmet} expectations don't hold of the policy as it is and were left out; sallyport matrix test names them`
-  const steps = `${unpredictable} cases with headers, a query or a JSON Patch were left out; only a server can answer them`
-  const open = `${unasked} cells can't be asked, so a mistake that shows only there goes unnoticed; sallyport matrix coverage lists them`
-  const lines = [...(unmet > 0 ? [red] : []), ...(unpredictable > 0 ? [steps] : []), ...(unasked > 0 ? [open] : [])]
+  const red = `${unmet} expectations were left out, because the present policy does not meet them`
+  const cases = `${unpredictable} cases with headers, a query or a JSON Patch`
+  const steps = `${cases} were left out, because only a server can answer them`
+  const open = `${unasked} cells can't be asked, so no expectation can notice a mistake there`
+  const lines = [
+    ...(unmet > 0 ? [`${red}: run sallyport matrix test to see them`] : []),
+    ...(unpredictable > 0 ? [steps] : []),
+    ...(unasked > 0 ? [`${open}: run sallyport matrix coverage to list them`] : []),
+  ]
   return lines.length === 0 ? [] : [...lines, '']
 }

@@ -23,17 +23,17 @@ export function listFault(
   const wanted = new Set(placed.filter(({ own }) => own || list === 'all').map(({ object }) => object.id))
   const listed = new Set(rows.map(({ id }) => id))
   if (rows.some((row) => !Object.hasOwn(row, 'id')))
-    return `a row of the list shows no \`id\`, so its objects can't be identified; state a view`
+    return `a row of the list shows no \`id\`, so its objects can't be identified: state a view instead`
   if (wanted.size === 0) return 'no object of the caller could be put into this list'
   const missing = [...wanted].filter((id) => !listed.has(id))
-  if (missing.length > 0)
-    return `the list lacks ${missing.length} of the ${wanted.size} objects that belong into it, as \`${missing[0]}\``
+  const lacking = `the list lacks ${missing.length} of the ${wanted.size} objects that it should have`
+  if (missing.length > 0) return `${lacking}, for example \`${missing[0]}\``
   if (list === 'all') return undefined
   const here = new Set(placed.map(({ object }) => object.id))
   const foreign = [...listed].filter((id) => !wanted.has(id) && (alone || here.has(id)))
   return foreign.length === 0
     ? undefined
-    : `the list shows ${foreign.length} objects that are not the caller's own, as \`${foreign[0]}\``
+    : `the list shows ${foreign.length} objects that are not the caller's own, for example \`${foreign[0]}\``
 }
 
 interface View {

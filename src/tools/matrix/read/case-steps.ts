@@ -19,7 +19,7 @@ export interface StepAnswer {
 /** A step uses a name that no step before it saved. */
 export class UnknownName extends Error {
   constructor(name: string) {
-    super(`no step before saves \`${name}\`, and no caller has this name`)
+    super(`\`${name}\` is neither a caller nor saved by an earlier step: add it to callers or to save`)
     this.name = 'UnknownName'
   }
 }
@@ -53,7 +53,7 @@ export function judgeStep(
   answer: StepAnswer,
   view: ReadonlySet<string> | undefined,
 ): string | undefined {
-  if (answer.status !== expected.status) return `${expected.status} was expected, and the answer is ${answer.status}`
+  if (answer.status !== expected.status) return `expected ${expected.status}, got ${answer.status}`
   const fields = view ?? (expected.fields ? new Set(expected.fields) : undefined)
   return headerFault(expected, answer) ?? (fields ? fieldFault(fields, answer) : undefined)
 }
@@ -81,7 +81,7 @@ function fieldFault(fields: ReadonlySet<string>, { json }: StepAnswer): string |
   if (rows.length === 0) return 'the list has no rows, so no field is shown'
   const wrong = rows.find((row) => new Set(Object.keys(row)).symmetricDifference(fields).size > 0)
   if (!wrong) return undefined
-  return `the fields ${namesText(fields)} were expected, and ${namesText(Object.keys(wrong)) || 'none'} are shown`
+  return `expected the fields ${namesText(fields)}, got ${namesText(Object.keys(wrong)) || 'none'}`
 }
 
 /** Saves the parts of an answer that later steps name; returns what the answer lacks, in one sentence. */

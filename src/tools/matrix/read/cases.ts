@@ -1,4 +1,4 @@
-/** The YAML files of cases, strictly: everything that is wrong, at once, each with its place. */
+/** Reads the YAML files of cases. Strict: reports all faults at once, each with its place. */
 import { readFileSync } from 'node:fs'
 import { type Diagnostic, type Place, refuseFaults } from '../../../base/diagnostic.ts'
 import { shapeOf } from '../../../base/shape-of.ts'
@@ -45,7 +45,7 @@ function caseOf(
     const column = parseColumn(text)
     if (column.kind === 'parsed' && column.value.kind !== 'anonymous') return [[caller, column.value]]
     const hint = 'write a role, roles as in member+auditor, everyone, or user:<id>'
-    report(file.fault([at, 'callers', caller], 'case-caller', `\`${text}\` is no caller with credentials`, hint))
+    report(file.fault([at, 'callers', caller], 'case-caller', `\`${text}\` is not a caller with credentials`, hint))
     return []
   })
   steps.forEach((step, i) => {

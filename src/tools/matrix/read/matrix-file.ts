@@ -1,4 +1,4 @@
-/** One matrix file -> expectations, strictly: everything that is wrong, at once, each with the place of its cell. */
+/** Parses one matrix file into expectations. Strict: reports all faults at once, each with the place of its cell. */
 
 import { dirname, join } from 'node:path'
 import type { SourceFile } from '../../../base/diagnostic.ts'
@@ -53,7 +53,7 @@ function cellAt(row: TableRow, at: number | undefined): TableCell {
 function reportBeyond(row: TableRow, { headed }: Head, report: Report): void {
   const stray = row.find(({ text }, at) => text !== '' && !headed.has(at))
   if (!stray) return
-  const message = `the cell \`${stray.text}\` stands in a column without a head`
+  const message = `the cell \`${stray.text}\` is in a column without a head`
   report({
     ...stray.place,
     code: 'matrix-cell',
@@ -116,7 +116,7 @@ function parseHead(row: TableRow, file: string, report: Report): Head | undefine
     const key = name ?? columnKey(text)
     if (text === '') return
     const twice = seen.has(key)
-    if (twice) fault(at, `the column \`${text}\` is here twice`, 'keep one of them')
+    if (twice) fault(at, `the column \`${text}\` occurs twice`, 'keep one of them')
     seen.add(key)
     if (name) known.set(name, at)
     else if (!twice) readColumn(text, at, columns, fault)
@@ -127,7 +127,7 @@ function parseHead(row: TableRow, file: string, report: Report): Head | undefine
   fault(
     0,
     `the first row lacks ${names}`,
-    'it begins with method, path, object and names a caller above each column of answers',
+    'begin it with method, path, object, and name a caller above each column of answers',
   )
   return undefined
 }

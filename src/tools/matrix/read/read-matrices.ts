@@ -99,8 +99,7 @@ function contradicts(before: Expected, after: Expected): boolean {
   return differ(before.status, after.status) || differ(before.view, after.view) || differ(before.list, after.list)
 }
 
-/** The same for expectations about the same request. */
-/** With and without `If-Match` are two requests. */
+/** The same for expectations about the same request. A request with `If-Match` differs from one without it. */
 function requestKey(expectation: Expectation): string {
   const { method, path, object, column, body = '' } = expectation
   return JSON.stringify([method, path, objectText(object), columnText(column), body, isUnconditional(expectation)])
@@ -108,7 +107,8 @@ function requestKey(expectation: Expectation): string {
 
 function contradiction(before: Expectation, one: Expectation): Diagnostic {
   const { file, line, column } = before.place
-  const message = `this states \`${expectedText(one.expected)}\` for ${one.method} as \`${columnText(one.column)}\`, and ${file}:${line}:${column} states \`${expectedText(before.expected)}\``
+  const mine = `\`${expectedText(one.expected)}\` for ${one.method} as \`${columnText(one.column)}\``
+  const message = `this cell states ${mine}, but ${file}:${line}:${column} states \`${expectedText(before.expected)}\``
   return { ...one.place, code: 'matrix-contradiction', severity: 'error', message, hint: 'keep one of them' }
 }
 

@@ -22,7 +22,7 @@ export function parseMethods(text: string): Parsed<readonly Method[]> {
     return failed(`\`${wrong}\` is not a method`, `write ${METHODS.join(', ')}, or several joined with |`)
   }
   const twice = words.find((word, i) => words.indexOf(word) < i)
-  if (twice !== undefined) return failed(`the method \`${twice}\` stands here twice`, 'name it once')
+  if (twice !== undefined) return failed(`the method \`${twice}\` occurs twice`, 'name it once')
   return parsed(words as readonly Method[])
 }
 
@@ -48,7 +48,7 @@ export function parseColumn(text: string): Parsed<MatrixColumn> {
   const wrong = roles.find((role) => role === '' || /^(anonymous|everyone|user:.*)$/i.test(role))
   if (wrong !== undefined) {
     return failed(
-      `the column \`${text}\` is no caller`,
+      `the column \`${text}\` is not a caller`,
       'write anonymous, a role, roles as in member+auditor, or user:<id>',
     )
   }
@@ -61,12 +61,12 @@ export function parseExpected(text: string): Parsed<Expected | undefined> {
   const { status, list, view } =
     /^(?<status>[1-5]\d\d)(\s+(\[\s*(?<list>own|all)\s*\]|(?<view>[\w.-]+)))?$/i.exec(text)?.groups ?? {}
   if (status === undefined) {
-    const what = text === '' ? 'the cell is empty' : `the cell \`${text}\` states no answer`
+    const what = text === '' ? 'the cell is empty' : `the cell \`${text}\` is not an answer`
     return failed(what, 'write a status as in 403, 200 public, 200 [own] or 200 [all], or - to state nothing')
   }
   const shown = list === undefined ? view : `[${list}]`
   if (shown !== undefined && !(list === undefined ? ['200', '201'] : ['200']).includes(status)) {
-    return failed(`\`${text}\` can't be: an answer of ${status} shows no \`${shown}\``, `write ${status} alone`)
+    return failed(`\`${text}\` is impossible: an answer ${status} has no \`${shown}\``, `write ${status} alone`)
   }
   return parsed({
     status: Number(status),
@@ -77,7 +77,7 @@ export function parseExpected(text: string): Parsed<Expected | undefined> {
 
 function parseUser(id: string): Parsed<MatrixColumn> {
   if (id !== '') return parsed({ kind: 'user', id })
-  return failed('the column `user:` names nobody', 'write the id behind it, as in user:alice')
+  return failed('the column `user:` names nobody', 'write the id after it, as in user:alice')
 }
 
 function partsOf(text: string, separator: string): readonly string[] {

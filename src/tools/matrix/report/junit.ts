@@ -32,7 +32,8 @@ function detailOf({ place, why = '', explain, exchanges }: Result): string {
 }
 
 function exchangeText({ request, answer }: Exchange): string {
-  const sent = `> ${request.method} ${request.url}${request.body === undefined ? '' : ` ${JSON.stringify(request.body)}`}`
+  const body = request.body === undefined ? '' : ` ${JSON.stringify(request.body)}`
+  const sent = `> ${request.method} ${request.url}${body}`
   return answer ? `${sent}\n< ${answer.status} ${answer.text}` : sent
 }
 

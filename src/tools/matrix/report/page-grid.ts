@@ -46,8 +46,10 @@ function rowHtml(line: number, row: readonly CellResult[], columns: readonly str
     cellHtml(row.filter(({ expectation }) => columnText(expectation.column) === name)),
   )
   const red = row.some(({ outcome }) => outcome !== 'passed')
-  const head = html`<th scope="row"><code>${methods} ${path}</code>${more !== '' && html` <span class="quiet">${more}</span>`}</th>`
-  return html`<tr class="row${red && ' bad'}"><td class="line">${line}</td>${head}<td class="object">${objectText(object)}</td>${cells}</tr>\n`
+  const further = more !== '' && html` <span class="quiet">${more}</span>`
+  const head = html`<th scope="row"><code>${methods} ${path}</code>${further}</th>`
+  const about = html`<td class="line">${line}</td>${head}<td class="object">${objectText(object)}</td>`
+  return html`<tr class="row${red && ' bad'}">${about}${cells}</tr>\n`
 }
 
 /** Uses words beside the colours, so that readers don't depend on colours. */
@@ -60,7 +62,7 @@ function cellHtml(results: readonly CellResult[]): Html {
   if (outcome === 'left-out') return html`<td class="none" title="left out">${expected} &hellip;</td>`
   const link = (text: string) => html`<a href="#${anchorOf(result)}">${text}</a>`
   if (outcome === 'impossible') return html`<td class="gray">${link(`${expected} ?`)}</td>`
-  const other = status === undefined || status === expectation.expected.status ? 'but' : `not ${status}`
+  const other = status === undefined || status === expectation.expected.status ? 'differs' : `not ${status}`
   return html`<td class="red">${link(`${expected} ${other}`)}</td>`
 }
 
@@ -68,7 +70,7 @@ function caseHtml(result: Result): Html {
   const { title, outcome } = result
   if (outcome === 'passed') return html`<li class="row"><span class="key green">as expected</span> ${title}</li>\n`
   if (outcome === 'left-out') return html`<li class="row"><span class="key none">left out</span> ${title}</li>\n`
-  return html`<li class="row bad"><span class="key red">not</span> <a href="#${anchorOf(result)}">${title}</a></li>\n`
+  return html`<li class="row bad"><span class="key red">wrong</span> <a href="#${anchorOf(result)}">${title}</a></li>\n`
 }
 
 function isCell(result: Result): result is CellResult {

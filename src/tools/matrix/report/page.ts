@@ -70,7 +70,7 @@ function detailHtml(result: Result): Html {
 <h3>${title}</h3>
 <p class="quiet"><code>${place.file}:${place.line}:${place.column}</code></p>
 <p class="why">${why}</p>
-${explain !== undefined && html`<p>Ask why: <code>${explain}</code></p>`}
+${explain !== undefined && html`<p>To see why, run: <code>${explain}</code></p>`}
 ${exchanges.map(exchangeHtml)}
 </article>`
 }
@@ -80,7 +80,9 @@ function exchangeHtml({ request, answer }: Exchange): Html {
   const received = answer
     ? [`${answer.status}`, ...headerLines(answer.headers), '', readable(answer.text)]
     : ['no answer']
-  return html`<div class="exchange"><div><h4>Request</h4><pre>${sent.join('\n')}</pre></div><div><h4>Answer</h4><pre>${received.join('\n')}</pre></div></div>\n`
+  const part = (title: string, lines: readonly string[]) =>
+    html`<div><h4>${title}</h4><pre>${lines.join('\n')}</pre></div>`
+  return html`<div class="exchange">${part('Request', sent)}${part('Answer', received)}</div>\n`
 }
 
 function headerLines(headers: Readonly<Record<string, string>>): readonly string[] {

@@ -30,7 +30,7 @@ export async function writeReports(requests: readonly ReportRequest[], run: Run)
 async function write(file: string, text: string): Promise<void> {
   await writeFile(file, text).catch((error: NodeJS.ErrnoException) => {
     throw new ReviewError(
-      `the report \`${file}\` can't be written (${error.code}); name a file of a folder that you may write to`,
+      `the report \`${file}\` can't be written (${error.code}): name a file in a folder that you may write to`,
     )
   })
 }

@@ -51,19 +51,21 @@ function bodyOf({ bodies }: Suite, { body }: Expectation): BodyFile | undefined 
 function unknownRole({ policy }: Suite, { column }: Expectation): string | undefined {
   const role = column.kind === 'roles' ? column.roles.find((name) => !policy.roles.has(name)) : undefined
   if (role === undefined) return undefined
-  return `roles.yaml declares no role \`${role}\`; ${itHas(role, policy.roles.keys())}`
+  return `roles.yaml declares no role \`${role}\`: ${oneOfNames(role, policy.roles.keys())}`
 }
 
 function unfitObject({ policy }: Suite, { kind, path, resource }: Route, { object }: Expectation): string | undefined {
   if (kind === 'collection' && object.kind !== 'none') {
-    return `\`${path}\` names no object; write \`none\` in the column object`
+    return `\`${path}\` names no object: write \`none\` in the column object`
   }
   if (kind !== 'collection' && object.kind === 'none') {
-    return `\`${path}\` names an object; write how the caller relates to it, or \`missing\``
+    return `\`${path}\` names an object: write the relations of the caller to it, or \`missing\``
   }
   const relations = [...(policy.ownership.get(resource)?.relations.values() ?? [])]
   const isOther = object.kind === 'other' && relations.some(holdsForOwnRecord)
-  return kind === 'caller' && isOther ? `\`${path}\` is about the caller's own record, never another` : undefined
+  return kind === 'caller' && isOther
+    ? `\`${path}\` is only about the caller's own record: do not write \`other\``
+    : undefined
 }
 
 function unknownRelation({ policy }: Suite, { name }: Resource, { object }: Expectation): string | undefined {
@@ -71,26 +73,28 @@ function unknownRelation({ policy }: Suite, { name }: Resource, { object }: Expe
   const declared = policy.ownership.get(name)?.relations ?? new Map()
   const unknown = object.names.find((relation) => !declared.has(relation))
   if (unknown === undefined) return undefined
-  return `ownership.yaml names no relation \`${unknown}\` of ${name}; ${itHas(unknown, declared.keys())}`
+  return `ownership.yaml declares no relation \`${unknown}\` of ${name}: ${oneOfNames(unknown, declared.keys())}`
 }
 
 function unfitAnswer({ policy }: Suite, route: Route, { expected, method, object }: Expectation): string | undefined {
   const { view, list } = expected
   if (list && route.endpoints.get(method)?.operation !== 'list') {
-    return `\`[${list}]\` is about a list, and ${method} \`${route.path}\` (${objectText(object)}) answers with none`
+    const request = `${method} \`${route.path}\` (${objectText(object)})`
+    return `\`[${list}]\` is only for lists, but ${request} does not give one: omit it`
   }
   if (view === undefined || policy.views.get(route.resource)?.has(view)) return undefined
   const known = policy.views.get(route.resource)?.keys() ?? []
-  return `views.yaml has no view \`${view}\` of ${route.resource}; ${itHas(view, known)}`
+  return `views.yaml has no view \`${view}\` of ${route.resource}: ${oneOfNames(view, known)}`
 }
 
 function viewOf({ policy }: Suite, { name }: Resource, { expected }: Expectation): ReadonlySet<string> | undefined {
   return expected.view === undefined ? undefined : policy.views.get(name)?.get(expected.view)
 }
 
-function itHas(name: string, known: Iterable<string>): string {
+function oneOfNames(name: string, known: Iterable<string>): string {
   const names = [...known]
-  return `it has ${namesText(names) || 'none'}${didYouMean(name, names)}`
+  if (names.length === 0) return 'declare it'
+  return `declare it, or name one of ${namesText(names)}${didYouMean(name, names)}`
 }
 
 function unusable(why: string): Binding {

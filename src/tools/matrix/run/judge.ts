@@ -17,7 +17,7 @@ export interface Given {
 /** Undefined if the answer is as expected. */
 export function judge(bound: Bound, setup: CellSetup, { answer, rows }: Given): string | undefined {
   const { expected, method } = bound.expectation
-  if (answer.status !== expected.status) return `${expected.status} was expected, and the answer is ${answer.status}`
+  if (answer.status !== expected.status) return `expected ${expected.status}, got ${answer.status}`
   // An answer to HEAD has no body to compare.
   if (method === 'HEAD') return undefined
   if (expected.list)
@@ -38,7 +38,7 @@ function judgeView(
     const its = rows.length === 1 && placed.length === 1 ? objects : objectsOf(row, objects, resource)
     return rows.length === 1 || its.length > 0 ? [viewFault(row, its, view)] : []
   })
-  if (mine.length === 0) return `the answer shows no object whose fields could be those of the view \`${view.name}\``
+  if (mine.length === 0) return `the answer shows no object with the fields of the view \`${view.name}\``
   return mine.find((fault) => fault !== undefined)
 }
 

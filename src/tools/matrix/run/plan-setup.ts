@@ -44,7 +44,7 @@ function planObject(common: Common, { route }: Bound, names: readonly string[]):
   const pair: WantedPair = { ...common, relations: new Set(names), own: route.kind === 'caller', id: OBJECT }
   const ofCaller = names.flatMap((name) => common.ownership?.relations.get(name) ?? []).some(needsCaller)
   if (common.callerId === undefined && (ofCaller || pair.own)) {
-    throw new CannotSetUp('a caller without credentials has no object of their own; write `-`')
+    throw new CannotSetUp('a caller without credentials has no object of their own: write `-`')
   }
   const found = arrangeRelated(pair)
   if (found.kind !== 'related') throw new CannotSetUp(lackOf(common) ?? found.why)

@@ -33,7 +33,7 @@ export function rulesBehind(suite: Suite, bound: Bound, setup: CellSetup, status
   const view = suite.policy.views.get(resource.name)?.get(bound.route.view ?? '')
   if (view && action.hasFields && granting.every(({ fields }) => fields.isDisjointFrom(view)))
     return `${allowed}, but no field of the view \`${bound.route.view}\``
-  if (status === 403 && setup.body !== undefined) return `${allowed}, but not all that the body would write`
+  if (status === 403 && setup.body !== undefined) return `${allowed}, but not all fields of the body`
   const denied = say(granting, 'denies', 'some of its fields')
   return denied === undefined ? allowed : `${allowed}, and ${denied}`
 }
@@ -46,7 +46,7 @@ function say(grants: readonly Grant[], what: 'allows' | 'denies', object = 'it')
   return `${lines.map(rulePlace).join(', ')} ${lines.length > 1 ? verb : what} ${object}`
 }
 
-/** A list is allowed if one of the ways to relate to an object is allowed. */
+/** A list is allowed if it is allowed for one of the possible sets of relations. */
 function relationsBehind(suite: Suite, bound: Bound, setup: CellSetup): readonly ReadonlySet<string>[] {
   const { endpoint, resource } = bound
   const action = endpoint?.operation === 'list' ? resource.actions.get(endpoint.action) : undefined

@@ -60,7 +60,7 @@ async function callersOf(
     const same = [...made].find(([, { id }]) => id === caller.id)
     if (same)
       throw new CannotSetUp(
-        `\`${same[0]}\` and \`${name}\` would be one caller, the only one with ${columnText(column)}`,
+        `\`${same[0]}\` and \`${name}\` would be the same caller, because there is only one for ${columnText(column)}`,
       )
     made.set(name, caller)
   }
@@ -132,6 +132,6 @@ function refuseChangeOfOthers({ method, path, caller }: Attempt, { resources, ca
   const id = match.route.kind === 'caller' ? caller?.id : match.id
   if (id === undefined || created.has(id)) return
   throw new CannotSetUp(
-    `${id} of ${match.route.resource} may have been there before, so nothing is tried that could change it`,
+    `${id} of ${match.route.resource} may be older than this run, so no request that could change it is sent`,
   )
 }

@@ -33,7 +33,9 @@ export async function makeCaller(suite: Suite, target: TestTarget, bound: Bound,
   const make = (id: string) => recordOf(suite, bound, plan, { name: resource, id })
   const { caller, object, made } = await target.callerWithRecord(column, resource, make)
   if (!made && !isSafe(bound)) {
-    throw new CannotSetUp(`the record of ${caller.id} was there before, so nothing is tried that could change it`)
+    throw new CannotSetUp(
+      `the record of ${caller.id} is older than this run, so no request that could change it is sent`,
+    )
   }
   const attributes = resource === USERS ? attributesOf(object, comparedIn(suite, bound)) : {}
   const named = { ...caller, attributes: { ...attributes, id: caller.id } }
@@ -49,7 +51,9 @@ async function plainCaller(
 ) {
   const caller = await target.caller(column)
   if (route.kind === 'caller' && !caller.fresh && expectation.object.kind === 'missing') {
-    throw new CannotSetUp(`${caller.id} was there before and may have a record, so nobody is without one`)
+    throw new CannotSetUp(
+      `${caller.id} is older than this run and may have a record, so there is no caller without a record`,
+    )
   }
   return { caller: { ...caller, attributes: { id: caller.id } }, record: undefined }
 }
@@ -65,7 +69,7 @@ async function putRecord(
   const { name } = bound.resource
   const record = await target.put({ resource: name, object: recordOf(suite, bound, plan, { name, id }) }, id)
   if (record.id === id) return record
-  throw new CannotSetUp(`this server gives objects of ${name} ids of its own, so none can have the caller's`)
+  throw new CannotSetUp(`this server chooses the ids of ${name}, so no object can have the id of the caller`)
 }
 
 function isSafe({ expectation }: Bound): boolean {

@@ -4,7 +4,7 @@ import { v7 as uuidv7 } from 'uuid'
 import { comparedFields, needsCaller } from '../../../decide/relations/all-kinds.ts'
 import { relationsOf } from '../../../decide/relations/ownership.ts'
 import type { Representation } from '../../../resources/resource.ts'
-import { arrangeObject, howText, isRelatedSo, type ObjectFound } from '../arrange/arrange-object.ts'
+import { arrangeObject, isRelatedSo, type ObjectFound, relationText } from '../arrange/arrange-object.ts'
 import { withUniqueValues } from '../arrange/unique-values.ts'
 import type { Suite } from '../predict/suite.ts'
 import { CannotSetUp, type TestTarget } from '../target/test-target.ts'
@@ -40,9 +40,8 @@ export async function makeObject(suite: Suite, target: TestTarget, wanted: Wante
     })
     if (placed && relatesSo(suite, wanted, placed)) return placed
   }
-  throw new CannotSetUp(
-    reasons[0] ?? `no object of ${bound.resource.name} could be made ${howText(relations)} this caller`,
-  )
+  const failure = `no object of ${bound.resource.name} could be made ${relationText(relations)}`
+  throw new CannotSetUp(reasons[0] ?? failure)
 }
 
 /** Whether the caller is its owner. */

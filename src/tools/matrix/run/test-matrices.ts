@@ -26,7 +26,7 @@ export async function testMatrices(paths: readonly string[], options: TestOption
   const chosen = cells.filter((cell) => matches(filter, suite, cell))
   const kept = cases.filter((one) => matchesCase(filter, suite, one))
   if (chosen.length + kept.length === 0) {
-    throw new ReviewError(`no cell of ${paths.join(', ')} is to be tested; see --only, --role and --resource`)
+    throw new ReviewError(`no cell of ${paths.join(', ')} is selected: check --only, --role and --resource`)
   }
   const pool = await openTargets(suite)
   const trials = [...cellTrials(suite, pool.lend, chosen), ...caseTrials(suite, pool.target, kept)]

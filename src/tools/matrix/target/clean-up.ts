@@ -50,9 +50,9 @@ async function remove(
   const route = resources.byName
     .get(resource)
     ?.routes.find(({ kind, endpoints, redirect }) => kind === 'item' && !redirect && endpoints.has('DELETE'))
-  if (!route) return 'no route of it has DELETE'
+  if (!route) return 'no route of the resource accepts DELETE'
   const address = url + route.path.replace('{id}', () => encodeURIComponent(id))
-  let last = 'no token may do it'
+  let last = 'no token may delete it'
   for (const token of tokens) {
     const request = { method: 'DELETE', url: address, token, headers: { 'if-match': '*' } }
     const answer = await askPatiently(request, patience).catch((error) => {
@@ -61,7 +61,7 @@ async function remove(
     })
     if (answer instanceof NoAnswer) return answer.message
     if (answer.status === 404 || (answer.status >= 200 && answer.status < 300)) return undefined
-    last = `DELETE is answered with ${answer.status}`
+    last = `DELETE got ${answer.status}`
   }
   return last
 }

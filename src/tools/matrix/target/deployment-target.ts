@@ -51,7 +51,8 @@ async function callerOf(tokens: TokenSource, column: KnownColumn): Promise<TestC
     return { id, token: await tokens.mint(id, roles), fresh: column.kind !== 'user' }
   }
   const given = tokens.callers.get(columnText(column))
-  if (!given) throw new CannotSetUp(`the tokens have none for the column \`${columnText(column)}\``)
+  if (!given)
+    throw new CannotSetUp(`there is no token for the column \`${columnText(column)}\`: add one to the file of --tokens`)
   return { id: given.subject, token: given.token, fresh: false }
 }
 
@@ -75,7 +76,7 @@ async function knownCaller(options: DeploymentOptions, column: KnownColumn, reso
   const url = `${options.url}${path?.replace('{id}', () => encodeURIComponent(caller.id))}`
   const answer = await askPatiently({ method: 'GET', url, token }, options.patience)
   if (answer.status !== 200) {
-    throw new CannotSetUp(`the set-up role reads no record ${caller.id} of ${resource}: ${told(answer)}`)
+    throw new CannotSetUp(`the set-up role can't read the record ${caller.id} of ${resource}: ${told(answer)}`)
   }
   return { caller, object: answer.json as Representation, made: false }
 }
@@ -91,8 +92,7 @@ async function create(options: DeploymentOptions, traces: Trace[], creation: Cre
   const { resource: name, object, owner } = creation
   const resource = options.resources.byName.get(name)
   const route = resource?.routes.find(isForCreation)
-  if (!resource || !route)
-    throw new CannotSetUp(`no route makes objects of ${name}, so a deployment can't be given one`)
+  if (!resource || !route) throw new CannotSetUp(`no route creates objects of ${name}, so the run can't create one`)
   const body = withoutServersFields(resource, object)
   const tokens = await setupTokens(options, owner)
   let last = `there is no token for the set-up role \`${options.setupRole}\``
@@ -105,7 +105,7 @@ async function create(options: DeploymentOptions, traces: Trace[], creation: Cre
     }
     last = told(answer)
   }
-  throw new CannotSetUp(`the set-up role \`${options.setupRole}\` could not make an object of ${name}: ${last}`)
+  throw new CannotSetUp(`the set-up role \`${options.setupRole}\` could not create an object of ${name}: ${last}`)
 }
 
 function isForCreation({ endpoints, redirect, lifecycle }: Route): boolean {

@@ -34,13 +34,15 @@ export async function openTargetPool(
   if (url === undefined) return openTrialPool(suite, startServer)
   const unknown = setupRole.split('+').find((role) => !suite.policy.roles.has(role))
   if (unknown !== undefined)
-    throw new ReviewError(`roles.yaml declares no role \`${unknown}\`; --setup-role needs one that may create`)
+    throw new ReviewError(
+      `roles.yaml declares no role \`${unknown}\`: name a role that may create objects with --setup-role`,
+    )
   return openDeploymentPool(suite, { url, setupRole, tokens: await tokensOf(asked) })
 }
 
 async function tokensOf({ tokens, key, data, ...claims }: TargetOptions): Promise<TokenSource> {
   if (tokens !== undefined && key !== undefined)
-    throw new ReviewError('--tokens and --key are both given; tokens come from one of them')
+    throw new ReviewError('--tokens and --key are both given: give only one')
   if (tokens !== undefined) return readTokens(tokens)
   return readMint(key ?? (await signingKeyFile(data)), claims)
 }
@@ -75,7 +77,7 @@ function addressOf(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   const local = url && ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)
   if (url?.protocol === 'https:' || (url?.protocol === 'http:' && local)) return url.href.replace(/\/+$/, '')
-  throw new ReviewError('--url must be an https address (http only to this machine)')
+  throw new ReviewError('--url must be an https address: write https://… (http://… only for this machine)')
 }
 
 /** A remark if the server's policy differs from the files here: then answers differ for that reason alone. */
@@ -86,6 +88,6 @@ async function compareRevision(url: string, { resources, folders: { policies } }
   const { files, blockedFile } = await loadPolicy(policies, resources)
   const [here, there] = [revisionOf(files, blockedFile), answer.headers['policy-revision']]
   if (there === here) return []
-  if (there === undefined) return [`${url} says no Policy-Revision, so it may have another policy than ${policies}.`]
-  return [`${url} has the policy ${there}, and ${policies} is ${here}: what differs may come from that.`]
+  if (there === undefined) return [`${url} sends no Policy-Revision, so its policy may differ from ${policies}.`]
+  return [`${url} has the policy ${there}, but ${policies} is ${here}: differences may come from that.`]
 }

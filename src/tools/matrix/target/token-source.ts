@@ -14,7 +14,7 @@ import { columnText } from '../read/expectation.ts'
 import { readSource } from '../read/read-matrices.ts'
 import { parseColumn } from '../read/words.ts'
 
-/** The callers for whom a run can have tokens. */
+/** The callers that a run can have tokens for. */
 export type TokenSource =
   | { readonly kind: 'minted'; readonly mint: (subject: string, roles: readonly string[]) => Promise<string> }
   /** By column, as `columnText` writes it. */
@@ -63,7 +63,8 @@ export async function readTokens(file: string): Promise<TokenSource> {
 export async function readMint(file: string, { issuer, audience }: Claims): Promise<TokenSource> {
   const text = await readFile(file, 'utf8').catch(() => {
     throw new ReviewError(
-      `there is no signing key ${file}; name one with --key or --data, or tokens with --tokens, and see docs/testing-policies.md`,
+      `there is no signing key ${file}: name one with --key or --data, or tokens with --tokens ` +
+        '(docs/testing-policies.md)',
     )
   })
   const { key, algorithm, kid } = await importKey(file, text)
@@ -91,7 +92,7 @@ async function importKey(file: string, text: string) {
     const kid = jwk.kid ?? (await calculateJwkThumbprint(jwk))
     return { key: await importJWK(jwk, algorithm), algorithm, kid }
   } catch {
-    throw new ReviewError(`${file} is not a private key; it must be a JWK or a PKCS#8 PEM of RSA, EC or Ed25519`)
+    throw new ReviewError(`${file} is not a private key: name a JWK or a PKCS#8 PEM of RSA, EC or Ed25519`)
   }
 }
 

@@ -130,7 +130,8 @@ async function insertAlone(seeding: Pick<Seeding, 'insert'>, wanted: NewObject, 
   await seeding.insert(wanted.resource, [stored(wanted)]).catch((error) => {
     if (!(error instanceof UniqueTaken)) throw error
     throw new CannotSetUp(
-      `no further value was found for the unique field \`${error.field}\` of ${wanted.resource}; give its schema more \`examples\``,
+      `no further value was found for the unique field \`${error.field}\` of ${wanted.resource}: ` +
+        'add `examples` to its schema',
     )
   })
 }
