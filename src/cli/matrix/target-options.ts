@@ -1,7 +1,7 @@
 /** Options of matrix commands that send requests to a server: one in this process, or a deployment. */
 import { readConfig } from '../../config.ts'
 import type { StartTrialServer } from '../../tools/matrix/target/trial-target.ts'
-import { type CliCommand, type FolderFlags, POLICIES, SCHEMAS } from '../options.ts'
+import type { CliCommand, FolderFlags } from '../options.ts'
 
 export const PATHS = ['[paths...]', 'folders or files of matrices (*.csv) and cases (*.yaml)', ['test/matrix']] as const
 
@@ -29,8 +29,7 @@ const WITH_URL = ['tokens', 'key', 'data', 'issuer', 'audience', 'setupRole']
 export function withTargetOptions(command: CliCommand): CliCommand {
   return command
     .hook('preAction', () => refuseWithoutUrl(command))
-    .option(...POLICIES)
-    .option(...SCHEMAS)
+    .folders()
     .option('--url <address>', 'send requests to this server, instead of a temporary one')
     .option('--tokens <file>', 'with --url: a token and its subject for each column (YAML or JSON)')
     .option('--key <file>', 'with --url: sign tokens with this private key (JWK or PEM)')
