@@ -22,6 +22,14 @@ type Check =
   | 'schema'
   | 'size'
 
+/** `maxAge` in seconds; `acr`: one of these authentication context classes. */
+export interface StepUp {
+  /** The names of the conditions that must hold. */
+  readonly conditions: readonly string[]
+  readonly maxAge?: number
+  readonly acr?: readonly string[]
+}
+
 export interface Refusal {
   readonly kind: 'refused'
   readonly check: Check
@@ -29,6 +37,8 @@ export interface Refusal {
   readonly evidence?: Evidence
   /** Of `schema`. */
   readonly faults?: readonly FieldFault[]
+  /** The sign-in with which the same check would pass: RFC 9470. */
+  readonly stepUp?: StepUp
   /** Of `size`: the most that an object may have. */
   readonly limitBytes?: number
 }
@@ -52,8 +62,11 @@ function same(code: ProblemCode): { readonly caller: ProblemCode; readonly anony
 }
 
 /** The problem that a client gets for each check; CATALOGUE gives each code its status. */
-export function problemCodeOf({ check }: Pick<Refusal, 'check'>, caller: 'caller' | 'anonymous'): ProblemCode {
-  return PROBLEMS[check][caller]
+export function problemCodeOf(
+  { check, stepUp }: Pick<Refusal, 'check' | 'stepUp'>,
+  caller: 'caller' | 'anonymous',
+): ProblemCode {
+  return stepUp && caller === 'caller' ? 'step-up-required' : PROBLEMS[check][caller]
 }
 
 export function refusalBy(check: Check, more: Omit<Refusal, 'kind' | 'check'> = {}): Refusal {

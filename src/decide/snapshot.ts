@@ -7,6 +7,7 @@ import { recordedFields } from './evidence.ts'
 import type { IsGranted } from './grants/grant.ts'
 import { GrantTable } from './grants/grant-table.ts'
 import type { Limits, Masks, Ownership, Policy, Role, Rule } from './policy.ts'
+import type { RequestCondition } from './request-conditions/all-conditions.ts'
 import { performs } from './rules/rule.ts'
 
 /** A caller as the policy sees it: the subjects of semantics.md that some rule names, inherited ones included. */
@@ -73,6 +74,11 @@ export class Snapshot {
 
   get masks(): Masks {
     return this.#policy.masks
+  }
+
+  /** By name, in the order of conditions.yaml. */
+  get conditions(): ReadonlyMap<string, RequestCondition> {
+    return this.#policy.conditions
   }
 
   ownershipOf(resource: string): Ownership | undefined {

@@ -12,6 +12,13 @@ function notesWith(route: object): string {
   return json({ ...NOTES, 'x-resource': { routes: [collection, { ...item, ...route }] } })
 }
 
+/** The codes of all problems that operations can answer with. */
+function codesOf({ components }: Document): readonly string[] {
+  return Object.values<Document>(components.responses).flatMap(
+    ({ content }) => content['application/problem+json'].schema.allOf[1].properties.code.enum,
+  )
+}
+
 describe('the OpenAPI document', () => {
   let document: Document
 
@@ -36,16 +43,23 @@ describe('the OpenAPI document', () => {
         'schemas/notes.json': notesWith({ precondition: 'required', sunset: '2030-01-01' }),
         'policies/limits.yaml':
           'body: 100kb\npage: { default: 50, max: 200 }\nlimits:\n  all: { per: address, allow: 9, window: 60s }\n',
+        'policies/conditions.yaml': 'fresh: { signedIn: { within: 15m } }\n',
       }),
     )
-    const told = Object.values<Document>(full.components.responses).flatMap(
-      ({ content }) => content['application/problem+json'].schema.allOf[1].properties.code.enum,
-    )
+    const told = codesOf(full)
     expect(Object.keys(CATALOGUE).filter((code) => !told.includes(code))).to.deep.equal([
       'route-not-found',
       'method-not-allowed',
     ])
     expect(full.components.schemas.Problem.properties.code.enum).to.deep.equal(Object.keys(CATALOGUE))
+  })
+
+  it('says that an operation may ask to sign in again only where the policy has a condition for it', async () => {
+    const conditions = 'office: { network: [192.0.2.0/24] }\n'
+    expect(codesOf(document)).to.not.include('step-up-required')
+    expect(codesOf(await wholeDocument(shipped({ 'policies/conditions.yaml': conditions })))).to.not.include(
+      'step-up-required',
+    )
   })
 
   it('gives each operation the statuses that it can have', () => {

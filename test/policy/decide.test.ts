@@ -58,6 +58,9 @@ describe('a decision', () => {
   it('is refused with the code of its check, which depends on who asks', () => {
     expect(problemCodeOf({ check: 'role' }, 'anonymous')).to.equal('credentials-missing')
     expect(problemCodeOf({ check: 'role' }, 'caller')).to.equal('forbidden')
+    const stepUp = { conditions: ['fresh'], maxAge: 900 }
+    expect(problemCodeOf({ check: 'write', stepUp }, 'caller')).to.equal('step-up-required')
+    expect(problemCodeOf({ check: 'write', stepUp }, 'anonymous')).to.equal('credentials-missing')
     expect(problemCodeOf({ check: 'concealed' }, 'anonymous')).to.equal('object-not-found')
   })
 })

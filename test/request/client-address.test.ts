@@ -86,13 +86,13 @@ describe('the address of a client', () => {
 
   it('is whole for conditions of the policy', () => {
     const clientAt = createClientAddress(['127.0.0.1'])
-    for (const [forwarded, address, network] of [
+    for (const [forwarded, whole, counted] of [
       ['2001:0DB8:1:2::1', '2001:db8:1:2::1', '2001:db8:1:2::/64'],
       ['::ffff:203.0.113.1', '203.0.113.1', '203.0.113.1'],
       ['unknown', '127.0.0.1', '127.0.0.1'],
     ]) {
       const request = { headers: { 'x-forwarded-for': forwarded }, socket: { remoteAddress: '127.0.0.1' } }
-      expect(clientAt(request as unknown as IncomingMessage)).to.deep.equal({ address, network })
+      expect(clientAt(request as unknown as IncomingMessage)).to.deep.equal({ counted, whole })
     }
   })
 

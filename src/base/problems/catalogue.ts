@@ -16,6 +16,7 @@ export const CATALOGUE = {
   'credentials-missing': { status: 401, title: 'Credentials are required' },
   'token-invalid': { status: 401, title: 'The token is not valid' },
   'token-expired': { status: 401, title: 'The token has expired' },
+  'step-up-required': { status: 401, title: 'A fresher or stronger sign-in is required' },
   'sign-in-refused': { status: 401, title: 'Signing in is refused' },
   forbidden: { status: 403, title: 'Not permitted' },
   blocked: { status: 403, title: 'This caller is blocked' },

@@ -23,6 +23,7 @@ const STAGES: Readonly<Record<ProblemCode, Stage>> = {
   draining: 'before',
   gone: 'before',
   'credentials-missing': 'policy',
+  'step-up-required': 'policy',
   forbidden: 'policy',
   blocked: 'policy',
   'field-forbidden': 'policy',

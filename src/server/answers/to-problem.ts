@@ -7,6 +7,7 @@ import type { Caller } from '../../decide/caller.ts'
 import { problemCodeOf, Refused } from '../../decide/refusal.ts'
 import { RecordRefused } from '../../decision-log/recorder.ts'
 import { ReplayTaken, StaleObject, StoreUnavailable, UniqueTaken } from '../../store/errors.ts'
+import { signInAgain } from './sign-in-again.ts'
 
 export const PROBLEM_TYPE = 'application/problem+json'
 
@@ -57,9 +58,10 @@ export function problemOf(error: unknown, caller: Caller | undefined): Problem {
 /** The caller learns what to do, and nothing of the rules. */
 function refusalProblem(refused: Refused, caller: Caller | undefined): Problem {
   const { refusal } = refused
-  const { check, limitBytes } = refusal
+  const { check, limitBytes, stepUp } = refusal
   const code = problemCodeOf(refusal, caller ? 'caller' : 'anonymous')
   const options = { cause: refused }
+  if (code === 'step-up-required' && stepUp) return signInAgain(stepUp, refused)
   switch (code) {
     // RFC 6750 section 3: no `error` when no credentials were sent.
     case 'credentials-missing':

@@ -1,46 +1,47 @@
-/** The client address of a request: the peer's, or the one that a trusted proxy reports. Whole, and as limits count it. */
+/** The client address of a request: the peer's, or the one that a trusted proxy reports. */
 import type { IncomingMessage } from 'node:http'
 import ipaddr from 'ipaddr.js'
 import proxyAddr from 'proxy-addr'
 
-interface Client {
-  /** As conditions of the policy look at it; IPv4 inside IPv6 is IPv4. */
-  readonly address: string
-  /** As limits count it. */
-  readonly network: string
+export type ClientAddress = (request: IncomingMessage) => FoundAddress
+
+interface FoundAddress {
+  /** As limits and records count it: an IPv6 address by its network. */
+  readonly counted: string
+  /** The whole address, for the conditions of the policy; undefined if it isn't known. */
+  readonly whole: string | undefined
 }
 
-export type ClientAddress = (request: IncomingMessage) => Client
-
-/** The number of addresses that are cached; most requests come from few addresses. */
+/** The number of addresses whose network is cached; most requests come from few addresses. */
 const KEPT = 10_000
 
 /** `trusted` are CIDRs whose `X-Forwarded-For` counts (TRUST_PROXY); throws TypeError for an invalid address. */
 export function createClientAddress(trusted: readonly string[]): ClientAddress {
   const trust = proxyAddr.compile([...trusted])
-  const clients = new Map<string, Client | undefined>()
-  const clientAt = (address: string) => {
-    const known = clients.get(address)
-    if (known !== undefined || clients.has(address)) return known
-    if (clients.size === KEPT) clients.clear()
-    const found = readAddress(address)
-    clients.set(address, found)
+  const networks = new Map<string, FoundAddress | undefined>()
+  const networkOf = (address: string) => {
+    const known = networks.get(address)
+    if (known !== undefined || networks.has(address)) return known
+    if (networks.size === KEPT) networks.clear()
+    const found = find(address)
+    networks.set(address, found)
     return found
   }
   return (request) => {
     const peer = request.socket.remoteAddress ?? ''
+    const unknown = { counted: peer, whole: undefined }
+    if (trusted.length === 0) return networkOf(peer) ?? unknown
     // A trusted proxy may pass on any text unchecked: if it isn't an address, the proxy itself counts as the client.
-    const reported = trusted.length === 0 ? peer : proxyAddr(request, trust)
-    return clientAt(reported) ?? clientAt(peer) ?? { address: peer, network: peer }
+    return networkOf(proxyAddr(request, trust)) ?? networkOf(peer) ?? unknown
   }
 }
 
 /** One household has a /64 of IPv6 addresses, so limits count by /64. An IPv4 address inside IPv6 counts as IPv4. */
-function readAddress(address: string): Client | undefined {
+function find(address: string): FoundAddress | undefined {
   if (!ipaddr.isValid(address)) return undefined
   const parsed = ipaddr.process(address)
   const whole = parsed.toString()
-  if (parsed.kind() === 'ipv4') return { address: whole, network: whole }
+  if (parsed.kind() === 'ipv4') return { counted: whole, whole }
   const groups = (parsed as ipaddr.IPv6).parts.slice(0, 4).map((group) => group.toString(16))
-  return { address: whole, network: `${groups.join(':')}::/64` }
+  return { counted: `${groups.join(':')}::/64`, whole }
 }

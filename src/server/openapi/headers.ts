@@ -53,7 +53,7 @@ const HEADERS = {
   },
   Sunset: { description: 'The time from which the path answers 410 (RFC 8594).', schema: TEXT },
   'WWW-Authenticate': {
-    description: 'How to authenticate (RFC 6750).',
+    description: 'How to authenticate (RFC 6750), or how to sign in again (RFC 9470).',
     schema: { type: 'string', pattern: '^Bearer ' },
   },
 } as const satisfies Readonly<Record<string, HeaderText>>

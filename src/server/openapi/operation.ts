@@ -36,7 +36,8 @@ export function operationPart(routeMethod: RouteMethod, describing: Describing, 
   const { endpoint, resource, method } = routeMethod
   const limits = describing.access.limitsOf(routeMethod)
   const headers = joinHeaders(COMMON, lifecycleHeaders(routeMethod), limitHeaders(limits.length > 0))
-  const codes = possibleProblems(routeMethod, limits.length > 0)
+  const stepUp = [...describing.access.snapshot.conditions.values()].some(({ kind }) => kind === 'signedIn')
+  const codes = possibleProblems(routeMethod, { limited: limits.length > 0, stepUp })
   const patches = endpoint.operation === 'update'
   const parameters = parametersOf(routeMethod, describing)
   const requestBody = requestBodyOf(routeMethod, describing)

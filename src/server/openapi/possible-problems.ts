@@ -86,8 +86,14 @@ export const PROBLEMS_OF_ANY_PATH: readonly ProblemCode[] = [
   'quota-exceeded',
 ]
 
-/** `limited`: whether a rate limit can count the operation. */
-export function possibleProblems(routeMethod: RouteMethod, limited: boolean): readonly ProblemCode[] {
+interface Possible {
+  /** Whether a rate limit can count the operation. */
+  readonly limited: boolean
+  /** Whether the policy can ask the caller to sign in again. */
+  readonly stepUp: boolean
+}
+
+export function possibleProblems(routeMethod: RouteMethod, { limited, stepUp }: Possible): readonly ProblemCode[] {
   const { route, endpoint, resource } = routeMethod
   const codes = new Set<ProblemCode>(ANYWHERE)
   const add = (when: boolean, ...more: readonly ProblemCode[]) => {
@@ -106,5 +112,6 @@ export function possibleProblems(routeMethod: RouteMethod, limited: boolean): re
   add(route.precondition === 'required' && CHANGING.includes(endpoint.operation) && !redirects, 'precondition-required')
   add(route.lifecycle?.sunsetAt !== undefined, 'gone')
   add(limited, 'quota-exceeded')
+  add(stepUp, 'step-up-required')
   return [...codes]
 }

@@ -21,12 +21,12 @@ type Headers = Readonly<Record<string, string>>
  */
 export function refuseFloods(rateLimiter: RateLimiter, clientAddress: ClientAddress): Stage<Received, Addressed> {
   return (ctx, next) => {
-    const client = clientAddress(ctx.req)
-    ctx.state.address = client.network
-    ctx.state.wholeAddress = client.address
+    const { counted: address, whole } = clientAddress(ctx.req)
+    ctx.state.address = address
+    ctx.state.wholeAddress = whole
     const credentials = readCredentials(ctx.req.rawHeaders)
     ctx.state.credentials = credentials
-    rateLimiter.refuseKnownOver(ctx.state.policy, client.network, credentials)
+    rateLimiter.refuseKnownOver(ctx.state.policy, address, credentials)
     return next()
   }
 }

@@ -42,8 +42,8 @@ export interface Matched {
 export interface Addressed {
   /** The client's address, as limits count it. */
   readonly address: string
-  /** The client's address, as conditions of the policy look at it. */
-  readonly wholeAddress: string
+  /** The same in full, if it is known. */
+  readonly wholeAddress?: string | undefined
   readonly credentials: Credentials
 }
 

@@ -15,7 +15,13 @@ import { compareRecord } from './compare-record.ts'
 import type { ExplainableRecord } from './read-record.ts'
 
 /** The policy looked at the new object only for these answers, so only these records know its relations. */
-const DECIDED: readonly (string | undefined)[] = [undefined, 'forbidden', 'credentials-missing', 'field-forbidden']
+const DECIDED: readonly (string | undefined)[] = [
+  undefined,
+  'forbidden',
+  'credentials-missing',
+  'field-forbidden',
+  'step-up-required',
+]
 
 interface Files {
   readonly reviewed: ReviewedPolicy
