@@ -67,6 +67,7 @@ export interface SettingChange {
     | 'relation'
     | 'owner'
     | 'conceal'
+    | 'condition'
     | 'route-view'
     | 'role'
     | 'privileged'
@@ -80,7 +81,7 @@ export interface SettingChange {
     | 'blocked'
     | 'mask'
   readonly direction: Direction
-  /** The relation, route, role, limit or user; for other kinds a fixed word. */
+  /** The relation, condition, route, role, limit or user; for other kinds a fixed word. */
   readonly name: string
   /** If it belongs to a resource. */
   readonly resource?: string

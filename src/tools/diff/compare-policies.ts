@@ -2,6 +2,7 @@
 import { revisionOf } from '../../policy/policy-files.ts'
 import type { ReviewedPolicy } from '../load-policy.ts'
 import { type Direction, directionOf, type PolicyDifference, type Sides, sidesOf } from './change.ts'
+import { compareConditions } from './compare-conditions.ts'
 import { compareLimits, compareSizes } from './compare-limits.ts'
 import { compareRelations } from './compare-relations.ts'
 import { compareBlocked, compareRoles } from './compare-roles.ts'
@@ -40,6 +41,7 @@ export function comparePolicies(
   return [
     ...compareDecisions(policies, circumstances),
     ...compareRelations(policies, resources),
+    ...compareConditions(policies),
     ...compareRouteViews(policies, resources),
     ...compareRoles(policies),
     ...compareLimits(policies),

@@ -19,6 +19,14 @@ describe('a shipped YAML file', () => {
     expect(fitOf('masks.yaml', text)(parse(text))).to.equal(true)
   })
 
+  it('has a sixth kind that docs/policies.md shows', () => {
+    const page = readFileSync(new URL('../docs/policies.md', POLICIES), 'utf8')
+    const [, text = ''] = /^(# conditions\.yaml (?:.+\n)+)/m.exec(page) ?? []
+    const comment = '# yaml-language-server: $schema=../src/policy/schemas/conditions.schema.json\n'
+    expect(text.split('\n').length).to.be.greaterThan(5)
+    expect(fitOf('conditions.yaml', comment + text)(parse(text))).to.equal(true)
+  })
+
   for (const name of files) {
     it(`names the schema that it keeps to: ${name}`, () => {
       const text = readFileSync(new URL(name, POLICIES), 'utf8')

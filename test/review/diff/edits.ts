@@ -284,6 +284,20 @@ export const CASES: Readonly<Record<string, Case>> = {
       '= decision records mask users.* from now on',
     ],
   },
+  'a condition means something else, another is written otherwise, and one is new': {
+    first: {
+      'conditions.yaml': [['', 'office: { network: [192.0.2.0/24] }\nfresh: { signedIn: { within: 60m } }']],
+    },
+    edits: {
+      'conditions.yaml': [
+        [
+          '',
+          'fresh: { signedIn: { within: 1h } }\noffice: { network: [198.51.100.0/24] }\nmachine: { credential: [api-key] }',
+        ],
+      ],
+    },
+    says: ['? condition office: "the address is in 192.0.2.0/24" -> "the address is in 198.51.100.0/24"'],
+  },
   'a limit is renamed, and one is gone': {
     edits: {
       'limits.yaml': [

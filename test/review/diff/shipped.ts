@@ -41,9 +41,10 @@ function edited(edits: Edits): ReviewedPolicy {
   return { policy: parsePolicy(files, resources), blocked: parseBlocked(blockedFile), files, blockedFile }
 }
 
-/** masks.yaml isn't shipped. */
+/** The optional files aren't shipped. */
 function filesToEdit(edits: Edits): PolicyFiles {
-  return edits['masks.yaml'] ? { ...shippedFiles, 'masks.yaml': { name: 'masks.yaml', text: '' } } : shippedFiles
+  const added = ['masks.yaml', 'conditions.yaml'].filter((name) => edits[name])
+  return { ...shippedFiles, ...Object.fromEntries(added.map((name) => [name, { name, text: '' }])) }
 }
 
 function pathOf(name: string): string {
