@@ -3,7 +3,7 @@
  * write takes a permit, and a permit holds the object that was checked, so nothing else can be written.
  */
 
-import type { Condition } from '../decide/condition.ts'
+import type { Condition, Lookup } from '../decide/condition.ts'
 import type { Permit } from '../decide/permit.ts'
 import type { Document, Scalar, StoredObject } from '../resources/object.ts'
 import type { Resource, Resources } from '../resources/resource.ts'
@@ -13,6 +13,8 @@ import type { Directory } from './directory.ts'
 /** An object as a list finds it. Most objects are only passed on, so the engine needn't parse their stored text. */
 export interface ListedObject {
   readonly id: string
+  /** For each of the query's `marks` whether it holds for the object. */
+  readonly marks: readonly boolean[]
   /** These fields as JSON text, in the order of `represent`. Throws DamagedObject. */
   json(fields: ReadonlySet<string>): string
   /** The bytes of the whole object in an answer, or a few more. */
@@ -60,6 +62,8 @@ export interface ObjectQuery {
   readonly order?: readonly SortKey[]
   /** Only objects after this place in the order: a value for each key. */
   readonly after?: readonly SortValue[]
+  /** Further conditions, which don't select: the list says for each object whether they hold. */
+  readonly marks?: readonly Condition[]
 }
 
 /**
@@ -100,11 +104,13 @@ export interface Store {
   list(resource: string, query: ObjectQuery): Promise<readonly ListedObject[]>
   /** The number of objects that `list` would return without a limit. */
   count(resource: string, query: Pick<ObjectQuery, 'where' | 'filter'>): Promise<number>
+  /** Whether such an object is stored. */
+  lookup(lookup: Lookup): Promise<boolean>
   /** The object that was created under the key in the last 24 hours. */
   kept(key: ReplayKey): Promise<Kept | undefined>
   /**
-   * Durable when it returns. Throws UniqueTaken, or ReplayTaken if an object was already created under the idempotency
-   * key.
+   * Durable when it returns. Throws UniqueTaken, ReplayTaken if an object was already created under the idempotency key,
+   * or StaleObject when something that the permit rests on has changed.
    */
   create(permit: Permit<'create'>, options?: CreateOptions): Promise<StoredObject>
   /** Durable when it returns. Throws UniqueTaken, or StaleObject when the stored version isn't the permit's. */
@@ -172,6 +178,8 @@ export interface ObjectReader {
   get(resource: Resource, id: string): StoredObject | undefined
   /** The ids of all objects. Also throws if no object of the resource was ever stored: it may be the wrong database. */
   ids(resource: Resource): ReadonlySet<string>
+  /** Whether such an object is stored; all resources that the lookup names must be given. */
+  lookup(lookup: Lookup, resources: Resources): boolean
   close(): void
 }
 

@@ -17,12 +17,14 @@ export class JsonRow implements ListedObject {
   readonly updatedAt: string
   /** The document as JSON.stringify writes it. */
   readonly text: string
+  readonly marks: readonly boolean[]
 
-  constructor(id: string, createdAt: string, updatedAt: string, text: string) {
+  constructor(id: string, createdAt: string, updatedAt: string, text: string, marks: readonly boolean[] = []) {
     this.id = id
     this.createdAt = createdAt
     this.updatedAt = updatedAt
     this.text = text
+    this.marks = marks
   }
 
   json(fields: ReadonlySet<string>): string {

@@ -6,7 +6,9 @@ import { describeLists } from './contract-lists.ts'
 import { describeObjects } from './contract-objects.ts'
 import { describeOutbox } from './contract-outbox.ts'
 import { describeQueries, describeRandomQueries } from './contract-queries.ts'
+import { describeRelated } from './contract-related.ts'
 import { describeReplays } from './contract-replays.ts'
+import { describeRestsOn } from './contract-rests-on.ts'
 import { describeUniqueFields } from './contract-unique.ts'
 import { Clock, type TestDatabase, type TestEngine } from './engine.ts'
 import { RESOURCES } from './fixture.ts'
@@ -33,6 +35,8 @@ export function storeContract(engine: TestEngine): void {
     describeLists(open)
     describeConditions(open)
     describeRandomConditions(engine)
+    describeRelated(engine, () => database)
+    describeRestsOn(() => database)
     describeQueries(open)
     describeRandomQueries(engine)
     describeMeta(open)

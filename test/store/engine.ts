@@ -6,6 +6,7 @@ import type { Opened } from './fixture.ts'
 interface Setup {
   readonly resources: Resources
   readonly now: () => Date
+  readonly indexFields?: ReadonlyMap<string, readonly string[]>
 }
 
 /** A database of its own, empty at first. */

@@ -9,13 +9,14 @@ import { SqliteDirectory } from './directory/directory.ts'
 import { SqliteSessions } from './directory/sessions.ts'
 import { SqliteReplays } from './idempotency-keys.ts'
 import { NamedValues, PROBED } from './layout/meta.ts'
-import { answeringColumns, migrate, refuseOtherLayout } from './layout/migrate.ts'
+import { migrate, queriedTable, refuseOtherLayout } from './layout/migrate.ts'
 import { planTable, type TablePlan } from './layout/schema.ts'
 import { SqliteOutbox } from './outbox.ts'
 import { SqliteProbe } from './probe.ts'
+import { Lookups } from './query/lookups.ts'
 import { openSqliteReader } from './reader.ts'
 import { SqliteSeeding } from './seeding.ts'
-import { type SqliteEngine, SqliteStore } from './store.ts'
+import { getOrFail, type SqliteEngine, SqliteStore } from './store.ts'
 import { ObjectTable } from './table.ts'
 
 /** The most expired idempotency keys, and ended sessions, that opening the database deletes. */
@@ -52,10 +53,13 @@ async function open(options: SqliteOptions, prepare: Prepare): Promise<OpenedSto
   const database = answering(() => openDatabaseFile(options.file))
   try {
     prepare(database, plans)
+    const queried = new Map(plans.map((plan) => [plan.resource, queriedTable(database, plan)]))
+    const queriedOf = (resource: string) => getOrFail(queried, resource)
     const tables = new Map<string, ObjectTable>()
     for (const plan of plans) {
-      tables.set(plan.resource, new ObjectTable(database, plan, answeringColumns(database, plan)))
+      tables.set(plan.resource, new ObjectTable(database, plan, queriedOf(plan.resource), queriedOf))
     }
+    const lookups = new Lookups(database, queriedOf)
     const commits = new GroupCommits(database)
     const outbox = new SqliteOutbox(database, commits, options.now)
     const replays = new SqliteReplays(database, options.now)
@@ -67,7 +71,8 @@ async function open(options: SqliteOptions, prepare: Prepare): Promise<OpenedSto
         values.setMark(PROBED, 'answered')
       }),
     )
-    const engine: SqliteEngine = { database, tables, values, commits, outbox, replays, probe, now: options.now }
+    const { now } = options
+    const engine: SqliteEngine = { database, tables, lookups, values, commits, outbox, replays, probe, now }
     const attempts = new SqliteAttempts(database, options.now)
     const directory = new SqliteDirectory(engine)
     return { store: new SqliteStore(engine), seeding: new SqliteSeeding(engine), outbox, directory, attempts }

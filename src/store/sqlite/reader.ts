@@ -2,11 +2,14 @@
 import { existsSync } from 'node:fs'
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import type { StoredObject } from '../../resources/object.ts'
-import type { Resource } from '../../resources/resource.ts'
+import type { Resource, Resources } from '../../resources/resource.ts'
 import type { ObjectReader } from '../contract.ts'
 import { StoreUnavailable } from '../errors.ts'
 import { answering, openReadOnly } from './database.ts'
+import { columnsOf, queriedTable } from './layout/migrate.ts'
 import { OBJECT_COLUMNS, planTable, stored } from './layout/schema.ts'
+import { Lookups } from './query/lookups.ts'
+import type { TableOf } from './query/scope.ts'
 import { quoteName } from './query/text.ts'
 
 /** Throws StoreUnavailable when there is no such file or it can't be opened. */
@@ -16,19 +19,38 @@ export function openSqliteReader(file: string): ObjectReader {
   return {
     get: (resource, id) => answering(() => read(database, resource, id)),
     ids: (resource) => answering(() => readIds(database, resource)),
+    lookup: (lookup, resources) => answering(() => new Lookups(database, tablesOf(database, resources)).holds(lookup)),
     close: () => database.close(),
   }
 }
 
 function read(database: DatabaseSync, resource: Resource, id: string): StoredObject | undefined {
   const { table } = planTable(resource, [])
-  const known = database.prepare("select 1 from sqlite_schema where type = 'table' and name = ?").get(table)
   // Text that isn't well-formed would be bound with U+FFFD in it, and could match another object.
-  if (!known || !id.isWellFormed()) return undefined
+  if (!hasTable(database, table) || !id.isWellFormed()) return undefined
   const query = database.prepare(`select ${OBJECT_COLUMNS.join()} from ${quoteName(table)} where id = ?`)
   query.setReturnArrays(true)
   const row = query.get(id)
   return row && stored(row as unknown as readonly SQLOutputValue[])
+}
+
+function hasTable(database: DatabaseSync, table: string): boolean {
+  return database.prepare("select 1 from sqlite_schema where type = 'table' and name = ?").get(table) !== undefined
+}
+
+/** The columns that a server has made. */
+function tablesOf(database: DatabaseSync, { byName }: Resources): TableOf {
+  return (name) => {
+    const resource = byName.get(name)
+    const plan = resource && planTable(resource, [...resource.fields.keys()])
+    if (!plan || !hasTable(database, plan.table)) return undefined
+    const present = columnsOf(database, plan.table)
+    return queriedTable(database, {
+      ...plan,
+      indexed: plan.indexed.filter(({ column }) => present.has(column)),
+      times: [],
+    })
+  }
 }
 
 function readIds(database: DatabaseSync, resource: Resource): ReadonlySet<string> {

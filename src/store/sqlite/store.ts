@@ -1,7 +1,9 @@
 /** The contract's Store on SQLite: a write is one transaction with its decision record, durable when it returns. */
 import { randomBytes } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
-import type { Permit } from '../../decide/permit.ts'
+import type { Lookup } from '../../decide/condition.ts'
+import type { Permit, PermitKind, RestsOn } from '../../decide/permit.ts'
+import { USERS } from '../../decide/policy.ts'
 import type { StoredObject } from '../../resources/object.ts'
 import {
   type CreateOptions,
@@ -21,6 +23,7 @@ import type { SqliteReplays } from './idempotency-keys.ts'
 import { type NamedValues, PROBED } from './layout/meta.ts'
 import type { SqliteOutbox } from './outbox.ts'
 import type { SqliteProbe } from './probe.ts'
+import type { Lookups } from './query/lookups.ts'
 import type { ObjectTable } from './table.ts'
 
 /** The parts of an open database, shared by the classes that implement the contract. */
@@ -28,6 +31,7 @@ export interface SqliteEngine {
   readonly database: DatabaseSync
   /** By the resource's name. */
   readonly tables: ReadonlyMap<string, ObjectTable>
+  readonly lookups: Lookups
   readonly values: NamedValues
   readonly commits: GroupCommits
   readonly outbox: SqliteOutbox
@@ -43,6 +47,10 @@ const WRITES_PER_STATISTICS = 1000
 
 /** A resource without a table is a bug, so StoreUnavailable would be wrong. */
 export function tableOf({ tables }: SqliteEngine, resource: string): ObjectTable {
+  return getOrFail(tables, resource)
+}
+
+export function getOrFail<T>(tables: ReadonlyMap<string, T>, resource: string): T {
   const table = tables.get(resource)
   if (!table) throw new Error(`the store has no resource \`${resource}\``)
   return table
@@ -71,6 +79,10 @@ export class SqliteStore implements Store {
     return answering(() => table.lists.count(query))
   }
 
+  async lookup(lookup: Lookup): Promise<boolean> {
+    return answering(() => this.#engine.lookups.holds(lookup))
+  }
+
   async kept(key: ReplayKey): Promise<Kept | undefined> {
     return answering(() => this.#engine.replays.find(key))
   }
@@ -78,7 +90,7 @@ export class SqliteStore implements Store {
   async create(permit: Permit<'create'>, options: CreateOptions = {}): Promise<StoredObject> {
     const table = tableOf(this.#engine, permit.resource)
     const created = createdObject(permit, this.#timeOf(options))
-    return this.#write(options, () => {
+    return this.#write(permit, options, () => {
       table.insert(created)
       if (options.replay) this.#engine.replays.keep(options.replay, created)
       return created
@@ -89,7 +101,7 @@ export class SqliteStore implements Store {
     const { resource, id, version, document } = permit
     const table = tableOf(this.#engine, resource)
     const updatedAt = this.#timeOf(options)
-    return this.#write(options, () => {
+    return this.#write(permit, options, () => {
       const createdAt = table.update({ id, version, updatedAt, document })
       if (createdAt === undefined) throw new StaleObject()
       return updatedObject(permit, { createdAt }, updatedAt)
@@ -98,7 +110,7 @@ export class SqliteStore implements Store {
 
   async delete(permit: Permit<'delete'>, options: WriteOptions = {}): Promise<void> {
     const table = tableOf(this.#engine, permit.resource)
-    await this.#write(options, () => {
+    await this.#write(permit, options, () => {
       if (!table.delete(permit.id, permit.version)) throw new StaleObject()
     })
   }
@@ -120,9 +132,10 @@ export class SqliteStore implements Store {
     if (database.isOpen) answering(() => database.close())
   }
 
-  async #write<T>({ record }: WriteOptions, change: () => T): Promise<T> {
+  async #write<T>({ restsOn }: Permit<PermitKind>, { record }: WriteOptions, change: () => T): Promise<T> {
     const { commits, outbox } = this.#engine
     const work = () => {
+      this.#refuseChanged(restsOn)
       const changed = change()
       if (record !== undefined) outbox.add(record)
       return changed
@@ -130,6 +143,14 @@ export class SqliteStore implements Store {
     const written = await commits.write(() => answering(work))
     this.#countWrite()
     return written
+  }
+
+  /** Sees the writes that were made before in the same group. */
+  #refuseChanged({ lookups, caller }: RestsOn): void {
+    const engine = this.#engine
+    const sameCaller = !caller || tableOf(engine, USERS).version(caller.id) === caller.version
+    const same = sameCaller && lookups.every(({ lookup, holds }) => engine.lookups.holds(lookup) === holds)
+    if (!same) throw new StaleObject()
   }
 
   #timeOf({ time }: WriteOptions): string {

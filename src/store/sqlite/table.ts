@@ -4,8 +4,8 @@ import type { Document, StoredObject } from '../../resources/object.ts'
 import { UniqueTaken } from '../errors.ts'
 import { constraintOf } from './database.ts'
 import { OBJECT_COLUMNS, stored, type TablePlan } from './layout/schema.ts'
-import type { Columns } from './query/condition.ts'
 import { ObjectLists } from './query/lists.ts'
+import type { QueriedTable, TableOf } from './query/scope.ts'
 import { parameters, quoteName, wellFormed } from './query/text.ts'
 
 /** The columns that an update writes over the checked version. */
@@ -26,12 +26,11 @@ export class ObjectTable {
   readonly #update: StatementSync
   readonly #delete: StatementSync
   readonly #count: StatementSync
+  readonly #version: StatementSync
 
-  /** `columns`: the fields that have a column. */
-  constructor(database: DatabaseSync, plan: TablePlan, columns: Columns) {
+  constructor(database: DatabaseSync, plan: TablePlan, queried: QueriedTable, tableOf: TableOf) {
     this.name = plan.table
-    const times = new Map(plan.times.map(({ field, column }) => [field, column]))
-    this.lists = new ObjectLists(database, plan.table, { values: columns, times })
+    this.lists = new ObjectLists(database, queried, tableOf)
     this.#fieldOfConstraint = constraintsOf(plan)
     const table = quoteName(plan.table)
     const columnsOfAll = OBJECT_COLUMNS.join()
@@ -43,6 +42,7 @@ export class ObjectTable {
     this.#update = database.prepare(`update ${table} set ${change} where id = ? and version = ? returning created_at`)
     this.#delete = database.prepare(`delete from ${table} where id = ? and version = ?`)
     this.#count = database.prepare(`select count(*) as count from ${table}`)
+    this.#version = database.prepare(`select version from ${table} where id = ?`)
   }
 
   get(id: string): StoredObject | undefined {
@@ -66,6 +66,11 @@ export class ObjectTable {
   /** False if the stored version has changed. */
   delete(id: string, version: number): boolean {
     return this.#delete.run(id, version).changes === 1
+  }
+
+  /** Undefined if there is no such object. */
+  version(id: string): number | undefined {
+    return id.isWellFormed() ? (this.#version.get(id)?.version as number | undefined) : undefined
   }
 
   count(): number {

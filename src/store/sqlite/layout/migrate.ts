@@ -5,6 +5,7 @@ import { UnfitDatabase } from '../../errors.ts'
 import { inTransaction } from '../database.ts'
 import { createDirectory } from '../directory/tables.ts'
 import type { Columns } from '../query/condition.ts'
+import type { QueriedTable } from '../query/scope.ts'
 import { quoteName } from '../query/text.ts'
 import { migrateIndexes } from './indexes.ts'
 import { PROBED } from './meta.ts'
@@ -50,13 +51,19 @@ export function migrate(database: DatabaseSync, plans: readonly TablePlan[]): vo
  * The columns that can answer for their field. A generated column that contains a list can't: such an object was stored
  * before the field was declared a scalar, and the list's elements count.
  */
-export function answeringColumns(database: DatabaseSync, { table, indexed }: TablePlan): Columns {
+function answeringColumns(database: DatabaseSync, { table, indexed }: TablePlan): Columns {
   const answering = new Map(SERVER_COLUMNS)
   for (const { field, column } of indexed) {
     const list = `select 1 from ${quoteName(table)} where ${quoteName(column)} = ${LIST_MARK} limit 1`
     if (!database.prepare(list).get()) answering.set(field, column)
   }
   return answering
+}
+
+/** The table as conditions look at it. */
+export function queriedTable(database: DatabaseSync, plan: TablePlan): QueriedTable {
+  const times = new Map(plan.times.map(({ field, column }) => [field, column]))
+  return { name: plan.table, columns: { values: answeringColumns(database, plan), times }, leading: plan.leading }
 }
 
 function migrateTable(database: DatabaseSync, plan: TablePlan): void {
@@ -109,7 +116,7 @@ function hasColumns(database: DatabaseSync, { table, indexed, times }: TablePlan
 }
 
 /** Includes generated columns; empty if there is no such table. */
-function columnsOf(database: DatabaseSync, table: string): ReadonlySet<string> {
+export function columnsOf(database: DatabaseSync, table: string): ReadonlySet<string> {
   const rows = database.prepare('select name from pragma_table_xinfo(?)').all(table)
   return new Set(rows.map(({ name }) => String(name)))
 }

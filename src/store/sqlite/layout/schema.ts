@@ -39,6 +39,8 @@ export interface TablePlan {
   readonly table: string
   readonly indexed: readonly IndexedField[]
   readonly times: readonly TimeColumn[]
+  /** The fields by which related objects are found: those that relations compare, and unique ones. */
+  readonly leading: ReadonlySet<string>
   /** The columns of an index, in their order; the id follows as the last column. */
   readonly orders: readonly (readonly string[])[]
 }
@@ -54,7 +56,11 @@ export function planTable(resource: Resource, compared: readonly string[]): Tabl
   const indexed = wanted.filter(isScalar).map(({ name, unique }) => ({ field: name, column: columnOf(name), unique }))
   const table = `objects_${identifier(resource.name)}`
   const times = planTimes(resource)
-  return { resource: resource.name, table, indexed, times, orders: planOrders(resource, compared, { indexed, times }) }
+  const leading = new Set(
+    indexed.filter(({ field, unique }) => unique || compared.includes(field)).map(({ field }) => field),
+  )
+  const orders = planOrders(resource, compared, { indexed, times })
+  return { resource: resource.name, table, indexed, times, leading, orders }
 }
 
 /**
@@ -120,18 +126,22 @@ export function comparableField(field: string): string {
   return comparable(`json_type(document, ${path})`, `json_extract(document, ${path})`)
 }
 
-/**
- * The instant that a text means, in the form of `instantOf` of src/base/instant.ts; otherwise NULL. SQLite converts the
- * seconds to UTC; the fraction is appended unchanged, because SQLite would round it. The patterns refuse texts that
- * SQLite accepts as a time and RFC 3339 doesn't.
- */
+/** The instant that a field means, in the form of `instantOf` of src/base/instant.ts; otherwise NULL. */
 export function instant(field: string): string {
   const path = jsonPath(field)
-  const text = `upper(json_extract(document, ${path}))`
+  return instantOfText(`json_type(document, ${path}) = 'text'`, `json_extract(document, ${path})`)
+}
+
+/**
+ * The instant that a text means. SQLite converts the seconds to UTC; the fraction is appended unchanged, because SQLite
+ * would round it. The patterns refuse texts that SQLite accepts as a time and RFC 3339 doesn't.
+ */
+export function instantOfText(isText: string, value: string): string {
+  const text = `upper(${value})`
   const zone = `case when ${text} glob '*Z' then 'Z' else substr(${text}, -6) end`
   const fraction = `case when substr(${text}, 20, 1) = '.'
     then substr(${text}, 21, max(0, length(${text}) - 20 - length(${zone}))) else '' end`
-  return `case when json_type(document, ${path}) = 'text'
+  return `case when ${isText}
     and ${text} glob '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9][T ][0-9][0-9]:[0-9][0-9]:[0-9][0-9]*'
     and substr(${text}, 1, 10) not in ('0000-01-01', '9999-12-31') and substr(${text}, 12, 2) < '24'
     and (${zone} = 'Z' or ${zone} glob '[+-][0-9][0-9]:[0-9][0-9]')
@@ -143,7 +153,7 @@ export function instant(field: string): string {
 
 /**
  * A JSON value such that two are equal exactly when they are in JavaScript: `true` isn't 1, numbers are doubles, and
- * null and objects are NULL, which equals nothing. `bound` of query/condition.ts does the same for parameters.
+ * null and objects are NULL, which equals nothing. `bound` of query/condition-values.ts does the same for parameters.
  */
 export function comparable(type: string, value: string): string {
   return `case ${type}

@@ -1,99 +1,127 @@
-/**
- * A simplified condition for SQLite: the expression, the values that it binds, and its shape, which is the key of the
- * statement.
- */
-import type { SQLInputValue } from 'node:sqlite'
-import type { Condition } from '../../../decide/condition.ts'
-import type { Scalar } from '../../../resources/object.ts'
-import { comparable, jsonPath } from '../layout/schema.ts'
+/** A simplified condition for SQLite: an expression about one row, which looks up related objects by index. */
+import type { Between, Climb, Condition, Holds, Related, Time } from '../../../decide/condition.ts'
+import { comparable, instantOfText, jsonPath } from '../layout/schema.ts'
+import { padded } from './condition-values.ts'
+import { columnOf, type FieldSql, fieldSql, instantColumn, notAnObject, type Scope, within } from './scope.ts'
 import { parameters, quoteName } from './text.ts'
 
 /** Fields with a column for their comparable value. Other fields are looked up in the document. */
 export type Columns = ReadonlyMap<string, string>
 
-type Holds = Extract<Condition, { kind: 'holds' }>
-
-export function conditionSql(condition: Condition, columns: Columns): string {
+export function conditionSql(condition: Condition, scope: Scope): string {
   switch (condition.kind) {
     case 'always':
       return 'true'
     case 'never':
       return 'false'
     case 'holds':
-      return holdsSql(condition, columns.get(condition.field))
+      return holdsSql(condition, scope)
+    case 'present':
+      return someValue(condition.field, scope, (value) => `${value} is not null`)
+    case 'between':
+      return someValue(condition.field, scope, (value) => betweenSql(condition, value))
+    case 'time':
+      return timeSql(condition, scope)
+    case 'related':
+      return relatedSql(condition, scope)
+    case 'climb':
+      return climbSql(condition, scope)
     case 'all':
-      return joined(condition.of, columns, ' and ')
+      return joined(condition.of, scope, ' and ')
     case 'some':
-      return joined(condition.of, columns, ' or ')
+      return joined(condition.of, scope, ' or ')
     case 'not':
       // `not x` would be NULL if x is NULL, which would exclude objects without the field.
-      return `((${conditionSql(condition.of, columns)}) is not true)`
-    default:
-      throw new Error(`a list can't be filtered by \`${condition.kind}\``)
+      return `((${conditionSql(condition.of, scope)}) is not true)`
   }
 }
 
-/** The values of `conditionSql`'s parameters, in their order. */
-export function boundValues(condition: Condition): readonly SQLInputValue[] {
-  switch (condition.kind) {
-    case 'always':
-    case 'never':
-      return []
-    case 'holds':
-      return padded(condition.values).map(bound)
-    case 'all':
-    case 'some':
-      return condition.of.flatMap(boundValues)
-    case 'not':
-      return boundValues(condition.of)
-    default:
-      return []
+function joined(parts: readonly Condition[], scope: Scope, operator: string): string {
+  return `(${parts.map((part) => conditionSql(part, scope)).join(operator)})`
+}
+
+function holdsSql({ field, values }: Holds, scope: Scope): string {
+  return someValue(field, scope, (value) => `${value} in (${parameters(padded(values).length)})`)
+}
+
+/** Whether a value of the field passes: the column's, or an element's. */
+function someValue(field: string, scope: Scope, passes: (value: string) => string): string {
+  const column = columnOf(field, scope)
+  return column === undefined ? someElement(field, scope, passes) : passes(column)
+}
+
+function someElement(field: string, { inside }: Scope, passes: (value: string, type: string) => string): string {
+  const value = `case when element.type <> 'array' then ${comparable('element.type', 'element.value')} end`
+  return `(${notAnObject(field, inside)} and exists (
+    select 1 from json_each(${inside}document, ${jsonPath(field)}) as element where ${passes(value, 'element.type')}))`
+}
+
+/** SQLite orders NULL, numbers, texts, bytes: without an upper bound, the least text is the end of the numbers. */
+function betweenSql({ atLeast, atMost }: Between, value: string): string {
+  const least = atLeast === undefined ? 'is not null' : '>= ?'
+  return `(${value} ${least} and ${value} ${atMost === undefined ? "< ''" : '<= ?'})`
+}
+
+function timeSql(condition: Time, scope: Scope): string {
+  const passes = (instant: string) => {
+    const after = condition.after === undefined ? `${instant} is not null` : `${instant} > ?`
+    return condition.before === undefined ? after : `(${after} and ${instant} < ?)`
   }
+  const column = instantColumn(condition.field, scope)
+  if (column !== undefined) return passes(column)
+  return someElement(condition.field, scope, (_, type) =>
+    passes(`(${instantOfText(`${type} = 'text'`, 'element.value')})`),
+  )
 }
 
-/** Conditions of one shape have the same SQL and differ only in the bound values. */
-export function conditionShape(condition: Condition): string {
-  switch (condition.kind) {
-    case 'always':
-    case 'never':
-      return condition.kind
-    case 'holds':
-      return `${JSON.stringify(condition.field)}${padded(condition.values).length}`
-    case 'all':
-    case 'some':
-      return `${condition.kind}(${condition.of.map(conditionShape).join()})`
-    case 'not':
-      return `not(${conditionShape(condition.of)})`
-    default:
-      return condition.kind
-  }
+/** EXISTS with an index on `by`: the related object is found from this one. */
+function relatedSql({ field, resource, by, where }: Related, scope: Scope): string {
+  const table = scope.tableOf(resource)
+  if (!table) return 'false'
+  const related = within(scope, table)
+  const own = fieldSql(field, scope, `v${related.depth}`)
+  const other = fieldSql(by, related, `w${related.depth}`)
+  const sources = [own.from, related.source, other.from].filter((one) => one !== undefined)
+  const tests = [own.guard, other.guard, equal(own, other), conditionSql(where, related)].filter(Boolean)
+  return `exists (select 1 from ${sources.join(' cross join ')} where ${tests.join(' and ')})`
 }
 
-function joined(parts: readonly Condition[], columns: Columns, operator: string): string {
-  return `(${parts.map((part) => conditionSql(part, columns)).join(operator)})`
+/** A column of the server turns a number into text before comparing, so only texts may reach it. */
+function equal(own: FieldSql, other: FieldSql): string {
+  if (other.isText && !own.isText) return `typeof(${own.value}) = 'text' and ${other.value} = ${own.value}`
+  return own.isText && !other.isText ? `${other.value} = +${own.value}` : `${other.value} = ${own.value}`
 }
 
-function holdsSql({ field, values }: Holds, column: string | undefined): string {
-  const wanted = parameters(padded(values).length)
-  if (column !== undefined) return `${quoteName(column)} in (${wanted})`
-  const path = jsonPath(field)
-  // json_each returns a list's elements, and a scalar as the only element; an object's members aren't the field's
-  // value.
-  return `(json_type(document, ${path}) <> 'object' and exists (
-    select 1 from json_each(document, ${path}) as element
-    where ${comparable('element.type', 'element.value')} in (${wanted})))`
+/** Step by step from this object; a circle ends at the depth. */
+function climbSql({ field, resource, depth, where }: Climb, scope: Scope): string {
+  const table = scope.tableOf(resource)
+  if (!table) return 'false'
+  const first = within(scope, table)
+  const own = fieldSql(field, scope, `v${first.depth}`)
+  const start = `select ${own.value}, 1${own.from ? ` from ${own.from}` : ''} where ${textsOf(own)}`
+  return `exists (${stepsSql({ field, depth, start }, first)} where ${conditionSql(where, first)})`
 }
 
-/**
- * The values; the last one is repeated up to the next power of two, so that there are few shapes, however many values.
- */
-export function padded(values: readonly Scalar[]): readonly Scalar[] {
-  if (values.length === 1) return values
-  const length = 2 ** Math.ceil(Math.log2(values.length))
-  return Array.from({ length }, (_, index) => values[Math.min(index, values.length - 1)] as Scalar)
+/** Only texts are ids. */
+function textsOf({ value, guard }: FieldSql): string {
+  const isText = `typeof(${value}) = 'text'`
+  return guard === undefined ? isText : `${guard} and ${isText}`
 }
 
-/** A value in the form of `comparable` of layout/schema.ts. */
-export function bound(value: Scalar): string | number | Uint8Array {
-  return typeof value === 'boolean' ? Uint8Array.of(value ? 1 : 0) : value
+interface Steps {
+  readonly field: string
+  readonly depth: number
+  /** Selects the ids of the first step, and 1. */
+  readonly start: string
+}
+
+/** The objects of the scope's table that these steps reach, as a query whose last part is `where`. */
+export function stepsSql({ field, depth, start }: Steps, scope: Scope): string {
+  const steps = `steps${scope.depth}`
+  const source = `${quoteName(scope.table.name)} as r${scope.depth}`
+  const next = fieldSql(field, scope, `w${scope.depth}`)
+  const further = `select ${next.value}, ${steps}.n + 1 from ${steps} cross join ${source}${next.from ? ` cross join ${next.from}` : ''}
+    where ${scope.inside}id = ${steps}.id and ${steps}.n < ${depth} and ${textsOf(next)}`
+  return `with recursive ${steps}(id, n) as (${start} union ${further})
+    select 1 from ${steps} cross join ${source} on ${scope.inside}id = ${steps}.id`
 }

@@ -6,7 +6,7 @@ import type { SQLInputValue } from 'node:sqlite'
 import { SERVER_FIELDS } from '../../../decide/condition.ts'
 import type { Scalar } from '../../../resources/object.ts'
 import type { Comparison } from '../../contract.ts'
-import { bound, padded } from './condition.ts'
+import { bound, padded } from './condition-values.ts'
 import { orderedBy, type TableColumns } from './order.ts'
 import { parameters } from './text.ts'
 

@@ -8,8 +8,10 @@ import { DamagedObject } from '../../errors.ts'
 import { JsonRow } from '../../json-row.ts'
 import { documentNamed } from '../../parse-stored.ts'
 import { isMalformedJson } from '../database.ts'
-import { boundValues, conditionShape, conditionSql } from './condition.ts'
+import { conditionSql } from './condition.ts'
+import { boundValues, conditionShape } from './condition-values.ts'
 import { filterShape, filterSql, filterValues } from './filter.ts'
+import { leadersOf, leadingSql, looksUp, withLeader } from './leading.ts'
 import {
   BY_ID,
   orderedBy,
@@ -20,6 +22,7 @@ import {
   segmentValues,
   type TableColumns,
 } from './order.ts'
+import { outermost, type QueriedTable, type Scope, type TableOf } from './scope.ts'
 import { quoteName } from './text.ts'
 
 /** Policies and filters determine shapes: a caller can cause many, and each statement takes memory. */
@@ -32,14 +35,22 @@ const DOCUMENT = 'document'
  */
 const SMALL_DOCUMENT = 'case when octet_length(document) <= ? then document end'
 
-/** The id, the times of creation and of the last write, and the document. */
-type ListedRow = readonly [string, string, string, string | null]
+/**
+ * The most objects that a leading condition may find: they are all sorted. Where it finds more, a page is full soon if
+ * the objects are looked at in the order of the list.
+ */
+const MOST_LED = 5000
+
+/** The id, the times of creation and of the last write, the document, and 1 or 0 for each mark. */
+type ListedRow = readonly [string, string, string, string | null, ...number[]]
 
 type Selection = Pick<ObjectQuery, 'where' | 'filter'>
 
 interface Listing extends Required<Pick<ObjectQuery, 'order' | 'limit' | 'bytes'>> {
   readonly selected: Selected
   readonly segments: readonly Segment[]
+  readonly marks: Marks
+  readonly leader: Condition | undefined
 }
 
 interface Selected {
@@ -47,13 +58,24 @@ interface Selected {
   readonly filter: readonly Comparison[]
   readonly shape: string
   readonly values: readonly SQLInputValue[]
+  /** The parts that can find the objects by related ones. */
+  readonly leaders: readonly Condition[]
 }
+
+interface Marks {
+  readonly conditions: readonly Condition[]
+  readonly shape: string
+  readonly values: readonly SQLInputValue[]
+}
+
+const NO_MARKS: Marks = { conditions: [], shape: '', values: [] }
 
 export class ObjectLists {
   readonly #database: DatabaseSync
   /** Quoted. */
   readonly #table: string
   readonly #columns: TableColumns
+  readonly #scope: Scope
   /** The id of an object whose document isn't JSON, where one was met. */
   #damaged = ''
   readonly #statements = new LRUCache<string, StatementSync, () => StatementSync>({
@@ -68,25 +90,30 @@ export class ObjectLists {
    */
   readonly #wholes = new WeakMap<Condition, Selected>()
 
-  constructor(database: DatabaseSync, table: string, columns: TableColumns) {
+  constructor(database: DatabaseSync, table: QueriedTable, tableOf: TableOf) {
     this.#database = database
-    this.#table = quoteName(table)
-    this.#columns = columns
+    this.#table = quoteName(table.name)
+    this.#columns = table.columns
+    this.#scope = outermost(table, tableOf)
   }
 
   /** Usually no object takes more than its share of the bytes. Then one statement reads the list, which is fastest. */
-  list({ where, filter, order = BY_ID, after, limit, bytes = Number.MAX_SAFE_INTEGER }: ObjectQuery) {
+  list(query: ObjectQuery): readonly ListedObject[] {
+    const { where, filter, order = BY_ID, after, limit, bytes = Number.MAX_SAFE_INTEGER } = query
     const selected = this.#select({ where, ...(filter && { filter }) })
-    const segments = segmentsAfter(order, after)
-    const listing: Listing = { selected, order, segments, limit, bytes }
+    const [segments, marks] = [segmentsAfter(order, after), marksOf(query.marks)]
     // All segments read one state of the database: an object that another process changes is in one segment only.
     const reading = <T>(work: () => T) => this.#naming(() => (segments.length === 1 ? work() : this.#reading(work)))
+    const leader = reading(() => this.#leaderOf(selected))
+    const listing: Listing = { selected, order, segments, limit, bytes, marks, leader }
     return reading(() => this.#atOnce(listing)) ?? reading(() => this.#oneByOne(listing))
   }
 
   count(selection: Selection): number {
     const selected = this.#select(selection)
-    const statement = this.#statements.memo(`count${selected.shape}`, { context: () => this.#prepareCount(selected) })
+    const leader = this.#naming(() => this.#leaderOf(selected))
+    const key = `count${leadShape(selected, leader)}${selected.shape}`
+    const statement = this.#statements.memo(key, { context: () => this.#prepareCount(selected, leader) })
     return Number(this.#naming(() => statement.get(...selected.values))?.count)
   }
 
@@ -109,17 +136,28 @@ export class ObjectLists {
   }
 
   #select({ where, filter = [] }: Selection): Selected {
-    return filter.length > 0 ? select(where, filter) : this.#wholes.getOrInsertComputed(where, () => select(where, []))
+    const select = () => selectionOf(where, filter, this.#scope)
+    return filter.length > 0 ? select() : this.#wholes.getOrInsertComputed(where, select)
+  }
+
+  /** The first part that finds few objects; undefined where the objects must be looked at in their order. */
+  #leaderOf({ leaders }: Selected): Condition | undefined {
+    return leaders.find((part) => {
+      const key = `led${conditionShape(part)}`
+      const statement = this.#statements.memo(key, { context: () => this.#prepareLed(part) })
+      return Number(statement.get(...boundValues(part), MOST_LED + 1)?.found) <= MOST_LED
+    })
   }
 
   /** Undefined if an object takes more than its share; its content isn't read then. */
-  #atOnce({ selected, order, segments, limit, bytes }: Listing): readonly ListedObject[] | undefined {
+  #atOnce(listing: Listing): readonly ListedObject[] | undefined {
+    const { segments, limit, bytes } = listing
     const share = Math.floor(bytes / limit)
     const found: ListedObject[] = []
     for (const segment of segments) {
       if (found.length === limit) break
-      const statement = this.#prepared(selected, order, segment, SMALL_DOCUMENT)
-      const rows = statement.all(share, ...selected.values, ...segmentValues(segment), limit - found.length)
+      const statement = this.#prepared(listing, segment, SMALL_DOCUMENT)
+      const rows = statement.all(share, ...valuesOf(listing, segment), limit - found.length)
       for (const row of rows as unknown as readonly ListedRow[]) {
         if (row[3] === null) return undefined
         found.push(listed(row))
@@ -128,13 +166,14 @@ export class ObjectLists {
     return found
   }
 
-  #oneByOne({ selected, order, segments, limit, bytes }: Listing): readonly ListedObject[] {
+  #oneByOne(listing: Listing): readonly ListedObject[] {
+    const { segments, limit, bytes } = listing
     const found: ListedObject[] = []
     let read = 0
     for (const segment of segments) {
       if (found.length === limit) break
-      const statement = this.#prepared(selected, order, segment, DOCUMENT)
-      const rows = statement.iterate(...selected.values, ...segmentValues(segment), limit - found.length)
+      const statement = this.#prepared(listing, segment, DOCUMENT)
+      const rows = statement.iterate(...valuesOf(listing, segment), limit - found.length)
       for (const row of rows as unknown as Iterable<ListedRow>) {
         const object = listed(row)
         found.push(object)
@@ -145,30 +184,43 @@ export class ObjectLists {
     return found
   }
 
-  #prepared(selected: Selected, order: readonly ListKey[], segment: Segment, document: string): StatementSync {
-    const key = `list${document}${selected.shape}${orderShape(order, segment)}`
-    return this.#statements.memo(key, { context: () => this.#prepareList(selected, order, segment, document) })
+  #prepared(listing: Listing, segment: Segment, document: string): StatementSync {
+    const { selected, order, marks, leader } = listing
+    const key = `list${document}${marks.shape}${leadShape(selected, leader)}${selected.shape}${orderShape(order, segment)}`
+    return this.#statements.memo(key, { context: () => this.#prepareList(listing, segment, document) })
   }
 
-  #prepareList(selected: Selected, order: readonly ListKey[], segment: Segment, document: string): StatementSync {
-    const following = segment.length === 0 ? '' : ` and ${segmentSql(segment, this.#columns)}`
-    const where = `${this.#selectedSql(selected)}${following}`
-    const by = order.map((key) => `${orderedBy(key, this.#columns)} ${key.descending ? 'desc' : 'asc'}`).join()
+  #prepareList({ selected, order, marks, leader }: Listing, segment: Segment, document: string): StatementSync {
+    const marked = marks.conditions.map((mark) => `, (${conditionSql(mark, this.#scope)}) is true`).join('')
+    const columns = leader ? { ...this.#columns, plain: true } : this.#columns
+    const following = segment.length === 0 ? '' : ` and ${segmentSql(segment, columns)}`
+    const where = `${this.#selectedSql(selected, leader)}${following}`
+    const by = orderSql(order, columns)
     // With a bare parameter as the limit, SQLite would plan the statement again for each bound number.
-    const rows = `select id, created_at, updated_at, ${document} from ${this.#table} where ${where}`
-    const statement = this.#database.prepare(`${rows} order by ${by} limit ? + 0`)
+    const page = `where ${where} order by ${by} limit ? + 0`
+    // The leader's objects are sorted before their documents are read.
+    const read = leader ? `where rowid in (select rowid from ${this.#table} ${page}) order by ${by}` : page
+    const rows = `select id, created_at, updated_at, ${document}${marked} from ${this.#table} ${read}`
+    const statement = this.#database.prepare(rows)
     statement.setReturnArrays(true)
     return statement
   }
 
-  #prepareCount(selected: Selected): StatementSync {
-    const where = this.#selectedSql(selected)
+  #prepareCount(selected: Selected, leader: Condition | undefined): StatementSync {
+    const where = this.#selectedSql(selected, leader)
     return this.#database.prepare(`select count(*) as count from ${this.#table} where ${where}`)
   }
 
-  #selectedSql({ condition, filter }: Selected): string {
-    const allowed = conditionSql(condition, this.#columns.values)
-    return filter.length === 0 ? allowed : `${allowed} and ${filterSql(filter, this.#columns)}`
+  #prepareLed(leader: Condition): StatementSync {
+    const led = `select 1 from ${this.#table} where ${leadingSql(leader, this.#scope)} limit ? + 0`
+    return this.#database.prepare(`select count(*) as found from (${led})`)
+  }
+
+  #selectedSql({ condition, filter }: Selected, leader: Condition | undefined): string {
+    const parts = condition.kind === 'all' ? condition.of : [condition]
+    const allowed = leader ? withLeader(parts, leader, this.#scope) : conditionSql(condition, this.#scope)
+    if (filter.length === 0) return allowed
+    return `${allowed} and ${filterSql(filter, leader ? { ...this.#columns, plain: true } : this.#columns)}`
   }
 
   #reading<T>(work: () => T): T {
@@ -181,14 +233,33 @@ export class ObjectLists {
   }
 }
 
-function listed([id, createdAt, updatedAt, text]: ListedRow): ListedObject {
-  return new JsonRow(id, createdAt, updatedAt, text ?? '')
+function listed([id, createdAt, updatedAt, text, ...marks]: ListedRow): ListedObject {
+  return new JsonRow(id, createdAt, updatedAt, text ?? '', marks.map(Boolean))
 }
 
 type ListKey = NonNullable<ObjectQuery['order']>[number]
 
+function orderSql(order: readonly ListKey[], columns: TableColumns): string {
+  return order.map((key) => `${orderedBy(key, columns)} ${key.descending ? 'desc' : 'asc'}`).join()
+}
+
+/** The values of a list's statement, without its limit. */
+function valuesOf({ marks, selected }: Listing, segment: Segment): readonly SQLInputValue[] {
+  return [...marks.values, ...selected.values, ...segmentValues(segment)]
+}
+
+function leadShape({ leaders }: Selected, leader: Condition | undefined): string {
+  return leader ? `by${leaders.indexOf(leader)}` : ''
+}
+
+function marksOf(marks: readonly Condition[] = []): Marks {
+  if (marks.length === 0) return NO_MARKS
+  const conditions = marks.map(simplify)
+  return { conditions, shape: conditions.map(conditionShape).join(), values: conditions.flatMap(boundValues) }
+}
+
 /** Equality of values is a condition like the policy's own, and is simplified together with it. */
-function select(where: Condition, filter: readonly Comparison[]): Selected {
+function selectionOf(where: Condition, filter: readonly Comparison[], scope: Scope): Selected {
   const isEquality = ({ operator, by }: Comparison) => operator === 'in' && by === 'value'
   const equal = filter.filter(isEquality).map(({ field, values }): Condition => ({ kind: 'holds', field, values }))
   const condition = simplify({ kind: 'all', of: [where, ...equal] })
@@ -198,5 +269,6 @@ function select(where: Condition, filter: readonly Comparison[]): Selected {
     filter: rest,
     shape: conditionShape(condition) + filterShape(rest),
     values: [...boundValues(condition), ...filterValues(rest)],
+    leaders: looksUp(condition) ? leadersOf(condition, scope) : [],
   }
 }

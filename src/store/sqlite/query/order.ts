@@ -6,13 +6,16 @@ import type { SQLInputValue } from 'node:sqlite'
 import { SERVER_FIELDS } from '../../../decide/condition.ts'
 import type { SortKey, SortValue } from '../../contract.ts'
 import { comparableField, instant } from '../layout/schema.ts'
-import { bound, type Columns } from './condition.ts'
+import type { Columns } from './condition.ts'
+import { bound } from './condition-values.ts'
 import { quoteName } from './text.ts'
 
 /** The columns that can stand for a field: its value, and the instant that it means. */
 export interface TableColumns {
   readonly values: Columns
   readonly times: Columns
+  /** No index may answer. */
+  readonly plain?: boolean
 }
 
 export const BY_ID: readonly SortKey[] = [{ field: 'id', by: 'value', descending: false }]
@@ -31,7 +34,7 @@ export function orderedBy({ field, by }: Pick<SortKey, 'field' | 'by'>, columns:
   // The server writes its times as instants.
   const kept = by === 'time' && !SERVER_FIELDS.has(field) ? columns.times : columns.values
   const column = kept.get(field)
-  if (column !== undefined) return quoteName(column)
+  if (column !== undefined) return `${columns.plain ? '+' : ''}${quoteName(column)}`
   return by === 'time' ? instant(field) : comparableField(field)
 }
 

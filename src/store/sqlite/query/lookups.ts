@@ -1,0 +1,57 @@
+/** Answers questions about stored objects, from the values that they compare: a few searches in indexes. */
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+import { LRUCache } from 'lru-cache'
+import type { Condition, Lookup } from '../../../decide/condition.ts'
+import { simplify } from '../../../decide/simplify-condition.ts'
+import { conditionSql, stepsSql } from './condition.ts'
+import { boundValues, conditionShape } from './condition-values.ts'
+import { outermost, type TableOf, within } from './scope.ts'
+import { quoteName } from './text.ts'
+
+const STATEMENTS = 128
+
+interface Asked {
+  readonly resource: string
+  readonly climb: Lookup['climb']
+  /** Of the objects that the values name. */
+  readonly named: Condition
+  readonly where: Condition
+}
+
+export class Lookups {
+  readonly #database: DatabaseSync
+  readonly #tableOf: TableOf
+  readonly #statements = new LRUCache<string, StatementSync, () => StatementSync>({
+    maxSize: STATEMENTS,
+    sizeCalculation: () => 1,
+    memoMethod: (_key, _stale, { context: prepare }) => prepare(),
+  })
+
+  constructor(database: DatabaseSync, tableOf: TableOf) {
+    this.#database = database
+    this.#tableOf = tableOf
+  }
+
+  holds({ resource, by, values, climb, where }: Lookup): boolean {
+    const asked = { resource, climb, named: simplify({ kind: 'holds', field: by, values }), where: simplify(where) }
+    if (asked.named.kind === 'never' || asked.where.kind === 'never') return false
+    const bound: readonly SQLInputValue[] = [...boundValues(asked.named), ...boundValues(asked.where)]
+    const key = JSON.stringify([resource, climb, conditionShape(asked.named), conditionShape(asked.where)])
+    return this.#statements.memo(key, { context: () => this.#prepare(asked) }).get(...bound) !== undefined
+  }
+
+  #prepare(asked: Asked): StatementSync {
+    return this.#database.prepare(`${this.#sqlOf(asked)} limit 1`)
+  }
+
+  #sqlOf({ resource, climb, named, where }: Asked): string {
+    const table = this.#tableOf(resource)
+    if (!table) return 'select 1 where false'
+    const scope = outermost(table, this.#tableOf)
+    const name = quoteName(table.name)
+    if (!climb) return `select 1 from ${name} where ${conditionSql({ kind: 'all', of: [named, where] }, scope)}`
+    const start = `select ${name}.id, 1 from ${name} where ${conditionSql(named, scope)}`
+    const reached = within(scope, table)
+    return `${stepsSql({ ...climb, start }, reached)} where ${conditionSql(where, reached)}`
+  }
+}

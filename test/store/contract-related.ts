@@ -1,0 +1,132 @@
+/** The contract: conditions on related objects mean in the engine what `meets` and `lookUpIn` say in plain code. */
+import { expect } from 'chai'
+import fc from 'fast-check'
+import { type Condition, meets } from '../../src/decide/condition.ts'
+import { lookUpIn } from '../../src/decide/lookup.ts'
+import type { Representation } from '../../src/resources/resource.ts'
+import { runs } from '../runs.ts'
+import { ALL, NEW_YEAR, type TestDatabase, type TestEngine } from './engine.ts'
+import { failure, type Opened } from './fixture.ts'
+import { INDEXED, RELATED, randomLookup, randomRelated, randomWorld, type World } from './random-related.ts'
+
+export function describeRelated(engine: TestEngine, database: () => TestDatabase): void {
+  const now = () => new Date(NEW_YEAR)
+  const open = () => database().open({ resources: RELATED, now, indexFields: INDEXED })
+  const always: Condition = { kind: 'always' }
+
+  it('lists by related objects, and marks each row', async () => {
+    const { store, seeding } = await open()
+    await seeding.insert('users', [
+      { id: 'm1', document: { own: 'alice', up: 'p1' } },
+      { id: 'm2', document: { own: 'bob', up: 'p2' } },
+    ])
+    await seeding.insert('projects', [
+      { id: 'p1', document: {} },
+      { id: 'p2', document: {} },
+    ])
+    await seeding.insert(
+      'tasks',
+      ['p1', 'p2', 'gone', null, ['p2', 'p1']].map((list, i) => ({ id: `t${i}`, document: { list } })),
+    )
+    const member = (id: string): Condition => ({
+      kind: 'related',
+      field: 'list',
+      resource: 'projects',
+      by: 'id',
+      where: {
+        kind: 'related',
+        field: 'id',
+        resource: 'users',
+        by: 'up',
+        where: { kind: 'holds', field: 'own', values: [id] },
+      },
+    })
+    const listed = async (where: Condition) => (await store.list('tasks', { ...ALL, where })).map(({ id }) => id).join()
+    expect(await listed(member('alice'))).to.equal('t0,t4')
+    expect(await listed({ kind: 'not', of: member('alice') })).to.equal('t1,t2,t3')
+    expect(await listed(member('nobody'))).to.equal('')
+    const rows = await store.list('tasks', { ...ALL, where: always, marks: [member('alice'), member('bob'), always] })
+    expect(rows.map(({ marks }) => marks.map(Number).join(''))).to.deep.equal(['101', '011', '001', '001', '111'])
+  })
+
+  interface Wrong {
+    readonly lists?: (condition: Condition, object: Representation, world: World) => boolean
+  }
+
+  /** Lists, counts, marks and lookups in the engine against plain code. */
+  async function compare(opened: Opened, world: World, wheres: readonly Condition[], { lists }: Wrong): Promise<void> {
+    const { store } = opened
+    const representations = new Map(
+      Object.entries(world).map(([name, some]) => [
+        name,
+        some.map(({ id, document }) => ({ id, ...document, createdAt: NEW_YEAR, updatedAt: NEW_YEAR })),
+      ]),
+    )
+    const lookUp = lookUpIn((name) => representations.get(name) ?? [])
+    const all = representations.get('tasks') ?? []
+    const check = lists
+      ? (where: Condition, object: Representation) => lists(where, object, world)
+      : (where: Condition, object: Representation) => meets(where, object, lookUp)
+    const inOrder = (ids: readonly string[]) => ids.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
+    for (const where of wheres) {
+      const expected = inOrder(all.filter((object) => check(where, object)).map(({ id }) => id))
+      expect((await store.list('tasks', { ...ALL, where })).map(({ id }) => id)).to.deep.equal(expected)
+      expect(await store.count('tasks', { where })).to.equal(expected.length)
+      const next = await store.list('tasks', { ...ALL, where, limit: 2, after: [expected[0] ?? ''] })
+      expect(next.map(({ id }) => id)).to.deep.equal(expected.filter((id) => id > (expected[0] ?? '')).slice(0, 2))
+    }
+    for (const row of await store.list('tasks', { ...ALL, marks: wheres })) {
+      const object = all.find(({ id }) => id === row.id) ?? {}
+      expect(row.marks).to.deep.equal(wheres.map((where) => check(where, object)))
+    }
+  }
+
+  async function assertLists(wrong: Wrong = {}): Promise<void> {
+    const wheres = fc.array(randomRelated, { minLength: 1, maxLength: 12, size: 'max' })
+    const property = fc.asyncProperty(randomWorld, wheres, fc.boolean(), async (world, conditions, indexed) => {
+      await inWorld(world, indexed, (opened) => compare(opened, world, conditions, wrong))
+    })
+    await fc.assert(property, { numRuns: runs(120), endOnFailure: true })
+  }
+
+  async function inWorld(world: World, indexed: boolean, work: (opened: Opened) => Promise<void>): Promise<void> {
+    const own = await engine.create()
+    try {
+      const opened = await own.open({ resources: RELATED, now, ...(indexed && { indexFields: INDEXED }) })
+      for (const [name, some] of Object.entries(world)) await opened.seeding.insert(name, some)
+      await work(opened)
+    } finally {
+      await own.remove()
+    }
+  }
+
+  it('lists, counts and marks by random conditions on related objects as plain code does', () => assertLists()).timeout(
+    60_000,
+  )
+
+  it('would notice a deleted parent that still counts', async () => {
+    const forgiving = (where: Condition, object: Representation): boolean => meets(where, object, () => true)
+    expect(await failure(assertLists({ lists: forgiving }))).to.be.an('error')
+  }).timeout(60_000)
+
+  it('answers random lookups as plain code does', async () => {
+    const lookups = fc.array(randomLookup, { minLength: 1, maxLength: 20, size: 'max' })
+    let held = 0
+    const property = fc.asyncProperty(randomWorld, lookups, fc.boolean(), async (world, all, indexed) => {
+      await inWorld(world, indexed, async ({ store }) => {
+        const lookUp = lookUpIn((name) => {
+          return (world[name] ?? []).map(({ id, document }) => {
+            return { id, ...document, createdAt: NEW_YEAR, updatedAt: NEW_YEAR }
+          })
+        })
+        for (const lookup of all) {
+          const holds = lookUp(lookup)
+          held += Number(holds)
+          expect(await store.lookup(lookup), JSON.stringify(lookup)).to.equal(holds)
+        }
+      })
+    })
+    await fc.assert(property, { numRuns: runs(120), endOnFailure: true })
+    expect(held, 'some hold').to.be.greaterThan(20)
+  }).timeout(60_000)
+}
