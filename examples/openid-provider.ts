@@ -77,7 +77,11 @@ function configuration(key: JWK): Configuration {
         }),
       },
     },
-    extraTokenClaims: (_ctx, token) => ({ groups: GROUPS[token.clientId ?? ''] ?? ['customers'] }),
+    extraTokenClaims: ({ oidc }, token) => {
+      // When a person signed in (RFC 9068 section 2.2.1); a machine doesn't.
+      const { authTime: auth_time, acr } = oidc.entities.AuthorizationCode ?? {}
+      return { groups: GROUPS[token.clientId ?? ''] ?? ['customers'], auth_time, acr }
+    },
     findAccount: (_ctx, sub) => ({ accountId: sub, claims: () => ({ sub }) }),
     ttl: { ClientCredentials: 600, AccessToken: 600, IdToken: 600, Session: 600, Grant: 600, Interaction: 600 },
   }

@@ -1,7 +1,10 @@
 /** Conditions of a request: where their forms are refused, when they hold, and what they are in words. */
 import { writeFile } from 'node:fs/promises'
+import { BlockList } from 'node:net'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import fc from 'fast-check'
+import ipaddr from 'ipaddr.js'
 import {
   conditionMistakes,
   describeCondition,
@@ -13,6 +16,7 @@ import {
 import type { RequestFacts } from '../../src/decide/request-conditions/condition-kind.ts'
 import { credentialKindOf } from '../../src/decide/request-conditions/credential.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
+import { runs } from '../runs.ts'
 import { startTestServer } from '../server.ts'
 import { faultsOf as faultsIn } from './diagnostics.ts'
 import { RESOURCES } from './fixture.ts'
@@ -54,6 +58,33 @@ const FORMS: readonly object[] = [
   { credential: ['api-key', 'password'] },
 ]
 
+interface Drawn {
+  readonly start: Uint8Array
+  readonly bits: number
+  readonly address: Uint8Array
+}
+
+/** One bit of the address differs from the start of the network, so it is often inside. */
+function networkAndAddress(): fc.Arbitrary<Drawn> {
+  return fc.constantFrom(4, 16).chain((length) =>
+    fc
+      .tuple(fc.uint8Array({ minLength: length, maxLength: length }), fc.nat(8 * length), fc.nat(8 * length - 1))
+      .map(([bytes, bits, flipped]) => ({
+        bits,
+        start: bytes.map((byte, i) => byte & (0xff00 >> Math.min(8, Math.max(0, bits - 8 * i)))),
+        address: bytes.map((byte, i) => (i === flipped >> 3 ? byte ^ (0x80 >> (flipped & 7)) : byte)),
+      })),
+  )
+}
+
+function isAsNodeSays({ start, bits, address }: Drawn, bitsForNode = bits): boolean {
+  const [from, at] = [start, address].map((bytes) => ipaddr.fromByteArray([...bytes]).toString()) as [string, string]
+  const family = start.length === 4 ? 'ipv4' : 'ipv6'
+  const list = new BlockList()
+  list.addSubnet(from, bitsForNode, family)
+  return holdsFor({ network: [`${from}/${bits}`] }, { address: at }) === list.check(at, family)
+}
+
 describe('request conditions: network', () => {
   const cases: readonly [address: string | undefined, expected: boolean][] = [
     ['192.0.2.0', true],
@@ -86,6 +117,18 @@ describe('request conditions: network', () => {
     expect(meaningOfCondition(conditionOf({ network: ['::ffff:192.0.2.0/120'] }))).to.equal(
       meaningOfCondition(conditionOf({ network: ['192.0.2.0/24'] })),
     )
+  })
+
+  it('holds exactly where the list of Node does', () => {
+    fc.assert(
+      fc.property(networkAndAddress(), (drawn) => isAsNodeSays(drawn)),
+      { numRuns: runs(300) },
+    )
+  })
+
+  it('a network of one bit fewer would be found', () => {
+    const wrong = fc.property(networkAndAddress(), (drawn) => isAsNodeSays(drawn, Math.max(0, drawn.bits - 1)))
+    expect(fc.check(wrong, { numRuns: 2000 }).failed).to.equal(true)
   })
 
   const faulty: readonly [text: string, fault: string][] = [

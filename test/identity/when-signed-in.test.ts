@@ -1,0 +1,88 @@
+/** Whom the policy is asked about over real HTTP: each kind of credential says when its caller signed in, or doesn't. */
+import { expect } from 'chai'
+import { AUDIENCE, startProvider } from '../../examples/openid-provider.ts'
+import type { Caller } from '../../src/decide/caller.ts'
+import { credentialKindOf } from '../../src/decide/request-conditions/credential.ts'
+import { Snapshot } from '../../src/decide/snapshot.ts'
+import { createApiKey, hashOfSecret } from '../../src/identity/directory/api-key.ts'
+import { DEMO_PASSWORD } from '../../src/server/demo/demo-data.ts'
+import { startTestServer, type TestServer } from '../server.ts'
+import { signInAs, tokenOf } from './openid-client.ts'
+
+const HOUR = 3_600_000
+
+describe('the time of a sign-in', () => {
+  let provider: Awaited<ReturnType<typeof startProvider>>
+  let server: TestServer
+  let clock = 0
+  let asked: Caller | undefined
+
+  before(async () => {
+    provider = await startProvider(0)
+    server = await startTestServer({
+      demo: true,
+      env: { OIDC_ISSUER: provider.issuer, OIDC_AUDIENCE: AUDIENCE, OIDC_ROLES_CLAIM: 'groups' },
+      now: () => new Date(Date.now() + clock),
+    })
+    Object.defineProperty(server.app.policy.active.snapshot, 'subjectOf', {
+      value(this: Snapshot, caller: Caller | undefined) {
+        asked = caller
+        return Snapshot.prototype.subjectOf.call(this, caller)
+      },
+    })
+  })
+  beforeEach(() => {
+    clock = 0
+  })
+  after(async () => {
+    await server.stop()
+    await provider.stop()
+  })
+
+  /** The caller about whom the policy is asked. */
+  async function callerWith(token: string): Promise<Caller> {
+    asked = undefined
+    await server.ask('GET', '/api/v1/notes', { token })
+    if (!asked) throw new Error('the policy was not asked')
+    return asked
+  }
+
+  it('is that of the password check, also with refreshed tokens, until the next sign-in', async () => {
+    const signIn = { email: 'alice@example.com', password: DEMO_PASSWORD }
+    const before = Math.floor(Date.now() / 1000) * 1000
+    const first = await server.ask('POST', '/api/tokens', { body: signIn })
+    const caller = await callerWith(first.body.access_token)
+    expect(caller.authTime).to.be.within(before, Date.now())
+    expect([caller.acr, credentialKindOf(caller)]).to.deep.equal([undefined, 'password'])
+    clock = HOUR
+    const refreshed = await server.ask('POST', '/api/tokens', { body: { refresh_token: first.body.refresh_token } })
+    expect((await callerWith(refreshed.body.access_token)).authTime).to.equal(caller.authTime)
+    const again = await server.ask('POST', '/api/tokens', { body: signIn })
+    expect((await callerWith(again.body.access_token)).authTime).to.be.at.least(before + HOUR)
+  })
+
+  it('is that of the provider for its people; its machines do not sign in', async () => {
+    const before = Math.floor(Date.now() / 1000) * 1000
+    const { access_token } = await signInAs(provider.issuer, 'zoe')
+    const person = await callerWith(access_token)
+    expect(person.authTime).to.be.within(before, Date.now())
+    expect(credentialKindOf(person)).to.equal('provider')
+    expect((await callerWith(await tokenOf(provider.issuer, 'nightly-report'))).authTime).to.equal(undefined)
+  })
+
+  it('is missing for API keys and for tokens that nobody signed in for', async () => {
+    const { id, text, secret } = createApiKey()
+    const times = { createdAt: Date.now(), expiresAt: Date.now() + HOUR }
+    await server.app.directory.addKey({
+      id,
+      secretHash: hashOfSecret(secret),
+      subject: 'alice',
+      roles: [],
+      name: '',
+      ...times,
+    })
+    const machine = await callerWith(text)
+    expect([machine.authTime, machine.acr, credentialKindOf(machine)]).to.deep.equal([undefined, undefined, 'api-key'])
+    expect((await callerWith(await server.token('alice', 'member'))).authTime).to.equal(undefined)
+  })
+})
