@@ -99,7 +99,7 @@ describe('reading a matrix', () => {
   it('two cells that say different things about one request are told; two that agree are not', async () => {
     const rows = 'method,path,object,member\nGET,/a,own,200\nGET|HEAD,/a,owner,'
     expect(await reading(`${rows}403\n`)).to.match(
-      /3:19: this cell states `403` for GET as `member`, and [^\n]*2:12 states `200` \(keep one of them\)/,
+      /3:19: this cell states `403` for GET as `member`, but [^\n]*2:12 states `200` \(keep one of them\)/,
     )
     expect(await reading(`${rows}200\n`)).to.equal('3 expectations')
     const list = 'method,path,object,member\nGET,/a,none,200\nGET,/a,none,200 [own]\nGET,/a,none,200 public\n'

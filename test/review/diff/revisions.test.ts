@@ -60,7 +60,7 @@ describe('a policy diff of git revisions', () => {
     const there = await mkdtemp(join(top, 'elsewhere-'))
     const { error } = await policyDiff('--policies', there, 'v1', 'main')
     expect(error).to.be.instanceOf(ReviewError)
-    expect((error as Error).message).to.match(/^`v1` has no folder `elsewhere-\w+`$/)
+    expect((error as Error).message).to.match(/^`v1` has no folder `elsewhere-\w+`: name another folder/)
   })
 
   it('does not look at the working tree', async () => {
@@ -141,7 +141,7 @@ describe('a policy diff of git revisions', () => {
       try {
         const { error } = await policyDiff('--policies', outside, 'v1', 'main')
         expect(error).to.be.instanceOf(ReviewError)
-        expect((error as Error).message).to.match(/is outside of the repository; .* as in `v1:policies`$/)
+        expect((error as Error).message).to.match(/is outside the repository: .* as in `v1:policies`$/)
       } finally {
         process.chdir(cwd)
         await rm(outside, { recursive: true })
