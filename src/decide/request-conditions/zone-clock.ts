@@ -39,7 +39,7 @@ function makeClock(zone: string): ZoneClock | undefined {
     read(now) {
       const minute = Math.floor(now / MINUTE_MS)
       if (minute !== last) {
-        reading = readingOf(format.format(minute * MINUTE_MS))
+        reading = readingOf(format.formatToParts(minute * MINUTE_MS))
         last = minute
       }
       return reading
@@ -57,10 +57,9 @@ function formatterOf(zone: string): Intl.DateTimeFormat | undefined {
   }
 }
 
-/** `text` is as in `Fri 22:05`. */
-function readingOf(text: string): ClockReading {
-  const { day = '', hour, minute } = /^(?<day>\w{3}) (?<hour>\d\d):(?<minute>\d\d)$/.exec(text)?.groups ?? {}
-  const index = DAYS.indexOf(day.toLowerCase())
-  if (index < 0) throw new Error(`Intl wrote \`${text}\` for a day and a time`)
-  return { day: index, minute: Number(hour) * 60 + Number(minute) }
+function readingOf(parts: readonly Intl.DateTimeFormatPart[]): ClockReading {
+  const part = (type: Intl.DateTimeFormatPartTypes) => parts.find((one) => one.type === type)?.value ?? ''
+  const day = DAYS.indexOf(part('weekday').toLowerCase())
+  if (day < 0) throw new Error(`Intl wrote no day that is known: ${JSON.stringify(parts)}`)
+  return { day, minute: Number(part('hour')) * 60 + Number(part('minute')) }
 }
