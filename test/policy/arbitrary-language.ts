@@ -17,6 +17,8 @@ import type { Json, OracleCaller, OracleCondition, OraclePolicy, OracleRule, Pla
 export interface Asked {
   readonly world: World
   readonly request: OracleRequest
+  /** The name of the route's view. */
+  readonly viewName: string | undefined
 }
 
 const NOW = Date.parse('2026-11-20T10:00:00Z')
@@ -141,15 +143,23 @@ const randomLanguageCaller: fc.Arbitrary<OracleCaller> = fc.oneof(
 
 // ---- Requests -------------------------------------------------------------------------------------------------------
 
-function randomRequest(resource: Resource): fc.Arbitrary<OracleRequest> {
-  const views = [...(VIEWS.get(resource.name)?.values() ?? [])].map((fields) => new Set(fields))
+interface RandomRequest {
+  readonly request: OracleRequest
+  readonly viewName?: string | undefined
+}
+
+function randomRequest(resource: Resource): fc.Arbitrary<RandomRequest> {
+  const views = VIEWS.get(resource.name)
   return fc
     .record({
       asked: fc.constantFrom(...requestsTo(resource)),
       body: randomBody(resource),
-      view: fc.constantFrom(undefined, undefined, undefined, ...views),
+      viewName: fc.constantFrom(undefined, undefined, undefined, ...(views?.keys() ?? [])),
     })
-    .map(({ asked, body, view }) => ({ ...asked, body, ...(view && { view }) }))
+    .map(({ asked, body, viewName }) => {
+      const view = viewName === undefined ? {} : { view: new Set(views?.get(viewName)) }
+      return { request: { ...asked, body, ...view }, viewName }
+    })
 }
 
 function requestsTo({ actions }: Resource): readonly Pick<OracleRequest, 'action' | 'operation'>[] {
@@ -173,33 +183,53 @@ function randomBody({ fields }: Resource): fc.Arbitrary<Plain> {
 
 // ---- Worlds ---------------------------------------------------------------------------------------------------------
 
-/** A world, and a request in it; half of the users who ask have a record. */
-export const randomAsked: fc.Arbitrary<Asked> = fc
-  .constantFrom(TASKS, TASKS, TASKS, TASKS, ...STORED, HEALTH)
-  .chain((resource) =>
-    fc.record({
-      policy: languagePolicy(resource),
-      caller: randomLanguageCaller,
-      objects: randomObjects,
-      request: resource.builtIn ? fc.constantFrom({ action: 'read' }, { action: 'options' }) : randomRequest(resource),
-      resource: fc.constant(resource.name),
-      pick: fc.nat(9),
-      now: fc.constantFrom(...TIMES.map((time) => Date.parse(time)), NOW, NOW),
-      address: fc.option(fc.constantFrom('192.0.2.7', '::ffff:192.0.2.7', '198.51.100.1', '2001:db8::1'), {
-        nil: undefined,
-      }),
-    }),
-  )
-  .map(({ request, resource: name, address, caller, objects, policy, now, pick }) => {
-    const resource = ORACLE_RESOURCES.find((one) => one.name === name)
-    if (!resource) throw new Error(`there is no resource ${name}`)
-    const record = objects.get('users')?.find(({ id }) => id === caller.id)
-    const asking = record ? { ...caller, record } : caller
-    // Mostly one that is there.
-    const stored = pick === 0 ? [] : (objects.get(name) ?? [])
-    const id = String(stored[pick % stored.length]?.id ?? 'missing')
-    return {
-      request: { ...request, id },
-      world: { policy, resource, caller: asking, objects, now, ...(address && { address }) },
-    }
-  })
+/** A world, and a request about one of these resources. A caller's users record is among the objects. */
+export function askedAbout(...resources: readonly Resource[]): fc.Arbitrary<Asked> {
+  return fc
+    .constantFrom(...resources)
+    .chain((resource) => fc.record({ resource: fc.constant(resource.name), ...partsOf(resource) }))
+    .map(askedOf)
+}
+
+export const randomAsked = askedAbout(TASKS, TASKS, TASKS, TASKS, ...STORED, HEALTH)
+
+type Parts = ReturnType<typeof partsOf>
+type Drawn = { readonly [P in keyof Parts]: Parts[P] extends fc.Arbitrary<infer T> ? T : never }
+
+function partsOf(resource: Resource) {
+  const builtIn: readonly RandomRequest[] = [{ request: { action: 'read' } }, { request: { action: 'options' } }]
+  const addresses = ['192.0.2.7', '::ffff:192.0.2.7', '198.51.100.1', '2001:db8::1']
+  return {
+    policy: languagePolicy(resource),
+    caller: randomLanguageCaller,
+    objects: randomObjects,
+    asked: resource.builtIn ? fc.constantFrom(...builtIn) : randomRequest(resource),
+    pick: fc.nat(9),
+    now: fc.constantFrom(...TIMES.map((time) => Date.parse(time)), NOW, NOW),
+    address: fc.constantFrom(undefined, ...addresses),
+  }
+}
+
+function askedOf({
+  resource: name,
+  asked,
+  address,
+  caller,
+  objects,
+  policy,
+  now,
+  pick,
+}: Drawn & { resource: string }): Asked {
+  const resource = ORACLE_RESOURCES.find((one) => one.name === name)
+  if (!resource) throw new Error(`there is no resource ${name}`)
+  const record = objects.get('users')?.find(({ id }) => id === caller.id)
+  const asking = record ? { ...caller, record } : caller
+  // Mostly one that is there.
+  const stored = pick === 0 ? [] : (objects.get(name) ?? [])
+  const id = String(stored[pick % stored.length]?.id ?? 'missing')
+  return {
+    viewName: asked.viewName,
+    request: { ...asked.request, id },
+    world: { policy, resource, caller: asking, objects, now, ...(address && { address }) },
+  }
+}

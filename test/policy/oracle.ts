@@ -229,16 +229,15 @@ function verdict(allowed: boolean, refused: readonly string[]): Verdict {
 }
 
 /** The fields that a list may be filtered and sorted by: every rule that lets this caller list shows them. */
-export function queryable(world: World, view?: ReadonlySet<string>): ReadonlySet<string> {
+export function queryable(world: World): ReadonlySet<string> {
   const { policy, resource } = world
-  const shown = [...inView(new Set(resource.fields), view)]
   const possible = possibleHolding(world, 'list', thisCaller(world))
   const ways = policy.rules.filter((rule) => isAbout(world, rule, 'list') && couldMatch(rule, possible))
   const everywhere = (field: string) =>
     ways.every((rule) => {
-      const some = shown.filter((one) => names(world, rule, one))
+      const some = resource.fields.filter((one) => names(world, rule, one))
       if (rule.effect === 'allow') return some.length === 0 || some.includes(field)
-      return !some.includes(field) || some.length === shown.length
+      return !some.includes(field) || some.length === resource.fields.length
     })
-  return new Set(shown.filter((field) => resource.indexed.includes(field) && everywhere(field)))
+  return new Set(resource.fields.filter((field) => resource.indexed.includes(field) && everywhere(field)))
 }

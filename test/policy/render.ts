@@ -20,8 +20,14 @@ export function render(policy: OraclePolicy, layout: Layout): PolicyFiles {
     'policy.csv': rulesText(policy, layout),
     'roles.yaml': stringify(Object.fromEntries(policy.roles.map((role) => [role, { description: `The ${role}.` }]))),
     'ownership.yaml': stringify(
-      mapToObject(policy.relations, (relations) => ({ relations: mapToObject(relations, relationText) })),
+      Object.fromEntries(
+        [...policy.relations].map(([name, relations]) => {
+          const conceal = policy.conceal?.has(name) ? { conceal: true } : {}
+          return [name, { ...conceal, relations: mapToObject(relations, relationText) }]
+        }),
+      ),
     ),
+    ...(policy.conditions && { 'conditions.yaml': stringify(Object.fromEntries(policy.conditions)) }),
     'views.yaml': stringify(mapToObject(policy.views, (views) => Object.fromEntries(views))),
   })
 }

@@ -56,8 +56,7 @@ function refusal(world: World, passes: (world: World) => boolean): Answer | unde
 function stepUpFor(world: World, passes: (world: World) => boolean): readonly string[] | undefined {
   const holding = holdingConditions(world)
   const missing = signedInConditions(world).filter((name) => !holding.has(name))
-  const sets = subsets(missing).toReversed()
-  const found = sets
+  const found = subsets(missing)
     .toSorted((one, other) => one.size - other.size)
     .find((supposed) => supposed.size > 0 && passes({ ...world, supposed }))
   return found && missing.filter((name) => found.has(name))
@@ -72,7 +71,7 @@ function answerList(world: World, { view }: OracleRequest): Answer {
     status: 200,
     ids: objects.map(({ id }) => String(id)).toSorted(),
     rows: Object.fromEntries(objects.map((object) => [String(object.id), shown(object)])),
-    queryable: [...queryable(world, view)].toSorted(),
+    queryable: [...inView(queryable(world), view)].toSorted(),
   }
 }
 
