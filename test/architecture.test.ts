@@ -180,7 +180,7 @@ describe('architecture', () => {
   })
 
   it('permits are issued by one file', () => {
-    expect(whoImports('issuePermit')).to.deep.equal(['decide/issue-permits.ts', 'decide/permit.ts'])
+    expect(whoImports('issuePermit')).to.deep.equal(['decide/permits/issue-permits.ts', 'decide/permits/permit.ts'])
   })
 
   it('nothing outside of decide/ reads what a rule grants, except where files are parsed and rules are shown', () => {

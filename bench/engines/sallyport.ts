@@ -6,6 +6,7 @@ import { onceKnown } from '../../src/base/now-or-later.ts'
 import type { GrantTable } from '../../src/decide/grants/grant-table.ts'
 import { MODEL } from '../../src/decide/grants/model.ts'
 import { relationsOf } from '../../src/decide/relations/ownership.ts'
+import { askingAs } from '../../src/decide/relations/relation-kind.ts'
 import { packPolicy } from '../../src/decide/rules/rule-table.ts'
 import { Snapshots } from '../../src/decide/rules/snapshots.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
@@ -25,9 +26,9 @@ export function setup(rules: readonly EngineRule[]): Engine {
     decide: ({ role, resource, action, owner }: Question) => {
       const snapshot = snapshots.at(0)
       const caller = callers.get(role)
-      const attributeOf = (name: string) => (name === 'id' ? caller?.id : undefined)
+      const asking = askingAs(caller ? { id: caller.id } : {}, 0)
       const answer = (table: GrantTable) => {
-        const relations = relationsOf(snapshot.ownershipOf(resource), attributeOf, { ownerId: owner })
+        const relations = relationsOf(snapshot.ownershipOf(resource), asking, { ownerId: owner })
         return table.grant(relations).fields.size > 0
       }
       return onceKnown(snapshot.table(snapshot.subjectOf(caller), resource, action), answer)

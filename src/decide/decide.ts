@@ -1,10 +1,9 @@
 /**
  * The checks of semantics.md and language.md, once, in their order. Pure: no I/O, no clock, no HTTP. A decision is a
- * generator that asks for the facts it needs; who runs it (`withFacts`) supplies them, from a store, a record, or a
- * world in memory.
+ * generator that asks for the facts it needs (facts.ts).
  */
 
-import { represent, type Scalar, type StoredObject } from '../resources/object.ts'
+import { represent, type StoredObject } from '../resources/object.ts'
 import type { Endpoint, Resource, Route } from '../resources/resource.ts'
 import {
   type AllowedObject,
@@ -18,13 +17,29 @@ import {
   readDecision,
   UpdateDecision,
 } from './decision.ts'
-import { evidenceOf, recordObject } from './evidence.ts'
-import { attributesOf, type CallerGrants, inView, relate } from './grants/caller-grants.ts'
+import { conditionFacts, evidenceOf, recordObject } from './evidence.ts'
+import type { FactNeed, Steps } from './facts.ts'
+import {
+  type CallerGrants,
+  factsOf,
+  grantOn,
+  inView,
+  readableOn,
+  relatingBy,
+  withHolding,
+} from './grants/caller-grants.ts'
 import type { DirectPolicy } from './grants/direct.ts'
 import type { Grant } from './grants/grant.ts'
 import type { GrantTable } from './grants/grant-table.ts'
+import type { RestsOn } from './permits/permit.ts'
+import { Rests } from './permits/rests.ts'
 import { type Refusal, refusalBy } from './refusal.ts'
-import type { AttributeOf } from './relations/relation-kind.ts'
+import { type FilledField, filledFields, relate } from './relations/ownership.ts'
+import { type Asking, scalarsOf } from './relations/relation-kind.ts'
+import type { ConditionFacts } from './request-conditions/condition-kind.ts'
+import { conditionsNow, type RequestConditions } from './request-conditions/conditions-now.ts'
+import { credentialKindOf } from './request-conditions/credential.ts'
+import { stepUp } from './request-conditions/step-up.ts'
 import type { Snapshot, Subject } from './snapshot.ts'
 
 export interface Question {
@@ -38,29 +53,13 @@ export interface Question {
   readonly blocked: boolean
   /** The path's `{id}`. */
   readonly id?: string | undefined
+  /** The time of the request, in milliseconds since the epoch. */
+  readonly now: number
+  /** The client's address, if it is known. */
+  readonly address?: string | undefined
+  /** The names of the conditions that hold, where they are supposed; otherwise they follow from the request. */
+  readonly holding?: readonly string[] | undefined
 }
-
-/** `caller`: the users record of the caller. */
-type FactNeed =
-  | { readonly kind: 'caller'; readonly id: string }
-  | { readonly kind: 'object'; readonly resource: string; readonly id: string }
-
-/** `table`: a grant table for which Casbin is being loaded. */
-type Need = FactNeed | { readonly kind: 'table'; readonly table: Promise<GrantTable> }
-
-type Steps<T, N extends Need = Need> = Generator<N, T, unknown>
-
-/** The stored facts that decisions ask for. */
-export interface FactSource<Found = StoredObject | undefined | Promise<StoredObject | undefined>> {
-  /** The users record with this id, or undefined. */
-  user(id: string): Found
-  object(resource: string, id: string): Found
-}
-
-export type FactsAtHand = FactSource<StoredObject | undefined>
-
-/** For decisions about supposed objects: the caller's attributes come from claims. */
-export const NO_FACTS: FactsAtHand = { user: () => undefined, object: () => undefined }
 
 /** The decision about an object if only its relations are known. */
 export interface SupposedDecision {
@@ -69,28 +68,6 @@ export interface SupposedDecision {
   /** The fields that `read` grants on such an object; not cut to the route's view. */
   readonly readable: ReadonlySet<string>
   readonly refusal: Refusal | undefined
-}
-
-/** Runs a decision: synchronously, without a promise, if all facts are available at once. */
-export function withFacts<T>(steps: Steps<T, FactNeed>, facts: FactsAtHand): T
-export function withFacts<T>(steps: Steps<T>, facts: FactSource): T | Promise<T>
-export function withFacts<T>(steps: Steps<T>, facts: FactSource): T | Promise<T> {
-  return goOn(steps, facts, undefined)
-}
-
-function goOn<T>(steps: Steps<T>, facts: FactSource, known: unknown): T | Promise<T> {
-  let step = steps.next(known)
-  while (!step.done) {
-    const fact = factFor(step.value, facts)
-    if (fact instanceof Promise) return fact.then((value) => goOn(steps, facts, value))
-    step = steps.next(fact)
-  }
-  return step.value
-}
-
-function factFor(need: Need, facts: FactSource): unknown {
-  if (need.kind === 'table') return need.table
-  return need.kind === 'caller' ? facts.user(need.id) : facts.object(need.resource, need.id)
 }
 
 /** What the caller may do, or the refusal. */
@@ -105,7 +82,7 @@ export function* decide(question: Question, policy: Snapshot): Steps<Decision | 
   const id = question.route.kind === 'caller' ? question.subject.caller?.id : question.id
   if (id === undefined || !isPossibleId(id)) return refusalBy('missing')
   const object = (yield { kind: 'object', resource: question.resource.name, id }) as StoredObject | undefined
-  return object ? decideOnObject(grants, operation, object) : refusalBy('missing')
+  return object ? yield* decideOnObject(grants, operation, object) : refusalBy('missing')
 }
 
 /** The same about an object that relates to the caller in this way: the part that can be known without the object. */
@@ -121,11 +98,10 @@ export function* decideSupposed(
 ): Steps<SupposedDecision | RouteDecision | Refusal> {
   const grants = yield* passRoleLevel(question, policy)
   if (grants.kind !== 'grants') return grants
-  const { operation } = question.endpoint
-  const grant = grants.table.grant(relations)
-  const check = checkObject(grants, operation, { relations, grant })
-  const refusal = check && refusalBy(check, { evidence: evidenceOf(relations, grant, {}) })
-  return { kind: 'supposed', grant, readable: grants.readTable.grant(relations).fields, refusal }
+  const grant = grantOn(grants, relations)
+  const refusal = checkObject(grants, question.endpoint.operation, relations)
+  const told = refusal && { ...refusal, evidence: evidenceOf(relations, grant, {}) }
+  return { kind: 'supposed', grant, readable: readableOn(grants, relations), refusal: told }
 }
 
 /** All checks before an object is looked at. */
@@ -136,22 +112,47 @@ export function* passRoleLevel(question: Question, policy: Snapshot): Steps<Call
   // The path shows the record of the caller, whatever the policy grants. OPTIONS concerns no record.
   if (route.kind === 'caller' && endpoint.operation !== 'options' && !caller) return refusalBy('own-record')
   const table = yield* tableOf(policy, question, endpoint.action)
-  if (endpoint.operation === 'options' || resource.builtIn) return decideRoute(table)
+  if (endpoint.operation === 'options' || resource.builtIn) return decideRoute(policy, question, table)
   const readTable = endpoint.action === 'read' ? table : yield* tableOf(policy, question, 'read')
-  const attributeOf = yield* callerAttributes(question, [table, readTable])
+  const ownership = policy.ownershipOf(resource.name)
+  const filled = endpoint.operation === 'create' ? filledFields(resource, ownership) : []
+  const conditions = conditionsOf(policy, question, [...table.conditions, ...readTable.conditions])
+  const { asking, record } = yield* callerAttributes(question, [table, readTable], filled)
+  const has = (attribute: string) => asking.valuesOf(attribute).length > 0
   const grants: CallerGrants = {
     kind: 'grants',
     resource,
-    ownership: policy.ownershipOf(resource.name),
-    attributeOf,
+    ownership,
+    asking,
+    conditions,
     table,
-    roleLevel: table.roleLevel((attribute) => attributeOf(attribute) !== undefined),
+    roleLevel: table.roleLevel(has, conditions.holding),
     readTable,
     view: route.view === undefined ? undefined : policy.viewOf(resource.name, route.view),
     recorded: policy.recordedFieldsOf(resource),
     objectBytes: policy.limits.objectBytes,
+    rests: new Rests(record),
   }
   return grants.roleLevel.allowed && !route.redirect ? grants : decideRole(grants)
+}
+
+/** The conditions of the request that these rules name. */
+function conditionsOf(
+  policy: Snapshot,
+  { subject, now, address, holding }: Question,
+  named: readonly string[],
+): RequestConditions {
+  if (holding) return { holding, toSignIn: [] }
+  const { caller } = subject
+  const facts: ConditionFacts = {
+    now,
+    address,
+    credential: caller && credentialKindOf(caller),
+    authTime: caller?.authTime,
+    acr: caller?.acr,
+    hasCredentials: caller !== undefined,
+  }
+  return conditionsNow(named, policy.conditions, facts)
 }
 
 /**
@@ -159,8 +160,10 @@ export function* passRoleLevel(question: Question, policy: Snapshot): Steps<Call
  */
 export function decideRole(grants: CallerGrants): RouteDecision | Refusal {
   const { allowed, lines } = grants.roleLevel
-  const evidence = evidenceOf([], { lines }, attributesOf(grants))
-  return allowed ? { kind: 'route', evidence, fields: new Set() } : refusalBy('role', { evidence })
+  const evidence = evidenceOf([], { lines }, factsOf(grants))
+  if (allowed) return { kind: 'route', evidence, fields: new Set() }
+  const passes = (holding: readonly string[]) => withHolding(grants, holding).roleLevel.allowed
+  return refusalBy('role', { evidence, ...stepUp(grants.conditions, passes) })
 }
 
 function* tableOf(policy: Snapshot, { subject, resource }: Question, action: string): Steps<GrantTable> {
@@ -169,29 +172,34 @@ function* tableOf(policy: Snapshot, { subject, resource }: Question, action: str
 }
 
 /** No object is concerned, so no relation holds. */
-export function decideRoute(table: GrantTable): RouteDecision | Refusal {
-  const grant = table.grant([])
-  const evidence = evidenceOf([], grant, {})
-  return grant.fields.size > 0 ? { kind: 'route', evidence, fields: grant.fields } : refusalBy('role', { evidence })
+export function decideRoute(policy: Snapshot, question: Question, table: GrantTable): RouteDecision | Refusal {
+  const { holding, toSignIn } = conditionsOf(policy, question, table.conditions)
+  const grant = table.grant(holding)
+  const evidence = evidenceOf([], grant, conditionFacts(table.conditions, holding))
+  if (grant.fields.size > 0) return { kind: 'route', evidence, fields: grant.fields }
+  const passes = (names: readonly string[]) => table.grant(names).fields.size > 0
+  return refusalBy('role', { evidence, ...stepUp({ holding, toSignIn }, passes) })
 }
 
 /**
  * The attributes come from the caller's users record, or else from the token's claims (semantics.md, "Caller"). They
- * are read only if a rule compares them.
+ * are read only if a rule compares them, or if a new object gets one.
  */
-function* callerAttributes({ subject: { caller } }: Question, tables: readonly GrantTable[]): Steps<AttributeOf> {
-  if (!caller) return () => undefined
-  const needed = tables.some(({ attributes }) => attributes.length > 0)
+function* callerAttributes(
+  { subject: { caller }, now }: Question,
+  tables: readonly GrantTable[],
+  filled: readonly FilledField[],
+): Steps<{ readonly asking: Asking; readonly record: RestsOn['caller'] }> {
+  if (!caller) return { asking: { valuesOf: () => [], now }, record: undefined }
+  const needed =
+    tables.some(({ attributes }) => attributes.length > 0) || filled.some(({ attribute }) => attribute !== 'id')
   const record = needed ? ((yield { kind: 'caller', id: caller.id }) as StoredObject | undefined) : undefined
   const attributes: Readonly<Record<string, unknown>> = record?.document ?? caller.claims
-  return (name) => {
-    if (name === 'id') return caller.id
-    return Object.hasOwn(attributes, name) ? scalar(attributes[name]) : undefined
+  const valuesOf = (name: string) => {
+    if (name === 'id') return [caller.id]
+    return Object.hasOwn(attributes, name) ? scalarsOf(attributes[name]) : []
   }
-}
-
-function scalar(value: unknown): Scalar | undefined {
-  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? value : undefined
+  return { asking: { valuesOf, now }, record: needed ? { id: caller.id, version: record?.version } : undefined }
 }
 
 /** A malformed id names an object that doesn't exist; the store isn't asked for it. */
@@ -201,26 +209,21 @@ function isPossibleId(id: string): boolean {
 }
 
 /** Object level: the action on the object as it is stored. */
-export function decideOnObject(
+export function* decideOnObject(
   grants: CallerGrants,
   operation: Endpoint['operation'],
   object: StoredObject,
-): ReadDecision | UpdateDecision | DeleteDecision | Refusal {
+): Steps<ReadDecision | UpdateDecision | DeleteDecision | Refusal, FactNeed> {
   const representation = represent(object)
-  const relations = relate(grants, representation)
-  const grant = grants.table.grant(relations)
-  const facts = { ...attributesOf(grants), object: recordObject(grants.recorded, representation) }
-  const evidence = evidenceOf(relations, grant, facts)
-  const check = checkObject(grants, operation, { relations, grant })
-  if (check) return refusalBy(check, { evidence })
-  const allowed: AllowedObject = { object, representation, grant, evidence }
+  const related = yield* relate(relatingBy(grants), representation)
+  const grant = grantOn(grants, related.names)
+  const facts = { ...factsOf(grants, related), object: recordObject(grants.recorded, representation) }
+  const evidence = evidenceOf(related.names, grant, facts)
+  const refusal = checkObject(grants, operation, related.names)
+  if (refusal) return { ...refusal, evidence }
+  const allowed: AllowedObject = { object, related, grant, evidence }
   if (operation === 'read') return readDecision(grants, allowed)
   return operation === 'delete' ? deleteDecision(grants, allowed) : new UpdateDecision(grants, allowed)
-}
-
-interface Related {
-  readonly relations: readonly string[]
-  readonly grant: Grant
 }
 
 /**
@@ -229,10 +232,17 @@ interface Related {
 function checkObject(
   grants: CallerGrants,
   operation: Endpoint['operation'],
-  { relations, grant }: Related,
-): 'object' | 'concealed' | undefined {
-  const fields = operation === 'read' ? inView(grants, grant.fields) : grant.fields
-  if (fields.size > 0) return undefined
+  relations: readonly string[],
+): Refusal | undefined {
+  const passes = (asked: CallerGrants) => {
+    const { fields } = grantOn(asked, relations)
+    return (operation === 'read' ? inView(asked, fields) : fields).size > 0
+  }
+  if (passes(grants)) return undefined
   const conceals = grants.ownership?.conceal === true && operation !== 'create'
-  return conceals && grants.readTable.grant(relations).fields.size === 0 ? 'concealed' : 'object'
+  if (conceals && readableOn(grants, relations).size === 0) return refusalBy('concealed')
+  return refusalBy(
+    'object',
+    stepUp(grants.conditions, (holding) => passes(withHolding(grants, holding))),
+  )
 }

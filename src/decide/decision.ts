@@ -5,14 +5,24 @@
 
 import { represent, type StoredObject } from '../resources/object.ts'
 import type { Field, Json, Representation } from '../resources/resource.ts'
-import type { Condition } from './condition.ts'
+import { type Condition, meets } from './conditions/condition.ts'
 import type { Evidence } from './evidence.ts'
-import { attributesOf, type CallerGrants, inView, relate } from './grants/caller-grants.ts'
+import type { FactNeed, Steps } from './facts.ts'
+import { type CallerGrants, factsOf, inView, readableOn, relatingBy, withConditions } from './grants/caller-grants.ts'
 import type { Grant } from './grants/grant.ts'
-import { checkNamed, checkRead, type Proposal, permitCreate, permitDelete, permitUpdate } from './issue-permits.ts'
-import type { Permit } from './permit.ts'
+import {
+  checkNamed,
+  checkRead,
+  type Proposal,
+  permitCreate,
+  permitDelete,
+  permitUpdate,
+} from './permits/issue-permits.ts'
+import type { Permit } from './permits/permit.ts'
 import { isRefusal, type Refusal } from './refusal.ts'
-import { comparedFields } from './relations/all-kinds.ts'
+import { comparedFields, followsFrom, kindOf } from './relations/all-kinds.ts'
+import { filledFields, type RelatedObject, relate, valuesToFill } from './relations/ownership.ts'
+import type { Relation } from './relations/relation-kind.ts'
 
 type Fields = ReadonlySet<string>
 
@@ -28,7 +38,7 @@ export interface RouteDecision {
 /** An object on which the action is allowed, as it is stored. */
 export interface AllowedObject {
   readonly object: StoredObject
-  readonly representation: Representation
+  readonly related: RelatedObject
   readonly grant: Grant
   readonly evidence: Evidence
 }
@@ -58,11 +68,15 @@ export interface QueriedFields {
 
 /**
  * The fields that the rows of a list show: the same in each row, or those that `of` returns for the compared fields of
- * a row.
+ * a row and for whether each of `marks` holds for it.
  */
 export type RowFields =
   | { readonly kind: 'alike'; readonly fields: Fields }
-  | { readonly kind: 'by row'; readonly compared: Fields; readonly of: (compared: Representation) => Fields }
+  | {
+      readonly kind: 'by row'
+      readonly compared: Fields
+      readonly of: (compared: Representation, marks: readonly boolean[]) => Fields
+    }
 
 export class ListDecision {
   readonly kind = 'list'
@@ -76,13 +90,13 @@ export class ListDecision {
   readonly queryable: ReadonlyMap<string, Field>
 
   constructor(grants: CallerGrants) {
-    const { table, roleLevel, attributeOf, view } = grants
+    const { table, roleLevel, asking, conditions, view } = grants
     this.#grants = grants
-    this.where = table.where(attributeOf)
+    this.where = table.where(asking, conditions.holding, view)
     this.shown = inView(grants, roleLevel.grantable)
     this.queryable = view ? new Map([...roleLevel.queryable].filter(([name]) => view.has(name))) : roleLevel.queryable
     const everywhere = [...inView(grants, roleLevel.shownInEveryRow)]
-    const facts = { ...attributesOf(grants), where: this.where, shown: [...this.shown], everywhere }
+    const facts = { ...factsOf(grants), where: this.where, shown: [...this.shown], everywhere }
     this.#evidence = { relations: [], lines: roleLevel.lines, fieldsRefused: [], facts }
   }
 
@@ -128,7 +142,26 @@ export class ListDecision {
     // Relations that no rule of the table names don't count, so only the fields that the other relations compare are
     // read.
     const compared = new Set(table.compared.flatMap(comparedFields))
-    return { kind: 'by row', compared, of: (row) => shown(table.grant(relate(this.#grants, row)).fields) }
+    const { holding } = this.#grants.conditions
+    const of = (row: Representation, marks: readonly boolean[]) =>
+      shown(table.grant(withConditions(this.#relationsOf(row, marks), holding)).fields)
+    return { kind: 'by row', compared, of }
+  }
+
+  /** What the store must tell of each row beside its fields: the conditions that rest on other objects. */
+  get marks(): readonly Condition[] {
+    const { table, roleLevel, asking } = this.#grants
+    if (roleLevel.shownAlike) return []
+    return table.steps.map((relation) => kindOf(relation).condition(relation, asking))
+  }
+
+  #relationsOf(row: Representation, marks: readonly boolean[]): readonly string[] {
+    const { table, asking } = this.#grants
+    const holds = (leaf: Relation) => {
+      const mark = table.steps.indexOf(leaf)
+      return mark < 0 ? meets(kindOf(leaf).condition(leaf, asking), row) : (marks[mark] ?? false)
+    }
+    return table.compared.filter((relation) => followsFrom(relation, holds)).map(({ name }) => name)
   }
 }
 
@@ -139,7 +172,7 @@ export class CreateDecision {
 
   constructor(grants: CallerGrants) {
     this.#grants = grants
-    this.#evidence = { relations: [], lines: grants.roleLevel.lines, fieldsRefused: [], facts: attributesOf(grants) }
+    this.#evidence = { relations: [], lines: grants.roleLevel.lines, fieldsRefused: [], facts: factsOf(grants) }
   }
 
   /** What the policy has allowed so far: other stages may still refuse the request. */
@@ -147,42 +180,49 @@ export class CreateDecision {
     return this.#evidence
   }
 
-  permit(proposal: Proposal): Permit<'create'> | Refusal {
+  /** The values that the new object gets if the body doesn't name their fields. */
+  get filled(): Representation {
+    const { resource, ownership, asking } = this.#grants
+    return valuesToFill(filledFields(resource, ownership), asking.valuesOf)
+  }
+
+  permit(proposal: Proposal): Steps<Permit<'create'> | Refusal, FactNeed> {
     return permitCreate(this.#grants, proposal, (evidence) => {
       this.#evidence = evidence
     })
   }
 
   /** Undefined if no field may be read; an empty object if the object lacks the readable fields. */
-  show(object: StoredObject): Representation | undefined {
-    return cutUnlessNothing(represent(object), readableOf(this.#grants, object))
+  *show(object: StoredObject): Steps<Representation | undefined, FactNeed> {
+    return cutUnlessNothing(represent(object), yield* readableOf(this.#grants, object))
   }
 
   /**
    * An object as it was `then`: the fields that may be read of that state and also, if the object still exists, of its
    * current state.
    */
-  showAgain(then: StoredObject, now: StoredObject | undefined): Representation | undefined {
-    const fields = readableOf(this.#grants, then)
-    return cutUnlessNothing(represent(then), now ? fields.intersection(readableOf(this.#grants, now)) : fields)
+  *showAgain(then: StoredObject, now: StoredObject | undefined): Steps<Representation | undefined, FactNeed> {
+    const fields = yield* readableOf(this.#grants, then)
+    const fieldsNow = now ? yield* readableOf(this.#grants, now) : fields
+    return cutUnlessNothing(represent(then), fields.intersection(fieldsNow))
   }
 }
 
 export class UpdateDecision {
   readonly kind = 'update'
   readonly #grants: CallerGrants
-  readonly #grant: Grant
+  readonly #allowed: AllowedObject
   #evidence: Evidence
   readonly object: StoredObject
   /** The fields that may be read on the object as it is stored. */
   readonly readable: Fields
 
-  constructor(grants: CallerGrants, { object, grant, evidence }: AllowedObject) {
+  constructor(grants: CallerGrants, allowed: AllowedObject) {
     this.#grants = grants
-    this.#grant = grant
-    this.#evidence = evidence
-    this.object = object
-    this.readable = grants.readTable.grant(evidence.relations).fields
+    this.#allowed = allowed
+    this.#evidence = allowed.evidence
+    this.object = allowed.object
+    this.readable = readableOn(grants, allowed.related.names)
   }
 
   /** What the policy has allowed so far: other stages may still refuse the request. */
@@ -190,14 +230,20 @@ export class UpdateDecision {
     return this.#evidence
   }
 
+  /** The fields that a create fills: a replacement keeps them where its body doesn't name them. */
+  get filled(): ReadonlySet<string> {
+    const { resource, ownership } = this.#grants
+    return new Set(filledFields(resource, ownership).map(({ field }) => field.name))
+  }
+
   /** The fields that may be written on the object as it is stored. */
   get writable(): Fields {
-    return this.#grant.fields
+    return this.#allowed.grant.fields
   }
 
   /** Refuses a field that the caller can neither read nor write, whatever its value. */
   checkNamed(named: Iterable<string>): Refusal | undefined {
-    return this.#tell(checkNamed(this.#grants, this.#evidence, this.#grant, named))
+    return this.#tell(checkNamed(this.#grants, this.#evidence, named))
   }
 
   /** Refuses a field that the caller can't read if the request would reveal its stored value. */
@@ -206,15 +252,15 @@ export class UpdateDecision {
   }
 
   /** Also checks the fields that the proposal reads and names. */
-  permit(proposal: Proposal): Permit<'update'> | Refusal {
+  *permit(proposal: Proposal): Steps<Permit<'update'> | Refusal, FactNeed> {
     const { read, named } = proposal
     const refusal = (read && this.checkRead(read)) ?? this.checkNamed(named)
-    return refusal ?? permitUpdate(this.#grants, this.object, proposal, (evidence) => this.#tell(evidence))
+    return refusal ?? (yield* permitUpdate(this.#grants, this.#allowed, proposal, (evidence) => this.#tell(evidence)))
   }
 
   /** Undefined if no field may be read; an empty object if the object lacks the readable fields. */
-  show(object: StoredObject): Representation | undefined {
-    return cutUnlessNothing(represent(object), readableOf(this.#grants, object))
+  *show(object: StoredObject): Steps<Representation | undefined, FactNeed> {
+    return cutUnlessNothing(represent(object), yield* readableOf(this.#grants, object))
   }
 
   #tell(result: Evidence | Refusal): Refusal | undefined {
@@ -224,13 +270,10 @@ export class UpdateDecision {
   }
 }
 
-export function readDecision(
-  grants: CallerGrants,
-  { object, representation, grant, evidence }: AllowedObject,
-): ReadDecision {
+export function readDecision(grants: CallerGrants, { object, related, grant, evidence }: AllowedObject): ReadDecision {
   const shown = inView(grants, grant.fields)
   const facts = { ...evidence.facts, shown: [...shown] }
-  return { kind: 'read', evidence: { ...evidence, facts }, object, shown, representation: cut(representation, shown) }
+  return { kind: 'read', evidence: { ...evidence, facts }, object, shown, representation: cut(related.object, shown) }
 }
 
 export function deleteDecision(grants: CallerGrants, { object, evidence }: AllowedObject): DeleteDecision {
@@ -238,8 +281,9 @@ export function deleteDecision(grants: CallerGrants, { object, evidence }: Allow
 }
 
 /** Field level: what `read` grants on the object, cut to the route's view. */
-function readableOf(grants: CallerGrants, object: StoredObject): Fields {
-  return inView(grants, grants.readTable.grant(relate(grants, represent(object))).fields)
+function* readableOf(grants: CallerGrants, object: StoredObject): Steps<Fields, FactNeed> {
+  const { names } = yield* relate(relatingBy(grants), represent(object))
+  return inView(grants, readableOn(grants, names))
 }
 
 function cutUnlessNothing(whole: Representation, fields: Fields): Representation | undefined {

@@ -1,11 +1,12 @@
 /** The evidence of a decision, for the decision record. */
+import type { Scalar } from '../resources/object.ts'
 import type { Json, Representation, Resource } from '../resources/resource.ts'
-import type { Condition } from './condition.ts'
+import type { Condition } from './conditions/condition.ts'
 import type { Grant } from './grants/grant.ts'
 import type { GrantTable } from './grants/grant-table.ts'
 import type { Ownership } from './policy.ts'
 import { comparedFields } from './relations/all-kinds.ts'
-import type { AttributeOf } from './relations/relation-kind.ts'
+import type { CallerValues } from './relations/relation-kind.ts'
 
 type Values = Readonly<Record<string, Json>>
 
@@ -16,6 +17,12 @@ type Values = Readonly<Record<string, Json>>
 export interface Facts {
   /** The caller's attributes that rules compare. */
   readonly attributes?: Values
+  /** For each condition of the request that a rule names, whether it held. */
+  readonly conditions?: Readonly<Record<string, boolean>>
+  /** For each relation that rests on other objects and that a rule names, whether it held for the object. */
+  readonly related?: Readonly<Record<string, boolean>>
+  /** The same for the object after the write. */
+  readonly relatedAfter?: Readonly<Record<string, boolean>>
   /** The stored object's fields that relations compare, and its indexed fields. */
   readonly object?: Values
   /** The same fields of the object after the write. */
@@ -71,10 +78,21 @@ export function recordedFields({ fields }: Resource, ownership: Ownership | unde
 }
 
 /** The caller's attributes that the tables compare; empty if they compare none. */
-export function recordAttributes(tables: readonly GrantTable[], attributeOf: AttributeOf): Pick<Facts, 'attributes'> {
+export function recordAttributes(tables: readonly GrantTable[], valuesOf: CallerValues): Pick<Facts, 'attributes'> {
   const names = tables.flatMap(({ attributes }) => attributes)
   if (names.length === 0) return {}
-  return { attributes: Object.fromEntries(names.map((name) => [name, attributeOf(name) ?? null])) }
+  return { attributes: Object.fromEntries(names.map((name) => [name, recorded(valuesOf(name))])) }
+}
+
+/** One value as itself, several as a list, none as null. */
+function recorded(values: readonly Scalar[]): Json {
+  return values.length > 1 ? [...values] : (values[0] ?? null)
+}
+
+/** `named`: the conditions that rules name. */
+export function conditionFacts(named: readonly string[], holding: readonly string[]): Pick<Facts, 'conditions'> {
+  if (named.length === 0) return {}
+  return { conditions: Object.fromEntries(named.map((name) => [name, holding.includes(name)])) }
 }
 
 /** A field that the object lacks is null, so that a record distinguishes it from a field that isn't recorded. */

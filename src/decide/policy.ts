@@ -1,6 +1,12 @@
 /** A parsed and checked policy, before any decision. Types only. */
-import type { Relation } from './relations/all-kinds.ts'
+import type { Relation } from './relations/relation-kind.ts'
 import type { RequestCondition } from './request-conditions/all-conditions.ts'
+
+/** One name in the relation column of a rule: a relation or a condition that holds, or, negated, doesn't. */
+export interface Term {
+  readonly name: string
+  readonly negated: boolean
+}
 
 /** One `p` line of policy.csv. */
 export interface Rule {
@@ -11,8 +17,10 @@ export interface Rule {
   readonly resource: string
   /** Action names, or `*` alone. */
   readonly actions: readonly string[]
-  /** Relations that must all hold; empty for `any`. */
-  readonly relations: readonly string[]
+  /** The terms left of `>`, for the object as it is stored; empty for `any`. */
+  readonly before: readonly Term[]
+  /** The terms right of `>`, for the result of a write; absent for a rule without `>`. */
+  readonly after?: readonly Term[]
   /** View names, or `*` alone. */
   readonly views: readonly string[]
   readonly effect: 'allow' | 'deny'

@@ -4,11 +4,13 @@ import { onceKnown } from '../base/now-or-later.ts'
 import type { Action, Resource, Resources } from '../resources/resource.ts'
 import type { Caller } from './caller.ts'
 import { recordedFields } from './evidence.ts'
+import { CellBudget } from './grants/cell-budget.ts'
 import type { IsGranted } from './grants/grant.ts'
 import { GrantTable } from './grants/grant-table.ts'
 import type { Limits, Masks, Ownership, Policy, Role, Rule } from './policy.ts'
 import type { RequestCondition } from './request-conditions/all-conditions.ts'
 import { performs } from './rules/rule.ts'
+import { namesIn } from './rules/terms.ts'
 
 /** A caller as the policy sees it: the subjects of semantics.md that some rule names, inherited ones included. */
 export interface Subject {
@@ -40,8 +42,15 @@ export interface RuleIndex {
 /** The rules of a snapshot, and the evaluator of their grants: Casbin (casbin.ts), or plain code (direct.ts). */
 export interface Engine {
   readonly rules: RuleIndex
-  /** `rules`: those whose subject and resource can fit. */
-  granter(subjects: readonly string[], resource: Resource, rules: readonly Rule[]): Granter | Promise<Granter>
+  /** `rules`: those whose subject and resource can fit, and whose names are known there. */
+  granter(about: GrantsAbout, rules: readonly Rule[]): Granter | Promise<Granter>
+}
+
+export interface GrantsAbout {
+  readonly subjects: readonly string[]
+  readonly resource: Resource
+  /** Whether the actions concern an object, so that relations can hold. */
+  readonly concernsObject: boolean
 }
 
 type Granter = (action: Action) => IsGranted
@@ -52,6 +61,7 @@ export class Snapshot {
   readonly #engine: Engine
   readonly #inherited: ReadonlyMap<string, ReadonlySet<string>>
   readonly #recorded = new Map<string, readonly string[]>()
+  readonly #cells = new CellBudget()
   /** By the names of a subject: one subject with these names, and with all its tables. */
   readonly #known = new Map<string, Subject>()
   /** A credential that was seen before is the same caller again. */
@@ -182,9 +192,9 @@ export class Snapshot {
   ): AsyncGenerator<undefined, void> {
     if (!this.#resources.byName.get(resource)?.actions.has(action)) return
     const table = await this.table(subject, resource, action)
-    for (const relations of like.cellsInUse) {
+    for (const names of like.cellsInUse) {
       yield
-      table.grant(relations)
+      table.warm(names)
     }
   }
 
@@ -192,19 +202,29 @@ export class Snapshot {
     const { resource, action } = this.#declared(resourceName, actionName)
     const { name, builtIn } = resource
     const candidates = this.#engine.rules.about(subject.names, [name, builtIn ? 'system/*' : '*'])
-    const acting = candidates.filter((rule) => performs(rule, action))
-    const ownership = this.ownershipOf(name)
+    const concernsObject = actionName !== 'options'
+    const isKnown = this.#namesKnownFor(resource, concernsObject)
+    const known = candidates.filter((rule) => namesIn(rule).every(isKnown))
     const parts = {
       resource,
       action,
-      // A rule for `*` may name a relation that this resource doesn't have: here it can never match.
-      rules: acting.filter((rule) => rule.relations.every((relation) => ownership?.relations.has(relation))),
+      rules: known.filter((rule) => performs(rule, action)),
       views: this.#policy.views.get(name),
-      ownership,
+      ownership: this.ownershipOf(name),
     }
-    return onceKnown(this.#engine.granter(subject.names, resource, candidates), (granter) => {
-      return new GrantTable({ ...parts, isGranted: granter(action) })
+    const about = { subjects: subject.names, resource, concernsObject }
+    return onceKnown(this.#engine.granter(about, known), (granter) => {
+      return new GrantTable({ ...parts, isGranted: granter(action) }, this.#cells)
     })
+  }
+
+  /**
+   * A rule for `*` may name a relation that this resource doesn't have: here it can never match. OPTIONS concerns no
+   * object, so no relation counts for it, negated or not (language.md, section 3).
+   */
+  #namesKnownFor({ name: resource }: Resource, concernsObject: boolean): (name: string) => boolean {
+    const relations = concernsObject ? this.ownershipOf(resource)?.relations : undefined
+    return (name) => this.#policy.conditions.has(name) || (relations?.has(name) ?? false)
   }
 
   #declared(resourceName: string, actionName: string): { resource: Resource; action: Action } {

@@ -37,7 +37,7 @@ export function useStages(app: Koa, parts: StackParts): void {
     // 400, 404, 405, 401 and 410: only now, so that they count against the rate limits.
     .use(refusePathMethodToken(resources, now))
     // The one authorization middleware, for every method of every route.
-    .use(authorize({ resources, store, now: () => now().getTime() }))
+    .use(authorize({ resources, store }))
     .use(validate())
     .use(routes())
 }

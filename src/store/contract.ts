@@ -3,8 +3,8 @@
  * write takes a permit, and a permit holds the object that was checked, so nothing else can be written.
  */
 
-import type { Condition, Lookup } from '../decide/condition.ts'
-import type { Permit } from '../decide/permit.ts'
+import type { Condition, Lookup } from '../decide/conditions/condition.ts'
+import type { Permit } from '../decide/permits/permit.ts'
 import type { Document, Scalar, StoredObject } from '../resources/object.ts'
 import type { Resource, Resources } from '../resources/resource.ts'
 import type { Attempts } from './attempts.ts'

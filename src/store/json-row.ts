@@ -57,7 +57,7 @@ export class JsonRow implements ListedObject {
 /** The rows of a list as JSON text: each with the fields that it shows. */
 export function rowWriter(shown: RowFields): (row: ListedObject) => string {
   if (shown.kind === 'alike') return (row) => row.json(shown.fields)
-  return (row) => row.json(shown.of(readListed(row, shown.compared)))
+  return (row) => row.json(shown.of(readListed(row, shown.compared), row.marks))
 }
 
 /** Throws DamagedObject. */

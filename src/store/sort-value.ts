@@ -1,7 +1,7 @@
 /** The order of values in lists and comparisons, in plain code; src/store/sqlite/query/ says the same in SQL. */
 
 import { instantOf } from '../base/instant.ts'
-import { meets } from '../decide/condition.ts'
+import { meets } from '../decide/conditions/condition.ts'
 import { isScalar } from '../resources/object.ts'
 import type { Representation } from '../resources/resource.ts'
 import type { Comparison, SortKey, SortValue } from './contract.ts'

@@ -90,12 +90,12 @@ describe('an empty policy', () => {
     const empty = await newEnforcer(newModelFromString(RBAC))
     expect(await empty.enforce('', '', '')).to.equal(true)
     const ask = await createEnforcer([], [], new Map())
-    expect(ask({ subject: '', resource: '', action: '', relations: [], field: '' })).to.equal(false)
+    expect(ask({ subject: '', resource: '', action: '', held: { stored: [] }, field: '' })).to.equal(false)
     const table = await tableOf(snapshotOf(filesOf({})), { roles: [], claims: {} }, DOCS, 'read')
     expect([
       table.roleLevel(() => true).allowed,
       table.grant([]).fields.size,
-      table.where(() => undefined).kind,
+      table.where({ valuesOf: () => [], now: 0 }, [], undefined).kind,
     ]).to.deep.equal([false, 0, 'never'])
   })
 })

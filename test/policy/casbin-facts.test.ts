@@ -24,7 +24,7 @@ async function granted(
 }
 
 function rule(part: Partial<Rule>): Rule {
-  const whole = { line: 1, subject: 'member', resource: 'docs', actions: ['*'], relations: [], views: ['*'] }
+  const whole = { line: 1, subject: 'member', resource: 'docs', actions: ['*'], before: [], views: ['*'] }
   return { ...whole, effect: 'allow', ...part }
 }
 
@@ -101,7 +101,8 @@ describe('names that look alike', () => {
     const enforcer = await casbin(withMatcher('regexMatch(r.act, p.act)'), 'p, x, y, GET, allow')
     expect(await enforcer.enforce('x', 'y', 'FORGET')).to.equal(true)
     const ask = await createEnforcer([rule({ actions: ['get'] })], [], new Map())
-    const asked = (action: string) => ask({ subject: 'member', resource: 'docs', action, relations: [], field: '*' })
+    const asked = (action: string) =>
+      ask({ subject: 'member', resource: 'docs', action, held: { stored: [] }, field: '*' })
     expect(asked('get')).to.equal(true)
     expect(['forget', 'gets', 'GET', '', 'get|list', '*'].map(asked)).to.deep.equal(Array(6).fill(false))
   })
@@ -112,7 +113,8 @@ describe('names that look alike', () => {
     const dot = await casbin(withMatcher('keyMatch2(r.obj, p.obj)'), 'p, x, /a.b, y, allow')
     expect(await dot.enforce('x', '/aXb', 'y')).to.equal(true)
     const ask = await createEnforcer([rule({ resource: 'a.b' }), rule({ resource: 'system/*' })], [], new Map())
-    const asked = (resource: string) => ask({ subject: 'member', resource, action: 'read', relations: [], field: '*' })
+    const asked = (resource: string) =>
+      ask({ subject: 'member', resource, action: 'read', held: { stored: [] }, field: '*' })
     expect(['a.b', 'system/health', 'system/a/b'].map(asked)).to.deep.equal([true, true, true])
     expect(['aXb', 'a.bc', 'xa.b', 'system', 'systemX', 'docs'].map(asked)).to.deep.equal(Array(6).fill(false))
   })
@@ -122,7 +124,8 @@ describe('names that look alike', () => {
     expect(await enforcer.enforce('x', {}, 'toString')).to.equal(true)
     const views = new Map([['docs', new Map([['one', new Set(['secret'])]])]])
     const ask = await createEnforcer([rule({ views: ['one'] })], [], views)
-    const asked = (field: string) => ask({ subject: 'member', resource: 'docs', action: 'read', relations: [], field })
+    const asked = (field: string) =>
+      ask({ subject: 'member', resource: 'docs', action: 'read', held: { stored: [] }, field })
     expect(['secret', 'toString', 'constructor', '__proto__'].map(asked)).to.deep.equal([true, false, false, false])
     expect(faultsOfRules('p, toString, docs, constructor, valueOf, __proto__, allow')).to.deep.equal([
       'policy.csv:1:4 unknown-role',

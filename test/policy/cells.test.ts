@@ -5,9 +5,10 @@ import type { Resource } from '../../src/resources/resource.ts'
 import { runs } from '../runs.ts'
 import { randomCaller } from './arbitrary.ts'
 import { randomPolicy, type WrittenPolicy } from './arbitrary-policy.ts'
+import { grantedIn, isReachable } from './expected-cells.ts'
 import { DOCS, HEALTH, JOBS } from './fixture.ts'
 import { fullCasbin } from './full-casbin.ts'
-import { granted, roleLevel, subjects, subsets } from './oracle.ts'
+import { subjects, subsets } from './oracle.ts'
 import { roleLevelOf, snapshotOf, tableOf, worldOf } from './product.ts'
 import type { OracleCaller, World } from './world.ts'
 
@@ -32,7 +33,7 @@ const product: Answerer = async ({ policy, caller, resource, action }) => {
 }
 
 const casbin: Answerer = async ({ action }, world) => {
-  return { reachable: roleLevel(world, action), grant: await fullCasbin(world, action) }
+  return { reachable: isReachable(world, action), grant: await fullCasbin(world, action) }
 }
 
 const randomQuestion: fc.Arbitrary<Question> = fc.constantFrom(DOCS, DOCS, DOCS, JOBS, HEALTH).chain((resource) =>
@@ -50,9 +51,9 @@ function answersLikeTheOracle(answerer: Answerer) {
     const world = worldOf(policy.data, resource, caller)
     const answer = await answerer(question, world)
     for (const relations of subsets([...(policy.data.relations.get(resource.name)?.keys() ?? [])])) {
-      expect(answer.grant(relations)).to.deep.equal(granted(world, action, relations), [...relations].join('+'))
+      expect(answer.grant(relations)).to.deep.equal(grantedIn(world, action, relations), [...relations].join('+'))
     }
-    expect(answer.reachable, 'role level').to.equal(roleLevel(world, action))
+    expect(answer.reachable, 'role level').to.equal(isReachable(world, action))
   })
 }
 
@@ -70,35 +71,35 @@ describe('what a cell grants', () => {
   /** Each is wrong in one way; the property above must see it. */
   const wrong: Readonly<Record<string, (question: Question, world: World) => Answer>> = {
     'lets the allow of one subject win over the deny of another': ({ action }, world) => ({
-      reachable: roleLevel(world, action),
+      reachable: isReachable(world, action),
       grant: (relations) =>
         [...subjects(world)]
           .map((subject) => onlyFor(subject, world))
-          .map((alone) => granted(alone, action, relations))
+          .map((alone) => grantedIn(alone, action, relations))
           .reduce((all, more) => all.union(more)),
     }),
     'forgets inherited roles': ({ action }, world) => ({
-      reachable: roleLevel(world, action),
-      grant: (relations) => granted({ ...world, policy: { ...world.policy, links: [] } }, action, relations),
+      reachable: isReachable(world, action),
+      grant: (relations) => grantedIn({ ...world, policy: { ...world.policy, links: [] } }, action, relations),
     }),
     'takes one relation of several for all': ({ action }, world) => ({
-      reachable: roleLevel(world, action),
+      reachable: isReachable(world, action),
       grant: (relations) =>
         [new Set<string>(), ...[...relations].map((name) => new Set([name]))]
-          .map((alone) => granted(world, action, alone))
+          .map((alone) => grantedIn(world, action, alone))
           .reduce((all, more) => all.union(more)),
     }),
     'finds an action reachable by its allows alone': ({ action }, world) => ({
-      reachable: roleLevel(withoutDenies(world), action),
-      grant: (relations) => granted(world, action, relations),
+      reachable: isReachable(withoutDenies(world), action),
+      grant: (relations) => grantedIn(world, action, relations),
     }),
     'relates callers without credentials': ({ action }, world) => ({
       reachable: someSetAllowed(world, action, ({ caller }) => caller.id === undefined),
-      grant: (relations) => granted(world, action, relations),
+      grant: (relations) => grantedIn(world, action, relations),
     }),
     'relates callers by attributes that they lack': ({ action }, world) => ({
       reachable: someSetAllowed(world, action, ({ caller }) => caller.id !== undefined),
-      grant: (relations) => granted(world, action, relations),
+      grant: (relations) => grantedIn(world, action, relations),
     }),
   }
 
@@ -112,9 +113,9 @@ describe('what a cell grants', () => {
 
 /** The role level, but for `these` callers any relation could hold. */
 function someSetAllowed(world: World, action: string, these: (world: World) => boolean): boolean {
-  if (!these(world)) return roleLevel(world, action)
+  if (!these(world)) return isReachable(world, action)
   const names = [...(world.policy.relations.get(world.resource.name)?.keys() ?? [])]
-  return subsets(names).some((relations) => granted(world, action, relations).size > 0)
+  return subsets(names).some((relations) => grantedIn(world, action, relations).size > 0)
 }
 
 function onlyFor(subject: string, world: World): World {

@@ -1,7 +1,8 @@
 /** The checks, run on facts of every kind: a stored object, one of which only the relations are known, and none. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { decide, decideSupposed, type FactsAtHand, type Question, withFacts } from '../../src/decide/decide.ts'
+import { decide, decideSupposed, type Question } from '../../src/decide/decide.ts'
+import { NO_FACTS, withFacts } from '../../src/decide/facts.ts'
 import { directPolicy } from '../../src/decide/grants/direct.ts'
 import { problemCodeOf } from '../../src/decide/refusal.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
@@ -14,7 +15,6 @@ import { storedOf, worldOf } from './product.ts'
 import { filesOf } from './render.ts'
 
 const ITEM: Route = { path: '/docs/{id}', resource: 'docs', kind: 'item', endpoints: new Map(), allow: '' }
-const NOTHING: FactsAtHand = { user: () => undefined, object: () => undefined }
 
 describe('a decision', () => {
   it('is the one that the oracle makes, of a stored object and of its relations alone', () =>
@@ -24,13 +24,13 @@ describe('a decision', () => {
         const { id, roles, claims, record } = asker
         const question = questionOf(policy.subjectOf(id === undefined ? undefined : { id, roles, claims }), operation)
         const user = () => record && storedOf({ id: id ?? null, createdAt: '', updatedAt: '', ...record })
-        const facts = { user, object: () => storedOf(object) }
+        const facts = { ...NO_FACTS, user, object: () => storedOf(object) }
         const decision = withFacts(decide(question, policy), facts)
         const world = worldOf(written.data, DOCS, asker)
         const allowed = roleLevel(world, operation) && onObject(world, operation, object).size > 0
         expect(decision.kind === 'refused').to.equal(!allowed)
         const relations = decision.evidence?.relations ?? []
-        const supposed = withFacts(decideSupposed(question, policy, relations), { ...NOTHING, user })
+        const supposed = withFacts(decideSupposed(question, policy, relations), { ...NO_FACTS, user })
         const refusal = supposed.kind === 'supposed' ? supposed.refusal : supposed
         expect(refusal?.kind === 'refused').to.equal(!allowed)
         if (decision.kind === 'refused') expect(refusal).to.have.property('check', decision.check)
@@ -44,7 +44,7 @@ describe('a decision', () => {
     const member = policy.subjectOf({ id: 'alice', roles: ['member'], claims: {} })
     const nobody = policy.subjectOf(undefined)
     const checkOf = (question: Question) => {
-      const decision = withFacts(decide(question, policy), NOTHING)
+      const decision = withFacts(decide(question, policy), NO_FACTS)
       return 'check' in decision ? decision.check : decision.kind
     }
     const own: Question = { ...questionOf(nobody, 'read'), route: { ...ITEM, kind: 'caller' } }
@@ -70,5 +70,6 @@ function operations() {
 }
 
 function questionOf(subject: Question['subject'], operation: Endpoint['operation']): Question {
-  return { route: ITEM, endpoint: { operation, action: operation }, resource: DOCS, subject, blocked: false, id: 'o1' }
+  const endpoint = { operation, action: operation }
+  return { route: ITEM, endpoint, resource: DOCS, subject, blocked: false, id: 'o1', now: 0 }
 }

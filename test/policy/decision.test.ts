@@ -3,10 +3,10 @@ import { expect } from 'chai'
 import { decideOnObject } from '../../src/decide/decide.ts'
 import { CreateDecision } from '../../src/decide/decision.ts'
 import type { CallerGrants } from '../../src/decide/grants/caller-grants.ts'
-import { type Proposal, permitUpdate } from '../../src/decide/issue-permits.ts'
+import { type Proposal, permitUpdate } from '../../src/decide/permits/issue-permits.ts'
 import { isRefusal } from '../../src/decide/refusal.ts'
 import { DOCS } from './fixture.ts'
-import { grantsOf, snapshotOf, storedOf } from './product.ts'
+import { grantsOf, onStored, settled, snapshotOf, storedOf } from './product.ts'
 import { filesOf } from './render.ts'
 import type { OracleCaller, Plain } from './world.ts'
 
@@ -50,9 +50,9 @@ function proposalOf(after: Plain, named: readonly string[]): Proposal {
 async function update(stored: Plain, changes: Plain, ...lines: readonly string[]): Promise<string> {
   const grants = await grantsFor('update', ...lines)
   const proposal = proposalOf({ ...stored, ...changes }, Object.keys(changes))
-  const decision = decideOnObject(grants, 'update', storedOf(stored))
+  const decision = settled(decideOnObject(grants, 'update', storedOf(stored)))
   if (isRefusal(decision)) return outcomeOf(decision)
-  return outcomeOf(permitUpdate(grants, storedOf(stored), proposal, () => {}))
+  return outcomeOf(settled(permitUpdate(grants, onStored(grants, storedOf(stored)), proposal, () => {})))
 }
 
 describe('an update', () => {
@@ -112,7 +112,7 @@ describe('a create', () => {
   it('is for the owner that the object would have, with fields that are granted', async () => {
     const grants = await grantsFor('create', 'p, everyone, docs, create, owner, plain, allow')
     const create = (after: Plain, ...named: readonly string[]) =>
-      outcomeOf(new CreateDecision(grants).permit(proposalOf(after, named)))
+      outcomeOf(settled(new CreateDecision(grants).permit(proposalOf(after, named))))
     expect(create(DRAFT, 'status')).to.equal('granted')
     expect(create(DRAFT, 'status', 'secret', 'team')).to.equal('secret,team')
     expect(create({ ...DRAFT, admin: true }, 'status', 'admin')).to.equal('unfit')
@@ -129,10 +129,12 @@ describe('an object that is concealed', () => {
     const own = storedOf({ ...DRAFT, status: 'placed' })
     const reading = concealing(await grantsFor('read', ...lines))
     const deleting = concealing(await grantsFor('delete', ...lines))
-    expect(outcomeOf(decideOnObject(reading, 'read', others))).to.equal('denied, concealed')
-    expect(outcomeOf(decideOnObject(deleting, 'delete', others))).to.equal('denied, concealed')
-    expect(outcomeOf(decideOnObject(deleting, 'delete', own))).to.equal('denied')
-    expect(outcomeOf(decideOnObject({ ...reading, view: new Set(['secret']) }, 'read', own))).to.equal('denied')
+    expect(outcomeOf(settled(decideOnObject(reading, 'read', others)))).to.equal('denied, concealed')
+    expect(outcomeOf(settled(decideOnObject(deleting, 'delete', others)))).to.equal('denied, concealed')
+    expect(outcomeOf(settled(decideOnObject(deleting, 'delete', own)))).to.equal('denied')
+    expect(outcomeOf(settled(decideOnObject({ ...reading, view: new Set(['secret']) }, 'read', own)))).to.equal(
+      'denied',
+    )
   })
 })
 

@@ -1,11 +1,16 @@
 /** Casbin as its documentation says to use it: the shipped model file, every rule, real `g` links. No index, no cells. */
 import { type Enforcer, newEnforcer, newModelFromString } from 'casbin'
 import { ruleCells, SHIPPED_MODEL } from './render.ts'
-import type { OraclePolicy, World } from './world.ts'
+import type { OraclePolicy, OracleRule, World } from './world.ts'
+
+/** `options` concerns no object, so rules that name a relation aren't asked. */
+function concerns({ relations, until = Number.POSITIVE_INFINITY }: OracleRule, action: string, now: number): boolean {
+  return until > now && (action !== 'options' || relations.length === 0)
+}
 
 /** The fields that Casbin allows the caller. A caller is a name of its own that inherits the caller's subjects. */
 export async function fullCasbin({ policy: written, resource, caller, now = 0 }: World, action: string) {
-  const policy = { ...written, rules: written.rules.filter(({ until = Number.POSITIVE_INFINITY }) => until > now) }
+  const policy = { ...written, rules: written.rules.filter((rule) => concerns(rule, action, now)) }
   const enforcer = await enforcerOf(policy)
   const { id, roles } = caller
   const known = roles.filter((role) => policy.roles.includes(role))

@@ -1,7 +1,7 @@
 /** List filters: what a table's filter finds in a real database is what the oracle lists one by one. */
 import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
-import type { Condition } from '../../src/decide/condition.ts'
+import type { Condition } from '../../src/decide/conditions/condition.ts'
 import type { GrantTable } from '../../src/decide/grants/grant-table.ts'
 import type { ListedObject, Store } from '../../src/store/contract.ts'
 import { openSqlite } from '../../src/store/sqlite/open.ts'
@@ -11,7 +11,7 @@ import { randomCaller, randomDocument } from './arbitrary.ts'
 import { randomPolicy } from './arbitrary-policy.ts'
 import { DOCS, RESOURCES } from './fixture.ts'
 import { list } from './oracle.ts'
-import { attributeOf, snapshotOf, tableOf, worldOf } from './product.ts'
+import { askingOf, snapshotOf, tableOf, worldOf } from './product.ts'
 import type { OracleCaller, Plain } from './world.ts'
 
 const OBJECTS = 150
@@ -24,8 +24,9 @@ describe('a list', () => {
   let store: Store
   let objects: readonly ListedObject[]
 
+  const whereOf = (table: GrantTable, caller: OracleCaller) => table.where(askingOf(caller), [], undefined)
   const find = (where: Condition) => store.list('docs', { where, limit: OBJECTS })
-  const product: Lister = (table, caller) => find(table.where(attributeOf(caller)))
+  const product: Lister = (table, caller) => find(whereOf(table, caller))
 
   before(async () => {
     const opened = await openSqlite({
@@ -69,7 +70,7 @@ describe('a list', () => {
           const shared = await tableOf(snapshotOf(policy.files), first, DOCS, 'list')
           for (const caller of [...callers, ...callers]) {
             const alone = await tableOf(snapshotOf(policy.files), first, DOCS, 'list')
-            expect(shared.where(attributeOf(caller))).to.deep.equal(alone.where(attributeOf(caller)))
+            expect(whereOf(shared, caller)).to.deep.equal(whereOf(alone, caller))
           }
         },
       ),
@@ -79,13 +80,16 @@ describe('a list', () => {
   /** Each finds something else in one case; the property above must see it. */
   const wrong: Readonly<Record<string, Lister>> = {
     'whose negation is unknown where a field is missing or null': async (table, caller) => {
-      const where = table.where(attributeOf(caller))
+      const where = whereOf(table, caller)
       return objects.filter((object) => naive(where, representListed(object)) === true)
     },
-    'that shows what a deny takes away': (table, caller) => find(withoutNegations(table.where(attributeOf(caller)))),
-    'that takes an absent attribute for an empty one': (table, caller) =>
-      find(table.where((name) => attributeOf(caller)(name) ?? '')),
-    'of another caller': (table) => find(table.where(attributeOf({ id: 'u2', roles: [], claims: {} }))),
+    'that shows what a deny takes away': (table, caller) => find(withoutNegations(whereOf(table, caller))),
+    'that takes an absent attribute for an empty one': (table, caller) => {
+      const { valuesOf, now } = askingOf(caller)
+      const orEmpty = (name: string) => (valuesOf(name).length > 0 ? valuesOf(name) : [''])
+      return find(table.where({ valuesOf: orEmpty, now }, [], undefined))
+    },
+    'of another caller': (table) => find(whereOf(table, { id: 'u2', roles: [], claims: {} })),
   }
 
   for (const [fault, lister] of Object.entries(wrong)) {

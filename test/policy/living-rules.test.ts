@@ -1,7 +1,7 @@
 /** The index of a snapshot: of the rules that live, exactly those that name a subject and a resource, as they were written. */
 import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
-import type { Policy, Rule } from '../../src/decide/policy.ts'
+import type { Policy, Rule, Term } from '../../src/decide/policy.ts'
 import { lives } from '../../src/decide/rules/rule-expiry.ts'
 import { buffersOf, packPolicy } from '../../src/decide/rules/rule-table.ts'
 import { LivingRules } from '../../src/decide/rules/unexpired-rules.ts'
@@ -18,18 +18,23 @@ interface Question {
   readonly now: number
 }
 
-const randomRule = fc.record(
+function term(name: string, negated = false): Term {
+  return { name, negated }
+}
+
+const randomRule: fc.Arbitrary<Rule> = fc.record(
   {
     line: fc.nat(500),
     subject: fc.constantFrom(...SUBJECTS),
     resource: fc.constantFrom(...RESOURCES),
     actions: fc.constantFrom(['*'], ['read'], ['read', 'list']),
-    relations: fc.constantFrom([], ['owner'], ['draft', 'owner']),
+    before: fc.constantFrom([], [term('owner')], [term('draft'), term('owner', true)]),
+    after: fc.constantFrom([], [term('draft')]),
     views: fc.constantFrom(['*'], ['public']),
     effect: fc.constantFrom<'allow' | 'deny'>('allow', 'deny'),
     until: fc.nat(3),
   },
-  { requiredKeys: ['line', 'subject', 'resource', 'actions', 'relations', 'views', 'effect'] },
+  { requiredKeys: ['line', 'subject', 'resource', 'actions', 'before', 'views', 'effect'] },
 )
 const randomRules = fc.uniqueArray(randomRule, { selector: ({ line }) => line, maxLength: 40 })
 const randomQuestion = fc.record({

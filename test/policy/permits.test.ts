@@ -3,16 +3,16 @@ import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
 import { decideOnObject } from '../../src/decide/decide.ts'
 import type { CallerGrants } from '../../src/decide/grants/caller-grants.ts'
-import { type Proposal, permitCreate, permitUpdate } from '../../src/decide/issue-permits.ts'
-import type { Permit, PermitKind } from '../../src/decide/permit.ts'
+import { type Proposal, permitCreate, permitUpdate } from '../../src/decide/permits/issue-permits.ts'
+import type { Permit, PermitKind } from '../../src/decide/permits/permit.ts'
 import { isRefusal, type Refusal } from '../../src/decide/refusal.ts'
 import { runs } from '../runs.ts'
 import { randomCaller, randomObject } from './arbitrary.ts'
 import { generousPolicy, type WrittenPolicy } from './arbitrary-policy.ts'
 import { DOCS } from './fixture.ts'
 import { replaced } from './oracle/proposals.ts'
-import { create, type Grants, granted, judge, onObject, relationsOf, type Verdict } from './oracle.ts'
-import { grantsOf, snapshotOf, storedOf, worldOf } from './product.ts'
+import { change, create, type Grants, granted, judge, onObject, relationsOf, type Verdict } from './oracle.ts'
+import { grantsOf, onStored, settled, snapshotOf, storedOf, worldOf } from './product.ts'
 import type { OracleCaller, Plain, World } from './world.ts'
 
 /** A write of one caller: the stored object, another one to take values from, and the fields that the body names. */
@@ -69,18 +69,17 @@ function permitOf(
   proposal: Proposal,
 ): Permit<PermitKind> | Refusal {
   const passed = () => {}
-  if (action === 'create') return permitCreate(grants, proposal, passed)
-  const decision = decideOnObject(grants, action, storedOf(stored))
+  if (action === 'create') return settled(permitCreate(grants, proposal, passed))
+  const decision = settled(decideOnObject(grants, action, storedOf(stored)))
   if (decision.kind === 'delete') return decision.permit()
-  return isRefusal(decision) ? decision : permitUpdate(grants, storedOf(stored), proposal, passed)
+  if (isRefusal(decision)) return decision
+  return settled(permitUpdate(grants, onStored(grants, storedOf(stored)), proposal, passed))
 }
 
 const oracle = ({ world, action, stored, proposed, named }: Judged): Verdict => {
   if (action === 'create') return create(world, proposed, named)
   if (action === 'delete') return { allowed: onObject(world, 'delete', stored).size > 0, refused: [] }
-  const before = onObject(world, action, stored)
-  const after = granted(world, action, relationsOf(world, proposed, stored))
-  return judge(world, { stored, proposed, named }, { before, after, readable: onObject(world, 'read', stored) })
+  return change(world, action, { stored, proposed, named })
 }
 
 function judgesLikeTheOracle(judge: Judge) {
@@ -111,11 +110,21 @@ describe('a permit', () => {
   /** Each is wrong in one way; the property above must see it. */
   const wrong: Readonly<Record<string, Judge>> = {
     'looks at the stored object alone': onChange(({ before, readable }) => ({ before, after: before, readable })),
-    'looks at the proposed object alone': onChange(({ after, readable }) => ({ before: after, after, readable })),
-    'takes the state relations from the proposed object': onChange((grants, { world, action, proposed }) => {
-      return { ...grants, after: onObject(world, action, proposed) }
+    'looks at the proposed object alone': onChange(({ readable }, write) => {
+      const alone = onProposed(write)
+      return { before: alone, after: alone, readable }
     }),
-    'takes a field that was granted once for granted': onChange(({ before, after, readable }) => {
+    'takes the state relations from the proposed object': onChange((grants, write) => {
+      return { ...grants, after: onResult(write, relationsOf(write.world, write.proposed)) }
+    }),
+    'lets one rule grant a field before, and another one after': onChange((grants, write) => {
+      return { ...grants, after: onProposed(write) }
+    }),
+    'lets a deny that fits the proposed object alone pass': onChange((grants, write) => {
+      return { ...grants, after: onResult(write, between(write), 'every') }
+    }),
+    'takes a field that was granted once for granted': onChange(({ before, readable }, write) => {
+      const after = onProposed(write)
       const once = before.size > 0 && after.size > 0 ? before.union(after) : new Set<string>()
       return { before: once, after: once, readable }
     }),
@@ -143,14 +152,35 @@ function onChange(
   tamper: (grants: Grants, write: Judged & { readonly action: 'replace' | 'update' }) => Grants,
 ): Judge {
   return (write) => {
-    const { world, action, stored, proposed } = write
+    const { world, action, stored } = write
     if (action === 'create' || action === 'delete') return oracle(write)
     const before = onObject(world, action, stored)
-    const after = granted(world, action, relationsOf(world, proposed, stored))
-    return judge(
-      world,
-      write,
-      tamper({ before, after, readable: onObject(world, 'read', stored) }, { ...write, action }),
-    )
+    const after = onResult(write, between(write))
+    const grants = { before, after, readable: onObject(world, 'read', stored) }
+    return judge(world, write, tamper(grants, { ...write, action }))
   }
+}
+
+/** What holds between: states as they are stored, all else as it is proposed. */
+function between({ world, stored, proposed }: Judged): ReadonlySet<string> {
+  return relationsOf(world, proposed, stored)
+}
+
+/** As if the proposed object were stored, but for its states. */
+function onProposed(write: Judged): ReadonlySet<string> {
+  return granted(write.world, write.action, between(write))
+}
+
+/** An allow must fit before and between; of a deny, `some` of the two is enough. No rule here has a right side. */
+function onResult(
+  { world, action, stored }: Judged,
+  relations: ReadonlySet<string>,
+  denies: 'some' | 'every' = 'some',
+): ReadonlySet<string> {
+  const times = [relationsOf(world, stored), relations]
+  const fitting = world.policy.rules.filter((rule) =>
+    times[rule.effect === 'allow' ? 'every' : denies]((holding) => rule.relations.every((name) => holding.has(name))),
+  )
+  const rules = fitting.map((rule) => ({ ...rule, relations: [] }))
+  return granted({ ...world, policy: { ...world.policy, rules } }, action, new Set())
 }

@@ -1,16 +1,20 @@
 /** The product's answers to the questions that the oracle answers, for comparing them. */
 
 import type { Caller } from '../../src/decide/caller.ts'
-import type { CallerGrants } from '../../src/decide/grants/caller-grants.ts'
+import type { AllowedObject } from '../../src/decide/decision.ts'
+import { type FactNeed, type FactsAtHand, type Steps, withFacts } from '../../src/decide/facts.ts'
+import { type CallerGrants, relatingBy } from '../../src/decide/grants/caller-grants.ts'
 import { casbinPolicy } from '../../src/decide/grants/casbin.ts'
 import type { GrantTable } from '../../src/decide/grants/grant-table.ts'
 import type { RoleLevel } from '../../src/decide/grants/role-level.ts'
-import type { AttributeOf } from '../../src/decide/relations/relation-kind.ts'
+import { Rests } from '../../src/decide/permits/rests.ts'
+import { relate } from '../../src/decide/relations/ownership.ts'
+import { type Asking, askingAs } from '../../src/decide/relations/relation-kind.ts'
 import { packPolicy } from '../../src/decide/rules/rule-table.ts'
 import type { Snapshot } from '../../src/decide/snapshot.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import type { PolicyFiles } from '../../src/policy/policy-files.ts'
-import type { StoredObject } from '../../src/resources/object.ts'
+import { represent, type StoredObject } from '../../src/resources/object.ts'
 import type { Resource } from '../../src/resources/resource.ts'
 import { asOracle, RESOURCES } from './fixture.ts'
 import type { OracleCaller, OraclePolicy, Plain, World } from './world.ts'
@@ -27,12 +31,20 @@ function callerOf({ id, roles, claims }: OracleCaller): Caller | undefined {
   return id === undefined ? undefined : { id, roles, claims }
 }
 
-export function attributeOf({ id, claims, record }: OracleCaller): AttributeOf {
-  return (name) => {
-    if (id === undefined || name === 'id') return id
-    const value = (record ?? claims)[name]
-    return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? value : undefined
-  }
+/** No relation of these tests looks at the time. */
+export function askingOf({ id, claims, record }: OracleCaller): Asking {
+  return askingAs(id === undefined ? {} : { ...(record ?? claims), id }, 0)
+}
+
+const NOTHING_STORED: FactsAtHand = { user: refuse, object: refuse, lookup: refuse }
+
+/** Runs a decision that asks for no more facts: no relation here looks at other objects. */
+export function settled<T>(steps: Steps<T, FactNeed>): T {
+  return withFacts(steps, NOTHING_STORED)
+}
+
+function refuse(): never {
+  throw new Error('nothing is stored here')
 }
 
 export async function tableOf(
@@ -46,8 +58,8 @@ export async function tableOf(
 
 /** What a table tells the caller before an object is known. */
 export function roleLevelOf(table: GrantTable, caller: OracleCaller): RoleLevel {
-  const attribute = attributeOf(caller)
-  return table.roleLevel((name) => attribute(name) !== undefined)
+  const { valuesOf } = askingOf(caller)
+  return table.roleLevel((name) => valuesOf(name).length > 0)
 }
 
 /** What a decision about one action of one caller is made from. */
@@ -62,14 +74,21 @@ export async function grantsOf(
     kind: 'grants',
     resource,
     ownership: snapshot.ownershipOf(resource.name),
-    attributeOf: attributeOf(caller),
+    asking: askingOf(caller),
+    conditions: { holding: [], toSignIn: [] },
     table,
     roleLevel: roleLevelOf(table, caller),
     readTable: await tableOf(snapshot, caller, resource, 'read'),
     view: undefined,
     objectBytes: 1_000_000,
     recorded: snapshot.recordedFieldsOf(resource),
+    rests: new Rests(undefined),
   }
+}
+
+/** What a write's permit needs of the stored object. */
+export function onStored(grants: CallerGrants, object: StoredObject): Pick<AllowedObject, 'object' | 'related'> {
+  return { object, related: settled(relate(relatingBy(grants), represent(object))) }
 }
 
 export function storedOf({ id, createdAt, updatedAt, ...document }: Plain): StoredObject {

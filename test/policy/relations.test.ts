@@ -1,33 +1,61 @@
 /** Each kind of relation says one thing in all its ways: for an object, in SQL, by values, in words, and as possible sets. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { meets } from '../../src/decide/condition.ts'
-import { kindOf, parseRelation, type Relation } from '../../src/decide/relations/all-kinds.ts'
+import { meets } from '../../src/decide/conditions/condition.ts'
+import { kindOf, parseRelation } from '../../src/decide/relations/all-kinds.ts'
 import { acceptsField } from '../../src/decide/relations/compared-field.ts'
 import { heldWith, possibleSets } from '../../src/decide/relations/possible-sets.ts'
 import { possibleRegion, regionsOf } from '../../src/decide/relations/regions.ts'
+import { askingAs, type Relation } from '../../src/decide/relations/relation-kind.ts'
 import type { Scalar } from '../../src/resources/object.ts'
 import type { Json, Representation } from '../../src/resources/resource.ts'
 import { runs } from '../runs.ts'
-import { DOCS } from './fixture.ts'
+import { asOracle, DOCS, RESOURCES } from './fixture.ts'
+import { relationsOf as oracleRelations } from './oracle.ts'
+import type { OracleRelation, Plain } from './world.ts'
 
 /** For a field that one relation or another compares: all that tells them apart, and a value that none names. */
 const DOMAINS = {
   ownerId: [undefined, 'ann', 'bob', 'eve'],
   members: [undefined, null, ...subsetsOf(['ann', 'bob', 'eve', 'x'])],
   status: [undefined, null, 'draft', 'placed', 'gone', 'x'],
-  count: [undefined, 0, 1, 2, '1'],
+  count: [undefined, null, -1, 0, 1, 2, 3, '1'],
+  secret: [
+    undefined,
+    null,
+    'x',
+    '2026-05-31T23:30:00Z',
+    '2026-06-01T00:00:00Z',
+    '2026-06-01T02:30:00+02:00',
+    '2026-07-01T00:00:00Z',
+  ],
 } satisfies Readonly<Record<string, readonly (Json | undefined)[]>>
 
 const CONSTANTS = { members: ['ann', 'bob', 'eve'], status: ['draft', 'placed', 'gone'], count: [0, 1] } as const
 
-type Fields = keyof typeof DOMAINS
+/** No relation of the constants looks at the time; the date-times of `secret` are around it. */
+const NOW = Date.UTC(2026, 5, 1)
 
-const state = fc
-  .constantFrom(...(Object.keys(CONSTANTS) as (keyof typeof CONSTANTS)[]))
-  .chain((field) =>
-    fc.subarray<Scalar>([...CONSTANTS[field]], { minLength: 1 }).map((values) => ({ field, in: values })),
-  )
+type Fields = keyof typeof DOMAINS
+type Attributes = Readonly<Record<string, string | undefined>>
+
+const state = fc.oneof(
+  fc
+    .constantFrom(...(Object.keys(CONSTANTS) as (keyof typeof CONSTANTS)[]))
+    .chain((field) =>
+      fc.subarray<Scalar>([...CONSTANTS[field]], { minLength: 1 }).map((values) => ({ field, in: values })),
+    ),
+  fc
+    .constantFrom('members' as const, 'status' as const, 'count' as const)
+    .map((field) => ({ field, present: true as const })),
+  fc.constantFrom(
+    { field: 'count' as const, atLeast: 1 },
+    { field: 'count' as const, atMost: 1 },
+    { field: 'count' as const, atLeast: 0, atMost: 1 },
+    { field: 'count' as const, atLeast: 1, atMost: 1 },
+    { field: 'count' as const, atLeast: 2 },
+  ),
+)
 const attribute = fc.oneof(
   fc.constantFrom('ownerId', 'members', 'status'),
   fc.record({
@@ -35,6 +63,18 @@ const attribute = fc.oneof(
     equals: fc.constantFrom('subject.id', 'subject.team'),
   }),
 )
+const time = fc.constantFrom(
+  { field: 'secret', before: 'now' },
+  { field: 'secret', after: 'now' },
+  { field: 'secret', after: 'now-1h' },
+  { field: 'secret', before: 'now+1h', after: 'now-1h' },
+)
+const anyForm = fc.oneof(
+  { weight: 3, arbitrary: state },
+  { weight: 3, arbitrary: attribute },
+  { weight: 1, arbitrary: time },
+)
+type Form = typeof anyForm extends fc.Arbitrary<infer F> ? F : never
 
 const object = fc
   .record(
@@ -52,18 +92,24 @@ function relationsFrom(forms: readonly unknown[]): readonly Relation[] {
     const fault = (_: unknown, code: string) => {
       throw new Error(code)
     }
-    const relation = parseRelation(`r${i}`, form, { resource: DOCS, fault })
+    const declaration = { resource: DOCS, resources: RESOURCES, relationOf: () => undefined, fault }
+    const relation = parseRelation(`r${i}`, form, declaration)
     if (!relation) throw new Error('it is sound')
     return relation
   })
 }
 
-function holding(
-  relations: readonly Relation[],
-  attributeOf: (name: string) => Scalar | undefined,
-  of: Representation,
-) {
-  return relations.filter((one) => kindOf(one).holds(one, attributeOf, of)).map(({ name }) => name)
+/** The names of those that hold, as the oracle says; for a caller without credentials where there is no id. */
+function holding(forms: readonly Form[], { id, team }: Attributes, of: Representation): readonly string[] {
+  const relations = new Map(forms.map((form, i) => [`r${i}`, asOracleRelation(form)]))
+  const policy = { roles: [], links: [], rules: [], views: new Map(), relations: new Map([['docs', relations]]) }
+  const caller = { ...(id === undefined ? {} : { id }), roles: [], claims: team === undefined ? {} : { team } }
+  return [...oracleRelations({ policy, resource: asOracle(DOCS), caller, now: NOW }, of as Plain)]
+}
+
+function asOracleRelation(form: Form): OracleRelation {
+  if (typeof form === 'string') return { field: form, equals: 'id' }
+  return 'equals' in form ? { ...form, equals: form.equals.replace('subject.', '') } : form
 }
 
 function textsOf(sets: Iterable<Iterable<string>>): readonly string[] {
@@ -85,21 +131,23 @@ describe('a relation', () => {
   it('holds alike for an object, as a condition, by the values that it accepts and in its explanation', () => {
     const seen = { true: 0, false: 0 }
     fc.assert(
-      fc.property(fc.oneof(state, attribute), attributes, object, (form, caller, of) => {
+      fc.property(anyForm, attributes, object, (form, caller, of) => {
         const [relation] = relationsFrom([form]) as [Relation]
         const kind = kindOf(relation)
-        const attributeOf = (name: string) => caller[name as keyof typeof caller]
-        const holds = kind.holds(relation, attributeOf, of)
+        const asking = askingAs(caller, NOW)
+        const holds = holding([form], caller, of).length > 0
         seen[`${holds}`]++
-        expect(meets(kind.condition(relation, attributeOf), of)).to.equal(holds)
-        const accepted = kind.accepted?.(relation, attributeOf)
+        expect(meets(kind.condition(relation, asking), of)).to.equal(holds)
+        const accepted = kind.accepted?.(relation, asking)
         if (accepted) expect(acceptsField(accepted, of[accepted.field])).to.equal(holds)
-        if (holds) expect(kind.couldHold(relation, (name) => attributeOf(name) !== undefined)).to.equal(true)
+        if (holds) expect(kind.couldHold(relation, (name) => asking.valuesOf(name).length > 0)).to.equal(true)
         const known = {
           hasCredentials: true,
-          attribute: (name: string) => ({ value: attributeOf(name), isKnown: true }),
+          now: NOW,
+          attribute: (name: string) => ({ values: asking.valuesOf(name), isKnown: true }),
           object: { fields: of, complete: true },
           isOwnRecord: false,
+          related: () => undefined,
         }
         expect(kind.explain(relation, known).holds).to.equal(holds)
       }),
@@ -110,19 +158,13 @@ describe('a relation', () => {
 
   it('has the meaning of another one only if it holds for the same callers and objects', () => {
     fc.assert(
-      fc.property(
-        fc.array(fc.oneof(state, attribute), { minLength: 2, maxLength: 6 }),
-        attributes,
-        object,
-        (...drawn) => {
-          const [forms, caller, of] = drawn
-          const relations = relationsFrom(forms)
-          const names = holding(relations, (name) => caller[name as keyof typeof caller], of)
-          for (const same of Map.groupBy(relations, (one) => kindOf(one).meaning(one)).values()) {
-            expect(new Set(same.map(({ name }) => names.includes(name))).size).to.equal(1)
-          }
-        },
-      ),
+      fc.property(fc.array(anyForm, { minLength: 2, maxLength: 6 }), attributes, object, (forms, caller, of) => {
+        const relations = relationsFrom(forms)
+        const names = holding(forms, caller, of)
+        for (const same of Map.groupBy(relations, (one) => kindOf(one).meaning(one)).values()) {
+          expect(new Set(same.map(({ name }) => names.includes(name))).size).to.equal(1)
+        }
+      }),
       { numRuns: runs(500) },
     )
   })
@@ -134,7 +176,7 @@ describe('the sets of relations that can hold together', () => {
       fc.property(fc.array(state, { minLength: 1, maxLength: 5 }), (forms) => {
         const relations = relationsFrom(forms)
         const objects = objectsOf([...new Set(forms.map(({ field }) => field))])
-        const found = objects.map((of) => holding(relations, () => undefined, of))
+        const found = objects.map((of) => holding(forms, {}, of))
         expect(textsOf(possibleSets(relations, DOCS))).to.deep.equal(textsOf(found))
       }),
       { numRuns: runs(300) },
@@ -143,9 +185,9 @@ describe('the sets of relations that can hold together', () => {
 
   it('miss none that some caller and object have', () => {
     fc.assert(
-      fc.property(fc.array(fc.oneof(state, attribute), { maxLength: 5 }), attributes, object, (forms, caller, of) => {
+      fc.property(fc.array(anyForm, { maxLength: 5 }), attributes, object, (forms, caller, of) => {
         const relations = relationsFrom(forms)
-        const names = holding(relations, (name) => caller[name as keyof typeof caller], of)
+        const names = holding(forms, caller, of)
         expect(textsOf(possibleSets(relations, DOCS))).to.include(names.toSorted().join('+'))
       }),
       { numRuns: runs(500) },
@@ -154,7 +196,7 @@ describe('the sets of relations that can hold together', () => {
 
   it('are the same as a region of bits, and all that holds with some of them is known', () => {
     fc.assert(
-      fc.property(fc.array(fc.oneof(state, attribute), { maxLength: 5 }), (forms) => {
+      fc.property(fc.array(anyForm, { maxLength: 5 }), (forms) => {
         const relations = relationsFrom(forms)
         const sets = possibleSets(relations, DOCS)
         const region = possibleRegion(relations, DOCS, regionsOf(relations.length))

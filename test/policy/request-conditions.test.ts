@@ -8,12 +8,12 @@ import ipaddr from 'ipaddr.js'
 import {
   conditionMistakes,
   describeCondition,
-  holds,
+  conditionHolds as holds,
   meaningOfCondition,
   parseCondition,
   type RequestCondition,
 } from '../../src/decide/request-conditions/all-conditions.ts'
-import type { RequestFacts } from '../../src/decide/request-conditions/condition-kind.ts'
+import type { ConditionFacts } from '../../src/decide/request-conditions/condition-kind.ts'
 import { credentialKindOf } from '../../src/decide/request-conditions/credential.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import { runs } from '../runs.ts'
@@ -42,7 +42,7 @@ function faultsOf(form: object): readonly string[] {
   return faults
 }
 
-function holdsFor(form: object, facts: Partial<RequestFacts>): boolean {
+function holdsFor(form: object, facts: Partial<ConditionFacts>): boolean {
   return holds(conditionOf(form), { now: NOW, hasCredentials: true, ...facts })
 }
 
@@ -163,7 +163,7 @@ describe('request conditions: network', () => {
 
 describe('request conditions: signedIn', () => {
   const ago = (ms: number) => ({ authTime: NOW - ms })
-  const cases: readonly [form: object, facts: Partial<RequestFacts>, expected: boolean, what: string][] = [
+  const cases: readonly [form: object, facts: Partial<ConditionFacts>, expected: boolean, what: string][] = [
     [{ within: '15m' }, ago(15 * MINUTE), true, 'as old as it may be'],
     [{ within: '15m' }, ago(15 * MINUTE + 1), false, 'a millisecond too old'],
     [{ within: '15m' }, ago(-5000), true, '5 s ahead'],

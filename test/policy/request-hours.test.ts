@@ -1,7 +1,11 @@
 /** Hours hold by the clock of their zone: also over midnight, over the end of the week, and while summer time changes. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { holds, parseCondition, type RequestCondition } from '../../src/decide/request-conditions/all-conditions.ts'
+import {
+  conditionHolds as holds,
+  parseCondition,
+  type RequestCondition,
+} from '../../src/decide/request-conditions/all-conditions.ts'
 import { runs } from '../runs.ts'
 
 const DAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun']

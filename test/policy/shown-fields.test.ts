@@ -1,20 +1,23 @@
 /** What reads, lists and answers to writes show: the fields that the oracle grants on that very object, no other. */
 import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
-import { meets } from '../../src/decide/condition.ts'
-import { decideOnObject, decideRole, decideRoute } from '../../src/decide/decide.ts'
+import { meets } from '../../src/decide/conditions/condition.ts'
+import { decideOnObject, decideRole, decideRoute, type Question } from '../../src/decide/decide.ts'
 import { CreateDecision, type Decision, ListDecision } from '../../src/decide/decision.ts'
 import type { CallerGrants } from '../../src/decide/grants/caller-grants.ts'
 import { isRefusal, type Refusal } from '../../src/decide/refusal.ts'
+import type { Snapshot } from '../../src/decide/snapshot.ts'
 import { represent } from '../../src/resources/object.ts'
+import type { Route } from '../../src/resources/resource.ts'
 import { rowWriter } from '../../src/store/json-row.ts'
 import { listedOf } from '../listed.ts'
 import { runs } from '../runs.ts'
 import { randomCaller, randomObject } from './arbitrary.ts'
 import { generousPolicy, type WrittenPolicy } from './arbitrary-policy.ts'
+import { grantedIn, isReachable } from './expected-cells.ts'
 import { DOCS } from './fixture.ts'
-import { granted, onObject, roleLevel } from './oracle.ts'
-import { grantsOf, snapshotOf, storedOf, worldOf } from './product.ts'
+import { onObject, relationsOf } from './oracle.ts'
+import { grantsOf, settled, snapshotOf, storedOf, worldOf } from './product.ts'
 import type { OracleCaller, Plain, World } from './world.ts'
 
 const ACTIONS = [...DOCS.actions.keys()]
@@ -48,31 +51,45 @@ type Shown = Readonly<Record<'role' | 'route' | 'read' | 'row' | 'created' | 'up
 type Shower = (look: Look, world: World) => Shown | Promise<Shown>
 
 const product: Shower = async ({ policy, caller, action, object, view, asked }) => {
-  const grants: CallerGrants = { ...(await grantsOf(snapshotOf(policy.files), caller, DOCS, action)), view }
+  const snapshot = snapshotOf(policy.files)
+  const grants: CallerGrants = { ...(await grantsOf(snapshot, caller, DOCS, action)), view }
   const stored = storedOf(object)
   const rows = new ListDecision(grants)
   return {
     role: told(decideRole(grants), ({ kind }) => kind),
-    route: told(decideRoute(grants.table), (route) => route.kind === 'route' && [...route.fields].sort()),
-    read: told(decideOnObject(grants, 'read', stored), (read) => read.kind === 'read' && read.representation),
+    route: told(
+      decideRoute(snapshot, questionOf(snapshot, caller), grants.table),
+      (route) => route.kind === 'route' && [...route.fields].sort(),
+    ),
+    read: told(settled(decideOnObject(grants, 'read', stored)), (read) => read.kind === 'read' && read.representation),
     row: meets(rows.where, object) ? rowWriter(rows.rowFields(asked))(listedOf(stored)) : 'not listed',
-    created: new CreateDecision(grants).show(stored),
-    updated: told(decideOnObject(grants, 'update', stored), (update) => 'show' in update && update.show(stored)),
-    deleted: told(decideOnObject(grants, 'delete', stored), ({ kind }) => kind),
+    created: settled(new CreateDecision(grants).show(stored)),
+    updated: told(settled(decideOnObject(grants, 'update', stored)), (update) =>
+      update.kind === 'update' ? settled(update.show(stored)) : update.kind,
+    ),
+    deleted: told(settled(decideOnObject(grants, 'delete', stored)), ({ kind }) => kind),
   }
 }
 
+/** A route that concerns no object, as OPTIONS: no rule here names a condition. */
+function questionOf(snapshot: Snapshot, { id, roles, claims }: OracleCaller): Question {
+  const subject = snapshot.subjectOf(id === undefined ? undefined : { id, roles, claims })
+  const route: Route = { path: '/docs', resource: 'docs', kind: 'collection', endpoints: new Map(), allow: '' }
+  const endpoint = { operation: 'options', action: 'options' } as const
+  return { route, endpoint, resource: DOCS, subject, blocked: false, now: 0 }
+}
+
 const oracle: Shower = ({ action, object, view, asked }, world) => {
-  const fields = onObject(world, action, object)
+  const fields = grantedIn(world, action, relationsOf(world, object))
   const cut = (shown: ReadonlySet<string>) => (view ? shown.intersection(view) : shown)
   const legible = cut(onObject(world, 'read', object))
   const readable = legible.size > 0 ? only(object, legible) : undefined
-  const withoutRelations = granted(world, action, new Set())
+  const withoutRelations = grantedIn(world, action, new Set())
   return {
-    role: roleLevel(world, action) ? 'route' : 'refused',
+    role: isReachable(world, action) ? 'route' : 'refused',
     route: withoutRelations.size > 0 ? [...withoutRelations].sort() : 'refused',
     read: cut(fields).size > 0 ? only(object, cut(fields)) : 'refused',
-    row: fields.size > 0 ? rowOf(object, asked ? cut(fields).intersection(asked) : cut(fields)) : 'not listed',
+    row: cut(fields).size > 0 ? rowOf(object, asked ? cut(fields).intersection(asked) : cut(fields)) : 'not listed',
     created: readable,
     updated: fields.size > 0 ? readable : 'refused',
     deleted: fields.size > 0 ? 'delete' : 'refused',

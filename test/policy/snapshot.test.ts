@@ -2,6 +2,8 @@
 import { expect } from 'chai'
 import type { Caller } from '../../src/decide/caller.ts'
 import { casbinPolicy, createEnforcer } from '../../src/decide/grants/casbin.ts'
+import { CellBudget } from '../../src/decide/grants/cell-budget.ts'
+import type { IsGranted } from '../../src/decide/grants/grant.ts'
 import { GrantTable } from '../../src/decide/grants/grant-table.ts'
 import type { Rule, Views } from '../../src/decide/policy.ts'
 import { packPolicy } from '../../src/decide/rules/rule-table.ts'
@@ -110,7 +112,7 @@ boss: { description: A boss., claims: [eng] }
         for (const who of [undefined, caller('x'), caller('x', 'member', 'boss')]) {
           const table = await policy.table(policy.subjectOf(who), name, action)
           expect(table.roleLevel(() => true).allowed).to.equal(false)
-          expect(table.where(() => 'x')).to.deep.equal({ kind: 'never' })
+          expect(table.where({ valuesOf: () => ['x'], now: 0 }, [], undefined)).to.deep.equal({ kind: 'never' })
           for (const set of subsets(['owner', 'draft'])) expect(table.grant([...set]).fields.size).to.equal(0)
         }
       }
@@ -152,7 +154,9 @@ describe('the cells of a table', () => {
   for (const count of [3, 31, 32, 60]) {
     it(`are told apart where rules name ${count} relations`, async () => {
       const names = Array.from({ length: count }, (_, i) => `r${i}`)
-      const relations = names.map((name) => `    ${name}: { field: status, in: [draft] }`).join('\n')
+      // Of few leaves: the rules about an action may name twelve at most.
+      const leaves = '    draft: { field: status, in: [draft] }\n    owner: ownerId\n'
+      const relations = `${leaves}${names.map((name) => `    ${name}: { any: [draft, owner] }`).join('\n')}`
       const policy = names.map((name) => `p, member, docs, read, ${name}, *, allow`).join('\n')
       const ownership = `docs:\n  relations:\n${relations}\n`
       const made = snapshotOf(filesOf({ 'policy.csv': policy, 'roles.yaml': ROLES, 'ownership.yaml': ownership }))
@@ -177,7 +181,10 @@ describe('the snapshot that takes over', () => {
     const used = await tableOf(old, caller('a', 'member'))
     for (const relations of [[], ['owner'], ['owner', 'draft']]) used.grant(relations)
     for await (const _ of next.warmLike(old));
-    expect((await tableOf(next, caller('b', 'member'))).cellsInUse).to.have.deep.members([[], ['owner']])
+    expect((await tableOf(next, caller('b', 'member'))).cellsInUse).to.have.deep.members([
+      { stored: [] },
+      { stored: ['owner'] },
+    ])
     expect((await tableOf(next, caller('b', 'boss'))).cellsInUse).to.deep.equal([])
   })
 
@@ -194,7 +201,7 @@ describe('the snapshot that takes over', () => {
 
 describe('a Casbin that throws', () => {
   const rules: readonly Rule[] = [
-    { line: 1, subject: 'member', resource: 'docs', actions: ['read'], relations: [], views: ['one'], effect: 'allow' },
+    { line: 1, subject: 'member', resource: 'docs', actions: ['read'], before: [], views: ['one'], effect: 'allow' },
   ]
   const [action] = [...DOCS.actions.values()].filter(({ name }) => name === 'read')
 
@@ -203,14 +210,18 @@ describe('a Casbin that throws', () => {
     let broken = true
     const inCasbin = { get: () => (broken ? fail() : views) } as unknown as ReadonlyMap<string, Views>
     const ask = await createEnforcer(rules, [{ child: 'caller:', parent: 'member' }], inCasbin)
-    const table = new GrantTable({
+    const isGranted: IsGranted = (field, held) => {
+      return ask({ subject: 'caller:', resource: 'docs', action: 'read', held, field })
+    }
+    const parts = {
       resource: DOCS,
       action: action ?? fail(),
       rules,
       views,
       ownership: undefined,
-      isGranted: (field, relations) => ask({ subject: 'caller:', resource: 'docs', action: 'read', relations, field }),
-    })
+      isGranted,
+    }
+    const table = new GrantTable(parts, new CellBudget())
     for (let attempt = 0; attempt < 2; attempt++) {
       expect(() => table.grant([])).to.throw('broken')
       expect(() => table.roleLevel(() => true).allowed).to.throw('broken')

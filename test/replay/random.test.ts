@@ -5,14 +5,13 @@ import fc from 'fast-check'
 import { Problem } from '../../src/base/problems/problem.ts'
 import { stageOf } from '../../src/base/problems/stages.ts'
 import type { Caller } from '../../src/decide/caller.ts'
-import { meets } from '../../src/decide/condition.ts'
+import { meets } from '../../src/decide/conditions/condition.ts'
 import type { Decision, ListDecision } from '../../src/decide/decision.ts'
 import type { Evidence } from '../../src/decide/evidence.ts'
-import type { Proposal } from '../../src/decide/issue-permits.ts'
+import type { Proposal } from '../../src/decide/permits/issue-permits.ts'
+import { proposeNew, proposeReplacement, proposeUpdate } from '../../src/decide/permits/propose.ts'
 import { NO_MASKS } from '../../src/decide/policy.ts'
-import { type OwnerField, proposeNew, proposeReplacement, proposeUpdate } from '../../src/decide/propose.ts'
 import { orRefuse } from '../../src/decide/refusal.ts'
-import { ownerFieldOf } from '../../src/decide/relations/ownership.ts'
 import type { DecisionRecord } from '../../src/decision-log/decision-record.ts'
 import { recordLine } from '../../src/decision-log/decision-record.ts'
 import type { ActivePolicy } from '../../src/policy/live-policy.ts'
@@ -33,7 +32,7 @@ import { listedOf } from '../listed.ts'
 import { randomCaller, randomObject } from '../policy/arbitrary.ts'
 import { generousPolicy, type WrittenPolicy } from '../policy/arbitrary-policy.ts'
 import { DOCS, RESOURCES } from '../policy/fixture.ts'
-import { snapshotOf, storedOf } from '../policy/product.ts'
+import { settled, snapshotOf, storedOf } from '../policy/product.ts'
 import { filesOf } from '../policy/render.ts'
 import type { OracleCaller, Plain } from '../policy/world.ts'
 import { runs } from '../runs.ts'
@@ -79,6 +78,7 @@ interface Request {
   readonly query: ReadonlyMap<string, string>
 }
 
+const AT = Date.UTC(2026, 0)
 const FIELDS = [...DOCS.fields.keys()]
 
 const randomQuery: fc.Arbitrary<ReadonlyMap<string, string>> = fc
@@ -130,11 +130,12 @@ async function live(policy: ActivePolicy, request: Request): Promise<Answered> {
   const match: RouteMatch = { kind: 'route', route, endpoint, id, target: { path, query: '' } }
   const caller: Caller | undefined =
     asking.id === undefined ? undefined : { id: asking.id, roles: asking.roles, claims: asking.claims }
-  const gate: Gate = { resources: WITH_ROUTES, store: { get: async () => storedOf(stored) }, now: () => 0 }
+  const gate: Gate = { resources: WITH_ROUTES, store: { get: async () => storedOf(stored), lookup: async () => false } }
   const exchange: Writable<RequestFacts> = {
     requestId: 'r',
     started: 0,
-    time: '2026-01-01T00:00:00.000Z',
+    at: AT,
+    time: new Date(AT).toISOString(),
     method,
     revision: policy.revision,
     masks: NO_MASKS,
@@ -143,11 +144,10 @@ async function live(policy: ActivePolicy, request: Request): Promise<Answered> {
   }
   let rows: readonly string[] = []
   try {
-    const decision = await decideRequest(gate, policy, { match, caller })
+    const decision = await decideRequest(gate, policy, { match, caller, at: AT })
     exchange.decision = decision
     if (decision.kind === 'list') rows = list(decision, request)
-    const owner = ownerFieldOf(DOCS, policy.snapshot.ownershipOf(DOCS.name))
-    const evidence = write(decision, request, owner)
+    const evidence = write(decision, request)
     exchange.outcome = { status: 200, headers: {}, body: undefined, ...(evidence ? { evidence } : {}) }
   } catch (error) {
     exchange.problem = problemOf(error, caller)
@@ -165,8 +165,8 @@ function list(decision: ListDecision, { query, stored, other }: Request): readon
 }
 
 /** As the handlers of src/routes do. */
-function write(decision: Decision, request: Request, owner: OwnerField | undefined): Evidence | undefined {
-  const { other, named, fate, action, caller } = request
+function write(decision: Decision, request: Request): Evidence | undefined {
+  const { other, named, fate, action } = request
   if (decision.kind === 'delete') {
     const permit = decision.permit()
     meet(fate, 'unmet')
@@ -187,18 +187,18 @@ function write(decision: Decision, request: Request, owner: OwnerField | undefin
   let permit: { readonly evidence: Evidence }
   if (decision.kind === 'create') {
     permit = orRefuse(
-      decision.permit(unfit(proposeNew(DOCS, body, { id: 'new', owner, callerId: caller.id, now: 'now' }))),
+      settled(decision.permit(unfit(proposeNew(DOCS, body, { id: 'new', filled: decision.filled, now: 'now' })))),
     )
   } else {
     const before = represent(decision.object)
-    const { writable, readable } = decision
+    const { writable, readable, filled } = decision
     const proposal =
       action === 'replace'
-        ? proposeReplacement(DOCS, body, { before, writable, readable, owner })
+        ? proposeReplacement(DOCS, body, { before, writable, readable, filled })
         : proposeUpdate(DOCS, body, before)
     orRefuse((proposal.read && decision.checkRead(proposal.read)) ?? decision.checkNamed(proposal.named))
     if (action === 'update') meet(fate, 'conflict')
-    permit = orRefuse(decision.permit(unfit(proposal)))
+    permit = orRefuse(settled(decision.permit(unfit(proposal))))
   }
   meet(fate, 'unmet')
   return permit.evidence

@@ -17,11 +17,25 @@ interface Verdict {
   readonly denies: readonly Rule[]
 }
 
-export function evaluate({ rules, views }: Policy, situation: Situation): Verdict {
-  const { subjects, resource, relations } = situation
+/** What stands left of `>`, on the object as it is stored; a deny with a right side says nothing yet. */
+function fits(
+  { before, after, effect }: Rule,
+  { ownership, conditions }: Policy,
+  { resource, action, relations }: Situation,
+): boolean {
+  if (effect === 'deny' && after) return false
+  // `options` concerns no object; and a rule for `*` may name a relation that this resource lacks.
+  const related = action.name === 'options' ? undefined : ownership.get(resource.name)?.relations
+  const names = [...before, ...(after ?? [])].map(({ name }) => name)
+  if (names.some((name) => !conditions.has(name) && !related?.has(name))) return false
+  return before.every(({ name, negated }) => relations.has(name) !== negated)
+}
+
+export function evaluate(policy: Policy, situation: Situation): Verdict {
+  const { rules, views } = policy
+  const { subjects, resource } = situation
   const matching = rules.filter(
-    (rule) =>
-      subjects.has(rule.subject) && isAbout(rule, situation) && rule.relations.every((name) => relations.has(name)),
+    (rule) => subjects.has(rule.subject) && isAbout(rule, situation) && fits(rule, policy, situation),
   )
   const allows = matching.filter(({ effect }) => effect === 'allow')
   const denies = matching.filter(({ effect }) => effect === 'deny')

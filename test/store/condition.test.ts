@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import type { Condition } from '../../src/decide/condition.ts'
-import { meets } from '../../src/decide/condition.ts'
-import { simplify } from '../../src/decide/simplify-condition.ts'
+import type { Condition } from '../../src/decide/conditions/condition.ts'
+import { meets } from '../../src/decide/conditions/condition.ts'
+import { simplify } from '../../src/decide/conditions/simplify-condition.ts'
 import type { Scalar } from '../../src/resources/object.ts'
 import { randomCondition, randomDocument } from './random.ts'
 

@@ -1,6 +1,6 @@
 /** The contract: lists come in the order of ids, page by page. */
 import { expect } from 'chai'
-import type { Condition } from '../../src/decide/condition.ts'
+import type { Condition } from '../../src/decide/conditions/condition.ts'
 import type { ObjectQuery, Store } from '../../src/store/contract.ts'
 import { listedOf } from '../listed.ts'
 import { ALL, type Open } from './engine.ts'

@@ -1,7 +1,7 @@
 /** The contract: a write commits only if everything that its permit rests on is still so, in the order of the commits. */
 import { expect } from 'chai'
-import type { Lookup } from '../../src/decide/condition.ts'
-import type { RestsOn } from '../../src/decide/permit.ts'
+import type { Lookup } from '../../src/decide/conditions/condition.ts'
+import type { RestsOn } from '../../src/decide/permits/permit.ts'
 import { StaleObject } from '../../src/store/errors.ts'
 import { ALL, NEW_YEAR, type TestDatabase } from './engine.ts'
 import { change, creation, failure, type Opened, removal } from './fixture.ts'

@@ -1,6 +1,6 @@
 /** A resource with a field of every kind, and the permits and objects of tests. */
 
-import { issuePermit, type RestsOn } from '../../src/decide/permit.ts'
+import { issuePermit, type RestsOn } from '../../src/decide/permits/permit.ts'
 import type { Document } from '../../src/resources/object.ts'
 import type { Field, FieldType, Resource, Resources } from '../../src/resources/resource.ts'
 import type { Outbox, Seeding, Store } from '../../src/store/contract.ts'

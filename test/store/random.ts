@@ -1,7 +1,7 @@
 /** Random objects and conditions over the fields of fixture.ts, with few values so that they often meet. */
 import fc from 'fast-check'
 import { instantOf } from '../../src/base/instant.ts'
-import type { Condition } from '../../src/decide/condition.ts'
+import type { Condition } from '../../src/decide/conditions/condition.ts'
 import type { Document, Scalar } from '../../src/resources/object.ts'
 import type { Json } from '../../src/resources/resource.ts'
 import type { Comparison, SortKey } from '../../src/store/contract.ts'

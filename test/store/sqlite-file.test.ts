@@ -1,7 +1,7 @@
 import { readdir, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { expect } from 'chai'
-import type { Condition } from '../../src/decide/condition.ts'
+import type { Condition } from '../../src/decide/conditions/condition.ts'
 import type { Document } from '../../src/resources/object.ts'
 import type { Field } from '../../src/resources/resource.ts'
 import type { Store } from '../../src/store/contract.ts'

@@ -1,6 +1,6 @@
 import { constants } from 'node:sqlite'
 import { expect } from 'chai'
-import type { Condition } from '../../src/decide/condition.ts'
+import type { Condition } from '../../src/decide/conditions/condition.ts'
 import type { ObjectQuery, Store } from '../../src/store/contract.ts'
 import { STATEMENTS } from '../../src/store/sqlite/query/lists.ts'
 import { Folder } from './folder.ts'

@@ -1,9 +1,14 @@
 /** The grants of the policy to one caller on one resource; the checks of a decision use them. */
-import type { Representation, Resource } from '../../resources/resource.ts'
-import { type Facts, recordAttributes } from '../evidence.ts'
+import type { Resource } from '../../resources/resource.ts'
+import { conditionFacts, type Facts, recordAttributes } from '../evidence.ts'
+import type { Rests } from '../permits/rests.ts'
 import type { Ownership } from '../policy.ts'
-import { relationsOf } from '../relations/ownership.ts'
-import type { AttributeOf } from '../relations/relation-kind.ts'
+import { stepOf } from '../relations/all-kinds.ts'
+import type { RelatedObject, Relating } from '../relations/ownership.ts'
+import type { Asking } from '../relations/relation-kind.ts'
+import type { RequestConditions } from '../request-conditions/conditions-now.ts'
+import type { ResultNames } from '../rules/terms.ts'
+import type { Grant } from './grant.ts'
 import type { GrantTable } from './grant-table.ts'
 import type { RoleLevel } from './role-level.ts'
 
@@ -11,7 +16,10 @@ export interface CallerGrants {
   readonly kind: 'grants'
   readonly resource: Resource
   readonly ownership: Ownership | undefined
-  readonly attributeOf: AttributeOf
+  /** What relations compare objects with. */
+  readonly asking: Asking
+  /** The conditions of the request that hold, and those that a new sign-in could make hold. */
+  readonly conditions: RequestConditions
   /** The grants of the requested action. */
   readonly table: GrantTable
   /** The grants of that table that are known before the object is. */
@@ -24,15 +32,59 @@ export interface CallerGrants {
   readonly recorded: readonly string[]
   /** The largest document that a write may leave. */
   readonly objectBytes: number
+  /** The stored facts that the decision has asked for: they must still be so when a write commits. */
+  readonly rests: Rests
 }
 
-/** The relations that hold between the caller and the object. */
-export function relate({ ownership, attributeOf }: CallerGrants, object: Representation): readonly string[] {
-  return relationsOf(ownership, attributeOf, object)
+/** The same caller while these conditions hold, and no others. */
+export function withHolding(grants: CallerGrants, holding: readonly string[]): CallerGrants {
+  const { table, asking } = grants
+  const has = (attribute: string) => asking.valuesOf(attribute).length > 0
+  return { ...grants, conditions: { holding, toSignIn: [] }, roleLevel: table.roleLevel(has, holding) }
 }
 
-export function attributesOf({ table, readTable, attributeOf }: CallerGrants): Pick<Facts, 'attributes'> {
-  return recordAttributes([table, readTable], attributeOf)
+/** How to ask for the relations of an object. */
+export function relatingBy({ ownership, asking, table, readTable, rests }: CallerGrants): Relating {
+  const steps = table.steps.length + readTable.steps.length === 0 ? table.steps : [...table.steps, ...readTable.steps]
+  return { ownership, asking, steps, rests }
+}
+
+/** The caller's values, conditions and related objects that the decision looked at. */
+export function factsOf({ table, readTable, asking, conditions }: CallerGrants, related?: RelatedObject): Facts {
+  const steps = [...table.steps, ...readTable.steps]
+  return {
+    ...recordAttributes([table, readTable], asking.valuesOf),
+    ...conditionFacts([...table.conditions, ...readTable.conditions], conditions.holding),
+    ...(related && steps.length > 0 ? { related: relatedFacts(related) } : {}),
+  }
+}
+
+/** Whether each relation held that rests on other objects. */
+export function relatedFacts({ leaves }: RelatedObject): NonNullable<Facts['related']> {
+  return Object.fromEntries([...leaves].flatMap(([leaf, holds]) => (stepOf(leaf) ? [[leaf.name, holds]] : [])))
+}
+
+/** What the action grants on an object, by the relations that hold. */
+export function grantOn({ table, conditions }: CallerGrants, relations: readonly string[]): Grant {
+  return table.grant(withConditions(relations, conditions.holding))
+}
+
+/** What the action grants on the result of a write. */
+export function grantOnResult({ table, conditions: { holding } }: CallerGrants, names: ResultNames): Grant {
+  return table.grantResult({
+    stored: withConditions(names.stored, holding),
+    mixed: withConditions(names.mixed, holding),
+    proposed: names.proposed,
+  })
+}
+
+/** The fields that `read` grants on an object, by the relations that hold. */
+export function readableOn({ readTable, conditions }: CallerGrants, relations: readonly string[]): ReadonlySet<string> {
+  return readTable.grant(withConditions(relations, conditions.holding)).fields
+}
+
+export function withConditions(relations: readonly string[], conditions: readonly string[]): readonly string[] {
+  return conditions.length === 0 ? relations : [...relations, ...conditions]
 }
 
 /** The fields that the route shows, of those that are granted. */

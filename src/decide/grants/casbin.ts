@@ -4,11 +4,12 @@
  */
 import { type Adapter, type Model, newEnforcer, newModelFromString } from 'casbin'
 import type { Action, Resource, Resources } from '../../resources/resource.ts'
-import type { Rule, Views } from '../policy.ts'
+import type { Rule, Term, Views } from '../policy.ts'
 import type { PackedPolicy } from '../rules/rule-table.ts'
+import { fitsObject, fitsResult, relationColumnText } from '../rules/terms.ts'
 import { LivingRules } from '../rules/unexpired-rules.ts'
-import { Snapshot } from '../snapshot.ts'
-import type { IsGranted } from './grant.ts'
+import { type GrantsAbout, Snapshot } from '../snapshot.ts'
+import type { HeldNames, IsGranted } from './grant.ts'
 import { MODEL } from './model.ts'
 
 /** No rule names this subject, so the caller of an enforcer has no grants of its own (roles contain no colon). */
@@ -19,8 +20,8 @@ const CALLER = 'caller:'
  */
 export function casbinPolicy(policy: PackedPolicy, resources: Resources, now = Number.NEGATIVE_INFINITY): Snapshot {
   const enforcers = new Map<string, Promise<Ask>>()
-  const enforcerOf = (subjects: readonly string[], { name }: Resource, rules: readonly Rule[]): Promise<Ask> => {
-    const key = JSON.stringify([name, subjects])
+  const enforcerOf = ({ subjects, resource, concernsObject }: GrantsAbout, rules: readonly Rule[]): Promise<Ask> => {
+    const key = JSON.stringify([resource.name, subjects, concernsObject])
     const known = enforcers.get(key)
     if (known) return known
     const links = subjects.map((parent) => ({ child: CALLER, parent }))
@@ -31,23 +32,23 @@ export function casbinPolicy(policy: PackedPolicy, resources: Resources, now = N
   }
   return new Snapshot(policy, resources, {
     rules: new LivingRules(policy.table, now),
-    async granter(subjects, resource, rules) {
-      const ask = await enforcerOf(subjects, resource, rules)
-      return (action) => askedOf(ask, resource, action)
+    async granter(about, rules) {
+      const ask = await enforcerOf(about, rules)
+      return (action) => askedOf(ask, about.resource, action)
     },
   })
 }
 
 function askedOf(ask: Ask, resource: Resource, action: Action): IsGranted {
-  return (field, relations) => ask({ subject: CALLER, resource: resource.name, action: action.name, relations, field })
+  return (field, held) => ask({ subject: CALLER, resource: resource.name, action: action.name, held, field })
 }
 
-/** A request to Casbin: relations are joined with `+`, in any order. */
+/** A request to Casbin: the names that hold are joined with `+`, in any order, and the three sets of a result with `>`. */
 interface CasbinRequest {
   readonly subject: string
   readonly resource: string
   readonly action: string
-  readonly relations: readonly string[]
+  readonly held: HeldNames
   readonly field: string
 }
 
@@ -76,8 +77,8 @@ export async function createEnforcer(
   await enforcer.addFunction('names', (fields: string, resource: string, field: string) =>
     names(views.get(resource), fields, field),
   )
-  return ({ subject, resource, action, relations, field }) =>
-    enforcer.enforceSync(subject, resource, action, relations.join('+'), field) === true
+  return ({ subject, resource, action, held, field }) =>
+    enforcer.enforceSync(subject, resource, action, heldText(held), field) === true
 }
 
 /** Adds the rules to Casbin's model. Casbin's CSV reader is not used: see casbin-facts.test.ts. */
@@ -107,8 +108,17 @@ function adapterOf(rules: readonly Rule[], links: readonly Link[]): Adapter {
 }
 
 function cells(rule: Rule): string[] {
-  const relation = rule.relations.length === 0 ? 'any' : rule.relations.join('+')
-  return [rule.subject, rule.resource, rule.actions.join('|'), relation, rule.views.join('|'), rule.effect]
+  return [rule.subject, rule.resource, rule.actions.join('|'), fitText(rule), rule.views.join('|'), rule.effect]
+}
+
+/** What `fits` reads of a rule: how its relation column fits depends on its effect. */
+function fitText(rule: Rule): string {
+  return `${rule.effect}:${relationColumnText(rule)}`
+}
+
+function heldText({ stored, mixed, proposed }: HeldNames): string {
+  const sets = mixed && proposed ? [stored, mixed, proposed] : [stored]
+  return sets.map((names) => names.join('+')).join('>')
 }
 
 function covers(ruleResource: string, resource: string): boolean {
@@ -120,10 +130,18 @@ function performs(ruleActions: string, action: string): boolean {
   return ruleActions === '*' || ruleActions.split('|').includes(action)
 }
 
-function fits(ruleRelations: string, relations: string): boolean {
-  if (ruleRelations === 'any') return true
-  const held = relations.split('+')
-  return ruleRelations.split('+').every((name) => held.includes(name))
+function fits(rule: string, held: string): boolean {
+  const [effect, column = ''] = rule.split(':')
+  const [before = '', after] = column.split('>')
+  const parsed = { before: termsOf(before), ...(after === undefined ? {} : { after: termsOf(after) }) }
+  const [stored = [], mixed, proposed] = held.split('>').map((names) => names.split('+'))
+  const asked = { ...parsed, effect: effect as Rule['effect'] }
+  return mixed && proposed ? fitsResult(asked, { stored, mixed, proposed }) : fitsObject(asked, stored)
+}
+
+function termsOf(side: string): readonly Term[] {
+  if (side === 'any') return []
+  return side.split('+').map((term) => ({ name: term.replace('!', ''), negated: term.startsWith('!') }))
 }
 
 function names(views: Views | undefined, ruleViews: string, field: string): boolean {

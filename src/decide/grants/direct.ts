@@ -7,7 +7,7 @@ import type { Resource, Resources } from '../../resources/resource.ts'
 import type { Policy, Rule } from '../policy.ts'
 import { ruleNames } from '../rules/rule.ts'
 import { livingAt } from '../rules/rule-expiry.ts'
-import { type RuleIndex, Snapshot, type Subject } from '../snapshot.ts'
+import { type GrantsAbout, type RuleIndex, Snapshot, type Subject } from '../snapshot.ts'
 import type { IsGranted } from './grant.ts'
 import type { GrantTable } from './grant-table.ts'
 
@@ -23,7 +23,10 @@ export interface DirectPolicy extends Snapshot {
 export function directPolicy(policy: Policy, resources: Resources, now = Number.NEGATIVE_INFINITY): DirectPolicy {
   const engine = {
     rules: indexOf(livingAt(policy, now).rules),
-    granter: (_subjects: readonly string[], resource: Resource) => () => grantsBy(policy, resource),
+    granter:
+      ({ resource }: GrantsAbout) =>
+      () =>
+        grantsBy(policy, resource),
   }
   return new Snapshot(policy, resources, engine) as DirectPolicy
 }
@@ -31,7 +34,7 @@ export function directPolicy(policy: Policy, resources: Resources, now = Number.
 /** semantics.md, "What is granted". */
 function grantsBy(policy: Policy, resource: Resource): IsGranted {
   const views = policy.views.get(resource.name)
-  return (field, _relations, matching) => {
+  return (field, _held, matching) => {
     const naming = matching.filter((rule) => ruleNames(views, rule, field))
     return naming.length > 0 && naming.every(({ effect }) => effect === 'allow')
   }

@@ -1,106 +1,160 @@
 /**
- * All grants of the policy to one set of subjects for one action on one resource. A cell (the grant when exactly the
- * relations S hold) is computed on first use and kept, so a request costs a look-up.
+ * All grants of the policy to one set of subjects for one action on one resource. A cell (the grant when exactly these
+ * names hold) is computed on first use and kept, so a request costs a look-up.
  */
 
 import { LRUCache } from 'lru-cache'
-import type { Condition } from '../condition.ts'
+import type { Condition } from '../conditions/condition.ts'
 import type { Rule } from '../policy.ts'
-import { comparedAttributes, type Relation } from '../relations/all-kinds.ts'
-import type { AttributeOf, Has } from '../relations/relation-kind.ts'
+import { comparedAttributes, isTimed, leavesOf, stepOf } from '../relations/all-kinds.ts'
+import type { Asking, Has, Relation } from '../relations/relation-kind.ts'
 import { ruleNames } from '../rules/rule.ts'
-import type { Grant, TableParts } from './grant.ts'
+import { fitsObject, fitsResult, namesIn, type ResultNames } from '../rules/terms.ts'
+import type { CellBudget } from './cell-budget.ts'
+import type { Grant, HeldNames, TableParts } from './grant.ts'
 import { filterOf } from './list-filter.ts'
 import { RoleLevel } from './role-level.ts'
 
 interface Cell {
-  /** Exactly the relations that hold, of those that count. */
-  readonly relations: readonly string[]
+  readonly held: HeldNames
   readonly grant: Grant
 }
 
 /** The number of callers whose conditions a table keeps; a condition is computed in about ten microseconds. */
 const CALLERS = 1000
 
-/** Bitwise operators take numbers of 32 bits. */
+/** The conditions of one table of which every set is looked at. */
+const MOST_CONDITIONS = 8
+
+/** Bitwise operators take numbers of 32 bits; the key of a result has three sets. */
 const MOST_BITS = 31
+const MOST_BITS_OF_THREE = 10
 
 export class GrantTable {
   readonly #parts: TableParts
+  readonly #budget: CellBudget
   /** Classes of fields that no view distinguishes: a cell asks about the first field of each class. */
   readonly #classes: readonly (readonly string[])[]
-  /** The relations that rules of this table name; others don't count. */
-  readonly #relations: readonly string[]
+  /** The relations and conditions that rules of this table name; others don't count. */
+  readonly #names: readonly string[]
   readonly #cells = new Map<string | number, Cell>()
-  /** A bit for each relation; the bits of a set identify it. */
+  readonly #results = new Map<string | number, Cell>()
+  /** A bit for each name; the bits of a set identify it. */
   readonly #bits: ReadonlyMap<string, number>
   /** The relations that rules of this table name, as ownership.yaml declares them. */
   readonly compared: readonly Relation[]
+  /** Of these, and of their parts, those that rest on other objects. */
+  readonly steps: readonly Relation[]
+  /** The conditions of the request that rules of this table name. */
+  readonly conditions: readonly string[]
   /** Attributes of the caller, besides the id, that the rules of this table compare. */
   readonly attributes: readonly string[]
   /** The caller's values that relations compare: `id`, and attributes. */
   readonly #callerValues: readonly string[]
-  /** By the compared values that the caller lacks. */
+  readonly #isTimed: boolean
+  /** Whether some rule has a right side. */
+  readonly #hasTransitions: boolean
+  /** By the compared values that the caller lacks, and the conditions that hold. */
   readonly #roleLevels = new Map<string, RoleLevel>()
-  /** By the compared values of the caller. */
-  readonly #wheres = new LRUCache<string, Condition, AttributeOf>({
+  /** By the compared values of the caller, and the conditions that hold. */
+  readonly #wheres = new LRUCache<string, Condition, () => Condition>({
     // A cache with `max` would allocate its memory at once, and there are many tables.
     maxSize: CALLERS,
     sizeCalculation: () => 1,
-    memoMethod: (_key, _stale, { context: attributeOf }) => filterOf(this.#parts, this.#classes, attributeOf),
+    memoMethod: (_key, _stale, { context: make }) => make(),
   })
 
-  constructor(parts: TableParts) {
+  constructor(parts: TableParts, budget: CellBudget) {
     this.#parts = parts
+    this.#budget = budget
     this.#classes = classesOf(parts)
-    this.#relations = [...new Set(parts.rules.flatMap((rule) => rule.relations))].sort()
-    this.#bits = new Map(this.#relations.map((name, i) => [name, 1 << i]))
-    this.compared = this.#relations.flatMap((name) => parts.ownership?.relations.get(name) ?? [])
+    this.#names = [...new Set(parts.rules.flatMap(namesIn))].sort()
+    this.#bits = new Map(this.#names.map((name, i) => [name, 1 << i]))
+    this.compared = this.#names.flatMap((name) => parts.ownership?.relations.get(name) ?? [])
+    this.steps = [...new Set(this.compared.flatMap(leavesOf))].filter(stepOf)
+    this.conditions = this.#names.filter((name) => !parts.ownership?.relations.has(name))
     this.#callerValues = [...new Set(this.compared.flatMap(comparedAttributes))]
     this.attributes = this.#callerValues.filter((attribute) => attribute !== 'id')
-  }
-
-  /** The grant if no object is concerned, so that no relation can hold. */
-  get unrelated(): ReadonlySet<string> {
-    return this.grant([]).fields
+    this.#isTimed = this.compared.some(isTimed)
+    this.#hasTransitions = parts.rules.some(({ after }) => after)
   }
 
   /**
    * The grants to a caller with these attributes that are known before the object is (`id`: with credentials). Callers
-   * who lack the same values share one result.
+   * who lack the same values share one result. `holding`: the conditions that hold; `any`: whichever the request meets.
    */
-  roleLevel(has: Has): RoleLevel {
-    const lacking = this.#callerValues.filter((attribute) => !has(attribute))
-    const key = lacking.length === 0 ? '' : JSON.stringify(lacking)
+  roleLevel(has: Has, holding: readonly string[] | 'any' = 'any'): RoleLevel {
+    const lacking = ['id', ...this.attributes].filter((attribute) => !has(attribute))
+    const sets = holding === 'any' ? subsetsOf(this.conditions) : [this.#named(holding)]
+    const key = lacking.length + this.conditions.length === 0 ? '' : JSON.stringify([lacking, sets])
     const known = this.#roleLevels.get(key)
     if (known) return known
     const inside = {
       parts: this.#parts,
       classes: this.#classes,
-      grant: (relations: readonly string[]) => this.grant(relations),
+      compared: this.compared,
+      grant: (names: readonly string[]) => this.grant(names),
     }
-    const made = new RoleLevel(inside, (attribute) => !lacking.includes(attribute))
+    const made = new RoleLevel(inside, (attribute) => !lacking.includes(attribute), sets)
     this.#roleLevels.set(key, made)
     return made
   }
 
-  /** The grant when exactly these relations hold. */
-  grant(relations: readonly string[]): Grant {
-    const key = this.#keyOf(relations)
+  /** The grant when exactly these relations and conditions hold. */
+  grant(names: readonly string[]): Grant {
+    const key = this.#keyOf(names)
     const known = this.#cells.get(key)
     if (known) return known.grant
-    const relevant = this.#relations.filter((name) => relations.includes(name))
-    const made = { relations: relevant, grant: this.#make(relevant) }
-    this.#cells.set(key, made)
-    return made.grant
+    return this.#keep(this.#cells, key, { stored: this.#relevant(names) })
   }
 
-  /** The key of a set of relations: equal for two sets exactly if the same relations that count are in both. */
-  #keyOf(relations: readonly string[]): string | number {
-    if (this.#relations.length > MOST_BITS) return this.#relations.filter((name) => relations.includes(name)).join('+')
+  /** The grant for the result of a write to an object. */
+  grantResult(names: ResultNames): Grant {
+    const keys = [names.stored, names.mixed, names.proposed].map((set) => this.#keyOf(set))
+    const [stored, mixed, proposed] = keys
+    // Without a right side, a rule that fits both times alike is decided as it is for the object.
+    if (stored === mixed && !this.#hasTransitions) return this.grant(names.stored)
+    const key =
+      this.#names.length <= MOST_BITS_OF_THREE
+        ? Number(stored) | (Number(mixed) << MOST_BITS_OF_THREE) | (Number(proposed) << (2 * MOST_BITS_OF_THREE))
+        : keys.join('>')
+    const known = this.#results.get(key)
+    if (known) return known.grant
+    return this.#keep(this.#results, key, {
+      stored: this.#relevant(names.stored),
+      mixed: this.#relevant(names.mixed),
+      proposed: this.#relevant(names.proposed),
+    })
+  }
+
+  /** Of these conditions, those that count here. */
+  #named(holding: readonly string[]): readonly string[] {
+    return this.conditions.length === 0 ? this.conditions : this.conditions.filter((name) => holding.includes(name))
+  }
+
+  #relevant(names: readonly string[]): readonly string[] {
+    return this.#names.filter((name) => names.includes(name))
+  }
+
+  /** The key of a set of names: equal for two sets exactly if the same names that count are in both. */
+  #keyOf(names: readonly string[]): string | number {
+    if (this.#names.length > MOST_BITS) return this.#relevant(names).join('+')
     let bits = 0
-    for (const name of relations) bits |= this.#bits.get(name) ?? 0
+    for (const name of names) bits |= this.#bits.get(name) ?? 0
     return bits
+  }
+
+  #keep(cells: Map<string | number, Cell>, key: string | number, held: HeldNames): Grant {
+    this.#budget.take(this)
+    const grant = this.#make(held)
+    cells.set(key, { held, grant })
+    return grant
+  }
+
+  /** Forgets all cells: they are made again when they are needed. */
+  forgetCells(): void {
+    this.#cells.clear()
+    this.#results.clear()
   }
 
   /** Whether the rule's views name one of the fields. */
@@ -110,23 +164,38 @@ export class GrantTable {
   }
 
   /**
-   * Matches exactly the objects on which the action is allowed (semantics.md, "list"). The same caller gets the same
-   * condition object.
+   * Matches exactly the objects on which the action is allowed so that a field of the view is granted (semantics.md,
+   * "list"; no view: any field). The same caller gets the same condition object, unless a relation looks at the time.
    */
-  where(attributeOf: AttributeOf): Condition {
-    const key = JSON.stringify(['id', ...this.attributes].map((name) => attributeOf(name) ?? null))
-    return this.#wheres.memo(key, { context: attributeOf })
+  where(asking: Asking, holding: readonly string[], view: ReadonlySet<string> | undefined): Condition {
+    const classes = view ? this.#classes.filter((fields) => fields.some((field) => view.has(field))) : this.#classes
+    const conditions = this.#named(holding)
+    const make = () => filterOf(this.#parts, classes, asking, conditions)
+    if (this.#isTimed) return make()
+    const values = this.#callerValues.map((name) => asking.valuesOf(name))
+    const key = JSON.stringify([values, conditions, view ? [...view] : null])
+    return this.#wheres.memo(key, { context: make })
   }
 
-  /** The relation sets that have a cell, for warming the table of the next snapshot. */
-  get cellsInUse(): readonly (readonly string[])[] {
-    return [...this.#cells.values()].map(({ relations }) => relations)
+  /** The names of each cell, for warming the table of the next snapshot. */
+  get cellsInUse(): readonly HeldNames[] {
+    return [...this.#cells.values(), ...this.#results.values()].map(({ held }) => held)
   }
 
-  #make(relations: readonly string[]): Grant {
+  /** Makes a cell that another table has. */
+  warm({ stored, mixed, proposed }: HeldNames): void {
+    if (mixed && proposed) this.grantResult({ stored, mixed, proposed })
+    else this.grant(stored)
+  }
+
+  #make(held: HeldNames): Grant {
     const { isGranted, rules } = this.#parts
-    const matching = rules.filter((rule) => rule.relations.every((name) => relations.includes(name)))
-    const granted = this.#classes.filter(([field = '*']) => isGranted(field, relations, matching))
+    const { stored, mixed, proposed } = held
+    const matching =
+      mixed && proposed
+        ? rules.filter((rule) => fitsResult(rule, { stored, mixed, proposed }))
+        : rules.filter((rule) => fitsObject(rule, stored))
+    const granted = this.#classes.filter(([field = '*']) => isGranted(field, held, matching))
     return Object.freeze({
       fields: new Set(granted.flat()),
       allows: matching.filter(({ effect }) => effect === 'allow'),
@@ -134,6 +203,15 @@ export class GrantTable {
       lines: matching.map(({ line }) => line),
     })
   }
+}
+
+/** The first ones only, where a table names more conditions than anybody would read. */
+function subsetsOf(conditions: readonly string[]): readonly (readonly string[])[] {
+  const first = conditions.slice(0, MOST_CONDITIONS)
+  return first.reduce<readonly (readonly string[])[]>(
+    (some, one) => some.concat(some.map((set) => set.concat(one))),
+    [[]],
+  )
 }
 
 function classesOf({ resource, action, rules, views }: TableParts): readonly (readonly string[])[] {

@@ -13,13 +13,20 @@ export interface Grant {
   readonly lines: readonly number[]
 }
 
-/** Whether a field is granted when exactly these relations hold; `matching` are the rules that match then. */
-export type IsGranted = (field: string, relations: readonly string[], matching: readonly Rule[]) => boolean
+/** The relations and conditions that hold: for an object, or, for the result of a write, three sets (`ResultNames`). */
+export interface HeldNames {
+  readonly stored: readonly string[]
+  readonly mixed?: readonly string[]
+  readonly proposed?: readonly string[]
+}
+
+/** Whether a field is granted when exactly these names hold; `matching` are the rules that match then. */
+export type IsGranted = (field: string, held: HeldNames, matching: readonly Rule[]) => boolean
 
 export interface TableParts {
   readonly resource: Resource
   readonly action: Action
-  /** The rules whose subject, resource and action fit, and whose relations the resource has. */
+  /** The rules whose subject, resource and action fit, and whose names the resource knows. */
   readonly rules: readonly Rule[]
   readonly views: Views | undefined
   readonly ownership: Ownership | undefined

@@ -1,11 +1,11 @@
 /** The objects that a caller may list, as one condition: exactly those on which the table's rules allow the action. */
 
-import type { Condition } from '../condition.ts'
+import type { Condition } from '../conditions/condition.ts'
+import { simplify } from '../conditions/simplify-condition.ts'
 import type { Ownership, Rule, Views } from '../policy.ts'
-import { conditionOf } from '../relations/ownership.ts'
-import type { AttributeOf } from '../relations/relation-kind.ts'
+import { kindOf } from '../relations/all-kinds.ts'
+import type { Asking } from '../relations/relation-kind.ts'
 import { ruleNames } from '../rules/rule.ts'
-import { simplify } from '../simplify-condition.ts'
 
 interface Rules {
   readonly rules: readonly Rule[]
@@ -13,23 +13,34 @@ interface Rules {
   readonly ownership: Ownership | undefined
 }
 
-/** `classes`: fields that no view distinguishes. */
-export function filterOf(table: Rules, classes: readonly (readonly string[])[], attributeOf: AttributeOf): Condition {
+/** `classes`: fields that no view distinguishes. `conditions`: those that hold for the request. */
+export function filterOf(
+  table: Rules,
+  classes: readonly (readonly string[])[],
+  asking: Asking,
+  conditions: readonly string[],
+): Condition {
+  const holding = (rule: Rule): Condition => ({
+    kind: 'all',
+    of: rule.before.map(({ name, negated }) => {
+      const holds = holdsWhere(table, name, asking, conditions)
+      return negated ? { kind: 'not', of: holds } : holds
+    }),
+  })
   const granted = classes.map(([field = '*']): Condition => {
     const naming = table.rules.filter((rule) => ruleNames(table.views, rule, field))
     const when = (effect: Rule['effect']): Condition => ({
       kind: 'some',
-      of: naming.filter((rule) => rule.effect === effect).map((rule) => holds(table, rule, attributeOf)),
+      of: naming.filter((rule) => rule.effect === effect).map(holding),
     })
     return { kind: 'all', of: [when('allow'), { kind: 'not', of: when('deny') }] }
   })
   return simplify({ kind: 'some', of: granted })
 }
 
-function holds({ ownership }: Rules, { relations }: Rule, attributeOf: AttributeOf): Condition {
-  const of = relations.map((name): Condition => {
-    const relation = ownership?.relations.get(name)
-    return relation ? conditionOf(relation, attributeOf) : { kind: 'never' }
-  })
-  return { kind: 'all', of }
+/** The objects for which a name of a rule holds; a condition of the request holds for all objects or for none. */
+function holdsWhere({ ownership }: Rules, name: string, asking: Asking, conditions: readonly string[]): Condition {
+  const relation = ownership?.relations.get(name)
+  if (relation) return kindOf(relation).condition(relation, asking)
+  return { kind: conditions.includes(name) ? 'always' : 'never' }
 }

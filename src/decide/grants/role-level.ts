@@ -1,24 +1,31 @@
 /**
  * The grants to a caller on at least one object: all that is known about a request before its object is. Only the
- * caller counts here; whether an object's state makes state relations hold is checked later.
+ * caller and the request's conditions count here; whether an object's state makes state relations hold is checked later.
  */
 
 import type { Field } from '../../resources/resource.ts'
 import type { Ownership, Rule } from '../policy.ts'
-import { kindOf } from '../relations/all-kinds.ts'
-import type { Has } from '../relations/relation-kind.ts'
+import { followsFrom, kindOf, leavesOf } from '../relations/all-kinds.ts'
+import type { Has, Relation } from '../relations/relation-kind.ts'
 import { ruleNames } from '../rules/rule.ts'
+import { fitsObject, type RelationColumn, relationColumnText } from '../rules/terms.ts'
 import type { Grant, TableParts } from './grant.ts'
 
 interface TableInside {
   readonly parts: TableParts
   /** Classes of fields that no view distinguishes. */
   readonly classes: readonly (readonly string[])[]
-  readonly grant: (relations: readonly string[]) => Grant
+  /** The relations that rules of the table name. */
+  readonly compared: readonly Relation[]
+  readonly grant: (names: readonly string[]) => Grant
 }
+
+const NOTHING: Pick<Grant, 'fields'> = { fields: new Set() }
 
 export class RoleLevel {
   readonly #table: TableInside
+  /** The sets of names that this caller could have, smallest first. */
+  readonly #sets: readonly (readonly string[])[]
   /** The rules that could match, and that name a field of this resource. */
   readonly rules: readonly Rule[]
   /** Their lines in policy.csv. */
@@ -27,12 +34,16 @@ export class RoleLevel {
   #everywhere: ReadonlySet<string> | undefined
   #queryable: ReadonlyMap<string, Field> | undefined
 
-  constructor(table: TableInside, has: Has) {
-    const { parts, classes } = table
+  /** `conditions`: the sets of conditions that may hold for the request. */
+  constructor(table: TableInside, has: Has, conditions: readonly (readonly string[])[]) {
+    const { parts, classes, compared } = table
     this.#table = table
+    this.#sets = possibleNames(compared, has('id')).flatMap((names) => conditions.map((set) => [...names, ...set]))
     this.rules = parts.rules.filter(
       (rule) =>
-        couldHold(parts.ownership, rule, has) && classes.some(([field = '*']) => ruleNames(parts.views, rule, field)),
+        this.#sets.some((names) => couldFit(rule, names)) &&
+        couldHold(parts.ownership, rule, has) &&
+        classes.some(([field = '*']) => ruleNames(parts.views, rule, field)),
     )
     this.lines = this.rules.map(({ line }) => line)
   }
@@ -42,12 +53,9 @@ export class RoleLevel {
     return this.grantable.size > 0
   }
 
-  /**
-   * The fields that are granted for some set of relations that the caller could have. It is enough to check the set of
-   * each allow rule: with more relations the rule doesn't grant more, and only further denies can match.
-   */
+  /** The fields that are granted for some set of relations that the caller could have. */
   get grantable(): ReadonlySet<string> {
-    this.#grantable ??= new Set(this.#allows.flatMap((rule) => [...this.#table.grant(rule.relations).fields]))
+    this.#grantable ??= this.#findGrantable()
     return this.#grantable
   }
 
@@ -86,13 +94,35 @@ export class RoleLevel {
   }
 
   /** The relation columns of the allow rules, or of all rules: each once. */
-  relationColumns(of: 'allows' | 'all'): readonly (readonly string[])[] {
+  relationColumns(of: 'allows' | 'all'): readonly RelationColumn[] {
     const rules = of === 'all' ? this.rules : this.#allows
-    return [...new Map(rules.map(({ relations }) => [relations.join('+'), relations])).values()]
+    return [...new Map(rules.map((rule) => [relationColumnText(rule), rule])).values()]
   }
 
   get #allows(): readonly Rule[] {
     return this.rules.filter(({ effect }) => effect === 'allow')
+  }
+
+  /** Looks for sets by the rules themselves, and asks for the cell of those that grant something new. */
+  #findGrantable(): ReadonlySet<string> {
+    const found = new Set<string>()
+    const { classes, parts, grant } = this.#table
+    for (const names of this.#sets) {
+      const matching = parts.rules.filter((rule) => fitsObject(rule, names) && this.#couldMatch(rule))
+      const isNew = ([field = '*']: readonly string[]) => {
+        const naming = matching.filter((rule) => this.#names(rule, field))
+        return !found.has(field) && naming.length > 0 && naming.every(({ effect }) => effect === 'allow')
+      }
+      const fresh = classes.filter(isNew).flat()
+      const { fields } = fresh.length > 0 ? grant(names) : NOTHING
+      for (const field of fresh) if (fields.has(field)) found.add(field)
+    }
+    return found
+  }
+
+  /** An allow that needs a relation which this caller can't have grants nothing. */
+  #couldMatch(rule: Rule): boolean {
+    return rule.effect === 'deny' || this.rules.includes(rule)
   }
 
   #names(rule: Rule, field: string): boolean {
@@ -108,13 +138,34 @@ export class RoleLevel {
   }
 }
 
-/**
- * Whether this resource declares all relations of a rule, and they could hold for a caller with these attributes. An
- * absent attribute equals nothing, and a rule for `*` may name a relation that this resource doesn't have.
- */
-function couldHold(ownership: Ownership | undefined, { relations }: Pick<Rule, 'relations'>, has: Has): boolean {
-  return relations.every((name) => {
+/** Whether the rule could match, on the object or, for a deny that asks for a result, on a result. */
+function couldFit({ before }: Rule, names: readonly string[]): boolean {
+  return fitsObject({ before, effect: 'allow' }, names)
+}
+
+/** Whether the relations that the rule needs could hold for a caller with these attributes: absent equals nothing. */
+function couldHold(ownership: Ownership | undefined, { before }: Rule, has: Has): boolean {
+  return before.every(({ name, negated }) => {
     const relation = ownership?.relations.get(name)
-    return relation !== undefined && kindOf(relation).couldHold(relation, has)
+    return negated || !relation || kindOf(relation).couldHold(relation, has)
   })
+}
+
+/**
+ * The sets of these relations that a caller could have: their leaves are independent, and the relations that consist of
+ * others follow (language.md, "Role level"). Without credentials, no relation to a caller holds. The parser bounds the
+ * leaves of a table.
+ */
+function possibleNames(compared: readonly Relation[], hasCredentials: boolean): readonly (readonly string[])[] {
+  const leaves = [...new Set(compared.flatMap(leavesOf))].filter((leaf) =>
+    kindOf(leaf).couldHold(leaf, () => hasCredentials),
+  )
+  const sets = leaves.reduce<readonly (readonly Relation[])[]>(
+    (some, leaf) => some.concat(some.map((set) => set.concat(leaf))),
+    [[]],
+  )
+  const names = sets.map((set) =>
+    compared.filter((relation) => followsFrom(relation, (leaf) => set.includes(leaf))).map(({ name }) => name),
+  )
+  return names.toSorted((a, b) => a.length - b.length)
 }

@@ -1,15 +1,28 @@
 /** Relations of every kind: how a caller relates to an object. A new kind is a new file and a line in `KINDS`. */
-import { type AttributeRelation, attribute } from './attribute.ts'
-import type { AcceptedValues, Declaration, RelationKind } from './relation-kind.ts'
-import { type StateRelation, state } from './state.ts'
+import { attribute } from './attribute.ts'
+import { compositeKind } from './composite.ts'
+import { datetime } from './datetime.ts'
+import { range } from './range.ts'
+import { referrerKind } from './referrer.ts'
+import type { AcceptedValues, Declaration, Relation, RelationKind, RelationStep } from './relation-kind.ts'
+import { state } from './state.ts'
+import { throughKind } from './through.ts'
 
-export type Relation = AttributeRelation | StateRelation
-
-const KINDS: Readonly<Record<Relation['kind'], RelationKind<Relation>>> = { attribute, state }
+const KINDS: Readonly<Record<string, RelationKind<Relation>>> = {
+  attribute,
+  state,
+  range,
+  datetime,
+  through: throughKind(kindOf),
+  referrer: referrerKind(kindOf),
+  composite: compositeKind(kindOf),
+}
 
 /** The kind answers every question about the relation. */
 export function kindOf({ kind }: Relation): RelationKind<Relation> {
-  return KINDS[kind]
+  const found = KINDS[kind]
+  if (!found) throw new Error(`there is no kind of relation named ${kind}`)
+  return found
 }
 
 /**
@@ -29,10 +42,16 @@ export function needsCaller(relation: Relation): boolean {
 
 /** Whether it holds for the caller's own record, whoever the caller is. */
 export function holdsForOwnRecord(relation: Relation): boolean {
-  const { field, attribute } = kindOf(relation).equates?.(relation) ?? {}
+  const { equates, parts } = kindOf(relation)
+  if (parts) {
+    const { need, of } = parts(relation)
+    return need === 'all' ? of.every(holdsForOwnRecord) : of.some(holdsForOwnRecord)
+  }
+  const { field, attribute } = equates?.(relation) ?? {}
   return field === 'id' && attribute === 'id'
 }
 
+/** Fields of the object itself. */
 export function comparedFields(relation: Relation): readonly string[] {
   return kindOf(relation).fields(relation)
 }
@@ -50,7 +69,52 @@ export function describeRelation(relation: Relation): string {
   return kindOf(relation).describe(relation)
 }
 
-/** The values that it accepts for every caller; undefined if that depends on the caller, or on more than one field. */
+/** The values that it accepts for every caller at any time; undefined if more than the value of one field decides. */
 export function valuesWhoeverAsks(relation: Relation): AcceptedValues | undefined {
-  return comparedAttributes(relation).length === 0 ? kindOf(relation).accepted?.(relation, () => undefined) : undefined
+  const { accepted } = kindOf(relation)
+  if (comparedAttributes(relation).length > 0 || isTimed(relation)) return undefined
+  return accepted?.(relation, { valuesOf: () => [], now: 0 })
+}
+
+/** Kept for relations with and without parts, since every decision asks. */
+const LEAVES = new WeakMap<Relation, readonly Relation[]>()
+
+/** The relations of which it consists, each of which stands for itself: itself, if it has no parts. */
+export function leavesOf(relation: Relation): readonly Relation[] {
+  return LEAVES.getOrInsertComputed(relation, findLeaves)
+}
+
+function findLeaves(relation: Relation): readonly Relation[] {
+  const { parts } = kindOf(relation)
+  return parts ? [...new Set(parts(relation).of.flatMap(leavesOf))] : [relation]
+}
+
+/** Whether it holds when exactly these leaves do. */
+export function followsFrom(relation: Relation, leafHolds: (leaf: Relation) => boolean): boolean {
+  const { parts } = kindOf(relation)
+  if (!parts) return leafHolds(relation)
+  const { need, of } = parts(relation)
+  return need === 'all'
+    ? of.every((part) => followsFrom(part, leafHolds))
+    : of.some((part) => followsFrom(part, leafHolds))
+}
+
+/** Whether it depends on the time of the request. */
+export function isTimed(relation: Relation): boolean {
+  const { isTimed: ofKind, parts, step } = kindOf(relation)
+  const inner = step ? [step(relation).relation] : (parts?.(relation).of ?? [])
+  return ofKind?.(relation) || inner.some(isTimed)
+}
+
+/** The other objects on which it rests; undefined for relations that look at the object alone. */
+export function stepOf(relation: Relation): RelationStep | undefined {
+  return kindOf(relation).step?.(relation)
+}
+
+/** All steps of the relation and of those that it rests on, with the resource of the object that each begins at. */
+export function stepsIn(relation: Relation): readonly RelationStep[] {
+  return leavesOf(relation).flatMap((leaf) => {
+    const step = stepOf(leaf)
+    return step ? [step, ...stepsIn(step.relation)] : []
+  })
 }

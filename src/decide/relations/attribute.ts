@@ -1,8 +1,7 @@
-/** A field is the caller's id (`owner: customerId`), or is equal to an attribute of the caller. */
+/** A field is the caller's id (`owner: customerId`), or has a value in common with an attribute of the caller. */
 import { say } from '../../present/phrase.ts'
 import { quote } from '../../present/quote.ts'
-import type { Scalar } from '../../resources/object.ts'
-import { has } from '../condition.ts'
+import { meets } from '../conditions/condition.ts'
 import { comparedField, exactly, fieldOf, fieldText, isTold } from './compared-field.ts'
 import type { KnownFacts, RelationKind, RelationReason } from './relation-kind.ts'
 
@@ -12,39 +11,41 @@ export interface AttributeRelation {
   readonly field: string
   /** `id` for the caller's id. */
   readonly attribute: string
+  /** A new object gets the caller's value, if its body doesn't name the field. */
+  readonly fill: boolean
 }
 
-type Form = string | { readonly field: string; readonly equals: string }
+type Form = string | { readonly field: string; readonly equals: string; readonly fill?: boolean }
 
 const SUBJECT = 'subject.'
+/** The relation of this name fills its field on create without being told to. */
+const OWNER = 'owner'
 
 export const attribute: RelationKind<AttributeRelation, Form> = {
   isForm: (form): form is Form =>
     typeof form === 'string' || (typeof form === 'object' && form !== null && 'equals' in form),
   parse(name, form, declaration) {
-    const { field: named, equals } = typeof form === 'string' ? { field: form, equals: `${SUBJECT}id` } : form
+    const {
+      field: named,
+      equals,
+      fill = false,
+    } = typeof form === 'string' ? { field: form, equals: `${SUBJECT}id` } : form
     const field = comparedField(named, declaration)
-    return field && { kind: 'attribute', name, field: field.name, attribute: equals.slice(SUBJECT.length) }
+    const attribute = equals.slice(SUBJECT.length)
+    return field && { kind: 'attribute', name, field: field.name, attribute, fill: fill || name === OWNER }
   },
 
   fields: ({ field }) => [field],
   attributes: (relation) => [relation.attribute],
   equates: (relation) => relation,
-  accepted({ field, attribute }, attributeOf) {
-    const value = attributeOf(attribute)
-    return exactly(field, value === undefined ? [] : [value])
-  },
+  accepted: ({ field, attribute }, { valuesOf }) => exactly(field, valuesOf(attribute)),
 
   onResultOfWrite: 'proposed',
-  holds({ field, attribute }, attributeOf, object) {
-    const value = attributeOf(attribute)
-    return value !== undefined && has(object, field, value)
+  condition({ field, attribute }, { valuesOf }) {
+    const values = valuesOf(attribute)
+    return values.length === 0 ? { kind: 'never' } : { kind: 'holds', field, values }
   },
-  condition({ field, attribute }, attributeOf) {
-    const value = attributeOf(attribute)
-    return value === undefined ? { kind: 'never' } : { kind: 'holds', field, values: [value] }
-  },
-  couldHold: (relation, hasAttribute) => hasAttribute(relation.attribute),
+  couldHold: (relation, has) => has(relation.attribute),
 
   describe: ({ field, attribute }) => `${field} is ${attributeText(attribute)}`,
   define: ({ field, attribute }) => (attribute === 'id' ? say`${field}` : say`${field} = ${`${SUBJECT}${attribute}`}`),
@@ -53,10 +54,15 @@ export const attribute: RelationKind<AttributeRelation, Form> = {
   meaning: ({ field, attribute }) => JSON.stringify([field, 'subject', attribute]),
   reach: () => undefined,
   /** Each other field of the same type. */
-  mistakes({ field, attribute }, { fields }) {
+  mistakes({ name, field, attribute, fill }, { fields }) {
     const type = fields.get(field)?.type
     const others = [...fields.values()].filter((one) => one.type === type && one.name !== field)
-    return others.map(({ name }) => (attribute === 'id' ? name : { field: name, equals: `${SUBJECT}${attribute}` }))
+    const fills = fill && name !== OWNER
+    return others.map((other) =>
+      attribute === 'id' && !fills
+        ? other.name
+        : { field: other.name, equals: `${SUBJECT}${attribute}`, ...(fills ? { fill } : {}) },
+    )
   },
 }
 
@@ -66,24 +72,20 @@ function explain(relation: AttributeRelation, known: KnownFacts): RelationReason
   if (known.isOwnRecord && field === 'id' && attribute === 'id') {
     return { holds: true, why: "the path shows the caller's own record" }
   }
-  const { value, isKnown } = known.attribute(attribute)
+  const { values, isKnown } = known.attribute(attribute)
   if (!isKnown || !isTold(known.object, field)) {
     const asks = `it holds if ${field} is ${attributeText(attribute)}`
     const fromElsewhere = !isKnown && attribute !== 'id'
     return { holds: null, why: fromElsewhere ? `${asks}, which the caller's users record or token says` : asks }
   }
-  if (value === undefined) return { holds: false, why: `the caller has no ${attribute} to compare with` }
-  return has(known.object.fields, field, value)
-    ? { holds: true, why: whyEqual(relation, known, value) }
-    : {
-        holds: false,
-        why: `${fieldText(known.object.fields, field)}, not ${attributeText(attribute)} (${quote(value)})`,
-      }
-}
-
-function whyEqual({ field, attribute }: AttributeRelation, { object }: KnownFacts, value: Scalar): string {
-  const verb = Array.isArray(fieldOf(object.fields, field)) ? 'has' : 'is'
-  return `${field} ${verb} ${quote(value)}, ${attributeText(attribute)}`
+  if (values.length === 0) return { holds: false, why: `the caller has no ${attribute} to compare with` }
+  const found = values.find((value) => meets({ kind: 'holds', field, values: [value] }, known.object.fields))
+  if (found === undefined) {
+    const held = values.slice(0, 3).map(quote).join(', ')
+    return { holds: false, why: `${fieldText(known.object.fields, field)}, not ${attributeText(attribute)} (${held})` }
+  }
+  const verb = Array.isArray(fieldOf(known.object.fields, field)) ? 'has' : 'is'
+  return { holds: true, why: `${field} ${verb} ${quote(found)}, ${attributeText(attribute)}` }
 }
 
 function attributeText(attribute: string): string {

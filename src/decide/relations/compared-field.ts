@@ -6,7 +6,7 @@ import { oneOf } from '../../base/did-you-mean.ts'
 import { quote } from '../../present/quote.ts'
 import type { Scalar } from '../../resources/object.ts'
 import type { Field, Json, Representation } from '../../resources/resource.ts'
-import { isComparable } from '../condition.ts'
+import { isComparable } from '../conditions/condition.ts'
 import type { AcceptedValues, Declaration, KnownFacts } from './relation-kind.ts'
 
 /** Undefined, and reported to `fault`, for a field that the resource doesn't have or whose values can't be compared. */

@@ -1,49 +1,159 @@
-/** The ownership resolver: how a caller relates to an object. */
+/** The ownership resolver: how a caller relates to an object, and which fields a new object gets from its creator. */
+import { isDeepStrictEqual } from 'node:util'
+import type { Scalar } from '../../resources/object.ts'
 import type { Field, Representation, Resource } from '../../resources/resource.ts'
-import type { Condition } from '../condition.ts'
+import { lookupOf, meets } from '../conditions/condition.ts'
+import type { FactNeed, Steps } from '../facts.ts'
+import type { Rests } from '../permits/rests.ts'
 import type { Ownership } from '../policy.ts'
-import { kindOf, type Relation } from './all-kinds.ts'
-import type { AttributeOf } from './relation-kind.ts'
+import type { ResultNames } from '../rules/terms.ts'
+import { followsFrom, kindOf, leavesOf, stepOf } from './all-kinds.ts'
+import type { Asking, CallerValues, Relation } from './relation-kind.ts'
 
-/** The condition under which a relation holds, for SQL and for one object alike. */
-export function conditionOf(relation: Relation, attributeOf: AttributeOf): Condition {
-  return kindOf(relation).condition(relation, attributeOf)
+/** What relations are asked about. */
+export interface Relating {
+  readonly ownership: Ownership | undefined
+  readonly asking: Asking
+  /** The relations that rest on other objects and that rules name; others aren't looked up. */
+  readonly steps: readonly Relation[]
+  /** Collects what was looked up. */
+  readonly rests?: Rests | undefined
 }
 
-/** `rel(C, o)` of semantics.md: the names of the relations that hold, in the order of ownership.yaml. */
+/** How the caller relates to one object. */
+export interface RelatedObject {
+  readonly object: Representation
+  /** `rel(C, o)` of semantics.md: the names of the relations that hold, in the order of ownership.yaml. */
+  readonly names: readonly string[]
+  /** Whether each relation without parts holds. */
+  readonly leaves: ReadonlyMap<Relation, boolean>
+}
+
+/** The relations that hold for an object as it is stored, or, for a create, as it would be. */
+export function* relate(
+  relating: Relating,
+  object: Representation,
+  known?: RelatedObject,
+): Steps<RelatedObject, FactNeed> {
+  const relations = relevantTo(relating)
+  const leaves = new Map<Relation, boolean>()
+  for (const leaf of relations.flatMap(leavesOf)) {
+    if (!leaves.has(leaf)) leaves.set(leaf, yield* leafHolds(relating, leaf, object, known))
+  }
+  return { object, names: namesOf(relations, (leaf) => leaves.get(leaf) ?? false), leaves }
+}
+
+/** The names that hold for the result of a write; `before` is of the stored object. */
+export function* relateResult(
+  relating: Relating,
+  before: RelatedObject,
+  proposed: Representation,
+): Steps<{ readonly after: RelatedObject; readonly names: ResultNames }, FactNeed> {
+  const after = yield* relate(relating, proposed, before)
+  const mixed = namesOf(relevantTo(relating), (leaf) => {
+    const { leaves } = kindOf(leaf).onResultOfWrite === 'stored' ? before : after
+    return leaves.get(leaf) ?? false
+  })
+  return { after, names: { stored: before.names, mixed, proposed: after.names } }
+}
+
+/** The relations that look at the object alone, for objects in memory. */
 export function relationsOf(
   ownership: Ownership | undefined,
-  attributeOf: AttributeOf,
+  asking: Asking,
   object: Representation,
 ): readonly string[] {
-  return relationsOfProposal(ownership, attributeOf, { stored: object, proposed: object })
+  const relations = relevantTo({ ownership, asking, steps: NO_STEPS })
+  return namesOf(relations, (leaf) => meets(kindOf(leaf).condition(leaf, asking), object))
 }
 
-/**
- * The same for the result of a write: each relation looks at the proposed object or at the stored one, as its kind
- * says.
- */
-export function relationsOfProposal(
-  ownership: Ownership | undefined,
-  attributeOf: AttributeOf,
-  objects: { readonly stored: Representation; readonly proposed: Representation },
-): readonly string[] {
+const NO_STEPS: readonly Relation[] = []
+
+function namesOf(relations: readonly Relation[], holds: (leaf: Relation) => boolean): readonly string[] {
+  const names: string[] = []
+  for (const relation of relations) if (followsFrom(relation, holds)) names.push(relation.name)
+  return names
+}
+
+/** Relations that look at the object alone, and those whose every step is asked for. */
+function relevantTo({ ownership, steps }: Relating): readonly Relation[] {
   if (!ownership) return []
-  const holding: string[] = []
-  for (const relation of ownership.relations.values()) {
-    const kind = kindOf(relation)
-    if (kind.holds(relation, attributeOf, objects[kind.onResultOfWrite])) holding.push(relation.name)
-  }
-  return holding
+  const { all, withSteps } = SPLIT.getOrInsertComputed(ownership, split)
+  if (withSteps.size === 0) return all
+  return all.filter(
+    (relation) => !withSteps.has(relation) || leavesOf(relation).every((leaf) => !stepOf(leaf) || steps.includes(leaf)),
+  )
+}
+
+interface Split {
+  readonly all: readonly Relation[]
+  /** Those that rest on other objects. */
+  readonly withSteps: ReadonlySet<Relation>
+}
+
+/** Kept, since every decision asks. */
+const SPLIT = new WeakMap<Ownership, Split>()
+
+function split({ relations }: Ownership): Split {
+  const all = [...relations.values()]
+  return { all, withSteps: new Set(all.filter((relation) => leavesOf(relation).some(stepOf))) }
+}
+
+function* leafHolds(
+  { asking, rests }: Relating,
+  leaf: Relation,
+  object: Representation,
+  known: RelatedObject | undefined,
+): Steps<boolean, FactNeed> {
+  const condition = kindOf(leaf).condition(leaf, asking)
+  if (condition.kind !== 'related' && condition.kind !== 'climb') return meets(condition, object)
+  const before = known?.leaves.get(leaf)
+  if (known && before !== undefined && hasSame(known.object, object, kindOf(leaf).fields(leaf))) return before
+  const lookup = lookupOf(condition, object)
+  if (!lookup) return false
+  const holds = (yield { kind: 'lookup', lookup }) as boolean
+  rests?.add(lookup, holds)
+  return holds
+}
+
+function hasSame(one: Representation, other: Representation, fields: readonly string[]): boolean {
+  return fields.every((field) => isDeepStrictEqual(one[field], other[field]))
+}
+
+/** A field that a new object gets from its creator. */
+export interface FilledField {
+  readonly field: Field
+  readonly attribute: string
+}
+
+/** The fields that relations fill on create, where clients may write them (language.md, "Filling on create"). */
+export function filledFields({ fields }: Resource, ownership: Ownership | undefined): readonly FilledField[] {
+  return [...(ownership?.relations.values() ?? [])].flatMap((relation) => {
+    const { field: name = '', attribute = '', fill = false } = kindOf(relation).equates?.(relation) ?? {}
+    const field = fill ? fields.get(name) : undefined
+    return field && !field.readOnly ? [{ field, attribute }] : []
+  })
 }
 
 /**
- * The field of the relation `owner`, where it is the caller's id and clients may write it; a new object gets it from
- * its creator.
+ * The field of the relation `owner`, where it is the caller's id and clients may write it.
  */
-export function ownerFieldOf({ fields }: Resource, ownership: Ownership | undefined): Field | undefined {
-  const relation = ownership?.relations.get('owner')
-  const { field: name = '', attribute } = (relation && kindOf(relation).equates?.(relation)) ?? {}
-  const field = attribute === 'id' ? fields.get(name) : undefined
-  return field?.readOnly ? undefined : field
+export function ownerFieldOf(resource: Resource, ownership: Ownership | undefined): Field | undefined {
+  const owner = ownership?.relations.get('owner')
+  const { field } = (owner && kindOf(owner).equates?.(owner)) ?? {}
+  return filledFields(resource, ownership).find((one) => one.field.name === field && one.attribute === 'id')?.field
+}
+
+/** The values that a new object gets if its body doesn't name them: the caller must have exactly one. */
+export function valuesToFill(
+  filled: readonly FilledField[],
+  valuesOf: CallerValues,
+): Readonly<Record<string, Scalar | readonly Scalar[]>> {
+  return Object.fromEntries(
+    filled.flatMap(({ field, attribute }) => {
+      const values = valuesOf(attribute)
+      const [value] = values
+      return value === undefined || values.length > 1 ? [] : [[field.name, field.list ? [value] : value]]
+    }),
+  )
 }

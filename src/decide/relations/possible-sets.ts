@@ -3,10 +3,13 @@
  * regions.ts. A field has one value, so relations that compare it with constants may exclude or include one another;
  * all other relations are independent. Whether the schema allows such an object is decided by tools/matrix/arrange/.
  */
-import type { Action, Resource } from '../../resources/resource.ts'
+import type { Scalar } from '../../resources/object.ts'
+import type { Action, FieldType, Resource } from '../../resources/resource.ts'
 import type { Policy } from '../policy.ts'
 import { isAbout } from '../rules/rule.ts'
-import { comparedFields, holdsForOwnRecord, type Relation, valuesWhoeverAsks } from './all-kinds.ts'
+import { namesIn } from '../rules/terms.ts'
+import { comparedFields, followsFrom, holdsForOwnRecord, kindOf, leavesOf, valuesWhoeverAsks } from './all-kinds.ts'
+import type { Relation } from './relation-kind.ts'
 
 /** People don't read more sets than this. */
 export const MOST_SETS = 1024
@@ -21,29 +24,47 @@ export interface FieldGroup {
 
 /** The relations of a resource that rules about this action name, in the order of ownership.yaml. */
 export function namedRelations(policy: Policy, resource: Resource, action: Action): readonly Relation[] {
-  const about = policy.rules.filter((rule) => isAbout(rule, { resource, action }))
-  const names = new Set(about.flatMap((rule) => rule.relations))
+  const names = namesAbout(policy, resource, action)
   const declared = policy.ownership.get(resource.name)?.relations.values() ?? []
   return [...declared].filter(({ name }) => names.has(name))
 }
 
+/** The conditions of the request that rules about this action name, in the order of conditions.yaml. */
+export function namedConditions(policy: Policy, resource: Resource, action: Action): readonly string[] {
+  const names = namesAbout(policy, resource, action)
+  return [...policy.conditions.keys()].filter((name) => names.has(name))
+}
+
+function namesAbout(policy: Policy, resource: Resource, action: Action): ReadonlySet<string> {
+  return new Set(policy.rules.filter((rule) => isAbout(rule, { resource, action })).flatMap(namesIn))
+}
+
 /**
  * The sets of these relations that can hold together, smallest first, at most MOST_SETS. On the caller's own record
- * (`ownRecord`) some relations always hold.
+ * (`ownRecord`) some relations always hold. A relation with parts follows from them.
  */
 export function possibleSets(
   relations: readonly Relation[],
   resource: Resource,
   { ownRecord = false } = {},
 ): readonly ReadonlySet<string>[] {
-  const held = ownRecord ? relations.filter(holdsForOwnRecord) : []
-  const open = relations.filter((relation) => !held.includes(relation))
+  const leaves = [...new Set(relations.flatMap(leavesOf))]
+  const held = ownRecord ? leaves.filter(holdsForOwnRecord) : []
+  const open = leaves.filter((relation) => !held.includes(relation))
   const fields = [...Map.groupBy(open, (relation) => comparedFields(relation).join()).values()]
   const sets = fields.reduce<readonly (readonly Relation[])[]>(
     (some, group) => smallest(setsOf(group, resource).flatMap((more) => some.map((set) => [...set, ...more]))),
     [[]],
   )
-  return sets.map((set) => new Set([...held, ...set].map(({ name }) => name)))
+  const names = sets.map((set) => namesWith(relations, [...held, ...set]))
+  const distinct = new Map(names.map((set) => [[...set].join('+'), set]))
+  return [...distinct.values()].toSorted((a, b) => a.size - b.size)
+}
+
+/** The names of the relations that follow from these leaves. */
+function namesWith(relations: readonly Relation[], leaves: readonly Relation[]): ReadonlySet<string> {
+  const following = relations.filter((relation) => followsFrom(relation, (leaf) => leaves.includes(leaf)))
+  return new Set(following.map(({ name }) => name))
 }
 
 /**
@@ -55,33 +76,78 @@ export function heldWith(
   relations: readonly Relation[],
   resource: Resource,
 ): ReadonlySet<string> | undefined {
-  const held = fieldGroups(relations, resource).map(({ isList, relations: group, byValue }) => {
-    const wanted = group.filter(({ name }) => names.has(name))
-    const each = isList ? wanted.map((relation) => [relation]) : [wanted]
+  const leaves = [...new Set(relations.flatMap(leavesOf))]
+  const ways = waysToHold(relations.filter(({ name }) => names.has(name))).flatMap(
+    (way) => leavesHeldWith(way, leaves, resource) ?? [],
+  )
+  const held = ways.map((way) => [...names.union(namesWith(relations, [...way]))])
+  const [first, ...others] = held
+  return first && new Set(first.filter((name) => others.every((other) => other.includes(name))))
+}
+
+/** The sets of leaves, each of which makes all these relations hold. */
+function waysToHold(relations: readonly Relation[]): readonly (readonly Relation[])[] {
+  return relations.reduce<readonly (readonly Relation[])[]>(
+    (some, relation) => {
+      const { need, of } = kindOf(relation).parts?.(relation) ?? {}
+      const ways = !of ? [[relation]] : need === 'all' ? waysToHold(of) : of.flatMap((part) => waysToHold([part]))
+      return smallest(some.flatMap((way) => ways.map((more) => [...new Set([...way, ...more])])))
+    },
+    [[]],
+  )
+}
+
+function leavesHeldWith(
+  wanted: readonly Relation[],
+  leaves: readonly Relation[],
+  resource: Resource,
+): readonly [ReadonlySet<Relation>] | undefined {
+  const held = fieldGroups(leaves, resource).map(({ isList, relations: group, byValue }) => {
+    const here = group.filter((relation) => wanted.includes(relation))
+    const each = isList ? here.map((relation) => [relation]) : [here]
     return each.map((some) => sharedBy(byValue.filter((set) => some.every((relation) => set.includes(relation)))))
   })
   const all = held.flat()
-  return all.some((set) => set === undefined) ? undefined : names.union(new Set(all.flatMap((set) => set ?? [])))
+  return all.some((set) => set === undefined) ? undefined : [new Set([...wanted, ...all.flatMap((set) => set ?? [])])]
 }
 
 /** The relations that accept the same values for every caller, by field. */
 export function fieldGroups(relations: readonly Relation[], { fields }: Resource): readonly FieldGroup[] {
   const valued = relations.filter((relation) => valuesWhoeverAsks(relation))
   return [...Map.groupBy(valued, (relation) => valuesWhoeverAsks(relation)?.field ?? '')].map(([field, group]) => {
-    return { isList: fields.get(field)?.list ?? false, relations: group, byValue: setsByValue(group) }
+    return {
+      isList: fields.get(field)?.list ?? false,
+      relations: group,
+      byValue: setsByValue(group, fields.get(field)?.type),
+    }
   })
 }
 
-function setsByValue(group: readonly Relation[]): FieldGroup['byValue'] {
+function setsByValue(group: readonly Relation[], type: FieldType | undefined): FieldGroup['byValue'] {
   const accepted = group.flatMap((relation) => {
     const values = valuesWhoeverAsks(relation)
     return values ? [{ relation, values }] : []
   })
-  const telling = new Set(accepted.flatMap(({ values }) => values.telling))
-  const sets = [...telling].map((value) =>
+  const isOfType = (value: Scalar) => type !== 'integer' || typeof value !== 'number' || Number.isInteger(value)
+  const telling = accepted.flatMap(({ values }) => values.telling).filter(isOfType)
+  const sets = [...new Set([...telling, ...valuesBetween(telling, type)])].map((value) =>
     accepted.filter(({ values }) => values.accepts(value)).map(({ relation }) => relation),
   )
   return [...new Map([[], ...sets].map((set) => [set.map(({ name }) => name).join('+'), set])).values()]
+}
+
+/**
+ * Values beside those that relations name: ranges and `present` accept them too. A text is among them for every type: an
+ * object may be older than its schema.
+ */
+function valuesBetween(telling: readonly Scalar[], type: FieldType | undefined): readonly Scalar[] {
+  const other = `other than ${telling.join()}`
+  if (type === 'boolean') return [true, false, other]
+  if (type === 'string') return [other]
+  const numbers = [0, ...telling.filter((value) => typeof value === 'number')].toSorted((a, b) => a - b)
+  const near = numbers.flatMap((value) => [value - 1, value + 1])
+  const between = type === 'integer' ? [] : numbers.slice(1).map((value, i) => (value + (numbers[i] ?? value)) / 2)
+  return [...near, ...between, other]
 }
 
 /** The possible sets of relations that compare the same fields. */
@@ -114,6 +180,6 @@ function smallest(sets: readonly (readonly Relation[])[]): readonly (readonly Re
 }
 
 /** What all of these sets have; undefined where there is no set. */
-function sharedBy([first, ...others]: readonly (readonly Relation[])[]): readonly string[] | undefined {
-  return first?.filter((relation) => others.every((set) => set.includes(relation))).map(({ name }) => name)
+function sharedBy([first, ...others]: readonly (readonly Relation[])[]): readonly Relation[] | undefined {
+  return first?.filter((relation) => others.every((set) => set.includes(relation)))
 }

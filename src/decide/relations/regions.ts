@@ -4,8 +4,8 @@
  * there are.
  */
 import type { Resource } from '../../resources/resource.ts'
-import type { Relation } from './all-kinds.ts'
 import { type FieldGroup, fieldGroups } from './possible-sets.ts'
+import type { Relation } from './relation-kind.ts'
 
 export type Region = bigint
 

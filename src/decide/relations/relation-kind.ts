@@ -3,49 +3,73 @@
  * this one, and `all-kinds.ts` lists them. A relation itself is plain data, which can be sent between threads.
  */
 import type { Phrase } from '../../present/phrase.ts'
-import type { Scalar } from '../../resources/object.ts'
-import type { Json, Representation, Resource } from '../../resources/resource.ts'
-import type { Condition } from '../condition.ts'
+import { isScalar, type Scalar } from '../../resources/object.ts'
+import type { Json, Representation, Resource, Resources } from '../../resources/resource.ts'
+import type { Condition } from '../conditions/condition.ts'
 
-/** The caller's side of a comparison: `id`, or an attribute; undefined when the caller has none. */
-export type AttributeOf = (attribute: string) => Scalar | undefined
+/** The caller's side of a comparison: `id`, or an attribute; no value when the caller has none. */
+export type CallerValues = (attribute: string) => readonly Scalar[]
 
 /** Whether the caller has an attribute; every caller with credentials has `id`. */
 export type Has = (attribute: string) => boolean
 
-interface NamedRelation {
+/** What a relation depends on besides the object. */
+export interface Asking {
+  readonly valuesOf: CallerValues
+  /** The time of the request, in milliseconds since the epoch. */
+  readonly now: number
+}
+
+/** What a caller with these attributes (`id` included) compares objects with; `now` in milliseconds since the epoch. */
+export function askingAs(attributes: Readonly<Record<string, unknown>>, now: number): Asking {
+  const valuesOf = (name: string) => (Object.hasOwn(attributes, name) ? scalarsOf(attributes[name]) : [])
+  return { valuesOf, now }
+}
+
+/** The values of an attribute: one, those of a list, or none. */
+export function scalarsOf(value: unknown): readonly Scalar[] {
+  return (Array.isArray(value) ? value : [value]).filter(isScalar)
+}
+
+/** How a caller relates to an object. Only its kind knows its other members. */
+export interface Relation {
   readonly kind: string
   /** Its name in ownership.yaml, unique for each resource. */
   readonly name: string
 }
 
+/** Gives kinds that rest on other relations the kinds of those. */
+export type KindOf = (relation: Relation) => RelationKind<Relation>
+
 /** `Form` is how ownership.yaml writes the relation; policy/schemas/ownership.schema.json has checked its shape. */
-export interface RelationKind<R extends NamedRelation, Form = unknown> {
+export interface RelationKind<R extends Relation, Form = unknown> {
   /** Whether a form is of this kind; each form is of exactly one kind. */
   isForm(form: unknown): form is Form
   /** Undefined if there is a fault, which is reported to `declaration.fault`. */
   parse(name: string, form: Form, declaration: Declaration): R | undefined
 
-  /** The fields of the object that the relation looks at. */
+  /** The fields of the object itself that the relation looks at. */
   fields(relation: R): readonly string[]
-  /** The caller's values that the relation looks at: `id`, attributes, or none. */
+  /** The caller's values that the relation looks at, also through other objects: `id`, attributes, or none. */
   attributes(relation: R): readonly string[]
-  /** The field that must equal an attribute; absent for kinds that don't compare a field with an attribute. */
+  /** The field that must have an attribute's value; absent for kinds that don't compare a field with an attribute. */
   equates?(relation: R): Equation
   /**
    * The values of one field that make the relation hold, if the value and the caller alone decide it; absent for kinds
    * that look at more.
    */
-  accepted?(relation: R, attributeOf: AttributeOf): AcceptedValues
+  accepted?(relation: R, asking: Asking): AcceptedValues
+  /** The relations of the same object that this one consists of; absent for kinds that stand for themselves. */
+  parts?(relation: R): RelationParts
+  /** The relation of other objects on which this one rests; absent for kinds that look at the object alone. */
+  step?(relation: R): RelationStep
 
-  /**
-   * The object (stored or proposed) that the second decision about a write looks at (semantics.md, "replace, update").
-   */
+  /** Whether it depends on the time of the request. */
+  isTimed?(relation: R): boolean
+  /** The object (stored or proposed) that the left side of a rule looks at on the result of a write. */
   readonly onResultOfWrite: 'proposed' | 'stored'
-  /** Whether it holds for an object. */
-  holds(relation: R, attributeOf: AttributeOf, object: Representation): boolean
-  /** The objects for which it holds, for SQL. */
-  condition(relation: R, attributeOf: AttributeOf): Condition
+  /** The objects for which it holds: for a list's SQL, and for one object. */
+  condition(relation: R, asking: Asking): Condition
   /** Whether it could hold for some object and a caller with these attributes. */
   couldHold(relation: R, has: Has): boolean
 
@@ -60,23 +84,50 @@ export interface RelationKind<R extends NamedRelation, Form = unknown> {
   meaning(relation: R): string
   /** Whether a relation of this kind holds for `more` objects than another, or for `fewer`; undefined if unknown. */
   reach(before: R, after: R): 'more' | 'fewer' | undefined
-  /**
-   * Forms that somebody could have written by mistake. `valuesOf` returns the values of a field, if the schema lists
-   * them.
-   */
-  mistakes(relation: R, resource: Resource, valuesOf: (field: string) => readonly Scalar[]): readonly unknown[]
+  /** Forms that somebody could have written by mistake. */
+  mistakes(relation: R, resource: Resource, known: KnownNames): readonly unknown[]
+}
+
+/** What mistakes can be made with. */
+interface KnownNames {
+  /** The values of a field, if the schema lists them. */
+  valuesOf(field: string): readonly Scalar[]
+  /** The other relations of a resource. */
+  relationsOf(resource: string): Iterable<Relation>
 }
 
 /** The declaration of a relation. */
 export interface Declaration {
   readonly resource: Resource
+  readonly resources: Resources
+  /** A relation of this or another resource; undefined, and reported, if there is no such relation. */
+  relationOf(resource: string, name: string, path: Path): Relation | undefined
   /** `path` is within the relation's form. */
-  fault(path: readonly (string | number)[], code: string, message: string, hint?: string): void
+  fault(path: Path, code: string, message: string, hint?: string): void
 }
+
+type Path = readonly (string | number)[]
 
 interface Equation {
   readonly field: string
   readonly attribute: string
+  /** Whether a new object gets the caller's value, if its body doesn't name the field. */
+  readonly fill: boolean
+}
+
+export interface RelationParts {
+  /** Whether all of them must hold, or one. */
+  readonly need: 'all' | 'any'
+  readonly of: readonly Relation[]
+}
+
+export interface RelationStep {
+  readonly resource: string
+  /** The field of the other objects that is compared. */
+  readonly by: string
+  readonly relation: Relation
+  /** For a climb, the most steps. */
+  readonly depth?: number
 }
 
 /** The values of one field that make a relation hold; for a list, one such member is enough. */
@@ -95,16 +146,21 @@ export interface AcceptedValues {
 /** The known facts about a caller and an object, for explaining a relation. */
 export interface KnownFacts {
   readonly hasCredentials: boolean
-  /** A value is undefined if the caller doesn't have it, or if it isn't known. */
-  attribute(name: string): { readonly value: Scalar | undefined; readonly isKnown: boolean }
+  readonly now: number
+  /** No value if the caller doesn't have it, or if it isn't known. */
+  attribute(name: string): { readonly values: readonly Scalar[]; readonly isKnown: boolean }
   /** Fields of the object: all of them, or some, or none. */
   readonly object: { readonly fields: Representation; readonly complete: boolean }
   /** The object is the caller's own record, whoever that is. */
   readonly isOwnRecord: boolean
+  /** The objects of a resource whose field has one of these values; undefined if they aren't known. */
+  related(resource: string, by: string, values: readonly Scalar[]): readonly Representation[] | undefined
 }
 
 export interface RelationReason {
   /** Null if it isn't known. */
   readonly holds: boolean | null
   readonly why: string
+  /** The other objects on which it rests, in the order of the steps: `projects/7`, `memberships/42`. */
+  readonly via?: readonly string[]
 }

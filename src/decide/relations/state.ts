@@ -1,9 +1,12 @@
-/** A field has one of several constant values: `{ field: status, in: [draft, placed] }`. */
+/**
+ * A field has one of several constant values (`{ field: status, in: [draft, placed] }`), or any value
+ * (`{ field: assigneeId, present: true }`).
+ */
 import { listed, say } from '../../present/phrase.ts'
 import { quote } from '../../present/quote.ts'
 import type { Scalar } from '../../resources/object.ts'
 import type { Field, FieldType, Resource } from '../../resources/resource.ts'
-import { has } from '../condition.ts'
+import { type Condition, meets } from '../conditions/condition.ts'
 import { comparedField, exactly, fieldText, isTold } from './compared-field.ts'
 import type { RelationKind } from './relation-kind.ts'
 
@@ -11,17 +14,22 @@ export interface StateRelation {
   readonly kind: 'state'
   readonly name: string
   readonly field: string
-  readonly values: readonly Scalar[]
+  /** Undefined: any value. */
+  readonly values: readonly Scalar[] | undefined
 }
 
-interface Form {
-  readonly field: string
-  readonly in: readonly Scalar[]
-}
+type Form =
+  | { readonly field: string; readonly in: readonly Scalar[] }
+  | { readonly field: string; readonly present: true }
 
 export const state: RelationKind<StateRelation, Form> = {
-  isForm: (form): form is Form => typeof form === 'object' && form !== null && 'in' in form,
-  parse(name, { field: named, in: values }, declaration) {
+  isForm: (form): form is Form => typeof form === 'object' && form !== null && ('in' in form || 'present' in form),
+  parse(name, form, declaration) {
+    if (!('in' in form)) {
+      const field = comparedField(form.field, declaration)
+      return field && { kind: 'state', name, field: form.field, values: undefined }
+    }
+    const { field: named, in: values } = form
     const field = comparedField(named, declaration)
     if (!field) return undefined
     const faults = values.map((value) => whyImpossible(value, field, declaration.resource))
@@ -31,33 +39,46 @@ export const state: RelationKind<StateRelation, Form> = {
 
   fields: ({ field }) => [field],
   attributes: () => [],
-  accepted: ({ field, values }) => exactly(field, values),
+  accepted: ({ field, values }) =>
+    values
+      ? exactly(field, values)
+      : {
+          field,
+          accepts: (value) => meets({ kind: 'present', field }, { [field]: value }),
+          telling: [],
+          complete: false,
+        },
 
   onResultOfWrite: 'stored',
-  holds: ({ field, values }, _, object) => values.some((value) => has(object, field, value)),
-  condition: ({ field, values }) => ({ kind: 'holds', field, values }),
+  condition,
   couldHold: () => true,
 
-  describe: ({ field, values }) => `${field} is ${orList(values)}`,
-  define: ({ field, values }) => say`${field} in ${listed(values.map(String), say` or `)}`,
+  describe: ({ field, values }) => (values ? `${field} is ${orList(values)}` : `${field} has a value`),
+  define: ({ field, values }) =>
+    values ? say`${field} in ${listed(values.map(String), say` or `)}` : say`${field} present`,
   explain(relation, { object }) {
     const { field, values } = relation
     if (!isTold(object, field)) return { holds: null, why: `it holds if ${state.describe(relation)}` }
     const found = fieldText(object.fields, field)
-    return values.some((value) => has(object.fields, field, value))
-      ? { holds: true, why: found }
-      : { holds: false, why: `${found}, not ${orList(values)}` }
+    if (meets(condition(relation), object.fields)) return { holds: true, why: found }
+    return { holds: false, why: values ? `${found}, not ${orList(values)}` : found }
   },
 
   meaning: ({ field, values }) =>
-    JSON.stringify([field, 'in', ...new Set(values.map((value) => JSON.stringify(value)).sort())]),
+    values
+      ? JSON.stringify([field, 'in', ...new Set(values.map((value) => JSON.stringify(value)).sort())])
+      : JSON.stringify([field, 'present']),
   reach(before, after) {
     if (before.field !== after.field) return undefined
-    if (before.values.every((value) => after.values.includes(value))) return 'more'
-    return after.values.every((value) => before.values.includes(value)) ? 'fewer' : undefined
+    if (within(before, after)) return 'more'
+    return within(after, before) ? 'fewer' : undefined
   },
   /** One constant removed, added or replaced; or all constants, as if the predicate were dropped. */
-  mistakes({ field, values }, _, valuesOf) {
+  mistakes({ field, values }, { fields }, { valuesOf }) {
+    if (!values) {
+      const others = [...fields.values()].filter((one) => one.name !== field && one.type !== 'other')
+      return others.map(({ name }) => ({ field: name, present: true }))
+    }
     const others = valuesOf(field).filter((value) => !values.includes(value))
     const fewer = values.length < 2 ? [] : values.map((left) => values.filter((value) => value !== left))
     const more = others.map((value) => [...values, value])
@@ -65,6 +86,16 @@ export const state: RelationKind<StateRelation, Form> = {
     const all = others.length > 1 ? [[...values, ...others]] : []
     return [...fewer, ...more, ...swapped, ...all].map((constants) => ({ field, in: constants }))
   },
+}
+
+function condition({ field, values }: StateRelation): Condition {
+  return values ? { kind: 'holds', field, values } : { kind: 'present', field }
+}
+
+/** Whether each object that has one state has the other one too. */
+function within({ values }: StateRelation, other: StateRelation): boolean {
+  if (!other.values) return true
+  return values?.every((value) => other.values?.includes(value)) ?? false
 }
 
 /** A constant that no object can have would make a relation that never holds, and a deny by it that denies nothing. */

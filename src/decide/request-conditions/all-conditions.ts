@@ -1,5 +1,5 @@
 /** Conditions of a request, of every kind. A new kind is a new file and a line in `KINDS`. */
-import type { ConditionFault, ConditionKind, RequestFacts } from './condition-kind.ts'
+import type { ConditionFacts, ConditionFault, ConditionKind } from './condition-kind.ts'
 import { type CredentialKind, credential } from './credential.ts'
 import { type Hours, hours } from './hours.ts'
 import { type Network, network } from './network.ts'
@@ -21,7 +21,7 @@ export function parseCondition(name: string, form: object, fault: ConditionFault
   return kind.parse(name, form, fault)
 }
 
-export function holds(condition: RequestCondition, facts: RequestFacts): boolean {
+export function conditionHolds(condition: RequestCondition, facts: ConditionFacts): boolean {
   return KINDS[condition.kind].holds(condition, facts)
 }
 

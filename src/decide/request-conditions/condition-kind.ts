@@ -5,7 +5,7 @@
  */
 
 /** What conditions look at. A missing address or claim holds nothing. */
-export interface RequestFacts {
+export interface ConditionFacts {
   /** The time of the request, in milliseconds since the epoch. */
   readonly now: number
   /** The client's address as TRUST_PROXY tells it, whole. */
@@ -34,7 +34,7 @@ export interface ConditionKind<C extends NamedCondition, Form = unknown> {
   isForm(form: object): form is Form & object
   /** Undefined if there is a fault, which is reported to `fault`. */
   parse(name: string, form: Form, fault: ConditionFault): C | undefined
-  holds(condition: C, facts: RequestFacts): boolean
+  holds(condition: C, facts: ConditionFacts): boolean
   /** The condition in words: `the address is in 192.0.2.0/24`. */
   describe(condition: C): string
   /** A text that is equal for conditions that hold for the same requests, whatever their names. */

@@ -7,6 +7,7 @@ import type { Action, Resource, Resources } from '../../resources/resource.ts'
 import type { Policy, RoleLink, Rule } from '../policy.ts'
 import { ActionRules, getOrMake, type RuleMask } from './action-rules.ts'
 import { decidedFields } from './rule.ts'
+import { namesIn } from './terms.ts'
 
 export class ActionRulesIndex {
   readonly #policy: Policy
@@ -98,8 +99,9 @@ function masksOf({ ownership, views }: Policy, resource: Resource): Masks {
   }
   return {
     maskOf(rule, action) {
-      if (!rule.relations.every((name) => relationBits.has(name))) return undefined
-      const relations = join(rule.relations, relationBits)
+      const names = namesIn(rule)
+      if (!names.every((name) => relationBits.has(name))) return undefined
+      const relations = join(names, relationBits)
       // OPTIONS concerns no object (docs/decisions/0001).
       if (action.name === 'options' && relations !== 0n) return undefined
       const fields = fieldsNamed(rule, action)

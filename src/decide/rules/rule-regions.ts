@@ -26,8 +26,8 @@ export interface RulesAbout {
 
 interface Places {
   readonly classes: readonly FieldClass[]
-  /** The region in which all these relations hold. */
-  readonly where: (relations: readonly string[]) => Region
+  /** The region in which the rule matches. */
+  readonly where: (rule: Rule) => Region
 }
 
 /** The subject's own rules, without those that it inherits. */
@@ -39,7 +39,7 @@ export function regionsBySubject(about: RulesAbout, { classes, where }: Places):
     const own = bySubject.get(rule.subject) ?? { allow: nothing(), deny: nothing() }
     bySubject.set(rule.subject, own)
     const regions = own[rule.effect]
-    const region = where(rule.relations)
+    const region = where(rule)
     for (const [i, [field = '*']] of classes.entries()) {
       if (named.get(columnOf(rule))?.has(field)) regions[i] = (regions[i] ?? 0n) | region
     }

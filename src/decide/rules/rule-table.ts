@@ -4,7 +4,7 @@
  * again.
  */
 
-import type { Policy, Rule } from '../policy.ts'
+import type { Policy, Rule, Term } from '../policy.ts'
 import { endsOf } from './rule-expiry.ts'
 
 /** The different cells, each once, and for each rule the number of its cell. */
@@ -23,7 +23,8 @@ export interface RuleTable {
   readonly lines: Uint32Array<ArrayBuffer>
   readonly resources: Column<string>
   readonly actions: Column<readonly string[]>
-  readonly relations: Column<readonly string[]>
+  readonly befores: Column<readonly Term[]>
+  readonly afters: Column<readonly Term[] | undefined>
   readonly views: Column<readonly string[]>
   readonly effects: Column<Rule['effect']>
   /** Milliseconds since the epoch; infinite for a rule without end. */
@@ -43,8 +44,8 @@ export function packPolicy({ rules, ...rest }: Policy): PackedPolicy {
 
 /** The parts of a packed policy that threads can transfer without a copy. */
 export function buffersOf({ table }: PackedPolicy): ArrayBuffer[] {
-  const { subjectAt, ruleAt, lines, resources, actions, relations, views, effects, untils } = table
-  const columns = [resources, actions, relations, views, effects].map(({ at }) => at)
+  const { subjectAt, ruleAt, lines, resources, actions, befores, afters, views, effects, untils } = table
+  const columns = [resources, actions, befores, afters, views, effects].map(({ at }) => at)
   return [subjectAt, ruleAt, lines, untils, ...columns].map(({ buffer }) => buffer)
 }
 
@@ -60,7 +61,8 @@ function tableOf(rules: readonly Rule[]): RuleTable {
     lines: Uint32Array.from(sorted, ({ line }) => line),
     resources: shared(({ resource }) => resource),
     actions: shared(({ actions }) => actions),
-    relations: shared(({ relations }) => relations),
+    befores: shared(({ before }) => before),
+    afters: shared(({ after }) => after),
     views: shared(({ views }) => views),
     effects: shared(({ effect }) => effect),
     untils: Float64Array.from(sorted, ({ until }) => until ?? Number.POSITIVE_INFINITY),

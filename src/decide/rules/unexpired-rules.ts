@@ -59,14 +59,16 @@ export class LivingRules implements RuleIndex {
   }
 
   #rule(i: number, subject: string): Rule {
-    const { lines, resources, actions, relations, views, effects, untils } = this.#table
+    const { lines, resources, actions, befores, afters, views, effects, untils } = this.#table
     const until = untils[i]
+    const after = cellOf(afters, i)
     return {
       line: lines[i] ?? 0,
       subject,
       resource: cellOf(resources, i),
       actions: cellOf(actions, i),
-      relations: cellOf(relations, i),
+      before: cellOf(befores, i),
+      ...(after ? { after } : {}),
       views: cellOf(views, i),
       effect: cellOf(effects, i),
       ...(until === undefined || until === Number.POSITIVE_INFINITY ? {} : { until }),

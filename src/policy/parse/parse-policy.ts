@@ -9,8 +9,9 @@ import type { PolicyFiles } from '../policy-files.ts'
 import { parseConditions } from './parse-conditions.ts'
 import { parseLimits } from './parse-limits.ts'
 import { parseMasks } from './parse-masks.ts'
+import { parseOwnership } from './parse-ownership.ts'
 import { parseRules } from './parse-rules.ts'
-import { parseOwnership, parseRoles, parseViews } from './parse-vocabulary.ts'
+import { parseRoles, parseViews } from './parse-vocabulary.ts'
 
 /** Throws FileError. */
 export function parsePolicy(files: PolicyFiles, resources: Resources): Policy {
@@ -23,7 +24,8 @@ export function parsePolicy(files: PolicyFiles, resources: Resources): Policy {
   const views = parseViews(files['views.yaml'], resources, report)
   const limits = parseLimits(files['limits.yaml'], { roles, resources }, report)
   const masks = parseMasks(files['masks.yaml'], { resources, ownership }, report)
-  const { rules, links } = parseRules(files['policy.csv'], { resources, roles, ownership, views }, report)
+  const names = { resources, roles, ownership, views, conditions: new Set(conditions.keys()) }
+  const { rules, links } = parseRules(files['policy.csv'], names, report)
   faults.throwAny()
   return { roles, rules, links, ownership, conditions, views, limits, masks }
 }

@@ -2,9 +2,14 @@
 import type { FaultReporter, SourceFile } from '../../base/diagnostic.ts'
 import { didYouMean } from '../../base/did-you-mean.ts'
 import type { RoleLink, Rule } from '../../decide/policy.ts'
+import { leavesOf } from '../../decide/relations/all-kinds.ts'
+import type { Relation } from '../../decide/relations/relation-kind.ts'
+import { isAbout } from '../../decide/rules/rule.ts'
+import { namesIn } from '../../decide/rules/terms.ts'
+import { reportGap } from './relation-column.ts'
 import { EXAMPLE, type Fault, hasLinkColumns, hasRuleColumns, parseEnd } from './rule-columns.ts'
 import { type RuleLine, readRuleLines } from './rule-lines.ts'
-import { parseScope, type RuleScope, type RuleVocabulary, SCOPE_COLUMN } from './rule-scope.ts'
+import { coveredResources, parseScope, type RuleScope, type RuleVocabulary, SCOPE_COLUMN } from './rule-scope.ts'
 
 interface RuleSet {
   readonly rules: readonly Rule[]
@@ -24,7 +29,45 @@ export function parseRules(source: SourceFile, vocabulary: RuleVocabulary, repor
     else fault(0, 'rule-kind', `the line begins with \`${kind}\``, `begin it with p or g, as in: ${EXAMPLE}`)
   }
   reportCycles(links, source, report)
+  reportTooManyLeaves(rules, vocabulary, (line, code, message, hint) =>
+    report({ file: source.name, line, column: 1, code, severity: 'error', message, hint }),
+  )
   return { rules, links }
+}
+
+/** With more, nobody could look at all cells, and neither could the tools. */
+const MOST_LEAVES = 12
+
+function reportTooManyLeaves(
+  rules: readonly Rule[],
+  { resources, ownership }: RuleVocabulary,
+  fault: (line: number, code: string, message: string, hint: string) => void,
+): void {
+  for (const resource of resources.byName.values()) {
+    const relations = ownership.get(resource.name)?.relations ?? new Map<string, Relation>()
+    const leavesOfAll = new Set([...relations.values()].flatMap(leavesOf))
+    if (leavesOfAll.size <= MOST_LEAVES) continue
+    for (const action of resource.actions.values()) {
+      const leaves = new Set<Relation>()
+      const beyond = rules.find((rule) => {
+        if (!isAbout(rule, { resource, action })) return false
+        for (const name of namesIn(rule)) for (const leaf of leavesFor(relations.get(name))) leaves.add(leaf)
+        return leaves.size > MOST_LEAVES
+      })
+      if (!beyond) continue
+      const message = `the rules about ${action.name} on ${resource.name} name more than ${MOST_LEAVES} relations`
+      fault(
+        beyond.line,
+        'too-many-relations',
+        message,
+        'join some of them in one relation, by a field that says the same',
+      )
+    }
+  }
+}
+
+function leavesFor(relation: Relation | undefined): readonly Relation[] {
+  return relation ? leavesOf(relation) : []
 }
 
 interface Known {
@@ -43,6 +86,11 @@ function parseRule({ line, cells }: RuleLine, { vocabulary, known }: Known, faul
   const scope = known.get(key) ?? parseScope([resource, action, relation, fields], vocabulary, fault)
   if (scope) known.set(key, scope)
   if (!scope || sound.includes(false)) return []
+  if (effect === 'deny' && resource === '*') {
+    const { resources, ownership, conditions } = vocabulary
+    const covered = coveredResources(resource, resources)
+    reportGap(scope, { ownership, conditions, covered, actions: scope.actions }, fault)
+  }
   return [{ line, subject, ...scope, effect: effect as Rule['effect'], ...end }]
 }
 

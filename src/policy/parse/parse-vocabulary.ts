@@ -1,12 +1,10 @@
-/** Parses roles.yaml, ownership.yaml and views.yaml: the names that rules may use. */
+/** Parses roles.yaml and views.yaml: the names that rules may use. parse-ownership.ts has the relations. */
 
-import { ownership, roles, views } from '#compiled/policy-files'
+import { roles, views } from '#compiled/policy-files'
 import type { Diagnostic, SourceFile } from '../../base/diagnostic.ts'
 import { oneOf } from '../../base/did-you-mean.ts'
 import { parseYaml, shapeBy, type YamlFile } from '../../base/yaml-file.ts'
-import type { Ownership, Role, Views } from '../../decide/policy.ts'
-import { parseRelation } from '../../decide/relations/all-kinds.ts'
-import type { Declaration } from '../../decide/relations/relation-kind.ts'
+import type { Role, Views } from '../../decide/policy.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
 
 type Report = (diagnostic: Diagnostic) => void
@@ -14,13 +12,9 @@ type Report = (diagnostic: Diagnostic) => void
 type RolesFile = Readonly<
   Record<string, { readonly description: string; readonly privileged?: boolean; readonly claims?: readonly string[] }>
 >
-type OwnershipFile = Readonly<
-  Record<string, { readonly conceal?: boolean; readonly relations: Readonly<Record<string, unknown>> }>
->
 type ViewsFile = Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>
 
 const rolesShape = shapeBy<RolesFile>(roles)
-const ownershipShape = shapeBy<OwnershipFile>(ownership)
 const viewsShape = shapeBy<ViewsFile>(views)
 
 export function parseRoles(source: SourceFile, report: Report): ReadonlyMap<string, Role> {
@@ -31,27 +25,6 @@ export function parseRoles(source: SourceFile, report: Report): ReadonlyMap<stri
       { name, description, privileged, claims },
     ]),
   )
-}
-
-export function parseOwnership(
-  source: SourceFile,
-  resources: Resources,
-  report: Report,
-): ReadonlyMap<string, Ownership> {
-  const file = parseYaml(source, ownershipShape, report)
-  const parsed = new Map<string, Ownership>()
-  if (!file) return parsed
-  for (const [name, { relations, conceal = false }] of Object.entries(file.value)) {
-    const resource = declared(name, resources, file, report)
-    if (!resource) continue
-    const entries = Object.entries(relations).flatMap(([relation, form]) => {
-      const at = [name, 'relations', relation]
-      const fault: Declaration['fault'] = (path, ...rest) => report(file.fault([...at, ...path], ...rest))
-      return parseRelation(relation, form, { resource, fault }) ?? []
-    })
-    parsed.set(name, { conceal, relations: new Map(entries.map((relation) => [relation.name, relation])) })
-  }
-  return parsed
 }
 
 export function parseViews(source: SourceFile, resources: Resources, report: Report): ReadonlyMap<string, Views> {
@@ -96,7 +69,12 @@ function reportMissingRouteViews(
   }
 }
 
-function declared<T>(name: string, { byName }: Resources, file: YamlFile<T>, report: Report): Resource | undefined {
+export function declared<T>(
+  name: string,
+  { byName }: Resources,
+  file: YamlFile<T>,
+  report: Report,
+): Resource | undefined {
   const resource = byName.get(name)
   if (resource) return resource
   const message = `no schema declares the resource \`${name}\``

@@ -4,6 +4,7 @@
 import { didYouMean, oneOf } from '../../base/did-you-mean.ts'
 import type { Ownership, Role, Rule, Views } from '../../decide/policy.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
+import { parseRelationColumn } from './relation-column.ts'
 import type { Fault } from './rule-columns.ts'
 
 /** The names that the cells of a rule may use. */
@@ -12,13 +13,15 @@ export interface RuleVocabulary {
   readonly roles: ReadonlyMap<string, Role>
   readonly ownership: ReadonlyMap<string, Ownership>
   readonly views: ReadonlyMap<string, Views>
+  /** The names of conditions.yaml. */
+  readonly conditions: ReadonlySet<string>
 }
 
 /** Columns of a `p` line; 0 is the `p` itself. */
 export const SCOPE_COLUMN = { subject: 1, resource: 2, action: 3, relation: 4, fields: 5, effect: 6 } as const
 
 /** The subject, resource and action of a rule: cells that it shares with many other rules. */
-export type RuleScope = Pick<Rule, 'resource' | 'actions' | 'relations' | 'views'>
+export type RuleScope = Pick<Rule, 'resource' | 'actions' | 'before' | 'after' | 'views'>
 
 /** Undefined if there is a fault, which is reported. */
 export function parseScope(
@@ -26,21 +29,19 @@ export function parseScope(
   vocabulary: RuleVocabulary,
   fault: Fault,
 ): RuleScope | undefined {
-  const covered = coveredBy(resource, vocabulary.resources)
+  const covered = coveredResources(resource, vocabulary.resources)
   if (!soundResource(resource, covered, vocabulary, fault)) return undefined
-  const scope = {
-    resource,
-    actions: split(action, '|'),
-    relations: split(relation, '+'),
-    views: split(fields, '|'),
-  }
+  const actions = split(action, '|')
+  const views = split(fields, '|')
+  const { resources, ownership, conditions } = vocabulary
+  const column = parseRelationColumn(relation, { resources, ownership, conditions, covered, actions }, fault)
   const sound = [
-    soundActions(scope.actions, covered, fault),
-    soundRelations(scope.relations, covered, vocabulary, fault),
-    soundViews(scope.views, covered, vocabulary, fault),
+    soundActions(actions, covered, fault),
+    column !== undefined,
+    soundViews(views, covered, vocabulary, fault),
   ]
-  if (sound.includes(false)) return undefined
-  return { ...scope, relations: relation === 'any' ? [] : scope.relations.sort() }
+  if (!column || sound.includes(false)) return undefined
+  return { resource, actions, ...column, views }
 }
 
 function soundResource(
@@ -69,32 +70,6 @@ function soundActions(actions: readonly string[], covered: readonly Resource[], 
     },
     (message) =>
       fault(SCOPE_COLUMN.action, 'action-list', message, 'write each name once, or * alone, as in: list|read'),
-  )
-}
-
-function soundRelations(
-  relations: readonly string[],
-  covered: readonly Resource[],
-  { ownership }: RuleVocabulary,
-  fault: Fault,
-): boolean {
-  const known = new Set(covered.flatMap(({ name }) => [...(ownership.get(name)?.relations.keys() ?? [])]))
-  return soundNames(
-    relations,
-    'any',
-    (name) => {
-      if (known.has(name)) return true
-      const hint = () => `declare it in ownership.yaml, or write any${didYouMean(name, [...known, 'any'])}`
-      fault(
-        SCOPE_COLUMN.relation,
-        'unknown-relation',
-        `the relation \`${name}\` is not declared for this resource`,
-        hint,
-      )
-      return false
-    },
-    (message) =>
-      fault(SCOPE_COLUMN.relation, 'relation-list', message, 'write each name once, or any alone, as in: owner+draft'),
   )
 }
 
@@ -138,7 +113,7 @@ function soundNames(
   return names.map(isKnown).every(Boolean)
 }
 
-function coveredBy(resource: string, { byName }: Resources): readonly Resource[] {
+export function coveredResources(resource: string, { byName }: Resources): readonly Resource[] {
   const exact = byName.get(resource)
   if (exact) return [exact]
   if (resource !== '*' && resource !== 'system/*') return []

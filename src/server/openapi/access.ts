@@ -1,6 +1,8 @@
 /** The access that a document describes: the operations and fields of one set of subjects, or of all. */
+
 import { type RouteMethod, routeMethodsOf } from '../../decide/callers-and-routes.ts'
-import { passRoleLevel, withFacts } from '../../decide/decide.ts'
+import { passRoleLevel } from '../../decide/decide.ts'
+import { NO_FACTS, withFacts } from '../../decide/facts.ts'
 import { inView } from '../../decide/grants/caller-grants.ts'
 import type { GrantTable } from '../../decide/grants/grant-table.ts'
 import type { RoleLevel } from '../../decide/grants/role-level.ts'
@@ -107,7 +109,7 @@ async function isOffered({ tables, snapshot, subject }: SubjectAccess, routeMeth
   // The document is the same for all callers with these subjects, whatever attributes they have.
   const claims = Object.fromEntries(attributes.map((name) => [name, true]))
   const caller = subject.caller && { ...subject.caller, claims }
-  const question = { ...routeMethod, subject: { ...subject, caller }, blocked: false }
+  const question = { ...routeMethod, subject: { ...subject, caller }, blocked: false, now: 0 }
   const reached = await withFacts(passRoleLevel(question, snapshot), NO_FACTS)
   if (reached.kind !== 'grants' || routeMethod.endpoint.operation !== 'read') return reached.kind !== 'refused'
   return inView(reached, reached.roleLevel.grantable).size > 0
@@ -116,8 +118,6 @@ async function isOffered({ tables, snapshot, subject }: SubjectAccess, routeMeth
 function nameOf({ method, route }: RouteMethod): string {
   return `${method} ${route.path}`
 }
-
-const NO_FACTS = { user: () => undefined, object: () => undefined }
 
 function roleLevelOf(asked: SubjectAccess, resource: string, action: string): RoleLevel {
   const { caller } = asked.subject

@@ -1,7 +1,7 @@
 /** The bodies that POST, PUT and PATCH take, cut to the fields that the caller may write. */
 
 import type { RouteMethod } from '../../decide/callers-and-routes.ts'
-import { ownerFieldOf } from '../../decide/relations/ownership.ts'
+import { filledFields } from '../../decide/relations/ownership.ts'
 import type { Describing } from './parameters.ts'
 import type { Part } from './part.ts'
 
@@ -71,11 +71,11 @@ function writable({ resource, endpoint }: RouteMethod, { access }: Describing): 
   return new Set([...some].filter((name) => resource.fields.get(name)?.readOnly !== true))
 }
 
-/** The owner is the caller on POST and unchanged on PUT; a field with a default gets its default. */
+/** The server fills some fields on POST and keeps them on PUT; a field with a default gets its default. */
 function demanded({ resource }: RouteMethod, { access, schemas }: Describing): ReadonlySet<string> {
-  const owner = ownerFieldOf(resource, access.snapshot.ownershipOf(resource.name))
+  const filled = filledFields(resource, access.snapshot.ownershipOf(resource.name)).map(({ field }) => field.name)
   const given = [...schemas.required].filter(
-    (name) => name !== owner?.name && resource.fields.get(name)?.default === undefined,
+    (name) => !filled.includes(name) && resource.fields.get(name)?.default === undefined,
   )
   return new Set(given)
 }

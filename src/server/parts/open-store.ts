@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { makeFolder } from '../../base/make-folder.ts'
 import { type Config, ConfigError } from '../../config.ts'
-import { comparedFields, needsCaller } from '../../decide/relations/all-kinds.ts'
+import { comparedFields, leavesOf, needsCaller, stepOf } from '../../decide/relations/all-kinds.ts'
 import type { LivePolicy } from '../../policy/live-policy.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { OpenedStore } from '../../store/contract.ts'
@@ -48,12 +48,19 @@ export function findLoss({ database, dataDirectory, decisionLog }: Config): (log
   return (log) => log.warn({ database: database.name, trace }, message)
 }
 
-/** The fields that relations compare with the caller: lists look objects up by them. */
+/**
+ * The fields that lists look objects up by: those that relations compare with the caller, and those by which relations
+ * reach other objects.
+ */
 function fieldsForLists({ byName }: Resources, { active }: LivePolicy): ReadonlyMap<string, readonly string[]> {
-  return new Map(
-    [...byName.keys()].map((name) => [
-      name,
-      [...(active.snapshot.ownershipOf(name)?.relations.values() ?? [])].filter(needsCaller).flatMap(comparedFields),
-    ]),
-  )
+  const fields = new Map([...byName.keys()].map((name) => [name, new Set<string>()]))
+  const leaves = [...byName.keys()].flatMap((name) => {
+    const relations = active.snapshot.ownershipOf(name)?.relations.values() ?? []
+    return [...relations].flatMap(leavesOf).map((leaf) => ({ name, leaf, step: stepOf(leaf) }))
+  })
+  for (const { name, leaf, step } of leaves) {
+    if (step) fields.get(step.resource)?.add(step.by)
+    if (step || needsCaller(leaf)) for (const field of comparedFields(leaf)) fields.get(name)?.add(field)
+  }
+  return new Map([...fields].map(([name, found]) => [name, [...found]]))
 }

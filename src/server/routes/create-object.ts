@@ -2,7 +2,7 @@
 import { v7 as uuidv7 } from 'uuid'
 import type { CreateDecision } from '../../decide/decision.ts'
 import type { Evidence } from '../../decide/evidence.ts'
-import { proposeNew } from '../../decide/propose.ts'
+import { proposeNew } from '../../decide/permits/propose.ts'
 import { orRefuse } from '../../decide/refusal.ts'
 import type { StoredObject } from '../../resources/object.ts'
 import type { Json, Representation } from '../../resources/resource.ts'
@@ -22,18 +22,18 @@ export async function createObject(
   decision: CreateDecision,
   body: Readonly<Record<string, Json>>,
 ): Promise<Outcome> {
-  const { resource, owner, caller, writes } = request
+  const { resource, writes, ask } = request
   const claim = claimOf(request, body)
   // RFC 9562 section 5.7: ids sort by creation time.
   const id = uuidv7()
   const time = services.now().toISOString()
-  const proposal = proposeNew(resource, body, { id, owner, callerId: caller?.id, now: time })
-  const permit = orRefuse(decision.permit(proposal))
+  const proposal = proposeNew(resource, body, { id, filled: decision.filled, now: time })
+  const permit = orRefuse(await ask(decision.permit(proposal)))
   refuseUnmet(services, request, undefined)
   const { evidence } = permit
-  const create = () => {
+  const create = async () => {
     const object = createdObject(permit, time)
-    const outcome = created(services, request, { object, shown: decision.show(object), evidence })
+    const outcome = created(services, request, { object, shown: await ask(decision.show(object)), evidence })
     return writes.create(permit, outcome, { time, replay: claim })
   }
   if (!claim) return create()
@@ -52,7 +52,7 @@ async function replayed(
   { object, evidence }: { readonly object: StoredObject; readonly evidence: Evidence },
 ): Promise<Outcome> {
   const current = await services.store.get(request.resource.name, object.id)
-  const shown = decision.showAgain(object, current)
+  const shown = await request.ask(decision.showAgain(object, current))
   const { headers, ...outcome } = created(services, request, { object, shown, evidence })
   return { ...outcome, headers: { ...headers, 'Idempotency-Replayed': 'true' } }
 }

@@ -5,8 +5,8 @@ import type { Problem } from '../../base/problems/problem.ts'
 import type { Caller } from '../../decide/caller.ts'
 import type { Decision } from '../../decide/decision.ts'
 import type { Evidence } from '../../decide/evidence.ts'
-import type { Permit } from '../../decide/permit.ts'
-import type { OwnerField } from '../../decide/propose.ts'
+import type { Steps } from '../../decide/facts.ts'
+import type { Permit } from '../../decide/permits/permit.ts'
 import type { Snapshot } from '../../decide/snapshot.ts'
 import type { SignIn } from '../../identity/sign-in/sign-in.ts'
 import type { Json, Method, Resource, Route } from '../../resources/resource.ts'
@@ -56,8 +56,8 @@ export interface HandledRequest {
   readonly caller: Caller | undefined
   /** The client's address, as limits count it. */
   readonly address: string
-  /** The field that names an object's owner, if ownership.yaml compares one with the caller's id. */
-  readonly owner: OwnerField | undefined
+  /** Gets the facts that the decision's permits and answers ask for. */
+  readonly ask: <T>(steps: Steps<T>) => T | Promise<T>
   /** The path's `{id}`, as sent. */
   readonly path: string
   readonly query: string

@@ -43,7 +43,8 @@ export async function listObjects(
   const after = query.cursor === undefined ? undefined : await endOfLastPage(services, request, query, query.cursor)
   const bytes = request.snapshot.limits.answerBytes
   // One extra object shows whether there is a next page.
-  const found = await store.list(name, { ...selection, order, limit: limit + 1, bytes, ...(after && { after }) })
+  const { marks } = decision
+  const found = await store.list(name, { ...selection, marks, order, limit: limit + 1, bytes, ...(after && { after }) })
   const items = found.slice(0, fittingOf(found, limit, bytes))
   const last = items.at(-1)
   const next = found.length > items.length && last ? nextCursor(services, request, query, last) : null

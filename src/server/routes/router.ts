@@ -2,7 +2,6 @@
 import type { default as Router, RouterContext } from '@koa/router'
 import type { Middleware } from 'koa'
 import type { Decision } from '../../decide/decision.ts'
-import { ownerFieldOf } from '../../decide/relations/ownership.ts'
 import type { Method, Operation, Route } from '../../resources/resource.ts'
 import { Routers } from '../../resources/routing/match-route.ts'
 import type { Store } from '../../store/contract.ts'
@@ -134,14 +133,13 @@ function requestOf(state: RouteState, method: Method, store: Store): HandledRequ
   const { match, caller } = accepted
   const { route, target } = match
   const { preconditions, idempotencyKey } = input
-  const owner = ownerFieldOf(resource, policy.snapshot.ownershipOf(resource.name))
   return {
     method,
     route,
     resource,
     caller,
     address,
-    owner,
+    ask: state.ask,
     snapshot: policy.snapshot,
     path: target.path,
     query: target.query,

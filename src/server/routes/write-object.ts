@@ -1,8 +1,8 @@
 /** PUT, PATCH and DELETE of an item. */
 
 import type { DeleteDecision, UpdateDecision } from '../../decide/decision.ts'
-import type { Proposal } from '../../decide/issue-permits.ts'
-import { proposePatched, proposeReplacement, proposeUpdate } from '../../decide/propose.ts'
+import type { Proposal } from '../../decide/permits/issue-permits.ts'
+import { proposePatched, proposeReplacement, proposeUpdate } from '../../decide/permits/propose.ts'
 import { isRefusal, orRefuse, type Refusal } from '../../decide/refusal.ts'
 import { represent, type StoredObject } from '../../resources/object.ts'
 import type { Json } from '../../resources/resource.ts'
@@ -22,9 +22,9 @@ export async function replaceObject(
   decision: UpdateDecision,
   body: Body,
 ): Promise<Outcome> {
-  const { resource, owner } = request
-  const { object, writable, readable } = decision
-  const proposal = proposeReplacement(resource, body, { before: represent(object), writable, readable, owner })
+  const { resource } = request
+  const { object, writable, readable, filled } = decision
+  const proposal = proposeReplacement(resource, body, { before: represent(object), writable, readable, filled })
   return writeProposal(services, request, decision, proposal)
 }
 
@@ -84,13 +84,13 @@ async function writeProposal(
 ): Promise<Outcome> {
   const resource = request.resource.name
   const refuseUnmetNow = () => refuseUnmet(services, request, { resource, object: decision.object })
-  const permitted = decision.permit(proposal)
+  const permitted = await request.ask(decision.permit(proposal))
   if (isRefusal(permitted) && isOfAnotherState(permitted)) refuseUnmetNow()
   const permit = orRefuse(permitted)
   refuseUnmetNow()
   const { evidence } = permit
-  const outcomeOf = (object: StoredObject): Outcome => {
-    const shown = decision.show(object)
+  const outcomeOf = async (object: StoredObject): Promise<Outcome> => {
+    const shown = await request.ask(decision.show(object))
     const status = successStatus('update', shown !== undefined)
     if (!shown) return { status, headers: {}, body: undefined, evidence }
     // The tag belongs to the representation in this body, whatever the client had sent (RFC 9110 section 8.7).
@@ -101,7 +101,7 @@ async function writeProposal(
   const isBlind = [...proposal.named].some((name) => !decision.readable.has(name))
   if (!isBlind && sameJson(permit.document, decision.object.document)) return outcomeOf(decision.object)
   const time = services.now().toISOString()
-  return request.writes.update(permit, outcomeOf(updatedObject(permit, decision.object, time)), { time })
+  return request.writes.update(permit, await outcomeOf(updatedObject(permit, decision.object, time)), { time })
 }
 
 /**

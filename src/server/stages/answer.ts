@@ -36,7 +36,8 @@ export function answer(parts: AnswerParts): Stage<object, Received> {
       // The record shows the same time that selects the valid rules.
       const time = parts.now()
       state.time = time.toISOString()
-      state.policy = parts.policy.at(time.getTime())
+      state.at = time.getTime()
+      state.policy = parts.policy.at(state.at)
       if (parts.draining()) throw draining()
       await next()
     } catch (error) {
@@ -57,6 +58,7 @@ function receive({ policy: { active } }: AnswerParts, method: string): RequestSt
   return {
     requestId: randomUUID(),
     started: performance.now(),
+    at: Number.NaN,
     method,
     revision: active.revision,
     masks: active.snapshot.masks,

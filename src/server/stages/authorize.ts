@@ -4,8 +4,9 @@
  * that they need.
  */
 
-import { decide, withFacts } from '../../decide/decide.ts'
+import { decide } from '../../decide/decide.ts'
 import type { Decision } from '../../decide/decision.ts'
+import { type FactSource, withFacts } from '../../decide/facts.ts'
 import { USERS } from '../../decide/policy.ts'
 import { orRefuse } from '../../decide/refusal.ts'
 import type { ActivePolicy } from '../../policy/live-policy.ts'
@@ -13,44 +14,55 @@ import { isBlocked } from '../../policy/parse/parse-blocked.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { Store } from '../../store/contract.ts'
 import type { Stage } from './stage.ts'
-import type { Accepted, AcceptedRequest, Authorized, Received } from './state.ts'
+import type { Accepted, AcceptedRequest, Addressed, Authorized, Received } from './state.ts'
 
 export interface Gate {
   readonly resources: Resources
-  readonly store: Pick<Store, 'get'>
-  /** Milliseconds since the epoch, because a block may expire. */
-  readonly now: () => number
+  readonly store: Pick<Store, 'get' | 'lookup'>
+}
+
+/** Who asks, for what, when, and from where. */
+interface Asked extends Pick<AcceptedRequest, 'match' | 'caller'> {
+  /** The time of the request, in milliseconds since the epoch. */
+  readonly at: number
+  readonly address?: string | undefined
 }
 
 /** Leaves a decision, or throws Refused or a fault. A fault never lets a request pass. */
-export function authorize(gate: Gate): Stage<Received & Accepted, Authorized> {
+export function authorize(gate: Gate): Stage<Received & Addressed & Accepted, Authorized> {
+  const facts = factsFrom(gate)
   return async (ctx, next) => {
-    const { policy, accepted } = ctx.state
-    ctx.state.decideAnew = () => decideRequest(gate, policy, accepted)
-    ctx.state.decision = await decideRequest(gate, policy, accepted)
+    const { policy, accepted, at, wholeAddress: address } = ctx.state
+    const asked = { ...accepted, at, address }
+    ctx.state.ask = (steps) => withFacts(steps, facts)
+    ctx.state.decideAnew = () => decideRequest(gate, policy, asked)
+    ctx.state.decision = await decideRequest(gate, policy, asked)
     return next()
   }
 }
 
-export async function decideRequest(
-  { resources, store, now }: Gate,
-  { snapshot, blocked }: ActivePolicy,
-  { match, caller }: Pick<AcceptedRequest, 'match' | 'caller'>,
-): Promise<Decision> {
+export async function decideRequest(gate: Gate, { snapshot, blocked }: ActivePolicy, asked: Asked): Promise<Decision> {
+  const { match, caller, at: now, address } = asked
   const { route, endpoint, id } = match
-  const resource = resources.byName.get(route.resource)
+  const resource = gate.resources.byName.get(route.resource)
   if (!resource) throw new Error(`no schema declares ${route.resource}`)
   const question = {
     route,
     endpoint,
     resource,
     subject: snapshot.subjectOf(caller),
-    blocked: caller !== undefined && isBlocked(blocked, caller.id, now()),
+    blocked: caller !== undefined && isBlocked(blocked, caller.id, now),
     id,
+    now,
+    address,
   }
-  const facts = {
-    user: (subject: string) => (resources.byName.has(USERS) ? store.get(USERS, subject) : undefined),
-    object: (name: string, of: string) => store.get(name, of),
+  return orRefuse(await withFacts(decide(question, snapshot), factsFrom(gate)))
+}
+
+function factsFrom({ resources, store }: Gate): FactSource {
+  return {
+    user: (subject) => (resources.byName.has(USERS) ? store.get(USERS, subject) : undefined),
+    object: (name, id) => store.get(name, id),
+    lookup: (lookup) => store.lookup(lookup),
   }
-  return orRefuse(await withFacts(decide(question, snapshot), facts))
 }

@@ -2,6 +2,7 @@
 import type { Problem } from '../../base/problems/problem.ts'
 import type { Caller } from '../../decide/caller.ts'
 import type { Decision } from '../../decide/decision.ts'
+import type { Steps } from '../../decide/facts.ts'
 import type { Masks } from '../../decide/policy.ts'
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
 import type { Authentication, Credentials } from '../../identity/caller.ts'
@@ -27,6 +28,8 @@ export interface Received {
   readonly headers: ResponseHeaders
   /** When the request came: RFC 3339, UTC, milliseconds. */
   readonly time?: string
+  /** The same in milliseconds since the epoch. */
+  readonly at: number
   /** The policy that decides, in its state at that time. */
   readonly policy: ActivePolicy
 }
@@ -69,6 +72,8 @@ export interface Accepted {
 /** Left by `authorize`. */
 export interface Authorized {
   readonly decision: Decision
+  /** Gets the facts that further steps of the decision ask for. */
+  readonly ask: <T>(steps: Steps<T>) => T | Promise<T>
   /** Decides again, with the object that is stored now: for a write that came too late. */
   readonly decideAnew: () => Promise<Decision>
 }

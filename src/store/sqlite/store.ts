@@ -1,8 +1,8 @@
 /** The contract's Store on SQLite: a write is one transaction with its decision record, durable when it returns. */
 import { randomBytes } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
-import type { Lookup } from '../../decide/condition.ts'
-import type { Permit, PermitKind, RestsOn } from '../../decide/permit.ts'
+import type { Lookup } from '../../decide/conditions/condition.ts'
+import type { Permit, PermitKind, RestsOn } from '../../decide/permits/permit.ts'
 import { USERS } from '../../decide/policy.ts'
 import type { StoredObject } from '../../resources/object.ts'
 import {

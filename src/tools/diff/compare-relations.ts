@@ -1,9 +1,11 @@
 /** How callers relate to objects: relations whose meaning changed, who a new object belongs to, and concealing. */
 
 import type { Policy, Rule } from '../../decide/policy.ts'
-import { kindOf, meaningOf, type Relation } from '../../decide/relations/all-kinds.ts'
+import { kindOf, meaningOf } from '../../decide/relations/all-kinds.ts'
 import { ownerFieldOf } from '../../decide/relations/ownership.ts'
+import type { Relation } from '../../decide/relations/relation-kind.ts'
 import { coversResource } from '../../decide/rules/rule.ts'
+import { namesIn } from '../../decide/rules/terms.ts'
 import { plainText, say } from '../../present/phrase.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
 import type { Direction, SettingChange } from './change.ts'
@@ -74,7 +76,7 @@ function reachOf({ before, after }: Sides<Relation>): 'more' | 'fewer' | undefin
 
 function rulesWith(policies: Sides<Policy>, resource: Resource, relation: string): readonly Rule[] {
   return [...policies.before.rules, ...policies.after.rules].filter(
-    (rule) => rule.relations.includes(relation) && coversResource(rule, resource),
+    (rule) => namesIn(rule).includes(relation) && coversResource(rule, resource),
   )
 }
 

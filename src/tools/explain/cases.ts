@@ -3,6 +3,7 @@
 import { rulePlace } from '../../decide/evidence.ts'
 import { problemCodeOf } from '../../decide/refusal.ts'
 import { heldWith } from '../../decide/relations/possible-sets.ts'
+import { namesIn } from '../../decide/rules/terms.ts'
 import { successStatus } from '../../resources/routing/success-status.ts'
 import { ReviewError } from '../load-policy.ts'
 import type { ExplainedAnswer, ExplainedCase, FieldReport, RelationFact } from './explanation.ts'
@@ -82,7 +83,9 @@ function distinctSets(request: SupposedRequest, facts: readonly RelationFact[]):
   const holding = new Set(facts.filter(({ holds }) => holds === true).map(({ name }) => name))
   const failing = new Set(facts.filter(({ holds }) => holds === false).map(({ name }) => name))
   // The rules about `read` decide what the answer shows.
-  const columns = [undefined, 'read'].flatMap((action) => roleLevelOf(request, action).relationColumns('all'))
+  const columns = [undefined, 'read'].flatMap((action) =>
+    roleLevelOf(request, action).relationColumns('all').map(namesIn),
+  )
   const sets = new Map<string, Names>([['', holding]])
   for (const relations of columns.filter((names) => !names.some((name) => failing.has(name)))) {
     for (const set of [...sets.values()]) {

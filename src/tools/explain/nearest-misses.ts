@@ -6,6 +6,7 @@ import { rulePlace } from '../../decide/evidence.ts'
 import { directPolicy } from '../../decide/grants/direct.ts'
 import type { Rule } from '../../decide/policy.ts'
 import { holdsForOwnRecord } from '../../decide/relations/all-kinds.ts'
+import { namesIn } from '../../decide/rules/terms.ts'
 import type { NeededChange } from './explanation.ts'
 import type { NearMiss } from './finding.ts'
 import { missSentence } from './miss-sentence.ts'
@@ -97,7 +98,7 @@ function certainRelations({ route, subject, parsed, resource }: SupposedRequest)
 
 /** The empty set, and for each allow rule the set of relations that it still needs. */
 function additions(request: SupposedRequest, holding: Relations): readonly Relations[] {
-  const columns = roleLevelOf(request).relationColumns('allows')
+  const columns = roleLevelOf(request).relationColumns('allows').map(namesIn)
   const missing = [[], ...columns.map((names) => names.filter((name) => !holding.has(name)))]
   return [...new Map(missing.map((names) => [names.join('+'), new Set(names)])).values()]
 }

@@ -1,11 +1,11 @@
 /** Decides about objects: the known object, or one case for each set of relations that the rules distinguish. */
+
 import { rulePlace } from '../../decide/evidence.ts'
 import type { Rule } from '../../decide/policy.ts'
 import { kindOf } from '../../decide/relations/all-kinds.ts'
 import { ownerFieldOf } from '../../decide/relations/ownership.ts'
-import type { KnownFacts } from '../../decide/relations/relation-kind.ts'
+import { type KnownFacts, scalarsOf } from '../../decide/relations/relation-kind.ts'
 import { quote } from '../../present/quote.ts'
-import { isScalar } from '../../resources/object.ts'
 import { successStatus } from '../../resources/routing/success-status.ts'
 import { casesOf } from './cases.ts'
 import type { ExplainedAnswer, ExplainedCase, ExplainedOutcome, RelationFact } from './explanation.ts'
@@ -134,6 +134,8 @@ function relationFacts(
     attribute: (name) => attributeOf(question, name),
     object: objectOf(question),
     isOwnRecord: route.kind === 'caller',
+    now: question.now,
+    related: () => undefined,
   }
   return relations.map((relation) => ({ name: relation.name, ...kindOf(relation).explain(relation, facts) }))
 }
@@ -147,9 +149,9 @@ function objectOf({ known }: ExplainQuestion): KnownFacts['object'] {
 function attributeOf({ caller, known }: ExplainQuestion, attribute: string): ReturnType<KnownFacts['attribute']> {
   if (attribute === 'id') {
     const id = caller.kind === 'caller' ? caller.subject : undefined
-    return { value: id, isKnown: id !== undefined }
+    return { values: id === undefined ? [] : [id], isKnown: id !== undefined }
   }
   const record = known.kind === 'object' ? known.record : undefined
   const value = record && Object.hasOwn(record, attribute) ? record[attribute] : undefined
-  return { value: isScalar(value) ? value : undefined, isKnown: record !== undefined }
+  return { values: scalarsOf(value), isKnown: record !== undefined }
 }

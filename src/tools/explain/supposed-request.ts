@@ -1,15 +1,9 @@
 /** One request of one caller; the kernel decides it for supposed objects: the server's checks without a server. */
 import type { Caller } from '../../decide/caller.ts'
 import { anyCaller } from '../../decide/callers-and-routes.ts'
-import {
-  decide,
-  decideSupposed,
-  type Question as KernelQuestion,
-  NO_FACTS,
-  type SupposedDecision,
-  withFacts,
-} from '../../decide/decide.ts'
+import { decide, decideSupposed, type Question as KernelQuestion, type SupposedDecision } from '../../decide/decide.ts'
 import type { RouteDecision } from '../../decide/decision.ts'
+import { NO_FACTS, withFacts } from '../../decide/facts.ts'
 import { type DirectPolicy, directPolicy } from '../../decide/grants/direct.ts'
 import type { GrantTable } from '../../decide/grants/grant-table.ts'
 import type { RoleLevel } from '../../decide/grants/role-level.ts'
@@ -37,7 +31,7 @@ export function supposedRequest(question: ExplainQuestion, { route, endpoint, me
   const subject = policy.subjectOf(callerOf(question))
   const blocked =
     caller.kind === 'caller' && caller.subject !== undefined && isBlocked(reviewed.blocked, caller.subject, now)
-  return { method, route, endpoint, resource, subject, blocked, parsed: reviewed.policy, resources, policy }
+  return { method, route, endpoint, resource, subject, blocked, parsed: reviewed.policy, resources, policy, now }
 }
 
 /** The same request by another caller, who may have any value of any attribute. */

@@ -1,12 +1,15 @@
 /** One cell of a matrix: whether one caller may do what a row says, with which fields, and which rules decide that. */
+
 import type { Caller } from '../../decide/caller.ts'
-import { decideSupposed, NO_FACTS, withFacts } from '../../decide/decide.ts'
+import { decideSupposed } from '../../decide/decide.ts'
+import { NO_FACTS, withFacts } from '../../decide/facts.ts'
 import type { DirectPolicy } from '../../decide/grants/direct.ts'
 import type { Grant } from '../../decide/grants/grant.ts'
 import type { GrantTable } from '../../decide/grants/grant-table.ts'
 import type { RoleLevel } from '../../decide/grants/role-level.ts'
 import type { Block, Rule } from '../../decide/policy.ts'
 import { endsOf, lives } from '../../decide/rules/rule-expiry.ts'
+import { namesIn } from '../../decide/rules/terms.ts'
 import type { RowPlan } from './rows.ts'
 
 /**
@@ -68,7 +71,7 @@ function textOf({ outcome, granted, fields }: MatrixCell): string {
 
 function decideAt(policy: DirectPolicy, row: RowPlan, caller: Caller | undefined, blocked: boolean): MatrixCell {
   const { route, endpoint, resource, relations } = row
-  const question = { route, endpoint, resource, subject: policy.subjectOf(caller), blocked }
+  const question = { route, endpoint, resource, subject: policy.subjectOf(caller), blocked, now: 0 }
   const decision = withFacts(decideSupposed(question, policy, [...relations]), NO_FACTS)
   const refusal = decision.kind === 'supposed' ? decision.refusal : decision.kind === 'refused' ? decision : undefined
   if (refusal?.check === 'blocked') return denied('blocked', [])
@@ -122,7 +125,7 @@ function fieldsOf({ fields }: RowPlan): readonly string[] {
 
 /** A redirect is decided by the role level alone. */
 function redirectCell(table: GrantTable, roleLevel: RoleLevel): MatrixCell {
-  const grants = roleLevel.relationColumns('allows').map((relations) => table.grant(relations))
+  const grants = roleLevel.relationColumns('allows').map((column) => table.grant(namesIn(column)))
   const granting = grants.flatMap(({ allows, fields }) => allows.filter((rule) => table.names(rule, fields)))
   if (roleLevel.allowed) return { ...whole, rules: byLine(granting) }
   const allows = new Set(grants.flatMap((grant) => grant.allows))

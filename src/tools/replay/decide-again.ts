@@ -2,16 +2,19 @@
  * Decides a recorded request again under another policy, with the checks and the permits that decide live requests. The
  * record's facts replace the store, and its time replaces the clock.
  */
+
 import { isDeepStrictEqual } from 'node:util'
 import { CATALOGUE, type ProblemCode } from '../../base/problems/catalogue.ts'
 import { stageOf } from '../../base/problems/stages.ts'
-import { decide, withFacts } from '../../decide/decide.ts'
+import { decide } from '../../decide/decide.ts'
 import type { Decision, ListDecision } from '../../decide/decision.ts'
 import type { Facts } from '../../decide/evidence.ts'
+import { withFacts } from '../../decide/facts.ts'
+import { replacedBy } from '../../decide/permits/propose.ts'
 import { USERS } from '../../decide/policy.ts'
-import { ownedBy, replacedBy } from '../../decide/propose.ts'
 import { isRefusal, problemCodeOf, type Refusal } from '../../decide/refusal.ts'
-import { ownerFieldOf } from '../../decide/relations/ownership.ts'
+import { filledFields, valuesToFill } from '../../decide/relations/ownership.ts'
+import { askingAs } from '../../decide/relations/relation-kind.ts'
 import type { Snapshot } from '../../decide/snapshot.ts'
 import { type DecisionRecord, MASKED } from '../../decision-log/decision-record.ts'
 import type { ActivePolicy } from '../../policy/live-policy.ts'
@@ -84,20 +87,25 @@ async function authorizeAgain(
 ): Promise<Again> {
   const { snapshot, blocked } = policy
   const { caller } = request
+  const now = Date.parse(record.time)
   const question = {
     ...request,
     subject: snapshot.subjectOf(caller),
-    blocked: caller !== undefined && isBlocked(blocked, caller.id, Date.parse(record.time)),
+    blocked: caller !== undefined && isBlocked(blocked, caller.id, now),
+    now,
   }
   const facts = {
     user: (id: string) => (resources.byName.has(USERS) ? recordedObject(record, request, USERS, id) : undefined),
     object: (resource: string, id: string) => recordedObject(record, request, resource, id),
+    lookup: (): boolean => {
+      throw new FactsMissing("the record doesn't hold the related objects")
+    },
   }
   try {
     const decision = await withFacts(decide(question, snapshot), facts)
     if (decision.kind === 'refused') return refused(decision, request)
     if (decision.kind === 'list') return queryAgain(decision, record, policy)
-    const permitted = permitAgain(decision, record, unaskedUnder(snapshot, request))
+    const permitted = await withFacts(permitAgain(decision, record, unaskedUnder(snapshot, request)), facts)
     if (isRefusal(permitted)) return refused(permitted, request)
     return permitted === 'whole' ? { kind: 'allowed', decision } : beyond(record, decision, stage)
   } catch (error) {
@@ -107,10 +115,11 @@ async function authorizeAgain(
 }
 
 function unaskedUnder(snapshot: Snapshot, { resource, caller }: RecordedRequest): Unasked {
-  const owner = ownerFieldOf(resource, snapshot.ownershipOf(resource.name))
+  const filled = filledFields(resource, snapshot.ownershipOf(resource.name))
+  const { valuesOf } = askingAs(caller ? { ...caller.claims, id: caller.id } : {}, 0)
   return {
-    replacedBy: ({ writable }) => replacedBy(resource, writable, owner),
-    given: { ...defaultsOf(resource), ...ownedBy(caller?.id, owner) },
+    replacedBy: ({ writable, filled: kept }) => replacedBy(resource, writable, kept),
+    given: { ...defaultsOf(resource), ...valuesToFill(filled, valuesOf) },
   }
 }
 

@@ -5,6 +5,7 @@
 
 import type { CreateDecision, Decision, UpdateDecision } from '../../decide/decision.ts'
 import type { Facts } from '../../decide/evidence.ts'
+import type { FactNeed, Steps } from '../../decide/facts.ts'
 import { isRefusal, type Refusal } from '../../decide/refusal.ts'
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
 import { represent } from '../../resources/object.ts'
@@ -26,41 +27,56 @@ export interface Unasked {
 type Permitted = 'whole' | 'partly' | Refusal
 
 /** Throws FactsMissing. */
-export function permitAgain(decision: Decision, { method, facts = {} }: DecisionRecord, unasked: Unasked): Permitted {
+export function* permitAgain(
+  decision: Decision,
+  { method, facts = {} }: DecisionRecord,
+  unasked: Unasked,
+): Steps<Permitted, FactNeed> {
   switch (decision.kind) {
     case 'create':
-      return permitCreate(decision, facts, unasked.given)
+      return yield* permitCreate(decision, facts, unasked.given)
     case 'update':
       return method === 'PUT'
-        ? permitReplacement(decision, facts, unasked.replacedBy(decision))
-        : permitUpdate(decision, facts)
+        ? yield* permitReplacement(decision, facts, unasked.replacedBy(decision))
+        : yield* permitUpdate(decision, facts)
     default:
       return 'whole'
   }
 }
 
-function permitCreate(decision: CreateDecision, { proposed, named }: Facts, given: Representation): Permitted {
+function* permitCreate(
+  decision: CreateDecision,
+  { proposed, named }: Facts,
+  given: Representation,
+): Steps<Permitted, FactNeed> {
   if (!proposed || !named) return 'partly'
   const after = { ...proposed, ...valuesFor(named), ...given, ...only(proposed, named) }
-  return whole(decision.permit({ after, named: new Set(named), faults: NO_FAULTS }))
+  return whole(yield* decision.permit({ after, named: new Set(named), faults: NO_FAULTS }))
 }
 
 function only(fields: Representation, names: readonly string[]): Representation {
   return Object.fromEntries(Object.entries(fields).filter(([name]) => names.includes(name)))
 }
 
-function permitUpdate(decision: UpdateDecision, { proposed, named, changed, read }: Facts): Permitted {
+function* permitUpdate(
+  decision: UpdateDecision,
+  { proposed, named, changed, read }: Facts,
+): Steps<Permitted, FactNeed> {
   const refusal = (read && decision.checkRead(read)) ?? (named && decision.checkNamed(named))
   if (refusal) return refusal
   if (!named || !proposed || !changed) return 'partly'
   const before = represent(decision.object)
   const after = { ...before, ...valuesFor(changed), ...proposed }
   const proposal = { after: withoutNulls(after, before, changed), named: new Set(named), faults: NO_FAULTS }
-  return whole(decision.permit(proposal))
+  return whole(yield* decision.permit(proposal))
 }
 
 /** A field that a PUT doesn't name is removed if the policy allows writing it, and stays otherwise. */
-function permitReplacement(decision: UpdateDecision, facts: Facts, replaced: readonly string[]): Permitted {
+function* permitReplacement(
+  decision: UpdateDecision,
+  facts: Facts,
+  replaced: readonly string[],
+): Steps<Permitted, FactNeed> {
   if (!facts.named) return 'partly'
   if (!facts.removed) throw new FactsMissing("the record doesn't hold which fields PUT would remove")
   const removed = new Set(facts.removed)
@@ -73,7 +89,7 @@ function permitReplacement(decision: UpdateDecision, facts: Facts, replaced: rea
   if (removed.symmetricDifference(removedNow).size > 0) {
     throw new FactsMissing("the record doesn't hold the fields that PUT would remove now, or no longer")
   }
-  return permitUpdate(decision, { ...facts, named })
+  return yield* permitUpdate(decision, { ...facts, named })
 }
 
 /** The record doesn't hold the values, and the schema's faults in them depend on no policy. */

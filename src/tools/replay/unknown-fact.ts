@@ -1,8 +1,9 @@
 /** Whether a record holds everything that a policy would look at: another policy may compare values that it lacks. */
 
-import { comparisonsIn } from '../../decide/condition-values.ts'
+import { comparisonsIn } from '../../decide/conditions/condition-values.ts'
 import type { Facts } from '../../decide/evidence.ts'
-import { comparedAttributes, comparedFields, type Relation } from '../../decide/relations/all-kinds.ts'
+import { comparedAttributes, comparedFields } from '../../decide/relations/all-kinds.ts'
+import type { Relation } from '../../decide/relations/relation-kind.ts'
 import type { Snapshot } from '../../decide/snapshot.ts'
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
 import { MASKED } from '../../decision-log/decision-record.ts'

@@ -88,7 +88,7 @@ describe('the predictor', () => {
 
   it('would not agree with a server whose policy lacks a rule', async () => {
     const parsed = parsePolicy(filesOf({}), RESOURCES)
-    const everyone = { subject: 'everyone', resource: 'docs', actions: ['read'], relations: [], views: ['*'], line: 99 }
+    const everyone = { subject: 'everyone', resource: 'docs', actions: ['read'], before: [], views: ['*'], line: 99 }
     const open = { ...parsed, rules: [{ ...everyone, effect: 'allow' as const }] }
     const action = DOCS.actions.get('read')
     if (!action) throw new Error('there is one')

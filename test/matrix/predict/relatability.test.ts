@@ -5,6 +5,7 @@ import type { Policy } from '../../../src/decide/policy.ts'
 import { comparedAttributes, comparedFields } from '../../../src/decide/relations/all-kinds.ts'
 import { relationsOf } from '../../../src/decide/relations/ownership.ts'
 import { namedRelations, possibleSets } from '../../../src/decide/relations/possible-sets.ts'
+import { askingAs } from '../../../src/decide/relations/relation-kind.ts'
 import type { Json, Representation, Resource } from '../../../src/resources/resource.ts'
 import { arrangeRelated } from '../../../src/tools/matrix/arrange/arrange-related.ts'
 import { relatability } from '../../../src/tools/matrix/arrange/relatability.ts'
@@ -80,7 +81,7 @@ function achieved({ ownership }: Policy, resource: Resource): ReadonlySet<string
     for (const claims of callers) {
       // The caller's own record alone gives the attributes.
       const has: Representation = resource.name === 'users' && object.id === CALLER ? object : claims
-      const holding = relationsOf(owned, (name) => (name === 'id' ? CALLER : (has[name] as string | undefined)), object)
+      const holding = relationsOf(owned, askingAs({ ...has, id: CALLER }, 0), object)
       sets.add(holding.toSorted().join('+'))
     }
   }
@@ -184,7 +185,7 @@ describe('how callers can relate to objects', () => {
       const found = arrangeRelated({ ...common, callerId: CALLER })
       if (found.kind !== 'related') throw new Error(`${[...relations]}: ${found.why}`)
       const { object, attributes } = found
-      const holding = relationsOf(ownership, (name) => ({ ...attributes, id: CALLER })[name], object)
+      const holding = relationsOf(ownership, askingAs({ ...attributes, id: CALLER }, 0), object)
       expect(new Set(holding)).to.deep.equal(relations)
       expect(resource.validate(object).filter(({ pointer }) => pointer !== '/id')).to.deep.equal([])
     }

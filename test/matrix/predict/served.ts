@@ -3,7 +3,9 @@
 import { Problem } from '../../../src/base/problems/problem.ts'
 import type { Caller } from '../../../src/decide/caller.ts'
 import type { RouteMethod } from '../../../src/decide/callers-and-routes.ts'
-import { meets } from '../../../src/decide/condition.ts'
+import { meets } from '../../../src/decide/conditions/condition.ts'
+import { lookUpIn } from '../../../src/decide/conditions/lookup.ts'
+import { withFacts } from '../../../src/decide/facts.ts'
 import { Refused } from '../../../src/decide/refusal.ts'
 import type { Snapshot } from '../../../src/decide/snapshot.ts'
 import type { ActivePolicy } from '../../../src/policy/live-policy.ts'
@@ -56,7 +58,7 @@ async function outcomeOf(served: Served, caller: Caller | undefined): Promise<Ou
   const policy = { revision: '', snapshot, blocked: new Map() } as unknown as ActivePolicy
   const target = { path: routeMethod.route.path.replace('{id}', id), query: '' }
   const match = { kind: 'route', route: routeMethod.route, endpoint: routeMethod.endpoint, id, target } as const
-  const decision = await decideRequest({ resources, store, now: () => 0 }, policy, { match, caller })
+  const decision = await decideRequest({ resources, store }, policy, { match, caller, at: 0 })
   const now = () => new Date(0)
   const inFlight = new InFlight()
   const services = {
@@ -72,7 +74,7 @@ async function outcomeOf(served: Served, caller: Caller | undefined): Promise<Ou
   }
   return handlerOf(routeMethod.route, routeMethod.endpoint.operation)(
     services,
-    requestOf(served, caller),
+    requestOf(served, caller, store),
     decision,
     inputOf(served),
   )
@@ -83,17 +85,19 @@ function describe(): never {
   throw new Error('nothing asks for it')
 }
 
-function requestOf({ snapshot, routeMethod }: Served, caller: Caller | undefined): HandledRequest {
+function requestOf(
+  { snapshot, routeMethod }: Served,
+  caller: Caller | undefined,
+  store: Pick<Store, 'get' | 'lookup'>,
+): HandledRequest {
   const { resource, route, method } = routeMethod
-  const relation = snapshot.ownershipOf(resource.name)?.relations.get('owner')
-  const field = relation?.kind === 'attribute' && relation.attribute === 'id' && resource.fields.get(relation.field)
   return {
     method,
     route,
     resource,
     caller,
     address: '127.0.0.1',
-    owner: field && !field.readOnly ? { name: field.name, list: field.list } : undefined,
+    ask: (steps) => withFacts(steps, { user: (id) => store.get('users', id), object: store.get, lookup: store.lookup }),
     snapshot,
     path: route.path,
     query: '',
@@ -121,14 +125,16 @@ function inputOf({ routeMethod, body }: Served): Input {
   }
 }
 
-function storeOf(objects: Objects): Pick<Store, 'get' | 'list' | 'count' | 'kept'> {
+function storeOf(objects: Objects): Pick<Store, 'get' | 'list' | 'count' | 'kept' | 'lookup'> {
   const of = (resource: Resource['name']) => [...(objects.get(resource)?.values() ?? [])].map(storedOf)
+  const related = lookUpIn((resource) => of(resource).map(represent))
   return {
     get: async (resource, id) => of(resource).find((object) => object.id === id),
     list: async (resource, { where }) =>
       of(resource)
-        .filter((object) => meets(where, represent(object)))
+        .filter((object) => meets(where, represent(object), related))
         .map(listedOf),
+    lookup: async (lookup) => related(lookup),
     count: async () => 0,
     kept: async () => undefined,
   }

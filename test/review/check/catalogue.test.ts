@@ -9,7 +9,7 @@ const KINDS = ['relations', 'request-conditions'].map(
   (name) => new URL(`../../../src/decide/${name}/`, import.meta.url),
 )
 /** Texts that look like codes. */
-const OTHER = ['utf-8', 'api-key', '2-digit']
+const OTHER = ['utf-8', 'api-key', '2-digit', 'now-1000d']
 
 describe('the catalogue of findings', () => {
   it('is told by docs/checks.md, code by code and word for word', () => {

@@ -7,7 +7,7 @@ import { randomCaller, randomObject } from '../../policy/arbitrary.ts'
 import { endingPolicy, randomPolicy, randomTime, type WrittenPolicy } from '../../policy/arbitrary-policy.ts'
 import { DOCS } from '../../policy/fixture.ts'
 import { granted, relationsOf, roleLevel, subsets } from '../../policy/oracle.ts'
-import { attributeOf, worldOf } from '../../policy/product.ts'
+import { askingOf, worldOf } from '../../policy/product.ts'
 import type { OracleCaller, Plain, World } from '../../policy/world.ts'
 import { runs } from '../../runs.ts'
 import { ask, type RouteMethod, spotsOfDocs } from './asking.ts'
@@ -157,10 +157,10 @@ function largestWithin(cases: readonly ExplainedCase[], set: ReadonlySet<string>
 
 /** Without credentials nobody is anybody's owner, and nobody has what they lack in common with an object. */
 function possibleNames({ data }: WrittenPolicy, caller: OracleCaller): readonly string[] {
-  const attribute = attributeOf(caller)
+  const { valuesOf } = askingOf(caller)
   const relations = [...(data.relations.get('docs') ?? [])]
   return relations
-    .filter(([, relation]) => !('equals' in relation) || attribute(relation.equals) !== undefined)
+    .filter(([, relation]) => !('equals' in relation) || valuesOf(relation.equals).length > 0)
     .map(([name]) => name)
 }
 

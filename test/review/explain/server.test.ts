@@ -98,7 +98,7 @@ describe('explain, beside a running server', () => {
 
   it('tells of OPTIONS of a redirect what it tells of OPTIONS elsewhere: no relation counts', () => {
     const rules = reviewed.policy.rules.map((rule) =>
-      rule.actions.includes('options') ? { ...rule, relations: ['owner'] } : rule,
+      rule.actions.includes('options') ? { ...rule, before: [{ name: 'owner', negated: false }] } : rule,
     )
     const another = { ...reviewed, policy: { ...reviewed.policy, rules } }
     for (const path of ['/tasks/{id}', '/jobs/{id}', '/jobs']) {

@@ -81,7 +81,7 @@ describe('the cells of a matrix', () => {
   const wrong: Readonly<Record<string, (policy: Policy) => Policy>> = {
     'forgets a rule': (policy) => ({ ...policy, rules: policy.rules.slice(1) }),
     'takes a deny for nothing': (policy) => ({ ...policy, rules: policy.rules.filter((r) => r.effect === 'allow') }),
-    'asks no relation': (policy) => ({ ...policy, rules: policy.rules.map((rule) => ({ ...rule, relations: [] })) }),
+    'asks no relation': (policy) => ({ ...policy, rules: policy.rules.map((rule) => ({ ...rule, before: [] })) }),
   }
   for (const [fault, instead] of Object.entries(wrong)) {
     it(`a matrix is found out that ${fault}`, () => {

@@ -1,6 +1,6 @@
 /** The tables of the SQLite engine: one for each resource, with a column for each indexed field. */
 import type { SQLOutputValue } from 'node:sqlite'
-import { SERVER_FIELDS } from '../../../decide/condition.ts'
+import { SERVER_FIELDS } from '../../../decide/conditions/condition.ts'
 import type { StoredObject } from '../../../resources/object.ts'
 import type { Field, Resource } from '../../../resources/resource.ts'
 import { documentNamed, parseStored } from '../../parse-stored.ts'

@@ -1,6 +1,6 @@
 /** The values that a condition's SQL binds, and its shape, which is the key of the statement. */
 import type { SQLInputValue } from 'node:sqlite'
-import type { Between, Condition, Time } from '../../../decide/condition.ts'
+import type { Between, Condition, Time } from '../../../decide/conditions/condition.ts'
 import type { Scalar } from '../../../resources/object.ts'
 
 /** The values of `conditionSql`'s parameters, in their order. */

@@ -1,12 +1,9 @@
 /** A simplified condition for SQLite: an expression about one row, which looks up related objects by index. */
-import type { Between, Climb, Condition, Holds, Related, Time } from '../../../decide/condition.ts'
+import type { Between, Climb, Condition, Holds, Related, Time } from '../../../decide/conditions/condition.ts'
 import { comparable, instantOfText, jsonPath } from '../layout/schema.ts'
 import { padded } from './condition-values.ts'
 import { columnOf, type FieldSql, fieldSql, instantColumn, notAnObject, type Scope, within } from './scope.ts'
 import { parameters, quoteName } from './text.ts'
-
-/** Fields with a column for their comparable value. Other fields are looked up in the document. */
-export type Columns = ReadonlyMap<string, string>
 
 export function conditionSql(condition: Condition, scope: Scope): string {
   switch (condition.kind) {

@@ -3,7 +3,7 @@
  * statement's key.
  */
 import type { SQLInputValue } from 'node:sqlite'
-import { SERVER_FIELDS } from '../../../decide/condition.ts'
+import { SERVER_FIELDS } from '../../../decide/conditions/condition.ts'
 import type { Scalar } from '../../../resources/object.ts'
 import type { Comparison } from '../../contract.ts'
 import { bound, padded } from './condition-values.ts'

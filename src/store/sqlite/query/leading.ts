@@ -2,7 +2,7 @@
  * Conditions that find few objects from their end: from the caller's memberships to the projects to the tasks, each step
  * by an index (docs/decisions/0043). An object that no such condition can find is found by looking at all.
  */
-import { type Climb, type Condition, type Related, SERVER_FIELDS } from '../../../decide/condition.ts'
+import { type Climb, type Condition, type Related, SERVER_FIELDS } from '../../../decide/conditions/condition.ts'
 import { conditionSql } from './condition.ts'
 import { columnOf, type Scope, within } from './scope.ts'
 import { quoteName } from './text.ts'

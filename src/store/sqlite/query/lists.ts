@@ -1,8 +1,8 @@
 /** The lists of one resource's table: filtered, sorted, page by page. Statements are compiled once for each shape. */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { LRUCache } from 'lru-cache'
-import type { Condition } from '../../../decide/condition.ts'
-import { simplify } from '../../../decide/simplify-condition.ts'
+import type { Condition } from '../../../decide/conditions/condition.ts'
+import { simplify } from '../../../decide/conditions/simplify-condition.ts'
 import type { Comparison, ListedObject, ObjectQuery } from '../../contract.ts'
 import { DamagedObject } from '../../errors.ts'
 import { JsonRow } from '../../json-row.ts'

@@ -1,8 +1,8 @@
 /** Answers questions about stored objects, from the values that they compare: a few searches in indexes. */
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { LRUCache } from 'lru-cache'
-import type { Condition, Lookup } from '../../../decide/condition.ts'
-import { simplify } from '../../../decide/simplify-condition.ts'
+import type { Condition, Lookup } from '../../../decide/conditions/condition.ts'
+import { simplify } from '../../../decide/conditions/simplify-condition.ts'
 import { conditionSql, stepsSql } from './condition.ts'
 import { boundValues, conditionShape } from './condition-values.ts'
 import { outermost, type TableOf, within } from './scope.ts'

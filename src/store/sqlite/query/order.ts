@@ -3,12 +3,14 @@
  * into consecutive segments, and an index can find each: `a = 1 and id > 'x'`, then `a > 1`.
  */
 import type { SQLInputValue } from 'node:sqlite'
-import { SERVER_FIELDS } from '../../../decide/condition.ts'
+import { SERVER_FIELDS } from '../../../decide/conditions/condition.ts'
 import type { SortKey, SortValue } from '../../contract.ts'
 import { comparableField, instant } from '../layout/schema.ts'
-import type { Columns } from './condition.ts'
 import { bound } from './condition-values.ts'
 import { quoteName } from './text.ts'
+
+/** Fields with a column for their comparable value. Other fields are looked up in the document. */
+export type Columns = ReadonlyMap<string, string>
 
 /** The columns that can stand for a field: its value, and the instant that it means. */
 export interface TableColumns {

@@ -1,5 +1,5 @@
 /** The table that a condition looks at, by which name, and the SQL of its fields there. */
-import { SERVER_FIELDS } from '../../../decide/condition.ts'
+import { SERVER_FIELDS } from '../../../decide/conditions/condition.ts'
 import { comparable, instantOfText, jsonPath, SERVER_COLUMNS } from '../layout/schema.ts'
 import type { TableColumns } from './order.ts'
 import { quoteName } from './text.ts'

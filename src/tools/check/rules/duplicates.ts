@@ -2,6 +2,7 @@
 
 import type { Diagnostic, Place } from '../../../base/diagnostic.ts'
 import type { RoleLink, Rule } from '../../../decide/policy.ts'
+import { relationColumnText } from '../../../decide/rules/terms.ts'
 import { CELL, type CheckedBlocked, type CheckedPolicy, type PolicyCheck, warning } from '../check.ts'
 
 export const duplicateRules: PolicyCheck<CheckedPolicy> = {
@@ -27,8 +28,16 @@ export const duplicateRules: PolicyCheck<CheckedPolicy> = {
 
 /** Each rule that says the same as an earlier rule, with the first such rule. */
 export function duplicatesOf(rules: readonly Rule[]): ReadonlyMap<Rule, Rule> {
-  const meaning = ({ subject, resource, actions, relations, views, effect, until }: Rule) =>
-    [subject, resource, actions.toSorted(), relations.toSorted(), views.toSorted(), effect, until] as const
+  const meaning = ({ subject, resource, actions, before, after, views, effect, until }: Rule) =>
+    [
+      subject,
+      resource,
+      actions.toSorted(),
+      relationColumnText({ before, ...(after ? { after } : {}) }),
+      views.toSorted(),
+      effect,
+      until,
+    ] as const
   return twice(rules, meaning)
 }
 

@@ -1,6 +1,7 @@
 /** Finds rules about every resource (`*`) with a name that some resource doesn't have: they never match there. */
 
 import type { Rule } from '../../../decide/policy.ts'
+import { namesIn } from '../../../decide/rules/terms.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Resource } from '../../../resources/resource.ts'
 import { CELL, ruleCheck } from '../check.ts'
@@ -16,10 +17,10 @@ export const relationGaps = ruleCheck(
   },
   CELL.relation,
   (rule, { policy, resources }) => {
-    if (rule.resource !== '*' || rule.relations.length === 0) return undefined
+    if (rule.resource !== '*' || namesIn(rule).length === 0) return undefined
     const lacks = (resource: Resource) => {
       const declared = policy.ownership.get(resource.name)?.relations
-      return rule.relations.filter((name) => !declared?.has(name))
+      return namesIn(rule).filter((name) => !declared?.has(name))
     }
     const lacking = concerned(rule, coveredBy(rule, resources)).filter((resource) => lacks(resource).length > 0)
     return gap(rule, new Set(lacking.flatMap(lacks)), lacking)

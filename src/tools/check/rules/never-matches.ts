@@ -2,6 +2,7 @@
 
 import type { Rule } from '../../../decide/policy.ts'
 import { needsCaller } from '../../../decide/relations/all-kinds.ts'
+import { namesIn } from '../../../decide/rules/terms.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Resource } from '../../../resources/resource.ts'
 import { CELL, type CheckedPolicy, ruleCheck } from '../check.ts'
@@ -25,10 +26,12 @@ export const relationsThatNeverHold = ruleCheck(
 )
 
 function neverHolds(
-  { subject, actions, relations }: Rule,
+  rule: Rule,
   covered: readonly Resource[],
   { ownership }: CheckedPolicy['policy'],
 ): string | undefined {
+  const { subject, actions } = rule
+  const relations = namesIn(rule)
   if (relations.length === 0) return undefined
   const named = namesText(relations)
   if (actions.includes('options')) return `${named} never holds for \`options\`, which concerns no object`

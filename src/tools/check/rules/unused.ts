@@ -1,5 +1,7 @@
 /** Finds roles, relations and views that are declared but have no effect. */
+
 import type { Rule } from '../../../decide/policy.ts'
+import { namesIn } from '../../../decide/rules/terms.ts'
 import type { Resource, Resources } from '../../../resources/resource.ts'
 import { type CheckedPolicy, type PolicyCheck, warning } from '../check.ts'
 import { routedActions } from '../reach/rule-actions.ts'
@@ -36,7 +38,7 @@ export const unusedRelations: PolicyCheck<CheckedPolicy> = {
     },
   ],
   find: ({ policy, written, resources, placeOfKey }) => {
-    const used = namesUsed(written.rules, ({ relations }) => relations)
+    const used = namesUsed(written.rules, namesIn)
     return [...policy.ownership].flatMap(([resource, { relations }]) =>
       [...relations.keys()]
         .filter((name) => !isUsed(used, resource, name) && !(name === 'owner' && creates(resources, resource)))

@@ -2,6 +2,7 @@
 
 import { type Policy, type Rule, USERS } from '../../../decide/policy.ts'
 import { needsCaller } from '../../../decide/relations/all-kinds.ts'
+import { namesIn } from '../../../decide/rules/terms.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Resource } from '../../../resources/resource.ts'
 import { CELL, type CheckedPolicy, type PolicyCheck, ruleCheck, warning } from '../check.ts'
@@ -40,7 +41,7 @@ export const unprivilegedWrites = ruleCheck(
     const loose = coveredBy(rule, resources).filter((resource) => !asksWhose(rule, resource, policy))
     const writes = new Set(loose.flatMap((resource) => performed(rule, writingActions(resource))))
     if (writes.size === 0) return undefined
-    const whose = rule.relations.length === 0 ? 'any object' : `any object that is ${namesText(rule.relations)}`
+    const whose = namesIn(rule).length === 0 ? 'any object' : `any object that is ${namesText(namesIn(rule))}`
     const message = `\`${rule.subject}\` isn't privileged, but may ${namesText(writes)} ${whose}, not only its own`
     const hint = 'name a relation such as owner, or write `privileged: true` at the role'
     return { message, hint }
@@ -92,8 +93,8 @@ function isPublic(subject: string): boolean {
 }
 
 /** Whether the rule names a relation to the caller for this resource; true if the rule can't match there. */
-function asksWhose({ relations }: Rule, { name }: Resource, { ownership }: Policy): boolean {
-  const declared = relations.map((relation) => ownership.get(name)?.relations.get(relation))
+function asksWhose(rule: Rule, { name }: Resource, { ownership }: Policy): boolean {
+  const declared = namesIn(rule).map((relation) => ownership.get(name)?.relations.get(relation))
   return declared.some((relation) => relation === undefined || needsCaller(relation))
 }
 

@@ -1,9 +1,10 @@
 /** The rules of two policies about one action on one resource, as regions of the sets of relations. */
 
-import type { Policy } from '../../../decide/policy.ts'
-import { meaningOf, needsCaller, type Relation } from '../../../decide/relations/all-kinds.ts'
+import type { Policy, Rule } from '../../../decide/policy.ts'
+import { meaningOf, needsCaller } from '../../../decide/relations/all-kinds.ts'
 import { namedRelations } from '../../../decide/relations/possible-sets.ts'
 import { possibleRegion, type Region, type RelationRegions, regionsOf } from '../../../decide/relations/regions.ts'
+import type { Relation } from '../../../decide/relations/relation-kind.ts'
 import { coversResource, isAbout } from '../../../decide/rules/rule.ts'
 import {
   type FieldClass,
@@ -12,6 +13,7 @@ import {
   type RulesAbout,
   regionsBySubject,
 } from '../../../decide/rules/rule-regions.ts'
+import { namesIn } from '../../../decide/rules/terms.ts'
 import type { Action, Resource } from '../../../resources/resource.ts'
 import { ReviewError } from '../../load-policy.ts'
 import { type Side, type Sides, sidesOf } from '../change.ts'
@@ -54,7 +56,7 @@ export function* topicsOf(policies: Sides<Policy>, resource: Resource): Iterable
     const classes = fieldClasses(about.before, about.after)
     const placeIn = (identity: Identity): RulesInSpace => {
       const space = relationSpace(about, identity)
-      const where = (side: Side) => (relations: readonly string[]) => space.where(side, relations)
+      const where = (side: Side) => (rule: Rule) => space.where(side, namesIn(rule))
       const bySubject = sidesOf((side) => regionsBySubject(about[side], { classes, where: where(side) }))
       return { space, bySubject }
     }

@@ -4,8 +4,10 @@
  */
 
 import type { Ownership } from '../../../decide/policy.ts'
-import { comparedAttributes, comparedFields, type Relation } from '../../../decide/relations/all-kinds.ts'
+import { comparedAttributes, comparedFields } from '../../../decide/relations/all-kinds.ts'
 import { relationsOf } from '../../../decide/relations/ownership.ts'
+import type { Relation } from '../../../decide/relations/relation-kind.ts'
+import { askingAs } from '../../../decide/relations/relation-kind.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Scalar } from '../../../resources/object.ts'
 import type { Field, Json, Representation, Resource } from '../../../resources/resource.ts'
@@ -176,12 +178,8 @@ export function isRelatedSo(
   { ownership, attributes, relations }: Pick<WantedObject, 'ownership' | 'attributes' | 'relations'>,
   object: Representation,
 ): boolean {
-  const holding = relationsOf(ownership, (name) => attributeOf(attributes, name), object)
+  const holding = relationsOf(ownership, askingAs(attributes, Date.now()), object)
   return holding.length === relations.size && holding.every((name) => relations.has(name))
-}
-
-function attributeOf(attributes: WantedObject['attributes'], name: string): Scalar | undefined {
-  return Object.hasOwn(attributes, name) ? attributes[name] : undefined
 }
 
 /**

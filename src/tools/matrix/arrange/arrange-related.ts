@@ -7,8 +7,8 @@ import {
   kindOf,
   meaningOf,
   needsCaller,
-  type Relation,
 } from '../../../decide/relations/all-kinds.ts'
+import type { Relation } from '../../../decide/relations/relation-kind.ts'
 import { isScalar, type Scalar } from '../../../resources/object.ts'
 import type { Representation, Resource, Resources } from '../../../resources/resource.ts'
 import {

@@ -1,9 +1,10 @@
 /** The values that one field can have so that exactly the wanted relations hold. */
 
 import { isObject } from '../../../base/is-object.ts'
-import { kindOf, needsCaller, type Relation } from '../../../decide/relations/all-kinds.ts'
+import { kindOf, needsCaller } from '../../../decide/relations/all-kinds.ts'
 import { acceptsField } from '../../../decide/relations/compared-field.ts'
-import type { AcceptedValues } from '../../../decide/relations/relation-kind.ts'
+import type { AcceptedValues, Relation } from '../../../decide/relations/relation-kind.ts'
+import { askingAs } from '../../../decide/relations/relation-kind.ts'
 import { isScalar, type Scalar } from '../../../resources/object.ts'
 import type { Field, Json, Resource } from '../../../resources/resource.ts'
 import { followReferences } from '../../../resources/schema/references.ts'
@@ -75,9 +76,9 @@ function acceptedIn({
   attributes,
   somebody,
 }: WantedField): Accepted & Pick<FieldQuestion, 'otherIds'> {
-  const attributeOf = (name: string) => (Object.hasOwn(attributes, name) ? attributes[name] : undefined)
+  const asking = askingAs(attributes, Date.now())
   const acceptedBy = (relations: readonly Relation[]) =>
-    relations.flatMap((relation) => kindOf(relation).accepted?.(relation, attributeOf) ?? [])
+    relations.flatMap((relation) => kindOf(relation).accepted?.(relation, asking) ?? [])
   const [held, avoided] = [acceptedBy(wanted), acceptedBy(unwanted)]
   return {
     wanted: held,

@@ -2,7 +2,8 @@
 
 import { isObject } from '../../../base/is-object.ts'
 import type { Policy } from '../../../decide/policy.ts'
-import { kindOf, type Relation } from '../../../decide/relations/all-kinds.ts'
+import { kindOf } from '../../../decide/relations/all-kinds.ts'
+import { askingAs, type Relation } from '../../../decide/relations/relation-kind.ts'
 import type { Json, Resource, Resources } from '../../../resources/resource.ts'
 import { parseSchemaFile, type SourceText } from '../../../resources/schema/schema-file.ts'
 import { unique, valuesOf } from './sample-values.ts'
@@ -72,7 +73,7 @@ function comparedBy(
   relation: Relation,
   resource: Resource,
 ): readonly { readonly field: string; readonly value: Json }[] {
-  const accepted = kindOf(relation).accepted?.(relation, (name) => (name === 'id' ? CALLER : undefined))
+  const accepted = kindOf(relation).accepted?.(relation, askingAs({ id: CALLER }, Date.now()))
   const field = accepted && resource.fields.get(accepted.field)
   if (!field || field.readOnly) return []
   const values = accepted.telling.map((value) => (field.list ? [value] : value))

@@ -41,7 +41,10 @@ function changeRelations(
   const relations = [...(ownership.get(resource.name)?.relations.values() ?? [])]
   return relations.flatMap((relation) =>
     kindOf(relation)
-      .mistakes(relation, resource, (field) => valuesOf(resource, field))
+      .mistakes(relation, resource, {
+        valuesOf: (field) => valuesOf(resource, field),
+        relationsOf: (other) => ownership.get(other)?.relations.values() ?? [],
+      })
       .map((to) => {
         const path = [resource.name, 'relations', relation.name] as const
         return withValue(files, { operator: 'change-relation', file: 'ownership.yaml', path, to })

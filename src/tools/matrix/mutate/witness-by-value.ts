@@ -3,7 +3,8 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Policy } from '../../../decide/policy.ts'
-import { comparedFields, meaningOf, type Relation } from '../../../decide/relations/all-kinds.ts'
+import { comparedFields, meaningOf } from '../../../decide/relations/all-kinds.ts'
+import type { Relation } from '../../../decide/relations/relation-kind.ts'
 import type { Json, Representation } from '../../../resources/resource.ts'
 import type { SamplesOf } from '../arrange/samples.ts'
 import type { PredictedRequest } from '../predict/answer.ts'

@@ -7,14 +7,15 @@ import { v7 as uuidv7 } from 'uuid'
 import { CATALOGUE } from '../../../base/problems/catalogue.ts'
 import type { Caller } from '../../../decide/caller.ts'
 import type { RouteMethod } from '../../../decide/callers-and-routes.ts'
-import { meets } from '../../../decide/condition.ts'
-import { decide, withFacts } from '../../../decide/decide.ts'
+import { meets } from '../../../decide/conditions/condition.ts'
+import { lookUpIn } from '../../../decide/conditions/lookup.ts'
+import { decide } from '../../../decide/decide.ts'
 import type { CreateDecision, Decision, ListDecision, UpdateDecision } from '../../../decide/decision.ts'
+import { type FactsAtHand, withFacts } from '../../../decide/facts.ts'
 import { type DirectPolicy, directPolicy } from '../../../decide/grants/direct.ts'
+import { proposeNew, proposeReplacement, proposeUpdate } from '../../../decide/permits/propose.ts'
 import type { Policy } from '../../../decide/policy.ts'
-import { proposeNew, proposeReplacement, proposeUpdate } from '../../../decide/propose.ts'
 import { isRefusal, problemCodeOf, type Refusal } from '../../../decide/refusal.ts'
-import { ownerFieldOf } from '../../../decide/relations/ownership.ts'
 import { livingAt } from '../../../decide/rules/rule-expiry.ts'
 import { documentPart, represent, type StoredObject } from '../../../resources/object.ts'
 import type { Json, Representation, Resource, Resources } from '../../../resources/resource.ts'
@@ -72,12 +73,17 @@ export function predict(request: PredictedRequest): Answer {
   const { sunsetAt } = route.lifecycle ?? {}
   if (sunsetAt !== undefined && now >= sunsetAt) return { status: 410 }
   const subject = evaluated.grants.subjectOf(caller)
-  const question = { route, endpoint, resource, subject, blocked: false, id }
-  const decision = withFacts(decide(question, evaluated.grants), {
+  const question = { route, endpoint, resource, subject, blocked: false, id, now }
+  const decision = withFacts(decide(question, evaluated.grants), factsIn(objects))
+  return isRefusal(decision) ? refused(request, decision) : carryOut(request, decision)
+}
+
+function factsIn(objects: PredictedRequest['objects']): FactsAtHand {
+  return {
     user: (userId) => storedIn(objects, 'users', userId),
     object: (name, objectId) => storedIn(objects, name, objectId),
-  })
-  return isRefusal(decision) ? refused(request, decision) : carryOut(request, decision)
+    lookup: lookUpIn((name) => objects.get(name)?.values() ?? []),
+  }
 }
 
 function carryOut(request: PredictedRequest, decision: Decision): Answer {
@@ -117,11 +123,14 @@ function answerRoute({ routeMethod, body }: PredictedRequest, fields: ReadonlySe
 }
 
 function answerList({ objects, routeMethod }: PredictedRequest, decision: ListDecision): Answer {
+  const { lookup } = factsIn(objects)
   const listed = [...(objects.get(routeMethod.resource.name)?.values() ?? [])].filter((one) =>
-    meets(decision.where, one),
+    meets(decision.where, one, lookup),
   )
   const fields = decision.rowFields()
-  const shown = (object: Representation) => cut(object, fields.kind === 'alike' ? fields.fields : fields.of(object))
+  const marksOf = (object: Representation) => decision.marks.map((mark) => meets(mark, object, lookup))
+  const shown = (object: Representation) =>
+    cut(object, fields.kind === 'alike' ? fields.fields : fields.of(object, marksOf(object)))
   return { status: successStatus('list'), items: listed.map((object) => ({ object, shown: shown(object) })) }
 }
 
@@ -130,15 +139,17 @@ function answerCreate(
   decision: CreateDecision,
   body: Readonly<Record<string, Json>>,
 ): Answer {
-  const { routeMethod, caller, now } = request
+  const { routeMethod, now, objects } = request
+  const facts = factsIn(objects)
   const time = new Date(now).toISOString()
-  const server = { id: uuidv7(), owner: ownerOf(request), callerId: caller?.id, now: time }
-  const permit = decision.permit(proposeNew(routeMethod.resource, body, server))
+  const server = { id: uuidv7(), filled: decision.filled, now: time }
+  const permit = withFacts(decision.permit(proposeNew(routeMethod.resource, body, server)), facts)
   if (isRefusal(permit)) return refused(request, permit)
   const object = createdObject(permit, time)
   const of = represent(object)
   if (isTaken(request, routeMethod.resource, of)) return { status: 409 }
-  return { status: successStatus('create'), shown: decision.show(object), of, written: { id: object.id, object: of } }
+  const shown = withFacts(decision.show(object), facts)
+  return { status: successStatus('create'), shown, of, written: { id: object.id, object: of } }
 }
 
 function answerUpdate(
@@ -147,13 +158,14 @@ function answerUpdate(
   body: Readonly<Record<string, Json>>,
 ): Answer {
   const { resource, endpoint } = request.routeMethod
-  const { object: before, writable, readable } = decision
+  const { object: before, writable, readable, filled } = decision
+  const facts = factsIn(request.objects)
   const stored = represent(before)
   const proposal =
     endpoint.operation === 'update'
       ? proposeUpdate(resource, body, stored)
-      : proposeReplacement(resource, body, { before: stored, writable, readable, owner: ownerOf(request) })
-  const permit = decision.permit(proposal)
+      : proposeReplacement(resource, body, { before: stored, writable, readable, filled })
+  const permit = withFacts(decision.permit(proposal), facts)
   if (isRefusal(permit)) return refused(request, permit)
   if (lacksPrecondition(request)) return { status: 428 }
   // A proposal without changes isn't written.
@@ -161,14 +173,10 @@ function answerUpdate(
   const object = isSame ? before : updatedObject(permit, before, new Date(request.now).toISOString())
   const of = represent(object)
   if (isTaken(request, resource, of)) return { status: 409 }
-  const shown = decision.show(object)
+  const shown = withFacts(decision.show(object), facts)
   const written = { id: object.id, object: of }
   const status = successStatus('update', shown !== undefined)
   return shown ? { status, shown, of, written } : { status, written }
-}
-
-function ownerOf({ evaluated, routeMethod: { resource } }: PredictedRequest) {
-  return ownerFieldOf(resource, evaluated.policy.ownership.get(resource.name))
 }
 
 /** Whether another object has one of these values in a unique field. */

@@ -3,7 +3,7 @@
  */
 import type { Views } from '../../../decide/policy.ts'
 import { relationsOf } from '../../../decide/relations/ownership.ts'
-import { isScalar } from '../../../resources/object.ts'
+import { askingAs } from '../../../decide/relations/relation-kind.ts'
 import type { Representation } from '../../../resources/resource.ts'
 import type { Expected } from '../read/expectation.ts'
 import type { Answer, PredictedRequest } from './answer.ts'
@@ -66,12 +66,8 @@ function showsView({ answer, request }: AnsweredRequest, view: string): boolean 
 }
 
 /** Whether the caller is the object's owner. */
-function isOwn({ evaluated, routeMethod, caller, objects }: PredictedRequest, object: Representation): boolean {
-  const attributes = caller && (objects.get('users')?.get(caller.id) ?? caller.claims)
-  const attributeOf = (name: string) => {
-    if (name === 'id') return caller?.id
-    const value = attributes && Object.hasOwn(attributes, name) ? attributes[name] : undefined
-    return isScalar(value) ? value : undefined
-  }
-  return relationsOf(evaluated.policy.ownership.get(routeMethod.resource.name), attributeOf, object).includes('owner')
+function isOwn({ evaluated, routeMethod, caller, objects, now }: PredictedRequest, object: Representation): boolean {
+  const attributes = caller && { ...(objects.get('users')?.get(caller.id) ?? caller.claims), id: caller.id }
+  const ownership = evaluated.policy.ownership.get(routeMethod.resource.name)
+  return relationsOf(ownership, askingAs(attributes ?? {}, now), object).includes('owner')
 }

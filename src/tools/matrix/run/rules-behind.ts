@@ -5,10 +5,11 @@ import { isObject } from '../../../base/is-object.ts'
 import { rulePlace } from '../../../decide/evidence.ts'
 import { directPolicy } from '../../../decide/grants/direct.ts'
 import type { Grant } from '../../../decide/grants/grant.ts'
+import { proposeNew } from '../../../decide/permits/propose.ts'
 import type { Rule } from '../../../decide/policy.ts'
-import { proposeNew } from '../../../decide/propose.ts'
-import { ownerFieldOf, relationsOf } from '../../../decide/relations/ownership.ts'
+import { filledFields, relationsOf, valuesToFill } from '../../../decide/relations/ownership.ts'
 import { namedRelations, possibleSets } from '../../../decide/relations/possible-sets.ts'
+import { askingAs } from '../../../decide/relations/relation-kind.ts'
 import type { Representation } from '../../../resources/resource.ts'
 import { type EvaluatedPolicy, evaluatePolicy } from '../predict/answer.ts'
 import { holds, type Predictor } from '../predict/predict-cell.ts'
@@ -60,7 +61,11 @@ function relationsIn(suite: Suite, bound: Bound, setup: CellSetup): readonly str
   const [placed] = expectation.object.kind === 'none' ? [] : setup.placed
   const about = endpoint?.operation === 'create' ? created(suite, bound, setup) : placed?.object
   if (!about) return []
-  return relationsOf(suite.policy.ownership.get(resource.name), (name) => setup.caller?.attributes[name], about)
+  return relationsOf(
+    suite.policy.ownership.get(resource.name),
+    askingAs(setup.caller?.attributes ?? {}, Date.now()),
+    about,
+  )
 }
 
 /** The object that the body creates, with the owner and the defaults that the server fills in. */
@@ -69,8 +74,10 @@ function created(
   { resource }: Bound,
   { caller, body = null }: CellSetup,
 ): Representation | undefined {
-  const owner = ownerFieldOf(resource, policy.ownership.get(resource.name))
-  const server = { id: uuidv7(), owner, callerId: caller?.id, now: new Date().toISOString() }
+  const now = new Date()
+  const filled = filledFields(resource, policy.ownership.get(resource.name))
+  const values = valuesToFill(filled, askingAs(caller?.attributes ?? {}, now.getTime()).valuesOf)
+  const server = { id: uuidv7(), filled: values, now: now.toISOString() }
   return isObject(body) ? proposeNew(resource, body, server).after : undefined
 }
 

@@ -3,6 +3,7 @@
 import { v7 as uuidv7 } from 'uuid'
 import { comparedFields, needsCaller } from '../../../decide/relations/all-kinds.ts'
 import { relationsOf } from '../../../decide/relations/ownership.ts'
+import { askingAs } from '../../../decide/relations/relation-kind.ts'
 import type { Representation } from '../../../resources/resource.ts'
 import { arrangeObject, isRelatedSo, type ObjectFound, relationText } from '../arrange/arrange-object.ts'
 import { withUniqueValues } from '../arrange/unique-values.ts'
@@ -52,7 +53,7 @@ export function isOwnObject(
   object: Representation,
 ): boolean {
   const ownership = suite.policy.ownership.get(resource.name)
-  return relationsOf(ownership, (name) => caller?.attributes[name], object).includes('owner')
+  return relationsOf(ownership, askingAs(caller?.attributes ?? {}, Date.now()), object).includes('owner')
 }
 
 /** Undefined if only the caller's own record can have these relations. */

@@ -1,6 +1,6 @@
 /** Answers questions about stored objects from objects in memory; src/store/sqlite/query/ does the same in SQL. */
 
-import type { Representation } from '../resources/resource.ts'
+import type { Representation } from '../../resources/resource.ts'
 import { has, type LookUp, type Lookup, meets } from './condition.ts'
 
 /** `objectsOf`: all objects of a resource. */

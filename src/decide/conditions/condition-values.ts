@@ -1,7 +1,7 @@
 /** The values that a condition compares: records mask them, and a replay reads them back from a file. */
 
-import { isObject } from '../base/is-object.ts'
-import type { Scalar } from '../resources/object.ts'
+import { isObject } from '../../base/is-object.ts'
+import type { Scalar } from '../../resources/object.ts'
 import type { Condition } from './condition.ts'
 
 /** `resource`: of a related object; undefined for the object itself. */

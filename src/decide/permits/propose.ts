@@ -3,49 +3,33 @@
  * `decision.permit` then checks whether the caller may make this change, and whether the result fits the schema.
  */
 import { isDeepStrictEqual } from 'node:util'
-import type { FieldFault } from '../base/problems/problem.ts'
-import type { Field, Json, Representation, Resource } from '../resources/resource.ts'
+import type { FieldFault } from '../../base/problems/problem.ts'
+import type { Field, Json, Representation, Resource } from '../../resources/resource.ts'
 import type { Proposal } from './issue-permits.ts'
 
 type Body = Readonly<Record<string, Json>>
 
-/** The field that relates an object to its owner, which a new object gets from its creator. */
-export interface OwnerField {
-  readonly name: string
-  readonly list: boolean
-}
-
-/** POST: the server's fields, the body's fields, defaults, and the caller as the owner if the body names no owner. */
+/** POST: the server's fields, the body's fields, defaults, and `filled` for what the body doesn't name. */
 export function proposeNew(
   resource: Resource,
   body: Body,
-  {
-    id,
-    owner,
-    callerId,
-    now,
-  }: { id: string; owner: OwnerField | undefined; callerId: string | undefined; now: string },
+  { id, filled, now }: { readonly id: string; readonly filled: Representation; readonly now: string },
 ): Proposal {
   const server = { id, createdAt: now, updatedAt: now }
-  const asked = { ...server, ...ownedBy(callerId, owner), ...body }
+  const asked = { ...server, ...filled, ...body }
   return proposal(resource, { before: server, asked, named: Object.keys(body) })
 }
 
-/** The fields that a new object gets from its creator. */
-export function ownedBy(callerId: string | undefined, owner: OwnerField | undefined): Representation {
-  return owner && callerId !== undefined ? { [owner.name]: owner.list ? [callerId] : callerId } : {}
-}
-
 /**
- * PUT: replaces the fields that the caller may write, and removes those that the body lacks; an absent owner stays. The
+ * PUT: replaces the fields that the caller may write, and removes those that the body lacks; `filled` fields stay. The
  * server's times are ignored, so that a body that was read can be sent twice.
  */
 export function proposeReplacement(
   resource: Resource,
   body: Body,
-  { before, writable, readable, owner }: { before: Representation; owner: OwnerField | undefined } & Granted,
+  { before, writable, readable, filled }: { before: Representation; filled: ReadonlySet<string> } & Granted,
 ): Proposal {
-  const replaced = replacedBy(resource, writable, owner)
+  const replaced = replacedBy(resource, writable, filled)
   const kept = Object.entries(before).filter(([name]) => !replaced.includes(name))
   const times = SERVER_TIMES.flatMap((name) => (Object.hasOwn(before, name) ? [[name, before[name] as Json]] : []))
   const asked = { ...Object.fromEntries(kept), ...body, ...Object.fromEntries(times) }
@@ -60,10 +44,10 @@ export function proposeReplacement(
 export function replacedBy(
   { fields }: Resource,
   writable: ReadonlySet<string>,
-  owner: Pick<OwnerField, 'name'> | undefined,
+  filled: ReadonlySet<string>,
 ): readonly string[] {
   return [...fields.values()].flatMap(({ name, readOnly }) =>
-    writable.has(name) && !readOnly && name !== owner?.name ? [name] : [],
+    writable.has(name) && !readOnly && !filled.has(name) ? [name] : [],
   )
 }
 

@@ -1,12 +1,12 @@
 /**
  * The only value that a store's write methods accept. A permit holds the very object that was checked. Only
- * src/decide/issue-permits.ts issues permits (test/architecture.test.ts), so a handler that doesn't ask for a decision
+ * src/decide/permits/issue-permits.ts issues permits (test/architecture.test.ts), so a handler that doesn't ask for a decision
  * doesn't compile.
  */
 
-import type { Document } from '../resources/object.ts'
-import type { Lookup } from './condition.ts'
-import type { Evidence } from './evidence.ts'
+import type { Document } from '../../resources/object.ts'
+import type { Lookup } from '../conditions/condition.ts'
+import type { Evidence } from '../evidence.ts'
 
 export type PermitKind = 'create' | 'update' | 'delete'
 

@@ -1,6 +1,6 @@
 /** The simplest form of a condition with the same meaning. Engines translate it, and equal forms share a statement. */
 
-import type { Scalar } from '../resources/object.ts'
+import type { Scalar } from '../../resources/object.ts'
 import {
   type Between,
   type Climb,

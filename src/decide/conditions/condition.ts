@@ -3,9 +3,9 @@
  * which engines translate.
  */
 
-import { instantOf } from '../base/instant.ts'
-import { isScalar, type Scalar } from '../resources/object.ts'
-import type { Representation } from '../resources/resource.ts'
+import { instantOf } from '../../base/instant.ts'
+import { isScalar, type Scalar } from '../../resources/object.ts'
+import type { Representation } from '../../resources/resource.ts'
 
 /**
  * A predicate over an object. A field that is a list fits when one of its members does. A missing or null field, a
@@ -109,11 +109,11 @@ export function meets(condition: Condition, object: Representation, related: Loo
     case 'holds':
       return condition.values.some((wanted) => has(object, condition.field, wanted))
     case 'present':
-      return valuesOf(object, condition.field).length > 0
+      return fieldValues(object, condition.field).length > 0
     case 'between':
-      return valuesOf(object, condition.field).some((value) => liesBetween(condition, value))
+      return fieldValues(object, condition.field).some((value) => liesBetween(condition, value))
     case 'time':
-      return valuesOf(object, condition.field).some((value) => liesInTime(condition, value))
+      return fieldValues(object, condition.field).some((value) => liesInTime(condition, value))
     case 'related':
     case 'climb': {
       const lookup = lookupOf(condition, object)
@@ -142,7 +142,7 @@ export function has(object: Representation, field: string, wanted: Scalar): bool
 /** What the condition asks for this object; undefined if the object's field has no value, so the condition fails. */
 export function lookupOf(condition: Related | Climb, object: Representation): Lookup | undefined {
   const { resource, where, field } = condition
-  const values = [...new Set(valuesOf(object, field).filter(isComparable))]
+  const values = [...new Set(fieldValues(object, field).filter(isComparable))]
   if (values.length === 0) return undefined
   if (condition.kind === 'related') return { resource, by: condition.by, values, where }
   return { resource, by: 'id', values, climb: { field, depth: condition.depth }, where }
@@ -153,7 +153,7 @@ export function isComparable(value: Scalar): boolean {
 }
 
 /** The values of a field: one, those of a list, or none. */
-function valuesOf(object: Representation, field: string): readonly Scalar[] {
+export function fieldValues(object: Representation, field: string): readonly Scalar[] {
   const value = Object.hasOwn(object, field) ? object[field] : undefined
   return Array.isArray(value) ? value.filter(isScalar) : isScalar(value) ? [value] : []
 }

@@ -1,0 +1,36 @@
+/**
+ * The number of cells that a snapshot keeps. Callers whose relations differ in ever new ways could otherwise fill the
+ * memory; beyond the bound all cells are forgotten, and made again as they are needed.
+ */
+
+/** About 100 MB, if each cell has its own fields and rules; real policies have some hundreds. */
+const MOST_CELLS = 100_000
+
+interface Keeper {
+  forgetCells(): void
+}
+
+export class CellBudget {
+  readonly #most: number
+  readonly #keepers = new Set<Keeper>()
+  #taken = 0
+
+  constructor(most = MOST_CELLS) {
+    this.#most = most
+  }
+
+  get taken(): number {
+    return this.#taken
+  }
+
+  /** Counts a cell that this keeper is about to keep. */
+  take(keeper: Keeper): void {
+    if (this.#taken >= this.#most) {
+      for (const one of this.#keepers) one.forgetCells()
+      this.#keepers.clear()
+      this.#taken = 0
+    }
+    this.#keepers.add(keeper)
+    this.#taken += 1
+  }
+}

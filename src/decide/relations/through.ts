@@ -1,0 +1,100 @@
+/**
+ * The object that a field names has a relation: `{ through: projectId, to: projects, relation: member }`. With `depth`
+ * it is a climb: an object that is reached by several steps of the field has the relation.
+ */
+import { say } from '../../present/phrase.ts'
+import type { Condition } from '../conditions/condition.ts'
+import type { KindOf, Relation, RelationKind, RelationStep } from './relation-kind.ts'
+import { explainStep, idField, isShortEnough, targetOf } from './steps.ts'
+
+export interface ThroughRelation extends RelationStep {
+  readonly kind: 'through'
+  readonly name: string
+  readonly field: string
+  readonly by: 'id'
+}
+
+interface Form {
+  readonly through: string
+  readonly to: string
+  readonly relation: string
+  readonly depth?: number
+}
+
+export function throughKind(kindOf: KindOf): RelationKind<ThroughRelation, Form> {
+  const targetText = ({ relation, resource }: ThroughRelation) => `${relation.name} of ${resource}`
+  const stepsText = ({ depth }: ThroughRelation) => (depth === undefined ? '' : `, within ${depth} steps`)
+  return {
+    isForm: (form): form is Form => typeof form === 'object' && form !== null && 'through' in form,
+    parse(name, form, declaration) {
+      const { through, to, relation: wanted, depth } = form
+      const field = idField(through, 'through', declaration)
+      const target = targetOf(to, 'to', declaration)
+      if (!field || !target) return undefined
+      if (depth !== undefined && to !== declaration.resource.name) {
+        const message = `a relation with \`depth\` climbs within one resource, and \`${to}\` is another one`
+        declaration.fault(
+          ['to'],
+          'climb-resource',
+          message,
+          `write \`to: ${declaration.resource.name}\`, or omit depth`,
+        )
+        return undefined
+      }
+      const relation = declaration.relationOf(to, wanted, ['relation'])
+      if (!relation) return undefined
+      const step = { resource: to, by: 'id', relation, ...(depth === undefined ? {} : { depth }) } as const
+      if (!isShortEnough(step, kindOf, declaration)) return undefined
+      return { kind: 'through', name, field: through, ...step }
+    },
+
+    fields: ({ field }) => [field],
+    attributes: ({ relation }) => kindOf(relation).attributes(relation),
+    step: (relation) => relation,
+
+    onResultOfWrite: 'proposed',
+    condition({ field, resource, by, relation, depth }, asking): Condition {
+      const where = kindOf(relation).condition(relation, asking)
+      if (depth === undefined) return { kind: 'related', field, resource, by, where }
+      return { kind: 'climb', field, resource, depth, where }
+    },
+    couldHold: ({ relation }, has) => kindOf(relation).couldHold(relation, has),
+
+    describe: (relation) =>
+      `${relation.field} names an object with the relation ${targetText(relation)}${stepsText(relation)}`,
+    define: (one) => say`${one.relation.name} of ${one.resource} through ${one.field}${stepsText(one)}`,
+    explain: (relation, known) => explainStep(relation.field, relation, known, kindOf),
+
+    meaning: ({ field, resource, depth, relation }) =>
+      JSON.stringify([field, 'through', resource, depth ?? null, kindOf(relation).meaning(relation)]),
+    reach(before, after) {
+      if (before.field !== after.field || before.resource !== after.resource) return undefined
+      const [old, current] = [before.depth ?? 1, after.depth ?? 1]
+      if (kindOf(before.relation).meaning(before.relation) !== kindOf(after.relation).meaning(after.relation))
+        return undefined
+      if (old === current) return undefined
+      return old < current ? 'more' : 'fewer'
+    },
+    /** Another relation of the target, another field, or a step more or fewer. */
+    mistakes({ name, field, resource, relation, depth }, own, { relationsOf }) {
+      const form = { through: field, to: resource, relation: relation.name, ...(depth === undefined ? {} : { depth }) }
+      const others = [...relationsOf(resource)].filter((one) => one.name !== relation.name && !climbs(one))
+      const fields = [...own.fields.values()].filter(
+        (one) => one.type === 'string' && one.name !== field && one.name !== 'id',
+      )
+      const depths = depth === undefined ? [] : [depth - 1, depth + 1].filter((steps) => steps >= 1 && steps <= 8)
+      return [
+        ...others
+          .filter((one) => one.name !== name || resource !== own.name)
+          .map((one) => ({ ...form, relation: one.name })),
+        ...fields.map((one) => ({ ...form, through: one.name })),
+        ...depths.map((steps) => ({ ...form, depth: steps })),
+      ]
+    },
+  }
+
+  /** Whether a chain that goes on with this relation could be too long. */
+  function climbs(relation: Relation): boolean {
+    return kindOf(relation).step?.(relation).depth !== undefined
+  }
+}

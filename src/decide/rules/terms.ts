@@ -1,0 +1,65 @@
+/**
+ * The relation column of a rule: `owner+draft>placed`, `!tenant`, `any`. A name is a relation's or a condition's
+ * (language.md, "The relation column").
+ */
+import type { Rule, Term } from '../policy.ts'
+
+export type RelationColumn = Pick<Rule, 'before' | 'after'>
+
+/** The names that hold for a write's result. */
+export interface ResultNames {
+  /** For the stored object. */
+  readonly stored: readonly string[]
+  /** States of the stored object, and all else of the proposed one. */
+  readonly mixed: readonly string[]
+  /** For the proposed object. */
+  readonly proposed: readonly string[]
+}
+
+const NO_TERMS: readonly Term[] = []
+
+/** As policy.csv writes it. */
+export function relationColumnText({ before, after }: RelationColumn): string {
+  return after ? `${sideText(before)}>${sideText(after)}` : sideText(before)
+}
+
+function sideText(terms: readonly Term[]): string {
+  return terms.length === 0 ? 'any' : terms.map(termText).join('+')
+}
+
+export function termText({ name, negated }: Term): string {
+  return negated ? `!${name}` : name
+}
+
+/** The names on both sides of the column, each once. */
+export function namesIn({ before, after = NO_TERMS }: RelationColumn): readonly string[] {
+  return [...new Set([...before, ...after].map(({ name }) => name))]
+}
+
+/** Whether all terms fit when exactly these names hold. */
+function allFit(terms: readonly Term[], holding: readonly string[]): boolean {
+  return terms.every(({ name, negated }) => holding.includes(name) !== negated)
+}
+
+/** The first decision, on the object as it is stored. A deny that asks for a result can't match yet. */
+export function fitsObject({ before, after, effect }: RelationColumn & Pick<Rule, 'effect'>, names: readonly string[]) {
+  return !(effect === 'deny' && after) && allFit(before, names)
+}
+
+/**
+ * The second decision, on the result of a write: an allow must fit before and after, and a deny needs only one of the
+ * two. A left term whose name stands on the right too is asked of the stored object alone.
+ */
+export function fitsResult(
+  { before, after = NO_TERMS, effect }: RelationColumn & Pick<Rule, 'effect'>,
+  names: ResultNames,
+) {
+  if (!allFit(after, names.proposed)) return false
+  const fitsBefore = allFit(before, names.stored)
+  if (fitsBefore === (effect === 'deny')) return fitsBefore
+  const isOnTheRight = (name: string) => after.some((term) => term.name === name)
+  return before.every(({ name, negated }) => {
+    const holding = isOnTheRight(name) ? names.stored : names.mixed
+    return holding.includes(name) !== negated
+  })
+}
