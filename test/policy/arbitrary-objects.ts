@@ -59,7 +59,7 @@ function objectsOf(resource: Resource): fc.Arbitrary<readonly Plain[]> {
   return fc.subarray(ids, { minLength }).chain((chosen) => fc.tuple(...chosen.map((id) => objectOf(resource, id))))
 }
 
-function objectOf(resource: Resource, id: string): fc.Arbitrary<Plain> {
+export function objectOf(resource: Resource, id: string): fc.Arbitrary<Plain> {
   const times = { createdAt: '2026-01-01T00:00:00.000Z', updatedAt: '2026-01-02T00:00:00.000Z' }
   return documentOf(resource).map((document) => ({ id, ...times, ...defaultsOf(resource), ...document }))
 }

@@ -1,5 +1,5 @@
 /** Resources of random tests of the second edition: tasks in projects with memberships, in folders, owned by users. */
-import type { Action, Field, Method, Resource, Route } from '../../src/resources/resource.ts'
+import type { Action, Field, Method, Resource, Resources, Route } from '../../src/resources/resource.ts'
 import { asOracle, field, HEALTH, resource, SERVER, WITH_FIELDS, WITHOUT_FIELDS } from './fixture.ts'
 
 function indexed(name: string, more: Partial<Field> = {}): Field {
@@ -65,7 +65,7 @@ const MEMBERSHIPS = withRoutes('memberships', [
   field('taskIds', 'string', { list: true }),
 ])
 
-const FOLDERS = withRoutes('folders', [
+export const FOLDERS = withRoutes('folders', [
   indexed('parentId'),
   field('viewers', 'string', { list: true }),
   indexed('state'),
@@ -76,3 +76,7 @@ const USERS = withRoutes('users', [field('teams', 'string', { list: true })])
 export const STORED: readonly Resource[] = [TASKS, PROJECTS, MEMBERSHIPS, FOLDERS, USERS]
 
 export const ORACLE_RESOURCES = [...STORED, HEALTH].map(asOracle)
+export const LANGUAGE_RESOURCES: Resources = {
+  byName: new Map([...STORED, HEALTH].map((one) => [one.name, one])),
+  routes: STORED.flatMap(({ routes }) => routes),
+}

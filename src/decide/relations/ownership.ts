@@ -151,9 +151,8 @@ export function valuesToFill(
 ): Readonly<Record<string, Scalar | readonly Scalar[]>> {
   return Object.fromEntries(
     filled.flatMap(({ field, attribute }) => {
-      const values = valuesOf(attribute)
-      const [value] = values
-      return value === undefined || values.length > 1 ? [] : [[field.name, field.list ? [value] : value]]
+      const [value, ...others] = new Set(valuesOf(attribute))
+      return value === undefined || others.length > 0 ? [] : [[field.name, field.list ? [value] : value]]
     }),
   )
 }
