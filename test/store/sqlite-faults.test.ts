@@ -78,10 +78,17 @@ describe('an engine that fails', () => {
   it('names the object whose document keeps a list from being looked through', async () => {
     const { store } = await folder.open()
     for (const id of ['a', 'b', 'c']) await store.create(creation(id, { ownerId: 'o' }, 'Things'))
+    await store.create(creation('z', {}))
     const where = { kind: 'holds', field: 'ownerId', values: ['o'] } as const
     for (const id of ['b', 'c']) {
       folder.raw().exec(`update "objects_^Things" set document = '{"ownerId":' where id = '${id}'`)
-      for (const look of [() => store.list('Things', { where, limit: 9 }), () => store.count('Things', { where })]) {
+      const related = { kind: 'related', field: 'id', resource: 'Things', by: 'ownerId', where } as const
+      for (const look of [
+        () => store.list('Things', { where, limit: 9 }),
+        () => store.count('Things', { where }),
+        () => store.list('things', { where: related, limit: 9 }),
+        () => store.lookup({ resource: 'Things', by: 'ownerId', values: ['o'], where: { kind: 'not', of: where } }),
+      ]) {
         const error = await failure(look())
         expect(error).to.be.instanceOf(DamagedObject)
         expect(String(error)).to.contain(`\`${id}\``)

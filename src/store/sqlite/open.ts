@@ -13,6 +13,8 @@ import { migrate, queriedTable, refuseOtherLayout } from './layout/migrate.ts'
 import { planTable, type TablePlan } from './layout/schema.ts'
 import { SqliteOutbox } from './outbox.ts'
 import { SqliteProbe } from './probe.ts'
+import { Damage } from './query/damage.ts'
+import { ObjectLists } from './query/lists.ts'
 import { Lookups } from './query/lookups.ts'
 import { openSqliteReader } from './reader.ts'
 import { SqliteSeeding } from './seeding.ts'
@@ -55,11 +57,13 @@ async function open(options: SqliteOptions, prepare: Prepare): Promise<OpenedSto
     prepare(database, plans)
     const queried = new Map(plans.map((plan) => [plan.resource, queriedTable(database, plan)]))
     const queriedOf = (resource: string) => getOrFail(queried, resource)
+    const damage = new Damage(database)
     const tables = new Map<string, ObjectTable>()
     for (const plan of plans) {
-      tables.set(plan.resource, new ObjectTable(database, plan, queriedOf(plan.resource), queriedOf))
+      const lists = new ObjectLists(database, queriedOf(plan.resource), queriedOf, damage)
+      tables.set(plan.resource, new ObjectTable(database, plan, lists))
     }
-    const lookups = new Lookups(database, queriedOf)
+    const lookups = new Lookups(database, queriedOf, damage)
     const commits = new GroupCommits(database)
     const outbox = new SqliteOutbox(database, commits, options.now)
     const replays = new SqliteReplays(database, options.now)

@@ -11,6 +11,7 @@ import { OBJECT_COLUMNS, planTable, stored } from './layout/schema.ts'
 import { Lookups } from './query/lookups.ts'
 import type { TableOf } from './query/scope.ts'
 import { quoteName } from './query/text.ts'
+import { getOrFail } from './store.ts'
 
 /** Throws StoreUnavailable when there is no such file or it can't be opened. */
 export function openSqliteReader(file: string): ObjectReader {
@@ -38,12 +39,19 @@ function hasTable(database: DatabaseSync, table: string): boolean {
   return database.prepare("select 1 from sqlite_schema where type = 'table' and name = ?").get(table) !== undefined
 }
 
-/** The columns that a server has made. */
+/**
+ * The tables, with the columns that a server has made. A resource without a table gets a temporary one, outside of the
+ * file.
+ */
 function tablesOf(database: DatabaseSync, { byName }: Resources): TableOf {
   return (name) => {
-    const resource = byName.get(name)
-    const plan = resource && planTable(resource, [...resource.fields.keys()])
-    if (!plan || !hasTable(database, plan.table)) return undefined
+    const resource = getOrFail(byName, name)
+    const plan = planTable(resource, [...resource.fields.keys()])
+    if (!hasTable(database, plan.table)) {
+      database.exec(
+        `create temp table if not exists ${quoteName(plan.table)} (id text, created_at text, updated_at text, document text)`,
+      )
+    }
     const present = columnsOf(database, plan.table)
     return queriedTable(database, {
       ...plan,

@@ -4,8 +4,7 @@ import type { Document, StoredObject } from '../../resources/object.ts'
 import { UniqueTaken } from '../errors.ts'
 import { constraintOf } from './database.ts'
 import { OBJECT_COLUMNS, stored, type TablePlan } from './layout/schema.ts'
-import { ObjectLists } from './query/lists.ts'
-import type { QueriedTable, TableOf } from './query/scope.ts'
+import type { ObjectLists } from './query/lists.ts'
 import { parameters, quoteName, wellFormed } from './query/text.ts'
 
 /** The columns that an update writes over the checked version. */
@@ -28,9 +27,10 @@ export class ObjectTable {
   readonly #count: StatementSync
   readonly #version: StatementSync
 
-  constructor(database: DatabaseSync, plan: TablePlan, queried: QueriedTable, tableOf: TableOf) {
+  /** `lists`: of the same table. */
+  constructor(database: DatabaseSync, plan: TablePlan, lists: ObjectLists) {
     this.name = plan.table
-    this.lists = new ObjectLists(database, queried, tableOf)
+    this.lists = lists
     this.#fieldOfConstraint = constraintsOf(plan)
     const table = quoteName(plan.table)
     const columnsOfAll = OBJECT_COLUMNS.join()

@@ -16,6 +16,10 @@ export const SERVER_COLUMNS: ReadonlyMap<string, string> = new Map([
   ['updatedAt', 'updated_at'],
 ])
 
+/** Selects the names of the tables of objects. */
+export const OBJECT_TABLES =
+  "select name from sqlite_schema where type = 'table' and name glob 'objects_*' order by name"
+
 /** A generated column that holds a field's comparable value, with an index on it. */
 export interface IndexedField {
   readonly field: string

@@ -73,9 +73,7 @@ function timeSql(condition: Time, scope: Scope): string {
 
 /** EXISTS with an index on `by`: the related object is found from this one. */
 function relatedSql({ field, resource, by, where }: Related, scope: Scope): string {
-  const table = scope.tableOf(resource)
-  if (!table) return 'false'
-  const related = within(scope, table)
+  const related = within(scope, resource)
   const own = fieldSql(field, scope, `v${related.depth}`)
   const other = fieldSql(by, related, `w${related.depth}`)
   const sources = [own.from, related.source, other.from].filter((one) => one !== undefined)
@@ -91,9 +89,7 @@ function equal(own: FieldSql, other: FieldSql): string {
 
 /** Step by step from this object; a circle ends at the depth. */
 function climbSql({ field, resource, depth, where }: Climb, scope: Scope): string {
-  const table = scope.tableOf(resource)
-  if (!table) return 'false'
-  const first = within(scope, table)
+  const first = within(scope, resource)
   const own = fieldSql(field, scope, `v${first.depth}`)
   const start = `select ${own.value}, 1${own.from ? ` from ${own.from}` : ''} where ${textsOf(own)}`
   return `exists (${stepsSql({ field, depth, start }, first)} where ${conditionSql(where, first)})`

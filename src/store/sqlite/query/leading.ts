@@ -2,10 +2,9 @@
  * Conditions that find few objects from their end: from the caller's memberships to the projects to the tasks, each step
  * by an index (docs/decisions/0043). An object that no such condition can find is found by looking at all.
  */
-import { type Climb, type Condition, type Related, SERVER_FIELDS } from '../../../decide/conditions/condition.ts'
+import type { Climb, Condition, Related } from '../../../decide/conditions/condition.ts'
 import { conditionSql } from './condition.ts'
 import { columnOf, type Scope, within } from './scope.ts'
-import { quoteName } from './text.ts'
 
 /** Whether related objects take part, so that it is worth to look for the end to start from. */
 export function looksUp(condition: Condition): boolean {
@@ -52,9 +51,8 @@ function isIndexed(field: string, { table }: Scope): boolean {
 
 /** The related objects are few too, and have these fields in columns. */
 function leadsTo({ resource, where }: Related | Climb, scope: Scope, fields: readonly string[]): boolean {
-  const table = scope.tableOf(resource)
-  if (!table || fields.some((field) => !table.columns.values.has(field))) return false
-  return leadersOf(where, within(scope, table)).length > 0
+  const related = within(scope, resource)
+  return fields.every((field) => columnOf(field, related)) && leadersOf(where, related).length > 0
 }
 
 /** The SQL of a part that leads: IN with a query that starts at its end. Binds the same values as `conditionSql`. */
@@ -80,28 +78,23 @@ export function withLeader(parts: readonly Condition[], leader: Condition | unde
   return `(${each.join(' and ')})`
 }
 
-/** The values by which objects are found: `by` of all related objects that meet the condition. */
-function foundSql({ field, resource, by, where }: Related, scope: Scope): string {
-  const table = scope.tableOf(resource)
-  if (!table) return 'select null where false'
-  const related = within(scope, table)
-  const value = `${related.here}${quoteName(table.columns.values.get(by) ?? '')}`
-  // A column of the server would turn a number into text before comparing.
-  const isText = SERVER_FIELDS.has(field) && !SERVER_FIELDS.has(by) ? ` and typeof(${value}) = 'text'` : ''
-  const plain = SERVER_FIELDS.has(by) && !SERVER_FIELDS.has(field) ? '+' : ''
-  return `select ${plain}${value} from ${related.source} where ${leadingSql(where, related)}${isText}`
+/**
+ * The values by which objects are found: `by` of all related objects that meet the condition. Compared with one another,
+ * columns of the types TEXT and ANY convert nothing.
+ */
+function foundSql({ resource, by, where }: Related, scope: Scope): string {
+  const related = within(scope, resource)
+  return `select ${columnOf(by, related)} from ${related.source} where ${leadingSql(where, related)}`
 }
 
 /** From the objects that meet the condition down to those from which they are reached; a circle ends at the depth. */
 function descentSql({ field, resource, depth, where }: Climb, scope: Scope): string {
-  const table = scope.tableOf(resource)
-  if (!table) return 'select null where false'
-  const related = within(scope, table)
+  const related = within(scope, resource)
   const [steps, id] = [`steps${related.depth}`, `${related.here}id`]
-  const up = `${related.here}${quoteName(table.columns.values.get(field) ?? '')}`
+  const up = columnOf(field, related)
   return `with recursive ${steps}(id, n) as (
-      select +${id}, 1 from ${related.source} where ${leadingSql(where, related)}
-      union select +${id}, ${steps}.n + 1 from ${steps} cross join ${related.source}
+      select ${id}, 1 from ${related.source} where ${leadingSql(where, related)}
+      union select ${id}, ${steps}.n + 1 from ${steps} cross join ${related.source}
         where ${up} = ${steps}.id and ${steps}.n < ${depth})
     select id from ${steps}`
 }

@@ -4,12 +4,10 @@ import { LRUCache } from 'lru-cache'
 import type { Condition } from '../../../decide/conditions/condition.ts'
 import { simplify } from '../../../decide/conditions/simplify-condition.ts'
 import type { Comparison, ListedObject, ObjectQuery } from '../../contract.ts'
-import { DamagedObject } from '../../errors.ts'
 import { JsonRow } from '../../json-row.ts'
-import { documentNamed } from '../../parse-stored.ts'
-import { isMalformedJson } from '../database.ts'
 import { conditionSql } from './condition.ts'
 import { boundValues, conditionShape } from './condition-values.ts'
+import type { Damage } from './damage.ts'
 import { filterShape, filterSql, filterValues } from './filter.ts'
 import { leadersOf, leadingSql, looksUp, withLeader } from './leading.ts'
 import {
@@ -76,8 +74,7 @@ export class ObjectLists {
   readonly #table: string
   readonly #columns: TableColumns
   readonly #scope: Scope
-  /** The id of an object whose document isn't JSON, where one was met. */
-  #damaged = ''
+  readonly #damage: Damage
   readonly #statements = new LRUCache<string, StatementSync, () => StatementSync>({
     // A cache with `max` would allocate its memory at once, for each resource.
     maxSize: STATEMENTS,
@@ -90,11 +87,12 @@ export class ObjectLists {
    */
   readonly #wholes = new WeakMap<Condition, Selected>()
 
-  constructor(database: DatabaseSync, table: QueriedTable, tableOf: TableOf) {
+  constructor(database: DatabaseSync, table: QueriedTable, tableOf: TableOf, damage: Damage) {
     this.#database = database
     this.#table = quoteName(table.name)
     this.#columns = table.columns
     this.#scope = outermost(table, tableOf)
+    this.#damage = damage
   }
 
   /** Usually no object takes more than its share of the bytes. Then one statement reads the list, which is fastest. */
@@ -103,7 +101,8 @@ export class ObjectLists {
     const selected = this.#select({ where, ...(filter && { filter }) })
     const [segments, marks] = [segmentsAfter(order, after), marksOf(query.marks)]
     // All segments read one state of the database: an object that another process changes is in one segment only.
-    const reading = <T>(work: () => T) => this.#naming(() => (segments.length === 1 ? work() : this.#reading(work)))
+    const reading = <T>(work: () => T) =>
+      this.#damage.naming(() => (segments.length === 1 ? work() : this.#reading(work)))
     const leader = reading(() => this.#leaderOf(selected))
     const listing: Listing = { selected, order, segments, limit, bytes, marks, leader }
     return reading(() => this.#atOnce(listing)) ?? reading(() => this.#oneByOne(listing))
@@ -111,28 +110,10 @@ export class ObjectLists {
 
   count(selection: Selection): number {
     const selected = this.#select(selection)
-    const leader = this.#naming(() => this.#leaderOf(selected))
+    const leader = this.#damage.naming(() => this.#leaderOf(selected))
     const key = `count${leadShape(selected, leader)}${selected.shape}`
     const statement = this.#statements.memo(key, { context: () => this.#prepareCount(selected, leader) })
-    return Number(this.#naming(() => statement.get(...selected.values))?.count)
-  }
-
-  /** The engine looks into documents if no index answers, and doesn't report which document it can't read. */
-  #naming<T>(read: () => T): T {
-    try {
-      return read()
-    } catch (error) {
-      throw isMalformedJson(error) ? new DamagedObject(documentNamed(this.#findDamaged())) : error
-    }
-  }
-
-  /** First checks the damaged object that was found last, because a search reads the whole table. */
-  #findDamaged(): string {
-    const search = `select id from ${this.#table} where not json_valid(document)`
-    const again = this.#database.prepare(`${search} and id = ?`).get(this.#damaged)
-    const found = again ?? this.#database.prepare(`${search} limit 1`).get()
-    this.#damaged = String(found?.id ?? '')
-    return this.#damaged
+    return Number(this.#damage.naming(() => statement.get(...selected.values))?.count)
   }
 
   #select({ where, filter = [] }: Selection): Selected {

@@ -5,6 +5,7 @@ import type { Condition, Lookup } from '../../../decide/conditions/condition.ts'
 import { simplify } from '../../../decide/conditions/simplify-condition.ts'
 import { conditionSql, stepsSql } from './condition.ts'
 import { boundValues, conditionShape } from './condition-values.ts'
+import { Damage } from './damage.ts'
 import { outermost, type TableOf, within } from './scope.ts'
 import { quoteName } from './text.ts'
 
@@ -21,15 +22,17 @@ interface Asked {
 export class Lookups {
   readonly #database: DatabaseSync
   readonly #tableOf: TableOf
+  readonly #damage: Damage
   readonly #statements = new LRUCache<string, StatementSync, () => StatementSync>({
     maxSize: STATEMENTS,
     sizeCalculation: () => 1,
     memoMethod: (_key, _stale, { context: prepare }) => prepare(),
   })
 
-  constructor(database: DatabaseSync, tableOf: TableOf) {
+  constructor(database: DatabaseSync, tableOf: TableOf, damage = new Damage(database)) {
     this.#database = database
     this.#tableOf = tableOf
+    this.#damage = damage
   }
 
   holds({ resource, by, values, climb, where }: Lookup): boolean {
@@ -37,7 +40,8 @@ export class Lookups {
     if (asked.named.kind === 'never' || asked.where.kind === 'never') return false
     const bound: readonly SQLInputValue[] = [...boundValues(asked.named), ...boundValues(asked.where)]
     const key = JSON.stringify([resource, climb, conditionShape(asked.named), conditionShape(asked.where)])
-    return this.#statements.memo(key, { context: () => this.#prepare(asked) }).get(...bound) !== undefined
+    const statement = this.#statements.memo(key, { context: () => this.#prepare(asked) })
+    return this.#damage.naming(() => statement.get(...bound)) !== undefined
   }
 
   #prepare(asked: Asked): StatementSync {
@@ -46,12 +50,11 @@ export class Lookups {
 
   #sqlOf({ resource, climb, named, where }: Asked): string {
     const table = this.#tableOf(resource)
-    if (!table) return 'select 1 where false'
     const scope = outermost(table, this.#tableOf)
     const name = quoteName(table.name)
     if (!climb) return `select 1 from ${name} where ${conditionSql({ kind: 'all', of: [named, where] }, scope)}`
     const start = `select ${name}.id, 1 from ${name} where ${conditionSql(named, scope)}`
-    const reached = within(scope, table)
+    const reached = within(scope, resource)
     return `${stepsSql({ ...climb, start }, reached)} where ${conditionSql(where, reached)}`
   }
 }

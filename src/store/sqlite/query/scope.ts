@@ -12,8 +12,8 @@ export interface QueriedTable {
   readonly leading: ReadonlySet<string>
 }
 
-/** Undefined for a resource without objects. */
-export type TableOf = (resource: string) => QueriedTable | undefined
+/** Of a resource. */
+export type TableOf = (resource: string) => QueriedTable
 
 export interface Scope {
   readonly table: QueriedTable
@@ -41,18 +41,13 @@ export function outermost(table: QueriedTable, tableOf: TableOf): Scope {
   return { table, tableOf, depth: 0, here: '', inside: `${quoteName(table.name)}.` }
 }
 
-/** A table in a query inside of this scope, with an alias of its own. */
-export function within({ tableOf, depth }: Scope, table: QueriedTable): Scope & { readonly source: string } {
+/** The table of another resource in a query inside of this scope, with an alias of its own. */
+export function within({ tableOf, depth }: Scope, resource: string): Scope & { readonly source: string } {
+  const table = tableOf(resource)
   const alias = `r${depth + 1}`
   const prefix = `${alias}.`
-  return {
-    table,
-    tableOf,
-    depth: depth + 1,
-    here: prefix,
-    inside: prefix,
-    source: `${quoteName(table.name)} as ${alias}`,
-  }
+  const source = `${quoteName(table.name)} as ${alias}`
+  return { table, tableOf, depth: depth + 1, here: prefix, inside: prefix, source }
 }
 
 /** The column that holds the field's only value, as SQL. */
