@@ -2,14 +2,13 @@
 import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { LRUCache } from 'lru-cache'
 import type { Condition } from '../../../decide/conditions/condition.ts'
-import { simplify } from '../../../decide/conditions/simplify-condition.ts'
-import type { Comparison, ListedObject, ObjectQuery } from '../../contract.ts'
+import type { ListedObject, ObjectQuery } from '../../contract.ts'
 import { JsonRow } from '../../json-row.ts'
 import { conditionSql } from './condition.ts'
 import { boundValues, conditionShape } from './condition-values.ts'
 import type { Damage } from './damage.ts'
-import { filterShape, filterSql, filterValues } from './filter.ts'
-import { leadersOf, leadingSql, looksUp, withLeader } from './leading.ts'
+import { filterSql } from './filter.ts'
+import { leadingSql, withLeader } from './leading.ts'
 import {
   BY_ID,
   orderedBy,
@@ -21,6 +20,7 @@ import {
   type TableColumns,
 } from './order.ts'
 import { outermost, type QueriedTable, type Scope, type TableOf } from './scope.ts'
+import { type Marks, marksOf, type Selected, selectionOf } from './selection.ts'
 import { quoteName } from './text.ts'
 
 /** Policies and filters determine shapes: a caller can cause many, and each statement takes memory. */
@@ -50,23 +50,6 @@ interface Listing extends Required<Pick<ObjectQuery, 'order' | 'limit' | 'bytes'
   readonly marks: Marks
   readonly leader: Condition | undefined
 }
-
-interface Selected {
-  readonly condition: Condition
-  readonly filter: readonly Comparison[]
-  readonly shape: string
-  readonly values: readonly SQLInputValue[]
-  /** The parts that can find the objects by related ones. */
-  readonly leaders: readonly Condition[]
-}
-
-interface Marks {
-  readonly conditions: readonly Condition[]
-  readonly shape: string
-  readonly values: readonly SQLInputValue[]
-}
-
-const NO_MARKS: Marks = { conditions: [], shape: '', values: [] }
 
 export class ObjectLists {
   readonly #database: DatabaseSync
@@ -231,25 +214,4 @@ function valuesOf({ marks, selected }: Listing, segment: Segment): readonly SQLI
 
 function leadShape({ leaders }: Selected, leader: Condition | undefined): string {
   return leader ? `by${leaders.indexOf(leader)}` : ''
-}
-
-function marksOf(marks: readonly Condition[] = []): Marks {
-  if (marks.length === 0) return NO_MARKS
-  const conditions = marks.map(simplify)
-  return { conditions, shape: conditions.map(conditionShape).join(), values: conditions.flatMap(boundValues) }
-}
-
-/** Equality of values is a condition like the policy's own, and is simplified together with it. */
-function selectionOf(where: Condition, filter: readonly Comparison[], scope: Scope): Selected {
-  const isEquality = ({ operator, by }: Comparison) => operator === 'in' && by === 'value'
-  const equal = filter.filter(isEquality).map(({ field, values }): Condition => ({ kind: 'holds', field, values }))
-  const condition = simplify({ kind: 'all', of: [where, ...equal] })
-  const rest = filter.filter((one) => !isEquality(one))
-  return {
-    condition,
-    filter: rest,
-    shape: conditionShape(condition) + filterShape(rest),
-    values: [...boundValues(condition), ...filterValues(rest)],
-    leaders: looksUp(condition) ? leadersOf(condition, scope) : [],
-  }
 }
