@@ -11,7 +11,6 @@ import {
   type Decision,
   type DeleteDecision,
   deleteDecision,
-  ListDecision,
   type ReadDecision,
   type RouteDecision,
   readDecision,
@@ -31,6 +30,7 @@ import {
 import type { DirectPolicy } from './grants/direct.ts'
 import type { Grant } from './grants/grant.ts'
 import type { GrantTable } from './grants/grant-table.ts'
+import { ListDecision } from './grants/list-decision.ts'
 import type { RestsOn } from './permits/permit.ts'
 import { Rests } from './permits/rests.ts'
 import { type Refusal, refusalBy } from './refusal.ts'

@@ -2,7 +2,7 @@
  * The rows of a list, for engines that keep a document as JSON text: the fields are cut from the text without parsing
  * it.
  */
-import type { RowFields } from '../decide/decision.ts'
+import type { RowFields } from '../decide/grants/list-decision.ts'
 import type { Representation } from '../resources/resource.ts'
 import type { ListedObject } from './contract.ts'
 import { DamagedObject } from './errors.ts'

@@ -3,10 +3,10 @@ import { expect } from 'chai'
 import { decideOnObject } from '../../src/decide/decide.ts'
 import { CreateDecision } from '../../src/decide/decision.ts'
 import type { CallerGrants } from '../../src/decide/grants/caller-grants.ts'
-import { type Proposal, permitUpdate } from '../../src/decide/permits/issue-permits.ts'
+import type { Proposal } from '../../src/decide/permits/issue-permits.ts'
 import { isRefusal } from '../../src/decide/refusal.ts'
 import { DOCS } from './fixture.ts'
-import { grantsOf, onStored, settled, snapshotOf, storedOf } from './product.ts'
+import { grantsOf, settled, snapshotOf, storedOf } from './product.ts'
 import { filesOf } from './render.ts'
 import type { OracleCaller, Plain } from './world.ts'
 
@@ -52,7 +52,8 @@ async function update(stored: Plain, changes: Plain, ...lines: readonly string[]
   const proposal = proposalOf({ ...stored, ...changes }, Object.keys(changes))
   const decision = settled(decideOnObject(grants, 'update', storedOf(stored)))
   if (isRefusal(decision)) return outcomeOf(decision)
-  return outcomeOf(settled(permitUpdate(grants, onStored(grants, storedOf(stored)), proposal, () => {})))
+  if (decision.kind !== 'update') throw new Error('an update is decided as one')
+  return outcomeOf(settled(decision.permit(proposal)))
 }
 
 describe('an update', () => {

@@ -3,7 +3,7 @@ import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
 import { decideOnObject } from '../../src/decide/decide.ts'
 import type { CallerGrants } from '../../src/decide/grants/caller-grants.ts'
-import { type Proposal, permitCreate, permitUpdate } from '../../src/decide/permits/issue-permits.ts'
+import { type Proposal, permitCreate } from '../../src/decide/permits/issue-permits.ts'
 import type { Permit, PermitKind } from '../../src/decide/permits/permit.ts'
 import { isRefusal, type Refusal } from '../../src/decide/refusal.ts'
 import { runs } from '../runs.ts'
@@ -12,7 +12,7 @@ import { generousPolicy, type WrittenPolicy } from './arbitrary-policy.ts'
 import { DOCS } from './fixture.ts'
 import { replaced } from './oracle/proposals.ts'
 import { change, create, type Grants, granted, judge, onObject, relationsOf, type Verdict } from './oracle.ts'
-import { grantsOf, onStored, settled, snapshotOf, storedOf, worldOf } from './product.ts'
+import { grantsOf, settled, snapshotOf, storedOf, worldOf } from './product.ts'
 import type { OracleCaller, Plain, World } from './world.ts'
 
 /** A write of one caller: the stored object, another one to take values from, and the fields that the body names. */
@@ -73,13 +73,29 @@ function permitOf(
   const decision = settled(decideOnObject(grants, action, storedOf(stored)))
   if (decision.kind === 'delete') return decision.permit()
   if (isRefusal(decision)) return decision
-  return settled(permitUpdate(grants, onStored(grants, storedOf(stored)), proposal, passed))
+  if (decision.kind !== 'update') throw new Error('an update is decided as one')
+  return settled(decision.permit(proposal))
 }
 
 const oracle = ({ world, action, stored, proposed, named }: Judged): Verdict => {
   if (action === 'create') return create(world, proposed, named)
   if (action === 'delete') return { allowed: onObject(world, 'delete', stored).size > 0, refused: [] }
+  const hidden = hiddenFrom(world, action, { stored, named })
+  if (hidden.length > 0) return { allowed: false, refused: hidden }
   return change(world, action, { stored, proposed, named })
+}
+
+/** Fields that the caller can neither read nor write on the stored object: refused before the result is looked at. */
+function hiddenFrom(
+  world: World,
+  action: string,
+  { stored, named }: Pick<Judged, 'stored' | 'named'>,
+): readonly string[] {
+  const [writable, readable] = [onObject(world, action, stored), onObject(world, 'read', stored)]
+  if (writable.size === 0) return []
+  const isServers = (field: string) => world.resource.readOnly.includes(field)
+  const isHidden = (field: string) => !readable.has(field) && (isServers(field) || !writable.has(field))
+  return named.filter((field) => world.resource.fields.includes(field) && isHidden(field)).toSorted()
 }
 
 function judgesLikeTheOracle(judge: Judge) {

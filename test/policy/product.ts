@@ -1,20 +1,18 @@
 /** The product's answers to the questions that the oracle answers, for comparing them. */
 
 import type { Caller } from '../../src/decide/caller.ts'
-import type { AllowedObject } from '../../src/decide/decision.ts'
 import { type FactNeed, type FactsAtHand, type Steps, withFacts } from '../../src/decide/facts.ts'
-import { type CallerGrants, relatingBy } from '../../src/decide/grants/caller-grants.ts'
+import type { CallerGrants } from '../../src/decide/grants/caller-grants.ts'
 import { casbinPolicy } from '../../src/decide/grants/casbin.ts'
 import type { GrantTable } from '../../src/decide/grants/grant-table.ts'
 import type { RoleLevel } from '../../src/decide/grants/role-level.ts'
 import { Rests } from '../../src/decide/permits/rests.ts'
-import { relate } from '../../src/decide/relations/ownership.ts'
 import { type Asking, askingAs } from '../../src/decide/relations/relation-kind.ts'
 import { packPolicy } from '../../src/decide/rules/rule-table.ts'
 import type { Snapshot } from '../../src/decide/snapshot.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import type { PolicyFiles } from '../../src/policy/policy-files.ts'
-import { represent, type StoredObject } from '../../src/resources/object.ts'
+import type { StoredObject } from '../../src/resources/object.ts'
 import type { Resource } from '../../src/resources/resource.ts'
 import { asOracle, RESOURCES } from './fixture.ts'
 import type { OracleCaller, OraclePolicy, Plain, World } from './world.ts'
@@ -84,11 +82,6 @@ export async function grantsOf(
     recorded: snapshot.recordedFieldsOf(resource),
     rests: new Rests(undefined),
   }
-}
-
-/** What a write's permit needs of the stored object. */
-export function onStored(grants: CallerGrants, object: StoredObject): Pick<AllowedObject, 'object' | 'related'> {
-  return { object, related: settled(relate(relatingBy(grants), represent(object))) }
 }
 
 export function storedOf({ id, createdAt, updatedAt, ...document }: Plain): StoredObject {

@@ -1,7 +1,7 @@
 /** By which fields a caller may filter and sort a list: those that every row shows, so that no query tells what a view hides. */
 import { AssertionError, expect } from 'chai'
 import fc from 'fast-check'
-import { ListDecision } from '../../src/decide/decision.ts'
+import { ListDecision } from '../../src/decide/grants/list-decision.ts'
 import { runs } from '../runs.ts'
 import { randomCaller, randomObject } from './arbitrary.ts'
 import { generousPolicy } from './arbitrary-policy.ts'

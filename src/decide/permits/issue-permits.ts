@@ -2,10 +2,11 @@
  * Issues permits, the only values that a store's write methods accept (test/architecture.test.ts holds that nothing
  * else does): checks the result of a write against the grants, and then against the schema.
  */
+
 import { isDeepStrictEqual } from 'node:util'
 import type { FieldFault } from '../../base/problems/problem.ts'
 import { type Document, documentPart, type StoredObject } from '../../resources/object.ts'
-import type { Field, Representation, Resource } from '../../resources/resource.ts'
+import type { Field, Representation } from '../../resources/resource.ts'
 import { type Evidence, evidenceOf, type Facts, recordObject } from '../evidence.ts'
 import type { FactNeed, Steps } from '../facts.ts'
 import {
@@ -16,11 +17,17 @@ import {
   readableOn,
   relatedFacts,
   relatingBy,
-  withHolding,
 } from '../grants/caller-grants.ts'
 import { type Refusal, refusalBy } from '../refusal.ts'
 import { type RelatedObject, relate, relateResult } from '../relations/ownership.ts'
-import { stepUp } from '../request-conditions/step-up.ts'
+import {
+  fieldsUnpermitted,
+  hiddenNames,
+  hiddenReads,
+  namesOf,
+  refusalOfResult,
+  type Unpermitted,
+} from './check-fields.ts'
 import { issuePermit, type Permit } from './permit.ts'
 
 /** The object after a write, and the fields that the request names. */
@@ -81,36 +88,29 @@ export function* permitCreate(
 
 /** Refuses a field that the caller may neither read nor write, whatever its value. */
 export function checkNamed(grants: CallerGrants, evidence: Evidence, named: Iterable<string>): Evidence | Refusal {
-  const { resource } = grants
-  const asked = { ...evidence, facts: { ...evidence.facts, named: namesOf(resource, named) } }
-  const unpermitted = (one: CallerGrants) => fieldsUnpermitted(hiddenFields(one, evidence.relations, named))
-  return refusalOfResult(grants, asked, unpermitted) ?? asked
-}
-
-function hiddenFields(grants: CallerGrants, relations: readonly string[], named: Iterable<string>): readonly string[] {
-  const [readable, writable] = [readableOn(grants, relations), grantOn(grants, relations).fields]
-  const isHidden = ({ name, readOnly }: Field) => !readable.has(name) && (readOnly || !writable.has(name))
-  return namesOf(grants.resource, named, isHidden)
+  const names = [...named]
+  const asked = withFacts(evidence, { named: namesOf(grants.resource, names) })
+  return refusalOfResult(grants, asked, (one) => hiddenNames(one, evidence.relations, names)) ?? asked
 }
 
 /** Refuses a field that the caller may not read if the request would reveal its stored value. */
 export function checkRead(grants: CallerGrants, evidence: Evidence, read: Iterable<string>): Evidence | Refusal {
-  const { resource } = grants
-  const asked = { ...evidence, facts: { ...evidence.facts, read: namesOf(resource, read) } }
-  const unpermitted = (one: CallerGrants) => {
-    const readable = readableOn(one, evidence.relations)
-    return fieldsUnpermitted(
-      namesOf(resource, read, ({ name }) => !readable.has(name)),
-      'read',
-    )
-  }
-  return refusalOfResult(grants, asked, unpermitted) ?? asked
+  const names = [...read]
+  const asked = withFacts(evidence, { read: namesOf(grants.resource, names) })
+  return refusalOfResult(grants, asked, (one) => hiddenReads(one, evidence.relations, names)) ?? asked
 }
 
-/** Allowed on the stored object, and again on the result; every field that changes must be granted both times. */
+function withFacts(evidence: Evidence, facts: Facts): Evidence {
+  return { ...evidence, facts: { ...evidence.facts, ...facts } }
+}
+
+/**
+ * Allowed on the stored object, and again on the result; every field that changes must be granted both times. No answer
+ * may tell a value that the caller can't read.
+ */
 export function* permitUpdate(
   grants: CallerGrants,
-  { object, related }: { readonly object: StoredObject; readonly related: RelatedObject },
+  { object, related, evidence: first }: Stored,
   proposal: Proposal,
   passed: Passed,
 ): Steps<Permit<'update'> | Refusal, FactNeed> {
@@ -136,7 +136,7 @@ export function* permitUpdate(
   // A result that is refused as a whole is told by the relations and rules of the second decision.
   const isRefused = grantedAfter.fields.size === 0
   const told = isRefused ? evidenceOf(result.names.mixed, grantedAfter, facts) : evidence
-  const refusal = refusalOfResult(grants, short(told), (asked) => {
+  const unpermittedResult = (asked: CallerGrants): Unpermitted | undefined => {
     const writable = grantOnResult(asked, result.names).fields
     if (writable.size === 0) return { check: 'object' }
     const readable = readableOn(asked, related.names)
@@ -146,7 +146,17 @@ export function* permitUpdate(
     const isRefused = ({ name, readOnly }: Field) =>
       hidden(name) ? readOnly || !writable.has(name) : changed.has(name) && !writable.has(name)
     return fieldsUnpermitted(namesOf(resource, all, isRefused))
-  })
+  }
+  const unread = (asked: CallerGrants) => (read ? hiddenReads(asked, related.names, read) : undefined)
+  const unnamed = (asked: CallerGrants) => hiddenNames(asked, related.names, named)
+  // The record of a request for hidden fields has their names, but nothing of the result.
+  const asked = { ...(read ? { read: namesOf(resource, read) } : {}) }
+  const shown = unread(grants)
+    ? withFacts(first, asked)
+    : unnamed(grants)
+      ? withFacts(first, { ...asked, named: namesOf(resource, named) })
+      : short(told)
+  const refusal = refusalOfResult(grants, shown, (one) => unread(one) ?? unnamed(one) ?? unpermittedResult(one))
   if (refusal) return refusal
   passed(short(evidence))
   const document = documentPart(after)
@@ -154,6 +164,13 @@ export function* permitUpdate(
   if (unfit) return unfit
   const { id, version } = object
   return issuePermit({ kind: 'update', resource: resource.name, id, version, document, evidence, restsOn: rests.all })
+}
+
+/** An object on which the action is allowed, as it is stored, and the evidence of that decision. */
+interface Stored {
+  readonly object: StoredObject
+  readonly related: RelatedObject
+  readonly evidence: Evidence
 }
 
 /** The permit to delete an object on which `delete` was allowed. */
@@ -164,32 +181,6 @@ export function permitDelete(
 ): Permit<'delete'> {
   const restsOn = rests.all
   return issuePermit({ kind: 'delete', resource: resource.name, id, version, document: {}, evidence, restsOn })
-}
-
-/** Why the policy refuses a write: as a whole, or for some fields. */
-interface Unpermitted {
-  readonly check: 'object' | 'write' | 'read'
-  readonly fieldsRefused?: readonly string[]
-}
-
-function fieldsUnpermitted(
-  fieldsRefused: readonly string[],
-  check: 'write' | 'read' = 'write',
-): Unpermitted | undefined {
-  return fieldsRefused.length === 0 ? undefined : { check, fieldsRefused }
-}
-
-/** The refusal of a write, if the policy doesn't permit it, and the sign-in with which it would. */
-function refusalOfResult(
-  grants: CallerGrants,
-  evidence: Evidence,
-  unpermitted: (grants: CallerGrants) => Unpermitted | undefined,
-): Refusal | undefined {
-  const found = unpermitted(grants)
-  if (!found) return undefined
-  const { check, fieldsRefused = [] } = found
-  const passes = (holding: readonly string[]) => unpermitted(withHolding(grants, holding)) === undefined
-  return refusalBy(check, { evidence: { ...evidence, fieldsRefused }, ...stepUp(grants.conditions, passes) })
 }
 
 function afterFacts({ table, readTable }: CallerGrants, after: RelatedObject): Pick<Facts, 'relatedAfter'> {
@@ -220,18 +211,6 @@ function refuseUnfit(
 
 function sizeOf(document: Document): number {
   return Buffer.byteLength(JSON.stringify(document))
-}
-
-/** Those that are declared and that `concerns` picks; the schema refuses what isn't declared. */
-function namesOf(
-  { fields }: Resource,
-  names: Iterable<string>,
-  concerns: (field: Field) => boolean = () => true,
-): readonly string[] {
-  return [...names].filter((name) => {
-    const field = fields.get(name)
-    return field !== undefined && concerns(field)
-  })
 }
 
 /** Leaves out values that are too long to be compared: otherwise a refused request could fill the log. */

@@ -1,7 +1,7 @@
 /** The query of a list (docs/lists.md): filters, order, selected fields, limit and cursor. */
 
 import { Problem } from '../../base/problems/problem.ts'
-import type { ListDecision, QueriedFields } from '../../decide/decision.ts'
+import type { ListDecision, QueriedFields } from '../../decide/grants/list-decision.ts'
 import type { Limits } from '../../decide/policy.ts'
 import type { Field } from '../../resources/resource.ts'
 import type { SortKey } from '../../store/contract.ts'

@@ -1,6 +1,7 @@
 /** GET and HEAD of an item, and of a collection: a keyset page of the objects that the caller may list and asks for. */
 
-import type { ListDecision, ReadDecision } from '../../decide/decision.ts'
+import type { ReadDecision } from '../../decide/decision.ts'
+import type { ListDecision } from '../../decide/grants/list-decision.ts'
 import { represent } from '../../resources/object.ts'
 import type { Representation } from '../../resources/resource.ts'
 import { successStatus } from '../../resources/routing/success-status.ts'
