@@ -1,0 +1,169 @@
+/** How the engine finds objects by related ones: from the caller's few memberships, by indexes alone. */
+import { expect } from 'chai'
+import type { Condition } from '../../src/decide/conditions/condition.ts'
+import type { ObjectQuery, Store } from '../../src/store/contract.ts'
+import { Folder } from './folder.ts'
+import { INDEXED, RELATED } from './random-related.ts'
+import { statementsOf } from './statements.ts'
+
+const TASKS = 10_000
+const PROJECTS = 500
+
+const holds = (field: string, ...values: string[]): Condition => ({ kind: 'holds', field, values })
+const all = (...of: Condition[]): Condition => ({ kind: 'all', of })
+const some = (...of: Condition[]): Condition => ({ kind: 'some', of })
+
+/** A task's `up` is its project; in place of memberships, `users` have a project (`up`) and a caller (`own`). */
+const memberOf = (where: Condition): Condition => {
+  const membership: Condition = { kind: 'related', field: 'id', resource: 'users', by: 'up', where }
+  return { kind: 'related', field: 'up', resource: 'projects', by: 'id', where: membership }
+}
+const member = (caller: string) => memberOf(holds('own', caller))
+const climb = (caller: string): Condition => {
+  return { kind: 'climb', field: 'up', resource: 'projects', depth: 8, where: holds('own', caller) }
+}
+
+describe('a list by related objects', () => {
+  let folder: Folder
+  let store: Store
+  before(async () => {
+    folder = await Folder.make()
+    const opened = await folder.open({ resources: RELATED, indexFields: INDEXED })
+    const many = (count: number, document: (n: number) => Record<string, string | number>) =>
+      Array.from({ length: count }, (_, n) => ({ id: `o${n}`, document: document(n) }))
+    const project = (n: number) => `o${n % PROJECTS}`
+    await opened.seeding.insert(
+      'projects',
+      many(PROJECTS, (n) => ({ up: `o${Math.floor(n / 3)}`, own: `lead${n}` })),
+    )
+    await opened.seeding.insert(
+      'users',
+      many(PROJECTS * 6, (n) => ({ up: project(n), own: n < PROJECTS ? 'boss' : `user${n}`, plain: 'x' })),
+    )
+    await opened.seeding.insert(
+      'tasks',
+      many(TASKS, (n) => ({ up: project(n * 7), own: `user${n}`, count: n % 2 })),
+    )
+    store = opened.store
+  })
+  after(() => folder.remove())
+
+  const planOf = (text: string) =>
+    folder
+      .raw()
+      .prepare(`explain query plan ${text}`)
+      .all()
+      .map((step) => step.detail)
+      .join('; ')
+
+  async function textsOf(query: Partial<ObjectQuery>, resource = 'tasks'): Promise<readonly string[]> {
+    const ids: string[] = []
+    const texts = await statementsOf(async () => {
+      const rows = await store.list(resource, { where: { kind: 'always' }, limit: 50, ...query })
+      ids.push(...rows.map(({ id }) => id))
+    })
+    const selects = texts.filter((text) => text.startsWith('select'))
+    expect(selects.length, 'not compiled before').to.be.greaterThan(0)
+    return selects
+  }
+
+  it("starts from the caller's memberships, and reads no table through", async () => {
+    const texts = await textsOf({ where: member('user600') })
+    expect(texts, 'the question whether it finds few, and the list').to.have.length(2)
+    for (const plan of texts.map(planOf)) {
+      expect(plan).to.match(/SEARCH objects_tasks USING (COVERING )?INDEX objects_tasks f_up/)
+      expect(plan).to.match(/SEARCH r1 USING COVERING INDEX sqlite_autoindex_objects_projects_1 \(id=\?\)/)
+      expect(plan).to.match(/SEARCH r2 USING (COVERING )?INDEX objects_users f_own/)
+      expect(plan).not.to.match(/SCAN (objects|r\d)/)
+    }
+  })
+
+  it('sorts before it reads documents', async () => {
+    const texts = await textsOf({ where: member('user601'), order: byCreation() })
+    expect(planOf(texts.at(-1) ?? '')).to.match(/^SEARCH objects_tasks USING INTEGER PRIMARY KEY \(rowid=\?\)/)
+  })
+
+  it('lets no index of a filter, of the next page or of a state take over', async () => {
+    const filter = [
+      { field: 'count', by: 'value', operator: 'in', values: [1] },
+      { field: 'createdAt', by: 'time', operator: 'gt', values: ['2000-01-01T00:00:00.000Z'] },
+    ] as const
+    const mine: Condition = { kind: 'between', field: 'count', atLeast: 1 }
+    const queries: Partial<ObjectQuery>[] = [
+      { where: member('user602'), filter },
+      { where: member('user602'), after: ['o1'] },
+      { where: all(mine, member('user602')) },
+      { where: member('user602'), order: byCreation(), after: ['2026-01-01T00:00:00.000Z', 'o1'] },
+    ]
+    for (const query of queries) {
+      const plans = (await textsOf(query)).map(planOf).filter((plan) => plan.includes('PRIMARY KEY'))
+      expect(plans.length).to.be.greaterThan(0)
+      for (const plan of plans) {
+        expect(plan).to.match(/SEARCH objects_tasks USING (COVERING )?INDEX objects_tasks f_up/)
+        expect(plan).not.to.match(/SCAN|\(f_count|\(created_at/)
+      }
+    }
+  })
+
+  it('starts from both ends where either may hold', async () => {
+    const [, list = ''] = await textsOf({ where: some(member('user603'), holds('own', 'user9')) })
+    expect(planOf(list)).to.contain('MULTI-INDEX OR').and.contain('(f_up=?)').and.contain('(f_own=?)')
+    expect(planOf(list)).not.to.contain('SCAN')
+  })
+
+  it('starts from what a climb ends at', async () => {
+    const [, list = ''] = await textsOf({ where: climb('lead3') }, 'projects')
+    expect(planOf(list)).to.match(/SEARCH r1 USING (COVERING )?INDEX objects_projects f_own/)
+    expect(planOf(list)).to.match(/SEARCH r1 USING (COVERING )?INDEX objects_projects f_up/)
+    expect(planOf(list)).not.to.match(/SCAN (objects|r\d)/)
+  })
+
+  it('takes the objects in their order where the memberships lead to many', async () => {
+    const texts = await textsOf({ where: member('boss') })
+    expect(texts.at(-1)).to.contain('exists').and.not.contain('rowid in')
+    const plan = planOf(texts.at(-1) ?? '')
+    expect(plan)
+      .to.match(/^SCAN objects_tasks USING INDEX sqlite_autoindex_objects_tasks_1/)
+      .and.not.contain('TEMP')
+    expect(await store.list('tasks', { where: member('boss'), limit: 50 })).to.have.length(50)
+  })
+
+  it('takes another part to start from where the first one leads to many', async () => {
+    const texts = await textsOf({ where: all(member('boss'), member('user604')) })
+    expect(texts.at(-1)).to.contain('rowid in').and.contain('exists')
+  })
+
+  it('takes the objects in their order where nothing names a caller: the searches above are no accident', async () => {
+    const texts = await textsOf({ where: memberOf(holds('plain', 'x')) })
+    expect(texts).to.have.length(1)
+    expect(planOf(texts[0] ?? '')).to.match(/^SCAN objects_tasks/)
+  })
+
+  it('asks nothing first where no related object takes part', async () => {
+    expect(await textsOf({ where: holds('own', 'user8') })).to.have.length(1)
+  })
+
+  it('looks up by indexes, from the values', async () => {
+    const where: Condition = { kind: 'related', field: 'id', resource: 'users', by: 'up', where: holds('own', 'user9') }
+    const up = { field: 'up', depth: 4 }
+    for (const lookup of [
+      { resource: 'projects', by: 'id', values: ['o9'], where },
+      { resource: 'projects', by: 'id', values: ['o9'], climb: up, where },
+    ]) {
+      const [text = ''] = await statementsOf(() => store.lookup(lookup))
+      expect(planOf(text))
+        .to.match(/SEARCH .* \(id=\?\)/)
+        .and.match(/f_(up|own)=\?/)
+        .and.not.match(/SCAN (objects|r\d)/)
+    }
+    const again = await statementsOf(() => store.lookup({ resource: 'projects', by: 'id', values: ['o8'], where }))
+    expect(again, 'compiled once a shape').to.deep.equal([])
+  })
+})
+
+function byCreation(): NonNullable<ObjectQuery['order']> {
+  return [
+    { field: 'createdAt', by: 'time', descending: true },
+    { field: 'id', by: 'value', descending: true },
+  ]
+}
