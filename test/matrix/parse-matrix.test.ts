@@ -8,6 +8,7 @@ import { type Diagnostic, formatDiagnostic } from '../../src/base/diagnostic.ts'
 import { columnText, type Expectation, expectedText, objectText } from '../../src/tools/matrix/read/expectation.ts'
 import { parseMatrix } from '../../src/tools/matrix/read/matrix-file.ts'
 import { readMatrices } from '../../src/tools/matrix/read/read-matrices.ts'
+import { transitionText } from '../../src/tools/matrix/read/transition.ts'
 
 const PLAIN = `method,path,object,body,anonymous,member+auditor,user:alice,note
 GET|HEAD,/notes/{id},own,,-,200 public,200,
@@ -83,6 +84,70 @@ describe('reading a matrix', () => {
     expect(faults(text)[0]).to.equal(
       'm.csv:2:13: `401 [all]` is impossible: an answer 401 has no `[all]` (write 401 alone) [matrix-cell]',
     )
+  })
+
+  it('`when` names the conditions that hold; `!` names one that does not', () => {
+    const cells = ['office+fresh', '!office', 'fresh + !office', '']
+    const rows = cells.map((cell) => `GET,/a,none,${cell},200\n`).join('')
+    const read = parse(`method,path,object,when,member\n${rows}`)
+    expect(read.map(({ when, whenNot }) => [when, whenNot])).to.deep.equal([
+      [['fresh', 'office'], undefined],
+      [undefined, ['office']],
+      [['fresh'], ['office']],
+      [undefined, undefined],
+    ])
+    expect(faults('method,path,object,when,member\nGET,/a,none,office+,200\nGET,/a,none,a+!a,200\n')).to.deep.equal([
+      'm.csv:2:13: `office+` is not a list of conditions (write conditions as in office+fresh or !office) [matrix-when]',
+      "m.csv:3:13: `a` can't hold and not hold (keep one of them) [matrix-when]",
+    ])
+  })
+
+  it('`becomes` names the relations that end and begin; the others stay', () => {
+    const rows: readonly (readonly [string, string, string, readonly string[], string])[] = [
+      ['PATCH', 'owner+draft', 'draft>placed', ['owner', 'placed'], 'draft>placed'],
+      ['PUT', 'owner+draft', 'draft+owner>owner+placed', ['owner', 'placed'], 'draft>placed'],
+      ['PUT', 'own', 'own>other', [], 'own>other'],
+      ['PATCH', 'other', 'other > mine', ['mine'], 'other>mine'],
+      ['PUT', 'owner+draft', 'draft>draft', ['draft', 'owner'], 'draft+owner>draft+owner'],
+      ['POST', 'none', 'owner+draft', ['draft', 'owner'], 'draft+owner'],
+      ['POST', 'none', 'other', [], 'other'],
+    ]
+    const text = rows.map(([method, object, becomes]) => `${method},/a,${object},${becomes},200\n`).join('')
+    const read = parse(`method,path,object,becomes,member\n${text}`)
+    expect(read.map(({ becomes }) => becomes)).to.deep.equal(rows.map(([, , , becomes]) => becomes))
+    expect(read.map(transitionText)).to.deep.equal(rows.map(([, , , , written]) => written))
+  })
+
+  it('a transition that its row does not fit is a fault of its cell', () => {
+    const rows = [
+      'PATCH,/a,own,,draft>placed',
+      'PATCH,/a,own,,placed',
+      'PATCH,/a,own,,own>a>b',
+      'PATCH,/a,own,,own>none',
+      'GET|PUT,/a,own,,own>other',
+      'PUT,/a,missing,,other>own',
+      'PUT,/a,own,b.json,own>other',
+      'POST,/a,none,,>own',
+    ]
+    const text = `method,path,object,body,becomes,member\n${rows.map((row) => `${row},200\n`).join('')}`
+    expect(faults(text)).to.deep.equal([
+      "m.csv:2:15: `draft` doesn't hold before the write: the object is `own` (add it to the column object, or name another relation left of >) [matrix-becomes]",
+      'm.csv:3:15: `placed` is not a change of relations (write draft>placed, other>owner or owner>other) [matrix-becomes]',
+      'm.csv:4:15: `own>a>b` is not a change of relations (write draft>placed, other>owner or owner>other) [matrix-becomes]',
+      'm.csv:5:15: `none` is not a set of relations (write other, own, or relations as in owner+draft) [matrix-becomes]',
+      'm.csv:6:17: GET leaves no object to describe (empty the cell) [matrix-becomes]',
+      'm.csv:7:17: a missing object becomes nothing (empty the cell) [matrix-becomes]',
+      'm.csv:8:19: the body file decides what the object becomes (empty this cell or the cell in the column body) [matrix-becomes]',
+      'm.csv:9:15: a new object has no relations before (write its relations, as in owner+draft) [matrix-becomes]',
+    ])
+  })
+
+  it('cells with other conditions or another result are about other requests', async () => {
+    const head = 'method,path,object,when,becomes,member\n'
+    const same = `${head}PUT,/a,own,,own>own,200\nPUT,/a,own,!office,own>own,403\n`
+    expect(await reading(same)).to.match(/3:28: this cell states `403` for PUT as `member`, but [^\n]*2:21 states/)
+    const other = `${head}PUT,/a,own,,own>own,200\nPUT,/a,own,office,own>own,403\nPUT,/a,own,,own>other,403\n`
+    expect(await reading(other)).to.equal('3 expectations')
   })
 
   it('a file without rows, without a head, or with broken quotes says so', () => {

@@ -39,6 +39,15 @@ export interface Expectation {
   readonly path: string
   readonly object: ObjectState
   readonly column: MatrixColumn
+  /** The conditions of conditions.yaml that hold for the request, sorted; absent if none does. */
+  readonly when?: readonly string[]
+  /** Conditions that the row names as not holding. No condition outside of `when` holds, whether named here or not. */
+  readonly whenNot?: readonly string[]
+  /**
+   * All relations that hold for the object as the request would leave it, sorted: the body changes the object so. Absent
+   * if the body isn't made for that.
+   */
+  readonly becomes?: readonly string[]
   /** The path of the file that the request sends; absent for the smallest valid body. */
   readonly body?: string
   readonly note?: string
@@ -70,6 +79,11 @@ export function knownIn(column: KnownColumn, id: string, claims: Caller['claims'
 export function objectText(object: ObjectState): string {
   if (object.kind !== 'relations') return object.kind
   return object.names.length === 1 && object.names[0] === 'owner' ? 'own' : object.names.join('+')
+}
+
+/** As the column `when` writes it; empty if no condition holds. */
+export function whenText({ when = [], whenNot = [] }: Pick<Expectation, 'when' | 'whenNot'>): string {
+  return [...when, ...whenNot.map((name) => `!${name}`)].join('+')
 }
 
 /** As the head of a matrix writes it. */

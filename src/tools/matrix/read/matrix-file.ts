@@ -5,7 +5,8 @@ import type { SourceFile } from '../../../base/diagnostic.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Expectation, MatrixColumn } from './expectation.ts'
 import { type Report, readTable, type TableCell, type TableRow } from './table.ts'
-import { type Parsed, parseColumn, parseExpected, parseMethods, parseObject } from './words.ts'
+import { parseTransition } from './transition.ts'
+import { type Parsed, parseColumn, parseExpected, parseMethods, parseObject, parseWhen } from './words.ts'
 
 /** Bodies are in this folder beside the matrix. */
 export const BODIES = 'bodies'
@@ -26,6 +27,10 @@ function parseRow(row: TableRow, head: Head, report: Report): readonly Expectati
   const object = take(cellOf(head.known.get('object')), 'matrix-object', parseObject, report)
   const path = take(cellOf(head.known.get('path')), 'matrix-path', parsePath, report)
   const body = bodyOf(cellOf(head.known.get('body')), report)
+  const when = take(cellOf(head.known.get('when')), 'matrix-when', parseWhen, report)
+  const written = { methods, object, body }
+  const transition = cellOf(head.known.get('becomes'))
+  const becomes = take(transition, 'matrix-becomes', (text) => parseTransition(text, written), report)
   // In one line, as titles are.
   const note = cellOf(head.known.get('note')).text.replaceAll(/\s+/g, ' ')
   const answers = [...head.columns].map(([at, column]) => {
@@ -33,7 +38,8 @@ function parseRow(row: TableRow, head: Head, report: Report): readonly Expectati
     return { column, place: cell.place, expected: take(cell, 'matrix-cell', parseExpected, report) }
   })
   if (!methods || !object || path === undefined) return []
-  const request = { path, object, ...(body ? { body } : {}), ...(note === '' ? {} : { note }) }
+  const change = becomes ? { becomes } : {}
+  const request = { path, object, ...when, ...change, ...(body ? { body } : {}), ...(note === '' ? {} : { note }) }
   return methods.flatMap((method) =>
     answers.flatMap(({ expected, column, place }) =>
       expected ? [{ place, method, ...request, column, expected }] : [],
@@ -91,7 +97,7 @@ function bodyOf({ text, place }: TableCell, report: Report): string | undefined 
 }
 
 const NEEDED = ['method', 'path', 'object'] as const
-const KNOWN = [...NEEDED, 'body', 'note'] as const
+const KNOWN = [...NEEDED, 'when', 'becomes', 'body', 'note'] as const
 
 type Known = (typeof KNOWN)[number]
 

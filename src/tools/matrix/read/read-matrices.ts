@@ -101,8 +101,9 @@ function contradicts(before: Expected, after: Expected): boolean {
 
 /** The same for expectations about the same request. A request with `If-Match` differs from one without it. */
 function requestKey(expectation: Expectation): string {
-  const { method, path, object, column, body = '' } = expectation
-  return JSON.stringify([method, path, objectText(object), columnText(column), body, isUnconditional(expectation)])
+  const { method, path, object, column, when = [], becomes, body = '' } = expectation
+  const about = [method, path, objectText(object), columnText(column), when, becomes ?? '', body]
+  return JSON.stringify([...about, isUnconditional(expectation)])
 }
 
 function contradiction(before: Expectation, one: Expectation): Diagnostic {

@@ -2,7 +2,7 @@
  * The words of a matrix: methods, objects, callers and answers. Other files check whether roles and relations exist.
  */
 import type { Method } from '../../../resources/resource.ts'
-import type { Expected, MatrixColumn, ObjectState } from './expectation.ts'
+import type { Expectation, Expected, MatrixColumn, ObjectState } from './expectation.ts'
 
 /** A value, or the fault of the word and what to write instead. */
 export type Parsed<T> =
@@ -36,6 +36,21 @@ export function parseObject(text: string): Parsed<ObjectState> {
     return failed(`\`${text}\` is not an object`, 'write none, missing, other, own, or relations as in owner+draft')
   }
   return parsed({ kind: 'relations', names: sortedSet(names) })
+}
+
+/** Conditions joined with `+`, as in `office+fresh` or `!office`; empty if no condition holds. */
+export function parseWhen(text: string): Parsed<Pick<Expectation, 'when' | 'whenNot'>> {
+  if (text === '') return parsed({})
+  const terms = partsOf(text, '+').map((term) => ({ name: term.replace(/^!/, ''), negated: term.startsWith('!') }))
+  if (terms.some(({ name }) => name === '' || /[\s!<>]/.test(name))) {
+    return failed(`\`${text}\` is not a list of conditions`, 'write conditions as in office+fresh or !office')
+  }
+  const namesOf = (negated: boolean) =>
+    sortedSet(terms.filter((term) => term.negated === negated).map(({ name }) => name))
+  const [when, whenNot] = [namesOf(false), namesOf(true)]
+  const both = when.find((name) => whenNot.includes(name))
+  if (both !== undefined) return failed(`\`${both}\` can't hold and not hold`, 'keep one of them')
+  return parsed({ ...(when.length > 0 ? { when } : {}), ...(whenNot.length > 0 ? { whenNot } : {}) })
 }
 
 /** `anonymous`, `everyone`, `user:<id>`, or roles joined with `+`. */
@@ -88,10 +103,10 @@ function sortedSet(names: readonly string[]): readonly string[] {
   return [...new Set(names)].sort()
 }
 
-function parsed<T>(value: T): Parsed<T> {
+export function parsed<T>(value: T): Parsed<T> {
   return { kind: 'parsed', value }
 }
 
-function failed(message: string, hint: string): Parsed<never> {
+export function failed(message: string, hint: string): Parsed<never> {
   return { kind: 'wrong', message, hint }
 }

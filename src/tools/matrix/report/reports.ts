@@ -3,7 +3,8 @@ import { writeFile } from 'node:fs/promises'
 import { printable } from '../../../present/quote.ts'
 import { jsonText, table } from '../../../present/text.ts'
 import { ReviewError } from '../../load-policy.ts'
-import { columnText, expectedText, objectText } from '../read/expectation.ts'
+import { columnText, expectedText, objectText, whenText } from '../read/expectation.ts'
+import { transitionText } from '../read/transition.ts'
 import { type Counts, countOf, countsByFile, isGreen, type Result, type Run, type TestOutcome } from '../run/result.ts'
 import { type Cause, causesOf, sentenceOf } from './causes.ts'
 import { toJunit } from './junit.ts'
@@ -124,12 +125,15 @@ function resultJson({
   }
 }
 
-function cellJson({ method, path, object, column, body, note, expected }: NonNullable<Result['expectation']>) {
+function cellJson(expectation: NonNullable<Result['expectation']>) {
+  const { method, path, object, column, when, whenNot, becomes, body, note, expected } = expectation
   return {
     method,
     path,
     object: objectText(object),
     column: columnText(column),
+    ...((when ?? whenNot) ? { when: whenText(expectation) } : {}),
+    ...(becomes ? { becomes: transitionText(expectation) } : {}),
     ...(body === undefined ? {} : { body }),
     ...(note === undefined ? {} : { note }),
     expected: expectedText(expected),

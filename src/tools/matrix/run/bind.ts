@@ -35,7 +35,9 @@ export function bind(suite: Suite, expectation: Expectation): Binding {
     unknownRole(suite, expectation) ??
     unfitObject(suite, route, expectation) ??
     unknownRelation(suite, resource, expectation) ??
-    unfitAnswer(suite, route, expectation)
+    unknownCondition(suite, expectation) ??
+    unfitAnswer(suite, route, expectation) ??
+    untestable(expectation)
   if (why !== undefined) return unusable(why)
   if (body?.kind === 'unusable') return body
   const view = viewOf(suite, resource, expectation)
@@ -68,12 +70,19 @@ function unfitObject({ policy }: Suite, { kind, path, resource }: Route, { objec
     : undefined
 }
 
-function unknownRelation({ policy }: Suite, { name }: Resource, { object }: Expectation): string | undefined {
-  if (object.kind !== 'relations') return undefined
+function unknownRelation({ policy }: Suite, { name }: Resource, expectation: Expectation): string | undefined {
+  const { object, becomes = [] } = expectation
+  const named = [...(object.kind === 'relations' ? object.names : []), ...becomes]
   const declared = policy.ownership.get(name)?.relations ?? new Map()
-  const unknown = object.names.find((relation) => !declared.has(relation))
+  const unknown = named.find((relation) => !declared.has(relation))
   if (unknown === undefined) return undefined
   return `ownership.yaml declares no relation \`${unknown}\` of ${name}: ${oneOfNames(unknown, declared.keys())}`
+}
+
+function unknownCondition({ policy }: Suite, { when = [], whenNot = [] }: Expectation): string | undefined {
+  const unknown = [...when, ...whenNot].find((name) => !policy.conditions.has(name))
+  if (unknown === undefined) return undefined
+  return `conditions.yaml declares no condition \`${unknown}\`: ${oneOfNames(unknown, policy.conditions.keys())}`
 }
 
 function unfitAnswer({ policy }: Suite, route: Route, { expected, method, object }: Expectation): string | undefined {
@@ -85,6 +94,11 @@ function unfitAnswer({ policy }: Suite, route: Route, { expected, method, object
   if (view === undefined || policy.views.get(route.resource)?.has(view)) return undefined
   const known = policy.views.get(route.resource)?.keys() ?? []
   return `views.yaml has no view \`${view}\` of ${route.resource}: ${oneOfNames(view, known)}`
+}
+
+function untestable({ when, becomes }: Expectation): string | undefined {
+  if (when) return 'the run sets no conditions: state the cell without `when`'
+  return becomes ? 'the run makes no transitions: state the cell with a body file' : undefined
 }
 
 function viewOf({ policy }: Suite, { name }: Resource, { expected }: Expectation): ReadonlySet<string> | undefined {

@@ -2,7 +2,15 @@
 import { shellWord } from '../../../present/quote.ts'
 import type { Representation } from '../../../resources/resource.ts'
 import type { Folders, Suite } from '../predict/suite.ts'
-import { columnText, type Expectation, expectedText, isUnconditional, objectText } from '../read/expectation.ts'
+import {
+  columnText,
+  type Expectation,
+  expectedText,
+  isUnconditional,
+  objectText,
+  whenText,
+} from '../read/expectation.ts'
+import { transitionText } from '../read/transition.ts'
 import { type HttpAnswer, type HttpRequest, NoAnswer } from '../target/http.ts'
 import { CannotSetUp, type TestTarget } from '../target/test-target.ts'
 import { type Bound, bind } from './bind.ts'
@@ -33,8 +41,12 @@ export async function runCell(suite: Suite, target: TestTarget, expectation: Exp
 }
 
 /** One line that identifies the cell. */
-export function titleOf({ method, path, object, column, body, note, expected }: Expectation): string {
-  const about = [objectText(object), body?.replace(/^.*[\\/]/, ''), note].filter(Boolean).join(', ')
+export function titleOf(expectation: Expectation): string {
+  const { method, path, object, column, body, note, expected } = expectation
+  const change = transitionText(expectation)
+  const becomes = change === '' ? '' : `becomes ${change}`
+  const file = body?.replace(/^.*[\\/]/, '')
+  const about = [objectText(object), becomes, whenText(expectation), file, note].filter(Boolean).join(', ')
   return `${method} ${path} (${about}) as ${columnText(column)} is ${expectedText(expected)}`
 }
 
