@@ -1,18 +1,47 @@
 /** Ways to relate are solved together: what some object can be is arranged or said to be open, and is never impossible. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import type { Policy } from '../../../src/decide/policy.ts'
-import { comparedAttributes, comparedFields } from '../../../src/decide/relations/all-kinds.ts'
-import { relationsOf } from '../../../src/decide/relations/ownership.ts'
+import { meets } from '../../../src/decide/conditions/condition.ts'
+import { lookUpIn } from '../../../src/decide/conditions/lookup.ts'
+import type { Ownership, Policy } from '../../../src/decide/policy.ts'
+import { comparedAttributes, comparedFields, kindOf } from '../../../src/decide/relations/all-kinds.ts'
 import { namedRelations, possibleSets } from '../../../src/decide/relations/possible-sets.ts'
 import { askingAs } from '../../../src/decide/relations/relation-kind.ts'
 import type { Json, Representation, Resource } from '../../../src/resources/resource.ts'
 import { arrangeRelated } from '../../../src/tools/matrix/arrange/arrange-related.ts'
 import { relatability } from '../../../src/tools/matrix/arrange/relatability.ts'
-import { CALLER } from '../../../src/tools/matrix/arrange/samples.ts'
+import { idSeries, type PlacedObject } from '../../../src/tools/matrix/arrange/related-objects.ts'
+import { CALLER, OBJECT } from '../../../src/tools/matrix/arrange/samples.ts'
 import { rowsOf } from '../../../src/tools/matrix/cells/rows.ts'
 import { runs } from '../../runs.ts'
-import { KINDS, KNOWN, policyWith, RELATIONS } from './kinds.ts'
+import { closureOf, KINDS, KNOWN, policyWith, RELATIONS } from './kinds.ts'
+
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+const NOW = Date.now()
+
+function at(offset: number): string {
+  return new Date(NOW + offset).toISOString()
+}
+
+/** The boxes with every combination of lead, state and seats. */
+const BOX_WAYS = ['lead', ''].flatMap((lead) =>
+  ['open', 'shut'].flatMap((state) => ['', 'viewer', 'editor'].map((seat) => ({ lead, state, seat }))),
+)
+const BOX_IDS = BOX_WAYS.map(({ lead, state, seat }) => `${lead}-${state}-${seat}`)
+
+/** What every thing may rest on. */
+const WORLD: Readonly<Record<string, readonly Representation[]>> = {
+  boxes: BOX_WAYS.map(({ lead, state }, i) => ({ id: BOX_IDS[i] ?? '', state, leadId: lead === '' ? 'zoe' : CALLER })),
+  seats: BOX_WAYS.flatMap(({ seat }, i) =>
+    seat === '' ? [] : [{ id: `s${i}`, boxId: BOX_IDS[i] ?? '', userId: CALLER, rank: seat }],
+  ),
+  things: [
+    { id: 'mine', ownerId: CALLER },
+    { id: 'theirs', ownerId: 'zoe' },
+    { id: 'under', ownerId: 'zoe', parentId: 'mine' },
+  ],
+}
 
 /** Values that tell all relations of kinds.ts apart; undefined for an object without the field. */
 const DOMAINS: Readonly<Record<string, readonly (Json | undefined)[]>> = {
@@ -33,19 +62,24 @@ const DOMAINS: Readonly<Record<string, readonly (Json | undefined)[]>> = {
   spare: [undefined, 'red', 'green', 'blue'],
   status: ['draft', 'placed', 'shipped'],
   shape: ['round', 'square'],
-  grade: [0, 1, 2, 3],
+  grade: [0, 1, 2, 3, 4, 6],
   open: [true, false],
   flags: [undefined, [], ['new'], ['old'], ['new', 'hot']],
   title: [undefined, null, 'it', 'other'],
   level: [0, 1, 2, 3],
   lit: [true, false],
   boss: [undefined, CALLER, 'zoe'],
+  due: [undefined, at(-40 * DAY), at(-2 * DAY), at(-HOUR / 2), at(HOUR / 2), at(2 * DAY)],
+  boxId: [undefined, 'gone', ...BOX_IDS],
+  boxes: [undefined, [], ...BOX_IDS.map((id) => [id])],
+  parentId: [undefined, 'mine', 'theirs', 'under'],
 }
 const OPTIONAL: Readonly<Record<string, readonly (Json | undefined)[]>> = { team: [undefined, 'red', 'green', 'blue'] }
 const ATTRIBUTES = {
   team: [undefined, 'red', 'green', 'blue'],
-  level: [undefined, 0, 2, 3],
+  level: [undefined, 0, 2, 3, 4],
   lit: [undefined, true, false],
+  teams: [undefined, ['red'], ['green'], ['blue'], ['red', 'green'], ['red', 'blue'], ['green', 'blue']],
 }
 
 function domainOf(resource: Resource, field: string): readonly (Json | undefined)[] {
@@ -59,6 +93,25 @@ function products(domains: Readonly<Record<string, readonly (Json | undefined)[]
       some.flatMap((one) => values.map((value) => (value === undefined ? one : { ...one, [name]: value }))),
     [{}],
   )
+}
+
+function worldOf(placed: readonly PlacedObject[]): typeof WORLD {
+  const some = Map.groupBy(placed, ({ resource }) => resource)
+  return Object.fromEntries([...some].map(([name, all]) => [name, all.map(({ object }) => object)]))
+}
+
+/** The relations that hold for an object among those of WORLD. */
+function holdingFor(
+  owned: Ownership | undefined,
+  attributes: Representation,
+  object: Representation,
+  objects = WORLD,
+): readonly string[] {
+  const asking = askingAs(attributes, NOW)
+  const lookUp = lookUpIn((name) => [...(objects[name] ?? []), ...(name === 'things' ? [object] : [])])
+  return [...(owned?.relations.values() ?? [])]
+    .filter((relation) => meets(kindOf(relation).condition(relation, asking), object, lookUp))
+    .map(({ name }) => name)
 }
 
 /** The sets of relations that some caller and some valid object have, found by trying all values. */
@@ -81,7 +134,7 @@ function achieved({ ownership }: Policy, resource: Resource): ReadonlySet<string
     for (const claims of callers) {
       // The caller's own record alone gives the attributes.
       const has: Representation = resource.name === 'users' && object.id === CALLER ? object : claims
-      const holding = relationsOf(owned, askingAs({ ...has, id: CALLER }, 0), object)
+      const holding = holdingFor(owned, { ...has, id: CALLER }, object)
       sets.add(holding.toSorted().join('+'))
     }
   }
@@ -97,8 +150,7 @@ const randomRelations = fc.constantFrom<'things' | 'users'>('things', 'things', 
 )
 
 function policyOf(name: 'things' | 'users', names: readonly string[], rules = ''): Policy {
-  const chosen = names.map((one) => [one, RELATIONS[name][one] ?? ''] as const)
-  return policyWith({ [name]: Object.fromEntries(chosen) }, rules)
+  return policyWith(closureOf(name, names), rules)
 }
 
 function resourceOf(name: string): Resource {
@@ -115,7 +167,8 @@ describe('how callers can relate to objects', () => {
         const policy = policyOf(name, names)
         const resource = resourceOf(name)
         const possible = achieved(policy, resource)
-        const all = names.reduce<readonly string[][]>(
+        const declared = [...(policy.ownership.get(name)?.relations.keys() ?? [])]
+        const all = declared.reduce<readonly string[][]>(
           (sets, one) => sets.concat(sets.map((set) => [...set, one])),
           [[]],
         )
@@ -181,11 +234,13 @@ describe('how callers can relate to objects', () => {
         relations,
         own: false,
         id: 'o1',
+        now: NOW,
+        newId: idSeries(OBJECT),
       }
       const found = arrangeRelated({ ...common, callerId: CALLER })
       if (found.kind !== 'related') throw new Error(`${[...relations]}: ${found.why}`)
-      const { object, attributes } = found
-      const holding = relationsOf(ownership, askingAs({ ...attributes, id: CALLER }, 0), object)
+      const { object, attributes, others } = found
+      const holding = holdingFor(ownership, { ...attributes, id: CALLER } as Representation, object, worldOf(others))
       expect(new Set(holding)).to.deep.equal(relations)
       expect(resource.validate(object).filter(({ pointer }) => pointer !== '/id')).to.deep.equal([])
     }

@@ -14,8 +14,8 @@ export async function shipped() {
   const { sources } = await readSchemas(`${ROOT}schemas`)
   const reviewed = await loadPolicy(`${ROOT}policies`, resources)
   const samples = sampleResources(sources, resources)
-  const arrange = createArrange({ resources, samples, bodyOf: () => undefined })
   const now = Date.now()
+  const arrange = createArrange({ resources, samples, bodyOf: () => undefined, now })
   return {
     ...reviewed,
     resources,

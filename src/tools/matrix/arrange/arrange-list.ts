@@ -1,11 +1,17 @@
 /** The objects of a list: one caller, and one object for each set of relations that can hold between them. */
 import { possibleSets } from '../../../decide/relations/possible-sets.ts'
 import type { Representation } from '../../../resources/resource.ts'
-import { type Attributes, arrangeRelated, arrangeWith, type WantedPair } from './arrange-related.ts'
+import type { Attributes } from './arrange-object.ts'
+import { arrangeRelated, arrangeWith, type WantedPair } from './arrange-related.ts'
+import type { PlacedObject } from './related-objects.ts'
 
 export interface ListArranged {
   readonly attributes: Attributes
-  readonly placed: readonly { readonly relations: ReadonlySet<string>; readonly object: Representation }[]
+  readonly placed: readonly {
+    readonly relations: ReadonlySet<string>
+    readonly object: Representation
+    readonly others: readonly PlacedObject[]
+  }[]
 }
 
 /** The largest number of objects in a list. */
@@ -35,7 +41,7 @@ export function arrangeList(
 function placedBy(wanted: readonly WantedPair[], attributes: Attributes): ListArranged['placed'] {
   const placed = wanted.flatMap((one) => {
     const found = arrangeWith(one, attributes)
-    return found.kind === 'object' ? [{ relations: one.relations, object: found.object }] : []
+    return found.kind === 'object' ? [{ relations: one.relations, object: found.object, others: found.others }] : []
   })
   return placed.filter(({ object }, i) => placed.findIndex((other) => other.object.id === object.id) === i)
 }

@@ -1,18 +1,33 @@
 /**
  * Makes an object so that exactly the wanted relations hold. The relations are solved together, field by field, because
- * several may compare one field. If no object is found, the result says whether one can exist.
+ * several may compare one field; related-objects.ts makes the other objects that they rest on. If no object is found,
+ * the result says whether one can exist.
  */
 
+import { meets } from '../../../decide/conditions/condition.ts'
+import { lookUpIn } from '../../../decide/conditions/lookup.ts'
 import type { Ownership } from '../../../decide/policy.ts'
-import { comparedAttributes, comparedFields } from '../../../decide/relations/all-kinds.ts'
+import {
+  comparedAttributes,
+  comparedFields,
+  followsFrom,
+  kindOf,
+  leavesOf,
+  stepOf,
+} from '../../../decide/relations/all-kinds.ts'
 import { relationsOf } from '../../../decide/relations/ownership.ts'
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
 import { askingAs } from '../../../decide/relations/relation-kind.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Scalar } from '../../../resources/object.ts'
 import type { Field, Json, Representation, Resource } from '../../../resources/resource.ts'
+import { candidateObjects } from './candidate-objects.ts'
 import { choicesOf, type FieldChoices, fits, type WantedField } from './field-choice.ts'
+import { type Around, type PlacedObject, placeRelated } from './related-objects.ts'
 import type { Samples } from './samples.ts'
+
+/** The caller's attributes; a list has several values. */
+export type Attributes = Readonly<Record<string, Scalar | readonly Scalar[]>>
 
 export interface WantedObject {
   readonly resource: Resource
@@ -21,16 +36,27 @@ export interface WantedObject {
   /** The names of all relations that hold. */
   readonly relations: ReadonlySet<string>
   /** The caller's id and attributes. */
-  readonly attributes: Readonly<Record<string, Scalar>>
+  readonly attributes: Attributes
+  /** The time of the request, in milliseconds since the epoch. */
+  readonly now: number
   /** The object's id, unless a relation asks for another one. */
   readonly id: string
   /** The id of another caller, who owns the object if the caller must not own it. Absent if any other id will do. */
   readonly somebody?: string
   /** Fields with a given value; undefined means that the object lacks the field. */
-  readonly fixed?: ReadonlyMap<string, Scalar | undefined>
+  readonly fixed?: ReadonlyMap<string, Json | undefined>
+  /** For relations that rest on other objects; without it, no such relation holds. */
+  readonly around?: Around
 }
 
-export type ObjectFound = { readonly kind: 'object'; readonly object: Representation } | NotFound
+export type ObjectFound =
+  | {
+      readonly kind: 'object'
+      readonly object: Representation
+      /** The objects that its relations rest on. */
+      readonly others: readonly PlacedObject[]
+    }
+  | NotFound
 
 /** `impossible`: there can be no such object. `unarranged`: there may be one, but none was found. */
 export interface NotFound {
@@ -38,25 +64,42 @@ export interface NotFound {
   readonly why: string
 }
 
-const AT = '2026-01-01T00:00:00.000Z'
 /** An id that no caller has. */
 const SOMEBODY = '01980000-0000-7000-8000-00000000000d'
 const TIMES: ReadonlySet<string> = new Set(['createdAt', 'updatedAt'])
 
-/** How many objects are tried with the same other fields. */
-const MOST_TRIED = 200
+/** For how many objects related objects are made. */
+const MOST_RELATED = 8
 
 export function arrangeObject(wanted: WantedObject): ObjectFound {
+  if (!isConsistent(wanted)) return impossible(wanted)
   const choices = choicesByField(wanted)
   const unfit = [...choices].find(([, { values }]) => values.length === 0)
   if (unfit) return unfit[1].complete ? impossible(wanted) : unarranged(wanted, `no value of \`${unfit[0]}\` was found`)
-  for (const others of otherFields(wanted, choices)) {
-    for (const chosen of combinations([...choices], MOST_TRIED)) {
-      const object = inOrder(wanted.resource, { createdAt: AT, updatedAt: AT, ...others, ...chosen })
-      if (isRelatedSo(wanted, object) && isSound(wanted.resource, object)) return { kind: 'object', object }
-    }
+  let why = 'the schema as a whole refuses what was tried'
+  for (const object of candidateObjects(wanted, choices)
+    .filter((one) => fitsAlone(wanted, one))
+    .take(MOST_RELATED)) {
+    const others = placeRelated(wanted, object)
+    if (others && isWanted(wanted, object, others)) return { kind: 'object', object, others }
+    why = 'the objects that its relations rest on could not be made'
   }
-  return unarranged(wanted, 'the schema as a whole refuses what was tried')
+  return unarranged(wanted, why)
+}
+
+/** The relations of which these consist, each once. */
+export function leavesIn(ownership: Ownership | undefined): readonly Relation[] {
+  return [
+    ...new Map([...(ownership?.relations.values() ?? [])].flatMap(leavesOf).map((leaf) => [leaf.name, leaf])).values(),
+  ]
+}
+
+/** Whether the relations that consist of others follow from them. */
+function isConsistent({ ownership, relations }: WantedObject): boolean {
+  const all = [...(ownership?.relations.values() ?? [])]
+  return all.every(
+    (relation) => followsFrom(relation, ({ name }) => relations.has(name)) === relations.has(relation.name),
+  )
 }
 
 /** The values that a field can have before the caller's attributes are known. `present`: it must have a value. */
@@ -64,7 +107,8 @@ export function choicesWithoutAttributes(wanted: WantedObject, field: Field, pre
   const relations = relationsOn(wanted, field.name).filter((one) =>
     comparedAttributes(one).every((name) => name === 'id'),
   )
-  return choiceOf({ ...questionOf(wanted, field, relations), present }, wanted)
+  const question = questionOf(wanted, field, relations)
+  return choiceOf({ ...question, present: present || question.present }, wanted)
 }
 
 export function impossible({ resource, relations }: Pick<WantedObject, 'resource' | 'relations'>): NotFound {
@@ -90,8 +134,7 @@ export function relationText(relations: ReadonlySet<string>): string {
 
 function choicesByField(wanted: WantedObject): ReadonlyMap<string, FieldChoices> {
   const { ownership, fixed, resource } = wanted
-  const compared = [...(ownership?.relations.values() ?? [])].flatMap(comparedFields)
-  const names = new Set([...compared, ...(fixed?.keys() ?? [])])
+  const names = new Set([...leavesIn(ownership).flatMap(comparedFields), ...(fixed?.keys() ?? [])])
   return new Map(
     [...names].flatMap((name) => {
       const field = resource.fields.get(name)
@@ -100,77 +143,47 @@ function choicesByField(wanted: WantedObject): ReadonlyMap<string, FieldChoices>
   )
 }
 
+/** The leaves that look at the field. */
 function relationsOn({ ownership }: WantedObject, field: string): readonly Relation[] {
-  return [...(ownership?.relations.values() ?? [])].filter((relation) => comparedFields(relation).includes(field))
+  return leavesIn(ownership).filter((relation) => comparedFields(relation).includes(field))
 }
 
 function questionOf(
-  { resource, samples, relations, attributes, somebody = SOMEBODY }: WantedObject,
+  { resource, samples, relations, attributes, now, around, somebody = SOMEBODY }: WantedObject,
   field: Field,
   about: readonly Relation[],
 ): WantedField {
   const known = samples.values.get(field.name) ?? []
-  const [wanted, unwanted] = [true, false].map((holds) => about.filter(({ name }) => relations.has(name) === holds))
+  const isHeld = ({ name }: Relation) => relations.has(name)
+  const ofValue = about.filter((relation) => !stepOf(relation))
+  // The id of an object that it names; `some` needs only the object's own.
+  const naming = field.name === 'id' ? [] : about.filter(stepOf)
+  const heldByNaming = naming.filter(isHeld).length
+  const ids = Array.from(
+    { length: around && naming.length > 0 ? Math.max(1, heldByNaming) : 0 },
+    () => around?.newId() ?? '',
+  )
   return {
     resource,
     field,
     known,
-    wanted: wanted ?? [],
-    unwanted: unwanted ?? [],
-    attributes,
+    wanted: ofValue.filter(isHeld),
+    unwanted: ofValue.filter((relation) => !isHeld(relation)),
+    asking: askingAs(attributes, now),
     somebody,
-    present: false,
+    ids,
+    present: heldByNaming > 0,
   }
 }
 
-function choiceOf(question: WantedField, { fixed, id }: WantedObject): FieldChoices {
+function choiceOf(question: WantedField, { fixed, id, now }: WantedObject): FieldChoices {
   const { name } = question.field
   const only = (value: Json | undefined) => ({ values: fits(question, value) ? [value] : [], complete: true })
   if (fixed?.has(name)) return only(fixed.get(name))
-  if (question.wanted.length > 0) return TIMES.has(name) ? { values: [], complete: false } : choicesOf(question)
-  if (name === 'id') return { ...only(id), complete: false }
-  return TIMES.has(name) ? { ...only(AT), complete: false } : choicesOf(question)
-}
-
-/** Values for the fields that no relation compares: first for all of them, then only for the required ones. */
-function otherFields(
-  { resource, samples, id }: WantedObject,
-  choices: ReadonlyMap<string, FieldChoices>,
-): readonly Representation[] {
-  const plain = [...resource.fields.values()].flatMap(({ name, readOnly }): readonly (readonly [string, Json])[] => {
-    if (choices.has(name)) return []
-    if (name === 'id') return [[name, id]]
-    const value = samples.values.get(name)?.at(1) ?? samples.values.get(name)?.[0]
-    return readOnly || value === undefined ? [] : [[name, value]]
-  })
-  const needed = plain.filter(([name]) => name === 'id' || Object.hasOwn(samples.smallest, name))
-  const further = plain.filter((entry) => !needed.includes(entry))
-  return [plain, needed, ...further.map((entry) => [...needed, entry])].map((entries) => Object.fromEntries(entries))
-}
-
-/** Takes one value for each field, the likeliest values first. */
-function* combinations(
-  choices: readonly (readonly [string, FieldChoices])[],
-  most: number,
-): Generator<Representation, void> {
-  const sizes = choices.map(([, { values }]) => values.length)
-  const total = sizes.reduce((product, size) => product * size, 1)
-  for (let nth = 0; nth < Math.min(total, most); nth++) {
-    let left = nth
-    const entries = choices.flatMap(([name, { values }], i): readonly (readonly [string, Json])[] => {
-      const size = sizes[i] ?? 1
-      const value = values[left % size]
-      left = Math.floor(left / size)
-      return value === undefined ? [] : [[name, value]]
-    })
-    yield Object.fromEntries(entries)
-  }
-}
-
-/** The fields in the order in which the server stores and shows them. */
-function inOrder({ fields }: Resource, object: Representation): Representation {
-  const names = [...fields.keys()].filter((name) => Object.hasOwn(object, name))
-  return Object.fromEntries(names.map((name) => [name, object[name] ?? null]))
+  // The server sets the times when it stores the object.
+  if (TIMES.has(name)) return { ...only(new Date(now).toISOString()), complete: false }
+  if (name === 'id' && question.wanted.length === 0) return { ...only(id), complete: false }
+  return choicesOf(question)
 }
 
 /** Whether exactly these relations hold between the caller and the object. */
@@ -182,9 +195,23 @@ export function isRelatedSo(
   return holding.length === relations.size && holding.every((name) => relations.has(name))
 }
 
-/**
- * Whether the schema accepts the object. The server's own fields are ignored: an id may have another form than new ids.
- */
-function isSound({ fields, validate }: Resource, object: Representation): boolean {
-  return validate(object).every(({ pointer }) => fields.get(pointer.slice(1).split('/')[0] ?? '')?.readOnly ?? false)
+/** Whether the relations that look at the object alone hold as wanted. */
+function fitsAlone({ ownership, attributes, relations, now }: WantedObject, object: Representation): boolean {
+  const asking = askingAs(attributes, now)
+  const leaves = leavesIn(ownership).filter((leaf) => !stepOf(leaf))
+  return leaves.every((leaf) => meets(kindOf(leaf).condition(leaf, asking), object) === relations.has(leaf.name))
+}
+
+/** Whether exactly the wanted relations hold, among all objects. */
+function isWanted(
+  { resource, ownership, attributes, relations, now, around }: WantedObject,
+  object: Representation,
+  others: readonly PlacedObject[],
+): boolean {
+  const asking = askingAs(attributes, now)
+  const all = [...(around?.placed ?? []), ...others, { resource: resource.name, object }]
+  const lookUp = lookUpIn((name) => all.flatMap((one) => (one.resource === name ? [one.object] : [])))
+  return leavesIn(ownership).every(
+    (leaf) => meets(kindOf(leaf).condition(leaf, asking), object, lookUp) === relations.has(leaf.name),
+  )
 }

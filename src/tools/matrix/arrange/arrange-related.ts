@@ -5,38 +5,48 @@ import {
   comparedFields,
   holdsForOwnRecord,
   kindOf,
+  leavesOf,
   meaningOf,
   needsCaller,
+  stepsIn,
 } from '../../../decide/relations/all-kinds.ts'
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
 import { isScalar, type Scalar } from '../../../resources/object.ts'
-import type { Representation, Resource, Resources } from '../../../resources/resource.ts'
+import type { Json, Representation, Resource, Resources } from '../../../resources/resource.ts'
 import {
+  type Attributes,
   arrangeObject,
   choicesWithoutAttributes,
   impossible,
+  leavesIn,
   type NotFound,
   type ObjectFound,
   unarranged,
   type WantedObject,
 } from './arrange-object.ts'
 import { isAllowed } from './field-choice.ts'
+import type { PlacedObject } from './related-objects.ts'
 import { unique } from './sample-values.ts'
 import type { SamplesOf } from './samples.ts'
 
-export interface WantedPair extends Omit<WantedObject, 'attributes' | 'fixed'> {
+export interface WantedPair extends Omit<WantedObject, 'attributes' | 'fixed' | 'around'> {
   readonly resources: Resources
   readonly samplesOf: SamplesOf
   /** Undefined for a caller without credentials. */
   readonly callerId: string | undefined
   /** Whether the object must have the caller's id. */
   readonly own: boolean
+  /** Another id each time, for the other objects on which relations rest. */
+  newId(): string
 }
 
-export type Attributes = Readonly<Record<string, Scalar>>
-
 export type ArrangedPair =
-  | { readonly kind: 'related'; readonly attributes: Attributes; readonly object: Representation }
+  | {
+      readonly kind: 'related'
+      readonly attributes: Attributes
+      readonly object: Representation
+      readonly others: readonly PlacedObject[]
+    }
   | NotFound
 
 /** How many values are tried for one attribute, and how many combinations of attributes. */
@@ -46,10 +56,10 @@ const MOST_COMBINED = 64
 /** The caller gets only the attributes that are needed; `attributes` of the result lack the id. */
 export function arrangeRelated(pair: WantedPair): ArrangedPair {
   const { callerId } = pair
-  const wanted = wantedOf(pair)
-  if (wanted.length < pair.relations.size) return impossible(pair)
+  const isKnown = [...pair.relations].every((name) => pair.ownership?.relations.has(name))
+  if (!isKnown) return impossible(pair)
   if (callerId === undefined) {
-    const needed = pair.own || wanted.some(needsCaller)
+    const needed = pair.own || wantedOf(pair).some(needsCaller)
     return needed ? impossible(pair) : related({}, arrangeWith(pair, {}))
   }
   if (isContradictory(pair)) return impossible(pair)
@@ -62,17 +72,17 @@ export function arrangeRelated(pair: WantedPair): ArrangedPair {
 
 /** The object for a caller with an id and these attributes. */
 export function arrangeWith(pair: WantedPair, attributes: Attributes): ObjectFound {
-  const { callerId } = pair
-  if (callerId === undefined) return arrangeObject({ ...pair, attributes: {} })
+  const { callerId, resources, samplesOf, newId } = pair
+  const around = { resources, samplesOf, newId, placed: [] }
+  if (callerId === undefined) return arrangeObject({ ...pair, around, attributes: {} })
   const own = isOwn(pair)
   const record = own && pair.resource.name === USERS
-  const fixed = new Map<string, Scalar | undefined>([
+  const given = new Map(Object.entries(attributes))
+  const fixed = new Map<string, Json | undefined>([
     ...(own ? [['id', callerId] as const] : []),
-    ...(record
-      ? attributesFor(pair).map((name) => [name, new Map(Object.entries(attributes)).get(name)] as const)
-      : []),
+    ...(record ? attributesFor(pair).map((name) => [name, given.get(name)] as const) : []),
   ])
-  return arrangeObject({ ...pair, attributes: { ...attributes, id: callerId }, fixed })
+  return arrangeObject({ ...pair, around, attributes: { ...attributes, id: callerId }, fixed })
 }
 
 /** Whether the object's id is the caller's. */
@@ -81,11 +91,12 @@ export function isOwn(pair: Pick<WantedPair, 'own' | 'ownership' | 'relations'>)
 }
 
 function related(attributes: Attributes, found: ObjectFound): ArrangedPair {
-  return found.kind === 'object' ? { kind: 'related', attributes, object: found.object } : found
+  return found.kind === 'object' ? { ...found, kind: 'related', attributes } : found
 }
 
+/** The leaves, which decide all other relations. */
 function relationsOf({ ownership }: Pick<WantedPair, 'ownership'>): readonly Relation[] {
-  return [...(ownership?.relations.values() ?? [])]
+  return leavesIn(ownership)
 }
 
 function wantedOf(pair: Pick<WantedPair, 'ownership' | 'relations'>): readonly Relation[] {
@@ -126,15 +137,15 @@ function isNeeded(pair: WantedPair, attribute: string): boolean {
   return wantedOf(pair).some((one) => comparedAttributes(one).includes(attribute))
 }
 
-/** Whether the field is one plain value. A list can't be an attribute. */
+/** Whether the field has plain values, one or several. */
 function isPlain({ fields }: Resource, attribute: string): boolean {
   const field = fields.get(attribute)
-  return field !== undefined && !field.list && field.type !== 'other'
+  return field !== undefined && field.type !== 'other'
 }
 
 interface AttributeChoice {
   /** Undefined means that the caller lacks the attribute. */
-  readonly values: readonly (Scalar | undefined)[]
+  readonly values: readonly (Attributes[string] | undefined)[]
   readonly complete: boolean
   /** Why there are no values. */
   readonly why: string
@@ -142,33 +153,60 @@ interface AttributeChoice {
 
 /** Values that the users schema allows and the compared fields can have. */
 function attributeChoice(pair: WantedPair, attribute: string): AttributeChoice {
-  const { resources, samplesOf, callerId = '' } = pair
+  const { resources, samplesOf } = pair
   const directory = resources.byName.get(USERS)
-  if (!directory || !isPlain(directory, attribute)) {
+  const field = directory?.fields.get(attribute)
+  if (!directory || !field || !isPlain(directory, attribute)) {
     const why = `callers can't have the attribute \`${attribute}\`: add it as a field to the schema \`${USERS}\``
     return { values: [], complete: isOwn(pair) && directory === pair.resource, why }
   }
   const needed = isNeeded(pair, attribute)
   if (!needed && isHeldByEach(pair, attribute)) return { values: [undefined], complete: true, why: '' }
-  const asked = { ...pair, attributes: { id: callerId } }
-  const choices = relationsOf(pair).flatMap((one) => {
+  const { values: compared, complete } = comparedWith(pair, attribute, needed)
+  const sampled = (samplesOf.get(USERS)?.values.get(attribute) ?? []).flat()
+  const all = unique([...compared, ...(complete ? [] : sampled)]).filter(isScalar)
+  const allowed = field.list
+    ? listsOf(all).filter((value) => isAllowed(directory, attribute, value))
+    : all.filter((value) => isAllowed(directory, attribute, value))
+  return {
+    values: [...(needed ? [] : [undefined]), ...allowed.slice(0, MOST_VALUES)],
+    complete: complete && !field.list && allowed.length === all.length && allowed.length <= MOST_VALUES,
+    why: `no value of the caller's attribute \`${attribute}\` was found`,
+  }
+}
+
+/** One value, or two. */
+function listsOf(values: readonly Scalar[]): readonly (readonly Scalar[])[] {
+  const some = values.slice(0, MOST_VALUES)
+  return [...some.map((value) => [value]), ...some.slice(1).map((value, i) => [some[i] ?? value, value])]
+}
+
+/** The values that fields compared with the attribute can have; `complete` if no other value will do. */
+function comparedWith(pair: WantedPair, attribute: string, needed: boolean) {
+  const asked: WantedObject = { ...pair, attributes: { id: pair.callerId ?? '' } }
+  const relations = relationsOf(pair).filter(({ name }) => !needed || pair.relations.has(name))
+  const choices = relations.flatMap((one) => {
     const equation = kindOf(one).equates?.(one)
     const field = equation?.attribute === attribute ? pair.resource.fields.get(equation.field) : undefined
-    if (!field || (needed && !pair.relations.has(one.name))) return []
-    return [{ list: field.list, ...choicesWithoutAttributes(asked, field, true) }]
+    return field ? [{ list: field.list, ...choicesWithoutAttributes(asked, field, true) }] : []
   })
   const listed = choices.filter(({ complete, list }) => complete && !list)
   const common = unique(choices.flatMap(({ values }) => values.flat()).filter(isScalar))
-  const proposed =
-    listed.length > 0 ? common.filter((one) => listed.every(({ values }) => values.includes(one))) : common
-  const known = listed.length > 0 ? [] : (samplesOf.get(USERS)?.values.get(attribute) ?? [])
-  const all = unique([...proposed, ...known]).filter(isScalar)
-  const allowed = all.filter((value) => isAllowed(directory, attribute, value))
-  return {
-    values: [...(needed ? [] : [undefined]), ...allowed.slice(0, MOST_VALUES)],
-    complete: listed.length > 0 && allowed.length === all.length && allowed.length <= MOST_VALUES,
-    why: `no value of the caller's attribute \`${attribute}\` was found`,
+  if (listed.length > 0) {
+    return { values: common.filter((one) => listed.every(({ values }) => values.includes(one))), complete: true }
   }
+  return { values: [...common, ...relations.flatMap((one) => comparedBeyond(pair, one, attribute))], complete: false }
+}
+
+/** The values of the fields of other objects that relations compare with the attribute. */
+function comparedBeyond({ samplesOf }: WantedPair, relation: Relation, attribute: string): readonly Json[] {
+  return stepsIn(relation).flatMap(({ resource, relation: other }) =>
+    leavesOf(other).flatMap((leaf) => {
+      const equation = kindOf(leaf).equates?.(leaf)
+      const values = equation?.attribute === attribute ? samplesOf.get(resource)?.values.get(equation.field) : undefined
+      return (values ?? []).flat().slice(0, MOST_VALUES)
+    }),
+  )
 }
 
 /**
@@ -183,7 +221,7 @@ function isHeldByEach(pair: WantedPair, attribute: string): boolean {
 }
 
 function firstOf(pair: WantedPair, names: readonly string[], choices: readonly AttributeChoice[]): ArrangedPair {
-  const combined = choices.reduce<readonly (readonly (Scalar | undefined)[])[]>(
+  const combined = choices.reduce<readonly (readonly (Attributes[string] | undefined)[])[]>(
     (some, { values }) => some.flatMap((before) => values.map((value) => [...before, value])),
     [[]],
   )

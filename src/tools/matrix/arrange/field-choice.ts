@@ -3,8 +3,7 @@
 import { isObject } from '../../../base/is-object.ts'
 import { kindOf, needsCaller } from '../../../decide/relations/all-kinds.ts'
 import { acceptsField } from '../../../decide/relations/compared-field.ts'
-import type { AcceptedValues, Relation } from '../../../decide/relations/relation-kind.ts'
-import { askingAs } from '../../../decide/relations/relation-kind.ts'
+import type { AcceptedValues, Asking, Relation } from '../../../decide/relations/relation-kind.ts'
 import { isScalar, type Scalar } from '../../../resources/object.ts'
 import type { Field, Json, Resource } from '../../../resources/resource.ts'
 import { followReferences } from '../../../resources/schema/references.ts'
@@ -19,10 +18,12 @@ export interface WantedField {
   /** Relations that compare this field and must hold; then those that must not. */
   readonly wanted: readonly Relation[]
   readonly unwanted: readonly Relation[]
-  /** The caller's id and attributes. */
-  readonly attributes: Readonly<Record<string, Scalar>>
+  /** What the relations depend on besides the field. */
+  readonly asking: Asking
   /** The id of another caller. */
   readonly somebody: string
+  /** Ids of other objects, which the field may name. */
+  readonly ids: readonly string[]
   /** Whether the object must have the field. */
   readonly present: boolean
 }
@@ -41,7 +42,7 @@ export function choicesOf(question: WantedField): FieldChoices {
   const asked = { ...question, ...acceptedIn(question) }
   const { values, complete } = question.field.list ? listChoices(asked) : scalarChoices(asked)
   const fitting = unique(values).filter((value) => isValid(question, value) && asked.avoids(value))
-  return { values: mayLack(question) ? [...fitting, undefined] : fitting, complete: complete && asked.isKnown }
+  return { values: mayLack(question) ? [...fitting, undefined] : fitting, complete }
 }
 
 /** Whether the field can have this value (undefined: none) so that exactly the wanted relations hold. */
@@ -60,32 +61,25 @@ export function isAllowed(resource: Resource, name: string, value: Json): boolea
 /** What the relations accept, as far as the field's value decides it. */
 interface Accepted {
   readonly wanted: readonly AcceptedValues[]
+  readonly unwanted: readonly AcceptedValues[]
   /** Whether no unwanted relation accepts the value (for a list: the list or one of its members). */
   readonly avoids: (value: Json) => boolean
-  /** Whether the field's value decides all wanted relations. */
-  readonly isKnown: boolean
 }
 
-interface FieldQuestion extends Omit<WantedField, 'wanted'>, Accepted {
-  readonly otherIds: readonly Json[]
+interface FieldQuestion extends Omit<WantedField, 'wanted' | 'unwanted'>, Accepted {
+  readonly strangers: readonly string[]
 }
 
-function acceptedIn({
-  wanted,
-  unwanted,
-  attributes,
-  somebody,
-}: WantedField): Accepted & Pick<FieldQuestion, 'otherIds'> {
-  const asking = askingAs(attributes, Date.now())
+function acceptedIn({ wanted, unwanted, asking, somebody }: WantedField): Accepted & Pick<FieldQuestion, 'strangers'> {
   const acceptedBy = (relations: readonly Relation[]) =>
     relations.flatMap((relation) => kindOf(relation).accepted?.(relation, asking) ?? [])
   const [held, avoided] = [acceptedBy(wanted), acceptedBy(unwanted)]
   return {
     wanted: held,
+    unwanted: avoided,
     avoids: (value) => !avoided.some((accepted) => acceptsField(accepted, value)),
-    isKnown: held.length === wanted.length,
     // If a relation to the caller must not hold, the field may name another user.
-    otherIds: unwanted.some(needsCaller) ? [somebody] : [],
+    strangers: unwanted.some(needsCaller) ? [somebody] : [],
   }
 }
 
@@ -94,33 +88,73 @@ interface Proposed {
   readonly complete: boolean
 }
 
-function scalarChoices({ field, known, wanted, avoids, otherIds }: FieldQuestion): Proposed {
-  const first = wanted.find(({ complete }) => complete) ?? wanted[0]
-  if (first) {
-    const values = candidatesOf(first, known).filter((value) => wanted.every(({ accepts }) => accepts(value)))
-    return { values, complete: first.complete }
-  }
+function scalarChoices(question: FieldQuestion): Proposed {
+  const { field, known, wanted, unwanted, avoids, ids, strangers } = question
   const all = field.type === 'boolean' ? [true, false, null] : field.oneOf
-  return { values: [...otherIds, ...known, ...(all ?? [null])].filter(avoids), complete: all !== undefined }
+  const around = valuesAround([...wanted, ...unwanted])
+  const first = wanted.find(({ complete }) => complete) ?? wanted[0]
+  if (!first) {
+    const values = [...ids, ...strangers, ...known, ...(all ?? [null]), ...around].filter(avoids)
+    return { values, complete: all !== undefined }
+  }
+  const others = [...ids, ...strangers, ...around, ...(all ?? [])].filter(isScalar)
+  const values = candidatesOf(first, known, others).filter((value) => wanted.every(({ accepts }) => accepts(value)))
+  const isAll = first.complete || all !== undefined
+  return { values, complete: isAll || isExcluded(question, values) }
 }
 
-/** Includes the samples if the relation accepts more values than it lists. */
-function candidatesOf({ telling, complete, accepts }: AcceptedValues, known: readonly Json[]): readonly Scalar[] {
-  return [...telling, ...(complete ? [] : known.flat().filter(isScalar))].filter(accepts)
+/** Whether relations that tell their bounds exclude one another, whatever the schema allows. */
+function isExcluded({ wanted, unwanted, avoids }: FieldQuestion, values: readonly Scalar[]): boolean {
+  const areBounds = [...wanted, ...unwanted].every(({ complete, telling }) => !complete && telling.length > 0)
+  return (
+    (areBounds && !values.some(avoids)) || unwanted.some((one) => one.telling.length === 0 && values.every(one.accepts))
+  )
+}
+
+/** Includes the samples and other values if the relation accepts more values than it lists. */
+function candidatesOf(
+  { telling, complete, accepts }: AcceptedValues,
+  known: readonly Json[],
+  others: readonly Scalar[],
+): readonly Scalar[] {
+  return [...telling, ...(complete ? [] : [...others, ...known.flat().filter(isScalar)])].filter(accepts)
+}
+
+/** How far a date-time is moved beyond the bounds of a relation. */
+const MOVED_MS = 120_000
+
+/** Values within and just beyond the bounds of relations that accept more values than they list. */
+function valuesAround(accepted: readonly AcceptedValues[]): readonly Scalar[] {
+  const open = accepted.filter(({ complete }) => !complete)
+  const telling = [...new Set(open.flatMap((one) => one.telling))]
+  const numbers = telling.filter((value) => typeof value === 'number').toSorted((a, b) => a - b)
+  const instants = telling
+    .flatMap((value) => (typeof value === 'string' ? [Date.parse(value)] : []))
+    .filter(Number.isFinite)
+    .toSorted((a, b) => a - b)
+  const between = (values: readonly number[]) => values.slice(1).map((value, i) => (value + (values[i] ?? value)) / 2)
+  const times = [...instants, ...between(instants), ...instants.flatMap((at) => [at - MOVED_MS, at + MOVED_MS])]
+  return [
+    ...numbers.flatMap((value) => [value, value - 1, value + 1]),
+    ...between(numbers).flatMap((value) => [Math.floor(value), value]),
+    ...times.map((at) => new Date(at).toISOString()),
+  ]
 }
 
 /**
  * Lists with an element for each wanted relation. If the schema needs more elements, those that no relation accepts.
  */
-function listChoices({ resource, field, known, wanted, avoids, otherIds }: FieldQuestion): Proposed {
+function listChoices({ resource, field, known, wanted, unwanted, avoids, ids, strangers }: FieldQuestion): Proposed {
   const { minItems, maxItems, elements } = itemsOf(resource, field)
-  const accepted = wanted.map((one) => candidatesOf(one, known).filter(avoids))
+  const around = [...strangers, ...valuesAround([...wanted, ...unwanted])]
+  const accepted = wanted.map((one) => candidatesOf(one, known, around).filter(avoids))
   const picks = picksOf(accepted).filter((pick) => pick.length <= maxItems)
   const neutral = unique([...known.flat(), ...(elements ?? [])]).filter(avoids)
   const more = known.map((list) => (Array.isArray(list) ? list.filter(avoids) : []))
-  const strangers = accepted.length === 0 ? otherIds : []
+  const others = accepted.length === 0 ? strangers : []
   const values = picks.flatMap((pick): readonly Json[] => [
-    ...more.map((list) => unique([...pick, ...strangers, ...list])),
+    ...ids.map((_, i) => unique([...pick, ...ids.slice(0, i + 1)])),
+    ...more.map((list) => unique([...pick, ...others, ...list])),
     ...more.map((list) => unique([...pick, ...list])),
     ...[minItems, minItems + 1].map((length) => filledUp(pick, neutral, length)),
   ])

@@ -2,6 +2,7 @@
 import type { Policy } from '../../../decide/policy.ts'
 import type { Resource, Resources } from '../../../resources/resource.ts'
 import { type ArrangedPair, arrangeRelated } from './arrange-related.ts'
+import { idSeries } from './related-objects.ts'
 import { CALLER, OBJECT, type SamplesOf } from './samples.ts'
 
 export interface Known {
@@ -33,7 +34,16 @@ function kindOf(ownership: Policy['ownership'], { resources, samples: samplesOf 
   const samples = samplesOf.get(way.resource.name)
   // Built-in resources have no objects.
   if (!samples) return 'impossible'
-  const common = { ...way, resources, samplesOf, samples, callerId: CALLER, id: OBJECT }
+  const common = {
+    ...way,
+    resources,
+    samplesOf,
+    samples,
+    callerId: CALLER,
+    id: OBJECT,
+    now: Date.now(),
+    newId: idSeries(OBJECT),
+  }
   return arrangeRelated({ ...common, ownership: ownership.get(way.resource.name) }).kind
 }
 

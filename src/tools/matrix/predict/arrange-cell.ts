@@ -5,18 +5,21 @@ import type { Policy } from '../../../decide/policy.ts'
 import { ownerFieldOf } from '../../../decide/relations/ownership.ts'
 import type { Json, Representation, Resource, Resources, Route } from '../../../resources/resource.ts'
 import { arrangeList } from '../arrange/arrange-list.ts'
-import type { NotFound } from '../arrange/arrange-object.ts'
-import { type Attributes, arrangeRelated, type WantedPair } from '../arrange/arrange-related.ts'
+import type { Attributes, NotFound } from '../arrange/arrange-object.ts'
+import { arrangeRelated, type WantedPair } from '../arrange/arrange-related.ts'
+import { idSeries, type PlacedObject } from '../arrange/related-objects.ts'
 import { CALLER, lackingValue, OBJECT, type SamplesOf } from '../arrange/samples.ts'
 import { withUniqueValues } from '../arrange/unique-values.ts'
 import { callerIn, type Expectation, type MatrixColumn } from '../read/expectation.ts'
-import type { PredictedRequest } from './answer.ts'
+import type { Objects, PredictedRequest } from './answer.ts'
 
 export interface Parts {
   readonly resources: Resources
   readonly samples: SamplesOf
   /** The content of a body file; undefined where there is no such file. */
   readonly bodyOf: (file: string) => Readonly<Record<string, Json>> | undefined
+  /** The time of the requests, in milliseconds since the epoch. */
+  readonly now: number
 }
 
 const WITH_BODY: readonly string[] = ['POST', 'PUT', 'PATCH']
@@ -76,23 +79,23 @@ interface About {
 }
 
 function arrangeOn(parts: Remembering, about: About): Arranged {
-  const { cell, route } = about
+  const { cell, route, resource } = about
   const lacking = lackOf(parts, about)
   if (lacking !== undefined) return { kind: 'unarranged', why: lacking }
   const body = bodyFor(parts, about)
   if (body === undefined && cell.body !== undefined) return impossible(`there is no body file \`${cell.body}\``)
   if (route.kind === 'collection') {
     if (cell.object.kind !== 'none') return impossible('a collection is asked about with the object `none`')
-    const { attributes, objects } = listed(parts, about)
+    const { attributes, placed } = listed(parts, about)
     const caller = callerOf(parts, cell.column, attributes)
-    return { kind: 'arranged', request: { caller, id: undefined, body, objects: storeOf(about, objects) } }
+    return { kind: 'arranged', request: { caller, id: undefined, body, objects: storeOf(placed) } }
   }
   if (cell.object.kind === 'none') return impossible('this path names an object')
   const found = cell.object.kind === 'missing' ? NOTHING : stored(parts, about)
   if (found.kind !== 'related') return found
-  const { attributes, object } = found
+  const { attributes, object, others } = found
   const id = object ? String(object.id) : MISSING
-  const objects = storeOf(about, object ? [object] : [])
+  const objects = storeOf([...(object ? [{ resource: resource.name, object }] : []), ...others])
   const caller = callerOf(parts, cell.column, attributes)
   return { kind: 'arranged', request: { caller, id: route.kind === 'item' ? id : undefined, body, objects } }
 }
@@ -117,13 +120,14 @@ interface Stored {
   readonly kind: 'related'
   readonly attributes: Attributes
   readonly object: Representation | undefined
+  readonly others: readonly PlacedObject[]
 }
 
-const NOTHING: Stored = { kind: 'related', attributes: {}, object: undefined }
+const NOTHING: Stored = { kind: 'related', attributes: {}, object: undefined, others: [] }
 
 function stored(parts: Remembering, about: About): Stored | NotFound {
   const { object } = about.cell
-  const common = relatingOf(parts, { ...about, column: about.cell.column })
+  const common = relatingOf(withIds(parts), { ...about, column: about.cell.column })
   if (!common) return impossible(`${about.resource.name} has no objects`)
   const relations = new Set(object.kind === 'relations' ? object.names : [])
   const own = about.route.kind === 'caller'
@@ -134,29 +138,43 @@ function stored(parts: Remembering, about: About): Stored | NotFound {
 
 /** The data to relate a caller of the column to objects of the resource; undefined for a resource without objects. */
 export function relatingOf(
-  { resources, samples: samplesOf }: Pick<Parts, 'resources' | 'samples'>,
+  {
+    resources,
+    samples: samplesOf,
+    now,
+    newId,
+  }: Pick<Parts, 'resources' | 'samples' | 'now'> & Pick<WantedPair, 'newId'>,
   { policy, resource, column }: Pick<About, 'policy' | 'resource'> & { readonly column: MatrixColumn },
 ): Common | undefined {
   const samples = samplesOf.get(resource.name)
   const ownership = policy.ownership.get(resource.name)
   const callerId = column.kind === 'anonymous' ? undefined : column.kind === 'user' ? column.id : CALLER
-  return samples && { resources, samplesOf, resource, samples, ownership, callerId }
+  return samples && { resources, samplesOf, resource, samples, ownership, callerId, now, newId }
+}
+
+/** The same ids for each cell. */
+function withIds(parts: Parts): Parts & Pick<WantedPair, 'newId'> {
+  return { ...parts, newId: idSeries(OBJECT) }
 }
 
 export type Common = Omit<WantedPair, 'relations' | 'own' | 'id'>
 
 interface Listed {
   readonly attributes: Attributes
-  readonly objects: readonly Representation[]
+  readonly placed: readonly PlacedObject[]
 }
 
 /** One object for each way in which the caller can relate to one. */
 function listed(parts: Remembering, about: About): Listed {
-  const common = relatingOf(parts, { ...about, column: about.cell.column })
-  if (!common || about.resource.builtIn || !hasList(about)) return { attributes: NOTHING.attributes, objects: [] }
-  return remembered(parts.found.listed, [about.resource.name, common.callerId], () => {
+  const { cell, resource } = about
+  const common = relatingOf(withIds(parts), { ...about, column: cell.column })
+  if (!common || resource.builtIn || !hasList(about)) return { attributes: NOTHING.attributes, placed: [] }
+  return remembered(parts.found.listed, [resource.name, common.callerId], () => {
     const { attributes, placed } = arrangeList(common, nthObject)
-    return { attributes, objects: placed.map(({ object }) => object) }
+    return {
+      attributes,
+      placed: placed.flatMap(({ object, others }) => [{ resource: resource.name, object }, ...others]),
+    }
   })
 }
 
@@ -169,8 +187,10 @@ function hasList({ route, cell }: About): boolean {
   return route.endpoints.get(cell.method)?.operation === 'list'
 }
 
-function storeOf({ resource }: About, objects: readonly Representation[]) {
-  return new Map([[resource.name, new Map(objects.map((object) => [String(object.id), object]))]])
+function storeOf(placed: readonly PlacedObject[]): Objects {
+  const byResource = Map.groupBy(placed, ({ resource }) => resource)
+  const byId = (some: readonly PlacedObject[]) => new Map(some.map(({ object }) => [String(object.id), object]))
+  return new Map([...byResource].map(([resource, some]) => [resource, byId(some)]))
 }
 
 function bodyFor(parts: Remembering, about: About): Readonly<Record<string, Json>> | undefined {

@@ -62,7 +62,7 @@ export async function readPredictedSuite(
 export function predictedSuite(suite: Suite, now: number): Omit<PredictedSuite, 'expectations' | 'cases'> {
   const { policy, resources, bodies } = suite
   const samples = withCompared(suite.samples, resources, policy)
-  const arrange = createArrange({ resources, samples, bodyOf: (file) => objectIn(bodies, file) })
+  const arrange = createArrange({ resources, samples, bodyOf: (file) => objectIn(bodies, file), now })
   return {
     ...suite,
     samples,

@@ -1,9 +1,11 @@
 /** Plans the setup of a cell from the files alone: the caller's attributes, and how objects relate to the caller. */
 
+import { v7 as uuidv7 } from 'uuid'
 import { needsCaller } from '../../../decide/relations/all-kinds.ts'
 import { arrangeList } from '../arrange/arrange-list.ts'
 
-import { type Attributes, arrangeRelated, isOwn, type WantedPair } from '../arrange/arrange-related.ts'
+import type { Attributes } from '../arrange/arrange-object.ts'
+import { arrangeRelated, isOwn, type WantedPair } from '../arrange/arrange-related.ts'
 import { lackingValue, OBJECT } from '../arrange/samples.ts'
 import { type Common, relatingOf } from '../predict/arrange-cell.ts'
 
@@ -37,7 +39,7 @@ export function planSetup(suite: Suite, bound: Bound): SetupPlan {
 
 /** The data to relate the cell's caller to objects of its resource; undefined for a resource without objects. */
 export function relatingIn(suite: Suite, { resource, expectation: { column } }: Bound): Common | undefined {
-  return relatingOf(suite, { policy: suite.policy, resource, column })
+  return relatingOf({ ...suite, now: Date.now(), newId: uuidv7 }, { policy: suite.policy, resource, column })
 }
 
 function planObject(common: Common, { route }: Bound, names: readonly string[]): SetupPlan {

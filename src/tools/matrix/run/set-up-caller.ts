@@ -2,10 +2,10 @@
 
 import { USERS } from '../../../decide/policy.ts'
 import { comparedAttributes, comparedFields } from '../../../decide/relations/all-kinds.ts'
-import { isScalar, type Scalar } from '../../../resources/object.ts'
-import type { Representation } from '../../../resources/resource.ts'
-import { arrangeObject } from '../arrange/arrange-object.ts'
-import { type Attributes, arrangeWith } from '../arrange/arrange-related.ts'
+import { isScalar } from '../../../resources/object.ts'
+import type { Json, Representation } from '../../../resources/resource.ts'
+import { type Attributes, arrangeObject } from '../arrange/arrange-object.ts'
+import { arrangeWith } from '../arrange/arrange-related.ts'
 import { withUniqueValues } from '../arrange/unique-values.ts'
 import type { Suite } from '../predict/suite.ts'
 import { CannotSetUp, type TestCaller, type TestTarget } from '../target/test-target.ts'
@@ -84,8 +84,9 @@ function comparedIn({ policy }: Suite, { resource }: Bound): readonly string[] {
 /** The attributes in the record; an existing record has its own. */
 function attributesOf(object: Representation, names: readonly string[]): Attributes {
   return Object.fromEntries(
-    names.flatMap((name): readonly (readonly [string, Scalar])[] => {
+    names.flatMap((name): readonly (readonly [string, Attributes[string]])[] => {
       const value = Object.hasOwn(object, name) ? object[name] : undefined
+      if (Array.isArray(value)) return [[name, value.filter(isScalar)]]
       return isScalar(value) ? [[name, value]] : []
     }),
   )
@@ -102,7 +103,7 @@ function recordOf(suite: Suite, bound: Bound, plan: SetupPlan, { name, id }: Pla
   const common = relatingIn(suite, bound)
   const known = samples.get(name)
   if (!resource || !known || !common) throw new CannotSetUp(`no record of ${name} can be made for this caller`)
-  const fixed = new Map(Object.entries(plan.attributes))
+  const fixed = new Map<string, Json>(Object.entries(plan.attributes) as [string, Json][])
   const made =
     plan.own && name === bound.resource.name
       ? arrangeWith({ ...common, relations: plan.own, own: true, callerId: id, id }, plan.attributes)
@@ -112,6 +113,7 @@ function recordOf(suite: Suite, bound: Bound, plan: SetupPlan, { name, id }: Pla
           ownership: undefined,
           relations: new Set(),
           attributes: {},
+          now: common.now,
           id,
           fixed,
         })

@@ -66,11 +66,11 @@ function arranged({ policy, samples }: Suite, wanted: Wanted, somebody: string):
   if (!known || held.some((relation) => needsCaller(relation) && comparedFields(relation).includes('id')))
     return undefined
   const attributes = caller?.attributes ?? {}
-  const common = { resource, samples: known, ownership, relations, attributes }
+  const common = { resource, samples: known, ownership, relations, attributes, now: Date.now() }
   const found = arrangeObject({ ...common, id: uuidv7(), somebody })
   if (found.kind !== 'object') return found
   const kept = new Set(held.flatMap(comparedFields))
-  return { kind: 'object', object: withUniqueValues(resource, found.object, kept) }
+  return { ...found, object: withUniqueValues(resource, found.object, kept) }
 }
 
 function relatesSo({ policy }: Suite, { bound, caller, relations }: Wanted, object: Representation): boolean {

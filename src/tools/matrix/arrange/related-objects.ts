@@ -1,0 +1,170 @@
+/**
+ * The other objects on which an object's relations rest: parents, members, and the objects that those rest on. Where a
+ * relation must not hold, such an object exists too if it can, and lacks the relation.
+ */
+
+import { fieldValues } from '../../../decide/conditions/condition.ts'
+import { USERS } from '../../../decide/policy.ts'
+import { comparedFields, leavesOf, stepOf } from '../../../decide/relations/all-kinds.ts'
+import { possibleSets } from '../../../decide/relations/possible-sets.ts'
+import type { Relation } from '../../../decide/relations/relation-kind.ts'
+import type { Json, Representation, Resource, Resources } from '../../../resources/resource.ts'
+import { arrangeObject, leavesIn, type WantedObject } from './arrange-object.ts'
+import type { SamplesOf } from './samples.ts'
+
+export interface PlacedObject {
+  readonly resource: string
+  readonly object: Representation
+}
+
+/** What other objects are made from, and those that exist. */
+export interface Around {
+  readonly resources: Resources
+  readonly samplesOf: SamplesOf
+  /** Another id each time. */
+  newId(): string
+  readonly placed: readonly PlacedObject[]
+}
+
+/** Ids in the form of the server's, which differ from this one in their last digits. */
+export function idSeries(id: string): () => string {
+  let count = 0x1000
+  return () => `${id.slice(0, -4)}${(count++).toString(16).padStart(4, '0')}`
+}
+
+/** How many sets of relations are tried for one other object. */
+const MOST_SETS_TRIED = 8
+
+/** Undefined if they can't be made; it isn't checked whether they make other relations hold. */
+export function placeRelated(wanted: WantedObject, object: Representation): readonly PlacedObject[] | undefined {
+  const { ownership, resource, around } = wanted
+  const groups = groupsOf(leavesIn(ownership))
+  if (groups.length === 0) return []
+  if (!around) return undefined
+  let made: readonly PlacedObject[] = []
+  for (const group of groups) {
+    const placed = [...around.placed, { resource: resource.name, object }, ...made]
+    const more = placeGroup({ ...wanted, around: { ...around, placed } }, object, group)
+    if (!more) return undefined
+    made = [...made, ...more]
+  }
+  return made
+}
+
+/** Relations that look at the same other objects. */
+interface Group {
+  /** The field of the object itself, and the field of the others that has its value. */
+  readonly field: string
+  readonly by: string
+  readonly resource: string
+  readonly leaves: readonly Relation[]
+}
+
+function groupsOf(leaves: readonly Relation[]): readonly Group[] {
+  const resting = leaves.flatMap((leaf) => {
+    const step = stepOf(leaf)
+    const [field] = comparedFields(leaf)
+    return step && field !== undefined ? [{ leaf, field, by: step.by, resource: step.resource }] : []
+  })
+  return [...Map.groupBy(resting, ({ field, by, resource }) => JSON.stringify([field, by, resource])).values()].flatMap(
+    (some) => (some[0] ? [{ ...some[0], leaves: some.map(({ leaf }) => leaf) }] : []),
+  )
+}
+
+type Asked = WantedObject & { readonly around: Around }
+
+/** The relations that an object must and must not have. */
+interface Demand {
+  readonly must: readonly Relation[]
+  readonly mustNot: readonly Relation[]
+}
+
+function placeGroup(asked: Asked, object: Representation, group: Group): readonly PlacedObject[] | undefined {
+  const { relations, around } = asked
+  const { field, by, resource: name, leaves } = group
+  const resource = around.resources.byName.get(name)
+  const values = fieldValues(object, field).filter((value) => typeof value === 'string')
+  const targets = (held: boolean) =>
+    leaves.filter((leaf) => relations.has(leaf.name) === held).flatMap((leaf) => stepOf(leaf)?.relation ?? [])
+  const [must, mustNot] = [targets(true), targets(false)]
+  if (!resource || values.length === 0) return must.length === 0 ? [] : undefined
+  // All relations through one object, or each through its own.
+  const ways = must.length > 1 ? [[must], must.map((one) => [one])] : [[must]]
+  for (const way of ways) {
+    const demands = by === 'id' ? values.map((_, i) => way[i] ?? []) : way
+    if (demands.length < way.length) continue
+    const made = placeEach(
+      asked,
+      resource,
+      demands.map((one) => ({ must: one, mustNot })),
+      (i) => (by === 'id' ? { id: values[i] ?? '' } : { id: around.newId(), by, value: values[0] ?? '' }),
+    )
+    if (made) return made
+  }
+  return undefined
+}
+
+/** The id of another object, or a field of it that names this one. */
+interface Naming {
+  readonly id: string
+  readonly by?: string
+  readonly value?: string
+}
+
+function placeEach(
+  asked: Asked,
+  resource: Resource,
+  demands: readonly Demand[],
+  namingOf: (nth: number) => Naming,
+): readonly PlacedObject[] | undefined {
+  let made: readonly PlacedObject[] = []
+  for (const [i, demand] of demands.entries()) {
+    const naming = namingOf(i)
+    const placed = [...asked.around.placed, ...made]
+    const isThere = placed.some((one) => one.resource === resource.name && one.object.id === naming.id)
+    if (isThere) continue
+    const more = makeOther({ ...asked, around: { ...asked.around, placed } }, resource, demand, naming)
+    // Without it, no relation through it holds.
+    if (!more && demand.must.length > 0) return undefined
+    made = [...made, ...(more ?? [])]
+  }
+  return made
+}
+
+function makeOther(
+  { attributes, now, somebody, around }: Asked,
+  resource: Resource,
+  { must, mustNot }: Demand,
+  { id, by, value = '' }: Naming,
+): readonly PlacedObject[] | undefined {
+  const samples = around.samplesOf.get(resource.name)
+  if (!samples) return undefined
+  const named = [...must, ...mustNot].flatMap((one) => [one, ...leavesOf(one)])
+  const relations = new Map(named.map((one) => [one.name, one]))
+  const isFit = (set: ReadonlySet<string>) =>
+    must.every(({ name }) => set.has(name)) && !mustNot.some(({ name }) => set.has(name))
+  const own = resource.name === USERS && id === attributes.id ? Object.entries(attributes) : []
+  const list = by !== undefined && resource.fields.get(by)?.list
+  const fixed = new Map<string, Json>([
+    ...own,
+    ...(by === undefined ? [] : [[by, list ? [value] : value] as const]),
+  ] as [string, Json][])
+  const common = {
+    resource,
+    samples,
+    attributes,
+    now,
+    id,
+    around,
+    fixed,
+    ...(somebody === undefined ? {} : { somebody }),
+  }
+  const ownership = { conceal: false, relations }
+  for (const set of possibleSets([...relations.values()], resource)
+    .filter(isFit)
+    .slice(0, MOST_SETS_TRIED)) {
+    const found = arrangeObject({ ...common, ownership, relations: set })
+    if (found.kind === 'object') return [{ resource: resource.name, object: found.object }, ...found.others]
+  }
+  return undefined
+}
