@@ -142,7 +142,6 @@ function conditionsOf(
   { subject, now, address, holding }: Question,
   named: readonly string[],
 ): RequestConditions {
-  if (holding) return { holding, toSignIn: [] }
   const { caller } = subject
   const facts: ConditionFacts = {
     now,
@@ -152,7 +151,7 @@ function conditionsOf(
     acr: caller?.acr,
     hasCredentials: caller !== undefined,
   }
-  return conditionsNow(named, policy.conditions, facts)
+  return conditionsNow(named, policy.conditions, facts, holding)
 }
 
 /**

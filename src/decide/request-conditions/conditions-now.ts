@@ -12,15 +12,21 @@ export interface RequestConditions {
 
 const NO_CONDITIONS: RequestConditions = { holding: [], toSignIn: [] }
 
-/** `named`: the names of conditions in the rules about the request. */
+/**
+ * `named`: the names of conditions in the rules about the request. `supposed`: the names of those that hold, whatever
+ * the facts say.
+ */
 export function conditionsNow(
   named: readonly string[],
   conditions: ReadonlyMap<string, RequestCondition>,
   facts: ConditionFacts,
+  supposed?: readonly string[],
 ): RequestConditions {
   if (named.length === 0) return NO_CONDITIONS
   const about = [...conditions.values()].filter(({ name }) => named.includes(name))
-  const holding = about.filter((condition) => conditionHolds(condition, facts))
+  const holding = about.filter((condition) =>
+    supposed ? supposed.includes(condition.name) : conditionHolds(condition, facts),
+  )
   const missing = about.filter((condition) => !holding.includes(condition))
   return {
     holding: holding.map(({ name }) => name),

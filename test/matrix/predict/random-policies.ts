@@ -1,7 +1,7 @@
 /** Random policies over the resources of kinds.ts, as the text of their files. */
 import fc from 'fast-check'
 import { stringify } from 'yaml'
-import { type Kind as AnyKind, KINDS, RELATIONS } from './kinds.ts'
+import { type Kind as AnyKind, closureOf, KINDS, RELATIONS } from './kinds.ts'
 
 const ROLES = ['clerk', 'agent', 'chief'] as const
 const ACTIONS = ['list', 'read', 'create', 'replace', 'update', 'delete', 'options'] as const
@@ -40,7 +40,12 @@ export const randomPolicyFiles: fc.Arbitrary<Readonly<Record<string, string>>> =
         listOwner && kind === 'things' && name === 'owner' ? 'members' : (RELATIONS[kind][name] ?? '')
       const owned = (kind: Kind) => ({
         conceal: conceal === kind,
-        relations: Object.fromEntries(vocabulary.relations[kind].map((name) => [name, textOf(kind, name)])),
+        relations: Object.fromEntries(
+          Object.keys(closureOf(kind, vocabulary.relations[kind])[kind] ?? {}).map((name) => [
+            name,
+            textOf(kind, name),
+          ]),
+        ),
       })
       return {
         'policy.csv': `${[...rules, ...links].join('\n')}\n`,
@@ -73,10 +78,17 @@ function randomRule(vocabulary: Vocabulary): fc.Arbitrary<string> {
 }
 
 function relationsOf(kind: Kind, maxLength: number): fc.Arbitrary<readonly string[]> {
-  const others = Object.keys(RELATIONS[kind]).filter((name) => name !== 'owner')
+  const others = Object.keys(RELATIONS[kind]).filter((name) => name !== 'owner' && isAlone(kind, name))
   return fc
     .tuple(fc.constantFrom(['owner'], ['owner'], []), upTo(maxLength, others))
     .map(([owner, some]) => [...owner, ...some])
+}
+
+/** Whether it rests on no other object. */
+function isAlone(kind: Kind, name: string): boolean {
+  return Object.values(closureOf(kind, [name])[kind] ?? {}).every(
+    (text) => typeof text === 'string' || !('through' in text || 'some' in text),
+  )
 }
 
 function fieldsOf(kind: Kind): fc.Arbitrary<readonly string[]> {

@@ -77,7 +77,7 @@ const DOMAINS: Readonly<Record<string, readonly (Json | undefined)[]>> = {
 const OPTIONAL: Readonly<Record<string, readonly (Json | undefined)[]>> = { team: [undefined, 'red', 'green', 'blue'] }
 const ATTRIBUTES = {
   team: [undefined, 'red', 'green', 'blue'],
-  level: [undefined, 0, 2, 3, 4],
+  level: [undefined, 0, 2, 3, 4, 6],
   lit: [undefined, true, false],
   teams: [undefined, ['red'], ['green'], ['blue'], ['red', 'green'], ['red', 'blue'], ['green', 'blue']],
 }

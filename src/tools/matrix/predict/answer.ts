@@ -49,6 +49,8 @@ export interface PredictedRequest {
   /** Undefined where the request has none. */
   readonly body: Readonly<Record<string, Json>> | undefined
   readonly objects: Objects
+  /** The names of the conditions that hold, where they are supposed; otherwise they follow from the caller. */
+  readonly holding?: readonly string[]
   /** Whether the request names the object's current tag in `If-Match`. */
   readonly conditional?: boolean
   /** Milliseconds since the epoch: a route may have an end. */
@@ -69,12 +71,12 @@ export interface Answer {
 
 /** Method and path are known to be accepted. */
 export function predict(request: PredictedRequest): Answer {
-  const { evaluated, routeMethod, caller, id, objects, now } = request
+  const { evaluated, routeMethod, caller, id, objects, now, holding } = request
   const { route, endpoint, resource } = routeMethod
   const { sunsetAt } = route.lifecycle ?? {}
   if (sunsetAt !== undefined && now >= sunsetAt) return { status: 410 }
   const subject = evaluated.grants.subjectOf(caller)
-  const question = { route, endpoint, resource, subject, blocked: false, id, now }
+  const question = { route, endpoint, resource, subject, blocked: false, id, now, holding }
   const decision = withFacts(decide(question, evaluated.grants), factsIn(objects))
   return isRefusal(decision) ? refused(request, decision) : carryOut(request, decision)
 }

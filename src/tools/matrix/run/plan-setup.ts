@@ -7,7 +7,7 @@ import { arrangeList } from '../arrange/arrange-list.ts'
 import type { Attributes } from '../arrange/arrange-object.ts'
 import { arrangeRelated, isOwn, type WantedPair } from '../arrange/arrange-related.ts'
 import { lackingValue, OBJECT } from '../arrange/samples.ts'
-import { type Common, relatingOf } from '../predict/arrange-cell.ts'
+import { type Common, relatingOf } from '../predict/arrange-world.ts'
 
 import type { Suite } from '../predict/suite.ts'
 import { CannotSetUp } from '../target/test-target.ts'

@@ -1,0 +1,136 @@
+/** The caller's attributes and the objects of a cell, in memory; remembered for cells that mean the same. */
+import type { Policy } from '../../../decide/policy.ts'
+import type { ConditionFacts } from '../../../decide/request-conditions/condition-kind.ts'
+import type { Representation, Resource, Route } from '../../../resources/resource.ts'
+import { arrangeList } from '../arrange/arrange-list.ts'
+import type { Attributes, NotFound } from '../arrange/arrange-object.ts'
+import { arrangeRelated, type WantedPair } from '../arrange/arrange-related.ts'
+import { arrangeCreated, arrangeResult } from '../arrange/arrange-result.ts'
+import { idSeries, type PlacedObject } from '../arrange/related-objects.ts'
+import { CALLER, OBJECT } from '../arrange/samples.ts'
+import type { MatrixColumn } from '../read/expectation.ts'
+import type { Cell, Parts } from './arrange-cell.ts'
+
+/** By all that they depend on: the smallest bodies, the objects of cells, and the facts of requests. */
+export interface Found {
+  readonly bodies: Map<string, Representation>
+  readonly worlds: Map<string, World | NotFound>
+  readonly requests: Map<string, ConditionFacts | undefined>
+}
+
+export function nothingFound(): Found {
+  return { bodies: new Map(), worlds: new Map(), requests: new Map() }
+}
+
+export function remembered<T>(known: Map<string, T>, key: readonly unknown[], find: () => T): T {
+  const text = JSON.stringify(key)
+  if (known.has(text)) return known.get(text) as T
+  const value = find()
+  known.set(text, value)
+  return value
+}
+
+export interface About {
+  readonly policy: Policy
+  readonly cell: Cell
+  readonly route: Route
+  readonly resource: Resource
+}
+
+export interface World {
+  readonly kind: 'world'
+  readonly attributes: Attributes
+  /** Of the object that the path names; undefined if there is none. */
+  readonly id?: string
+  readonly placed: readonly PlacedObject[]
+  /** Made so that the object becomes what the cell says. */
+  readonly body?: Representation
+}
+
+const EMPTY: World = { kind: 'world', attributes: {}, placed: [] }
+
+export function arrangeWorld(parts: Parts & { readonly found: Found }, about: About): World | NotFound {
+  const { cell, route, resource } = about
+  if (route.kind === 'collection') {
+    if (cell.object.kind !== 'none') return impossible('a collection is asked about with the object `none`')
+  } else if (cell.object.kind === 'none') return impossible('this path names an object')
+  if (cell.object.kind === 'missing') return EMPTY
+  const common = relatingOf({ ...parts, newId: idSeries(OBJECT) }, { ...about, column: cell.column })
+  if (!common || resource.builtIn)
+    return route.kind === 'collection' ? EMPTY : impossible(`${resource.name} has no objects`)
+  const names = cell.object.kind === 'relations' ? cell.object.names : []
+  const lists = hasList(about)
+  const key = [
+    resource.name,
+    common.callerId,
+    route.kind,
+    lists,
+    names,
+    cell.becomes ? [cell.method, cell.becomes] : [],
+  ]
+  return remembered(parts.found.worlds, key, () => {
+    if (route.kind !== 'collection') return stored(common, about, new Set(names))
+    return lists ? listed(common) : created(common, about)
+  })
+}
+
+function stored(common: Common, { route, cell }: About, relations: ReadonlySet<string>): World | NotFound {
+  const pair = { ...common, relations, own: route.kind === 'caller', id: OBJECT }
+  const found = arrangeRelated(pair)
+  if (found.kind !== 'related') return found
+  const { attributes, object, others } = found
+  const placed = [{ resource: common.resource.name, object }, ...others]
+  const world: World = { kind: 'world', attributes, id: String(object.id), placed }
+  if (!cell.becomes) return world
+  const result = arrangeResult(pair, found, { becomes: new Set(cell.becomes), method: cell.method })
+  return result.kind === 'result' ? { ...world, body: result.body, placed: [...placed, ...result.others] } : result
+}
+
+function created(common: Common, { cell }: About): World | NotFound {
+  if (!cell.becomes) return EMPTY
+  const found = arrangeCreated({ ...common, relations: new Set(cell.becomes), own: false, id: OBJECT })
+  if (found.kind !== 'result') return found
+  return { kind: 'world', attributes: found.attributes, placed: found.others, body: found.body }
+}
+
+/** One object for each way in which the caller can relate to one. */
+function listed(common: Common): World {
+  const { attributes, placed } = arrangeList(common, nthObject)
+  const { name } = common.resource
+  return {
+    kind: 'world',
+    attributes,
+    placed: placed.flatMap(({ object, others }) => [{ resource: name, object }, ...others]),
+  }
+}
+
+/** A separate id for each number, in the form of the server's ids. */
+function nthObject(i: number): string {
+  return `${OBJECT.slice(0, -4)}${(i + 16).toString(16).padStart(4, '0')}`
+}
+
+export function hasList({ route, cell }: Pick<About, 'route' | 'cell'>): boolean {
+  return route.endpoints.get(cell.method)?.operation === 'list'
+}
+
+/** The data to relate a caller of the column to objects of the resource; undefined for a resource without objects. */
+export function relatingOf(
+  {
+    resources,
+    samples: samplesOf,
+    now,
+    newId,
+  }: Pick<Parts, 'resources' | 'samples' | 'now'> & Pick<WantedPair, 'newId'>,
+  { policy, resource, column }: Pick<About, 'policy' | 'resource'> & { readonly column: MatrixColumn },
+): Common | undefined {
+  const samples = samplesOf.get(resource.name)
+  const ownership = policy.ownership.get(resource.name)
+  const callerId = column.kind === 'anonymous' ? undefined : column.kind === 'user' ? column.id : CALLER
+  return samples && { resources, samplesOf, resource, samples, ownership, callerId, now, newId }
+}
+
+export type Common = Omit<WantedPair, 'relations' | 'own' | 'id'>
+
+export function impossible(why: string): NotFound {
+  return { kind: 'impossible', why }
+}
