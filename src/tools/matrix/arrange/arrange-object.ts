@@ -15,7 +15,6 @@ import {
   leavesOf,
   stepOf,
 } from '../../../decide/relations/all-kinds.ts'
-import { relationsOf } from '../../../decide/relations/ownership.ts'
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
 import { askingAs } from '../../../decide/relations/relation-kind.ts'
 import { namesText } from '../../../present/quote.ts'
@@ -184,15 +183,6 @@ function choiceOf(question: WantedField, { fixed, id, now }: WantedObject): Fiel
   if (TIMES.has(name)) return { ...only(new Date(now).toISOString()), complete: false }
   if (name === 'id' && question.wanted.length === 0) return { ...only(id), complete: false }
   return choicesOf(question)
-}
-
-/** Whether exactly these relations hold between the caller and the object. */
-export function isRelatedSo(
-  { ownership, attributes, relations }: Pick<WantedObject, 'ownership' | 'attributes' | 'relations'>,
-  object: Representation,
-): boolean {
-  const holding = relationsOf(ownership, askingAs(attributes, Date.now()), object)
-  return holding.length === relations.size && holding.every((name) => relations.has(name))
 }
 
 /** Whether the relations that look at the object alone hold as wanted. */

@@ -5,6 +5,7 @@ import { isObject } from '../../../base/is-object.ts'
 import type { Caller } from '../../../decide/caller.ts'
 import { ownerFieldOf } from '../../../decide/relations/ownership.ts'
 import type { Json, Representation } from '../../../resources/resource.ts'
+import type { PlacedObject } from '../arrange/related-objects.ts'
 import type { Answer, EvaluatedPolicy } from '../predict/answer.ts'
 import { predict } from '../predict/answer.ts'
 import type { Suite } from '../predict/suite.ts'
@@ -44,8 +45,8 @@ interface Ready {
   readonly attacker: Caller | undefined
   /** The path's id. */
   readonly id: string | undefined
-  /** The stored objects that the attack concerns. */
-  readonly objects: readonly Representation[]
+  /** The stored objects that the attack concerns, with all that their relations rest on. */
+  readonly world: readonly PlacedObject[]
   /** Objects that the attacker may see only if the policy allows it. */
   readonly victims: readonly Representation[]
 }
@@ -85,10 +86,13 @@ async function withCondition(
 function predictFor(
   { evaluated, now }: AttackContext,
   { routeMethod }: Attack,
-  { request, attacker, id, objects }: Ready,
+  { request, attacker, id, world }: Ready,
 ): Answer {
   const body = isObject(request.body ?? null) ? (request.body as Representation) : undefined
-  const stored = new Map([[routeMethod.resource.name, new Map(objects.map((object) => [String(object.id), object]))]])
+  const byResource = [...Map.groupBy(world, ({ resource }) => resource)]
+  const stored = new Map(
+    byResource.map(([name, some]) => [name, new Map(some.map(({ object }) => [String(object.id), object]))]),
+  )
   return predict({ evaluated, routeMethod, caller: attacker, id, body, objects: stored, conditional: true, now: now() })
 }
 
@@ -109,25 +113,26 @@ async function aimAtObject(context: AttackContext, attack: Attack): Promise<Read
   const attacker = await attackerOf(context, attack)
   const objects = setup.placed.map(({ object }) => object)
   const request = requestOf(context, attack, { ...setup, token: attacker?.token })
-  return { request, attacker: attacker?.caller, id: String(objects[0]?.id), objects, victims: objects }
+  return { request, attacker: attacker?.caller, id: String(objects[0]?.id), world: setup.world, victims: objects }
 }
 
 /** The list, filtered to the victim's objects. */
 async function aimAtList(context: AttackContext, attack: Attack): Promise<Ready> {
   const setup = await setUpCell(context.suite, context.target, boundOf(context.suite, attack, attack.victim, 'all'))
   const attacker = await attackerOf(context, attack)
-  const objects = setup.placed.flatMap(({ object, own }) => (own ? [object] : []))
+  const victims = setup.placed.flatMap(({ object, own }) => (own ? [object] : []))
+  const name = attack.routeMethod.resource.name
+  const world = setup.world.filter(({ resource, object }) => resource !== name || victims.includes(object))
   const field = ownerField(context.suite, attack)
   const query = `?${field}=${encodeURIComponent(setup.caller?.id ?? '')}&limit=${context.suite.policy.limits.page.max}`
   const request = requestOf(context, attack, { path: setup.path + query, body: undefined, token: attacker?.token })
-  return { request, attacker: attacker?.caller, id: undefined, objects, victims: objects }
+  return { request, attacker: attacker?.caller, id: undefined, world, victims }
 }
 
 /** The attacker's own request, with one of the victim's ids inserted. */
 async function aimFromOwn(context: AttackContext, attack: Attack): Promise<Ready> {
-  const victims = (await setUpFor(context, { ...attack, routeMethod: itemMethod(attack) }, attack.victim)).placed.map(
-    ({ object }) => object,
-  )
+  const other = await setUpFor(context, { ...attack, routeMethod: itemMethod(attack) }, attack.victim)
+  const victims = other.placed.map(({ object }) => object)
   const setup = await setUpFor(context, attack, attack.attacker)
   const [victim] = victims
   const objects = setup.placed.map(({ object }) => object)
@@ -136,7 +141,7 @@ async function aimFromOwn(context: AttackContext, attack: Attack): Promise<Ready
   const body = withVictim(context, attack, setup, victim)
   const request = requestOf(context, attack, { path: setup.path + query, body, token: setup.caller?.token })
   const id = attack.routeMethod.route.kind === 'item' ? String(objects[0]?.id) : undefined
-  return { request, attacker: caller, id, objects: [...objects, ...victims], victims }
+  return { request, attacker: caller, id, world: [...setup.world, ...other.world], victims }
 }
 
 function withVictim(

@@ -23,10 +23,10 @@ export interface SetupPlan {
 
 const NOTHING: SetupPlan = { attributes: {}, ways: [], own: undefined }
 
-/** Throws CannotSetUp. */
-export function planSetup(suite: Suite, bound: Bound): SetupPlan {
+/** `now`: the time of the request, in milliseconds since the epoch. Throws CannotSetUp. */
+export function planSetup(suite: Suite, bound: Bound, now: number): SetupPlan {
   const { object, expected } = bound.expectation
-  const common = relatingIn(suite, bound)
+  const common = relatingIn(suite, bound, now)
   if (object.kind === 'missing') return NOTHING
   if (!common && object.kind !== 'none') throw new CannotSetUp(`${bound.resource.name} has no objects`)
   if (!common) return NOTHING
@@ -38,8 +38,12 @@ export function planSetup(suite: Suite, bound: Bound): SetupPlan {
 }
 
 /** The data to relate the cell's caller to objects of its resource; undefined for a resource without objects. */
-export function relatingIn(suite: Suite, { resource, expectation: { column } }: Bound): Common | undefined {
-  return relatingOf({ ...suite, now: Date.now(), newId: uuidv7 }, { policy: suite.policy, resource, column })
+export function relatingIn(
+  suite: Suite,
+  { resource, expectation: { column } }: Bound,
+  now: number,
+): Common | undefined {
+  return relatingOf({ ...suite, now, newId: uuidv7 }, { policy: suite.policy, resource, column })
 }
 
 function planObject(common: Common, { route }: Bound, names: readonly string[]): SetupPlan {

@@ -7,7 +7,7 @@ import { directPolicy } from '../../../decide/grants/direct.ts'
 import type { Grant } from '../../../decide/grants/grant.ts'
 import { proposeNew } from '../../../decide/permits/propose.ts'
 import type { Rule } from '../../../decide/policy.ts'
-import { filledFields, relationsOf, valuesToFill } from '../../../decide/relations/ownership.ts'
+import { filledFields, valuesToFill } from '../../../decide/relations/ownership.ts'
 import { namedRelations, possibleSets } from '../../../decide/relations/possible-sets.ts'
 import { askingAs } from '../../../decide/relations/relation-kind.ts'
 import type { Representation } from '../../../resources/resource.ts'
@@ -16,6 +16,7 @@ import { holds, type Predictor } from '../predict/predict-cell.ts'
 import { predictedSuite, type Suite } from '../predict/suite.ts'
 import { callerIn, type Expectation } from '../read/expectation.ts'
 import type { Bound } from './bind.ts'
+import { relationsAmong } from './relations-among.ts'
 import type { Result } from './result.ts'
 import type { CellSetup } from './set-up.ts'
 
@@ -61,11 +62,9 @@ function relationsIn(suite: Suite, bound: Bound, setup: CellSetup): readonly str
   const [placed] = expectation.object.kind === 'none' ? [] : setup.placed
   const about = endpoint?.operation === 'create' ? created(suite, bound, setup) : placed?.object
   if (!about) return []
-  return relationsOf(
-    suite.policy.ownership.get(resource.name),
-    askingAs(setup.caller?.attributes ?? {}, Date.now()),
-    about,
-  )
+  const ownership = suite.policy.ownership.get(resource.name)
+  const { caller, world } = setup
+  return relationsAmong({ ownership, attributes: caller?.attributes ?? {}, now: Date.now(), world }, about)
 }
 
 /** The object that the body creates, with the owner and the defaults that the server fills in. */

@@ -6,6 +6,7 @@ import { isScalar } from '../../../resources/object.ts'
 import type { Json, Representation } from '../../../resources/resource.ts'
 import { type Attributes, arrangeObject } from '../arrange/arrange-object.ts'
 import { arrangeWith } from '../arrange/arrange-related.ts'
+import type { PlacedObject } from '../arrange/related-objects.ts'
 import { withUniqueValues } from '../arrange/unique-values.ts'
 import type { Suite } from '../predict/suite.ts'
 import { CannotSetUp, type TestCaller, type TestTarget } from '../target/test-target.ts'
@@ -21,16 +22,18 @@ interface Made {
   readonly caller: Named | undefined
   /** The object of the cell's resource with the caller's id, if one exists. */
   readonly record: Representation | undefined
+  /** The objects that were made for the caller. */
+  readonly known: readonly PlacedObject[]
 }
 
 /** Throws CannotSetUp. */
 export async function makeCaller(suite: Suite, target: TestTarget, bound: Bound, plan: SetupPlan): Promise<Made> {
   const { column } = bound.expectation
-  if (column.kind === 'anonymous') return { caller: undefined, record: undefined }
+  if (column.kind === 'anonymous') return { caller: undefined, record: undefined, known: [] }
   const isPlain = Object.keys(plan.attributes).length === 0
   if (isPlain && !plan.own) return plainCaller(target, bound, column)
   const resource = isPlain ? bound.resource.name : USERS
-  const make = (id: string) => recordOf(suite, bound, plan, { name: resource, id })
+  const make = (id: string) => recordOf(suite, bound, plan, { name: resource, id, now: target.now() })
   const { caller, object, made } = await target.callerWithRecord(column, resource, make)
   if (!made && !isSafe(bound)) {
     throw new CannotSetUp(
@@ -39,9 +42,10 @@ export async function makeCaller(suite: Suite, target: TestTarget, bound: Bound,
   }
   const attributes = resource === USERS ? attributesOf(object, comparedIn(suite, bound)) : {}
   const named = { ...caller, attributes: { ...attributes, id: caller.id } }
-  if (!plan.own) return { caller: named, record: undefined }
+  const known = [{ resource, object }]
+  if (!plan.own) return { caller: named, record: undefined, known }
   const record = resource === bound.resource.name ? object : await putRecord(suite, target, bound, plan, named)
-  return { caller: named, record }
+  return { caller: named, record, known }
 }
 
 async function plainCaller(
@@ -55,7 +59,7 @@ async function plainCaller(
       `${caller.id} is older than this run and may have a record, so there is no caller without a record`,
     )
   }
-  return { caller: { ...caller, attributes: { id: caller.id } }, record: undefined }
+  return { caller: { ...caller, attributes: { id: caller.id } }, record: undefined, known: [] }
 }
 
 /** The caller's own object in a resource other than the directory, if objects can be created with a given id. */
@@ -67,7 +71,10 @@ async function putRecord(
   { id }: Named,
 ): Promise<Representation> {
   const { name } = bound.resource
-  const record = await target.put({ resource: name, object: recordOf(suite, bound, plan, { name, id }) }, id)
+  const record = await target.put(
+    { resource: name, object: recordOf(suite, bound, plan, { name, id, now: target.now() }) },
+    id,
+  )
   if (record.id === id) return record
   throw new CannotSetUp(`this server chooses the ids of ${name}, so no object can have the id of the caller`)
 }
@@ -95,12 +102,13 @@ function attributesOf(object: Representation, names: readonly string[]): Attribu
 interface Place {
   readonly name: string
   readonly id: string
+  readonly now: number
 }
 
-function recordOf(suite: Suite, bound: Bound, plan: SetupPlan, { name, id }: Place): Representation {
+function recordOf(suite: Suite, bound: Bound, plan: SetupPlan, { name, id, now }: Place): Representation {
   const { resources, samples } = suite
   const resource = resources.byName.get(name)
-  const common = relatingIn(suite, bound)
+  const common = relatingIn(suite, bound, now)
   const known = samples.get(name)
   if (!resource || !known || !common) throw new CannotSetUp(`no record of ${name} can be made for this caller`)
   const fixed = new Map<string, Json>(Object.entries(plan.attributes) as [string, Json][])
@@ -113,7 +121,7 @@ function recordOf(suite: Suite, bound: Bound, plan: SetupPlan, { name, id }: Pla
           ownership: undefined,
           relations: new Set(),
           attributes: {},
-          now: common.now,
+          now,
           id,
           fixed,
         })

@@ -1,15 +1,17 @@
-/** An object with exactly the relations to the caller that a cell states; created, then checked. */
+/** An object with exactly the relations to the caller that a cell states, and the objects that they rest on. */
 
 import { v7 as uuidv7 } from 'uuid'
-import { comparedFields, needsCaller } from '../../../decide/relations/all-kinds.ts'
-import { relationsOf } from '../../../decide/relations/ownership.ts'
-import { askingAs } from '../../../decide/relations/relation-kind.ts'
+import { comparedFields, holdsForOwnRecord } from '../../../decide/relations/all-kinds.ts'
+import { ownerFieldOf } from '../../../decide/relations/ownership.ts'
 import type { Representation } from '../../../resources/resource.ts'
-import { arrangeObject, isRelatedSo, type ObjectFound, relationText } from '../arrange/arrange-object.ts'
+import { arrangeObject, leavesIn, type ObjectFound, relationText } from '../arrange/arrange-object.ts'
+import type { PlacedObject } from '../arrange/related-objects.ts'
 import { withUniqueValues } from '../arrange/unique-values.ts'
 import type { Suite } from '../predict/suite.ts'
 import { CannotSetUp, type TestTarget } from '../target/test-target.ts'
 import type { Bound } from './bind.ts'
+import { type ObjectToPlace, placeObjects } from './place-objects.ts'
+import { relationsAmong } from './relations-among.ts'
 import type { Named } from './set-up-caller.ts'
 
 interface Wanted {
@@ -17,63 +19,95 @@ interface Wanted {
   readonly caller: Named | undefined
   /** The object whose id is the caller's. */
   readonly record: Representation | undefined
+  /** The objects that were made with the caller. */
+  readonly known: readonly PlacedObject[]
   /** All relations that hold. */
   readonly relations: ReadonlySet<string>
 }
 
+export interface MadeObject {
+  readonly object: Representation
+  /** The objects that its relations rest on. */
+  readonly others: readonly PlacedObject[]
+}
+
 /** Throws CannotSetUp. */
-export async function makeObject(suite: Suite, target: TestTarget, wanted: Wanted): Promise<Representation> {
-  const { bound, caller, record, relations } = wanted
-  if (record && relatesSo(suite, wanted, record)) return record
+export async function makeObject(suite: Suite, target: TestTarget, wanted: Wanted): Promise<MadeObject> {
+  const { caller, record, relations, bound } = wanted
+  const now = target.now()
+  if (record && relatesSo(suite, wanted, { object: record, others: [] }, now)) return { object: record, others: [] }
   const reasons: string[] = []
   for (const stranger of target.strangers(caller)) {
-    const found = arranged(suite, wanted, stranger)
+    const found = arranged(suite, wanted, stranger, now)
     if (found?.kind !== 'object') {
       if (found) reasons.push(found.why)
       continue
     }
-    const { object } = found
-    const owner = relations.has('owner') ? caller?.id : stranger
-    const placed = await target.put({ resource: bound.resource.name, object }, owner).catch((error) => {
+    const made = await place(suite, target, wanted, { found, stranger }).catch((error) => {
       if (!(error instanceof CannotSetUp)) throw error
       reasons.push(error.message)
       return undefined
     })
-    if (placed && relatesSo(suite, wanted, placed)) return placed
+    if (made && relatesSo(suite, wanted, made, now)) return made
   }
   const failure = `no object of ${bound.resource.name} could be made ${relationText(relations)}`
   throw new CannotSetUp(reasons[0] ?? failure)
 }
 
-/** Whether the caller is its owner. */
-export function isOwnObject(
+async function place(
   suite: Suite,
-  { resource }: Bound,
-  caller: Named | undefined,
-  object: Representation,
-): boolean {
-  const ownership = suite.policy.ownership.get(resource.name)
-  return relationsOf(ownership, askingAs(caller?.attributes ?? {}, Date.now()), object).includes('owner')
+  target: TestTarget,
+  { bound, caller, relations }: Wanted,
+  { found, stranger }: { readonly found: Extract<ObjectFound, { kind: 'object' }>; readonly stranger: string },
+): Promise<MadeObject> {
+  const { name } = bound.resource
+  const owner = relations.has('owner') ? caller?.id : stranger
+  const all = [{ resource: name, object: found.object, owner }, ...found.others.map((one) => toPlace(suite, one))]
+  const [made, ...others] = (await placeObjects(target, all)).placed
+  return { object: made?.object ?? found.object, others }
+}
+
+/** Another object: made as its owner, with new values in unique fields. */
+function toPlace({ policy, resources }: Suite, { resource: name, object }: PlacedObject): ObjectToPlace {
+  const resource = resources.byName.get(name)
+  const ownership = policy.ownership.get(name)
+  if (!resource) return { resource: name, object, owner: undefined }
+  const owner = object[ownerFieldOf(resource, ownership)?.name ?? '']
+  const kept = new Set([...(ownership?.relations.values() ?? [])].flatMap(comparedFields))
+  return {
+    resource: name,
+    object: withUniqueValues(resource, object, kept),
+    owner: typeof owner === 'string' ? owner : undefined,
+  }
 }
 
 /** Undefined if only the caller's own record can have these relations. */
-function arranged({ policy, samples }: Suite, wanted: Wanted, somebody: string): ObjectFound | undefined {
-  const { bound, caller, relations } = wanted
+function arranged(suite: Suite, wanted: Wanted, somebody: string, now: number): ObjectFound | undefined {
+  const { policy, samples, resources } = suite
+  const { bound, caller, relations, known } = wanted
   const { resource } = bound
-  const known = samples.get(resource.name)
+  const sample = samples.get(resource.name)
   const ownership = policy.ownership.get(resource.name)
-  const held = [...(ownership?.relations.values() ?? [])].filter(({ name }) => relations.has(name))
-  if (!known || held.some((relation) => needsCaller(relation) && comparedFields(relation).includes('id')))
-    return undefined
+  const held = leavesIn(ownership).filter(({ name }) => relations.has(name))
+  if (!sample || held.some(holdsForOwnRecord)) return undefined
   const attributes = caller?.attributes ?? {}
-  const common = { resource, samples: known, ownership, relations, attributes, now: Date.now() }
+  const around = { resources, samplesOf: samples, newId: uuidv7, placed: known }
+  const common = { resource, samples: sample, ownership, relations, attributes, now, around }
   const found = arrangeObject({ ...common, id: uuidv7(), somebody })
   if (found.kind !== 'object') return found
   const kept = new Set(held.flatMap(comparedFields))
   return { ...found, object: withUniqueValues(resource, found.object, kept) }
 }
 
-function relatesSo({ policy }: Suite, { bound, caller, relations }: Wanted, object: Representation): boolean {
-  const ownership = policy.ownership.get(bound.resource.name)
-  return isRelatedSo({ ownership, attributes: caller?.attributes ?? {}, relations }, object)
+function relatesSo(
+  { policy }: Suite,
+  { bound, caller, relations, known }: Wanted,
+  { object, others }: MadeObject,
+  now: number,
+): boolean {
+  const { name } = bound.resource
+  const world = [...known, ...others, { resource: name, object }]
+  const among = { ownership: policy.ownership.get(name), attributes: caller?.attributes ?? {}, now, world }
+  const holding = relationsAmong(among, object)
+  return holding.length === relations.size && holding.every((one) => relations.has(one))
 }

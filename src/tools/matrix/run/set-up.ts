@@ -1,6 +1,7 @@
 /** Sets a cell up on a target: the caller, an object with the stated relations, and the request's path and body. */
 import { randomUUID } from 'node:crypto'
-import type { Json, Method, Representation, Resource, Route } from '../../../resources/resource.ts'
+import type { Json, Method, Resource, Route } from '../../../resources/resource.ts'
+import type { PlacedObject } from '../arrange/related-objects.ts'
 import { lackingValue } from '../arrange/samples.ts'
 import { smallestBody } from '../predict/arrange-cell.ts'
 import type { Placed } from '../predict/row-faults.ts'
@@ -9,8 +10,9 @@ import type { HttpRequest } from '../target/http.ts'
 import { CannotSetUp, type TestTarget } from '../target/test-target.ts'
 import type { Bound } from './bind.ts'
 import { planSetup, type SetupPlan } from './plan-setup.ts'
+import { relationsAmong } from './relations-among.ts'
 import { makeCaller, type Named } from './set-up-caller.ts'
-import { isOwnObject, makeObject } from './set-up-object.ts'
+import { type MadeObject, makeObject } from './set-up-object.ts'
 
 export interface CellSetup {
   readonly caller: Named | undefined
@@ -19,25 +21,40 @@ export interface CellSetup {
   /** That id, percent-encoded; undefined if the path has none. */
   readonly id: string | undefined
   readonly body: Json | undefined
-  /** The objects created for this cell. */
+  /** The objects created for this cell, of its resource. */
   readonly placed: readonly Placed[]
+  /** All objects that were made for it: those, and all that relations rest on. */
+  readonly world: readonly PlacedObject[]
 }
 
 /** Throws CannotSetUp. */
 export async function setUpCell(suite: Suite, target: TestTarget, bound: Bound): Promise<CellSetup> {
-  const plan = planSetup(suite, bound)
-  const { caller, record } = await makeCaller(suite, target, bound, plan)
-  const make = (relations: ReadonlySet<string>) => makeObject(suite, target, { bound, caller, record, relations })
-  const placed =
+  const plan = planSetup(suite, bound, target.now())
+  const { caller, record, known } = await makeCaller(suite, target, bound, plan)
+  const make = (relations: ReadonlySet<string>) =>
+    makeObject(suite, target, { bound, caller, record, known, relations })
+  const made =
     bound.expectation.object.kind === 'none' ? await makeListed(plan, make) : await Promise.all(plan.ways.map(make))
-  const id = encodeURIComponent(String(placed[0]?.id ?? randomUUID()))
+  const world = worldOf(bound, made, known)
+  const id = encodeURIComponent(String(made[0]?.object.id ?? randomUUID()))
+  const ownership = suite.policy.ownership.get(bound.resource.name)
+  const among = { ownership, attributes: caller?.attributes ?? {}, now: target.now(), world }
   return {
     caller,
     path: bound.route.path.replace('{id}', () => id),
     id: bound.route.kind === 'item' ? id : undefined,
     body: bodyOf(suite, bound),
-    placed: placed.map((one) => ({ object: one, own: isOwnObject(suite, bound, caller, one) })),
+    placed: made.map(({ object }) => ({ object, own: relationsAmong(among, object).includes('owner') })),
+    world,
   }
+}
+
+function worldOf(
+  { resource: { name } }: Bound,
+  made: readonly MadeObject[],
+  known: readonly PlacedObject[],
+): readonly PlacedObject[] {
+  return [...known, ...made.flatMap(({ object, others }) => [{ resource: name, object }, ...others])]
 }
 
 /**
@@ -45,8 +62,8 @@ export async function setUpCell(suite: Suite, target: TestTarget, bound: Bound):
  */
 async function makeListed(
   { ways }: SetupPlan,
-  make: (relations: ReadonlySet<string>) => Promise<Representation>,
-): Promise<readonly Representation[]> {
+  make: (relations: ReadonlySet<string>) => Promise<MadeObject>,
+): Promise<readonly MadeObject[]> {
   const made = await Promise.all(
     ways.map((relations) =>
       make(relations).catch((error) => {
@@ -55,7 +72,7 @@ async function makeListed(
       }),
     ),
   )
-  const objects = new Map(made.flatMap((one) => (one instanceof CannotSetUp ? [] : [[one.id, one] as const])))
+  const objects = new Map(made.flatMap((one) => (one instanceof CannotSetUp ? [] : [[one.object.id, one] as const])))
   const failed = made.find((one) => one instanceof CannotSetUp)
   if (objects.size === 0 && failed) throw failed
   return [...objects.values()]

@@ -21,6 +21,7 @@ export function createDeploymentTarget(options: DeploymentOptions): { target: Te
     create(options, traces, { resource, object, owner })
   const target: TestTarget = {
     url: options.url,
+    now: Date.now,
     strangers: (caller) => strangersTo(options.tokens, caller, stranger),
     caller: (column) => callerOf(options.tokens, column),
     callerWithRecord: (column, resource, make) => {

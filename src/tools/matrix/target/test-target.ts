@@ -38,6 +38,8 @@ export interface NewObject {
 export interface TestTarget {
   /** Without a slash at the end. */
   readonly url: string
+  /** The time on its clock, in milliseconds since the epoch. */
+  now(): number
   /** Ids of other users, who own the objects that aren't the caller's; at least one. */
   strangers(caller: TestCaller | undefined): readonly string[]
   /** A caller of this column; a new one if the target can make one. Throws CannotSetUp. */

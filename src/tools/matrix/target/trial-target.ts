@@ -2,7 +2,13 @@
 
 import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
-import { comparedAttributes, comparedFields, needsCaller } from '../../../decide/relations/all-kinds.ts'
+import {
+  comparedAttributes,
+  comparedFields,
+  leavesOf,
+  needsCaller,
+  stepOf,
+} from '../../../decide/relations/all-kinds.ts'
 import type { Document } from '../../../resources/object.ts'
 import type { Seeding } from '../../../store/contract.ts'
 import { UniqueTaken } from '../../../store/errors.ts'
@@ -46,7 +52,8 @@ function needsOwnServer({ policy, resources }: Suite, expectation: Expectation):
   )
   const fields = resources.byName.get(route?.resource ?? '')?.fields
   const isOnce = (name: string) => name === 'id' || fields?.get(name)?.unique
-  if (held.some((relation) => !needsCaller(relation) && comparedFields(relation).some(isOnce))) return true
+  const alone = held.filter((relation) => !needsCaller(relation) && !leavesOf(relation).some(stepOf))
+  if (alone.some((relation) => comparedFields(relation).some(isOnce))) return true
   if (column.kind !== 'user') return false
   if (route?.kind === 'caller') return true
   return held.filter(needsCaller).some((relation) => {
@@ -87,6 +94,7 @@ function trialTarget({ url, seeding, token }: Server, isFresh: (column: KnownCol
   }
   return {
     url,
+    now: Date.now,
     strangers: () => [somebody],
     caller,
     async callerWithRecord(column, resource, make) {

@@ -1,0 +1,71 @@
+/** Cells about objects whose relations rest on others, on requests that meet conditions, and on transitions. */
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { startTrialServer } from '../../src/server/trial-server.ts'
+import type { Result } from '../../src/tools/matrix/run/result.ts'
+import { testMatrices } from '../../src/tools/matrix/run/test-matrices.ts'
+import { openTargetPool } from '../../src/tools/matrix/target/open-targets.ts'
+import { startTestServer, type TestServer } from '../server.ts'
+import { PROJECT_FILES, RELATED_CELLS } from './projects.ts'
+
+describe('cells about objects that rest on others', () => {
+  let server: TestServer
+
+  before(async () => {
+    server = await startTestServer({ files: PROJECT_FILES })
+  })
+  after(() => server.stop())
+
+  it('are as expected in this process: the run makes parents and memberships', async () => {
+    expect(told(await run(server, RELATED_CELLS, undefined))).to.deep.equal([])
+  })
+
+  it('are as expected at a deployment, which keeps none of the objects', async () => {
+    const before = await counts(server)
+    expect(told(await run(server, RELATED_CELLS, server.url))).to.deep.equal([])
+    expect(await counts(server)).to.deep.equal(before)
+  })
+
+  it('fail where another answer is stated', async () => {
+    const results = await run(server, 'method,path,object,member\nGET,/tasks/{id},member+open,403\n', undefined)
+    expect(told(results)).to.deep.equal([
+      'GET /tasks/{id} (member+open) as member is 403: expected 403, got 200; policy.csv:7 allows it',
+    ])
+  })
+})
+
+async function run({ folder }: TestServer, matrix: string, url: string | undefined): Promise<readonly Result[]> {
+  const file = join(await mkdtemp(join(tmpdir(), 'sallyport-cells-')), 'cells.csv')
+  await writeFile(file, matrix)
+  const folders = { policies: join(folder, 'policies'), schemas: join(folder, 'schemas') }
+  const target = {
+    ...folders,
+    ...(url === undefined ? {} : { url }),
+    data: join(folder, 'data'),
+    issuer: 'sallyport',
+    audience: 'sallyport',
+    setupRole: 'admin',
+  }
+  const { results } = await testMatrices([file], {
+    ...folders,
+    filter: { roles: [], resources: [] },
+    bail: false,
+    openTargets: (suite) => openTargetPool(suite, target, startTrialServer),
+    started: () => {},
+    observe: () => {},
+  })
+  return results
+}
+
+function told(results: readonly Result[]): readonly string[] {
+  return results.flatMap(({ outcome, title, why = '' }) => (outcome === 'passed' ? [] : [`${title}: ${why}`]))
+}
+
+async function counts(server: TestServer) {
+  const token = await server.token('ada', 'admin')
+  const names = ['projects', 'memberships', 'tasks']
+  const answers = await Promise.all(names.map((name) => server.ask('GET', `/${name}?limit=200`, { token })))
+  return answers.map(({ body }) => body.items.length)
+}

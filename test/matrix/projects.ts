@@ -1,0 +1,122 @@
+/** A policy whose relations rest on other objects: projects of tenants, their members, and tasks with a life. */
+
+const OWN = {
+  id: { type: 'string', readOnly: true },
+  createdAt: { type: 'string', format: 'date-time', readOnly: true },
+  updatedAt: { type: 'string', format: 'date-time', readOnly: true },
+}
+
+function schema(path: string, properties: Readonly<Record<string, object>>, required: readonly string[]): string {
+  const routes = [
+    { path: `/${path}`, methods: ['GET', 'POST'] },
+    { path: `/${path}/{id}`, methods: ['GET', 'PUT', 'PATCH', 'DELETE'] },
+  ]
+  return JSON.stringify({
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    title: path,
+    type: 'object',
+    'x-resource': { routes },
+    properties: { ...OWN, ...properties },
+    required,
+    additionalProperties: false,
+  })
+}
+
+const ID = { type: 'string', minLength: 1, maxLength: 64 }
+
+const SCHEMAS = {
+  projects: schema('projects', { leadId: ID, name: { type: 'string', maxLength: 20 } }, ['name']),
+  memberships: schema(
+    'memberships',
+    { projectId: ID, userId: ID, role: { type: 'string', enum: ['viewer', 'editor'] } },
+    ['projectId', 'userId', 'role'],
+  ),
+  tasks: schema(
+    'tasks',
+    {
+      projectId: ID,
+      assigneeId: ID,
+      title: { type: 'string', maxLength: 20 },
+      status: { type: 'string', enum: ['open', 'done', 'archived'], default: 'open' },
+    },
+    ['projectId', 'title'],
+  ),
+}
+
+const OWNERSHIP = `projects:
+  relations:
+    lead: leadId
+    member: { some: memberships, where: projectId, relation: self }
+    editor: { some: memberships, where: projectId, relation: editor }
+memberships:
+  relations:
+    self: userId
+    editing: { field: role, in: [editor] }
+    editor: { all: [self, editing] }
+    leads: { through: projectId, to: projects, relation: lead }
+tasks:
+  relations:
+    member: { through: projectId, to: projects, relation: member }
+    editor: { through: projectId, to: projects, relation: editor }
+    mine: assigneeId
+    assigned: { field: assigneeId, present: true }
+    open: { field: status, in: [open] }
+    done: { field: status, in: [done] }
+users:
+  relations: { owner: id }
+`
+
+const CONDITIONS = `office: { network: [192.0.2.0/24] }
+day: { days: mon-sun, from: "08:00", to: "18:00", zone: Europe/Berlin }
+fresh: { signedIn: { within: 10m } }
+strong: { signedIn: { acr: ["urn:example:mfa"] } }
+machine: { credential: [api-key] }
+`
+
+const RULES = `p, admin, *, list|read|create|update|delete, any, *, allow
+p, member, projects, list|read, member, *, allow
+p, member, projects, list|read|update, lead, *, allow
+p, member, projects, create, lead, *, allow
+p, member, memberships, create|delete, leads, *, allow
+p, member, memberships, read, self, *, allow
+p, member, tasks, list|read, member, *, allow
+p, member, tasks, create, editor+open, *, allow
+p, member, tasks, replace|update, editor+open>open, *, allow
+p, member, tasks, update, editor+open>done, *, allow
+p, member, tasks, update, member+!assigned>mine, *, allow
+p, support, tasks, list|read, office, *, allow
+p, support, tasks, update, office+day, *, allow
+p, support, tasks, delete, fresh, *, allow
+p, support, projects, delete, strong, *, allow
+p, support, projects, read, machine, *, allow
+# end of policy
+`
+
+/** Beside the shipped schemas. */
+export const PROJECT_FILES: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(Object.entries(SCHEMAS).map(([name, text]) => [`schemas/${name}.json`, text])),
+  'policies/ownership.yaml': OWNERSHIP,
+  'policies/conditions.yaml': CONDITIONS,
+  'policies/roles.yaml': ['member', 'support', 'admin'].map((role) => `${role}: { description: ${role} }\n`).join(''),
+  'policies/policy.csv': RULES,
+}
+
+export const RELATED_CELLS = `method,path,object,member,admin
+GET,/projects,none,200,200 [all]
+GET,/projects/{id},other,403,200
+GET,/projects/{id},lead,200,200
+GET,/projects/{id},member,200,200
+GET,/projects/{id},editor+member,200,200
+PATCH,/projects/{id},lead,200,200
+PATCH,/projects/{id},member,403,200
+GET,/memberships/{id},self,200,200
+GET,/memberships/{id},other,403,200
+DELETE,/memberships/{id},leads,204,204
+DELETE,/memberships/{id},self,403,204
+DELETE,/memberships/{id},editing+editor+leads+self,204,204
+GET,/tasks/{id},open,403,200
+GET,/tasks/{id},member+open,200,200
+GET,/tasks/{id},editor+member,200,200
+GET,/tasks/{id},assigned+mine,403,200
+GET,/tasks/{id},assigned+done+editor+member+mine,200,200
+`
