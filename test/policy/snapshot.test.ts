@@ -174,6 +174,51 @@ describe('the cells of a table', () => {
   }
 })
 
+describe('the cells of a snapshot', () => {
+  /** Rules name three relations, so the two decisions of a write have 8 and 512 cells. */
+  function tableWith(budget: CellBudget): GrantTable {
+    const { ownership, rules } = parsePolicy(
+      filesOf({
+        'policy.csv':
+          'p, member, docs, update, owner+colleague+draft, *, allow\np, member, docs, update, !draft, *, deny',
+        'roles.yaml': ROLES,
+        'ownership.yaml': OWNERSHIP,
+      }),
+      RESOURCES,
+    )
+    const isGranted: IsGranted = (_field, _held, matching) =>
+      matching.length > 0 && matching.every(({ effect }) => effect === 'allow')
+    const action = { name: 'update', hasFields: true }
+    return new GrantTable(
+      { resource: DOCS, action, rules, views: undefined, ownership: ownership.get('docs'), isGranted },
+      budget,
+    )
+  }
+
+  function everyCell(table: GrantTable): readonly (readonly number[])[] {
+    const sets = subsets(['owner', 'colleague', 'draft']).map((set) => [...set])
+    return sets.flatMap((stored) =>
+      sets.flatMap((mixed) => sets.map((proposed) => table.grantResult({ stored, mixed, proposed }).lines)),
+    )
+  }
+
+  it('are at most as many as their budget, and decide alike when they are made again', () => {
+    const wide = new CellBudget()
+    const narrow = new CellBudget(20)
+    const [all, few] = [tableWith(wide), tableWith(narrow)]
+    expect(everyCell(few)).to.deep.equal(everyCell(all))
+    expect(few.cellsInUse.length).to.be.at.most(20)
+    expect(all.cellsInUse.length, 'without a bound').to.be.greaterThan(20)
+  })
+
+  it('share the budget, whichever table they are of', () => {
+    const budget = new CellBudget(20)
+    const tables = [tableWith(budget), tableWith(budget)]
+    for (const table of [...tables, ...tables]) everyCell(table)
+    expect(tables.reduce((sum, { cellsInUse }) => sum + cellsInUse.length, 0)).to.be.at.most(20)
+  })
+})
+
 describe('the snapshot that takes over', () => {
   it('has made the cells that the other has in use, and no others', async () => {
     const old = snapshot('p, member, docs, read, owner, *, allow', 'p, member, docs, read, draft, *, deny')
