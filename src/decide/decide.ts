@@ -16,7 +16,7 @@ import {
   readDecision,
   UpdateDecision,
 } from './decision.ts'
-import { conditionFacts, evidenceOf, recordObject } from './evidence.ts'
+import { askedFacts, evidenceOf, recordObject } from './evidence.ts'
 import type { FactNeed, Steps } from './facts.ts'
 import {
   type CallerGrants,
@@ -36,8 +36,9 @@ import { Rests } from './permits/rests.ts'
 import { type Refusal, refusalBy } from './refusal.ts'
 import { type FilledField, filledFields, relate } from './relations/ownership.ts'
 import { type Asking, scalarsOf } from './relations/relation-kind.ts'
+import { conditionHolds, type RequestCondition } from './request-conditions/all-conditions.ts'
 import type { ConditionFacts } from './request-conditions/condition-kind.ts'
-import { conditionsNow, type RequestConditions } from './request-conditions/conditions-now.ts'
+import { conditionsNow, NO_CONDITIONS, type RequestConditions } from './request-conditions/conditions-now.ts'
 import { credentialKindOf } from './request-conditions/credential.ts'
 import { stepUp } from './request-conditions/step-up.ts'
 import type { Snapshot, Subject } from './snapshot.ts'
@@ -57,8 +58,11 @@ export interface Question {
   readonly now: number
   /** The client's address, if it is known. */
   readonly address?: string | undefined
-  /** The names of the conditions that hold, where they are supposed; otherwise they follow from the request. */
-  readonly holding?: readonly string[] | undefined
+  /**
+   * The conditions that hold, where they are supposed (their names) or told by a record; otherwise they follow from the
+   * request.
+   */
+  readonly holding?: readonly string[] | ((condition: RequestCondition) => boolean) | undefined
 }
 
 /** The decision about an object if only its relations are known. */
@@ -80,9 +84,10 @@ export function* decide(question: Question, policy: Snapshot): Steps<Decision | 
   if (operation === 'list') return new ListDecision(grants)
   if (operation === 'create') return new CreateDecision(grants)
   const id = question.route.kind === 'caller' ? question.subject.caller?.id : question.id
-  if (id === undefined || !isPossibleId(id)) return refusalBy('missing')
+  const missing = () => refusalBy('missing', { evidence: evidenceOf([], { lines: [] }, factsOf(grants)) })
+  if (id === undefined || !isPossibleId(id)) return missing()
   const object = (yield { kind: 'object', resource: question.resource.name, id }) as StoredObject | undefined
-  return object ? yield* decideOnObject(grants, operation, object) : refusalBy('missing')
+  return object ? yield* decideOnObject(grants, operation, object) : missing()
 }
 
 /** The same about an object that relates to the caller in this way: the part that can be known without the object. */
@@ -117,13 +122,16 @@ export function* passRoleLevel(question: Question, policy: Snapshot): Steps<Call
   const ownership = policy.ownershipOf(resource.name)
   const filled = endpoint.operation === 'create' ? filledFields(resource, ownership) : []
   const conditions = conditionsOf(policy, question, [...table.conditions, ...readTable.conditions])
-  const { asking, record } = yield* callerAttributes(question, [table, readTable], filled)
+  const attributes = [...table.attributes, ...readTable.attributes, ...attributesOf(filled)]
+  const { asking, record } = yield* callerAttributes(question, attributes)
   const has = (attribute: string) => asking.valuesOf(attribute).length > 0
   const grants: CallerGrants = {
     kind: 'grants',
     resource,
     ownership,
     asking,
+    attributes,
+    filled,
     conditions,
     table,
     roleLevel: table.roleLevel(has, conditions.holding),
@@ -140,8 +148,10 @@ export function* passRoleLevel(question: Question, policy: Snapshot): Steps<Call
 function conditionsOf(
   policy: Snapshot,
   { subject, now, address, holding }: Question,
-  named: readonly string[],
+  names: readonly string[],
 ): RequestConditions {
+  if (names.length === 0) return NO_CONDITIONS
+  const named = [...policy.conditions.values()].filter(({ name }) => names.includes(name))
   const { caller } = subject
   const facts: ConditionFacts = {
     now,
@@ -151,7 +161,9 @@ function conditionsOf(
     acr: caller?.acr,
     hasCredentials: caller !== undefined,
   }
-  return conditionsNow(named, policy.conditions, facts, holding)
+  if (holding === undefined) return conditionsNow(named, facts, (condition) => conditionHolds(condition, facts))
+  const isHeld = typeof holding === 'function' ? holding : ({ name }: RequestCondition) => holding.includes(name)
+  return conditionsNow(named, facts, isHeld)
 }
 
 /**
@@ -172,33 +184,36 @@ function* tableOf(policy: Snapshot, { subject, resource }: Question, action: str
 
 /** No object is concerned, so no relation holds. */
 export function decideRoute(policy: Snapshot, question: Question, table: GrantTable): RouteDecision | Refusal {
-  const { holding, toSignIn } = conditionsOf(policy, question, table.conditions)
-  const grant = table.grant(holding)
-  const evidence = evidenceOf([], grant, conditionFacts(table.conditions, holding))
+  const conditions = conditionsOf(policy, question, table.conditions)
+  const grant = table.grant(conditions.holding)
+  const evidence = evidenceOf([], grant, askedFacts(conditions, []))
   if (grant.fields.size > 0) return { kind: 'route', evidence, fields: grant.fields }
   const passes = (names: readonly string[]) => table.grant(names).fields.size > 0
-  return refusalBy('role', { evidence, ...stepUp({ holding, toSignIn }, passes) })
+  return refusalBy('role', { evidence, ...stepUp(conditions, passes) })
 }
 
 /**
  * The attributes come from the caller's users record, or else from the token's claims (semantics.md, "Caller"). They
- * are read only if a rule compares them, or if a new object gets one.
+ * are read only if one is needed.
  */
 function* callerAttributes(
   { subject: { caller }, now }: Question,
-  tables: readonly GrantTable[],
-  filled: readonly FilledField[],
+  needed: readonly string[],
 ): Steps<{ readonly asking: Asking; readonly record: RestsOn['caller'] }> {
   if (!caller) return { asking: { valuesOf: () => [], now }, record: undefined }
-  const needed =
-    tables.some(({ attributes }) => attributes.length > 0) || filled.some(({ attribute }) => attribute !== 'id')
-  const record = needed ? ((yield { kind: 'caller', id: caller.id }) as StoredObject | undefined) : undefined
+  const isNeeded = needed.length > 0
+  const record = isNeeded ? ((yield { kind: 'caller', id: caller.id }) as StoredObject | undefined) : undefined
   const attributes: Readonly<Record<string, unknown>> = record?.document ?? caller.claims
   const valuesOf = (name: string) => {
     if (name === 'id') return [caller.id]
     return Object.hasOwn(attributes, name) ? scalarsOf(attributes[name]) : []
   }
-  return { asking: { valuesOf, now }, record: needed ? { id: caller.id, version: record?.version } : undefined }
+  return { asking: { valuesOf, now }, record: isNeeded ? { id: caller.id, version: record?.version } : undefined }
+}
+
+/** Besides the id. */
+function attributesOf(filled: readonly FilledField[]): readonly string[] {
+  return filled.map(({ attribute }) => attribute).filter((attribute) => attribute !== 'id')
 }
 
 /** A malformed id names an object that doesn't exist; the store isn't asked for it. */

@@ -73,8 +73,8 @@ export class CreateDecision {
 
   /** The values that the new object gets if the body doesn't name their fields. */
   get filled(): Representation {
-    const { resource, ownership, asking } = this.#grants
-    return valuesToFill(filledFields(resource, ownership), asking.valuesOf)
+    const { filled, asking } = this.#grants
+    return valuesToFill(filled, asking.valuesOf)
   }
 
   permit(proposal: Proposal): Steps<Permit<'create'> | Refusal, FactNeed> {

@@ -1,28 +1,33 @@
 /** The evidence of a decision, for the decision record. */
+import { hash } from 'node:crypto'
 import type { Scalar } from '../resources/object.ts'
 import type { Json, Representation, Resource } from '../resources/resource.ts'
 import type { Condition } from './conditions/condition.ts'
 import type { Grant } from './grants/grant.ts'
-import type { GrantTable } from './grants/grant-table.ts'
 import type { Ownership } from './policy.ts'
-import { comparedFields } from './relations/all-kinds.ts'
-import type { CallerValues } from './relations/relation-kind.ts'
+import { comparedFields, meaningOf } from './relations/all-kinds.ts'
+import type { CallerValues, Relation } from './relations/relation-kind.ts'
+import { meaningOfCondition, type RequestCondition } from './request-conditions/all-conditions.ts'
+import type { RequestConditions } from './request-conditions/conditions-now.ts'
 
 type Values = Readonly<Record<string, Json>>
+type Held = Readonly<Record<string, boolean>>
 
 /**
  * The values that a decision looked at, so that it can be made again without the store. A field that an object lacks is
  * null.
  */
 export interface Facts {
-  /** The caller's attributes that rules compare. */
+  /** The caller's attributes that rules compare, or that a new object gets. */
   readonly attributes?: Values
   /** For each condition of the request that a rule names, whether it held. */
-  readonly conditions?: Readonly<Record<string, boolean>>
+  readonly conditions?: Held
   /** For each relation that rests on other objects and that a rule names, whether it held for the object. */
-  readonly related?: Readonly<Record<string, boolean>>
+  readonly related?: Held
   /** The same for the object after the write. */
-  readonly relatedAfter?: Readonly<Record<string, boolean>>
+  readonly relatedAfter?: Held
+  /** For each of these conditions and relations, its definition as a short hash. */
+  readonly definitions?: Readonly<Record<string, string>>
   /** The stored object's fields that relations compare, and its indexed fields. */
   readonly object?: Values
   /** The same fields of the object after the write. */
@@ -77,9 +82,7 @@ export function recordedFields({ fields }: Resource, ownership: Ownership | unde
   return Object.freeze(kept.map(({ name }) => name))
 }
 
-/** The caller's attributes that the tables compare; empty if they compare none. */
-export function recordAttributes(tables: readonly GrantTable[], valuesOf: CallerValues): Pick<Facts, 'attributes'> {
-  const names = tables.flatMap(({ attributes }) => attributes)
+export function recordAttributes(names: readonly string[], valuesOf: CallerValues): Pick<Facts, 'attributes'> {
   if (names.length === 0) return {}
   return { attributes: Object.fromEntries(names.map((name) => [name, recorded(valuesOf(name))])) }
 }
@@ -89,10 +92,48 @@ function recorded(values: readonly Scalar[]): Json {
   return values.length > 1 ? [...values] : (values[0] ?? null)
 }
 
-/** `named`: the conditions that rules name. */
-export function conditionFacts(named: readonly string[], holding: readonly string[]): Pick<Facts, 'conditions'> {
-  if (named.length === 0) return {}
-  return { conditions: Object.fromEntries(named.map((name) => [name, holding.includes(name)])) }
+/** The conditions and relations that no field of the object answers. */
+export function askedFacts(
+  { named, holding }: RequestConditions,
+  related: readonly HeldRelation[],
+): Pick<Facts, 'conditions' | 'related' | 'definitions'> {
+  if (named.length + related.length === 0) return {}
+  const conditions = named.map((one) => [one, holding.includes(one.name)] as const)
+  const definitions = [
+    ...named.map((one) => [one.name, definitionOfCondition(one)]),
+    ...related.map(([one]) => [one.name, definitionOfRelation(one)]),
+  ]
+  return {
+    ...(named.length > 0 ? { conditions: heldBy(conditions) } : {}),
+    ...(related.length > 0 ? { related: heldBy(related) } : {}),
+    definitions: Object.fromEntries(definitions),
+  }
+}
+
+type HeldRelation = readonly [relation: Relation, holds: boolean]
+
+export function heldBy(answers: readonly (readonly [{ readonly name: string }, boolean])[]): Held {
+  return Object.fromEntries(answers.map(([{ name }, holds]) => [name, holds]))
+}
+
+/**
+ * A short hash of what a relation rests on, all the way down, and not of its name: its answer in a record counts under
+ * another policy where the definition is the same.
+ */
+export function definitionOfRelation(relation: Relation): string {
+  return DEFINITIONS.getOrInsertComputed(relation, () => shortHash(meaningOf(relation)))
+}
+
+/** The same for a condition of the request. */
+export function definitionOfCondition(condition: RequestCondition): string {
+  return DEFINITIONS.getOrInsertComputed(condition, () => shortHash(meaningOfCondition(condition)))
+}
+
+/** Kept, since records of most requests need them. */
+const DEFINITIONS = new WeakMap<Relation | RequestCondition, string>()
+
+function shortHash(text: string): string {
+  return hash('sha256', text).slice(0, 12)
 }
 
 /** A field that the object lacks is null, so that a record distinguishes it from a field that isn't recorded. */

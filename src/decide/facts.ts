@@ -5,12 +5,13 @@
 import type { StoredObject } from '../resources/object.ts'
 import type { Lookup } from './conditions/condition.ts'
 import type { GrantTable } from './grants/grant-table.ts'
+import type { Relation } from './relations/relation-kind.ts'
 
-/** `caller`: the users record of the caller. `lookup`: whether some stored object answers it. */
+/** `caller`: the users record of the caller. `lookup`: whether some stored object answers it, so that `relation` holds. */
 export type FactNeed =
   | { readonly kind: 'caller'; readonly id: string }
   | { readonly kind: 'object'; readonly resource: string; readonly id: string }
-  | { readonly kind: 'lookup'; readonly lookup: Lookup }
+  | { readonly kind: 'lookup'; readonly lookup: Lookup; readonly relation: Relation }
 
 /** `table`: a grant table for which Casbin is being loaded. */
 type Need = FactNeed | { readonly kind: 'table'; readonly table: Promise<GrantTable> }
@@ -24,7 +25,8 @@ export interface FactSource<Object = Found | Promise<Found>, Answer = boolean | 
   /** The users record with this id, or undefined. */
   user(id: string): Object
   object(resource: string, id: string): Object
-  lookup(lookup: Lookup): Answer
+  /** `relation`: the relation that rests on the answer. */
+  lookup(lookup: Lookup, relation: Relation): Answer
 }
 
 export type FactsAtHand = FactSource<Found, boolean>
@@ -58,6 +60,6 @@ function factFor(need: Need, facts: FactSource): unknown {
     case 'object':
       return facts.object(need.resource, need.id)
     case 'lookup':
-      return facts.lookup(need.lookup)
+      return facts.lookup(need.lookup, need.relation)
   }
 }

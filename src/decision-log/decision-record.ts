@@ -23,6 +23,8 @@ export interface DecisionRecord {
   readonly authentication?: string | undefined
   /** The credential, if the subject doesn't show it: `key <id>` of an API key, `issuer <URL>` of a provider's token. */
   readonly credential?: string | undefined
+  /** The time and the class (`acr`) of the sign-in, as far as the credential tells them; absent for API keys. */
+  readonly signedIn?: { readonly at?: string | undefined; readonly acr?: string | undefined } | undefined
   /** The reason why a credential was refused. */
   readonly reason?: string | undefined
   readonly outcome: 'allowed' | 'refused' | 'failed'
@@ -90,7 +92,7 @@ export function unusableMember(record: Members, required: readonly (keyof Decisi
 
 /** Whether a value, if there is one, has the kind of the member. */
 const KINDS = Object.entries<(value: unknown) => boolean>({
-  time: (value) => isText(value) && (value === undefined || !Number.isNaN(Date.parse(value as string))),
+  time: isTime,
   requestId: isText,
   revision: isText,
   method: isText,
@@ -99,6 +101,9 @@ const KINDS = Object.entries<(value: unknown) => boolean>({
   subject: isText,
   roles: areTexts,
   authentication: isText,
+  address: isText,
+  credential: isText,
+  signedIn: isSignIn,
   outcome: isText,
   problem: isText,
   status: (value) => value === undefined || typeof value === 'number',
@@ -108,8 +113,16 @@ const KINDS = Object.entries<(value: unknown) => boolean>({
   facts: areFacts,
 })
 
+function isTime(value: unknown): boolean {
+  return isText(value) && (value === undefined || !Number.isNaN(Date.parse(value as string)))
+}
+
 function isText(value: unknown): boolean {
   return value === undefined || typeof value === 'string'
+}
+
+function isSignIn(value: unknown): boolean {
+  return value === undefined || (isObject(value) && isTime(value.at) && isText(value.acr))
 }
 
 function areFacts(facts: unknown): boolean {
@@ -120,8 +133,15 @@ function areFacts(facts: unknown): boolean {
     ['changed', 'named', 'read', 'removed', 'queried', 'selected', 'everywhere', 'shown'].every((name) =>
       areTexts(facts[name]),
     ) &&
+    ['conditions', 'related', 'relatedAfter'].every((name) => areAll(facts[name], 'boolean')) &&
+    areAll(facts.definitions, 'string') &&
     (facts.where === undefined || isCondition(facts.where))
   )
+}
+
+/** Whether the value, if there is one, is an object whose members have this type. */
+function areAll(value: unknown, type: 'boolean' | 'string'): boolean {
+  return value === undefined || (isObject(value) && Object.values(value).every((one) => typeof one === type))
 }
 
 function areTexts(value: unknown): boolean {

@@ -71,7 +71,7 @@ function callerOf({ caller }: World): Caller | undefined {
 /** By its kind, a credential as decision records write it. */
 const CREDENTIALS: Readonly<Record<string, string>> = { 'api-key': 'key 1', provider: 'issuer https://id.example.com' }
 
-export function factsOf({ objects }: World): FactsAtHand {
+export function factsOf({ objects }: World) {
   const all = (resource: string) => objects?.get(resource) ?? []
   const find = (resource: string, id: string) => {
     const found = all(resource).find((one) => one.id === id)
@@ -81,7 +81,7 @@ export function factsOf({ objects }: World): FactsAtHand {
     user: (id) => find('users', id),
     object: find,
     lookup: lookUpIn((name) => all(name) as readonly Representation[]),
-  }
+  } satisfies FactsAtHand
 }
 
 function refused({ caller }: World, refusal: Refusal): Answer {

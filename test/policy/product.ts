@@ -7,7 +7,9 @@ import { casbinPolicy } from '../../src/decide/grants/casbin.ts'
 import type { GrantTable } from '../../src/decide/grants/grant-table.ts'
 import type { RoleLevel } from '../../src/decide/grants/role-level.ts'
 import { Rests } from '../../src/decide/permits/rests.ts'
+import { filledFields } from '../../src/decide/relations/ownership.ts'
 import { type Asking, askingAs } from '../../src/decide/relations/relation-kind.ts'
+import { NO_CONDITIONS } from '../../src/decide/request-conditions/conditions-now.ts'
 import { packPolicy } from '../../src/decide/rules/rule-table.ts'
 import type { Snapshot } from '../../src/decide/snapshot.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
@@ -68,12 +70,15 @@ export async function grantsOf(
   action: string,
 ): Promise<CallerGrants> {
   const table = await tableOf(snapshot, caller, resource, action)
+  const ownership = snapshot.ownershipOf(resource.name)
   return {
     kind: 'grants',
     resource,
-    ownership: snapshot.ownershipOf(resource.name),
+    ownership,
     asking: askingOf(caller),
-    conditions: { holding: [], toSignIn: [] },
+    attributes: table.attributes,
+    filled: action === 'create' ? filledFields(resource, ownership) : [],
+    conditions: NO_CONDITIONS,
     table,
     roleLevel: roleLevelOf(table, caller),
     readTable: await tableOf(snapshot, caller, resource, 'read'),

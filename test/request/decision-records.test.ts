@@ -49,6 +49,7 @@ describe('a decision record', () => {
         'action',
         'objectId',
         'subject',
+        'signedIn',
         'roles',
         'relations',
         'rules',

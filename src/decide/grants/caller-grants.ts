@@ -1,11 +1,11 @@
 /** The grants of the policy to one caller on one resource; the checks of a decision use them. */
 import type { Resource } from '../../resources/resource.ts'
-import { conditionFacts, type Facts, recordAttributes } from '../evidence.ts'
+import { askedFacts, type Facts, recordAttributes } from '../evidence.ts'
 import type { Rests } from '../permits/rests.ts'
 import type { Ownership } from '../policy.ts'
 import { stepOf } from '../relations/all-kinds.ts'
-import type { RelatedObject, Relating } from '../relations/ownership.ts'
-import type { Asking } from '../relations/relation-kind.ts'
+import type { FilledField, RelatedObject, Relating } from '../relations/ownership.ts'
+import type { Asking, Relation } from '../relations/relation-kind.ts'
 import type { RequestConditions } from '../request-conditions/conditions-now.ts'
 import type { ResultNames } from '../rules/terms.ts'
 import type { Grant } from './grant.ts'
@@ -18,6 +18,10 @@ export interface CallerGrants {
   readonly ownership: Ownership | undefined
   /** What relations compare objects with. */
   readonly asking: Asking
+  /** The caller's attributes that the rules compare or a new object gets; the id isn't one. */
+  readonly attributes: readonly string[]
+  /** The fields that a create fills; empty for other operations. */
+  readonly filled: readonly FilledField[]
   /** The conditions of the request that hold, and those that a new sign-in could make hold. */
   readonly conditions: RequestConditions
   /** The grants of the requested action. */
@@ -38,9 +42,9 @@ export interface CallerGrants {
 
 /** The same caller while these conditions hold, and no others. */
 export function withHolding(grants: CallerGrants, holding: readonly string[]): CallerGrants {
-  const { table, asking } = grants
+  const { table, asking, conditions } = grants
   const has = (attribute: string) => asking.valuesOf(attribute).length > 0
-  return { ...grants, conditions: { holding, toSignIn: [] }, roleLevel: table.roleLevel(has, holding) }
+  return { ...grants, conditions: { ...conditions, holding, toSignIn: [] }, roleLevel: table.roleLevel(has, holding) }
 }
 
 /** How to ask for the relations of an object. */
@@ -50,18 +54,19 @@ export function relatingBy({ ownership, asking, table, readTable, rests }: Calle
 }
 
 /** The caller's values, conditions and related objects that the decision looked at. */
-export function factsOf({ table, readTable, asking, conditions }: CallerGrants, related?: RelatedObject): Facts {
-  const steps = [...table.steps, ...readTable.steps]
-  return {
-    ...recordAttributes([table, readTable], asking.valuesOf),
-    ...conditionFacts([...table.conditions, ...readTable.conditions], conditions.holding),
-    ...(related && steps.length > 0 ? { related: relatedFacts(related) } : {}),
-  }
+export function factsOf(grants: CallerGrants, related?: RelatedObject): Facts {
+  const { attributes, asking, conditions } = grants
+  const steps = related ? heldSteps(grants, related) : []
+  return { ...recordAttributes(attributes, asking.valuesOf), ...askedFacts(conditions, steps) }
 }
 
-/** Whether each relation held that rests on other objects. */
-export function relatedFacts({ leaves }: RelatedObject): NonNullable<Facts['related']> {
-  return Object.fromEntries([...leaves].flatMap(([leaf, holds]) => (stepOf(leaf) ? [[leaf.name, holds]] : [])))
+/** The relations that rest on other objects, and whether each holds. */
+export function heldSteps(
+  { table, readTable }: CallerGrants,
+  { leaves }: RelatedObject,
+): readonly [Relation, boolean][] {
+  if (table.steps.length + readTable.steps.length === 0) return []
+  return [...leaves].filter(([leaf]) => stepOf(leaf))
 }
 
 /** What the action grants on an object, by the relations that hold. */

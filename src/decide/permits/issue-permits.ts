@@ -7,15 +7,15 @@ import { isDeepStrictEqual } from 'node:util'
 import type { FieldFault } from '../../base/problems/problem.ts'
 import { type Document, documentPart, type StoredObject } from '../../resources/object.ts'
 import type { Field, Representation } from '../../resources/resource.ts'
-import { type Evidence, evidenceOf, type Facts, recordObject } from '../evidence.ts'
+import { type Evidence, evidenceOf, type Facts, heldBy, recordObject } from '../evidence.ts'
 import type { FactNeed, Steps } from '../facts.ts'
 import {
   type CallerGrants,
   factsOf,
   grantOn,
   grantOnResult,
+  heldSteps,
   readableOn,
-  relatedFacts,
   relatingBy,
 } from '../grants/caller-grants.ts'
 import { type Refusal, refusalBy } from '../refusal.ts'
@@ -120,9 +120,10 @@ export function* permitUpdate(
   const result = yield* relateResult(relatingBy(grants), related, after)
   const all = new Set([...Object.keys(before), ...Object.keys(after), ...named])
   const changed = new Set(namesOf(resource, all, ({ name }) => changes(before, after, name)))
+  const stepsAfter = heldSteps(grants, result.after)
   const facts = {
     ...factsOf(grants, related),
-    ...afterFacts(grants, result.after),
+    ...(stepsAfter.length > 0 ? { relatedAfter: heldBy(stepsAfter) } : {}),
     object: recordObject(recorded, before),
     proposed: recordObject(recorded, after),
     changed: [...changed],
@@ -149,13 +150,9 @@ export function* permitUpdate(
   }
   const unread = (asked: CallerGrants) => (read ? hiddenReads(asked, related.names, read) : undefined)
   const unnamed = (asked: CallerGrants) => hiddenNames(asked, related.names, named)
-  // The record of a request for hidden fields has their names, but nothing of the result.
-  const asked = { ...(read ? { read: namesOf(resource, read) } : {}) }
-  const shown = unread(grants)
-    ? withFacts(first, asked)
-    : unnamed(grants)
-      ? withFacts(first, { ...asked, named: namesOf(resource, named) })
-      : short(told)
+  // A request for hidden fields is refused by the first decision.
+  const isHidden = (unread(grants) ?? unnamed(grants)) !== undefined
+  const shown = short(isHidden ? { ...first, facts } : told)
   const refusal = refusalOfResult(grants, shown, (one) => unread(one) ?? unnamed(one) ?? unpermittedResult(one))
   if (refusal) return refusal
   passed(short(evidence))
@@ -181,10 +178,6 @@ export function permitDelete(
 ): Permit<'delete'> {
   const restsOn = rests.all
   return issuePermit({ kind: 'delete', resource: resource.name, id, version, document: {}, evidence, restsOn })
-}
-
-function afterFacts({ table, readTable }: CallerGrants, after: RelatedObject): Pick<Facts, 'relatedAfter'> {
-  return table.steps.length + readTable.steps.length === 0 ? {} : { relatedAfter: relatedFacts(after) }
 }
 
 interface Permitted extends Pick<Proposal, 'faults'> {

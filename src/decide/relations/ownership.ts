@@ -111,7 +111,7 @@ function* leafHolds(
   if (known && before !== undefined && hasSame(known.object, object, kindOf(leaf).fields(leaf))) return before
   const lookup = lookupOf(condition, object)
   if (!lookup) return false
-  const holds = (yield { kind: 'lookup', lookup }) as boolean
+  const holds = (yield { kind: 'lookup', lookup, relation: leaf }) as boolean
   rests?.add(lookup, holds)
   return holds
 }

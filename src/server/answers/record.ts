@@ -1,9 +1,11 @@
 /** Records a request: its decision record, its metrics, and the cause of a fault. */
 
+import type { Caller } from '../../decide/caller.ts'
 import type { Decision } from '../../decide/decision.ts'
 import type { Evidence } from '../../decide/evidence.ts'
 import { rulePlace } from '../../decide/evidence.ts'
 import { Refused } from '../../decide/refusal.ts'
+import { credentialKindOf } from '../../decide/request-conditions/credential.ts'
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
 import type { Recorder } from '../../decision-log/recorder.ts'
 import type { FaultLog } from '../observe/fault-log.ts'
@@ -48,7 +50,6 @@ export function observe({ faults, metrics }: { faults: FaultLog; metrics: Metric
 
 export function recordOf(request: RequestFacts): DecisionRecord {
   const { requestId, revision, method, address, match, authentication, decision, outcome, problem } = request
-  const caller = authentication?.kind === 'caller' ? authentication.caller : undefined
   const asked = match?.kind === 'route' ? match : undefined
   const evidence = evidenceOf(request)
   const refusedSignIn = problem?.cause instanceof SignInRefused ? problem.cause : undefined
@@ -63,10 +64,7 @@ export function recordOf(request: RequestFacts): DecisionRecord {
     resource: asked?.route.resource,
     action: asked?.endpoint.action,
     objectId: outcome?.objectId ?? asked?.id ?? refusedSignIn?.userId ?? objectIdOf(decision),
-    subject: caller?.id ?? (authentication?.kind === 'rejected' ? authentication.subject : undefined),
-    roles: caller?.roles,
-    authentication: authentication?.kind,
-    credential: caller?.credential ?? (authentication?.kind === 'rejected' ? authentication.credential : undefined),
+    ...callerFacts(authentication),
     // Why a credential or a sign-in was refused; no part of the credential itself (test/identity).
     reason: authentication?.kind === 'rejected' ? authentication.reason : refusedSignIn?.reason,
     outcome: problem ? (problem.status < 500 ? 'refused' : 'failed') : 'allowed',
@@ -78,6 +76,30 @@ export function recordOf(request: RequestFacts): DecisionRecord {
     status: problem?.status ?? outcome?.status ?? 500,
     microseconds: Math.round(secondsOf(request) * 1e6),
   }
+}
+
+function callerFacts(
+  authentication: RequestFacts['authentication'],
+): Pick<DecisionRecord, 'subject' | 'roles' | 'authentication' | 'credential' | 'signedIn'> {
+  switch (authentication?.kind) {
+    case 'caller': {
+      const { id: subject, roles, credential } = authentication.caller
+      return { subject, roles, authentication: 'caller', credential, signedIn: signInOf(authentication.caller) }
+    }
+    case 'rejected': {
+      const { subject, credential } = authentication
+      return { subject, authentication: 'rejected', credential }
+    }
+    default:
+      return { authentication: authentication?.kind }
+  }
+}
+
+/** An API key proves no sign-in. */
+function signInOf(caller: Caller): DecisionRecord['signedIn'] {
+  if (credentialKindOf(caller) === 'api-key') return undefined
+  const { authTime, acr } = caller
+  return { at: authTime === undefined ? undefined : new Date(authTime).toISOString(), acr }
 }
 
 function secondsOf({ started }: RequestFacts): number {

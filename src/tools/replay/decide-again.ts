@@ -12,9 +12,8 @@ import type { Facts } from '../../decide/evidence.ts'
 import { withFacts } from '../../decide/facts.ts'
 import type { ListDecision } from '../../decide/grants/list-decision.ts'
 import { replacedBy } from '../../decide/permits/propose.ts'
-import { USERS } from '../../decide/policy.ts'
 import { isRefusal, problemCodeOf, type Refusal } from '../../decide/refusal.ts'
-import { filledFields, valuesToFill } from '../../decide/relations/ownership.ts'
+import { type FilledField, filledFields, valuesToFill } from '../../decide/relations/ownership.ts'
 import { askingAs } from '../../decide/relations/relation-kind.ts'
 import type { Snapshot } from '../../decide/snapshot.ts'
 import { type DecisionRecord, MASKED } from '../../decision-log/decision-record.ts'
@@ -22,9 +21,10 @@ import type { ActivePolicy } from '../../policy/live-policy.ts'
 import { isBlocked } from '../../policy/parse/parse-blocked.ts'
 import type { Method, Representation, Resource, Resources } from '../../resources/resource.ts'
 import { permitAgain, type Unasked } from './permit-again.ts'
-import { FactsMissing, type RecordedRequest, recordedObject } from './recorded-facts.ts'
+import { recordedConditions, recordedLookups } from './recorded-answers.ts'
+import { AnswerMissing, FactsMissing, type RecordedRequest, recordedObject } from './recorded-facts.ts'
 import { differsByRow, shownFields } from './shown.ts'
-import { unknownFact } from './unknown-fact.ts'
+import { isUnknown, unknownFact } from './unknown-fact.ts'
 
 /** The policy would allow the request, as far as the request got then. */
 export interface AllowedAgain {
@@ -72,7 +72,7 @@ export async function decideAgain(replayPolicy: ReplayPolicy, record: DecisionRe
   if (typeof request === 'string') return undecidable(request)
   const policy = replayPolicy.policyAt(Date.parse(record.time))
   const unknown = request.resource.builtIn ? undefined : await unknownFact(policy.snapshot, request, record)
-  return unknown === undefined ? authorizeAgain(replayPolicy, policy, { record, request, stage }) : undecidable(unknown)
+  return unknown === undefined ? authorizeAgain(policy, { record, request, stage }) : undecidable(unknown)
 }
 
 interface Recorded {
@@ -81,11 +81,7 @@ interface Recorded {
   readonly stage: 'policy' | 'after'
 }
 
-async function authorizeAgain(
-  { resources }: ReplayPolicy,
-  policy: ActivePolicy,
-  { record, request, stage }: Recorded,
-): Promise<Again> {
+async function authorizeAgain(policy: ActivePolicy, { record, request, stage }: Recorded): Promise<Again> {
   const { snapshot, blocked } = policy
   const { caller } = request
   const now = Date.parse(record.time)
@@ -94,34 +90,50 @@ async function authorizeAgain(
     subject: snapshot.subjectOf(caller),
     blocked: caller !== undefined && isBlocked(blocked, caller.id, now),
     now,
+    holding: recordedConditions(record, request),
   }
-  const facts = {
-    user: (id: string) => (resources.byName.has(USERS) ? recordedObject(record, request, USERS, id) : undefined),
-    object: (resource: string, id: string) => recordedObject(record, request, resource, id),
-    lookup: (): boolean => {
-      throw new FactsMissing("the record doesn't hold the related objects")
-    },
-  }
+  const facts = (when: 'related' | 'relatedAfter') => ({
+    // The caller's recorded attributes are the claims.
+    user: () => undefined,
+    object: (_resource: string, id: string) => recordedObject(record, id),
+    lookup: recordedLookups(record, when),
+  })
   try {
-    const decision = await withFacts(decide(question, snapshot), facts)
+    const decision = await withFacts(decide(question, snapshot), facts('related'))
     if (decision.kind === 'refused') return refused(decision, request)
     if (decision.kind === 'list') return queryAgain(decision, record, policy)
-    const permitted = await withFacts(permitAgain(decision, record, unaskedUnder(snapshot, request)), facts)
+    const steps = permitAgain(decision, record, unaskedUnder(snapshot, request))
+    const permitted = await withFacts(steps, facts(decision.kind === 'update' ? 'relatedAfter' : 'related'))
     if (isRefusal(permitted)) return refused(permitted, request)
     return permitted === 'whole' ? { kind: 'allowed', decision } : beyond(record, decision, stage)
   } catch (error) {
     if (!(error instanceof FactsMissing)) throw error
-    return stage === 'policy' ? { kind: 'further', why: error.message } : undecidable(error.message)
+    return stage === 'policy' && !(error instanceof AnswerMissing)
+      ? { kind: 'further', why: error.message }
+      : undecidable(error.message)
   }
 }
 
 function unaskedUnder(snapshot: Snapshot, { resource, caller }: RecordedRequest): Unasked {
   const filled = filledFields(resource, snapshot.ownershipOf(resource.name))
-  const { valuesOf } = askingAs(caller ? { ...caller.claims, id: caller.id } : {}, 0)
   return {
     replacedBy: ({ writable, filled: kept }) => replacedBy(resource, writable, kept),
-    given: { ...defaultsOf(resource), ...valuesToFill(filled, valuesOf) },
+    given: (named) => ({ ...defaultsOf(resource), ...filledAgain(filled, named, caller) }),
   }
+}
+
+/** Throws AnswerMissing if the record lacks an attribute of the caller. */
+function filledAgain(
+  filled: readonly FilledField[],
+  named: readonly string[],
+  caller: RecordedRequest['caller'],
+): Representation {
+  const asked = filled.filter(({ field }) => !named.includes(field.name))
+  if (!caller) return {}
+  const { id, claims } = caller
+  const unknown = asked.find(({ attribute }) => attribute !== 'id' && isUnknown(claims, attribute))
+  if (unknown) throw new AnswerMissing(`the caller's \`${unknown.attribute}\``)
+  return valuesToFill(asked, askingAs({ ...claims, id }, 0).valuesOf)
 }
 
 /** A field without a default is null, as in records. */
@@ -178,10 +190,10 @@ function requestOf({ byName, routes }: Resources, record: DecisionRecord): Recor
   if (!endpoint || !resource) return `no schema declares ${method} ${record.route}`
   const match = { route, endpoint, resource, id: route.kind === 'item' ? objectId : undefined }
   if (authentication === 'anonymous') return { ...match, caller: undefined }
-  const { subject, roles = [], facts } = record
+  const { subject, roles = [], credential, facts } = record
   if (subject === undefined || subject === MASKED) return "the record doesn't hold the subject"
   if (roles.includes(MASKED)) return "the record doesn't hold the caller's roles"
-  return { ...match, caller: { id: subject, roles, claims: facts?.attributes ?? {} } }
+  return { ...match, caller: { id: subject, roles, claims: facts?.attributes ?? {}, credential } }
 }
 
 function refused(refusal: Refusal, { caller }: RecordedRequest): RefusedAgain {

@@ -19,8 +19,8 @@ const CHANGED = '\u0000changed'
 export interface Unasked {
   /** The fields that a PUT sets or removes. */
   readonly replacedBy: (decision: UpdateDecision) => readonly string[]
-  /** The values of a new object's fields that the body doesn't name. */
-  readonly given: Representation
+  /** The values of a new object's fields that the body doesn't name. Throws FactsMissing. */
+  readonly given: (named: readonly string[]) => Representation
 }
 
 /** `partly`: the request ended before its body was whole, so the permit wasn't asked for then. */
@@ -47,10 +47,10 @@ export function* permitAgain(
 function* permitCreate(
   decision: CreateDecision,
   { proposed, named }: Facts,
-  given: Representation,
+  given: Unasked['given'],
 ): Steps<Permitted, FactNeed> {
   if (!proposed || !named) return 'partly'
-  const after = { ...proposed, ...valuesFor(named), ...given, ...only(proposed, named) }
+  const after = { ...proposed, ...valuesFor(named), ...given(named), ...only(proposed, named) }
   return whole(yield* decision.permit({ after, named: new Set(named), faults: NO_FAULTS }))
 }
 
@@ -62,12 +62,13 @@ function* permitUpdate(
   decision: UpdateDecision,
   { proposed, named, changed, read }: Facts,
 ): Steps<Permitted, FactNeed> {
-  const refusal = (read && decision.checkRead(read)) ?? (named && decision.checkNamed(named))
-  if (refusal) return refusal
-  if (!named || !proposed || !changed) return 'partly'
+  if (!named || !proposed || !changed) {
+    return (read && decision.checkRead(read)) ?? (named && decision.checkNamed(named)) ?? 'partly'
+  }
   const before = represent(decision.object)
   const after = { ...before, ...valuesFor(changed), ...proposed }
-  const proposal = { after: withoutNulls(after, before, changed), named: new Set(named), faults: NO_FAULTS }
+  const asked = { named: new Set(named), ...(read ? { read: new Set(read) } : {}), faults: NO_FAULTS }
+  const proposal = { after: withoutNulls(after, before, changed), ...asked }
   return whole(yield* decision.permit(proposal))
 }
 
@@ -84,7 +85,7 @@ function* permitReplacement(
   const unread = replaced.filter((field) => !decision.readable.has(field))
   const named = [...new Set([...body, ...unread])]
   const refusal = decision.checkNamed(named)
-  if (refusal) return refusal
+  if (refusal && !refusal.stepUp) return refusal
   const removedNow = new Set(replaced.filter((field) => !body.includes(field)))
   if (removed.symmetricDifference(removedNow).size > 0) {
     throw new FactsMissing("the record doesn't hold the fields that PUT would remove now, or no longer")

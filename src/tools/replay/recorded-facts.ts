@@ -12,24 +12,25 @@ export interface RecordedRequest {
   readonly caller: Caller | undefined
 }
 
-/** A decision needs something that the record doesn't hold; `what` says this for people. */
+/** A decision needs something that the record doesn't hold; the message says this for people. */
 export class FactsMissing extends Error {
-  constructor(what: string) {
-    super(what)
+  constructor(message: string) {
+    super(message)
     this.name = 'FactsMissing'
   }
 }
 
-/** Throws FactsMissing. */
-export function recordedObject(
-  { resource, subject, problem, facts }: DecisionRecord,
-  { route, id: named, caller }: RecordedRequest,
-  name: string,
-  id: string,
-): StoredObject | undefined {
-  const target = route.kind === 'caller' ? caller?.id : named
-  if (name !== resource || id !== target) return facts?.attributes && storedObject(id, facts.attributes)
-  if (facts?.object) return storedObject(id, { ...(id === subject ? facts.attributes : {}), ...facts.object })
+/** The record holds the object, but not this answer about it. `what` completes "the record doesn't hold". */
+export class AnswerMissing extends FactsMissing {
+  constructor(what: string) {
+    super(`the record doesn't hold ${what}`)
+    this.name = 'AnswerMissing'
+  }
+}
+
+/** The object that the request names. Throws FactsMissing. */
+export function recordedObject({ problem, facts }: DecisionRecord, id: string): StoredObject | undefined {
+  if (facts?.object) return storedObject(id, facts.object)
   if (problem === 'object-not-found') return undefined
   throw new FactsMissing('the object was not read then')
 }

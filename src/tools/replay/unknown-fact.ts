@@ -7,10 +7,7 @@ import type { Relation } from '../../decide/relations/relation-kind.ts'
 import type { Snapshot } from '../../decide/snapshot.ts'
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
 import { MASKED } from '../../decision-log/decision-record.ts'
-import type { Json } from '../../resources/resource.ts'
 import type { RecordedRequest } from './recorded-facts.ts'
-
-type Values = Readonly<Record<string, Json>>
 
 /** A sentence for people about what is missing; undefined if nothing is missing. */
 export async function unknownFact(
@@ -55,6 +52,6 @@ function unknownIn(facts: Facts, { caller }: RecordedRequest, relation: Relation
 }
 
 /** A field that an object doesn't have is recorded as null. */
-function isUnknown(values: Values | undefined, name: string): boolean {
+export function isUnknown(values: Readonly<Record<string, unknown>> | undefined, name: string): boolean {
   return values === undefined || !Object.hasOwn(values, name) || values[name] === MASKED
 }

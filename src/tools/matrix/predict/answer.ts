@@ -81,12 +81,12 @@ export function predict(request: PredictedRequest): Answer {
   return isRefusal(decision) ? refused(request, decision) : carryOut(request, decision)
 }
 
-function factsIn(objects: PredictedRequest['objects']): FactsAtHand {
+function factsIn(objects: PredictedRequest['objects']) {
   return {
     user: (userId) => storedIn(objects, 'users', userId),
     object: (name, objectId) => storedIn(objects, name, objectId),
     lookup: lookUpIn((name) => objects.get(name)?.values() ?? []),
-  }
+  } satisfies FactsAtHand
 }
 
 function carryOut(request: PredictedRequest, decision: Decision): Answer {
