@@ -1,61 +1,163 @@
 /**
- * Sets of relations by the million: a *region* is a set of such sets, as the bits of a number. Bit S stands for the set
- * whose i-th relation holds when bit i of S is set. So rules become a few operations on numbers, however many sets
- * there are.
+ * Regions: sets of situations in which each of some variables holds or doesn't. They are kept as reduced, ordered binary
+ * decision diagrams (Bryant 1986): equal regions are the same number, and a region of a million situations takes as many
+ * nodes as it takes questions to describe it.
  */
-import type { Resource } from '../../resources/resource.ts'
-import { type FieldGroup, fieldGroups } from './possible-sets.ts'
-import type { Relation } from './relation-kind.ts'
 
-export type Region = bigint
+/** Only the `Regions` that made it know its situations. */
+export type Region = number & { readonly brand: unique symbol }
 
-/** Every set of some relations, and where each of them holds, in their order. */
-export interface RelationRegions {
-  readonly all: Region
-  readonly holds: readonly Region[]
+export const NOWHERE = 0 as Region
+export const EVERYWHERE = 1 as Region
+
+/** A diagram that grows beyond this describes nothing that a person would read. */
+const MOST_NODES = 2 ** 19
+
+export class TooManyRegions extends Error {}
+
+export class Regions {
+  // The node of a region: the variable that it asks for, and the regions where that doesn't hold and where it does.
+  readonly #variables: number[] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
+  readonly #without: Region[] = [NOWHERE, EVERYWHERE]
+  readonly #with: Region[] = [NOWHERE, EVERYWHERE]
+  readonly #nodes = new Map<number, Map<number, Region>>()
+  readonly #both = new Map<number, Region>()
+  readonly #not = new Map<Region, Region>()
+
+  /** Where one variable holds. */
+  where(variable: number): Region {
+    return this.#node(variable, NOWHERE, EVERYWHERE)
+  }
+
+  not(region: Region): Region {
+    if (region === NOWHERE) return EVERYWHERE
+    if (region === EVERYWHERE) return NOWHERE
+    const known = this.#not.get(region)
+    if (known !== undefined) return known
+    const made = this.#node(this.#variableOf(region), this.not(this.#withoutOf(region)), this.not(this.#withOf(region)))
+    this.#not.set(region, made)
+    return made
+  }
+
+  both(one: Region, other: Region): Region {
+    if (one === other || other === EVERYWHERE) return one
+    if (one === EVERYWHERE) return other
+    if (one === NOWHERE || other === NOWHERE) return NOWHERE
+    const key = keyOf(Math.min(one, other), Math.max(one, other))
+    const known = this.#both.get(key)
+    if (known !== undefined) return known
+    const variable = Math.min(this.#variableOf(one), this.#variableOf(other))
+    const [a, b] = [this.#cut(one, variable), this.#cut(other, variable)]
+    const made = this.#node(variable, this.both(a.without, b.without), this.both(a.with, b.with))
+    this.#both.set(key, made)
+    return made
+  }
+
+  either(one: Region, other: Region): Region {
+    return this.not(this.both(this.not(one), this.not(other)))
+  }
+
+  /** Where the first is and the second isn't. */
+  minus(one: Region, other: Region): Region {
+    return this.both(one, this.not(other))
+  }
+
+  all(regions: readonly Region[]): Region {
+    return regions.reduce((region, one) => this.both(region, one), EVERYWHERE)
+  }
+
+  any(regions: readonly Region[]): Region {
+    return regions.reduce((region, one) => this.either(region, one), NOWHERE)
+  }
+
+  isWithin(one: Region, other: Region): boolean {
+    return this.minus(one, other) === NOWHERE
+  }
+
+  /** Where some value of these variables is in the region. */
+  whatever(region: Region, isIgnored: (variable: number) => boolean): Region {
+    const known = new Map<Region, Region>()
+    const widen = (one: Region): Region => {
+      if (one === NOWHERE || one === EVERYWHERE) return one
+      const found = known.get(one)
+      if (found !== undefined) return found
+      const variable = this.#variableOf(one)
+      const [low, high] = [widen(this.#withoutOf(one)), widen(this.#withOf(one))]
+      const made = isIgnored(variable) ? this.either(low, high) : this.#node(variable, low, high)
+      known.set(one, made)
+      return made
+    }
+    return widen(region)
+  }
+
+  /** A situation of the region: the fewest variables that hold, the lower ones if possible. The region isn't empty. */
+  smallest(region: Region): ReadonlySet<number> {
+    const sizes = new Map<Region, number>([
+      [NOWHERE, Number.POSITIVE_INFINITY],
+      [EVERYWHERE, 0],
+    ])
+    const size = (one: Region): number => {
+      const known = sizes.get(one)
+      if (known !== undefined) return known
+      const made = Math.min(size(this.#withoutOf(one)), size(this.#withOf(one)) + 1)
+      sizes.set(one, made)
+      return made
+    }
+    const holding = new Set<number>()
+    let at = region
+    while (at !== EVERYWHERE) {
+      if (at === NOWHERE) throw new Error('an empty region has no situation')
+      const [low, high] = [this.#withoutOf(at), this.#withOf(at)]
+      const isHeld = size(high) + 1 <= size(low)
+      if (isHeld) holding.add(this.#variableOf(at))
+      at = isHeld ? high : low
+    }
+    return holding
+  }
+
+  /** Whether the situation in which exactly these variables hold is in the region. */
+  has(region: Region, holding: ReadonlySet<number>): boolean {
+    let at = region
+    while (at !== NOWHERE && at !== EVERYWHERE) {
+      at = holding.has(this.#variableOf(at)) ? this.#withOf(at) : this.#withoutOf(at)
+    }
+    return at === EVERYWHERE
+  }
+
+  #node(variable: number, without: Region, with_: Region): Region {
+    if (without === with_) return without
+    const known = this.#nodes.get(variable) ?? new Map<number, Region>()
+    this.#nodes.set(variable, known)
+    const key = keyOf(without, with_)
+    const found = known.get(key)
+    if (found !== undefined) return found
+    const made = this.#variables.length as Region
+    if (made >= MOST_NODES) throw new TooManyRegions('the rules distinguish too many sets of relations')
+    this.#variables.push(variable)
+    this.#without.push(without)
+    this.#with.push(with_)
+    known.set(key, made)
+    return made
+  }
+
+  #cut(region: Region, variable: number): { readonly without: Region; readonly with: Region } {
+    if (this.#variableOf(region) !== variable) return { without: region, with: region }
+    return { without: this.#withoutOf(region), with: this.#withOf(region) }
+  }
+
+  #variableOf(region: Region): number {
+    return this.#variables[region] ?? Number.POSITIVE_INFINITY
+  }
+
+  #withoutOf(region: Region): Region {
+    return this.#without[region] ?? NOWHERE
+  }
+
+  #withOf(region: Region): Region {
+    return this.#with[region] ?? NOWHERE
+  }
 }
 
-export function regionsOf(count: number): RelationRegions {
-  const all = (1n << (1n << BigInt(count))) - 1n
-  return { all, holds: Array.from({ length: count }, (_, i) => whereHolds(i, count)) }
-}
-
-/** The sets that can hold together, as possible-sets.ts says. */
-export function possibleRegion(
-  relations: readonly Relation[],
-  resource: Resource,
-  { all, holds }: RelationRegions,
-): Region {
-  const where = (relation: Relation) => holds[relations.indexOf(relation)] ?? 0n
-  return fieldGroups(relations, resource).reduce(
-    (region, group) =>
-      region & (group.isList ? possibleOfList(group, all, where) : possibleOfScalar(group, all, where)),
-    all,
-  )
-}
-
-type Where = (relation: Relation) => Region
-
-/** A field with one value: exactly the relations that accept it. */
-function possibleOfScalar({ relations, byValue }: FieldGroup, all: Region, where: Where): Region {
-  const exactly = (set: readonly Relation[]) =>
-    relations.reduce((region, one) => region & (set.includes(one) ? where(one) : ~where(one)), all)
-  return byValue.reduce((sum, set) => sum | exactly(set), 0n)
-}
-
-/** A list: what holds is due to one of its values, which makes all relations hold that accept it. */
-function possibleOfList({ relations, byValue }: FieldGroup, all: Region, where: Where): Region {
-  const allOf = (set: readonly Relation[]) => set.reduce((region, one) => region & where(one), all)
-  return relations.reduce((region, one) => {
-    const sets = byValue.filter((set) => set.includes(one))
-    return region & (~where(one) | sets.reduce((sum, set) => sum | allOf(set), 0n))
-  }, all)
-}
-
-/** The sets with the i-th of n relations: runs of 2^i sets without and 2^i sets with. */
-function whereHolds(i: number, n: number): Region {
-  const run = 1n << BigInt(i)
-  let region = ((1n << run) - 1n) << run
-  for (let width = run * 2n; width < 1n << BigInt(n); width *= 2n) region |= region << width
-  return region
+function keyOf(one: number, other: number): number {
+  return one * MOST_NODES + other
 }

@@ -1,35 +1,37 @@
 /**
- * The rules about one action on one resource, grouped by effect, subject and set of relations. A few operations on bit
- * masks compute what they grant together. Masks are BigInts, one bit for each relation or field of the resource.
+ * The rules about one action on one resource, grouped by effect, subject and relation column, each with the region where
+ * it matches. What they grant together is computed for all situations at once. Fields are bits of a BigInt.
  */
 
 import type { Action, Resource } from '../../resources/resource.ts'
 import type { Rule } from '../policy.ts'
+import type { Region } from '../relations/regions.ts'
+import { type Extent, withoutAll } from './extents.ts'
+import type { ResourceSpace } from './resource-space.ts'
+import { relationColumnText } from './terms.ts'
 
 type Effect = Rule['effect']
 
-const NO_GROUPS: ReadonlyMap<bigint, RuleGroup> = new Map()
+const NO_GROUPS: ReadonlyMap<string, RuleGroup> = new Map()
 
-/** A rule as masks: the relations that it asks for, and the fields that it names. */
-export interface RuleMask {
+/** A rule with the region where it matches, and the fields that it names. */
+export interface PlacedRule extends Extent {
   readonly rule: Rule
-  readonly relations: bigint
-  readonly fields: bigint
 }
 
-/** The rules of one effect and subject that ask for the same relations. */
-export class RuleGroup {
-  readonly relations: bigint
-  readonly #masks = new Map<Rule, bigint>()
+/** The rules of one effect and subject with the same relation column. */
+export class RuleGroup implements Extent {
+  readonly region: Region
+  readonly #fieldsOf = new Map<Rule, bigint>()
   /** Fields that at least one of the rules names. */
   #fields = 0n
   /** Fields that at least two of them name. */
   #shared = 0n
-  /** A rule was removed since both masks were computed. */
+  /** A rule was removed since both were computed. */
   #stale = false
 
-  constructor(relations: bigint) {
-    this.relations = relations
+  constructor(region: Region) {
+    this.region = region
   }
 
   get fields(): bigint {
@@ -37,24 +39,24 @@ export class RuleGroup {
     return this.#fields
   }
 
-  get masks(): readonly RuleMask[] {
-    return [...this.#masks].map(([rule, fields]) => ({ rule, relations: this.relations, fields }))
+  get rules(): readonly PlacedRule[] {
+    return [...this.#fieldsOf].map(([rule, fields]) => ({ rule, region: this.region, fields }))
   }
 
-  /** The fields that the rules name without one of them (which needn't be in the group). */
-  fieldsWithout(rule: Rule): bigint {
+  /** The group without one of its rules (or one that isn't in it). */
+  without(rule: Rule): Extent {
     this.#refresh()
-    const mine = this.#masks.get(rule) ?? 0n
-    return (this.#fields & ~mine) | this.#shared
+    const mine = this.#fieldsOf.get(rule) ?? 0n
+    return { region: this.region, fields: (this.#fields & ~mine) | this.#shared }
   }
 
-  add({ rule, fields }: RuleMask): void {
-    this.#masks.set(rule, fields)
+  add({ rule, fields }: PlacedRule): void {
+    this.#fieldsOf.set(rule, fields)
     this.#join(fields)
   }
 
   remove(rule: Rule): void {
-    if (this.#masks.delete(rule)) this.#stale = true
+    if (this.#fieldsOf.delete(rule)) this.#stale = true
   }
 
   /** Once for all removed rules: one by one, ten thousand would take a minute. */
@@ -63,7 +65,7 @@ export class RuleGroup {
     this.#stale = false
     this.#fields = 0n
     this.#shared = 0n
-    for (const fields of this.#masks.values()) this.#join(fields)
+    for (const fields of this.#fieldsOf.values()) this.#join(fields)
   }
 
   #join(fields: bigint): void {
@@ -75,20 +77,23 @@ export class RuleGroup {
 export class ActionRules {
   readonly resource: Resource
   readonly action: Action
-  readonly #masks = new Map<Rule, RuleMask>()
-  readonly #groups: Readonly<Record<Effect, Map<string, Map<bigint, RuleGroup>>>> = {
+  /** Of all actions of the resource. */
+  readonly space: ResourceSpace
+  readonly #placed = new Map<Rule, PlacedRule>()
+  readonly #groups: Readonly<Record<Effect, Map<string, Map<string, RuleGroup>>>> = {
     allow: new Map(),
     deny: new Map(),
   }
 
-  constructor(resource: Resource, action: Action) {
+  constructor(resource: Resource, action: Action, space: ResourceSpace) {
     this.resource = resource
     this.action = action
+    this.space = space
   }
 
   /** Undefined where the rule never matches. */
-  maskOf(rule: Rule): RuleMask | undefined {
-    return this.#masks.get(rule)
+  placed(rule: Rule): PlacedRule | undefined {
+    return this.#placed.get(rule)
   }
 
   /** The subjects that have rules of this effect here. */
@@ -100,60 +105,46 @@ export class ActionRules {
     return (this.#groups[effect].get(subject) ?? NO_GROUPS).values()
   }
 
-  /** The fields that rules of this effect name for these subjects, when exactly these relations hold. */
-  named(effect: Effect, subjects: ReadonlySet<string>, relations: bigint): bigint {
-    return this.#join(effect, subjects, relations, (group) => group.fields)
+  /** The rules of this effect about a caller with these subjects, perhaps without one rule. */
+  *extents(effect: Effect, subjects: Iterable<string>, except?: Rule): IterableIterator<Extent> {
+    for (const subject of subjects) {
+      for (const group of this.groups(effect, subject)) yield except ? group.without(except) : group
+    }
   }
 
-  /** The same without one rule. */
-  namedWithout(rule: Rule, effect: Effect, subjects: ReadonlySet<string>, relations: bigint): bigint {
-    return this.#join(effect, subjects, relations, (group) => group.fieldsWithout(rule))
+  /** What is left of some allows for a caller with these subjects, beside the denies (semantics.md, "What is granted"). */
+  granted(allows: Iterable<Extent>, subjects: ReadonlySet<string>): readonly Extent[] {
+    const denies = [...this.extents('deny', subjects)]
+    return [...allows].flatMap(({ fields, region }) => withoutAll(this.space.regions, [{ fields, region }], denies))
   }
 
-  /** semantics.md, "What is granted". */
-  granted(subjects: ReadonlySet<string>, relations: bigint): bigint {
-    return this.named('allow', subjects, relations) & ~this.named('deny', subjects, relations)
+  /** Where some field is granted to a caller with these subjects. */
+  allowed(subjects: ReadonlySet<string>): Region {
+    const granted = this.granted(this.extents('allow', subjects), subjects)
+    return this.space.regions.any(granted.map(({ region }) => region))
   }
 
-  add(mask: RuleMask): void {
-    const { effect, subject } = mask.rule
-    const ofSubject = getOrMake(this.#groups[effect], subject, () => new Map<bigint, RuleGroup>())
-    getOrMake(ofSubject, mask.relations, () => new RuleGroup(mask.relations)).add(mask)
-    this.#masks.set(mask.rule, mask)
+  add(placed: PlacedRule): void {
+    const { rule, region } = placed
+    const ofSubject = getOrMake(this.#groups[rule.effect], rule.subject, () => new Map<string, RuleGroup>())
+    getOrMake(ofSubject, relationColumnText(rule), () => new RuleGroup(region)).add(placed)
+    this.#placed.set(rule, placed)
   }
 
-  /** Ignores the rule from now on; `maskOf` still knows it. */
+  /** Ignores the rule from now on; `placed` still knows it. */
   remove(rule: Rule): void {
-    const mask = this.#masks.get(rule)
-    if (mask) this.#groups[rule.effect].get(rule.subject)?.get(mask.relations)?.remove(rule)
+    this.#groupOf(rule)?.remove(rule)
   }
 
   /** Undoes `remove`. */
   restore(rule: Rule): void {
-    const mask = this.#masks.get(rule)
-    if (mask) this.#groups[rule.effect].get(rule.subject)?.get(mask.relations)?.add(mask)
+    const placed = this.#placed.get(rule)
+    if (placed) this.#groupOf(rule)?.add(placed)
   }
 
-  #join(
-    effect: Effect,
-    subjects: ReadonlySet<string>,
-    relations: bigint,
-    fieldsOf: (group: RuleGroup) => bigint,
-  ): bigint {
-    const bySubject = this.#groups[effect]
-    let named = 0n
-    for (const subject of subjects) {
-      for (const group of bySubject.get(subject)?.values() ?? []) {
-        if (isWithin(group.relations, relations)) named |= fieldsOf(group)
-      }
-    }
-    return named
+  #groupOf(rule: Rule): RuleGroup | undefined {
+    return this.#groups[rule.effect].get(rule.subject)?.get(relationColumnText(rule))
   }
-}
-
-/** Whether all bits of one mask are in another. */
-export function isWithin(mask: bigint, other: bigint): boolean {
-  return (mask & ~other) === 0n
 }
 
 export function getOrMake<K, V>(index: Map<K, V>, key: K, make: () => V): V {

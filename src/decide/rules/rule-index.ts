@@ -3,11 +3,11 @@
  * are cheap.
  */
 
-import type { Action, Resource, Resources } from '../../resources/resource.ts'
+import type { Resource, Resources } from '../../resources/resource.ts'
 import type { Policy, RoleLink, Rule } from '../policy.ts'
-import { ActionRules, getOrMake, type RuleMask } from './action-rules.ts'
-import { decidedFields } from './rule.ts'
-import { namesIn } from './terms.ts'
+import { ActionRules, getOrMake } from './action-rules.ts'
+import { ResourceSpace } from './resource-space.ts'
+import { performs } from './rule.ts'
 
 export class ActionRulesIndex {
   readonly #policy: Policy
@@ -57,22 +57,19 @@ export class ActionRulesIndex {
   }
 
   #place(resource: Resource, rules: readonly Rule[]): void {
-    const masks = masksOf(this.#policy, resource)
+    const space = new ResourceSpace(this.#policy, resource)
     for (const action of resource.actions.values()) {
-      const actionRules = new ActionRules(resource, action)
+      const actionRules = new ActionRules(resource, action, space)
       this.#byAction.set(JSON.stringify([resource.name, action.name]), actionRules)
+      const place = space.placesOf(action)
       for (const rule of rules) {
-        const mask = performs(rule, action) ? masks.maskOf(rule, action) : undefined
-        if (!mask) continue
-        actionRules.add(mask)
+        const placed = performs(rule, action) ? place(rule) : undefined
+        if (!placed) continue
+        actionRules.add(placed)
         getOrMake(this.#byRule, rule, () => []).push(actionRules)
       }
     }
   }
-}
-
-function performs({ actions }: Rule, { name }: Action): boolean {
-  return actions.includes('*') || actions.includes(name)
 }
 
 /** Whether one caller can have both subjects: nobody is two users, or has a role without credentials. */
@@ -80,40 +77,4 @@ export function canBeOneCaller(a: string, b: string): boolean {
   if (a === b || a === 'everyone' || b === 'everyone') return true
   if (a === 'anonymous' || b === 'anonymous') return false
   return !(a.startsWith('user:') && b.startsWith('user:'))
-}
-
-interface Masks {
-  maskOf(rule: Rule, action: Action): RuleMask | undefined
-}
-
-function masksOf({ ownership, views }: Policy, resource: Resource): Masks {
-  const relationBits = bitsOf(ownership.get(resource.name)?.relations.keys() ?? [])
-  const fieldBits = bitsOf(resource.fields.keys())
-  const viewMasks = new Map(
-    [...(views.get(resource.name) ?? [])].map(([view, fields]) => [view, join([...fields], fieldBits)]),
-  )
-  const whole = (action: Action) => (1n << BigInt(decidedFields({ resource, action }).length)) - 1n
-  const fieldsNamed = (rule: Rule, action: Action) => {
-    if (rule.views.includes('*')) return whole(action)
-    return action.hasFields ? join(rule.views, viewMasks) : 0n
-  }
-  return {
-    maskOf(rule, action) {
-      const names = namesIn(rule)
-      if (!names.every((name) => relationBits.has(name))) return undefined
-      const relations = join(names, relationBits)
-      // OPTIONS concerns no object (docs/decisions/0001).
-      if (action.name === 'options' && relations !== 0n) return undefined
-      const fields = fieldsNamed(rule, action)
-      return fields === 0n ? undefined : { rule, relations, fields }
-    },
-  }
-}
-
-function bitsOf(names: Iterable<string>): ReadonlyMap<string, bigint> {
-  return new Map([...names].map((name, i) => [name, 1n << BigInt(i)]))
-}
-
-function join(names: readonly string[], bits: ReadonlyMap<string, bigint>): bigint {
-  return names.reduce((mask, name) => mask | (bits.get(name) ?? 0n), 0n)
 }

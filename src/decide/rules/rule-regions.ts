@@ -1,10 +1,10 @@
 /**
- * The rules about one action on one resource as regions: the sets of relations for which each subject's rules allow and
- * deny a field. It computes the grants for all sets at once; a grant table computes them for one set.
+ * The rules about one action on one resource as regions: where each subject's rules allow and deny a field. It computes
+ * the grants for all situations at once; a grant table computes them for one.
  */
 import type { Action, Resource } from '../../resources/resource.ts'
 import type { Policy, Rule } from '../policy.ts'
-import type { Region } from '../relations/regions.ts'
+import { NOWHERE, type Region, type Regions } from '../relations/regions.ts'
 import { decidedFields, ruleNames } from './rule.ts'
 
 /** Fields that no rule distinguishes. */
@@ -25,38 +25,46 @@ export interface RulesAbout {
 }
 
 interface Places {
+  readonly regions: Regions
   readonly classes: readonly FieldClass[]
   /** The region in which the rule matches. */
   readonly where: (rule: Rule) => Region
 }
 
 /** The subject's own rules, without those that it inherits. */
-export function regionsBySubject(about: RulesAbout, { classes, where }: Places): ReadonlyMap<string, RuleRegions> {
+export function regionsBySubject(
+  about: RulesAbout,
+  { regions, classes, where }: Places,
+): ReadonlyMap<string, RuleRegions> {
   const named = fieldsNamed(about)
   const bySubject = new Map<string, { allow: Region[]; deny: Region[] }>()
   for (const rule of about.rules) {
-    const nothing = () => classes.map(() => 0n)
+    const nothing = () => classes.map(() => NOWHERE)
     const own = bySubject.get(rule.subject) ?? { allow: nothing(), deny: nothing() }
     bySubject.set(rule.subject, own)
-    const regions = own[rule.effect]
+    const ofEffect = own[rule.effect]
     const region = where(rule)
     for (const [i, [field = '*']] of classes.entries()) {
-      if (named.get(columnOf(rule))?.has(field)) regions[i] = (regions[i] ?? 0n) | region
+      if (named.get(columnOf(rule))?.has(field)) ofEffect[i] = regions.either(ofEffect[i] ?? NOWHERE, region)
     }
   }
   return bySubject
 }
 
 /** The rules of several subjects together. */
-export function joinRegions(regions: readonly (RuleRegions | undefined)[], classes: number): RuleRegions {
+export function joinRegions(
+  regions: Regions,
+  some: readonly (RuleRegions | undefined)[],
+  classes: number,
+): RuleRegions {
   const join = (effect: keyof RuleRegions) =>
-    Array.from({ length: classes }, (_, i) => regions.reduce((sum, one) => sum | (one?.[effect][i] ?? 0n), 0n))
+    Array.from({ length: classes }, (_, i) => regions.any(some.map((one) => one?.[effect][i] ?? NOWHERE)))
   return { allow: join('allow'), deny: join('deny') }
 }
 
 /** semantics.md, "What is granted". */
-export function grantedBy({ allow, deny }: RuleRegions): readonly Region[] {
-  return allow.map((region, i) => region & ~(deny[i] ?? 0n))
+export function grantedBy(regions: Regions, { allow, deny }: RuleRegions): readonly Region[] {
+  return allow.map((region, i) => regions.minus(region, deny[i] ?? NOWHERE))
 }
 
 /** The classes of fields that no rule of either policy distinguishes. */

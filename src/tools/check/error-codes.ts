@@ -84,8 +84,28 @@ export const ERROR_CODES: readonly CodeEntry[] = [
   ),
   entry(
     'relation-list',
-    'A cell names a relation twice, or other relations beside `any`',
-    'Name each once; write `any` alone',
+    'A relation column is not `any` or names joined with `+`, perhaps with one `>`: a name is missing or stands twice',
+    'Name each once; write `any` alone on its side',
+  ),
+  entry(
+    'term-contradiction',
+    'One side of a relation column names a relation or condition with and without `!`',
+    'Keep one of the two terms',
+  ),
+  entry(
+    'right-side-action',
+    'A rule with `>` names an action that not only PUT or PATCH have, or `*`; only a write to a stored object has a result',
+    'Name `replace`, `update`, or an action of the schema that only PUT or PATCH have',
+  ),
+  entry(
+    'right-side-condition',
+    'A condition is on the right side of `>`; a write changes an object, not the request',
+    'Move it to the left side',
+  ),
+  entry(
+    'too-many-relations',
+    'The rules about one action of a resource name more than 12 relations, those that `all` and `any` join included',
+    'Join some of them in one relation, by a field that says the same',
   ),
   entry(
     'unknown-view',
@@ -116,6 +136,43 @@ export const ERROR_CODES: readonly CodeEntry[] = [
     'constant-type',
     'A relation compares a field with a constant of another type',
     'Write a constant of the type of the field',
+  ),
+  entry(
+    'range-field',
+    'A relation with `atLeast` or `atMost` compares a field that has no numbers',
+    'Compare a field of type number or integer, or a list of these',
+  ),
+  entry('range-empty', 'No number lies between the bounds of a relation', 'Swap `atLeast` and `atMost`'),
+  entry(
+    'time-field',
+    'A relation with `before` or `after` compares a field that has no date-times',
+    'Compare a field of type string, or a list of strings',
+  ),
+  entry('time-empty', 'No time lies between `after` and `before` of a relation', 'Swap them'),
+  entry(
+    'id-field',
+    'The field of `through` or `where` can not have the ids of objects',
+    'Name a field of type string, or a list of strings',
+  ),
+  entry(
+    'climb-resource',
+    'A relation with `depth` leads to another resource; it climbs within one',
+    'Write the own resource after `to`, or omit `depth`',
+  ),
+  entry(
+    'relation-circle',
+    'A relation rests on itself, perhaps through others',
+    'Name a relation that does not lead back',
+  ),
+  entry(
+    'relation-chain',
+    'A relation takes more than four steps from object to object, or climbs twice',
+    'Let the schema name the farther object directly',
+  ),
+  entry(
+    'fill-twice',
+    'Two relations fill the same field of a new object; the relation `owner` always fills',
+    'Keep `fill: true` at one of them',
   ),
   entry(
     'name-twice',

@@ -17,10 +17,15 @@ export function sidesOf<T>(of: (side: Side) => T): Sides<T> {
  */
 export type Direction = 'widening' | 'narrowing' | 'either' | 'neutral'
 
-/** All relations of `with` hold and none of `without`; both empty for `any`. */
-export interface Term {
+/** All names of `with` hold and none of `without`; both empty for `any`. */
+export interface Names {
   readonly with: readonly string[]
   readonly without: readonly string[]
+}
+
+/** For the stored object, and, if that counts, for the result of a write: as the two sides of a relation column. */
+export interface Term extends Names {
+  readonly becomes?: Names
 }
 
 /** The sets of relations for which something changed: one of `when`. `besides` was granted before and still is. */
@@ -31,10 +36,11 @@ export interface Scope {
 
 /**
  * What changed. `action`: whether the action is allowed. `fields`: only its fields. `role level`: only whether the role
- * level refuses, because no object can have such relations to a caller. `query`: only the fields that a list may be
- * filtered and sorted by, among the fields that it shows.
+ * level refuses, because no object can have such relations to a caller. `object level`: only whether a write is refused
+ * before its result is looked at, because all results are refused. `query`: only the fields that a list may be filtered
+ * and sorted by, among the fields that it shows.
  */
-export type ChangedPart = 'action' | 'fields' | 'role level' | 'query'
+export type ChangedPart = 'action' | 'fields' | 'role level' | 'object level' | 'query'
 
 /** A caller may do something that it could not do before, or the other way round. */
 export interface DecisionChange {
@@ -66,6 +72,7 @@ export interface SettingChange {
   readonly kind:
     | 'relation'
     | 'owner'
+    | 'fill'
     | 'conceal'
     | 'condition'
     | 'route-view'
@@ -94,6 +101,8 @@ export type PolicyDifference = DecisionChange | SettingChange
 
 export function directionOf(change: PolicyDifference): Direction {
   if (change.kind !== 'decision') return change.direction
+  // A PUT removes what the first decision opens to it, so that more may be refused.
+  if (change.part === 'object level') return 'either'
   return change.effect === 'gains' ? 'widening' : 'narrowing'
 }
 
@@ -119,6 +128,7 @@ function changePhrase(change: DecisionChange): Phrase {
   }
   const whole = say`${who} ${actions} on ${resources} (${when})`
   if (part === 'role level') return say`${whole}, which no object can meet`
+  if (part === 'object level') return say`${whole}, where every result is refused`
   return change.fields ? say`${whole}, only ${fieldsPhrase(change.fields)}` : whole
 }
 
@@ -149,10 +159,17 @@ function scopePhrase({ effect, scope }: DecisionChange): Phrase {
 
 const OR = say`, or `
 
-/** `owner+draft without shipped or sent`. */
+/** `owner+draft without shipped or sent`, or as a relation column: `owner+!late>placed`. */
 function termPhrase(term: Term): Phrase {
+  if (term.becomes) return say`${sidePhrase(term)}>${sidePhrase(term.becomes)}`
   const held = term.with.length === 0 ? [] : [say`${term.with.join('+')}`]
   const absent = term.without.length === 0 ? [] : [say`without ${listed(term.without, say` or `)}`]
   const words = [...held, ...absent]
   return words.length === 0 ? say`any` : listed(words, say` `)
+}
+
+function sidePhrase(names: Names): Phrase {
+  const held = names.with.length === 0 ? [] : [say`${names.with.join('+')}`]
+  const terms = [...held, ...names.without.map((name) => say`!${name}`)]
+  return terms.length === 0 ? say`any` : listed(terms, say`+`, say`+`)
 }

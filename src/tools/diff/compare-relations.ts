@@ -1,11 +1,10 @@
 /** How callers relate to objects: relations whose meaning changed, who a new object belongs to, and concealing. */
 
-import type { Policy, Rule } from '../../decide/policy.ts'
-import { kindOf, meaningOf } from '../../decide/relations/all-kinds.ts'
-import { ownerFieldOf } from '../../decide/relations/ownership.ts'
-import type { Relation } from '../../decide/relations/relation-kind.ts'
+import type { Policy, Term } from '../../decide/policy.ts'
+import { comparedFields, kindOf, leavesOf, meaningOf, stepOf } from '../../decide/relations/all-kinds.ts'
+import { filledFields, ownerFieldOf } from '../../decide/relations/ownership.ts'
+import type { Relation, RelationStep } from '../../decide/relations/relation-kind.ts'
 import { coversResource } from '../../decide/rules/rule.ts'
-import { namesIn } from '../../decide/rules/terms.ts'
 import { plainText, say } from '../../present/phrase.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
 import type { Direction, SettingChange } from './change.ts'
@@ -16,7 +15,7 @@ const NONE = say`none`
 export function compareRelations(policies: Sides<Policy>, { byName }: Resources): readonly SettingChange[] {
   return [...byName.values()].flatMap((resource) => [
     ...changedMeanings(policies, resource),
-    ...compareOwners(policies, resource),
+    ...compareFilled(policies, resource),
     ...compareConceal(policies, resource),
   ])
 }
@@ -30,19 +29,40 @@ function changedMeanings(policies: Sides<Policy>, resource: Resource): readonly 
   return [...before].flatMap(([name, old]): SettingChange[] => {
     const now = after.get(name)
     if (!now || meaningOf(now) === meaningOf(old)) return []
+    // What changes because it consists of other relations is told by the decisions, and by those relations.
+    if (!isLeaf(old) && !isLeaf(now)) return []
     const [from, to] = [kindOf(old).define(old), kindOf(now).define(now)]
     const texts = { before: plainText(from), after: plainText(to) }
     const sentence = say`relation ${name} on ${resource.name} compares ${from} -> ${to}`
-    const direction = directionOf({ before: old, after: now }, rulesWith(policies, resource, name))
+    const direction = directionOf({ before: old, after: now }, usesOf(policies, resource, name))
     return [{ kind: 'relation', direction, name, resource: resource.name, ...texts, sentence }]
   })
 }
 
-/** The field of the relation `owner` defaults to the caller's id (semantics.md, "create"). */
-function compareOwners(policies: Sides<Policy>, resource: Resource): readonly SettingChange[] {
-  const { before, after } = sidesOf(
-    (side) => ownerFieldOf(resource, policies[side].ownership.get(resource.name))?.name ?? null,
-  )
+/** The field of the relation `owner` gets the caller's id, and other relations fill theirs (language.md, "Filling"). */
+function compareFilled(policies: Sides<Policy>, resource: Resource): readonly SettingChange[] {
+  const owner = sidesOf((side) => ownerFieldOf(resource, policies[side].ownership.get(resource.name))?.name ?? null)
+  const filled = sidesOf((side) => filledBy(policies[side], resource, owner[side]))
+  const fields = [...filled.before.keys(), ...filled.after.keys()]
+  return [
+    ...compareOwners(owner, resource),
+    ...[...new Set(fields)].flatMap((field): SettingChange[] => {
+      const { before, after } = sidesOf((side) => filled[side].get(field) ?? null)
+      if (before === after) return []
+      const sentence = say`field ${field} of a new object of ${resource.name}: filled with ${before ?? NONE} -> ${after ?? NONE}`
+      return [{ kind: 'fill', direction: 'either', name: field, resource: resource.name, before, after, sentence }]
+    }),
+  ]
+}
+
+/** Field to the attribute of the caller that fills it, without the owner's. */
+function filledBy(policy: Policy, resource: Resource, owner: string | null): ReadonlyMap<string, string> {
+  const filled = filledFields(resource, policy.ownership.get(resource.name))
+  const others = filled.filter(({ field, attribute }) => field.name !== owner || attribute !== 'id')
+  return new Map(others.map(({ field, attribute }) => [field.name, `subject.${attribute}`]))
+}
+
+function compareOwners({ before, after }: Sides<string | null>, resource: Resource): readonly SettingChange[] {
   if (before === after) return []
   const sentence = say`field for the creator of a new object of ${resource.name}: ${before ?? NONE} -> ${after ?? NONE}`
   return [{ kind: 'owner', direction: 'either', name: 'owner', resource: resource.name, before, after, sentence }]
@@ -58,26 +78,51 @@ function compareConceal(policies: Sides<Policy>, { name }: Resource): readonly S
   return [{ kind: 'conceal', direction, name: 'conceal', resource: name, before, after, sentence }]
 }
 
-/**
- * The direction is known only if the relation holds for more objects than before, or for fewer, and all its rules have
- * the same effect.
- */
-function directionOf(relations: Sides<Relation>, rules: readonly Rule[]): Direction {
-  if (rules.length === 0) return 'neutral'
-  const effects = new Set(rules.map(({ effect }) => effect))
+/** Whether a rule matches more often where the relation holds for more objects. */
+type Use = 'widens' | 'narrows'
+
+/** The direction is known only if the relation holds for more objects than before, or for fewer, and all uses agree. */
+function directionOf(relations: Sides<Relation>, uses: readonly Use[]): Direction {
+  if (uses.length === 0) return 'neutral'
+  const [use, ...others] = new Set(uses)
   const reach = reachOf(relations)
-  if (reach === undefined || effects.size > 1) return 'either'
-  return (reach === 'more') === effects.has('allow') ? 'widening' : 'narrowing'
+  if (reach === undefined || others.length > 0) return 'either'
+  return (reach === 'more') === (use === 'widens') ? 'widening' : 'narrowing'
 }
 
 function reachOf({ before, after }: Sides<Relation>): 'more' | 'fewer' | undefined {
-  return before.kind === after.kind ? kindOf(before).reach(before, after) : undefined
+  if (before.kind !== after.kind) return undefined
+  return kindOf(before).reach(before, after) ?? reachOfStep({ before, after })
 }
 
-function rulesWith(policies: Sides<Policy>, resource: Resource, relation: string): readonly Rule[] {
-  return [...policies.before.rules, ...policies.after.rules].filter(
-    (rule) => namesIn(rule).includes(relation) && coversResource(rule, resource),
-  )
+/** Of two relations that rest on the same objects, as the relations of these objects do. */
+function reachOfStep({ before, after }: Sides<Relation>): 'more' | 'fewer' | undefined {
+  const [old, now] = [stepOf(before), stepOf(after)]
+  if (!old || !now) return undefined
+  const way = (relation: Relation, { resource, by, depth }: RelationStep) =>
+    JSON.stringify([comparedFields(relation), resource, by, depth])
+  return way(before, old) === way(after, now) ? reachOf({ before: old.relation, after: now.relation }) : undefined
+}
+
+/** How rules use the relation, alone or as a part of others. */
+function usesOf(policies: Sides<Policy>, resource: Resource, name: string): readonly Use[] {
+  return (['before', 'after'] as const).flatMap((side) => {
+    const relations = relationsOf(policies, resource)[side]
+    const isPart = (term: Term) => {
+      const named = relations.get(term.name)
+      return term.name === name || (named !== undefined && leavesOf(named).some((leaf) => leaf.name === name))
+    }
+    const rules = policies[side].rules.filter((rule) => coversResource(rule, resource))
+    return rules.flatMap(({ before, after = [], effect }) =>
+      [...before, ...after]
+        .filter(isPart)
+        .map((term) => ((effect === 'allow') === !term.negated ? 'widens' : 'narrows')),
+    )
+  })
+}
+
+function isLeaf(relation: Relation): boolean {
+  return kindOf(relation).parts === undefined
 }
 
 function relationsOf(policies: Sides<Policy>, { name }: Resource): Sides<ReadonlyMap<string, Relation>> {

@@ -8,6 +8,8 @@ const PARSER = new URL('../../../src/policy/', import.meta.url)
 const KINDS = ['relations', 'request-conditions'].map(
   (name) => new URL(`../../../src/decide/${name}/`, import.meta.url),
 )
+/** An error for a wall with a gap, and a warning for other lines about every resource. */
+const ERROR_AND_WARNING = 'relation-gap'
 /** Texts that look like codes. */
 const OTHER = ['utf-8', 'api-key', '2-digit', 'now-1000d']
 
@@ -21,7 +23,7 @@ describe('the catalogue of findings', () => {
   })
 
   it('has every code that the parser can report', () => {
-    const reported = codesInParser()
+    const reported = codesInParser().filter((code) => code !== ERROR_AND_WARNING)
     expect(reported.length).to.be.greaterThan(25)
     const errors = [...CODES.values()].filter(({ severity }) => severity === 'error').map(({ code }) => code)
     expect(reported.filter((code) => !errors.includes(code))).to.deep.equal([])

@@ -1,13 +1,19 @@
 /** The decisions in a diff are the ones that differ, and all of them: held to the oracle over the whole space. */
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { type DecisionChange, directionOf, type PolicyDifference, type Scope } from '../../../src/tools/diff/change.ts'
+import {
+  type DecisionChange,
+  directionOf,
+  type PolicyDifference,
+  type Scope,
+  type Term,
+} from '../../../src/tools/diff/change.ts'
 import { IDS, ROLES } from '../../policy/arbitrary.ts'
 import { RESOURCES } from '../../policy/fixture.ts'
 import type { OracleCaller, OraclePolicy } from '../../policy/world.ts'
 import { runs } from '../../runs.ts'
 import { diffOf, type PolicyPair, randomPair, redefinedPair } from './policy-pairs.ts'
-import { CLAIMS, type Point, pointsOf, type Question, roleLevels } from './whole-space.ts'
+import { CLAIMS, type Holding, objectPointsOf, type Point, pointsOf, type Question, roleLevels } from './whole-space.ts'
 
 const RUNS = { numRuns: runs(600), interruptAfterTimeLimit: 3000 }
 
@@ -45,7 +51,8 @@ function missesNothing(diff: Diff) {
 
 function missedIn(pair: PolicyPair, question: Question, told: readonly DecisionChange[]): readonly string[] {
   const effects = new Set(told.map(({ effect }) => effect))
-  const expected = new Set([...pointsOf(pair, question).flatMap(effectsAt), ...effectOnRoleLevel(pair, question)])
+  const points = [...pointsOf(pair, question), ...objectPointsOf(pair, question)]
+  const expected = new Set([...points.flatMap(effectsAt), ...effectOnRoleLevel(pair, question)])
   return [...expected.difference(effects)].map((effect) => `${question.caller.roles} ${effect} ${question.action}`)
 }
 
@@ -78,7 +85,7 @@ function faultsOf(pair: PolicyPair, question: Question, change: DecisionChange):
     const { before, after } = roleLevels(pair, question)
     return before !== after && after === (change.effect === 'gains') ? [] : [told]
   }
-  const points = pointsOf(pair, question)
+  const points = change.part === 'object level' ? objectPointsOf(pair, question) : pointsOf(pair, question)
   const about = points.filter((point) => meets(point, change.scope))
   if (!change.scope) return points.some((point) => effectsAt(point).includes(change.effect)) ? [] : [told]
   return about.length > 0 && about.every((point) => isTrueAt(point, change)) ? [] : [told]
@@ -87,6 +94,7 @@ function faultsOf(pair: PolicyPair, question: Question, change: DecisionChange):
 function isTrueAt(point: Point, { effect, part, fields }: DecisionChange): boolean {
   const [less, more] = effect === 'gains' ? [point.before, point.after] : [point.after, point.before]
   const named = new Set(fields ?? more)
+  if (part === 'object level') return !more.isSubsetOf(less)
   if (part === 'fields') return less.size > 0 && named.isSubsetOf(more) && named.isDisjointFrom(less)
   return less.size === 0 && more.size > 0 && named.symmetricDifference(more).size === 0
 }
@@ -102,7 +110,9 @@ function saysAll(diff: Diff) {
         })
         return pointsOf(pair, question)
           .filter((point) => applied(point, told).symmetricDifference(point.after).size > 0)
-          .map(({ relations }) => `${name} ${question.action} ${question.resource.name} (${[...relations].join('+')})`)
+          .map(
+            ({ holding }) => `${name} ${question.action} ${question.resource.name} (${[...holding.stored].join('+')})`,
+          )
       }),
     )
     expect(wrong).to.deep.equal([])
@@ -110,7 +120,7 @@ function saysAll(diff: Diff) {
 }
 
 function applied(point: Point, told: readonly DecisionChange[]): ReadonlySet<string> {
-  const here = told.filter(({ part, scope }) => part !== 'role level' && meets(point, scope))
+  const here = told.filter(({ part, scope }) => !part.endsWith('level') && meets(point, scope))
   return here.reduce<ReadonlySet<string>>((fields, { effect, part, fields: named }) => {
     if (effect === 'gains') return fields.union(new Set(named ?? point.after))
     return part === 'action' ? new Set() : fields.difference(new Set(named))
@@ -300,11 +310,23 @@ function effectsAt({ before, after }: Point): readonly DecisionChange['effect'][
   return before.isSubsetOf(after) ? gains : [...gains, 'loses']
 }
 
-function meets({ relations }: Point, scope: Scope | undefined): boolean {
+function meets({ holding }: Point, scope: Scope | undefined): boolean {
   if (!scope) return false
-  const holdsHere = (terms: Scope['when']) =>
-    terms.some((term) => term.with.every((r) => relations.has(r)) && !term.without.some((r) => relations.has(r)))
+  const holdsHere = (terms: Scope['when']) => terms.some((term) => meetsTerm(holding, term))
   return holdsHere(scope.when) && !holdsHere(scope.besides)
+}
+
+/** As a relation column: what the right side names is asked of the stored object alone on the left. */
+function meetsTerm({ stored, mixed, proposed }: Holding, term: Term): boolean {
+  const onRight = new Set([...(term.becomes?.with ?? []), ...(term.becomes?.without ?? [])])
+  const both = (name: string, wanted: boolean) =>
+    stored.has(name) === wanted && (onRight.has(name) || mixed.has(name) === wanted)
+  return (
+    term.with.every((name) => both(name, true)) &&
+    term.without.every((name) => both(name, false)) &&
+    (term.becomes?.with ?? []).every((name) => proposed.has(name)) &&
+    !(term.becomes?.without ?? []).some((name) => proposed.has(name))
+  )
 }
 
 function shortened(scope: Scope | undefined): Scope | undefined {

@@ -1,15 +1,16 @@
 /**
- * Finds rules without effect: without them every caller is granted the same, for every resource, action, set of
- * relations and field. All rules that are found can be deleted at once.
+ * Finds rules without effect: without them every caller is granted the same, for every resource, action, situation and
+ * field. All rules that are found can be deleted at once.
  *
  * granted = some allow and no deny. So for an allow it is enough to look at one caller: the caller with only the
- * allow's subject, when only the allow's relations hold. More subjects or relations only add rules that make the allow
- * needless. For a deny it is enough to look at the callers with two subjects, the deny's and an allow's, when only the
- * relations of both rules hold. test/review/check/without-effect.test.ts holds this to the oracle.
+ * allow's subject. More subjects only add rules that make the allow needless. For a deny it is enough to look at the
+ * callers with two subjects, the deny's and an allow's. test/review/check/without-effect.test.ts holds this to the
+ * oracle.
  */
 
 import type { Rule } from '../../../decide/policy.ts'
-import { type ActionRules, isWithin, type RuleMask } from '../../../decide/rules/action-rules.ts'
+import type { ActionRules, PlacedRule } from '../../../decide/rules/action-rules.ts'
+import { type Extent, shared, without, withoutAll } from '../../../decide/rules/extents.ts'
 import { endsOf, lives } from '../../../decide/rules/rule-expiry.ts'
 import { type ActionRulesIndex, canBeOneCaller } from '../../../decide/rules/rule-index.ts'
 
@@ -66,7 +67,7 @@ function endOf({ until = Number.MAX_VALUE }: Rule): number {
   return until
 }
 
-type HasEffect = (index: ActionRulesIndex, actionRules: ActionRules, mask: RuleMask) => boolean
+type HasEffect = (index: ActionRulesIndex, actionRules: ActionRules, placed: PlacedRule) => boolean
 
 /** Goes from the last rule to the first: of rules that make each other needless it keeps the earlier one. */
 function takeNeedless(
@@ -80,8 +81,8 @@ function takeNeedless(
     const places = index.placesOf(rule)
     if (rule.effect !== effect || places.length === 0) continue
     const hasEffectIn = (actionRules: ActionRules) => {
-      const mask = actionRules.maskOf(rule)
-      return mask !== undefined && hasEffect(index, actionRules, mask)
+      const placed = actionRules.placed(rule)
+      return placed !== undefined && hasEffect(index, actionRules, placed)
     }
     if (places.some(hasEffectIn)) continue
     index.remove(rule)
@@ -90,32 +91,24 @@ function takeNeedless(
   return needless
 }
 
-function allowHasEffect(
-  index: ActionRulesIndex,
-  actionRules: ActionRules,
-  { rule, relations, fields }: RuleMask,
-): boolean {
-  const subjects = index.subjectsOf(rule.subject)
-  const allowed = actionRules.namedWithout(rule, 'allow', subjects, relations)
-  return (fields & ~allowed & ~actionRules.named('deny', subjects, relations)) !== 0n
+function allowHasEffect(index: ActionRulesIndex, actionRules: ActionRules, placed: PlacedRule): boolean {
+  const subjects = index.subjectsOf(placed.rule.subject)
+  const left = withoutAll(actionRules.space.regions, [placed], actionRules.extents('allow', subjects, placed.rule))
+  return actionRules.granted(left, subjects).length > 0
 }
 
-function denyHasEffect(
-  index: ActionRulesIndex,
-  actionRules: ActionRules,
-  { rule, relations, fields }: RuleMask,
-): boolean {
+function denyHasEffect(index: ActionRulesIndex, actionRules: ActionRules, placed: PlacedRule): boolean {
+  const { rule } = placed
+  const { regions } = actionRules.space
   const subjects = index.subjectsOf(rule.subject)
-  const left = fields & ~actionRules.namedWithout(rule, 'deny', subjects, relations)
-  if (left === 0n) return false
+  const left = withoutAll(regions, [placed], actionRules.extents('deny', subjects, rule))
+  if (left.length === 0) return false
   return actionRules.subjects('allow').some((other) => {
     if (!canBeOneCaller(rule.subject, other)) return false
-    const together = subjects.union(index.subjectsOf(other))
+    const further = index.subjectsOf(other).difference(subjects)
     return actionRules.groups('allow', other).some((group) => {
-      const both = left & group.fields
-      return (
-        both !== 0n && (both & ~actionRules.namedWithout(rule, 'deny', together, relations | group.relations)) !== 0n
-      )
+      const denied = left.flatMap((extent) => shared(regions, extent, group))
+      return withoutAll(regions, denied, actionRules.extents('deny', further)).length > 0
     })
   })
 }
@@ -146,51 +139,47 @@ function covering(
   const places = index.placesOf(rule)
   const [first] = places
   const candidates = first ? overlapping(index, first, rule, effects) : []
-  const single = candidates.find((one) => places.every((actionRules) => uncovered(actionRules, rule, [one]) === 0n))
+  const single = candidates.find((one) => places.every((actionRules) => covers(actionRules, one.rule, rule)))
   if (single) return [single.rule]
-  const found = places.map((actionRules) => {
-    const some = fewest(actionRules, rule, overlapping(index, actionRules, rule, effects))
-    return uncovered(actionRules, rule, some) === 0n ? some.map((one) => one.rule) : undefined
-  })
+  const found = places.map((actionRules) => fewest(actionRules, rule, overlapping(index, actionRules, rule, effects)))
   return found.every((some) => some !== undefined) ? [...new Set(found.flat())] : undefined
 }
 
-/** The rules that match its caller whenever this rule matches, and name some of its fields. */
+/** The rules about its caller that match where this rule does, and name some of its fields. */
 function overlapping(
   index: ActionRulesIndex,
   actionRules: ActionRules,
   rule: Rule,
   effects: readonly Rule['effect'][],
-): readonly RuleMask[] {
-  const mine = actionRules.maskOf(rule)
+): readonly PlacedRule[] {
+  const { regions } = actionRules.space
+  const mine = actionRules.placed(rule)
   if (!mine) return []
-  const groups = effects.flatMap((effect) =>
-    [...index.subjectsOf(rule.subject)].flatMap((subject) => [...actionRules.groups(effect, subject)]),
-  )
-  return groups
-    .filter(({ relations }) => isWithin(relations, mine.relations))
-    .flatMap(({ masks }) => masks)
+  return effects
+    .flatMap((effect) =>
+      [...index.subjectsOf(rule.subject)].flatMap((subject) => [...actionRules.groups(effect, subject)]),
+    )
+    .filter((group) => shared(regions, mine, group).length > 0)
+    .flatMap((group) => group.rules)
     .filter(({ fields }) => (fields & mine.fields) !== 0n)
 }
 
-function uncovered(actionRules: ActionRules, rule: Rule, by: readonly RuleMask[]): bigint {
-  const mine = actionRules.maskOf(rule)
-  if (!mine) return 0n
-  return by.reduce((left, { rule: other }) => left & ~fieldsFor(actionRules, other, mine), mine.fields)
+/** Whether one rule says all that another one says. */
+function covers(actionRules: ActionRules, rule: Rule, other: Rule): boolean {
+  const [mine, wide] = [actionRules.placed(other), actionRules.placed(rule)]
+  return !mine || (wide !== undefined && without(actionRules.space.regions, [mine], wide).length === 0)
 }
 
-/** The fields that the other rule names whenever `mine` matches. */
-function fieldsFor(actionRules: ActionRules, other: Rule, mine: RuleMask): bigint {
-  const mask = actionRules.maskOf(other)
-  return mask && isWithin(mask.relations, mine.relations) ? mask.fields : 0n
-}
-
-/** Rules that add something to those before them. */
-function fewest(actionRules: ActionRules, rule: Rule, candidates: readonly RuleMask[]): readonly RuleMask[] {
-  const chosen: RuleMask[] = []
+/** Rules that together say all that the rule says, each of which adds something to those before it. */
+function fewest(actionRules: ActionRules, rule: Rule, candidates: readonly PlacedRule[]): readonly Rule[] | undefined {
+  const mine = actionRules.placed(rule)
+  const chosen: Rule[] = []
+  let left: readonly Extent[] = mine ? [mine] : []
   for (const candidate of candidates) {
-    if (uncovered(actionRules, rule, [...chosen, candidate]) !== uncovered(actionRules, rule, chosen))
-      chosen.push(candidate)
+    const less = without(actionRules.space.regions, left, candidate)
+    const isSame = less.length === left.length && less.every((extent, i) => extent === left[i])
+    if (!isSame) chosen.push(candidate.rule)
+    left = less
   }
-  return chosen
+  return left.length === 0 ? chosen : undefined
 }

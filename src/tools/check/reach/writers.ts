@@ -3,8 +3,11 @@
  * and reading use it.
  */
 import type { Policy } from '../../../decide/policy.ts'
+import { NOWHERE, type Region } from '../../../decide/relations/regions.ts'
 import type { ActionRules, RuleGroup } from '../../../decide/rules/action-rules.ts'
+import type { Extent } from '../../../decide/rules/extents.ts'
 import type { ActionRulesIndex } from '../../../decide/rules/rule-index.ts'
+import { decisionsOf } from '../../../decide/rules/rule-space.ts'
 import type { Operation, Resource } from '../../../resources/resource.ts'
 
 /** A write and the read of the same path. */
@@ -18,12 +21,9 @@ interface Writer {
   readonly subject: string
   /** The rules that grant the write. */
   readonly group: RuleGroup
-  /** The sets of relations with which they grant it despite denies, smallest first. Slow. */
-  readonly relations: () => readonly bigint[]
+  /** What they grant despite denies: for a write that changes an object, some result of it. */
+  readonly granted: () => readonly Extent[]
 }
-
-/** For one rule, at most `2 ** MOST_DENIES` sets of relations are tried. */
-const MOST_DENIES = 8
 
 /** Every write with a read of the same path; each pair of actions once, with its first path. */
 export function pairsOf(
@@ -45,27 +45,30 @@ export function pairsOf(
 
 /** The subjects of the rules first, then the subjects that inherit them. */
 export function* writersOf(
-  pair: WritePair,
+  { write, read }: WritePair,
   { policy, index }: { readonly policy: Policy; readonly index: ActionRulesIndex },
 ): IterableIterator<Writer> {
-  const granting = [...pair.write.subjects('allow')]
-  const heirs = ['anonymous', ...policy.roles.keys(), ...pair.read.subjects('deny')].flatMap((subject) =>
+  const granting = [...write.subjects('allow')]
+  const heirs = ['anonymous', ...policy.roles.keys(), ...read.subjects('deny')].flatMap((subject) =>
     [...index.subjectsOf(subject)].filter((name) => name !== subject).map((name) => [subject, name] as const),
   )
   for (const [subject, name] of [...granting.map((own) => [own, own] as const), ...heirs]) {
-    for (const group of pair.write.groups('allow', name)) {
-      yield { subject, group, relations: () => relationsOf(pair, group, index.subjectsOf(subject)) }
+    for (const group of write.groups('allow', name)) {
+      yield { subject, group, granted: () => grantedTo(write, group, index.subjectsOf(subject)) }
     }
   }
 }
 
-/**
- * With fewer relations the write is denied less and the read is allowed less. Further relations matter only if a rule
- * with them denies the read.
- */
-function relationsOf({ write, read }: WritePair, group: RuleGroup, subjects: ReadonlySet<string>): readonly bigint[] {
-  const denies = new Set([...subjects].flatMap((subject) => [...read.groups('deny', subject)].map((g) => g.relations)))
-  const sets = [group.relations]
-  for (const deny of [...denies].slice(0, MOST_DENIES)) sets.push(...sets.map((set) => set | deny))
-  return sets.filter((set) => (group.fields & ~write.named('deny', subjects, set)) !== 0n)
+function grantedTo(write: ActionRules, group: RuleGroup, subjects: ReadonlySet<string>): readonly Extent[] {
+  const { space } = write
+  const { changes } = decisionsOf(write.resource, write.action)
+  return write.granted([group], subjects).flatMap(({ fields, region }) => {
+    const stored = space.storedSide(space.regions.both(region, changes ? space.second : space.first))
+    return stored === NOWHERE ? [] : [{ fields, region: stored }]
+  })
+}
+
+/** The stored objects that a caller with these subjects may read in part. */
+export function readableBy(read: ActionRules, subjects: ReadonlySet<string>): Region {
+  return read.space.storedSide(read.allowed(subjects))
 }

@@ -12,7 +12,7 @@ export const relationGaps = ruleCheck(
     code: 'relation-gap',
     meaning:
       'The line is about every resource (`*`) and names a relation that one of them lacks: for this resource, an ' +
-      'allow grants nothing and, worse, a deny denies nothing',
+      'allow grants nothing and, worse, a deny denies nothing. A deny of `!relation` is an error, because the wall has a gap',
     mend: 'Declare the relation for this resource in `ownership.yaml`, or write a line for each resource you mean',
   },
   CELL.relation,

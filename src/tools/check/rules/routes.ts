@@ -1,12 +1,13 @@
 /** Finds methods of routes that nobody can ever use. */
 
-import { concernsObject, type RouteMethod, routeMethodsOf } from '../../../decide/callers-and-routes.ts'
+import { type RouteMethod, routeMethodsOf } from '../../../decide/callers-and-routes.ts'
+import { NOWHERE } from '../../../decide/relations/regions.ts'
 import type { ActionRules } from '../../../decide/rules/action-rules.ts'
 import type { ActionRulesIndex } from '../../../decide/rules/rule-index.ts'
+import { decisionsOf } from '../../../decide/rules/rule-space.ts'
+import { relationColumnText } from '../../../decide/rules/terms.ts'
 import type { Resources } from '../../../resources/resource.ts'
 import { type CheckedPolicy, type PolicyCheck, warning } from '../check.ts'
-
-const EVERYONE: ReadonlySet<string> = new Set(['everyone'])
 
 export const unreachedRoutes: PolicyCheck<CheckedPolicy> = {
   codes: [
@@ -50,20 +51,24 @@ function unreached(
   })
 }
 
-/**
- * Whether some caller is allowed. Trying the relations of each allow is enough: with more relations only more denies
- * match.
- */
+/** Whether some caller is allowed: with more subjects, only more denies match. */
 function isReached(index: ActionRulesIndex, actionRules: ActionRules, routeMethod: RouteMethod): boolean {
-  return actionRules.subjects('allow').some((subject) =>
-    actionRules.groups('allow', subject).some(({ relations, fields }) => {
-      // A redirect is decided at the role level: a caller who could have the relations passes.
-      if (relations !== 0n && !concernsObject(routeMethod) && routeMethod.route.redirect === undefined) return false
-      return (fields & ~actionRules.named('deny', index.subjectsOf(subject), relations)) !== 0n
-    }),
-  )
+  const { action, resource } = actionRules
+  const { regions, first, second } = actionRules.space
+  // A redirect is decided at the role level: a caller who could have the relations passes.
+  const decision = decisionsOf(resource, action).changes && routeMethod.route.redirect === undefined ? second : first
+  return actionRules
+    .subjects('allow')
+    .some((subject) =>
+      actionRules
+        .granted(actionRules.groups('allow', subject), index.subjectsOf(subject))
+        .some(({ region }) => regions.both(region, decision) !== NOWHERE),
+    )
 }
 
+/** Everyone is denied something of it, whatever holds. */
 function isClosedOnPurpose(actionRules: ActionRules): boolean {
-  return actionRules.named('deny', EVERYONE, 0n) !== 0n
+  return actionRules
+    .groups('deny', 'everyone')
+    .some(({ rules }) => rules.some(({ rule }) => relationColumnText(rule) === 'any'))
 }

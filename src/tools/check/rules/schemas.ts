@@ -1,5 +1,8 @@
 /** Finds schemas that reveal or accept too much: rules that compare a field with a hidden one, fields of any size. */
 import type { Diagnostic } from '../../../base/diagnostic.ts'
+import { NOWHERE, type Region } from '../../../decide/relations/regions.ts'
+import type { ActionRules } from '../../../decide/rules/action-rules.ts'
+import type { Extent } from '../../../decide/rules/extents.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Operation, Resource } from '../../../resources/resource.ts'
 import { unboundedFields } from '../../../resources/schema/bounds.ts'
@@ -53,21 +56,35 @@ function toldTo(
   { fields }: CrossFieldRule,
   checked: CheckedPolicy,
 ): readonly HiddenWrite[] {
+  const { regions, storedSide } = toolsOf(write)
   const compared = [...write.resource.fields.values()].flatMap(({ name, readOnly }, bit) =>
     fields.has(name) ? [{ name, readOnly, mask: 1n << BigInt(bit) }] : [],
   )
-  return [...writersOf({ write, read, path }, checked)].flatMap(({ subject, group, relations }) => {
+  return [...writersOf({ write, read, path }, checked)].flatMap(({ subject, group, granted }) => {
     const subjects = checked.index.subjectsOf(subject)
-    return relations().flatMap((set) => {
-      const [writable, readable] = [write.granted(subjects, set), read.granted(subjects, set)]
-      const mine = writable & group.fields
-      const writes = compared.filter(({ mask, readOnly }) => !readOnly && (mine & mask) !== 0n).map(({ name }) => name)
-      const hidden = compared.filter(({ mask }) => (readable & mask) === 0n).map(({ name }) => name)
-      if (!hidden.some((name) => writes.some((other) => other !== name))) return []
-      const line = Math.min(...group.masks.map(({ rule }) => rule.line))
-      return [{ subject, line, action: write.action.name, writes, hidden }]
-    })
+    const where = (extents: readonly Extent[], mask: bigint) =>
+      regions.any(extents.filter((one) => (one.fields & mask) !== 0n).map(({ region }) => region))
+    const [writing, reading] = [granted(), read.granted(read.extents('allow', subjects), subjects)]
+    const places = compared.map((field) => ({
+      ...field,
+      written: field.readOnly ? NOWHERE : where(writing, field.mask),
+      hidden: regions.not(storedSide(where(reading, field.mask))),
+    }))
+    const told = places.flatMap((written) =>
+      places.map((hidden) => (hidden === written ? NOWHERE : regions.both(written.written, hidden.hidden))),
+    )
+    const region = told.find((one) => one !== NOWHERE)
+    if (region === undefined) return []
+    const situation = regions.smallest(region)
+    const namesIn = (place: 'written' | 'hidden') =>
+      places.filter((field) => regions.has(field[place], situation)).map(({ name }) => name)
+    const line = Math.min(...group.rules.map(({ rule }) => rule.line))
+    return [{ subject, line, action: write.action.name, writes: namesIn('written'), hidden: namesIn('hidden') }]
   })
+}
+
+function toolsOf({ space }: ActionRules) {
+  return { regions: space.regions, storedSide: (region: Region) => space.storedSide(region) }
 }
 
 export const unboundedObjects: PolicyCheck<CheckedPolicy> = {

@@ -1,10 +1,12 @@
 /** Finds objects that some caller may change or delete but not read, although the path has a read. */
 import type { Diagnostic } from '../../../base/diagnostic.ts'
-import type { RuleGroup } from '../../../decide/rules/action-rules.ts'
+import type { Policy } from '../../../decide/policy.ts'
+import { NOWHERE, type Region } from '../../../decide/relations/regions.ts'
+import { getOrMake, type RuleGroup } from '../../../decide/rules/action-rules.ts'
 import { namesText } from '../../../present/quote.ts'
 import type { Operation, Resource } from '../../../resources/resource.ts'
 import { CELL, type CheckedPolicy, type PolicyCheck, warning } from '../check.ts'
-import { pairsOf, type WritePair, writersOf } from '../reach/writers.ts'
+import { pairsOf, readableBy, type WritePair, writersOf } from '../reach/writers.ts'
 
 const WRITES: readonly Operation[] = ['replace', 'update', 'delete']
 
@@ -52,20 +54,23 @@ interface Beyond {
 
 /** Each rule once: for its own subject, or otherwise for a subject that inherits it. */
 function beyond(pair: WritePair, { policy, index }: CheckedPolicy): readonly Beyond[] {
+  const { space } = pair.write
   const known = new Set<RuleGroup>()
-  return [...writersOf(pair, { policy, index })].flatMap(({ subject, group, relations: sets }) => {
-    const relations = known.has(group) ? undefined : unreadable(pair, sets(), index.subjectsOf(subject))
-    if (relations === undefined) return []
+  const readable = new Map<string, Region>()
+  return [...writersOf(pair, { policy, index })].flatMap(({ subject, group, granted }) => {
+    if (known.has(group)) return []
+    const read = getOrMake(readable, subject, () => readableBy(pair.read, index.subjectsOf(subject)))
+    const writable = space.regions.any(granted().map(({ region }) => region))
+    const unread = space.regions.minus(writable, read)
+    if (unread === NOWHERE) return []
     known.add(group)
-    const line = Math.min(...group.masks.map(({ rule }) => rule.line))
-    const declared = [...(policy.ownership.get(pair.write.resource.name)?.relations.keys() ?? [])]
-    const names = declared.filter((_, bit) => (relations >> BigInt(bit)) & 1n)
-    const which = names.length === 0 ? 'without a relation' : `with the relation \`${names.join('+')}\``
-    return [{ subject, pair, line, which }]
+    const line = Math.min(...group.rules.map(({ rule }) => rule.line))
+    return [{ subject, pair, line, which: whichObjects(space.namesFor(space.regions.smallest(unread)), policy) }]
   })
 }
 
-/** A set of relations for which no rule grants the read; undefined if there is no such set. */
-function unreadable({ read }: WritePair, sets: readonly bigint[], subjects: ReadonlySet<string>): bigint | undefined {
-  return sets.find((set) => read.granted(subjects, set) === 0n)
+function whichObjects(names: readonly string[], { conditions }: Policy): string {
+  if (names.length === 0) return 'without a relation'
+  const text = `\`${names.join('+')}\``
+  return names.some((name) => conditions.has(name)) ? `where ${text} holds` : `with the relation ${text}`
 }

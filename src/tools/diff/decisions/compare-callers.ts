@@ -7,7 +7,7 @@
  */
 
 import type { Caller } from '../../../decide/caller.ts'
-import type { Region } from '../../../decide/relations/regions.ts'
+import { EVERYWHERE, type Region } from '../../../decide/relations/regions.ts'
 import { canBeOneCaller } from '../../../decide/rules/rule-index.ts'
 import { grantedBy, joinRegions, type RuleRegions } from '../../../decide/rules/rule-regions.ts'
 import { type Side, type Sides, sidesOf } from '../change.ts'
@@ -32,6 +32,7 @@ interface CallerRegions {
 }
 
 export function compareSingles(topic: Topic, callers: readonly ComparedCaller[]): readonly GrantChange[] {
+  const { regions } = topic.byName.space
   return callers.flatMap((caller) => {
     const { granted, grantedByName } = regionsOf(topic, caller)
     const could = sidesOf((side) => setsByName(topic, caller, side))
@@ -40,9 +41,9 @@ export function compareSingles(topic: Topic, callers: readonly ComparedCaller[])
       alone: [],
       possible: possibleFor(topic.space, caller),
       byName: {
-        granted: sidesOf((side) => grantedByName[side].map((region) => region & could[side])),
+        granted: sidesOf((side) => grantedByName[side].map((region) => regions.both(region, could[side]))),
         alone: [],
-        possible: could.before | could.after,
+        possible: regions.either(could.before, could.after),
       },
     })
   })
@@ -64,14 +65,15 @@ export function comparePairs(topic: Topic, callers: readonly ComparedCaller[]): 
 
 function comparePair(topic: Topic, pair: readonly [CallerRegions, CallerRegions]): readonly GrantChange[] {
   const grantedTo = (rules: 'rules' | 'rulesByName') =>
-    sidesOf((side) =>
-      grantedBy(
-        joinRegions(
-          pair.map((one) => one[rules][side]),
-          topic.classes.length,
-        ),
-      ),
-    )
+    sidesOf((side) => {
+      const { regions } = (rules === 'rules' ? topic : topic.byName).space
+      const joined = joinRegions(
+        regions,
+        pair.map((one) => one[rules][side]),
+        topic.classes.length,
+      )
+      return grantedBy(regions, joined)
+    })
   const names = pair.map((one) => one.caller.name)
   return compareGrants(topic, names, {
     granted: grantedTo('rules'),
@@ -80,7 +82,7 @@ function comparePair(topic: Topic, pair: readonly [CallerRegions, CallerRegions]
     byName: {
       granted: grantedTo('rulesByName'),
       alone: pair.map(({ grantedByName }) => grantedByName),
-      possible: topic.byName.space.all,
+      possible: EVERYWHERE,
     },
   })
 }
@@ -91,16 +93,19 @@ function canJoin({ name }: ComparedCaller): boolean {
 }
 
 function regionsOf(topic: Topic, caller: ComparedCaller): CallerRegions {
-  const rulesIn = ({ bySubject }: Pick<Topic, 'bySubject'>) =>
+  const rulesIn = ({ bySubject, space }: Pick<Topic, 'bySubject' | 'space'>) =>
     sidesOf((side) =>
       joinRegions(
+        space.regions,
         [...caller.subjects[side]].map((subject) => bySubject[side].get(subject)),
         topic.classes.length,
       ),
     )
   const [rules, rulesByName] = [rulesIn(topic), rulesIn(topic.byName)]
-  const grantedIn = (one: Sides<RuleRegions>) => sidesOf((side) => grantedBy(one[side]))
-  return { caller, rules, rulesByName, granted: grantedIn(rules), grantedByName: grantedIn(rulesByName) }
+  const grantedIn = ({ space }: Pick<Topic, 'space'>, one: Sides<RuleRegions>) =>
+    sidesOf((side) => grantedBy(space.regions, one[side]))
+  const [granted, grantedByName] = [grantedIn(topic, rules), grantedIn(topic.byName, rulesByName)]
+  return { caller, rules, rulesByName, granted, grantedByName }
 }
 
 function possibleFor({ possible, possibleAnonymous }: RelationSpace, { name }: ComparedCaller): Region {
@@ -112,7 +117,7 @@ function possibleFor({ possible, possibleAnonymous }: RelationSpace, { name }: C
  * that compares the object with a caller.
  */
 function setsByName({ byName: { space } }: Topic, { name }: ComparedCaller, side: Side): Region {
-  return name === 'anonymous' ? space.unrelated[side] : space.all
+  return name === 'anonymous' ? space.unrelated[side] : EVERYWHERE
 }
 
 function differ(before: readonly Region[], after: readonly Region[]): boolean {

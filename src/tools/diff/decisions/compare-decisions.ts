@@ -3,9 +3,11 @@
 import { callerWith, columnOfRoles } from '../../../decide/callers-and-routes.ts'
 import { type DirectPolicy, directPolicy } from '../../../decide/grants/direct.ts'
 import type { Policy } from '../../../decide/policy.ts'
+import { TooManyRegions } from '../../../decide/relations/regions.ts'
 import { coversResource } from '../../../decide/rules/rule.ts'
 import { endsOf, livingAt } from '../../../decide/rules/rule-expiry.ts'
 import type { Resource, Resources, Route } from '../../../resources/resource.ts'
+import { ReviewError } from '../../load-policy.ts'
 import type { DecisionChange } from '../change.ts'
 import { type Sides, sidesOf } from '../change.ts'
 import { type ComparedCaller, comparePairs, compareSingles } from './compare-callers.ts'
@@ -37,11 +39,23 @@ export function compareDecisions(
     const ended = rules.filter(({ until }) => until === from)
     for (const resource of resources.byName.values()) {
       if (findings.has(resource.name) && !ended.some((rule) => coversResource(rule, resource))) continue
-      findings.set(resource.name, compareResource({ living, direct }, resource, { callers, listing }))
+      const compare = () => compareResource({ living, direct }, resource, { callers, listing })
+      findings.set(resource.name, bounded(compare, resource))
     }
     return { from, changes: groupFindings([...findings.values()].flat(), callers) }
   })
   return joinSpans(spans)
+}
+
+function bounded<T>(compare: () => T, { name }: Resource): T {
+  try {
+    return compare()
+  } catch (error) {
+    if (!(error instanceof TooManyRegions)) throw error
+    throw new ReviewError(
+      `the rules about \`${name}\` distinguish too many sets of relations: name fewer in these rules`,
+    )
+  }
 }
 
 function listingActions({ endpoints }: Route): readonly string[] {

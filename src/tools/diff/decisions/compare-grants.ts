@@ -1,7 +1,9 @@
 /**
- * What one caller gains and loses between two grants of an action: the whole action, some fields, or the role level.
+ * What one caller gains and loses between two grants of an action: the whole action, some fields, or a level before the
+ * one that decides.
  */
-import type { Region } from '../../../decide/relations/regions.ts'
+import { NOWHERE, type Region } from '../../../decide/relations/regions.ts'
+import { variablesOf } from '../../../decide/rules/rule-space.ts'
 import type { ChangedPart, Scope } from '../change.ts'
 import { type Sides, sidesOf } from '../change.ts'
 import { describeScope } from './describe-region.ts'
@@ -34,16 +36,25 @@ export function compareGrants(
   caller: readonly string[],
   comparison: ComparedGrants,
 ): readonly GrantChange[] {
-  const found = [
-    ...gainsOf(topic, comparison, byFields).map((gain) => ({ ...gain, caller, effect: 'gains' as const })),
+  const asLoss = { ...comparison, ...swapped(comparison) }
+  const found = decisiveRegions(topic).flatMap((decision) => [
+    ...gainsOf(topic, comparison, { decision, cut: byFields }).map((gain) => ({ ...gain, effect: 'gains' as const })),
     // A lost action is reported without its fields.
-    ...gainsOf(topic, { ...comparison, ...swapped(comparison) }, whole).map((gain) => ({
-      ...gain,
-      caller,
-      effect: 'loses' as const,
-    })),
+    ...gainsOf(topic, asLoss, { decision, cut: whole }).map((gain) => ({ ...gain, effect: 'loses' as const })),
+  ])
+  const early = [
+    ...objectLevelGains(topic, comparison).map((gain) => ({ ...gain, effect: 'gains' as const })),
+    ...objectLevelGains(topic, asLoss).map((gain) => ({ ...gain, effect: 'loses' as const })),
   ]
-  return found.length > 0 ? found : compareRoleLevel(topic, caller, comparison.byName)
+  const all = [...found, ...early]
+  const changes = all.length > 0 ? all : compareRoleLevel(topic, comparison.byName)
+  const distinct = new Map(changes.map((change) => [JSON.stringify(change), { ...change, caller }]))
+  return [...distinct.values()]
+}
+
+/** Where the decision is asked that decides a request: for a write to a stored object, the one on its result. */
+function decisiveRegions({ decisions, space: { rules } }: Topic): readonly Region[] {
+  return [...(decisions.looks ? [rules.first] : []), ...(decisions.changes ? [rules.second] : [])]
 }
 
 /** A loss is a gain with before and after swapped. */
@@ -62,45 +73,85 @@ interface Slice {
   readonly fields: readonly string[] | undefined
 }
 
-/** `cut` divides the region where the whole action is gained. */
-function gainsOf(topic: Topic, { granted, alone, possible }: ComparedGrants, cut: typeof byFields): readonly Gain[] {
-  const fresh = granted.after.map((region, i) => region & ~(granted.before[i] ?? 0n) & possible)
-  const explained = fresh.map((region, i) =>
-    alone.reduce((sum, one) => sum | (region & (one.after[i] ?? 0n) & ~(one.before[i] ?? 0n)), 0n),
-  )
-  const somewhere = sidesOf((side) => anyOf(granted[side]))
-  const own = fresh.map((region, i) => region & ~(explained[i] ?? 0n))
-  const action = somewhere.after & ~somewhere.before & anyOf(own)
-  const describe = (changed: Region, kept: Region) => describeScope(topic.space, { changed, kept, possible })
+interface Manner {
+  /** Where the decision is asked. */
+  readonly decision: Region
+  /** Divides the region where the whole action is gained. */
+  readonly cut: typeof byFields
+}
+
+function gainsOf(topic: Topic, compared: ComparedGrants, { decision, cut }: Manner): readonly Gain[] {
+  const { regions } = topic.space
+  const { granted } = compared
+  const possible = regions.both(compared.possible, decision)
+  const somewhere = sidesOf((side) => regions.any(granted[side]))
+  const own = freshRegions(topic, compared, decision)
+  const action = regions.both(regions.minus(somewhere.after, somewhere.before), regions.any(own))
+  const describe = (changed: Region, kept: Region) =>
+    describeScope(topic.space, { changed, kept: regions.both(kept, decision), possible, decision })
   const actions = cut(topic, action, granted.after).map(({ changed, fields }): Gain => {
-    return { part: 'action', fields, scope: describe(changed, somewhere.before & somewhere.after) }
+    return { part: 'action', fields, scope: describe(changed, regions.both(somewhere.before, somewhere.after)) }
   })
   const fields = own.flatMap((region, i) => {
-    const changed = region & ~action
-    const kept = (granted.before[i] ?? 0n) & (granted.after[i] ?? 0n)
-    return changed === 0n ? [] : [{ fields: topic.classes[i] ?? [], scope: describe(changed, kept) }]
+    const changed = regions.minus(region, action)
+    const kept = regions.both(granted.before[i] ?? NOWHERE, granted.after[i] ?? NOWHERE)
+    return changed === NOWHERE ? [] : [{ fields: topic.classes[i] ?? [], scope: describe(changed, kept) }]
   })
   return [...actions, ...sameScope(topic, fields)]
 }
 
+/** Where each class of fields is gained, and not by one of two subjects alone. */
+function freshRegions(
+  { space: { regions } }: Topic,
+  { granted, alone, possible }: ComparedGrants,
+  decision: Region,
+): readonly Region[] {
+  const asked = regions.both(possible, decision)
+  return granted.after.map((after, i) => {
+    const fresh = regions.both(regions.minus(after, granted.before[i] ?? NOWHERE), asked)
+    const explained = alone.map((one) => regions.minus(one.after[i] ?? NOWHERE, one.before[i] ?? NOWHERE))
+    return regions.minus(fresh, regions.any(explained))
+  })
+}
+
+/**
+ * What the first decision on a write gains where the second one, on its result, gains nothing: the write is still
+ * refused, but by a later check.
+ */
+function objectLevelGains(topic: Topic, compared: ComparedGrants): readonly Gain[] {
+  const { decisions, space } = topic
+  const { regions, rules } = space
+  if (decisions.looks || !decisions.changes) return []
+  const told = freshRegions(topic, compared, rules.second)
+  const fresh = freshRegions(topic, compared, rules.first).map((region, i) =>
+    regions.minus(region, rules.storedSide(told[i] ?? NOWHERE)),
+  )
+  const changed = regions.any(fresh)
+  if (changed === NOWHERE) return []
+  const possible = regions.both(compared.possible, rules.first)
+  const scope = describeScope(space, { changed, kept: NOWHERE, possible, decision: rules.first })
+  return [{ part: 'object level', fields: undefined, scope }]
+}
+
 function whole(_topic: Topic, action: Region): readonly Slice[] {
-  return action === 0n ? [] : [{ changed: action, fields: undefined }]
+  return action === NOWHERE ? [] : [{ changed: action, fields: undefined }]
 }
 
 /** One slice for each set of fields that are granted together. */
 function byFields(topic: Topic, action: Region, granted: readonly Region[]): readonly Slice[] {
+  const { regions } = topic.space
   const all = topic.classes.map((_, i) => i)
   const slices = all.reduce<readonly { readonly has: readonly number[]; readonly changed: Region }[]>(
     (parts, i) =>
       parts.flatMap(({ has, changed }) => {
-        const here = changed & (granted[i] ?? 0n)
+        const here = regions.both(changed, granted[i] ?? NOWHERE)
         const cut = [
           { has: [...has, i], changed: here },
-          { has, changed: changed & ~here },
+          { has, changed: regions.minus(changed, here) },
         ]
-        return cut.filter((part) => part.changed !== 0n)
+        return cut.filter((part) => part.changed !== NOWHERE)
       }),
-    [{ has: [], changed: action }].filter((part) => part.changed !== 0n),
+    [{ has: [], changed: action }].filter((part) => part.changed !== NOWHERE),
   )
   return slices.map(({ has, changed }) => {
     const fields = has.flatMap((i) => topic.classes[i] ?? [])
@@ -122,27 +173,26 @@ function sameScope(topic: Topic, changes: readonly { fields: readonly string[]; 
  * differs, a list is empty rather than refused, and a missing object is 404 rather than 403.
  */
 function compareRoleLevel(
-  topic: Topic,
-  caller: readonly string[],
+  { byName: { space } }: Topic,
   { granted, alone, possible }: ComparedGrants['byName'],
-): readonly GrantChange[] {
-  const effect = roleLevelEffect(granted)
-  if (effect === undefined || alone.some((one) => roleLevelEffect(one) === effect)) return []
-  const changed = anyOf(granted[effect === 'gains' ? 'after' : 'before'])
-  const scope = describeScope(topic.byName.space, { changed, kept: 0n, possible })
-  return [{ caller, effect, part: 'role level', fields: undefined, scope }]
-}
-
-function roleLevelEffect({ before, after }: Sides<readonly Region[]>): GrantChange['effect'] | undefined {
-  const [passed, passes] = [anyOf(before) !== 0n, anyOf(after) !== 0n]
-  if (passed === passes) return undefined
-  return passes ? 'gains' : 'loses'
+): readonly Omit<GrantChange, 'caller'>[] {
+  const { regions, rules, atoms } = space
+  const first = (region: Region) => regions.all([region, rules.first, possible])
+  const conditions = new Set(atoms.flatMap(({ leaf }, i) => (leaf ? [] : [variablesOf(i).before])))
+  /** The conditions under which some set of relations is allowed. */
+  const passing = (some: readonly Region[]) =>
+    regions.whatever(first(regions.any(some)), (variable) => !conditions.has(variable))
+  const gained = ({ before, after }: Grants['granted']) => regions.minus(passing(after), passing(before))
+  return (['gains', 'loses'] as const).flatMap((effect) => {
+    const turned = (one: Grants['granted']) => (effect === 'gains' ? one : swap(one))
+    const region = regions.minus(gained(turned(granted)), regions.any(alone.map((one) => gained(turned(one)))))
+    if (region === NOWHERE) return []
+    const changed = regions.both(first(regions.any(turned(granted).after)), region)
+    const asked = { kept: NOWHERE, possible: first(possible), decision: rules.first }
+    return [{ effect, part: 'role level', fields: undefined, scope: describeScope(space, { changed, ...asked }) }]
+  })
 }
 
 function inOrder({ resource }: Topic, fields: readonly string[]): readonly string[] {
   return [...resource.fields.keys()].filter((field) => fields.includes(field))
-}
-
-function anyOf(regions: readonly Region[]): Region {
-  return regions.reduce((sum, region) => sum | region, 0n)
 }

@@ -1,109 +1,149 @@
-/** A region as conditions: the fewest and shortest terms for its sets of relations. */
-import type { Region } from '../../../decide/relations/regions.ts'
-import type { Scope, Term } from '../change.ts'
+/** A region as relation columns: the fewest and shortest terms for its situations. */
+import { NOWHERE, type Region, type Regions } from '../../../decide/relations/regions.ts'
+import { variablesOf } from '../../../decide/rules/rule-space.ts'
+import type { Names, Scope, Term } from '../change.ts'
 import type { RelationSpace } from './topic.ts'
-
-interface Literal {
-  readonly label: string
-  readonly holds: boolean
-  readonly region: Region
-}
 
 interface ChangedRegion {
   /** Where the grant changed. */
   readonly changed: Region
   /** Where both sides grant it. */
   readonly kept: Region
-  /** The sets that can hold; the terms may say anything about the others. */
+  /** The situations that can be; the terms may say anything about the others. */
   readonly possible: Region
+  /** Where the decision is asked; the others are within. */
+  readonly decision: Region
+}
+
+/** What a term says about one atom: left and right of `>`, whether it holds. Undefined: nothing. */
+interface Literal {
+  readonly left?: boolean
+  readonly right?: boolean
+}
+
+/** A literal for each atom. */
+interface Column {
+  readonly literals: readonly Literal[]
+  readonly region: Region
 }
 
 /**
  * Prefers `besides` to `without`: a caller who could list their own objects and now lists all of them gains `any`,
  * besides `owner`.
  */
-export function describeScope(space: RelationSpace, { changed, kept, possible }: ChangedRegion): Scope {
-  const impossible = space.all & ~possible
-  const exact = cover(space, changed, changed | impossible)
-  if (exact.every(isPositive)) return { when: exact, besides: [] }
-  const when = cover(space, changed, changed | impossible | kept)
-  const besides = cover(space, kept & regionOf(space, when), kept | impossible)
-  if ([...when, ...besides].every(isPositive)) return { when, besides }
-  return { when: exact, besides: [] }
-}
-
-/** Terms that together cover `wanted`, and nothing outside `allowed`. */
-function cover(space: RelationSpace, wanted: Region, allowed: Region): readonly Term[] {
-  const terms: Literal[][] = []
-  let left = wanted
-  while (left !== 0n) {
-    const term = shortest(space, literalsOf(space, smallestSet(left)), allowed)
-    terms.push(term)
-    left &= ~whereAll(space, term)
-  }
-  return withoutSuperfluous(space, terms, wanted).map(termOf)
-}
-
-/** Drops needless literals, negations first. */
-function shortest(space: RelationSpace, literals: readonly Literal[], allowed: Region): Literal[] {
-  const order = [...literals.filter(({ holds }) => !holds), ...literals.filter(({ holds }) => holds)]
-  return order.reduce<Literal[]>(
-    (term, literal) => {
-      const shorter = term.filter((other) => other !== literal)
-      return (whereAll(space, shorter) & ~allowed) === 0n ? shorter : term
-    },
-    [...literals],
-  )
-}
-
-function withoutSuperfluous(space: RelationSpace, terms: readonly Literal[][], wanted: Region): readonly Literal[][] {
-  return terms.reduce<readonly Literal[][]>((kept, term) => {
-    const others = kept.filter((other) => other !== term)
-    const covered = others.reduce((region, other) => region | whereAll(space, other), 0n)
-    return (wanted & ~covered) === 0n ? others : kept
-  }, terms)
-}
-
-/** The number of a set with the fewest relations; the region isn't empty. */
-function smallestSet(region: Region): number {
-  const bits = region.toString(2)
-  let smallest = -1
-  for (let set = 0; set < bits.length; set++) {
-    if (bits[bits.length - 1 - set] !== '1') continue
-    if (smallest < 0 || size(set) < size(smallest)) smallest = set
-  }
-  return smallest
-}
-
-function size(set: number): number {
-  return set.toString(2).replaceAll('0', '').length
-}
-
-function literalsOf({ labels, holds, all }: RelationSpace, set: number): readonly Literal[] {
-  return labels.map((label, i) => {
-    const region = holds[i] ?? 0n
-    const isIn = ((set >> i) & 1) === 1
-    return { label, holds: isIn, region: isIn ? region : all & ~region }
+export function describeScope(space: RelationSpace, { changed, kept, possible, decision }: ChangedRegion): Scope {
+  const { regions } = space
+  const cover = (wanted: Region, allowed: Region) => columnsFor({ space, decision, wanted, allowed })
+  const impossible = regions.minus(decision, possible)
+  const exact = cover(changed, regions.either(changed, impossible))
+  const asScope = (when: readonly Column[], besides: readonly Column[]): Scope => ({
+    when: when.map((column) => termOf(space, column)),
+    besides: besides.map((column) => termOf(space, column)),
   })
+  const plain = asScope(exact, [])
+  if (plain.when.every(isPlain)) return plain
+  const when = cover(changed, regions.any([changed, impossible, kept]))
+  const within = regions.any(when.map(({ region }) => region))
+  const besides = cover(regions.both(kept, within), regions.either(kept, impossible))
+  const told = asScope(when, besides)
+  const terms = [...told.when, ...told.besides]
+  if (terms.every(isPlain)) return told
+  return terms.every(isPositive) && !plain.when.every(isPositive) ? told : plain
 }
 
-function whereAll({ all }: RelationSpace, literals: readonly Literal[]): Region {
-  return literals.reduce((region, literal) => region & literal.region, all)
+interface Wanted {
+  readonly space: RelationSpace
+  readonly decision: Region
+  readonly wanted: Region
+  readonly allowed: Region
 }
 
-function regionOf(space: RelationSpace, terms: readonly Term[]): Region {
-  const where = (label: string) => space.holds[space.labels.indexOf(label)] ?? 0n
-  return terms.reduce((sum, term) => {
-    const held = term.with.reduce((region, label) => region & where(label), space.all)
-    return sum | term.without.reduce((region, label) => region & ~where(label), held)
-  }, 0n)
+/** Columns that together cover `wanted`, and nothing outside `allowed`. */
+function columnsFor({ space, decision, wanted, allowed }: Wanted): readonly Column[] {
+  const { regions } = space
+  const columns: Column[] = []
+  let left = wanted
+  while (left !== NOWHERE) {
+    const column = shortest({ space, decision, wanted, allowed }, regions.smallest(left))
+    const rest = regions.minus(left, column.region)
+    if (rest === left) throw new Error('a column must hold the situation that it was made of')
+    columns.push(column)
+    left = rest
+  }
+  return withoutSuperfluous(regions, columns, wanted)
 }
 
-function termOf(literals: readonly Literal[]): Term {
-  const labels = (wanted: boolean) => literals.filter(({ holds }) => holds === wanted).map(({ label }) => label)
-  return { with: labels(true), without: labels(false) }
+/** The column of one situation without what it needn't say, negations dropped first. */
+function shortest({ space, decision, allowed }: Wanted, situation: ReadonlySet<number>): Column {
+  const { regions, rules } = space
+  const onResult = decision === rules.second
+  const choices = space.atoms.map((_, i) => choicesFor(space, i, situation, onResult))
+  const isNegative = (i: number) => !situation.has(variablesOf(i).before) && !situation.has(variablesOf(i).after)
+  const places = space.atoms.map((_, i) => i)
+  const order = [...places.filter(isNegative), ...places.filter((i) => !isNegative(i))]
+  let literals: readonly Literal[] = choices.map((some) => some.at(-1) ?? {})
+  const regionOf = (some: readonly Literal[]) =>
+    regions.all([decision, ...some.map((literal, i) => whereLiteral(space, i, { ...literal, onResult }))])
+  for (const i of order) {
+    const fitting = choices[i]?.find((choice) => regions.isWithin(regionOf(literals.with(i, choice)), allowed))
+    if (fitting) literals = literals.with(i, fitting)
+  }
+  return { literals, region: regionOf(literals) }
 }
 
-function isPositive({ without }: Term): boolean {
-  return without.length === 0
+/** What a column may say about an atom in this situation: the shortest first, and all of it last. */
+function choicesFor(
+  { atoms, moments }: RelationSpace,
+  i: number,
+  situation: ReadonlySet<number>,
+  onResult: boolean,
+): readonly Literal[] {
+  const { before, after } = variablesOf(i)
+  const left = situation.has(before)
+  if (!onResult || !atoms[i]?.leaf) return [{}, { left }]
+  const right = situation.has(after)
+  const isState = moments[i]?.mixed === moments[i]?.stored
+  if (isState) return [{}, { left }, { right }, { left, right }]
+  // What isn't a state must hold before and after, unless the right side names it.
+  return left === right ? [{}, { left }, { right }, { left }] : [{}, { right }, { left, right }]
+}
+
+function whereLiteral(
+  { regions, moments }: RelationSpace,
+  i: number,
+  { left, right, onResult }: Literal & { readonly onResult: boolean },
+): Region {
+  const at = (moment: 'stored' | 'mixed' | 'proposed', holds: boolean | undefined): readonly Region[] => {
+    const region = moments[i]?.[moment]
+    if (region === undefined || holds === undefined) return []
+    return [holds ? region : regions.not(region)]
+  }
+  if (!onResult) return regions.all(at('stored', left))
+  return regions.all([...at('stored', left), ...(right === undefined ? at('mixed', left) : at('proposed', right))])
+}
+
+function withoutSuperfluous(regions: Regions, columns: readonly Column[], wanted: Region): readonly Column[] {
+  return columns.reduce<readonly Column[]>((kept, column) => {
+    const others = kept.filter((other) => other !== column)
+    return regions.isWithin(wanted, regions.any(others.map(({ region }) => region))) ? others : kept
+  }, columns)
+}
+
+function termOf({ atoms }: RelationSpace, { literals }: Column): Term {
+  const names = (side: keyof Literal): Names => {
+    const labels = (wanted: boolean) => atoms.flatMap(({ label }, i) => (literals[i]?.[side] === wanted ? [label] : []))
+    return { with: labels(true), without: labels(false) }
+  }
+  const becomes = names('right')
+  const isSaid = becomes.with.length + becomes.without.length > 0
+  return { ...names('left'), ...(isSaid ? { becomes } : {}) }
+}
+
+function isPlain({ without, becomes }: Term): boolean {
+  return without.length === 0 && becomes === undefined
+}
+
+/** A transition reads well with a negation too. */
+function isPositive({ without, becomes }: Term): boolean {
+  return without.length === 0 || becomes !== undefined
 }

@@ -1,10 +1,11 @@
-/** The rules of two policies about one action on one resource, as regions of the sets of relations. */
+/** The rules of two policies about one action on one resource, as regions of one space of situations. */
 
 import type { Policy, Rule } from '../../../decide/policy.ts'
-import { meaningOf, needsCaller } from '../../../decide/relations/all-kinds.ts'
-import { namedRelations } from '../../../decide/relations/possible-sets.ts'
-import { possibleRegion, type Region, type RelationRegions, regionsOf } from '../../../decide/relations/regions.ts'
+import { leavesOf, meaningOf, needsCaller } from '../../../decide/relations/all-kinds.ts'
+import { namedConditions, namedRelations } from '../../../decide/relations/possible-sets.ts'
+import type { Region, Regions } from '../../../decide/relations/regions.ts'
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
+import { meaningOfCondition } from '../../../decide/request-conditions/all-conditions.ts'
 import { coversResource, isAbout } from '../../../decide/rules/rule.ts'
 import {
   type FieldClass,
@@ -13,21 +14,38 @@ import {
   type RulesAbout,
   regionsBySubject,
 } from '../../../decide/rules/rule-regions.ts'
-import { namesIn } from '../../../decide/rules/terms.ts'
+import {
+  concernsObjects,
+  type Decisions,
+  decisionsOf,
+  type Moments,
+  RuleSpace,
+} from '../../../decide/rules/rule-space.ts'
 import type { Action, Resource } from '../../../resources/resource.ts'
 import { ReviewError } from '../../load-policy.ts'
 import { type Side, type Sides, sidesOf } from '../change.ts'
 
-export interface RelationSpace extends RelationRegions {
-  /** Names of the relations, for people. */
-  readonly labels: readonly string[]
-  /** The sets of relations that an object can have to a caller with credentials, and to a caller without. */
+/** A leaf or a condition that rules of either policy name. */
+interface Atom {
+  /** For people. */
+  readonly label: string
+  /** What each policy understands by it; undefined for a condition. */
+  readonly leaf: Sides<Relation> | undefined
+}
+
+export interface RelationSpace {
+  readonly regions: Regions
+  readonly rules: RuleSpace
+  readonly atoms: readonly Atom[]
+  /** Where the atoms hold, as the new policy understands them. */
+  readonly moments: readonly Moments[]
+  /** The situations in which an object can be to a caller with credentials, and to a caller without. */
   readonly possible: Region
   readonly possibleAnonymous: Region
-  /** The sets without relations that compare the object with a caller, as each policy understands them. */
+  /** The situations without relations that compare the object with a caller, as each policy understands them. */
   readonly unrelated: Sides<Region>
-  /** Where all of these relations of one policy hold. */
-  where(side: Side, relations: readonly string[]): Region
+  /** Where a rule of one policy matches. */
+  where(side: Side, rule: Rule): Region
 }
 
 interface RulesInSpace {
@@ -39,6 +57,7 @@ interface RulesInSpace {
 export interface Topic extends RulesInSpace {
   readonly resource: Resource
   readonly action: Action
+  readonly decisions: Decisions
   /** Each class: fields that all rules of both policies treat alike. */
   readonly classes: readonly FieldClass[]
   /** The same, but relations differ by name, as for the role level, which knows no object. */
@@ -56,103 +75,157 @@ export function* topicsOf(policies: Sides<Policy>, resource: Resource): Iterable
     const classes = fieldClasses(about.before, about.after)
     const placeIn = (identity: Identity): RulesInSpace => {
       const space = relationSpace(about, identity)
-      const where = (side: Side) => (rule: Rule) => space.where(side, namesIn(rule))
-      const bySubject = sidesOf((side) => regionsBySubject(about[side], { classes, where: where(side) }))
+      const where = (side: Side) => (rule: Rule) => space.where(side, rule)
+      const { regions } = space
+      const bySubject = sidesOf((side) => regionsBySubject(about[side], { regions, classes, where: where(side) }))
       return { space, bySubject }
     }
-    yield { resource, action, classes, ...placeIn('meaning'), byName: placeIn('name') }
+    const decisions = decisionsOf(resource, action)
+    yield { resource, action, decisions, classes, ...placeIn('meaning'), byName: placeIn('name') }
   }
 }
 
-/** A relation with all its names. A relation with a changed meaning has one atom for each name. */
-interface Atom {
-  readonly label: string
-  readonly meaning: Sides<Relation>
+/** A rule file that needs more on one action has not been seen. */
+const MOST_RELATIONS = 16
+const MOST_CONDITIONS = 16
+
+function refuseTooMany(atoms: ReadonlyMap<string, Atom>, { resource, action }: RulesAbout): void {
+  const leaves = [...atoms.values()].filter(({ leaf }) => leaf).length
+  const refuse = (count: number, what: string, most: number) => {
+    if (count <= most) return
+    throw new ReviewError(
+      `rules about \`${action.name}\` on \`${resource.name}\` name ${count} ${what}, ` +
+        `but a diff compares at most ${most}: name fewer ${what} in these rules`,
+    )
+  }
+  refuse(leaves, 'relations', MOST_RELATIONS)
+  refuse(atoms.size - leaves, 'conditions', MOST_CONDITIONS)
 }
 
-/** 65,536 sets; a rule file that needs more on one action has not been seen. */
-const MOST_RELATIONS = 16
-
-/** Whether two relations of a policy that compare the same count as one (`meaning`) or as two (`name`). */
+/** Whether two names of a policy that mean the same count as one (`meaning`) or as two (`name`). */
 type Identity = 'meaning' | 'name'
 
 function relationSpace(about: Sides<RulesAbout>, identity: Identity): RelationSpace {
   const { resource, action } = about.after
-  const keys = sidesOf((side) => KEYS[identity](about, side))
-  const atoms = concernsObject(resource, action) ? atomsOf(about, keys) : new Map<string, Atom>()
-  if (atoms.size > MOST_RELATIONS) {
-    throw new ReviewError(
-      `rules about \`${action.name}\` on \`${resource.name}\` name ${atoms.size} relations, ` +
-        `but a diff compares at most ${MOST_RELATIONS}: name fewer relations in these rules`,
-    )
-  }
-  const positions = new Map([...atoms.keys()].map((key, i) => [key, i]))
-  const sets = regionsOf(atoms.size)
-  const whereNamed = (key = '') => sets.holds[positions.get(key) ?? -1] ?? 0n
+  const keys = sidesOf((side) => keysOf(about, side, identity))
+  const atoms = atomsOf(about, keys)
+  refuseTooMany(atoms, about.after)
+  const rules = new RuleSpace()
+  const places = new Map([...atoms.keys()].map((key, i) => [key, i]))
+  const placeOf = (key = '') => places.get(key) ?? -1
+  const leafMoments = (side: Side) => (leaf: Relation) => rules.moments(placeOf(keys[side].leaves.get(leaf.name)), leaf)
+  const moments = sidesOf((side) =>
+    momentsOf(
+      about[side],
+      (relation) => rules.follows(relation, leafMoments(side)),
+      (name) => rules.moments(placeOf(keys[side].conditions.get(name)), undefined),
+    ),
+  )
+  const { changes } = decisionsOf(resource, action)
+  const list = [...atoms.values()]
   return {
-    ...sets,
-    labels: [...atoms.values()].map(({ label }) => label),
-    ...possibilities([...atoms.values()], resource, sets),
-    where: (side, names) => names.reduce((region, name) => region & whereNamed(keys[side].get(name)), sets.all),
+    regions: rules.regions,
+    rules,
+    atoms: list,
+    moments: list.map(({ leaf }, i) => rules.moments(i, leaf?.after)),
+    ...possibilities(list, resource, rules),
+    where: (side, rule) => rules.matches(rule, (name) => moments[side].get(name), changes),
   }
 }
 
-/** Options and built-in routes are decided as if no relation held (docs/decisions/0001). */
-function concernsObject({ builtIn }: Resource, { name }: Action): boolean {
-  return !builtIn && name !== 'options'
+/** Where the names of a policy hold; without an object, only conditions count. */
+function momentsOf(
+  about: RulesAbout,
+  ofRelation: (relation: Relation) => Moments,
+  ofCondition: (name: string) => Moments,
+): ReadonlyMap<string, Moments> {
+  const { policy, resource, action } = about
+  const conditions = namedConditions(policy, resource, action).map((name) => [name, ofCondition(name)] as const)
+  return new Map([...relationsAbout(about).map((one) => [one.name, ofRelation(one)] as const), ...conditions])
 }
 
-/** The possible sets, with the relations as either policy understands them. */
+/** The relations that rules name, if they can count. */
+function relationsAbout({ policy, resource, action }: RulesAbout): readonly Relation[] {
+  return concernsObjects(resource, action) ? namedRelations(policy, resource, action) : []
+}
+
+/** The possible situations, with the relations as either policy understands them. */
 function possibilities(
   atoms: readonly Atom[],
   resource: Resource,
-  sets: RelationRegions,
+  rules: RuleSpace,
 ): Pick<RelationSpace, 'possible' | 'possibleAnonymous' | 'unrelated'> {
+  const { regions } = rules
   const on = (side: Side) => {
-    const relations = atoms.map(({ meaning }) => meaning[side])
-    const ofCaller = relations.flatMap((relation, i) => (needsCaller(relation) ? (sets.holds[i] ?? 0n) : []))
-    const possible = possibleRegion(relations, resource, sets)
-    return { possible, unrelated: ofCaller.reduce((left, region) => left & ~region, sets.all) }
+    const leaves = new Map(atoms.flatMap(({ leaf }, i) => (leaf ? [[leaf[side], i] as const] : [])))
+    const ofCaller = [...leaves]
+      .filter(([leaf]) => needsCaller(leaf))
+      .flatMap(([leaf, i]) => {
+        const { stored, proposed } = rules.moments(i, leaf)
+        return [stored, proposed]
+      })
+    const unrelated = regions.all(ofCaller.map((region) => regions.not(region)))
+    return { possible: rules.possible(leaves, resource), unrelated }
   }
   const { before, after } = sidesOf(on)
   return {
-    possible: before.possible | after.possible,
-    possibleAnonymous: (before.possible & before.unrelated) | (after.possible & after.unrelated),
+    possible: regions.either(before.possible, after.possible),
+    possibleAnonymous: regions.either(
+      regions.both(before.possible, before.unrelated),
+      regions.both(after.possible, after.unrelated),
+    ),
     unrelated: { before: before.unrelated, after: after.unrelated },
   }
 }
 
-type Keys = (about: Sides<RulesAbout>, side: Side) => ReadonlyMap<string, string>
-
-/** Relation name to the key of its atom. */
-const KEYS: Readonly<Record<Identity, Keys>> = { meaning: byMeaning, name: byName }
-
-function byName(about: Sides<RulesAbout>, side: Side): ReadonlyMap<string, string> {
-  return new Map([...relationsOf(about[side]).keys()].map((name) => [name, `named ${name}`]))
+/** The keys of the atoms by the names of leaves and of conditions. */
+interface Keys {
+  readonly leaves: ReadonlyMap<string, string>
+  readonly conditions: ReadonlyMap<string, string>
 }
 
-function byMeaning(about: Sides<RulesAbout>, side: Side): ReadonlyMap<string, string> {
-  const others = relationsOf(about[side === 'before' ? 'after' : 'before'])
-  return new Map(
-    [...relationsOf(about[side])].map(([name, relation]) => {
-      const other = others.get(name)
-      const changed = other !== undefined && meaningOf(other) !== meaningOf(relation)
-      return [name, changed ? `named ${name}` : `is ${meaningOf(relation)}`]
-    }),
+function keysOf(about: Sides<RulesAbout>, side: Side, identity: Identity): Keys {
+  const other = side === 'before' ? 'after' : 'before'
+  const leaves = sidesOf((one) => new Map([...relationsOf(about[one])].map(([name, one]) => [name, meaningOf(one)])))
+  const conditions = sidesOf(
+    (one) => new Map([...about[one].policy.conditions].map(([name, one]) => [name, meaningOfCondition(one)])),
   )
+  const keys = (meanings: Sides<ReadonlyMap<string, string>>, kind: string) =>
+    new Map(
+      [...meanings[side]].map(([name, meaning]) => {
+        const changed = (meanings[other].get(name) ?? meaning) !== meaning
+        return [name, changed || identity === 'name' ? `${kind} named ${name}` : `${kind} ${meaning}`]
+      }),
+    )
+  return { leaves: keys(leaves, 'relation'), conditions: keys(conditions, 'condition') }
 }
 
-/** The relations that rules name, by key, in the order of ownership.yaml; labelled with their new names if possible. */
-function atomsOf(about: Sides<RulesAbout>, keys: Sides<ReadonlyMap<string, string>>): ReadonlyMap<string, Atom> {
+/**
+ * The leaves of the relations that rules name, and the conditions, by key, in the order of their files; labelled with
+ * their new names if possible. A name with a changed meaning is one atom.
+ */
+function atomsOf(about: Sides<RulesAbout>, keys: Sides<Keys>): ReadonlyMap<string, Atom> {
   const atoms = new Map<string, Atom>()
+  const add = (key: string | undefined, atom: Atom) => {
+    if (key !== undefined && !atoms.has(key)) atoms.set(key, atom)
+  }
+  for (const side of ['after', 'before'] as const) {
+    for (const leaf of new Set(relationsAbout(about[side]).flatMap(leavesOf))) {
+      const leafIn = (of: Side) => {
+        const same = relationsOf(about[of]).get(leaf.name)
+        return same &&
+          leavesOf(same).includes(same) &&
+          keys[of].leaves.get(leaf.name) === keys[side].leaves.get(leaf.name)
+          ? same
+          : leaf
+      }
+      add(keys[side].leaves.get(leaf.name), { label: leaf.name, leaf: sidesOf(leafIn) })
+    }
+  }
   for (const side of ['after', 'before'] as const) {
     const { policy, resource, action } = about[side]
-    for (const relation of namedRelations(policy, resource, action)) {
-      const label = relation.name
-      const key = keys[side].get(label)
-      if (key === undefined || atoms.has(key)) continue
-      const other = (of: Side) => relationsOf(about[of]).get(label) ?? relation
-      atoms.set(key, { label, meaning: key.startsWith('is ') ? sidesOf(() => relation) : sidesOf(other) })
+    for (const name of namedConditions(policy, resource, action)) {
+      add(keys[side].conditions.get(name), { label: name, leaf: undefined })
     }
   }
   return atoms

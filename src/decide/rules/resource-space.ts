@@ -1,0 +1,77 @@
+/** The situations of one resource, with the names that the rules of one policy may use, and where its rules match. */
+import type { Action, Resource } from '../../resources/resource.ts'
+import type { Policy, Rule } from '../policy.ts'
+import { leavesOf } from '../relations/all-kinds.ts'
+import { NOWHERE, type Region } from '../relations/regions.ts'
+import { getOrMake, type PlacedRule } from './action-rules.ts'
+import { decidedFields } from './rule.ts'
+import { concernsObjects, decisionsOf, type Moments, RuleSpace, variablesOf } from './rule-space.ts'
+import { relationColumnText } from './terms.ts'
+
+export class ResourceSpace extends RuleSpace {
+  readonly #resource: Resource
+  readonly #views: ReadonlyMap<string, bigint>
+  readonly #names = new Map<string, Moments>()
+  readonly #conditions: ReadonlyMap<string, Moments>
+  readonly #possible: Region
+  /** Leaves and conditions, in the order of their variables. */
+  readonly #labels: readonly string[]
+
+  constructor({ ownership, conditions, views }: Policy, resource: Resource) {
+    super()
+    this.#resource = resource
+    const relations = [...(ownership.get(resource.name)?.relations.values() ?? [])]
+    const leaves = new Map([...new Set(relations.flatMap(leavesOf))].map((leaf, i) => [leaf, i]))
+    this.#conditions = new Map(
+      [...conditions.keys()].map((name, i) => [name, this.moments(leaves.size + i, undefined)]),
+    )
+    for (const relation of relations) {
+      this.#names.set(
+        relation.name,
+        this.follows(relation, (leaf) => this.moments(leaves.get(leaf) ?? -1, leaf)),
+      )
+    }
+    for (const [name, moments] of this.#conditions) this.#names.set(name, moments)
+    this.#possible = this.possible(leaves, resource)
+    this.#labels = [...[...leaves.keys()].map(({ name }) => name), ...conditions.keys()]
+    const fieldBits = bitsOf(resource.fields.keys())
+    this.#views = new Map(
+      [...(views.get(resource.name) ?? [])].map(([view, fields]) => [view, join([...fields], fieldBits)]),
+    )
+  }
+
+  /** Where rules match about an action; undefined for a rule that never does. */
+  placesOf(action: Action): (rule: Rule) => PlacedRule | undefined {
+    const names = concernsObjects(this.#resource, action) ? this.#names : this.#conditions
+    const { changes } = decisionsOf(this.#resource, action)
+    const regions = new Map<string, Region>()
+    return (rule) => {
+      const region = getOrMake(regions, `${rule.effect} ${relationColumnText(rule)}`, () =>
+        this.regions.both(
+          this.matches(rule, (name) => names.get(name), changes),
+          this.#possible,
+        ),
+      )
+      const fields = this.#fieldsNamed(rule, action)
+      return region === NOWHERE || fields === 0n ? undefined : { rule, region, fields }
+    }
+  }
+
+  /** The leaves and conditions that hold for the stored object in a situation. */
+  namesFor(situation: ReadonlySet<number>): readonly string[] {
+    return this.#labels.filter((_, i) => situation.has(variablesOf(i).before))
+  }
+
+  #fieldsNamed({ views }: Rule, action: Action): bigint {
+    if (views.includes('*')) return (1n << BigInt(decidedFields({ resource: this.#resource, action }).length)) - 1n
+    return action.hasFields ? join(views, this.#views) : 0n
+  }
+}
+
+function bitsOf(names: Iterable<string>): ReadonlyMap<string, bigint> {
+  return new Map([...names].map((name, i) => [name, 1n << BigInt(i)]))
+}
+
+function join(names: readonly string[], bits: ReadonlyMap<string, bigint>): bigint {
+  return names.reduce((mask, name) => mask | (bits.get(name) ?? 0n), 0n)
+}

@@ -1,0 +1,154 @@
+/**
+ * The situations of a decision, as variables of regions: which leaf relations hold for the stored object and for the
+ * result of a write, which conditions hold, and whether the first or the second decision is asked. So a rule is one
+ * region, and rules become operations on regions, however many situations there are.
+ */
+import type { Action, Resource } from '../../resources/resource.ts'
+import type { Rule, Term } from '../policy.ts'
+import { kindOf } from '../relations/all-kinds.ts'
+import { possibleRegion } from '../relations/possible-region.ts'
+import { EVERYWHERE, NOWHERE, type Region, Regions } from '../relations/regions.ts'
+import type { Relation } from '../relations/relation-kind.ts'
+
+/** Where something holds: for the stored object, for a result with the stored states, for the result. */
+export interface Moments {
+  readonly stored: Region
+  readonly mixed: Region
+  readonly proposed: Region
+}
+
+type Moment = keyof Moments
+
+/** The variables of a space: one says which decision is asked, then two for each leaf or condition. */
+const SECOND = 0
+
+export class RuleSpace {
+  readonly regions = new Regions()
+  /** Where the first decision is asked, and where the second one is. */
+  readonly first: Region
+  readonly second: Region
+
+  constructor() {
+    this.second = this.regions.where(SECOND)
+    this.first = this.regions.not(this.second)
+  }
+
+  /** Where the i-th name holds, if it is this leaf; a condition if there is no leaf. */
+  moments(i: number, leaf: Relation | undefined): Moments {
+    const { before, after } = variablesOf(i)
+    const stored = this.regions.where(before)
+    if (!leaf) return { stored, mixed: stored, proposed: stored }
+    const proposed = this.regions.where(after)
+    return { stored, proposed, mixed: kindOf(leaf).onResultOfWrite === 'stored' ? stored : proposed }
+  }
+
+  /** Where a relation holds, which follows from its leaves. */
+  follows(relation: Relation, leaf: (relation: Relation) => Moments): Moments {
+    const parts = kindOf(relation).parts?.(relation)
+    if (!parts) return leaf(relation)
+    const of = parts.of.map((part) => this.follows(part, leaf))
+    const join = (moment: Moment) => this.regions[parts.need](of.map((one) => one[moment]))
+    return { stored: join('stored'), mixed: join('mixed'), proposed: join('proposed') }
+  }
+
+  /**
+   * Where the rule matches (decide/rules/terms.ts says the same for one situation). `momentsOf` is undefined for a name
+   * that can't count; `changes`: the action has a second decision.
+   */
+  matches(rule: Rule, momentsOf: (name: string) => Moments | undefined, changes: boolean): Region {
+    const { before, after = [], effect } = rule
+    const { both, either } = this.#operations
+    if ([...before, ...after].some(({ name }) => !momentsOf(name))) return NOWHERE
+    const fit = (terms: readonly Term[], moment: (term: Term) => Moment): Region =>
+      this.regions.all(
+        terms.map((term) => {
+          const where = momentsOf(term.name)?.[moment(term)] ?? NOWHERE
+          return term.negated ? this.regions.not(where) : where
+        }),
+      )
+    const stored = fit(before, () => 'stored')
+    const onObject = effect === 'deny' && rule.after ? NOWHERE : stored
+    if (!changes) return both(this.first, onObject)
+    const isOnTheRight = (name: string) => after.some((term) => term.name === name)
+    const mixed = fit(before, ({ name }) => (isOnTheRight(name) ? 'stored' : 'mixed'))
+    const left = effect === 'allow' ? both(stored, mixed) : either(stored, mixed)
+    const onResult = both(
+      left,
+      fit(after, () => 'proposed'),
+    )
+    return either(both(this.first, onObject), both(this.second, onResult))
+  }
+
+  /** The situations that objects can be in; `leaves` are the leaves among the names, by their positions. */
+  possible(leaves: ReadonlyMap<Relation, number>, resource: Resource): Region {
+    const { both, either } = this.#operations
+    const relations = [...leaves.keys()]
+    const at = (moment: Moment) => (leaf: Relation) => this.moments(leaves.get(leaf) ?? -1, leaf)[moment]
+    const [before, after] = (['stored', 'proposed'] as const).map((moment) =>
+      possibleRegion(this.regions, relations, resource, at(moment)),
+    )
+    const kept = relations
+      .filter((leaf) => neverChanges(leaf, resource))
+      .map((leaf) => this.#same(at('stored')(leaf), at('proposed')(leaf)))
+    const onResult = this.regions.all([before ?? EVERYWHERE, after ?? EVERYWHERE, ...kept])
+    return either(both(this.first, before ?? EVERYWHERE), both(this.second, onResult))
+  }
+
+  /** The stored objects of a region, whichever decision is asked, and whatever the result. */
+  storedSide(region: Region): Region {
+    return this.regions.whatever(region, (variable) => !isStored(variable))
+  }
+
+  #same(one: Region, other: Region): Region {
+    const { both, either, not } = this.#operations
+    return either(both(one, other), both(not(one), not(other)))
+  }
+
+  get #operations() {
+    const { regions } = this
+    return {
+      both: (one: Region, other: Region) => regions.both(one, other),
+      either: (one: Region, other: Region) => regions.either(one, other),
+      not: (one: Region) => regions.not(one),
+    }
+  }
+}
+
+/** The variables of the i-th name, for the stored object and for the result. */
+export function variablesOf(i: number): { readonly before: number; readonly after: number } {
+  return { before: 2 * i + 1, after: 2 * i + 2 }
+}
+
+/** Whether it is about the stored object or the request, not about the result or the decision. */
+function isStored(variable: number): boolean {
+  return variable % 2 === 1
+}
+
+/** No write changes the fields that the relation looks at; only the server sets `updatedAt`, at each write. */
+function neverChanges(leaf: Relation, { fields }: Resource): boolean {
+  return kindOf(leaf)
+    .fields(leaf)
+    .every((name) => fields.get(name)?.readOnly && name !== 'updatedAt')
+}
+
+/** Options and built-in routes are decided as if no relation were declared (docs/decisions/0001). */
+export function concernsObjects({ builtIn }: Resource, { name }: Action): boolean {
+  return !builtIn && name !== 'options'
+}
+
+/** Which of its decisions an action has: on an object, on the result of a write, or both. */
+export interface Decisions {
+  /** Some method changes a stored object, so that the result is decided too. */
+  readonly changes: boolean
+  /** Some method does something else. */
+  readonly looks: boolean
+}
+
+export function decisionsOf({ routes }: Resource, { name }: Action): Decisions {
+  const operations = routes.flatMap(({ endpoints }) =>
+    [...endpoints.values()].filter(({ action }) => action === name).map(({ operation }) => operation as string),
+  )
+  const all = operations.length === 0 ? [name] : operations
+  const isChange = (operation: string) => operation === 'replace' || operation === 'update'
+  return { changes: all.some(isChange), looks: !all.every(isChange) }
+}
