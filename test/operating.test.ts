@@ -68,8 +68,8 @@ describe('docs/operating.md', () => {
       .map(({ msg, change, widening, narrowing }) => [msg, change ?? [widening, narrowing].join(' ')].join(': ').trim())
     expect(story.filter((line) => !line.startsWith('policy candidate'))).to.deep.equal([
       'policy shadow difference: refused-now',
-      'policy activated: 0 2',
-      // Back again, the mended candidate is compared with: support undoes what it would freeze.
+      'policy activated: 0 1',
+      // Back again, the mended candidate is compared with: an admin undoes what it would freeze.
       ...['policy activated: 2 0', 'policy shadow difference: refused-now'],
       ...['policy activated: 0 1', 'policy activated: 1 0'],
     ])
@@ -110,7 +110,7 @@ describe('docs/operating.md', () => {
     const told = lines.map(
       (line) => `${line}\ncode=$?; [ $code = 0 ] || printf '\\nfailed %s: %s\\n' $code ${quoted(line)}`,
     )
-    const keep = 'printf \'SAM=%s ORDER=%s\' "$SAM" "$ORDER" > .variables'
+    const keep = 'printf \'SAM=%s ADA=%s ORDER=%s\' "$SAM" "$ADA" "$ORDER" > .variables'
     const script = [...prelude, ...told, keep].join('\n')
     return new Promise((resolve) => {
       execFile('bash', ['-c', script], { cwd: folder, env }, (_error, stdout, stderr) =>

@@ -1,4 +1,4 @@
-/** More lines for a policy.csv: before its last line `# end of policy`, after which no rule may stand. */
+/** Other texts of a policy.csv: with more lines (before its last line `# end of policy`), or without steps of orders. */
 import { readFile, writeFile } from 'node:fs/promises'
 import { placeForRules } from '../src/policy/parse/rule-lines.ts'
 
@@ -8,6 +8,23 @@ export function withRules(text: string, lines: string): string {
   const before = text.slice(0, at)
   const ended = before === '' || before.endsWith('\n') ? before : `${before}\n`
   return `${ended}${lines.endsWith('\n') ? lines : `${lines}\n`}${text.slice(at)}`
+}
+
+/** The shipped rules, but for orders: whoever may change a field of an order may give it any value. */
+export function withoutSteps(text: string): string {
+  return text
+    .replace(
+      /^p, member, orders, +replace\|update, +owner\+draft>draft, .*$/m,
+      'p, member, orders, replace|update, owner+draft, *, allow',
+    )
+    .replace(/^p, member, orders, +replace\|update, +owner\+draft>placed, .*\n/m, '')
+    .replace(/^p, support, orders, update, +placed>shipped, .*$/m, 'p, support, orders, update, any, progress, allow')
+    .replace(/^p, support, orders, update, +open>cancelled, .*\n/m, '')
+}
+
+/** The shipped ownership.yaml with one state of orders, `draft`: what `withoutSteps` needs. */
+export function withoutStates(text: string): string {
+  return text.replaceAll(/^ +(?:placed|shipped|cancelled|open): \{ field: status, .*\n/gm, '')
 }
 
 export async function addRules(file: string, lines: string): Promise<void> {

@@ -11,7 +11,7 @@ import { storeNew, storeOver, textsIn } from '../../src/tools/matrix/init/store-
 import { writeMatrix, writeMissing } from '../../src/tools/matrix/init/write-matrix.ts'
 import type { PredictedSuite } from '../../src/tools/matrix/predict/suite.ts'
 import { runCell } from '../../src/tools/matrix/run/run-cell.ts'
-import { withRules } from '../policy-text.ts'
+import { withoutSteps, withRules } from '../policy-text.ts'
 import { startMatrixServer } from './matrix-server.ts'
 import { newFolder, ROOT, suiteOf, suiteOfText, suiteWith } from './predict/suites.ts'
 
@@ -32,7 +32,7 @@ users:
   relations: { owner: id, colleague: { field: department, equals: subject.department } }
 `,
   'policy.csv': withRules(
-    SHIPPED_RULES,
+    withoutSteps(SHIPPED_RULES),
     `p, anonymous, notes, list|read, urgent, *, allow
 p, member, notes, read|list, tagged, *, allow
 p, member, users, list|read, colleague, contact, allow

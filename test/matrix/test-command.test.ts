@@ -25,7 +25,7 @@ describe('sallyport matrix test', () => {
 
   it('exits 1 for a red cell, and writes each report that is asked for', async () => {
     const file = join(folder, 'm.csv')
-    await writeFile(file, 'method,path,object,member\nGET,/api/orders/{id},other,200\n')
+    await writeFile(file, 'method,path,object,member\nGET,/api/orders/{id},open+placed,200\n')
     const reports = ['junit', 'json', 'html', 'text'].flatMap((format) => [
       '--report',
       `${format}=${join(folder, format)}`,
@@ -41,7 +41,7 @@ describe('sallyport matrix test', () => {
 
   it('prints the result also where a report can not be written, and exits 2', async () => {
     const file = join(folder, 'm.csv')
-    await writeFile(file, 'method,path,object,member\nGET,/api/orders/{id},other,403\n')
+    await writeFile(file, 'method,path,object,member\nGET,/api/orders/{id},open+placed,403\n')
     const { code, stdout, stderr } = await sallyport('matrix', 'test', file, '--report', `json=${folder}/no/such.json`)
     expect(code).to.equal(2)
     expect(stdout).to.contain('The only cell is as expected')
@@ -89,11 +89,13 @@ describe('sallyport matrix test', () => {
 
   it('names, in the command that tells more of a red cell, the folders that it was run with', async () => {
     const file = join(folder, 'm.csv')
-    await writeFile(file, 'method,path,object,member\nGET,/api/orders/{id},other,200\n')
+    await writeFile(file, 'method,path,object,member\nGET,/api/orders/{id},open+placed,200\n')
     await cp(join(ROOT, 'policies'), join(folder, 'next'), { recursive: true })
     const { stdout } = await sallyport('matrix', 'test', file, '--policies', join(folder, 'next'))
     const [, command = ''] = /why: npm run -s sallyport -- (.*)/.exec(stdout) ?? []
-    expect(command).to.equal(`policy explain --role member GET '/api/orders/{id}' --policies ${folder}/next`)
+    expect(command).to.equal(
+      `policy explain --role member GET '/api/orders/{id}' --relation open+placed --policies ${folder}/next`,
+    )
   }).timeout(20_000)
 
   describe('when Ctrl-C is pressed', () => {

@@ -52,8 +52,11 @@ describe('docs/testing-policies.md', () => {
     expect(red).to.contain(explain.trim())
     const { code, printed } = await run(explain)
     expect(code).to.equal(0)
-    expect(printed).to.contain('policy.csv:29  p, support, orders, list|read, any, *, allow')
-    await writeFile(join(folder, 'my-orders.csv'), csv.replace('other,401,403,403', 'other,401,403,200'))
+    expect(printed).to.contain('policy.csv:35  p, support, orders, list|read, any, *, allow')
+    await writeFile(
+      join(folder, 'my-orders.csv'),
+      csv.replace('{id},placed+open,401,403,403', '{id},placed+open,401,403,200'),
+    )
     expect(await run(again)).to.deep.equal({ code: 0, printed: green })
   }).timeout(30_000)
 

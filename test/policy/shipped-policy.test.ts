@@ -1,4 +1,7 @@
-/** The shipped policy, as a table: every role, resource and action, on own and other objects, in every state. */
+/**
+ * The shipped policy, as tables: every role, resource and action, on own and other objects, in every state; and each step
+ * of an order from one state to another.
+ */
 import { fileURLToPath } from 'node:url'
 import { expect } from 'chai'
 import { casbinPolicy } from '../../src/decide/grants/casbin.ts'
@@ -20,6 +23,7 @@ const refused: Access = () => []
 const any: Access = (_relates, whole) => whole
 const own: Access = (relates, whole) => (relates.has('owner') ? whole : [])
 const ownDraft: Access = (relates, whole) => (relates.has('draft') ? own(relates, whole) : [])
+const openStatus: Access = (relates) => (relates.has('placed') || relates.has('open') ? ['status'] : [])
 const fields =
   (...names: readonly string[]): Access =>
   () =>
@@ -55,9 +59,9 @@ const TABLE: readonly Row[] = [
   { on: 'notes', actions: 'list read', everyone: refused, member: own, support: own, auditor: any, admin: any },
   { on: 'notes', actions: 'create replace update delete', everyone: refused, member: own, support: own, auditor: refused, admin: own },
   { on: 'orders', actions: 'list read', everyone: refused, member: own, support: any, auditor: any, admin: any },
-  { on: 'orders', actions: 'create', everyone: refused, member: own, support: own, auditor: refused, admin: any },
+  { on: 'orders', actions: 'create', everyone: refused, member: ownDraft, support: ownDraft, auditor: refused, admin: any },
   { on: 'orders', actions: 'replace delete', everyone: refused, member: ownDraft, support: ownDraft, auditor: refused, admin: any },
-  { on: 'orders', actions: 'update', everyone: refused, member: ownDraft, support: both(fields('status'), ownDraft), auditor: refused, admin: any },
+  { on: 'orders', actions: 'update', everyone: refused, member: ownDraft, support: both(openStatus, ownDraft), auditor: refused, admin: any },
   { on: 'accounts', actions: 'list read', everyone: refused, member: own, support: own, auditor: any, admin: any },
   { on: 'accounts', actions: 'create update', everyone: refused, member: refused, support: refused, auditor: refused, admin: any },
   { on: 'accounts', actions: 'replace delete', ...everybody(refused) },
@@ -82,6 +86,18 @@ const CALLERS: Readonly<Record<Column, readonly (readonly string[])[]>> = {
   admin: [['admin'], ['member', 'admin']],
 }
 
+/** The relations of an order in each state. */
+const STATES: Readonly<Record<string, readonly string[]>> = {
+  draft: ['draft', 'open'],
+  placed: ['placed', 'open'],
+  shipped: ['shipped'],
+  cancelled: ['cancelled'],
+}
+
+/** The steps that a PATCH may take, with the fields that it may change: of one's own order, and of any order. */
+const OWN_STEPS: ReadonlySet<string> = new Set(['draft>draft', 'draft>placed'])
+const SUPPORT_STEPS: ReadonlySet<string> = new Set(['placed>shipped', 'draft>cancelled', 'placed>cancelled'])
+
 describe('the shipped policy', () => {
   let resources: Resources
   let snapshot: Snapshot
@@ -97,6 +113,49 @@ describe('the shipped policy', () => {
     const relations = [...(snapshot.ownershipOf(on)?.relations.keys() ?? [])]
     const cells = subsets(relations).map((relates) => ({ relates, fields: table.grant([...relates]).fields }))
     return { cells, reachable: table.roleLevel(() => roles !== undefined).allowed }
+  }
+
+  /** The fields that may change, for each step from one state to another; by default the owner stays. */
+  async function stepsOf(roles: readonly string[], action: string, stored: readonly string[], proposed = stored) {
+    const caller = { id: 'somebody', roles, claims: {} }
+    const table = await snapshot.table(snapshot.subjectOf(caller), 'orders', action)
+    return Object.entries(STATES).flatMap(([from, before]) =>
+      Object.entries(STATES).map(([to, after]) => {
+        const held = {
+          stored: [...stored, ...before],
+          mixed: [...proposed, ...before],
+          proposed: [...proposed, ...after],
+        }
+        return [`${from}>${to}`, table.grantResult(held).fields] as const
+      }),
+    )
+  }
+
+  function stepsByColumn(
+    action: string,
+    isOwn: boolean,
+  ): Readonly<Record<Column, (step: string) => readonly string[]>> {
+    const whole = [...(resources.byName.get('orders')?.fields.keys() ?? [])]
+    const ofOwner = (step: string) => (isOwn && OWN_STEPS.has(step) ? whole : [])
+    const ofSupport = (step: string) => (action === 'update' && SUPPORT_STEPS.has(step) ? ['status'] : [])
+    return {
+      everyone: () => [],
+      member: ofOwner,
+      support: (step) => [...ofOwner(step), ...ofSupport(step)],
+      auditor: () => [],
+      admin: () => whole,
+    }
+  }
+
+  async function expectSteps(
+    roles: readonly string[],
+    action: string,
+    isOwn: boolean,
+    expected: (step: string) => readonly string[],
+  ) {
+    const steps = await stepsOf(roles, action, isOwn ? ['owner'] : [])
+    expect(steps).to.have.length(16)
+    for (const [step, fields] of steps) expect(fields, step).to.deep.equal(new Set(expected(step)))
   }
 
   async function expectRow(roles: readonly string[] | undefined, on: string, action: string, access: Access) {
@@ -119,6 +178,22 @@ describe('the shipped policy', () => {
       })
     }
   }
+
+  for (const action of ['replace', 'update']) {
+    for (const isOwn of [true, false]) {
+      it(`grants each step of ${isOwn ? 'an own' : "another's"} order (${action}) to whom it belongs`, async () => {
+        const expected = stepsByColumn(action, isOwn)
+        for (const column of COLUMNS) {
+          for (const roles of CALLERS[column]) await expectSteps(roles, action, isOwn, expected[column])
+        }
+      })
+    }
+  }
+
+  it('lets nobody but an admin give an order away, in any step', async () => {
+    for (const [step, fields] of await stepsOf(['member'], 'update', ['owner'], []))
+      expect([...fields], step).to.be.empty
+  })
 
   it('has a row for every action of every resource', () => {
     const rows = TABLE.flatMap((row) => row.actions.split(' ').map((action) => `${action} ${row.on}`))

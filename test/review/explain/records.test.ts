@@ -7,7 +7,7 @@ import type { Explanation } from '../../../src/tools/explain/explanation.ts'
 import { explainRecord } from '../../../src/tools/explain/record/explain-record.ts'
 import { readRecord } from '../../../src/tools/explain/record/read-record.ts'
 import { loadPolicy, type ReviewedPolicy } from '../../../src/tools/load-policy.ts'
-import { withRules } from '../../policy-text.ts'
+import { withoutSteps, withRules } from '../../policy-text.ts'
 import { startTestServer, type TestServer } from '../../server.ts'
 
 const POLICIES = new URL('../../../policies/', import.meta.url)
@@ -28,7 +28,7 @@ describe('a decision record under its own files', () => {
   before(async () => {
     const shipped = (name: string) => readFile(new URL(name, POLICIES), 'utf8')
     const ownership = (await shipped('ownership.yaml')).replace('notes:\n', 'notes:\n  conceal: true\n')
-    const rules = withRules(await shipped('policy.csv'), RULES)
+    const rules = withRules(withoutSteps(await shipped('policy.csv')), RULES)
     server = await startTestServer({
       demo: true,
       files: { 'policies/ownership.yaml': ownership, 'policies/policy.csv': rules },

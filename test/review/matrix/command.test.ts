@@ -36,7 +36,7 @@ describe('sallyport policy matrix', () => {
   it('prints a table of the shipped policy that fits 80 characters', async () => {
     const { failed, stdout } = await run()
     expect(failed).to.equal(false)
-    expect(stdout).to.match(/^ {2}PATCH {4}none +- +- +- +progress +- +all$/m)
+    expect(stdout).to.match(/^ {2}PATCH {4}placed\+open +- +- +- +progress +-$/m)
     expect(Math.max(...stdout.split('\n').map((line) => line.length))).to.be.at.most(80)
   })
 

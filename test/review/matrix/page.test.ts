@@ -66,11 +66,11 @@ describe('the page of a matrix', () => {
   it('finds the rows that a line of policy.csv decides', async () => {
     const decided = (place: string) =>
       shipped.rows.filter(({ cells }) => cells.some(({ rules }) => rules.some((rule) => rule.place === place)))
-    for (const place of ['policy.csv:22', 'policy.csv:2']) {
+    for (const place of ['policy.csv:28', 'policy.csv:2']) {
       await shipped.open.page.getByLabel('Find').fill(place)
       expect(await visibleRows(), place).to.deep.equal(decided(place).map(headOf))
     }
-    expect(decided('policy.csv:22')).not.to.deep.equal([])
+    expect(decided('policy.csv:28')).not.to.deep.equal([])
   })
 
   it('keeps the filters in its address', async () => {
@@ -85,13 +85,13 @@ describe('the page of a matrix', () => {
   })
 
   it('tells in a panel why a cell is as it is', async () => {
-    const at = placeOf(shipped.rows, 'PATCH', '/api/orders/{id}', 'owner')
+    const at = placeOf(shipped.rows, 'PATCH', '/api/orders/{id}', 'placed+open')
     await shipped.open.cell(at, columnOf(shipped.rows, 'support')).click()
     const panel = shipped.open.page.getByRole('dialog')
     const text = await panel.innerText()
     expect(text).to.contain('allowed').and.to.contain('1 of 8 fields (progress)')
-    expect(text).to.contain('PATCH /api/orders/{id}').and.to.contain('owner holds')
-    expect(text).to.match(/policy\.csv:\d+ allow\s+p, support, orders, update, +any, progress, allow/)
+    expect(text).to.contain('PATCH /api/orders/{id}').and.to.contain('placed and open hold')
+    expect(text).to.match(/policy\.csv:\d+ allow\s+p, support, orders, update, +placed>shipped, progress, allow/)
     expect(await panel.locator('.granted li').allInnerTexts()).to.deep.equal(['status'])
     expect(await panel.locator('.refused li').allInnerTexts()).to.have.length(7)
     await shipped.open.cell(at, columnOf(shipped.rows, 'auditor')).click()
