@@ -1,4 +1,7 @@
-/** Lists and writes: pages of one's own out of 1,000,000, and durable creates with a commit each or in common. */
+/**
+ * Lists and writes: pages of one's own out of 1,000,000, durable creates with a commit each or in common, and reads that
+ * are decided through other objects (related-objects.ts).
+ */
 import { insertEach, oneCommitEach, ours } from '../contenders.ts'
 import { USUAL } from '../fixture/shape.ts'
 import type { Requests } from '../machine/load.ts'
@@ -7,6 +10,7 @@ import type { PartResult, Row, Target } from '../report/result.ts'
 import { ratios } from '../report/statistics.ts'
 import { type Asked, getOf, measureRounds, withServers } from '../rounds.ts'
 import type { Bench } from './part.ts'
+import { measureRelated, RELATED_METHOD, relatedTargets } from './related-objects.ts'
 
 export const store = { id: 'store', measure }
 
@@ -31,13 +35,15 @@ async function measure(bench: Bench): Promise<PartResult> {
     oneCommitEach('alone', alone),
     insertEach('by hand', await bench.fixtures.scratch(), grouped.target),
   ]
-  const rows = await withServers(contenders, (servers) => measureRounds(bench, asked(servers)))
+  const owned = await withServers(contenders, (servers) => measureRounds(bench, asked(servers)))
+  const rows = [...owned, ...(await measureRelated(bench))]
   return {
     id: store.id,
     title: 'Lists and writes',
     method:
       'Reads and patches out of 1,000,000 notes, of which the caller owns 10,000; creates (synchronous=FULL) as they ship, ' +
-      'with a commit for each (bench/preload/one-write-at-a-time.ts), and by node:http and node:sqlite without any check.',
+      'with a commit for each (bench/preload/one-write-at-a-time.ts), and by node:http and node:sqlite without any check. ' +
+      RELATED_METHOD,
     rows,
     targets: targetsOf(rows),
     leftOut: [],
@@ -82,5 +88,6 @@ function targetsOf(rows: readonly Row[]): readonly Target[] {
   return [
     { what: 'req/s of list of 50 / guarded GET', atLeast: 0.5, values: ratio('list of 50', 'guarded GET') },
     { what: 'durable creates / a commit each, 64 connections', atLeast: 2, values: ratio(GROUPED, ALONE) },
+    ...relatedTargets(rows),
   ]
 }
