@@ -178,6 +178,8 @@ export interface ObjectReader {
   get(resource: Resource, id: string): StoredObject | undefined
   /** The ids of all objects. Also throws if no object of the resource was ever stored: it may be the wrong database. */
   ids(resource: Resource): ReadonlySet<string>
+  /** The objects whose field has one of these values, by id; at most `most`. */
+  find(resource: Resource, field: string, values: readonly Scalar[], most: number): readonly StoredObject[]
   /** Whether such an object is stored; all resources that the lookup names must be given. */
   lookup(lookup: Lookup, resources: Resources): boolean
   close(): void

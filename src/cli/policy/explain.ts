@@ -17,6 +17,7 @@ import { explain } from '../../tools/explain/explain.ts'
 import type { Explanation } from '../../tools/explain/explanation.ts'
 import { matchRequest } from '../../tools/explain/match-request.ts'
 import type { AskingCaller } from '../../tools/explain/question.ts'
+import { readKnownRequest } from '../../tools/explain/read-conditions.ts'
 import { readKnownObject } from '../../tools/explain/read-object.ts'
 import { explainRecord } from '../../tools/explain/record/explain-record.ts'
 import { type ExplainableRecord, readRecord } from '../../tools/explain/record/read-record.ts'
@@ -29,6 +30,8 @@ export interface ExplainFlags extends FolderFlags {
   readonly subject?: string
   readonly object?: string
   readonly relation?: string
+  readonly with?: string
+  readonly address?: string
   readonly record?: string
   readonly requestId?: string
   readonly at?: string
@@ -63,7 +66,12 @@ interface Question {
 
 async function explainAsked({ method, path, flags }: Question, files: Files, database: Database): Promise<Explanation> {
   if (flags.record === undefined) {
-    return explainRequest(requested(method, path), flags, files, await readerOf(flags, database))
+    const { reader, close } = await readerOf(flags, database)
+    try {
+      return explainRequest(requested(method, path), flags, files, reader)
+    } finally {
+      close()
+    }
   }
   const now = flags.at === undefined ? undefined : timeOf(flags.at, 0)
   return explainRecord(await recordIn(flags.record, [method, ...conflicting(flags)]), { ...files, now })
@@ -109,10 +117,21 @@ interface Requested {
   readonly path: string
 }
 
+interface OpenedReader {
+  readonly reader: () => ObjectReader
+  readonly close: () => void
+}
+
 /** Only `--object` opens the database, so its engine is loaded here. */
-async function readerOf({ object }: ExplainFlags, database: Database): Promise<() => ObjectReader> {
-  if (object === undefined) return () => fail('no object was asked for')
-  return loadReader(database)
+async function readerOf({ object }: ExplainFlags, database: Database): Promise<OpenedReader> {
+  if (object === undefined) return { reader: () => fail('no object was asked for'), close: () => undefined }
+  const open = await loadReader(database)
+  let opened: ObjectReader | undefined
+  const reader = () => {
+    opened ??= open()
+    return opened
+  }
+  return { reader, close: () => opened?.close() }
 }
 
 function fail(message: string): never {
@@ -128,7 +147,7 @@ function explainRequest(
   { method, path: written }: Requested,
   flags: ExplainFlags,
   { reviewed, resources }: Files,
-  openReader: () => ObjectReader,
+  reader: () => ObjectReader,
 ): Explanation {
   if (written.includes('?'))
     throw new ReviewError(
@@ -141,8 +160,9 @@ function explainRequest(
   const match = createRouteMatcher(resources.routes)(method, target)
   const path = 'path' in target ? target.path : written
   const request = matchRequest({ method, path, match }, resources)
-  const known = readKnownObject(flags, { request, caller, reviewed, resources, openReader })
-  return explain({ reviewed, resources, caller, path, request, known, now: timeOf(flags.at, Date.now()) })
+  const known = readKnownObject(flags, { request, caller, reviewed, resources, reader })
+  const told = readKnownRequest(flags, reviewed.policy)
+  return explain({ reviewed, resources, caller, path, request, known, told, now: timeOf(flags.at, Date.now()) })
 }
 
 /** A token may claim any role, but on the command line an undeclared role is a mistake. */
@@ -176,8 +196,8 @@ function refuseOthers(others: readonly (string | undefined)[], flag: string): vo
 }
 
 /** The flags that say who asks, or about which object. */
-function conflicting({ role, subject, object, relation }: ExplainFlags): readonly (string | undefined)[] {
-  return [...role, subject, object, relation]
+function conflicting({ role, subject, object, relation, ...flags }: ExplainFlags): readonly (string | undefined)[] {
+  return [...role, subject, object, relation, flags.with, flags.address]
 }
 
 async function* linesOf(stream: Readable): AsyncGenerator<string> {

@@ -92,18 +92,22 @@ function declareExplain(policy: CliCommand, settings: PolicySettings): void {
     .option('--subject <id>', 'the id of the caller')
     .option('--object <id>', 'the stored object that the request is about; the command only reads the database')
     .option('--relation <names>', 'suppose that exactly these relations hold: owner+draft, or none')
+    .option('--with <names>', 'suppose that exactly these conditions of the request hold: office+fresh, or none')
+    .option('--address <address>', 'the address of the client, for conditions that look at it')
     .option('--record <file>', 'explain the decision record in this file; - reads standard input')
     .option(
       '--request-id <id>',
       'explain the record of this request in the decision log, with the policy that decided it',
     )
-    .option('--exit-code', 'exit with 1 when the request is refused or the answer depends on the object')
+    .option('--exit-code', 'exit with 1 when the request is refused, or when its answer depends on what is not known')
     .option(AT[0], 'decide for this time, like 2027-01-31T18:00:00Z (now; for a record, its own time)')
     .formats()
-    .note('Without --role and --subject, the caller has no credentials. A path with {id} stands for any object.')
+    .note(`Without --role and --subject, the caller has no credentials. A path with {id} stands for any object.
+Without --with, conditions hold as --at and --address tell; the answer is shown for each of the others.`)
     .examples(
       'policy explain --role member GET /api/orders/{id}',
       'policy explain --role member DELETE /api/orders/{id} --relation owner+draft',
+      'policy explain --role support DELETE /api/users/{id} --with office+fresh',
       'policy explain --role support --subject sam PATCH /api/orders/{id} --object 0190b2c4-…',
       'policy explain --record - < decision.json',
     )

@@ -1,15 +1,18 @@
 /** Reads objects of a database file that may belong to a running server; creates, changes and migrates nothing. */
 import { existsSync } from 'node:fs'
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
-import type { StoredObject } from '../../resources/object.ts'
+import { simplify } from '../../decide/conditions/simplify-condition.ts'
+import type { Scalar, StoredObject } from '../../resources/object.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
 import type { ObjectReader } from '../contract.ts'
 import { StoreUnavailable } from '../errors.ts'
 import { answering, openReadOnly } from './database.ts'
 import { columnsOf, queriedTable } from './layout/migrate.ts'
 import { OBJECT_COLUMNS, planTable, stored } from './layout/schema.ts'
+import { conditionSql } from './query/condition.ts'
+import { boundValues } from './query/condition-values.ts'
 import { Lookups } from './query/lookups.ts'
-import type { TableOf } from './query/scope.ts'
+import { outermost, type TableOf } from './query/scope.ts'
 import { quoteName } from './query/text.ts'
 import { getOrFail } from './store.ts'
 
@@ -20,6 +23,7 @@ export function openSqliteReader(file: string): ObjectReader {
   return {
     get: (resource, id) => answering(() => read(database, resource, id)),
     ids: (resource) => answering(() => readIds(database, resource)),
+    find: (resource, field, values, most) => answering(() => find(database, { resource, field, values, most })),
     lookup: (lookup, resources) => answering(() => new Lookups(database, tablesOf(database, resources)).holds(lookup)),
     close: () => database.close(),
   }
@@ -35,6 +39,26 @@ function read(database: DatabaseSync, resource: Resource, id: string): StoredObj
   return row && stored(row as unknown as readonly SQLOutputValue[])
 }
 
+interface Sought {
+  readonly resource: Resource
+  readonly field: string
+  readonly values: readonly Scalar[]
+  readonly most: number
+}
+
+function find(database: DatabaseSync, { resource, field, values, most }: Sought): readonly StoredObject[] {
+  const tableOf = tablesOf(database, { byName: new Map([[resource.name, resource]]) })
+  const table = tableOf(resource.name)
+  const holds = simplify({ kind: 'holds', field, values })
+  if (holds.kind === 'never' || !hasTable(database, planTable(resource, []).table)) return []
+  const where = conditionSql(holds, outermost(table, tableOf))
+  const columns = OBJECT_COLUMNS.join()
+  const query = database.prepare(`select ${columns} from ${quoteName(table.name)} where ${where} order by id limit ?`)
+  query.setReturnArrays(true)
+  const rows = query.all(...boundValues(holds), most) as unknown as readonly (readonly SQLOutputValue[])[]
+  return rows.map(stored)
+}
+
 function hasTable(database: DatabaseSync, table: string): boolean {
   return database.prepare("select 1 from sqlite_schema where type = 'table' and name = ?").get(table) !== undefined
 }
@@ -43,7 +67,7 @@ function hasTable(database: DatabaseSync, table: string): boolean {
  * The tables, with the columns that a server has made. A resource without a table gets a temporary one, outside of the
  * file.
  */
-function tablesOf(database: DatabaseSync, { byName }: Resources): TableOf {
+function tablesOf(database: DatabaseSync, { byName }: Pick<Resources, 'byName'>): TableOf {
   return (name) => {
     const resource = getOrFail(byName, name)
     const plan = planTable(resource, [...resource.fields.keys()])

@@ -1,47 +1,97 @@
-/** The cases of a request: one decision for each set of relations that the rules about the caller distinguish. */
+/**
+ * The cases of a request: one decision for each set of relations and conditions of the request that the rules about the
+ * caller distinguish.
+ */
 
-import { rulePlace } from '../../decide/evidence.ts'
-import { problemCodeOf } from '../../decide/refusal.ts'
-import { heldWith } from '../../decide/relations/possible-sets.ts'
-import { namesIn } from '../../decide/rules/terms.ts'
+import type { SupposedDecision } from '../../decide/decide.ts'
+import { type Evidence, rulePlace } from '../../decide/evidence.ts'
+import { isRefusal, type Refusal } from '../../decide/refusal.ts'
 import { successStatus } from '../../resources/routing/success-status.ts'
-import { ReviewError } from '../load-policy.ts'
-import type { ExplainedAnswer, ExplainedCase, FieldReport, RelationFact } from './explanation.ts'
-import { problem } from './finding.ts'
-import { decideOn, listQueryFields, roleLevelOf, type SupposedRequest } from './supposed-request.ts'
+import { conditionSets } from './condition-facts.ts'
+import type { ConditionFact, ExplainedAnswer, ExplainedCase, FieldReport, RelationFact } from './explanation.ts'
+import { problem, refusalAnswer } from './finding.ts'
+import { type Names, possibleRelations, tooManyCases } from './possible-relations.ts'
+import { routeAnswer } from './route-answer.ts'
+import { decideOn, holdingExactly, listQueryFields, type SupposedRequest } from './supposed-request.ts'
 
 /** The limit of cases; nobody would read more. */
 const MOST_CASES = 64
 
-type Fields = ReadonlySet<string>
-type Names = ReadonlySet<string>
+/** The limit of decisions for one explanation. */
+const MOST_SETS = 8192
 
-/** Smallest sets first. The request must have passed the role level. */
-export function casesOf(request: SupposedRequest, facts: readonly RelationFact[]): readonly ExplainedCase[] {
-  return withoutRepeats(distinctSets(request, facts).map((set) => decideCase(request, set)))
+/** What is known of the object and of the request. */
+export interface KnownNames {
+  readonly relations: readonly RelationFact[]
+  readonly conditions: readonly ConditionFact[]
 }
 
-function decideCase(request: SupposedRequest, relations: ReadonlySet<string>): ExplainedCase {
-  const { endpoint, resource, subject } = request
-  const decision = decideOn(request, relations)
-  if (decision.kind !== 'supposed') throw new Error('the role level of a case is passed, and it concerns an object')
-  const { grant, readable, refusal } = decision
+/** Smallest sets first. Throws ReviewError if there are too many. */
+export function casesOf(request: SupposedRequest, known: KnownNames): readonly ExplainedCase[] {
+  const relations = possibleRelations(request, known.relations)
+  const conditions = conditionSets(known.conditions)
+  if (relations.length * conditions.length > MOST_SETS) throw tooManyCases()
+  const sets = relations
+    .flatMap((set) => conditions.map((holding) => ({ set: inOrder(set, known.relations), holding })))
+    .toSorted((a, b) => a.set.length + a.holding.length - b.set.length - b.holding.length)
+  return withoutRepeats(sets.map(({ set, holding }) => decideCase(request, set, holding)))
+}
+
+function inOrder(set: Names, facts: readonly RelationFact[]): readonly string[] {
+  return facts.map(({ name }) => name).filter((name) => set.has(name))
+}
+
+function decideCase(
+  request: SupposedRequest,
+  relations: readonly string[],
+  conditions: readonly string[],
+): ExplainedCase {
+  const asked = holdingExactly(request, conditions)
+  const decision = decideOn(asked, relations)
+  const part = { relations, conditions }
+  if (decision.kind === 'supposed') return { ...part, ...objectCase(asked, decision) }
+  if (isRefusal(decision)) return { ...part, ...refusedCase(asked, decision, decision.evidence), listed: null }
+  const rules = decision.evidence.lines.map(rulePlace)
+  return { ...part, outcome: 'allow', listed: null, answer: routeAnswer(asked), rules, fields: null }
+}
+
+type Decided = Omit<ExplainedCase, 'relations' | 'conditions'>
+
+function objectCase(request: SupposedRequest, { grant, readable, refusal }: SupposedDecision): Decided {
+  const { endpoint, resource } = request
   const isList = endpoint.operation === 'list'
+  if (refusal && !isList) return { ...refusedCase(request, refusal, grant), listed: null }
   const hasFields = resource.actions.get(endpoint.action)?.hasFields === true
   return {
-    relations: [...relations],
     outcome: refusal ? 'deny' : 'allow',
     listed: isList ? !refusal : null,
-    answer:
-      refusal && !isList
-        ? problem(problemCodeOf(refusal, subject.caller ? 'caller' : 'anonymous'))
-        : success(request, readable),
+    answer: success(request, readable),
     rules: grant.lines.map(rulePlace),
     fields: !refusal && hasFields ? reportFields(request, grant.fields, readable) : null,
   }
 }
 
-function success(request: SupposedRequest, readable: Fields): ExplainedAnswer {
+function refusedCase(
+  { subject }: SupposedRequest,
+  refusal: Refusal,
+  evidence: Pick<Evidence, 'lines'> | undefined,
+): Omit<Decided, 'listed'> {
+  const answer = refusalAnswer(refusal, subject.caller ? 'caller' : 'anonymous')
+  return { outcome: 'deny', answer, rules: (evidence?.lines ?? []).map(rulePlace), fields: null }
+}
+
+/** The cases of a request about an object that doesn't exist: who passes the role level learns that. */
+export function missingCases(request: SupposedRequest, conditions: readonly ConditionFact[]): readonly ExplainedCase[] {
+  const cases = conditionSets(conditions).map((holding) => {
+    const one = decideCase(request, [], holding)
+    const passes = decideOn(holdingExactly(request, holding), []).kind === 'supposed'
+    if (!passes) return one
+    return { ...one, outcome: 'deny' as const, answer: problem('object-not-found'), rules: [], fields: null }
+  })
+  return withoutRepeats(cases)
+}
+
+function success(request: SupposedRequest, readable: Names): ExplainedAnswer {
   const status = successStatus(request.endpoint.operation, shownFields(request, readable).length > 0)
   return { status, code: null, headers: {} }
 }
@@ -49,7 +99,7 @@ function success(request: SupposedRequest, readable: Fields): ExplainedAnswer {
 /**
  * `granted`: the fields that the action grants; `readable`: the fields that `read` grants, shown in answers to writes.
  */
-function reportFields(request: SupposedRequest, granted: Fields, readable: Fields): FieldReport {
+function reportFields(request: SupposedRequest, granted: Names, readable: Names): FieldReport {
   const { operation } = request.endpoint
   const isWrite = operation === 'create' || operation === 'replace' || operation === 'update'
   const fields = [...request.resource.fields.values()]
@@ -69,61 +119,9 @@ function reportFields(request: SupposedRequest, granted: Fields, readable: Field
 }
 
 /** The granted fields that are in the path's view, in the schema's order. */
-function shownFields({ route, policy, resource }: SupposedRequest, granted: Fields): readonly string[] {
+function shownFields({ route, policy, resource }: SupposedRequest, granted: Names): readonly string[] {
   const view = route.view === undefined ? granted : policy.viewOf(resource.name, route.view)
   return [...resource.fields.keys()].filter((name) => granted.has(name) && view.has(name))
-}
-
-/**
- * The sets of relations that the rules about the caller distinguish. For every other set, the same rules match as for
- * the largest of these sets within it. Relations that certainly hold are in every set; relations that certainly don't
- * hold are in no set.
- */
-function distinctSets(request: SupposedRequest, facts: readonly RelationFact[]): readonly Names[] {
-  const holding = new Set(facts.filter(({ holds }) => holds === true).map(({ name }) => name))
-  const failing = new Set(facts.filter(({ holds }) => holds === false).map(({ name }) => name))
-  // The rules about `read` decide what the answer shows.
-  const columns = [undefined, 'read'].flatMap((action) =>
-    roleLevelOf(request, action).relationColumns('all').map(namesIn),
-  )
-  const sets = new Map<string, Names>([['', holding]])
-  for (const relations of columns.filter((names) => !names.some((name) => failing.has(name)))) {
-    for (const set of [...sets.values()]) {
-      const union = set.union(new Set(relations))
-      sets.set([...union.difference(holding)].toSorted().join('+'), union)
-    }
-    if (sets.size > MOST_CASES) throw tooMany()
-  }
-  const inOrder = (set: Names) => new Set(facts.map(({ name }) => name).filter((name) => set.has(name)))
-  return [...sets.values()]
-    .filter(holdForSomeObject(request, columns, { holding, failing }))
-    .map(inOrder)
-    .toSorted((a, b) => a.size - b.size)
-}
-
-/**
- * Whether a set decides for some object: its relations can hold together, and other relations that must then hold too
- * add no further rule. Doesn't question what --relation says.
- */
-function holdForSomeObject(
-  { parsed, resource }: SupposedRequest,
-  columns: readonly (readonly string[])[],
-  { holding, failing }: Readonly<Record<'holding' | 'failing', Names>>,
-): (set: Names) => boolean {
-  const relations = [...(parsed.ownership.get(resource.name)?.relations.values() ?? [])]
-  if (!heldWith(holding, relations, resource)?.isDisjointFrom(failing)) return () => true
-  return (set) => {
-    const held = heldWith(set, relations, resource)
-    const more = columns.filter((column) => column.some((name) => !set.has(name)))
-    return held?.isDisjointFrom(failing) === true && !more.some((column) => column.every((name) => held.has(name)))
-  }
-}
-
-function tooMany(): ReviewError {
-  return new ReviewError(
-    `the rules distinguish more than ${MOST_CASES} sets of relations: name one with --relation, ` +
-      'or an object with --object',
-  )
 }
 
 /**
@@ -135,14 +133,19 @@ function withoutRepeats(cases: readonly ExplainedCase[]): readonly ExplainedCase
     const within = kept.filter((other) => isWithin(other, one))
     const largest = within.filter((other) => !within.some((more) => more !== other && isWithin(other, more)))
     if (largest.length === 0 || largest.some((other) => textOf(other) !== textOf(one))) kept.push(one)
+    if (kept.length > MOST_CASES) throw tooManyCases()
   }
   return kept
 }
 
 function isWithin(small: ExplainedCase, large: ExplainedCase): boolean {
-  return new Set(small.relations).isSubsetOf(new Set(large.relations))
+  return namesOf(small).isSubsetOf(namesOf(large))
 }
 
-function textOf({ relations, ...rest }: ExplainedCase): string {
+function namesOf({ relations, conditions }: ExplainedCase): Names {
+  return new Set([...relations, ...conditions])
+}
+
+function textOf({ relations, conditions, ...rest }: ExplainedCase): string {
   return JSON.stringify(rest)
 }

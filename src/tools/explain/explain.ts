@@ -4,18 +4,19 @@
  */
 import { timeText } from '../../base/time.ts'
 import type { Evidence } from '../../decide/evidence.ts'
-import { problemCodeOf, type Refusal } from '../../decide/refusal.ts'
+import { isRefusal, type Refusal } from '../../decide/refusal.ts'
 import { revisionOf } from '../../policy/policy-files.ts'
 import { quote } from '../../present/quote.ts'
-import { redirectStatus, successStatus } from '../../resources/routing/success-status.ts'
+import { conditionFacts, conditionSets } from './condition-facts.ts'
 import type { ExplainedAnswer, Explanation } from './explanation.ts'
-import { allowedBy, type Finding, problem, reasonOf, refusedBy } from './finding.ts'
+import { allowedBy, type Finding, reasonOf, refusalAnswer, refusedBy } from './finding.ts'
 import { nearestMisses } from './nearest-misses.ts'
 import { noteNextChange } from './next-change.ts'
-import { decideObjects } from './objects.ts'
+import { decideByConditions, decideObjects } from './objects.ts'
 import { type ExplainQuestion, explainRoles } from './question.ts'
 import { blockPlace, quoteRules, ruleLines } from './quote-rules.ts'
-import { decideOn, type SupposedRequest, supposedRequest } from './supposed-request.ts'
+import { isRedirect, routeAnswer } from './route-answer.ts'
+import { decideOn, holdingExactly, namedConditions, type SupposedRequest, supposedRequest } from './supposed-request.ts'
 
 /** Throws ReviewError if the rules distinguish too many sets of relations. */
 export function explain(question: ExplainQuestion): Explanation {
@@ -54,20 +55,31 @@ function find(question: ExplainQuestion): Finding {
 }
 
 function decide(question: ExplainQuestion, request: SupposedRequest): Finding {
-  const decision = decideOn(request, [])
-  if (decision.kind === 'supposed') return decideObjects(question, request)
-  if (decision.kind === 'refused') return explainRefusal(question, request, decision)
-  const rules = rulesOf(request, decision.evidence)
-  const notes = isRedirect(request) ? ['the request to the new path is decided again'] : []
-  return { ...allowedBy('role', reasonOf(rules, 'allow'), routeAnswer(request)), rules, notes }
+  const conditions = conditionFacts(question, namedConditions(request))
+  const sets = conditionSets(conditions).map((holding) => holdingExactly(request, holding))
+  const decisions = sets.map((asked) => ({ asked, decision: decideOn(asked, []) }))
+  const [first] = decisions
+  if (!first) throw new Error('the empty set of conditions is always one of the sets')
+  const { asked, decision } = first
+  const refusals = decisions.filter((one) => isRefusal(one.decision))
+  if (isRefusal(decision) && refusals.length === decisions.length) {
+    return { ...explainRefusal(question, asked, decision), conditions }
+  }
+  const one = decisions.length === 1 ? asked : request
+  if (decisions.some((some) => some.decision.kind === 'supposed')) return decideObjects(question, one, conditions)
+  if (refusals.length > 0 || decision.kind !== 'route') return decideByConditions(request, conditions)
+  const rules = rulesOf(asked, decision.evidence)
+  const notes = isRedirect(asked) ? ['the request to the new path is decided again'] : []
+  return { ...allowedBy('role', reasonOf(rules, 'allow'), routeAnswer(asked)), conditions, rules, notes }
 }
 
 /** Every refusal that the kernel decides before it looks at an object. */
 function explainRefusal(question: ExplainQuestion, request: SupposedRequest, refusal: Refusal): Finding {
-  const answer = problem(problemCodeOf(refusal, request.subject.caller ? 'caller' : 'anonymous'))
+  const answer = refusalAnswer(refusal, request.subject.caller ? 'caller' : 'anonymous')
   if (refusal.check === 'blocked') return explainBlock(question, request, answer)
   const { known } = question
-  const misses = nearestMisses(request, known.kind === 'relations' ? known.holding : new Set())
+  const relations: ReadonlySet<string> = known.kind === 'relations' ? known.holding : new Set()
+  const misses = nearestMisses(request, { relations, conditions: new Set(request.holding) })
   if (refusal.check === 'own-record') {
     const reason = "the path shows the caller's own record, so it needs credentials"
     return { ...refusedBy('own-record', reason, answer), misses }
@@ -96,20 +108,6 @@ function explainBlock(question: ExplainQuestion, request: SupposedRequest, answe
 function rulesOf({ parsed }: SupposedRequest, evidence: Evidence | undefined) {
   const lines = new Set(evidence?.lines)
   return parsed.rules.filter(({ line }) => lines.has(line))
-}
-
-/** The answer to an allowed request that concerns no object. */
-function routeAnswer({ route, endpoint, method }: SupposedRequest): ExplainedAnswer {
-  const { allow, redirect } = route
-  if (endpoint.operation === 'options')
-    return { status: successStatus('options'), code: null, headers: { Allow: allow } }
-  if (redirect) return { status: redirectStatus(redirect, method), code: null, headers: { Location: redirect.to } }
-  // DELETE ends the session of the caller; the command line can't know whether there is one.
-  return { status: successStatus(endpoint.operation === 'delete' ? 'delete' : 'read'), code: null, headers: {} }
-}
-
-function isRedirect({ route, endpoint }: SupposedRequest): boolean {
-  return route.redirect !== undefined && endpoint.operation !== 'options'
 }
 
 /** A token may claim any role; only declared ones count. */

@@ -4,7 +4,7 @@ import type { ProblemCode } from '../../base/problems/catalogue.ts'
 /** A line of a policy file, named as in decision records: `policy.csv:14`. */
 type RulePlace = string
 
-/** `depends`: the answer depends on the object, so the cases give it. */
+/** `depends`: the answer depends on the object or on conditions of the request, so the cases give it. */
 export type ExplainedOutcome = 'allow' | 'deny' | 'depends'
 
 /**
@@ -35,11 +35,17 @@ export interface ExplainedRule extends QuotedRule {
   readonly until: string | null
 }
 
-export interface RelationFact {
+/** Whether a condition of the request holds, and why. */
+export interface ConditionFact {
   readonly name: string
   /** Null if that isn't known. */
   readonly holds: boolean | null
   readonly why: string
+}
+
+export interface RelationFact extends ConditionFact {
+  /** The objects on which the relation rests, in the order of its steps: `notes/1`, `projects/7`, `memberships/42`. */
+  readonly via?: readonly string[]
 }
 
 /** The fields that an answer shows and that a body may write. */
@@ -58,9 +64,11 @@ export interface FieldReport {
   readonly queryable: readonly string[] | null
 }
 
-/** The decision if these relations hold, and no larger set of relations of another case holds. */
+/** The decision if these relations and conditions hold, and no larger set of another case holds. */
 export interface ExplainedCase {
   readonly relations: readonly string[]
+  /** Conditions of the request. */
+  readonly conditions: readonly string[]
   readonly outcome: 'allow' | 'deny'
   /** For a list: whether it contains such an object; null for other operations. */
   readonly listed: boolean | null
@@ -71,12 +79,17 @@ export interface ExplainedCase {
   readonly fields: FieldReport | null
 }
 
-/** One needed change. `role` and `user`: the caller would have this role or be this user. */
+/**
+ * One needed change. `role` and `user`: the caller would have this role or be this user. The names of relations and
+ * conditions: this one would hold, or, with `not-`, wouldn't. `result` is about the object after the write.
+ */
 export type NeededChange =
   | { readonly kind: 'credentials' }
   | { readonly kind: 'role'; readonly name: string }
   | { readonly kind: 'user'; readonly name: string }
-  | { readonly kind: 'relation'; readonly name: string }
+  | { readonly kind: 'relation' | 'not-relation'; readonly name: string }
+  | { readonly kind: 'result' | 'not-result'; readonly name: string }
+  | { readonly kind: 'condition' | 'not-condition'; readonly name: string }
   | { readonly kind: 'deny'; readonly rule: RulePlace }
 
 /** A minimal set of changes that together would make the refused request an allowed one. */
@@ -119,12 +132,14 @@ export interface Explanation {
   readonly stage: DecidingStage
   /** One sentence. */
   readonly reason: string
-  /** Null if the answer depends on the object. */
+  /** Null if the answer depends on the object or on conditions of the request. */
   readonly answer: ExplainedAnswer | null
   /** The lines that decided; if there are several cases, the lines of all of them. */
   readonly rules: readonly ExplainedRule[]
   readonly relations: readonly RelationFact[]
-  /** Empty unless the decision was about an object, a list or a new object. */
+  /** The conditions of the request that rules about the caller name. */
+  readonly conditions: readonly ConditionFact[]
+  /** Empty unless the answer depends on an object, on a list's or a new object, or on conditions of the request. */
   readonly cases: readonly ExplainedCase[]
   /** The answer for an object that doesn't exist, if the path names one. */
   readonly missing: ExplainedAnswer | null

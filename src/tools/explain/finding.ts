@@ -1,11 +1,16 @@
 /** The part of an explanation that depends on the policy: the outcome, the reason and the answer. */
 import { CATALOGUE, type ProblemCode } from '../../base/problems/catalogue.ts'
 import type { Rule } from '../../decide/policy.ts'
+import { problemCodeOf, type Refusal } from '../../decide/refusal.ts'
+import { challengeOf } from '../../decide/request-conditions/challenge.ts'
 import type { DecidingStage, ExplainedAnswer, Explanation, Miss } from './explanation.ts'
 import type { MatchedRequest } from './question.ts'
 
 export interface Finding
-  extends Pick<Explanation, 'outcome' | 'stage' | 'reason' | 'answer' | 'relations' | 'cases' | 'missing' | 'notes'> {
+  extends Pick<
+    Explanation,
+    'outcome' | 'stage' | 'reason' | 'answer' | 'relations' | 'conditions' | 'cases' | 'missing' | 'notes'
+  > {
   readonly rules: readonly Rule[]
   readonly misses: readonly NearMiss[]
 }
@@ -15,7 +20,7 @@ export interface NearMiss extends Pick<Miss, 'changes' | 'sentence'> {
   readonly rules: readonly Rule[]
 }
 
-const NOTHING = { rules: [], relations: [], cases: [], missing: null, misses: [], notes: [] }
+const NOTHING = { rules: [], relations: [], conditions: [], cases: [], missing: null, misses: [], notes: [] }
 
 export function refusedBy(stage: DecidingStage, reason: string, answer: ExplainedAnswer): Finding {
   return { ...NOTHING, outcome: 'deny', stage, reason, answer }
@@ -27,6 +32,13 @@ export function allowedBy(stage: DecidingStage, reason: string, answer: Explaine
 
 export function problem(code: ProblemCode, headers: ExplainedAnswer['headers'] = {}): ExplainedAnswer {
   return { status: CATALOGUE[code].status, code, headers }
+}
+
+/** The server's answer to a refused request. */
+export function refusalAnswer(refusal: Refusal, caller: 'caller' | 'anonymous'): ExplainedAnswer {
+  const code = problemCodeOf(refusal, caller)
+  const challenge = code === 'step-up-required' && refusal.stepUp ? challengeOf(refusal.stepUp) : undefined
+  return problem(code, challenge === undefined ? {} : { 'WWW-Authenticate': challenge })
 }
 
 /** A request that no route accepts. */

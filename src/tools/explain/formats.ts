@@ -3,12 +3,12 @@ import { CATALOGUE } from '../../base/problems/catalogue.ts'
 import { printable, quote } from '../../present/quote.ts'
 import { jsonText, layOut, type Section, table, wrap } from '../../present/text.ts'
 import type {
+  ConditionFact,
   ExplainedAnswer,
   ExplainedCase,
   Explanation,
   FieldReport,
   RecordComparison,
-  RelationFact,
 } from './explanation.ts'
 
 export const EXPLAIN_FORMATS = { text: toText, json: jsonText } as const
@@ -25,6 +25,7 @@ function toText(explanation: Explanation): string {
     { label: 'Caller', lines: callerLines(explanation) },
     { label: 'Asks for', lines: askLines(explanation) },
     { label: 'Relation', lines: relationLines(explanation) },
+    { label: 'Condition', lines: conditionLines(explanation) },
     { label: 'Rules', lines: ruleLines(explanation) },
     { label: 'Cases', lines: caseLines(explanation) },
     { label: 'Fields', lines: fieldLines(explanation) },
@@ -70,10 +71,17 @@ function askLines({ request }: Explanation): readonly string[] {
 function relationLines({ relations, cases }: Explanation): readonly string[] {
   const telling = new Set(cases.flatMap((one) => one.relations))
   const told = relations.filter(({ name, holds }) => holds !== null || telling.has(name))
-  return table(told.map((fact) => [fact.name, `${holdsText(fact)}: ${fact.why}`]))
+  return table(told.map((fact) => [fact.name, `${holdsText(fact)}: ${fact.why}`])).flatMap((line, i) => {
+    const via = told[i]?.via
+    return via ? [line, `  ${via.join(' -> ')}`] : [line]
+  })
 }
 
-function holdsText({ holds }: RelationFact): string {
+function conditionLines({ conditions }: Explanation): readonly string[] {
+  return table(conditions.map((fact) => [fact.name, `${holdsText(fact)}: ${fact.why}`]))
+}
+
+function holdsText({ holds }: ConditionFact): string {
   if (holds === null) return 'not known'
   return holds ? 'yes' : 'no'
 }
@@ -96,10 +104,10 @@ function caseLines(explanation: Explanation): readonly string[] {
   return table([...rows, ...none])
 }
 
-/** The relations of the case, without those that hold in every case: `owner+draft`. */
-function caseLabel({ relations: holding }: ExplainedCase, { cases, relations }: Explanation): string {
-  const certain = relations.filter(({ holds }) => holds === true).map(({ name }) => name)
-  const names = holding.filter((name) => !certain.includes(name))
+/** The relations and conditions of the case, without those that hold in every case: `owner+draft+office`. */
+function caseLabel(one: ExplainedCase, { cases, relations, conditions }: Explanation): string {
+  const certain = [...relations, ...conditions].filter(({ holds }) => holds === true).map(({ name }) => name)
+  const names = [...one.relations, ...one.conditions].filter((name) => !certain.includes(name))
   if (names.length > 0) return names.join('+')
   return cases.length === 1 ? 'an object that exists' : 'otherwise'
 }

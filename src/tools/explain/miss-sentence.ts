@@ -1,13 +1,14 @@
 /** A near miss in words: "if the caller were owner (ownerId is the caller)", "without the deny policy.csv:30". */
 
 import { describeRelation, needsCaller } from '../../decide/relations/all-kinds.ts'
+import { describeCondition } from '../../decide/request-conditions/all-conditions.ts'
 import { quote } from '../../present/quote.ts'
 import type { NeededChange } from './explanation.ts'
 import type { SupposedRequest } from './supposed-request.ts'
 
 /** For example `the caller` and `were owner`. */
 interface Condition {
-  readonly who: 'the caller' | 'the object'
+  readonly who: string
   readonly what: string
 }
 
@@ -26,10 +27,8 @@ function joined(conditions: readonly Condition[]): string {
   return said.join(' and ')
 }
 
-function conditionOf(
-  { parsed, resource }: SupposedRequest,
-  change: Exclude<NeededChange, { kind: 'deny' }>,
-): Condition {
+function conditionOf(request: SupposedRequest, change: Exclude<NeededChange, { kind: 'deny' }>): Condition {
+  const { parsed } = request
   switch (change.kind) {
     case 'credentials':
       return { who: 'the caller', what: 'sent credentials' }
@@ -37,13 +36,31 @@ function conditionOf(
       return { who: 'the caller', what: `had the role ${change.name}` }
     case 'user':
       return { who: 'the caller', what: `were ${quote(change.name)}` }
-    case 'relation': {
-      const relation = parsed.ownership.get(resource.name)?.relations.get(change.name)
-      const asks = relation ? ` (${describeRelation(relation)})` : ''
+    case 'relation':
+    case 'not-relation':
+      return relationCondition(request, change)
+    case 'result':
+    case 'not-result':
       return {
-        who: relation && !needsCaller(relation) ? 'the object' : 'the caller',
-        what: `were ${change.name}${asks}`,
+        who: 'the object after the write',
+        what: `${change.kind === 'result' ? 'were' : 'were not'} ${change.name}`,
       }
+    case 'condition':
+    case 'not-condition': {
+      const condition = parsed.conditions.get(change.name)
+      const asks = condition ? ` (${describeCondition(condition)})` : ''
+      const verb = change.kind === 'condition' ? 'held' : 'did not hold'
+      return { who: `the condition ${change.name}${asks}`, what: verb }
     }
   }
+}
+
+function relationCondition(
+  { parsed, resource }: SupposedRequest,
+  { kind, name }: { readonly kind: 'relation' | 'not-relation'; readonly name: string },
+): Condition {
+  const relation = parsed.ownership.get(resource.name)?.relations.get(name)
+  const asks = relation ? ` (${describeRelation(relation)})` : ''
+  const who = relation && !needsCaller(relation) ? 'the object' : 'the caller'
+  return { who, what: `${kind === 'relation' ? 'were' : 'were not'} ${name}${asks}` }
 }

@@ -4,15 +4,21 @@
 
 import { rulePlace } from '../../decide/evidence.ts'
 import { directPolicy } from '../../decide/grants/direct.ts'
+import type { Grant } from '../../decide/grants/grant.ts'
 import type { Rule } from '../../decide/policy.ts'
 import { holdsForOwnRecord } from '../../decide/relations/all-kinds.ts'
-import { namesIn } from '../../decide/rules/terms.ts'
 import type { NeededChange } from './explanation.ts'
 import type { NearMiss } from './finding.ts'
 import { missSentence } from './miss-sentence.ts'
-import { actionTable, decideOn, requestOf, roleLevelOf, type SupposedRequest } from './supposed-request.ts'
-
-type Relations = ReadonlySet<string>
+import { type Held, heldAfter, leavesBehind, namesFrom, relationsOf, waysToFit, waysToMiss } from './needed-terms.ts'
+import {
+  actionTable,
+  decideOn,
+  hasAttribute,
+  holdingExactly,
+  requestOf,
+  type SupposedRequest,
+} from './supposed-request.ts'
 
 interface Candidate {
   readonly changes: readonly NeededChange[]
@@ -30,12 +36,22 @@ interface OtherCaller {
   readonly needed: string | undefined
 }
 
-/** Sorted, the fewest changes first. Empty if no rule could allow it to anybody. `relations` are those that hold. */
-export function nearestMisses(refused: SupposedRequest, relations: Relations): readonly NearMiss[] {
+/** The limit of sets of changes that are tried for one caller. */
+const MOST_TRIED = 200
+
+/** The denies that one set of changes avoids or drops at most. */
+const MOST_DENIES = 3
+
+/**
+ * Sorted, the fewest changes first. Empty if no rule could allow it to anybody. `held`: the relations and conditions that
+ * hold; relations with parts too.
+ */
+export function nearestMisses(refused: SupposedRequest, held: Held): readonly NearMiss[] {
   const request = withRules(refused, rulesAboutAction(refused))
-  const before = new Set(actionTable(request).grant([...relations]).allows)
-  const mine = candidatesOf({ request, changes: [], needed: undefined }, relations)
-  const others = otherCallers(request).map((other) => candidatesOf(other, relations))
+  const base = { relations: leavesBehind(held.relations, request), conditions: held.conditions }
+  const before = new Set(grantTo(request, base).allows)
+  const mine = candidatesOf({ request, changes: [], needed: undefined }, base)
+  const others = otherCallers(request).map((other) => candidatesOf(other, withCertain(other.request, base)))
   // Two other callers have no change in common, so each is compared only with itself and with the present caller.
   const least = [mine, ...others].flatMap((some) => some.filter((one) => !some.concat(mine).some(isLessThan(one))))
   return distinct(least.filter(({ rules }) => rules.length > 0))
@@ -48,7 +64,7 @@ export function nearestMisses(refused: SupposedRequest, relations: Relations): r
 
 /** All rules that could start to match if the caller changes. */
 function rulesAboutAction({ policy, resource, endpoint }: SupposedRequest): readonly Rule[] {
-  return policy.table(policy.anybody, resource.name, endpoint.action).roleLevel(() => true).rules
+  return policy.table(policy.anybody, resource.name, endpoint.action).roleLevel(() => true, 'any').rules
 }
 
 /**
@@ -84,66 +100,91 @@ function otherCallers(request: SupposedRequest): readonly OtherCaller[] {
   ]
 }
 
-function candidatesOf(other: OtherCaller, relations: Relations): readonly Candidate[] {
-  const holding = relations.union(certainRelations(other.request))
-  return additions(other.request, holding).flatMap((added) => allowedWith(other, holding, added))
-}
-
 /** The relations that certainly hold between a caller and the caller's own record. */
-function certainRelations({ route, subject, parsed, resource }: SupposedRequest): Relations {
-  if (route.kind !== 'caller' || !subject.caller) return new Set()
-  const relations = [...(parsed.ownership.get(resource.name)?.relations.values() ?? [])]
-  return new Set(relations.filter(holdsForOwnRecord).map(({ name }) => name))
+function withCertain(request: SupposedRequest, held: Held): Held {
+  if (request.route.kind !== 'caller' || !request.subject.caller) return held
+  const certain = relationsOf(request)
+    .filter(holdsForOwnRecord)
+    .map(({ name }) => name)
+  return { ...held, relations: leavesBehind(new Set([...namesFrom(held.relations, request), ...certain]), request) }
 }
 
-/** The empty set, and for each allow rule the set of relations that it still needs. */
-function additions(request: SupposedRequest, holding: Relations): readonly Relations[] {
-  const columns = roleLevelOf(request).relationColumns('allows').map(namesIn)
-  const missing = [[], ...columns.map((names) => names.filter((name) => !holding.has(name)))]
-  return [...new Map(missing.map((names) => [names.join('+'), new Set(names)])).values()]
+/** Begins with each rule that could allow it, and goes on where denies take that away. */
+function candidatesOf(other: OtherCaller, held: Held): readonly Candidate[] {
+  const { request } = other
+  const { rules } = actionTable(request).roleLevel((name) => hasAttribute(request, name), 'any')
+  const starts = rules
+    .filter(({ effect }) => effect === 'allow')
+    .flatMap(({ before }) => waysToFit(before, held, request))
+  const queue = new Map([[], ...starts].map((changes) => [keyOf(changes), changes as readonly NeededChange[]]))
+  const found: Candidate[] = []
+  // A Map's iterator also visits entries that are added while it runs.
+  for (const changes of queue.values()) {
+    if (isAllowedWith(request, held, changes)) {
+      found.push(candidateOf(other, held, least(request, held, changes)))
+    } else if (queue.size < MOST_TRIED && changes.filter(avoidsDeny).length < MOST_DENIES) {
+      for (const more of withoutADeny(request, held, changes)) queue.set(keyOf(more), more)
+    }
+  }
+  return found
 }
 
-function allowedWith(other: OtherCaller, holding: Relations, added: Relations): readonly Candidate[] {
-  const relations = holding.union(added)
-  const changes = [...other.changes, ...[...added].map((name): NeededChange => ({ kind: 'relation', name }))]
-  return withoutDenies(other.request, relations).flatMap(({ request, denies }) => {
-    if (!isAllowed(request, relations)) return []
-    const { allows } = actionTable(request).grant([...relations])
-    const rules = allows.filter(({ subject }) => other.needed === undefined || subject === other.needed)
-    return [{ changes: [...changes, ...denies.map(denyChange)], rules }]
-  })
+function avoidsDeny({ kind }: NeededChange): boolean {
+  return kind === 'deny' || kind.startsWith('not-')
 }
 
-function isAllowed(request: SupposedRequest, relations: Relations): boolean {
-  const decision = decideOn(request, relations)
+/** These changes, and one more by which a matching deny goes or doesn't match. */
+function withoutADeny(
+  request: SupposedRequest,
+  held: Held,
+  changes: readonly NeededChange[],
+): readonly (readonly NeededChange[])[] {
+  const after = heldAfter(changes, held, request)
+  if (!after) return []
+  const gone = droppedBy(changes)
+  const denies = grantTo(request, after).denies.filter((rule) => !gone.has(rulePlace(rule.line)))
+  const drops = denies.map((rule) => [...changes, denyChange(rule)])
+  const fewest = denies.length > 1 ? [[...changes, ...denies.map(denyChange)]] : []
+  const misses = denies.flatMap(({ before }) => waysToMiss(before, after, request))
+  return [...drops, ...fewest, ...misses.map((way) => [...changes, ...way])]
+}
+
+/** Without the changes that aren't needed. */
+function least(request: SupposedRequest, held: Held, changes: readonly NeededChange[]): readonly NeededChange[] {
+  return changes.reduce<readonly NeededChange[]>((kept, change) => {
+    const fewer = kept.filter((one) => one !== change)
+    return isAllowedWith(request, held, fewer) ? fewer : kept
+  }, changes)
+}
+
+function candidateOf(other: OtherCaller, held: Held, changes: readonly NeededChange[]): Candidate {
+  const after = heldAfter(changes, held, other.request) ?? held
+  const { allows } = grantTo(other.request, after)
+  const rules = allows.filter(({ subject }) => other.needed === undefined || subject === other.needed)
+  return { changes: [...other.changes, ...changes], rules }
+}
+
+function grantTo(request: SupposedRequest, { relations, conditions }: Held): Grant {
+  return actionTable(request).grant([...namesFrom(relations, request), ...conditions])
+}
+
+function isAllowedWith(request: SupposedRequest, held: Held, changes: readonly NeededChange[]): boolean {
+  const after = heldAfter(changes, held, request)
+  if (!after) return false
+  const asked = holdingExactly(without(request, droppedBy(changes)), [...after.conditions])
+  const decision = decideOn(asked, namesFrom(after.relations, request))
   return decision.kind === 'route' || (decision.kind === 'supposed' && !decision.refusal)
 }
 
-interface Relieved {
-  readonly request: SupposedRequest
-  readonly denies: readonly Rule[]
+function droppedBy(changes: readonly NeededChange[]): ReadonlySet<string> {
+  return new Set(changes.flatMap((change) => (change.kind === 'deny' ? [change.rule] : [])))
 }
 
-/** The request with all rules, without each matching deny, and without the denies that must go. */
-function withoutDenies(request: SupposedRequest, relations: Relations): readonly Relieved[] {
-  const { denies } = actionTable(request).grant([...relations])
-  const sets = denies.length === 0 ? [[]] : [[], ...denies.map((deny) => [deny]), fewest(request, relations, denies)]
-  return sets.map((gone) => ({ request: without(request, gone), denies: gone }))
-}
-
-/** The denies that must go: if any of them stayed, the request would be refused. */
-function fewest(request: SupposedRequest, relations: Relations, denies: readonly Rule[]): readonly Rule[] {
-  return denies.reduce<readonly Rule[]>((gone, deny) => {
-    const fewer = gone.filter((rule) => rule !== deny)
-    return isAllowed(without(request, fewer), relations) ? fewer : gone
-  }, denies)
-}
-
-function without(request: SupposedRequest, gone: readonly Rule[]): SupposedRequest {
-  if (gone.length === 0) return request
+function without(request: SupposedRequest, gone: ReadonlySet<string>): SupposedRequest {
+  if (gone.size === 0) return request
   return withRules(
     request,
-    request.parsed.rules.filter((rule) => !gone.includes(rule)),
+    request.parsed.rules.filter((rule) => !gone.has(rulePlace(rule.line))),
   )
 }
 
@@ -156,16 +197,32 @@ function isLessThan(more: Candidate): (less: Candidate) => boolean {
   return (less) => less.changes.length < many.size && keysOf(less).isSubsetOf(many)
 }
 
-function keysOf({ changes }: Candidate): ReadonlySet<string> {
+function keysOf({ changes }: Pick<Candidate, 'changes'>): ReadonlySet<string> {
   return new Set(changes.map((change) => JSON.stringify(change)))
 }
 
-function distinct(candidates: readonly Candidate[]): readonly Candidate[] {
-  return [...new Map(candidates.map((one) => [[...keysOf(one)].toSorted().join(), one])).values()]
+function keyOf(changes: readonly NeededChange[]): string {
+  return [...keysOf({ changes })].toSorted().join()
 }
+
+function distinct(candidates: readonly Candidate[]): readonly Candidate[] {
+  return [...new Map(candidates.map((one) => [keyOf(one.changes), one])).values()]
+}
+
+const ORDER: readonly NeededChange['kind'][] = [
+  'relation',
+  'result',
+  'condition',
+  'not-relation',
+  'not-result',
+  'not-condition',
+  'deny',
+  'credentials',
+  'role',
+  'user',
+]
 
 /** Few changes come first; for the same number, a relation comes before another role. */
 function rank({ changes }: Candidate): number {
-  const order: readonly NeededChange['kind'][] = ['relation', 'deny', 'credentials', 'role', 'user']
-  return changes.length * 10 + Math.max(0, ...changes.map(({ kind }) => order.indexOf(kind)))
+  return changes.length * ORDER.length + Math.max(0, ...changes.map(({ kind }) => ORDER.indexOf(kind)))
 }

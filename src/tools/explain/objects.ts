@@ -1,14 +1,24 @@
-/** Decides about objects: the known object, or one case for each set of relations that the rules distinguish. */
+/**
+ * Decides what depends on more than the caller: on the object and on conditions of the request. What is known gives one
+ * case; otherwise there is one for each set that the rules distinguish.
+ */
 
 import { rulePlace } from '../../decide/evidence.ts'
 import type { Rule } from '../../decide/policy.ts'
 import { kindOf } from '../../decide/relations/all-kinds.ts'
 import { ownerFieldOf } from '../../decide/relations/ownership.ts'
-import { type KnownFacts, scalarsOf } from '../../decide/relations/relation-kind.ts'
+import { type KnownFacts, type Relation, scalarsOf } from '../../decide/relations/relation-kind.ts'
 import { quote } from '../../present/quote.ts'
 import { successStatus } from '../../resources/routing/success-status.ts'
-import { casesOf } from './cases.ts'
-import type { ExplainedAnswer, ExplainedCase, ExplainedOutcome, RelationFact } from './explanation.ts'
+import { casesOf, type KnownNames, missingCases } from './cases.ts'
+import type {
+  ConditionFact,
+  ExplainedAnswer,
+  ExplainedCase,
+  ExplainedOutcome,
+  NeededChange,
+  RelationFact,
+} from './explanation.ts'
 import { allowedBy, type Finding, problem, reasonOf, refusedBy } from './finding.ts'
 import { nearestMisses } from './nearest-misses.ts'
 import type { ExplainQuestion, KnownObject } from './question.ts'
@@ -16,16 +26,20 @@ import { roleLevelOf, type SupposedRequest } from './supposed-request.ts'
 
 const LISTED: ExplainedAnswer = { status: successStatus('list'), code: null, headers: {} }
 
-/** The request must have passed the role level. */
-export function decideObjects(question: ExplainQuestion, request: SupposedRequest): Finding {
+/** The request must have passed the role level under some of the conditions that may hold. */
+export function decideObjects(
+  question: ExplainQuestion,
+  request: SupposedRequest,
+  conditions: readonly ConditionFact[],
+): Finding {
   const { known } = question
-  if (known.kind === 'object' && known.object === undefined) return decideMissing(request, known.id)
-  const relations = relationFacts(question, request)
-  const cases = casesOf(request, relations)
+  if (known.kind === 'object' && known.object === undefined) return decideMissing(request, known.id, conditions)
+  const facts = { relations: relationFacts(question, request), conditions }
+  const cases = casesOf(request, facts)
   return {
-    ...summaryOf(cases, request, relations, known),
+    ...summaryOf(cases, request, facts, known),
     rules: rulesOf(request, known, cases),
-    relations,
+    ...facts,
     cases,
     missing: known.kind === 'any' && namesObject(request) ? problem('object-not-found') : null,
     misses: missesOf(request, cases),
@@ -33,13 +47,30 @@ export function decideObjects(question: ExplainQuestion, request: SupposedReques
   }
 }
 
-function decideMissing(request: SupposedRequest, id: string): Finding {
+/** The request concerns no object, and the conditions that hold aren't known. */
+export function decideByConditions(request: SupposedRequest, conditions: readonly ConditionFact[]): Finding {
+  const facts = { relations: [], conditions }
+  const cases = casesOf(request, facts)
+  const summary = summaryOf(cases, request, facts, NO_OBJECT)
+  const told = { rules: roleLevelOf(request).rules, ...facts, cases, missing: null, notes: [] }
+  return { ...summary, stage: 'role', ...told, misses: missesOf(request, cases) }
+}
+
+const NO_OBJECT: KnownObject = { kind: 'any', id: undefined }
+
+function decideMissing(request: SupposedRequest, id: string, conditions: readonly ConditionFact[]): Finding {
   const why = request.route.kind === 'caller' ? 'the caller has no record' : `no object has the id ${quote(id)}`
   if (request.endpoint.operation === 'list') {
     const answered = allowedBy('object', `the list is answered, but ${why}`, LISTED)
-    return { ...answered, rules: roleLevelOf(request).rules }
+    return { ...answered, conditions, rules: roleLevelOf(request).rules }
   }
-  return refusedBy('object', `${why}; the rules would let the caller ask`, problem('object-not-found'))
+  const cases = missingCases(request, conditions)
+  const [first] = cases
+  const reason = `${why}; the rules would let the caller ask`
+  const missing = problem('object-not-found')
+  if (cases.length < 2) return { ...refusedBy('object', reason, first?.answer ?? missing), conditions }
+  const asks = `${why}; whether the rules let the caller ask depends on ${differing(cases, { relations: [], conditions })}`
+  return { ...refusedBy('object', asks, missing), answer: null, conditions, cases }
 }
 
 type Summary = Pick<Finding, 'outcome' | 'stage' | 'reason' | 'answer'>
@@ -47,12 +78,15 @@ type Summary = Pick<Finding, 'outcome' | 'stage' | 'reason' | 'answer'>
 function summaryOf(
   cases: readonly ExplainedCase[],
   request: SupposedRequest,
-  facts: readonly RelationFact[],
+  facts: KnownNames,
   known: KnownObject,
 ): Summary {
-  if (request.endpoint.operation === 'list') return summaryOfList(cases, known)
-  const answers = new Map(cases.map(({ answer }) => [answer.status, answer]))
-  const answer: ExplainedAnswer | null = answers.size === 1 ? (cases[0]?.answer ?? null) : null
+  const isAnswered = cases.every(({ listed }) => listed !== null)
+  if (request.endpoint.operation === 'list' && isAnswered) return summaryOfList(cases, known)
+  const answers = new Map(cases.map(({ answer }) => [JSON.stringify(answer), answer]))
+  const statuses = new Set(cases.map(({ answer }) => answer.status))
+  const isOne = answers.size === 1 || (statuses.size === 1 && cases.every(({ outcome }) => outcome === 'allow'))
+  const answer: ExplainedAnswer | null = isOne ? (cases[0]?.answer ?? null) : null
   const outcomes = new Set(cases.map((one) => one.outcome))
   const outcome: ExplainedOutcome = outcomes.size === 1 ? (cases[0]?.outcome ?? 'deny') : 'depends'
   return { outcome, stage: 'object', reason: reasonFor(outcome, cases, request, facts), answer }
@@ -62,20 +96,25 @@ function reasonFor(
   outcome: ExplainedOutcome,
   cases: readonly ExplainedCase[],
   request: SupposedRequest,
-  facts: readonly RelationFact[],
+  facts: KnownNames,
 ): string {
-  if (outcome === 'depends') {
-    return `it depends on the relations of the caller to the object: ${differingRelations(cases, facts).join(', ')}`
-  }
+  if (outcome === 'depends') return `it depends on ${differing(cases, facts)}`
   if (cases.length > 1) return `${reasonOf(roleLevelOf(request).rules, outcome)}, whatever the object`
   const reason = reasonOf(rulesOfCases(request, cases), outcome)
   return outcome === 'deny' ? `${reason} on an object with these relations` : reason
 }
 
-/** The relations in which the cases differ. */
-function differingRelations(cases: readonly ExplainedCase[], facts: readonly RelationFact[]): readonly string[] {
-  const certain = facts.filter(({ holds }) => holds === true).map(({ name }) => name)
-  return [...new Set(cases.flatMap((one) => one.relations)).difference(new Set(certain))]
+/** The relations and conditions in which the cases differ. */
+function differing(cases: readonly ExplainedCase[], facts: KnownNames): string {
+  const certain = new Set(
+    [...facts.relations, ...facts.conditions].filter(({ holds }) => holds).map(({ name }) => name),
+  )
+  const relations = new Set(cases.flatMap((one) => one.relations)).difference(certain)
+  const conditions = new Set(cases.flatMap((one) => one.conditions)).difference(certain)
+  return [
+    ...(relations.size > 0 ? [`the relations of the caller to the object: ${[...relations].join(', ')}`] : []),
+    ...(conditions.size > 0 ? [`conditions of the request: ${[...conditions].join(', ')}`] : []),
+  ].join(', and ')
 }
 
 /** An empty list is an answer like any other. */
@@ -105,8 +144,13 @@ function rulesOf(request: SupposedRequest, known: KnownObject, cases: readonly E
 function missesOf(request: SupposedRequest, cases: readonly ExplainedCase[]) {
   const refusedCase = cases.find(({ outcome }) => outcome === 'deny')
   if (!refusedCase) return []
-  const misses = nearestMisses(request, new Set(refusedCase.relations))
-  return cases.length === 1 ? misses : misses.filter(({ changes }) => changes.some(({ kind }) => kind !== 'relation'))
+  const { relations, conditions } = refusedCase
+  const misses = nearestMisses(request, { relations: new Set(relations), conditions: new Set(conditions) })
+  return cases.length === 1 ? misses : misses.filter(({ changes }) => !changes.every(isShownByCases))
+}
+
+function isShownByCases({ kind }: NeededChange): boolean {
+  return kind.endsWith('relation') || kind.endsWith('condition')
 }
 
 function namesObject({ route, endpoint }: SupposedRequest): boolean {
@@ -135,9 +179,16 @@ function relationFacts(
     object: objectOf(question),
     isOwnRecord: route.kind === 'caller',
     now: question.now,
-    related: () => undefined,
+    related: known.kind === 'object' ? known.related : () => undefined,
   }
-  return relations.map((relation) => ({ name: relation.name, ...kindOf(relation).explain(relation, facts) }))
+  return relations.map((relation) => relationFact(relation, facts, resource.name))
+}
+
+/** With the objects on which it rests, from this one on. */
+function relationFact(relation: Relation, facts: KnownFacts, resource: string): RelationFact {
+  const { holds, why, via = [] } = kindOf(relation).explain(relation, facts)
+  const start = `${resource}/${String(facts.object.fields.id)}`
+  return { name: relation.name, holds, why, ...(via.length > 0 ? { via: [start, ...via] } : {}) }
 }
 
 function objectOf({ known }: ExplainQuestion): KnownFacts['object'] {

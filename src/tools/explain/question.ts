@@ -2,6 +2,7 @@
 
 import { inheritedBy } from '../../decide/callers-and-routes.ts'
 import type { Policy } from '../../decide/policy.ts'
+import type { KnownFacts } from '../../decide/relations/relation-kind.ts'
 import type { Endpoint, Method, Representation, Resources, Route } from '../../resources/resource.ts'
 import type { ReviewedPolicy } from '../load-policy.ts'
 import type { ExplainedAnswer, ExplainedRole } from './explanation.ts'
@@ -42,7 +43,19 @@ export type KnownObject =
       readonly object: Representation | undefined
       /** The caller's users record; undefined if there is none. */
       readonly record: Representation | undefined
+      /** The objects on which relations rest. */
+      readonly related: KnownFacts['related']
     }
+
+/** What is known about a request: its address, or which conditions hold. */
+export interface KnownRequest {
+  /** The client's. */
+  readonly address?: string | undefined
+  /** Whether conditions hold that are told, by name. */
+  readonly conditions?:
+    | { readonly holds: ReadonlyMap<string, boolean>; readonly from: '--with' | 'the record' }
+    | undefined
+}
 
 export interface ExplainQuestion {
   readonly reviewed: ReviewedPolicy
@@ -54,6 +67,8 @@ export interface ExplainQuestion {
   readonly known: KnownObject
   /** Attributes of the caller from a decision record; an attribute that the caller didn't have is null. */
   readonly attributes?: Representation | undefined
+  /** What is known about the conditions of the request, besides its time. */
+  readonly told: KnownRequest
   /** The time of the request, in milliseconds since the epoch: rules and blocks may end. */
   readonly now: number
 }

@@ -3,9 +3,10 @@
 import { didYouMean } from '../../base/did-you-mean.ts'
 import { concernsObject } from '../../decide/callers-and-routes.ts'
 import { USERS } from '../../decide/policy.ts'
-import { needsCaller } from '../../decide/relations/all-kinds.ts'
+import { followsFrom, kindOf, leavesOf, needsCaller } from '../../decide/relations/all-kinds.ts'
+import type { Relation } from '../../decide/relations/relation-kind.ts'
 import { quote } from '../../present/quote.ts'
-import { represent, type StoredObject } from '../../resources/object.ts'
+import { represent, type Scalar, type StoredObject } from '../../resources/object.ts'
 import type { Resource, Resources, Route } from '../../resources/resource.ts'
 import type { ObjectReader } from '../../store/contract.ts'
 import { StoreUnavailable } from '../../store/errors.ts'
@@ -22,13 +23,16 @@ interface Context {
   readonly caller: AskingCaller
   readonly reviewed: ReviewedPolicy
   readonly resources: Resources
-  /** Opens the database for --object. Throws StoreUnavailable. */
-  readonly openReader: () => ObjectReader
+  /** The database, for --object; related objects are read while the request is explained. Throws StoreUnavailable. */
+  readonly reader: () => ObjectReader
 }
 
 type RouteRequest = Extract<MatchedRequest, { kind: 'route' }>
 
 const NONE = 'none'
+
+/** The limit of objects with which one object is related. */
+const MOST_RELATED = 1000
 
 /** Throws ReviewError. */
 export function readKnownObject(flags: Flags, context: Context): KnownObject {
@@ -52,7 +56,26 @@ function knownRelations(text: string, request: RouteRequest, context: Context): 
     throw new ReviewError(`${fault}: name one of ${[...declared, NONE].join(', ')}${didYouMean(unknown, declared)}`)
   }
   refuseImpossible(names, resource, context)
-  return { kind: 'relations', from: '--relation', id: request.id, holding: new Set(names) }
+  const relations = [...(context.reviewed.policy.ownership.get(resource.name)?.relations.values() ?? [])]
+  return { kind: 'relations', from: '--relation', id: request.id, holding: withParts(names, relations) }
+}
+
+/** Exactly these relations, the parts that they need, and the relations that follow. Throws ReviewError. */
+function withParts(names: readonly string[], relations: readonly Relation[]): ReadonlySet<string> {
+  const named = relations.filter(({ name }) => names.includes(name))
+  const needed = new Set(named.flatMap(neededParts))
+  const holding = relations.filter((relation) => followsFrom(relation, (leaf) => needed.has(leaf)))
+  const open = named.find((relation) => !holding.includes(relation))
+  if (!open) return new Set(holding.map(({ name }) => name))
+  const parts = leavesOf(open).map(({ name }) => name)
+  throw new ReviewError(`${quote(open.name)} holds if one of its parts does: name ${parts.join(' or ')} instead`)
+}
+
+/** The relations without parts that must hold with this one. */
+function neededParts(relation: Relation): readonly Relation[] {
+  const { need, of } = kindOf(relation).parts?.(relation) ?? { need: 'all', of: undefined }
+  if (!of) return [relation]
+  return need === 'all' ? of.flatMap(neededParts) : []
 }
 
 /** Without credentials no relation to a caller can hold. */
@@ -81,11 +104,12 @@ function storedObject(id: string, request: RouteRequest, context: Context): Know
   const { caller, resources } = context
   const directory = resources.byName.get(USERS)
   const subject = caller.kind === 'caller' ? caller.subject : undefined
-  return withReader(context, (reader) => ({
+  return reading(() => ({
     kind: 'object',
     id,
-    object: representation(reader.get(resource, id)),
-    record: directory && subject !== undefined ? representation(reader.get(directory, subject)) : undefined,
+    object: representation(context.reader().get(resource, id)),
+    record: directory && subject !== undefined ? representation(context.reader().get(directory, subject)) : undefined,
+    related: (name, by, values) => reading(() => relatedObjects({ name, by, values }, context)),
   }))
 }
 
@@ -96,14 +120,23 @@ function resourceWithObjects(flag: string, request: RouteRequest, { resources }:
   throw new ReviewError(`${request.method} ${request.route.path} concerns no object: omit ${flag}`)
 }
 
-function withReader({ openReader }: Context, read: (reader: ObjectReader) => KnownObject): KnownObject {
+interface Sought {
+  readonly name: string
+  readonly by: string
+  readonly values: readonly Scalar[]
+}
+
+/** Undefined, so not known, if there are more than anybody would read. */
+function relatedObjects({ name, by, values }: Sought, { resources, reader }: Context) {
+  const resource = resources.byName.get(name)
+  const found = resource ? reader().find(resource, by, values, MOST_RELATED + 1) : []
+  return found.length > MOST_RELATED ? undefined : found.map(represent)
+}
+
+/** Reads the database, and says what to do if that fails. */
+function reading<T>(read: () => T): T {
   try {
-    const reader = openReader()
-    try {
-      return read(reader)
-    } finally {
-      reader.close()
-    }
+    return read()
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error
     const why = error.cause instanceof Error ? error.cause.message : 'it does not answer'

@@ -9,6 +9,8 @@ import type { GrantTable } from '../../decide/grants/grant-table.ts'
 import type { RoleLevel } from '../../decide/grants/role-level.ts'
 import type { Policy, Rule } from '../../decide/policy.ts'
 import type { Refusal } from '../../decide/refusal.ts'
+import type { Relation } from '../../decide/relations/relation-kind.ts'
+import { scalarsOf } from '../../decide/relations/relation-kind.ts'
 import { isBlocked } from '../../policy/parse/parse-blocked.ts'
 import type { Method, Resources } from '../../resources/resource.ts'
 import type { ExplainQuestion, MatchedRequest } from './question.ts'
@@ -39,6 +41,17 @@ export function requestOf(request: SupposedRequest, caller: Parameters<typeof an
   return { ...request, subject: request.policy.subjectOf(anyCaller(request.parsed, caller)) }
 }
 
+/** The same request while exactly these conditions hold. A credential that must be an API key is one. */
+export function holdingExactly(request: SupposedRequest, holding: readonly string[]): SupposedRequest {
+  const { subject, parsed } = request
+  const isKey = holding.some((name) => {
+    const condition = parsed.conditions.get(name)
+    return condition?.kind === 'credential' && condition.credentials.every((kind) => kind === 'api-key')
+  })
+  if (!isKey || !subject.caller) return { ...request, holding }
+  return { ...request, holding, subject: { ...subject, caller: { ...subject.caller, credential: 'key supposed' } } }
+}
+
 /** The decision about an object for which exactly these relations hold. */
 export function decideOn(
   request: SupposedRequest,
@@ -60,12 +73,30 @@ export function actionTable(
   return policy.table(subject, resource.name, action)
 }
 
+/** The tables of the action and of `read`, which decides what the answer to a write shows. */
+function tablesOf(request: SupposedRequest): readonly GrantTable[] {
+  const hasRead = request.resource.actions.has('read')
+  return [actionTable(request), ...(hasRead ? [actionTable(request, 'read')] : [])]
+}
+
+/** The relations that rules about the caller name. */
+export function namedRelations(request: SupposedRequest): readonly Relation[] {
+  return [...new Set(tablesOf(request).flatMap(({ compared }) => compared))]
+}
+
+/** The conditions of the request that rules about the caller name. */
+export function namedConditions(request: SupposedRequest): ReadonlySet<string> {
+  return new Set(tablesOf(request).flatMap(({ conditions }) => conditions))
+}
+
+/** Whether the caller has an attribute, `id` included. */
+export function hasAttribute({ subject: { caller } }: SupposedRequest, name: string): boolean {
+  return caller !== undefined && (name === 'id' || scalarsOf(caller.claims[name]).length > 0)
+}
+
 /** The grants before an object is known. */
 export function roleLevelOf(request: SupposedRequest, action?: string): RoleLevel {
-  const { caller } = request.subject
-  const has = (name: string) =>
-    caller !== undefined && (name === 'id' || typeof (caller.claims[name] ?? null) !== 'object')
-  return actionTable(request, action).roleLevel(has)
+  return actionTable(request, action).roleLevel((name) => hasAttribute(request, name), request.holding ?? 'any')
 }
 
 /**

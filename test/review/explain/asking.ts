@@ -65,6 +65,7 @@ export function ask(
     path: route.path,
     request: { kind: 'route', method, route, endpoint, id: undefined },
     known,
+    told: {},
     now,
   })
 }

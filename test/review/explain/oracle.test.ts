@@ -145,7 +145,7 @@ function isAboutOne({ method, route }: RouteMethod): boolean {
 
 /** What a claim says counts where there is no record; explain is given either as the record. */
 function aboutObject({ record, claims }: OracleCaller, object: Plain): KnownObject {
-  return { kind: 'object', id: String(object.id), object, record: record ?? claims }
+  return { kind: 'object', id: String(object.id), object, record: record ?? claims, related: () => undefined }
 }
 
 function largestWithin(cases: readonly ExplainedCase[], set: ReadonlySet<string>): readonly ExplainedCase[] {

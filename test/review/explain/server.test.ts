@@ -159,10 +159,14 @@ describe('explain, beside a running server', () => {
     const match = createRouteMatcher(resources.routes)(method, readTarget(path))
     const matched = matchRequest({ method, path, match }, resources)
     const caller = person ? ({ kind: 'caller', subject: person.id, roles: person.roles } as const) : ANONYMOUS
-    const openReader = () => openSqliteReader(`${server.folder}/data/sallyport.db`)
-    const context = { request: matched, caller, reviewed: files, resources, openReader }
-    const known = readKnownObject(toldOf(route, { method, person, objectId }), context)
-    return explain({ reviewed: files, resources, caller, path, request: matched, known, now: Date.now() })
+    const opened = openSqliteReader(`${server.folder}/data/sallyport.db`)
+    try {
+      const context = { request: matched, caller, reviewed: files, resources, reader: () => opened }
+      const known = readKnownObject(toldOf(route, { method, person, objectId }), context)
+      return explain({ reviewed: files, resources, caller, path, request: matched, known, told: {}, now: Date.now() })
+    } finally {
+      opened.close()
+    }
   }
 
   async function send({ person, method, path, route }: Request): Promise<Answer> {

@@ -9,7 +9,7 @@ import { ReviewError, type ReviewedPolicy } from '../../load-policy.ts'
 import { explain } from '../explain.ts'
 import type { ExplainedAnswer, Explanation } from '../explanation.ts'
 import { problem, unaccepted } from '../finding.ts'
-import type { AskingCaller, KnownObject, MatchedRequest } from '../question.ts'
+import type { AskingCaller, KnownObject, KnownRequest, MatchedRequest } from '../question.ts'
 import { asRecorded } from './as-recorded.ts'
 import { compareRecord } from './compare-record.ts'
 import type { ExplainableRecord } from './read-record.ts'
@@ -41,7 +41,8 @@ export function explainRecord(
   const known = request.kind === 'route' ? objectOf(record, request) : ({ kind: 'any', id: record.objectId } as const)
   const path = record.route ?? '(not in the record)'
   const attributes = record.facts?.attributes
-  const explained = explain({ reviewed, resources, caller: callerOf(record), path, request, known, attributes, now })
+  const [caller, told] = [callerOf(record), toldBy(record)]
+  const explained = explain({ reviewed, resources, caller, path, request, known, attributes, told, now })
   const explanation = asRecorded(record, explained)
   const notes = [...explanation.notes, ...goneRelations(record, reviewed, request)]
   return { ...explanation, notes, record: compareRecord(record, explanation) }
@@ -63,6 +64,10 @@ function timeOf({ time = '' }: ExplainableRecord): number {
 
 function callerOf({ authentication, subject, roles = [] }: ExplainableRecord): AskingCaller {
   return authentication === 'caller' ? { kind: 'caller', subject, roles } : { kind: 'anonymous' }
+}
+
+function toldBy({ facts }: ExplainableRecord): KnownRequest {
+  return { conditions: { holds: new Map(Object.entries(facts?.conditions ?? {})), from: 'the record' } }
 }
 
 function requestOf(record: ExplainableRecord, { routes }: Resources): MatchedRequest {
@@ -98,7 +103,7 @@ function objectOf(
   if (!isAboutObject) return { kind: 'any', id: undefined }
   if (relations) return { kind: 'relations', from: 'the record', id, holding: new Set(relations) }
   if (code !== 'object-not-found') return { kind: 'any', id }
-  return { kind: 'object', id: id ?? '', object: undefined, record: undefined }
+  return { kind: 'object', id: id ?? '', object: undefined, record: undefined, related: () => undefined }
 }
 
 /** Notes about relations that held then but that ownership.yaml no longer declares. */
