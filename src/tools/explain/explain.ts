@@ -15,6 +15,7 @@ import { noteNextChange } from './next-change.ts'
 import { decideByConditions, decideObjects } from './objects.ts'
 import { type ExplainQuestion, explainRoles } from './question.ts'
 import { blockPlace, quoteRules, ruleLines } from './quote-rules.ts'
+import { relationFacts } from './relation-facts.ts'
 import { isRedirect, routeAnswer } from './route-answer.ts'
 import { decideOn, holdingExactly, namedConditions, type SupposedRequest, supposedRequest } from './supposed-request.ts'
 
@@ -77,8 +78,8 @@ function decide(question: ExplainQuestion, request: SupposedRequest): Finding {
 function explainRefusal(question: ExplainQuestion, request: SupposedRequest, refusal: Refusal): Finding {
   const answer = refusalAnswer(refusal, request.subject.caller ? 'caller' : 'anonymous')
   if (refusal.check === 'blocked') return explainBlock(question, request, answer)
-  const { known } = question
-  const relations: ReadonlySet<string> = known.kind === 'relations' ? known.holding : new Set()
+  const held = relationFacts(question, request).filter(({ holds }) => holds === true)
+  const relations = new Set(held.map(({ name }) => name))
   const misses = nearestMisses(request, { relations, conditions: new Set(request.holding) })
   if (refusal.check === 'own-record') {
     const reason = "the path shows the caller's own record, so it needs credentials"

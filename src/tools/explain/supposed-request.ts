@@ -30,7 +30,8 @@ export function supposedRequest(question: ExplainQuestion, { route, endpoint, me
   const resource = resources.byName.get(route.resource)
   if (!resource) throw new Error(`no schema declares ${route.resource}`)
   const policy = directPolicy(reviewed.policy, resources, now)
-  const subject = policy.subjectOf(callerOf(question))
+  const told = [...(question.told.conditions?.holds ?? [])].filter(([, holds]) => holds).map(([name]) => name)
+  const subject = policy.subjectOf(usingKey(reviewed.policy, callerOf(question), told))
   const blocked =
     caller.kind === 'caller' && caller.subject !== undefined && isBlocked(reviewed.blocked, caller.subject, now)
   return { method, route, endpoint, resource, subject, blocked, parsed: reviewed.policy, resources, policy, now }
@@ -41,15 +42,19 @@ export function requestOf(request: SupposedRequest, caller: Parameters<typeof an
   return { ...request, subject: request.policy.subjectOf(anyCaller(request.parsed, caller)) }
 }
 
-/** The same request while exactly these conditions hold. A credential that must be an API key is one. */
+/** The same request while exactly these conditions hold. */
 export function holdingExactly(request: SupposedRequest, holding: readonly string[]): SupposedRequest {
   const { subject, parsed } = request
+  return { ...request, holding, subject: { ...subject, caller: usingKey(parsed, subject.caller, holding) } }
+}
+
+/** A condition that only an API key meets tells the credential: an API key can't sign in again. */
+function usingKey({ conditions }: Policy, caller: Caller | undefined, holding: readonly string[]): Caller | undefined {
   const isKey = holding.some((name) => {
-    const condition = parsed.conditions.get(name)
+    const condition = conditions.get(name)
     return condition?.kind === 'credential' && condition.credentials.every((kind) => kind === 'api-key')
   })
-  if (!isKey || !subject.caller) return { ...request, holding }
-  return { ...request, holding, subject: { ...subject, caller: { ...subject.caller, credential: 'key supposed' } } }
+  return caller && isKey ? { ...caller, credential: 'key supposed' } : caller
 }
 
 /** The decision about an object for which exactly these relations hold. */

@@ -88,10 +88,13 @@ function allowedWith({ policy, caller, routeMethod, relations }: Asking, changes
   const gone = new Set(changes.flatMap((change) => (change.kind === 'deny' ? [change.rule] : [])))
   const lines = parsePolicy(policy.files, RESOURCES).rules.map(({ line }) => `policy.csv:${line}`)
   const data = { ...policy.data, rules: policy.data.rules.filter((_, i) => !gone.has(lines[i] ?? '')) }
-  const added = changes.flatMap((change) => (change.kind === 'relation' ? [change.name] : []))
+  const named = (kind: NeededChange['kind']) =>
+    changes.flatMap((change) => (change.kind === kind && 'name' in change ? [change.name] : []))
+  const added = named('relation')
+  const holding = relations.union(new Set(added)).difference(new Set(named('not-relation')))
   const action = routeMethod.route.endpoints.get(routeMethod.method)?.action ?? ''
   const world = worldOf(data, DOCS, changed)
-  return added.every((name) => possible.has(name)) && granted(world, action, relations.union(new Set(added))).size > 0
+  return added.every((name) => possible.has(name)) && granted(world, action, holding).size > 0
 }
 
 function become(caller: OracleCaller, change: NeededChange): OracleCaller {
