@@ -241,16 +241,17 @@ export function* decideOnObject(
 }
 
 /**
- * At least one field must be granted; a read must show a field of the route's view. Undefined if the action is allowed.
+ * At least one field must be granted; a read or a list must show a field of the route's view. Undefined if the action is allowed.
  */
 function checkObject(
   grants: CallerGrants,
   operation: Endpoint['operation'],
   relations: readonly string[],
 ): Refusal | undefined {
+  const shows = operation === 'read' || operation === 'list'
   const passes = (asked: CallerGrants) => {
     const { fields } = grantOn(asked, relations)
-    return (operation === 'read' ? inView(asked, fields) : fields).size > 0
+    return (shows ? inView(asked, fields) : fields).size > 0
   }
   if (passes(grants)) return undefined
   const conceals = grants.ownership?.conceal === true && operation !== 'create'

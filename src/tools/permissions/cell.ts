@@ -94,7 +94,6 @@ function roleLevelOf(table: GrantTable, caller: Caller | undefined): RoleLevel {
 
 function allowedCell(row: RowPlan, table: GrantTable, grant: Grant): MatrixCell {
   const about = fieldsOf(row)
-  // A list holds the objects with any granted field; the route's view limits only what their rows show.
   const shown = about.filter((field) => grant.fields.has(field))
   const fields = shown.filter((field) => field !== '*')
   const granting = grant.allows.filter((rule) => table.names(rule, shown.length > 0 ? shown : grant.fields))
