@@ -16,6 +16,7 @@ import type { Method, Resources } from '../../resources/resource.ts'
 import type { ExplainQuestion, MatchedRequest } from './question.ts'
 
 export interface SupposedRequest extends KernelQuestion {
+  readonly holding?: readonly string[] | undefined
   readonly method: Method
   readonly parsed: Policy
   readonly resources: Resources
