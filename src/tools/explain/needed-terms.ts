@@ -83,7 +83,7 @@ interface Toggles {
 }
 
 /** The relations without parts that hold after some of them are switched on or off. */
-export function leavesAfter(held: Names, { on, off }: Toggles, request: SupposedRequest): Names | undefined {
+function leavesAfter(held: Names, { on, off }: Toggles, request: SupposedRequest): Names | undefined {
   if (!on.isDisjointFrom(off)) return undefined
   const wanted = held.union(on).difference(off)
   const touched = fieldGroups(relationsOf(request).filter(isLeaf), request.resource).filter(({ relations }) =>
@@ -120,7 +120,7 @@ function distance(a: Names, b: Names): number {
 }
 
 /** Of these names, the relations without parts. */
-export function leavesIn(names: Names, request: SupposedRequest): Names {
+function leavesIn(names: Names, request: SupposedRequest): Names {
   return new Set(
     relationsOf(request)
       .filter((one) => isLeaf(one) && names.has(one.name))

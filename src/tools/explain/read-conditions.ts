@@ -26,7 +26,7 @@ export function readKnownRequest({ with: supposed, address }: Flags, { condition
 }
 
 /** Exactly the named conditions hold: `office+fresh`, or `none`. Throws ReviewError. */
-export function supposedConditions(text: string, declared: readonly string[]): ReadonlyMap<string, boolean> {
+function supposedConditions(text: string, declared: readonly string[]): ReadonlyMap<string, boolean> {
   const names = text === NONE && !declared.includes(NONE) ? [] : text.split('+').map((name) => name.trim())
   const unknown = names.find((name) => !declared.includes(name))
   if (unknown === undefined) return new Map(declared.map((name) => [name, names.includes(name)]))
