@@ -112,10 +112,8 @@ function withCertain(request: SupposedRequest, held: Held): Held {
 /** Begins with each rule that could allow it, and goes on where denies take that away. */
 function candidatesOf(other: OtherCaller, held: Held): readonly Candidate[] {
   const { request } = other
-  const { rules } = actionTable(request).roleLevel((name) => hasAttribute(request, name), 'any')
-  const starts = rules
-    .filter(({ effect }) => effect === 'allow')
-    .flatMap(({ before }) => waysToFit(before, held, request))
+  const anyConditions = actionTable(request).roleLevel((name) => hasAttribute(request, name), 'any')
+  const starts = anyConditions.relationColumns('allows').flatMap(({ before }) => waysToFit(before, held, request))
   const queue = new Map([[], ...starts].map((changes) => [keyOf(changes), changes as readonly NeededChange[]]))
   const found: Candidate[] = []
   // A Map's iterator also visits entries that are added while it runs.
