@@ -6,17 +6,21 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parse, stringify } from 'yaml'
 import { readConfig } from '../config.ts'
+import { createApiKey, hashOfSecret } from '../identity/directory/api-key.ts'
 import { openEmbeddedKey } from '../identity/keys/key-folder.ts'
 import { issueToken } from '../identity/tokens/issue-token.ts'
 import { POLICY_FILES } from '../policy/policy-files.ts'
+import type { Directory } from '../store/directory.ts'
 import type { StartTrialServer } from '../tools/matrix/target/trial-target.ts'
 import { startApp } from './app.ts'
 import { createLog } from './observe/log.ts'
 
 const TOKEN_SECONDS = 60 * 60
+/** The clock of a trial server may be some weeks ahead. */
+const KEY_MS = 365 * 24 * 60 * 60 * 1000
 
 /** Ignores the environment, so that it uses no other database, Redis or key. Throws the errors of a start. */
-export const startTrialServer: StartTrialServer = async ({ policies, schemas }) => {
+export const startTrialServer: StartTrialServer = async ({ policies, schemas }, now) => {
   const folder = await mkdtemp(join(tmpdir(), 'sallyport-trial-'))
   const remove = () => rm(folder, { recursive: true, force: true })
   try {
@@ -28,20 +32,35 @@ export const startTrialServer: StartTrialServer = async ({ policies, schemas }) 
       POLICIES: join(folder, 'policies'),
       SCHEMAS: schemas,
       LOG_LEVEL: 'silent',
+      // Runs choose the address of a request with X-Forwarded-For.
+      TRUST_PROXY: '127.0.0.1',
     })
     const key = await openEmbeddedKey(config.dataDirectory)
     const { issuer, audience } = config.tokens
-    const app = await startApp({ config, log: createLog(config.logLevel, process.stderr) })
+    const app = await startApp({ config, log: createLog(config.logLevel, process.stderr), ...(now && { now }) })
     return {
       url: app.url,
       seeding: app.seeding,
-      token: (subject, roles) => issueToken(key, { subject, roles, issuer, audience, lifetimeSeconds: TOKEN_SECONDS }),
+      token: (subject, roles, { credential, authTime, acr } = {}) => {
+        if (credential === 'api-key') return addApiKey(app.directory, subject, roles)
+        const claims = acr === undefined ? {} : { acr }
+        const lifetimeSeconds = TOKEN_SECONDS
+        return issueToken(key, { subject, roles, issuer, audience, lifetimeSeconds, authTime, claims })
+      },
       stop: () => app.drain().finally(remove),
     }
   } catch (error) {
     await remove()
     throw error
   }
+}
+
+async function addApiKey(directory: Directory, subject: string, roles: readonly string[]): Promise<string> {
+  const { id, secret, text } = createApiKey()
+  const createdAt = Date.now()
+  const expiresAt = createdAt + KEY_MS
+  await directory.addKey({ id, secretHash: hashOfSecret(secret), subject, roles, name: 'trial', createdAt, expiresAt })
+  return text
 }
 
 /** Keeps the limits of bodies and pages, and removes the rate limits: a matrix checks who may do what. */

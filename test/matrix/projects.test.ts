@@ -8,7 +8,7 @@ import type { Result } from '../../src/tools/matrix/run/result.ts'
 import { testMatrices } from '../../src/tools/matrix/run/test-matrices.ts'
 import { openTargetPool } from '../../src/tools/matrix/target/open-targets.ts'
 import { startTestServer, type TestServer } from '../server.ts'
-import { PROJECT_FILES, RELATED_CELLS } from './projects.ts'
+import { CONDITION_CELLS, PROJECT_FILES, RELATED_CELLS, TRANSITION_CELLS } from './projects.ts'
 
 describe('cells about objects that rest on others', () => {
   let server: TestServer
@@ -26,6 +26,39 @@ describe('cells about objects that rest on others', () => {
     const before = await counts(server)
     expect(told(await run(server, RELATED_CELLS, server.url))).to.deep.equal([])
     expect(await counts(server)).to.deep.equal(before)
+  })
+
+  it('are as expected on requests that meet conditions: address, time, sign-in and credential', async () => {
+    expect(told(await run(server, CONDITION_CELLS, undefined))).to.deep.equal([])
+  })
+
+  it('are as expected of writes that change how the object relates', async () => {
+    expect(told(await run(server, TRANSITION_CELLS, undefined))).to.deep.equal([])
+  })
+
+  it('are as expected of such writes at a deployment', async () => {
+    const before = await counts(server)
+    expect(told(await run(server, TRANSITION_CELLS, server.url))).to.deep.equal([])
+    expect(await counts(server)).to.deep.equal(before)
+  })
+
+  it('at a deployment, a cell whose conditions the run can not set is not tried, and says why', async () => {
+    const results = await run(server, CONDITION_CELLS, server.url)
+    const tried = results.filter(({ title }) => title.includes(' as support '))
+    expect(
+      tried.map(({ title, outcome }) => `${title}: ${outcome}`).filter((one) => one.endsWith('passed')),
+    ).to.deep.equal([
+      'DELETE /tasks/{id} (open, fresh) as support is 204: passed',
+      'DELETE /tasks/{id} (open, step-up) as support is 401: passed',
+      'DELETE /projects/{id} (other, strong) as support is 204: passed',
+      'DELETE /projects/{id} (other) as support is 401: passed',
+      'GET /projects/{id} (other) as support is 403: passed',
+    ])
+    const others = results.flatMap(({ outcome, why = '' }) => (outcome === 'passed' ? [] : [`${outcome}: ${why}`]))
+    expect([...new Set(others)]).to.deep.equal([
+      "impossible: can't be tried: the run can't choose its address at the server, which `office` depends on",
+      "impossible: can't be tried: the run can't make the credential at this server, which `machine` depends on",
+    ])
   })
 
   it('fail where another answer is stated', async () => {

@@ -120,3 +120,36 @@ GET,/tasks/{id},editor+member,200,200
 GET,/tasks/{id},assigned+mine,403,200
 GET,/tasks/{id},assigned+done+editor+member+mine,200,200
 `
+
+export const CONDITION_CELLS = `method,path,object,when,support,member,note
+GET,/tasks/{id},open,office,200,403,
+GET,/tasks/{id},open,,403,403,elsewhere
+GET,/tasks,none,office,200 [all],200,
+GET,/tasks,none,!office,403,200,
+PATCH,/tasks/{id},open,office+day,200,403,
+PATCH,/tasks/{id},open,office,403,403,at night
+PATCH,/tasks/{id},open,day,403,403,elsewhere
+DELETE,/tasks/{id},open,fresh,204,403,
+DELETE,/tasks/{id},open,,401,403,step-up
+DELETE,/projects/{id},other,strong,204,403,
+DELETE,/projects/{id},other,,401,403,
+GET,/projects/{id},other,machine,200,403,
+GET,/projects/{id},other,,403,403,
+`
+
+export const TRANSITION_CELLS = `method,path,object,becomes,member,admin,note
+POST,/tasks,none,editor+member+open,201,201,
+POST,/tasks,none,done+editor+member,403,201,
+POST,/tasks,none,member+open,403,201,a viewer
+POST,/projects,none,lead,201,201,
+POST,/memberships,none,leads,201,201,
+POST,/memberships,none,editing+editor+self,403,201,into a project of others
+PATCH,/tasks/{id},editor+member+open,open>done,200,200,
+PATCH,/tasks/{id},member+open,open>done,403,200,
+PATCH,/tasks/{id},done+editor+member,done>open,403,200,
+PUT,/tasks/{id},editor+member+open,open>open,200,403,
+PUT,/tasks/{id},editor+member+open,open>done,403,403,
+PATCH,/tasks/{id},editor+member+open,editor+member>other,403,200,into another project
+PATCH,/tasks/{id},member+open,other>assigned+mine,200,200,
+PATCH,/tasks/{id},assigned+member+open,other>mine,403,200,
+`

@@ -53,8 +53,8 @@ function refuseWithoutUrl(command: CliCommand): void {
     command.error(`error: ${given.long} has no effect without --url: name the server with --url, or omit ${given.long}`)
 }
 
-export const startServer: StartTrialServer = async (folders) =>
-  (await import('../../server/trial-server.ts')).startTrialServer(folders)
+export const startServer: StartTrialServer = async (folders, now) =>
+  (await import('../../server/trial-server.ts')).startTrialServer(folders, now)
 
 export function targetSettings() {
   const { policies, schemas, dataDirectory, tokens } = readConfig(process.env)

@@ -36,8 +36,7 @@ export function bind(suite: Suite, expectation: Expectation): Binding {
     unfitObject(suite, route, expectation) ??
     unknownRelation(suite, resource, expectation) ??
     unknownCondition(suite, expectation) ??
-    unfitAnswer(suite, route, expectation) ??
-    untestable(expectation)
+    unfitAnswer(suite, route, expectation)
   if (why !== undefined) return unusable(why)
   if (body?.kind === 'unusable') return body
   const view = viewOf(suite, resource, expectation)
@@ -94,11 +93,6 @@ function unfitAnswer({ policy }: Suite, route: Route, { expected, method, object
   if (view === undefined || policy.views.get(route.resource)?.has(view)) return undefined
   const known = policy.views.get(route.resource)?.keys() ?? []
   return `views.yaml has no view \`${view}\` of ${route.resource}: ${oneOfNames(view, known)}`
-}
-
-function untestable({ when, becomes }: Expectation): string | undefined {
-  if (when) return 'the run sets no conditions: state the cell without `when`'
-  return becomes ? 'the run makes no transitions: state the cell with a body file' : undefined
 }
 
 function viewOf({ policy }: Suite, { name }: Resource, { expected }: Expectation): ReadonlySet<string> | undefined {

@@ -37,7 +37,7 @@ export async function placeObjects(target: TestTarget, objects: readonly ObjectT
 }
 
 /** The same object, which names the objects by the ids that they got. */
-function withNewIds(object: Representation, ids: NewIds): Representation {
+export function withNewIds(object: Representation, ids: NewIds): Representation {
   const renamed = (value: Json): Json => {
     if (typeof value === 'string') return ids.get(value) ?? value
     return Array.isArray(value) ? value.map(renamed) : value

@@ -6,6 +6,7 @@ import { arrangeList } from '../arrange/arrange-list.ts'
 
 import type { Attributes } from '../arrange/arrange-object.ts'
 import { arrangeRelated, isOwn, type WantedPair } from '../arrange/arrange-related.ts'
+import { arrangeCreated } from '../arrange/arrange-result.ts'
 import { lackingValue, OBJECT } from '../arrange/samples.ts'
 import { type Common, relatingOf } from '../predict/arrange-world.ts'
 
@@ -31,6 +32,8 @@ export function planSetup(suite: Suite, bound: Bound, now: number): SetupPlan {
   if (!common && object.kind !== 'none') throw new CannotSetUp(`${bound.resource.name} has no objects`)
   if (!common) return NOTHING
   if (object.kind !== 'none') return planObject(common, bound, object.kind === 'relations' ? object.names : [])
+  const { becomes } = bound.expectation
+  if (becomes) return planCreated(common, becomes)
   if (bound.endpoint?.operation !== 'list') return NOTHING
   if ((expected.list ?? expected.view) !== undefined) return planList(common)
   // A caller who lacks an attribute may not be allowed to list at all.
@@ -56,6 +59,12 @@ function planObject(common: Common, { route }: Bound, names: readonly string[]):
   if (found.kind !== 'related') throw new CannotSetUp(lackOf(common) ?? found.why)
   const own = isOwn(pair) ? pair.relations : undefined
   return { attributes: found.attributes, ways: [pair.relations], own }
+}
+
+function planCreated(common: Common, becomes: readonly string[]): SetupPlan {
+  const found = arrangeCreated({ ...common, relations: new Set(becomes), own: false, id: OBJECT })
+  if (found.kind !== 'result') throw new CannotSetUp(lackOf(common) ?? found.why)
+  return { ...NOTHING, attributes: found.attributes }
 }
 
 function planList(common: Common): SetupPlan {

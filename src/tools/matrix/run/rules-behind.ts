@@ -28,7 +28,9 @@ export function rulesBehind(suite: Suite, bound: Bound, setup: CellSetup, status
   if (!action || expectation.object.kind === 'missing' || status === 400) return undefined
   const policy = directPolicy(suite.policy, suite.resources)
   const table = policy.table(policy.subjectOf(callerIn(expectation.column)), resource.name, action.name)
-  const found = relationsBehind(suite, bound, setup).map((relations) => table.grant([...relations]))
+  const found = relationsBehind(suite, bound, setup).map((relations) =>
+    table.grant([...relations, ...(expectation.when ?? [])]),
+  )
   const granting = found.filter(({ fields }) => fields.size > 0)
   if (granting.length === 0) return say(found, 'denies') ?? 'no rule of policy.csv allows it'
   const allowed = say(granting, 'allows')

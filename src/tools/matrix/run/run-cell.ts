@@ -40,6 +40,12 @@ export async function runCell(suite: Suite, target: TestTarget, expectation: Exp
   }
 }
 
+/** The result of a cell for which there is no target. */
+export function withoutTarget(expectation: Expectation, why: string): Result {
+  const { place } = expectation
+  return { kind: 'cell', title: titleOf(expectation), place, ...impossible(why), milliseconds: 0, expectation }
+}
+
 /** One line that identifies the cell. */
 export function titleOf(expectation: Expectation): string {
   const { method, path, object, column, body, note, expected } = expectation

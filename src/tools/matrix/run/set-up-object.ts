@@ -68,7 +68,7 @@ async function place(
 }
 
 /** Another object: made as its owner, with new values in unique fields. */
-function toPlace({ policy, resources }: Suite, { resource: name, object }: PlacedObject): ObjectToPlace {
+export function toPlace({ policy, resources }: Suite, { resource: name, object }: PlacedObject): ObjectToPlace {
   const resource = resources.byName.get(name)
   const ownership = policy.ownership.get(name)
   if (!resource) return { resource: name, object, owner: undefined }

@@ -13,6 +13,7 @@ import { planSetup, type SetupPlan } from './plan-setup.ts'
 import { relationsAmong } from './relations-among.ts'
 import { makeCaller, type Named } from './set-up-caller.ts'
 import { type MadeObject, makeObject } from './set-up-object.ts'
+import { makeResult } from './set-up-result.ts'
 
 export interface CellSetup {
   readonly caller: Named | undefined
@@ -35,7 +36,10 @@ export async function setUpCell(suite: Suite, target: TestTarget, bound: Bound):
     makeObject(suite, target, { bound, caller, record, known, relations })
   const made =
     bound.expectation.object.kind === 'none' ? await makeListed(plan, make) : await Promise.all(plan.ways.map(make))
-  const world = worldOf(bound, made, known)
+  const { becomes } = bound.expectation
+  const [stored] = bound.expectation.object.kind === 'none' ? [] : made
+  const result = becomes && (await makeResult(suite, target, bound, { becomes, caller, stored, known }))
+  const world = [...worldOf(bound, made, known), ...(result?.others ?? [])]
   const id = encodeURIComponent(String(made[0]?.object.id ?? randomUUID()))
   const ownership = suite.policy.ownership.get(bound.resource.name)
   const among = { ownership, attributes: caller?.attributes ?? {}, now: target.now(), world }
@@ -43,7 +47,7 @@ export async function setUpCell(suite: Suite, target: TestTarget, bound: Bound):
     caller,
     path: bound.route.path.replace('{id}', () => id),
     id: bound.route.kind === 'item' ? id : undefined,
-    body: bodyOf(suite, bound),
+    body: result ? result.body : bodyOf(suite, bound),
     placed: made.map(({ object }) => ({ object, own: relationsAmong(among, object).includes('owner') })),
     world,
   }

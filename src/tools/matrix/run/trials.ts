@@ -4,10 +4,10 @@ import { readTarget } from '../../../resources/routing/request-target.ts'
 import type { Suite } from '../predict/suite.ts'
 import type { Case } from '../read/cases.ts'
 import { columnText, type Expectation } from '../read/expectation.ts'
-import type { LentTarget, TestTarget } from '../target/test-target.ts'
+import { CannotSetUp, type LentTarget, type TestTarget } from '../target/test-target.ts'
 import type { Result } from './result.ts'
 import { runCase } from './run-case.ts'
-import { runCell, titleOf } from './run-cell.ts'
+import { runCell, titleOf, withoutTarget } from './run-cell.ts'
 
 /** One thing to try. */
 export interface Trial {
@@ -56,8 +56,12 @@ export function cellTrials(
     title: titleOf(expectation),
     first: expectation.object.kind === 'none' && expectation.method === 'GET',
     run: async () => {
-      const { target, release } = await lend(expectation)
-      return runCell(suite, target, expectation).finally(release)
+      const lent = await lend(expectation).catch((error) => {
+        if (error instanceof CannotSetUp) return error
+        throw error
+      })
+      if (lent instanceof CannotSetUp) return withoutTarget(expectation, lent.message)
+      return runCell(suite, lent.target, expectation).finally(lent.release)
     },
     leaveOut: () => ({
       ...LEFT_OUT,

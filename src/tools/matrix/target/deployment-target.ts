@@ -4,8 +4,8 @@ import type { Representation, Resource, Route } from '../../../resources/resourc
 import { columnText, type KnownColumn, knownIn } from '../read/expectation.ts'
 import type { Deployment, Trace } from './clean-up.ts'
 import { askPatiently, type HttpAnswer, idsIn } from './http.ts'
-import { CannotSetUp, type TestCaller, type TestTarget } from './test-target.ts'
-import type { TokenSource } from './token-source.ts'
+import { CannotSetUp, type SignIn, type TestCaller, type TestTarget } from './test-target.ts'
+import { signedInLike, type TokenSource } from './token-source.ts'
 
 export interface DeploymentOptions extends Deployment {
   readonly tokens: TokenSource
@@ -14,19 +14,25 @@ export interface DeploymentOptions extends Deployment {
 }
 
 /** `traces` grows with every object that the run makes. */
-export function createDeploymentTarget(options: DeploymentOptions): { target: TestTarget; traces: readonly Trace[] } {
+export function createDeploymentTarget(options: DeploymentOptions): {
+  /** Its callers have signed in like this. */
+  targetFor: (signIn: SignIn) => TestTarget
+  traces: readonly Trace[]
+} {
   const traces: Trace[] = []
   const stranger = randomUUID()
   const put = (resource: string, object: Representation, owner?: string) =>
     create(options, traces, { resource, object, owner })
-  const target: TestTarget = {
+  const targetWith = (tokens: TokenSource): TestTarget => ({
     url: options.url,
     now: Date.now,
-    strangers: (caller) => strangersTo(options.tokens, caller, stranger),
-    caller: (column) => callerOf(options.tokens, column),
+    strangers: (caller) => strangersTo(tokens, caller, stranger),
+    caller: (column) => callerOf(tokens, column),
     callerWithRecord: (column, resource, make) => {
-      const made = column.kind === 'roles' && options.tokens.kind === 'minted' ? options.tokens.mint : undefined
-      return made ? newCaller(made, column, put(resource, make(randomUUID()))) : knownCaller(options, column, resource)
+      const made = column.kind === 'roles' && tokens.kind === 'minted' ? tokens.mint : undefined
+      return made
+        ? newCaller(made, column, put(resource, make(randomUUID())))
+        : knownCaller({ ...options, tokens }, column, resource)
     },
     put: ({ resource, object }, owner) => put(resource, object, owner),
     ask: (request, wanted) => askPatiently(request, options.patience, wanted),
@@ -36,8 +42,8 @@ export function createDeploymentTarget(options: DeploymentOptions): { target: Te
       const setup = await setupTokens(options, undefined)
       traces.push({ resource, id, tokens: [...setup, ...(token === undefined ? [] : [token])] })
     },
-  }
-  return { target, traces }
+  })
+  return { targetFor: (signIn) => targetWith(signedInLike(options.tokens, signIn)), traces }
 }
 
 function strangersTo(tokens: TokenSource, caller: TestCaller | undefined, stranger: string): readonly string[] {

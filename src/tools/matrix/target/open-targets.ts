@@ -6,6 +6,7 @@ import type { Folders, Suite } from '../predict/suite.ts'
 import { cleanUp } from './clean-up.ts'
 import { createDeploymentTarget } from './deployment-target.ts'
 import { ask, NoAnswer } from './http.ts'
+import { deploymentFacts, rulesOfRun } from './request-facts.ts'
 import type { TargetPool } from './test-target.ts'
 import { readMint, readTokens, type TokenSource } from './token-source.ts'
 import { openTrialPool, type StartTrialServer } from './trial-target.ts'
@@ -62,12 +63,18 @@ async function openDeploymentPool(suite: Suite, settings: DeploymentSettings): P
   const url = addressOf(settings.url)
   const remark = await compareRevision(url, suite)
   const deployment = { ...settings, url, resources: suite.resources, patience: PATIENCE }
-  const { target, traces } = createDeploymentTarget(deployment)
+  const { targetFor, traces } = createDeploymentTarget(deployment)
+  const target = targetFor({})
+  const rules = rulesOfRun(suite)
+  const canSignIn = settings.tokens.kind === 'minted'
   return {
     url,
     parallel: PARALLEL,
     target,
-    lend: async () => ({ target, release: async () => {} }),
+    async lend(expectation) {
+      const facts = deploymentFacts(rules, expectation, { now: Date.now(), canSignIn })
+      return { target: facts ? targetFor(facts) : target, release: async () => {} }
+    },
     close: async () => [...remark, ...(await cleanUp(deployment, traces))],
   }
 }

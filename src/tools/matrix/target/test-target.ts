@@ -1,4 +1,5 @@
 /** Where requests go: a server, callers with tokens, and a way to put objects there. Types and the one error. */
+import type { ConditionFacts } from '../../../decide/request-conditions/condition-kind.ts'
 import type { Representation } from '../../../resources/resource.ts'
 import type { Expectation, KnownColumn } from '../read/expectation.ts'
 import type { HttpAnswer, HttpRequest } from './http.ts'
@@ -16,11 +17,14 @@ export interface TargetPool {
   readonly parallel: number
   /** The target that most cells share. */
   readonly target: TestTarget
-  /** The shared target, or one for this cell alone. */
+  /** The shared target, or one for this cell alone, on which the cell's conditions hold. Throws CannotSetUp. */
   lend(expectation: Expectation): Promise<LentTarget>
   /** Removes what the run made. Returns a sentence for each thing that it could not remove. */
   close(): Promise<readonly string[]>
 }
+
+/** How a caller signed in. */
+export type SignIn = Pick<ConditionFacts, 'credential' | 'authTime' | 'acr'>
 
 export interface TestCaller {
   readonly id: string

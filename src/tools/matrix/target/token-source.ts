@@ -13,10 +13,13 @@ import { ReviewError } from '../../load-policy.ts'
 import { columnText } from '../read/expectation.ts'
 import { readSource } from '../read/read-matrices.ts'
 import { parseColumn } from '../read/words.ts'
+import type { SignIn } from './test-target.ts'
+
+type Mint = (subject: string, roles: readonly string[], signIn?: SignIn) => Promise<string>
 
 /** The callers that a run can have tokens for. */
 export type TokenSource =
-  | { readonly kind: 'minted'; readonly mint: (subject: string, roles: readonly string[]) => Promise<string> }
+  | { readonly kind: 'minted'; readonly mint: Mint }
   /** By column, as `columnText` writes it. */
   | { readonly kind: 'given'; readonly callers: ReadonlyMap<string, GivenCaller> }
 
@@ -44,6 +47,12 @@ const tokensShape = shapeOf<Readonly<Record<string, GivenCaller>>>({
   },
 })
 
+/** The same callers, who have signed in like this. */
+export function signedInLike(tokens: TokenSource, signIn: SignIn): TokenSource {
+  if (tokens.kind === 'given') return tokens
+  return { kind: 'minted', mint: (subject, roles) => tokens.mint(subject, roles, signIn) }
+}
+
 /** A YAML or JSON file: `member: { token: …, subject: alice }` for each column. Throws FileError. */
 export async function readTokens(file: string): Promise<TokenSource> {
   const callers = await refuseFaults(async (report) => {
@@ -68,8 +77,12 @@ export async function readMint(file: string, { issuer, audience }: Claims): Prom
     )
   })
   const { key, algorithm, kid } = await importKey(file, text)
-  const mint = (subject: string, roles: readonly string[]) =>
-    new SignJWT({ roles: [...roles] })
+  const mint: Mint = (subject, roles, { authTime, acr } = {}) =>
+    new SignJWT({
+      roles: [...roles],
+      ...(authTime === undefined ? {} : { auth_time: Math.floor(authTime / 1000) }),
+      ...(acr === undefined ? {} : { acr }),
+    })
       .setProtectedHeader({ alg: algorithm, typ: 'at+jwt', kid })
       .setIssuer(issuer)
       .setAudience(audience)

@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
+import { USERS } from '../../../decide/policy.ts'
 import {
   comparedAttributes,
   comparedFields,
@@ -15,7 +16,15 @@ import { UniqueTaken } from '../../../store/errors.ts'
 import type { Folders, Suite } from '../predict/suite.ts'
 import { type Expectation, type KnownColumn, knownIn } from '../read/expectation.ts'
 import { ask } from './http.ts'
-import { CannotSetUp, type NewObject, type TargetPool, type TestCaller, type TestTarget } from './test-target.ts'
+import { rulesOfRun, trialFacts } from './request-facts.ts'
+import {
+  CannotSetUp,
+  type NewObject,
+  type SignIn,
+  type TargetPool,
+  type TestCaller,
+  type TestTarget,
+} from './test-target.ts'
 
 /** The same process sends and answers, so more requests at once would only wait for each other. */
 const PARALLEL = 16
@@ -23,17 +32,28 @@ const PARALLEL = 16
 export async function openTrialPool(suite: Suite, startServer: StartTrialServer): Promise<TargetPool> {
   const server = await startServer(suite.folders)
   const target = createTrialTarget(server)
+  const rules = rulesOfRun(suite)
+  /** By how far their clocks are ahead, in milliseconds. */
+  const ahead = new Map<number, ReturnType<StartTrialServer>>([[0, Promise.resolve(server)]])
+  const serverAhead = (by: number) =>
+    ahead.getOrInsertComputed(by, () => startServer(suite.folders, () => new Date(Date.now() + by)))
   return {
     url: undefined,
     parallel: PARALLEL,
     target,
     async lend(expectation) {
-      if (!needsOwnServer(suite, expectation)) return { target, release: async () => {} }
-      const own = await startServer(suite.folders)
-      return { target: createOwnTarget(own), release: () => own.stop() }
+      const now = Date.now()
+      const facts = trialFacts(rules, expectation, now)
+      const by = facts ? facts.now - now : 0
+      if (!needsOwnServer(suite, expectation)) {
+        const shared = facts ? trialTarget(await serverAhead(by), ofRoles, { ...facts, ahead: by }) : target
+        return { target: shared, release: async () => {} }
+      }
+      const own = await startServer(suite.folders, () => new Date(Date.now() + by))
+      return { target: trialTarget(own, () => true, { ...facts, ahead: by }), release: () => own.stop() }
     },
     async close() {
-      await server.stop()
+      for (const one of ahead.values()) await (await one).stop()
       return []
     },
   }
@@ -65,39 +85,54 @@ function needsOwnServer({ policy, resources }: Suite, expectation: Expectation):
 interface TrialServer {
   readonly url: string
   readonly seeding: Pick<Seeding, 'insert'>
-  /** A token that this server accepts. */
-  token(subject: string, roles: readonly string[]): Promise<string>
+  /** A token that this server accepts, or an API key. */
+  token(subject: string, roles: readonly string[], signIn?: SignIn): Promise<string>
   stop(): Promise<void>
 }
 
-/** Starts a server with these policies and schemas. Throws the errors of a server's start. */
-export type StartTrialServer = (folders: Folders) => Promise<TrialServer>
+/** Starts a server with these policies and schemas, and its own clock. Throws the errors of a server's start. */
+export type StartTrialServer = (folders: Folders, now?: () => Date) => Promise<TrialServer>
 
 /** For cells that share a server: several cells may use the caller `user:<id>`. */
 export function createTrialTarget(server: Server): TestTarget {
-  return trialTarget(server, ({ kind }) => kind !== 'user')
+  return trialTarget(server, ofRoles, { ahead: 0 })
 }
 
-/** For one cell: each of its callers is new. */
-function createOwnTarget(server: Server): TestTarget {
-  return trialTarget(server, () => true)
+/** Whether each cell has a new caller of this column. */
+function ofRoles({ kind }: KnownColumn): boolean {
+  return kind !== 'user'
+}
+
+/** The requests of a target. */
+interface Requests extends SignIn {
+  readonly address?: string | undefined
+  /** How far the clock of the server is ahead, in milliseconds. */
+  readonly ahead: number
 }
 
 type Server = Pick<TrialServer, 'url' | 'seeding' | 'token'>
 
-function trialTarget({ url, seeding, token }: Server, isFresh: (column: KnownColumn) => boolean): TestTarget {
+function trialTarget(
+  { url, seeding, token }: Server,
+  isFresh: (column: KnownColumn) => boolean,
+  { address, ahead, ...signIn }: Requests,
+): TestTarget {
+  const forwarded = address === undefined ? {} : { 'x-forwarded-for': address }
   const put = createInserts(seeding)
   const somebody = randomUUID()
   const caller = async (column: KnownColumn): Promise<TestCaller> => {
     const { id, roles } = knownIn(column, randomUUID())
-    return { id, token: await token(id, roles), fresh: isFresh(column) }
+    return { id, token: await token(id, roles, signIn), fresh: isFresh(column) }
   }
   return {
     url,
-    now: Date.now,
+    now: () => Date.now() + ahead,
     strangers: () => [somebody],
     caller,
     async callerWithRecord(column, resource, make) {
+      // A key has no role that the record of its user lacks.
+      if (signIn.credential === 'api-key' && resource === USERS)
+        throw new CannotSetUp('the run makes no API keys of callers with a record in users')
       const made = await caller(column)
       const object = make(made.id)
       await put({ resource, object })
@@ -107,7 +142,7 @@ function trialTarget({ url, seeding, token }: Server, isFresh: (column: KnownCol
       await put(wanted)
       return wanted.object
     },
-    ask,
+    ask: (request) => ask({ ...request, headers: { ...request.headers, ...forwarded } }),
     note: async () => {},
   }
 }

@@ -1,0 +1,110 @@
+/** What a request must be so that exactly the conditions of its cell hold, as far as a target can arrange that. */
+
+import { type DirectPolicy, directPolicy } from '../../../decide/grants/direct.ts'
+import { conditionHolds, type RequestCondition } from '../../../decide/request-conditions/all-conditions.ts'
+import type { ConditionFacts } from '../../../decide/request-conditions/condition-kind.ts'
+import { namesText } from '../../../present/quote.ts'
+import { arrangeRequest } from '../arrange/arrange-request.ts'
+import type { Suite } from '../predict/suite.ts'
+import { callerIn, type Expectation } from '../read/expectation.ts'
+import { CannotSetUp } from './test-target.ts'
+
+/** An address for documentation (RFC 5737), where a cell doesn't ask for another one. */
+const ELSEWHERE = '203.0.113.254'
+
+/** The rules that say which conditions count for a caller. */
+export interface RulesOfRun {
+  readonly suite: Suite
+  readonly grants: DirectPolicy
+}
+
+export function rulesOfRun(suite: Suite): RulesOfRun {
+  return { suite, grants: directPolicy(suite.policy, suite.resources) }
+}
+
+const SHOWING: readonly string[] = ['create', 'replace', 'update']
+
+interface Wanted {
+  /** Those that rules about the request name for this caller, and those that the cell names. */
+  readonly conditions: readonly RequestCondition[]
+  readonly when: ReadonlySet<string>
+  readonly hasCredentials: boolean
+}
+
+/** On a server of the run. Undefined if no condition counts. Throws CannotSetUp. */
+export function trialFacts(rules: RulesOfRun, expectation: Expectation, now: number): ConditionFacts | undefined {
+  const wanted = wantedBy(rules, expectation)
+  if (wanted.conditions.length === 0) return undefined
+  const found = arrange(wanted, now)
+  // Every request has an address.
+  const facts = { ...found, address: found.address ?? ELSEWHERE }
+  if (!isAsWanted(wanted, facts)) throw new CannotSetUp(`no request meets ${textOf(wanted)}`)
+  if (facts.credential === 'provider')
+    throw new CannotSetUp(`the run makes no tokens of an OpenID provider, which ${textOf(wanted)} needs`)
+  return facts
+}
+
+/** At a deployment, whose clock and network can't be changed. `canSignIn`: whether the run makes the tokens. */
+export function deploymentFacts(
+  rules: RulesOfRun,
+  expectation: Expectation,
+  { now, canSignIn }: { readonly now: number; readonly canSignIn: boolean },
+): ConditionFacts | undefined {
+  const wanted = wantedBy(rules, expectation)
+  const { conditions } = wanted
+  const namesOf = (kinds: readonly string[]) =>
+    namesText(conditions.filter(({ kind }) => kinds.includes(kind)).map(({ name }) => name))
+  if (conditions.length === 0) return undefined
+  if (namesOf(['network']) !== '')
+    throw new CannotSetUp(`the run can't choose its address at the server, which ${namesOf(['network'])} depends on`)
+  if (namesOf(['signedIn', 'credential']) !== '' && !canSignIn && wanted.hasCredentials)
+    throw new CannotSetUp(
+      `the run doesn't know how the callers of --tokens signed in, which ${namesOf(['signedIn', 'credential'])} depends on`,
+    )
+  const facts = arrange(wanted, now)
+  if (facts.now !== now)
+    throw new CannotSetUp(`the run can't set the clock of the server, which ${namesOf(['hours'])} depends on`)
+  if (facts.credential !== undefined && facts.credential !== 'password')
+    throw new CannotSetUp(
+      `the run can't make the credential at this server, which ${namesOf(['credential'])} depends on`,
+    )
+  return facts
+}
+
+function wantedBy(
+  { suite: { policy, resources }, grants }: RulesOfRun,
+  { path, method, when = [], column }: Expectation,
+): Wanted {
+  const route = resources.routes.find((one) => one.path === path)
+  const resource = resources.byName.get(route?.resource ?? '')
+  const subject = grants.subjectOf(callerIn(column))
+  const endpoint = route?.endpoints.get(method)
+  // Rules about reading decide what the answer to a write shows, and what is concealed.
+  const isRead = SHOWING.includes(endpoint?.operation ?? '') || policy.ownership.get(resource?.name ?? '')?.conceal
+  const actions = [endpoint?.action ?? 'read', ...(isRead ? ['read'] : [])]
+  const known = actions.filter((action) => resource?.actions.has(action))
+  const tables = resource ? known.map((action) => grants.table(subject, resource.name, action)) : []
+  const named = new Set([...tables.flatMap(({ conditions }) => conditions), ...when])
+  return {
+    conditions: [...named].flatMap((name) => policy.conditions.get(name) ?? []),
+    when: new Set(when),
+    hasCredentials: column.kind !== 'anonymous',
+  }
+}
+
+function arrange(wanted: Wanted, now: number): ConditionFacts {
+  const { conditions, when, hasCredentials } = wanted
+  const facts = arrangeRequest(conditions, when, { now, hasCredentials })
+  if (!facts) throw new CannotSetUp(`no request meets ${textOf(wanted)}`)
+  return facts
+}
+
+function isAsWanted({ conditions, when }: Wanted, facts: ConditionFacts): boolean {
+  return conditions.every((condition) => conditionHolds(condition, facts) === when.has(condition.name))
+}
+
+function textOf({ conditions, when }: Wanted): string {
+  const others = conditions.map(({ name }) => name).filter((name) => !when.has(name))
+  const terms = [...when, ...others.map((name) => `!${name}`)]
+  return namesText(terms, ' and ')
+}
