@@ -52,7 +52,7 @@ describe('sallyport matrix attack', () => {
       new Set(['id in path', 'owner in body', 'owner in query']),
     )
     expect(toText(run)).to.contain(
-      'member makes a request of member: GET /api/orders/{id} (owner to the victim), id in path',
+      'member makes a request of member: GET /api/orders/{id} (draft+open+owner to the victim), id in path',
     )
     expect(toText(run)).to.contain('the policy says 403, but the server answered 200')
     expect(reachesNoMore(run)).to.equal(false)

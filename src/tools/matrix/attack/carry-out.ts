@@ -16,7 +16,7 @@ import { type CellSetup, ifMatchOf, setUpCell } from '../run/set-up.ts'
 import { type HttpRequest, NoAnswer } from '../target/http.ts'
 import { CannotSetUp, type TestTarget } from '../target/test-target.ts'
 import { differenceOf } from './difference.ts'
-import { type Attack, isAnonymous } from './plan-attacks.ts'
+import { type Attack, isAnonymous, waysToOwn } from './plan-attacks.ts'
 
 /** `same`: as the policy says; `different`: a finding; `impossible`: it could not be tried, which proves nothing. */
 export interface Reached {
@@ -171,7 +171,7 @@ function setUpFor({ suite, target }: AttackContext, attack: Attack, column: Matr
 
 /** The cell that describes the setup. */
 function boundOf(suite: Suite, { routeMethod, relations }: Attack, column: MatrixColumn, list?: 'all'): Bound {
-  const owned = relations.length > 0 ? relations : ownerOnly(suite, routeMethod.resource.name)
+  const owned = relations.length > 0 ? relations : (waysToOwn(suite, routeMethod.resource, false)[0] ?? [])
   const own: ObjectState = owned.length > 0 ? { kind: 'relations', names: owned } : { kind: 'other' }
   const object: ObjectState = routeMethod.route.kind === 'collection' ? { kind: 'none' } : own
   const place = { file: '', line: 1, column: 1 }
@@ -185,10 +185,6 @@ function boundOf(suite: Suite, { routeMethod, relations }: Attack, column: Matri
     expected: { status: 200, ...(list ? { list } : {}) },
   }
   return { expectation, route, resource, endpoint, body: undefined, view: undefined }
-}
-
-function ownerOnly({ policy }: Suite, resource: string): readonly string[] {
-  return policy.ownership.get(resource)?.relations.has('owner') ? ['owner'] : []
 }
 
 function ownerField({ policy }: Suite, { routeMethod }: Attack): string | undefined {

@@ -72,13 +72,16 @@ function attacksOn(suite: Suite, about: Omit<Attack, 'vector' | 'relations'>): r
  * which no object was found is planned as well, so that the report says that it could not be tried.
  */
 function relationsOf(suite: Suite, { resource, route }: RouteMethod): readonly (readonly string[])[] {
+  return route.kind === 'collection' ? [[]] : waysToOwn(suite, resource, route.kind === 'caller')
+}
+
+/** The sets of relations of an owner to an object; `own`: to the record with the owner's id. Sorted names. */
+export function waysToOwn(suite: Suite, resource: Resource, own: boolean): readonly (readonly string[])[] {
   const { policy } = suite
-  if (route.kind === 'collection') return [[]]
   const declared = policy.ownership.get(resource.name)?.relations
   const relations = [...(declared?.values() ?? [])].filter(
     (relation) => !needsCaller(relation) || relation.name === 'owner',
   )
-  const own = route.kind === 'caller'
   return possibleSets(relations, resource)
     .filter((set) => !declared?.has('owner') || set.has('owner'))
     .filter((set) => relatability(policy, suite, { resource, relations: set, own }) !== 'impossible')
