@@ -2,11 +2,12 @@
 import type { Action, Resource } from '../../resources/resource.ts'
 import type { Policy, Rule } from '../policy.ts'
 import { leavesOf } from '../relations/all-kinds.ts'
-import { NOWHERE, type Region } from '../relations/regions.ts'
+import type { Region } from '../relations/regions.ts'
+import type { Relation } from '../relations/relation-kind.ts'
 import { getOrMake, type PlacedRule } from './action-rules.ts'
 import { decidedFields } from './rule.ts'
 import { concernsObjects, decisionsOf, type Moments, RuleSpace, variablesOf } from './rule-space.ts'
-import { relationColumnText } from './terms.ts'
+import { namesIn, relationColumnText } from './terms.ts'
 
 export class ResourceSpace extends RuleSpace {
   readonly #resource: Resource
@@ -14,6 +15,7 @@ export class ResourceSpace extends RuleSpace {
   readonly #names = new Map<string, Moments>()
   readonly #conditions: ReadonlyMap<string, Moments>
   readonly #possible: Region
+  readonly #leaves: ReadonlyMap<Relation, number>
   /** Leaves and conditions, in the order of their variables. */
   readonly #labels: readonly string[]
 
@@ -22,6 +24,7 @@ export class ResourceSpace extends RuleSpace {
     this.#resource = resource
     const relations = [...(ownership.get(resource.name)?.relations.values() ?? [])]
     const leaves = new Map([...new Set(relations.flatMap(leavesOf))].map((leaf, i) => [leaf, i]))
+    this.#leaves = leaves
     this.#conditions = new Map(
       [...conditions.keys()].map((name, i) => [name, this.moments(leaves.size + i, undefined)]),
     )
@@ -40,7 +43,7 @@ export class ResourceSpace extends RuleSpace {
     )
   }
 
-  /** Where rules match about an action; undefined for a rule that never does. */
+  /** Where rules match about an action; undefined for a rule with a name or view that doesn't count there. */
   placesOf(action: Action): (rule: Rule) => PlacedRule | undefined {
     const names = concernsObjects(this.#resource, action) ? this.#names : this.#conditions
     const { changes } = decisionsOf(this.#resource, action)
@@ -53,8 +56,26 @@ export class ResourceSpace extends RuleSpace {
         ),
       )
       const fields = this.#fieldsNamed(rule, action)
-      return region === NOWHERE || fields === 0n ? undefined : { rule, region, fields }
+      const isKnown = namesIn(rule).every((name) => names.has(name))
+      return isKnown && fields !== 0n ? { rule, region, fields } : undefined
     }
+  }
+
+  /** Where no write changes whether one of these leaves holds. */
+  whereKept(isKept: (leaf: Relation) => boolean): Region {
+    const kept = [...this.#leaves].filter(([leaf]) => isKept(leaf))
+    return this.regions.all(
+      kept.map(([leaf, i]) => {
+        const { stored, proposed } = this.moments(i, leaf)
+        return this.same(stored, proposed)
+      }),
+    )
+  }
+
+  /** Where a leaf holds; undefined for one of another resource. */
+  momentsOf(leaf: Relation): Moments | undefined {
+    const i = this.#leaves.get(leaf)
+    return i === undefined ? undefined : this.moments(i, leaf)
   }
 
   /** The leaves and conditions that hold for the stored object in a situation. */

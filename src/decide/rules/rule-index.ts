@@ -5,6 +5,7 @@
 
 import type { Resource, Resources } from '../../resources/resource.ts'
 import type { Policy, RoleLink, Rule } from '../policy.ts'
+import { NOWHERE, type Region } from '../relations/regions.ts'
 import { ActionRules, getOrMake } from './action-rules.ts'
 import { ResourceSpace } from './resource-space.ts'
 import { performs } from './rule.ts'
@@ -15,6 +16,7 @@ export class ActionRulesIndex {
   readonly #subjects = new Map<string, ReadonlySet<string>>()
   readonly #byAction = new Map<string, ActionRules>()
   readonly #byRule = new Map<Rule, ActionRules[]>()
+  readonly #tried = new Map<Rule, Region[]>()
 
   constructor(policy: Policy, { byName }: Resources) {
     this.#policy = policy
@@ -33,6 +35,11 @@ export class ActionRulesIndex {
   /** The resources and actions for which the rule can match; empty if it never can. */
   placesOf(rule: Rule): readonly ActionRules[] {
     return this.#byRule.get(rule) ?? []
+  }
+
+  /** Where the rule matches for each resource and action that knows its names and views: perhaps nowhere. */
+  triedFor(rule: Rule): readonly Region[] {
+    return this.#tried.get(rule) ?? []
   }
 
   /** Ignores the rule from now on. */
@@ -65,6 +72,8 @@ export class ActionRulesIndex {
       for (const rule of rules) {
         const placed = performs(rule, action) ? place(rule) : undefined
         if (!placed) continue
+        getOrMake(this.#tried, rule, () => []).push(placed.region)
+        if (placed.region === NOWHERE) continue
         actionRules.add(placed)
         getOrMake(this.#byRule, rule, () => []).push(actionRules)
       }

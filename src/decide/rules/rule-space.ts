@@ -89,7 +89,7 @@ export class RuleSpace {
     )
     const kept = relations
       .filter((leaf) => neverChanges(leaf, resource))
-      .map((leaf) => this.#same(at('stored')(leaf), at('proposed')(leaf)))
+      .map((leaf) => this.same(at('stored')(leaf), at('proposed')(leaf)))
     const onResult = this.regions.all([before ?? EVERYWHERE, after ?? EVERYWHERE, ...kept])
     return either(both(this.first, before ?? EVERYWHERE), both(this.second, onResult))
   }
@@ -99,7 +99,8 @@ export class RuleSpace {
     return this.regions.whatever(region, (variable) => !isStored(variable))
   }
 
-  #same(one: Region, other: Region): Region {
+  /** Where both are, or neither is. */
+  protected same(one: Region, other: Region): Region {
     const { both, either, not } = this.#operations
     return either(both(one, other), both(not(one), not(other)))
   }

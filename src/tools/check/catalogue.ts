@@ -4,6 +4,7 @@
 import type { Diagnostic } from '../../base/diagnostic.ts'
 import type { CheckedBlocked, CheckedPolicy, CodeEntry, PolicyCheck } from './check.ts'
 import { ERROR_CODES } from './error-codes.ts'
+import { contradictions, transitionsWithoutField } from './rules/contradictions.ts'
 import { duplicateBlocks, duplicateRules, impliedLinks } from './rules/duplicates.ts'
 import { relationGaps, viewGaps } from './rules/gaps.ts'
 import { limitsThatNeverMatch, shadowedLimits } from './rules/limits.ts'
@@ -13,7 +14,7 @@ import { unreachedRoutes } from './rules/routes.ts'
 import { schemaTells, unboundedObjects } from './rules/schemas.ts'
 import { spacesInBlocked, spacesInPolicy } from './rules/spacing.ts'
 import { expiredBlocks, expiredRules, unknownUsersInBlocked, unknownUsersInRules } from './rules/stale-lines.ts'
-import { rolesWithoutGrant, unusedRelations, unusedViews } from './rules/unused.ts'
+import { rolesWithoutGrant, unusedConditions, unusedRelations, unusedViews } from './rules/unused.ts'
 import { writesBeyondReads } from './rules/write-beyond-read.ts'
 import { inheritedPrivileges, publicWrites, rolesHandedOut, unprivilegedWrites } from './rules/writes.ts'
 import { SUPPRESSION_CODES } from './suppressions.ts'
@@ -23,6 +24,8 @@ const POLICY_CHECKS: readonly PolicyCheck<CheckedPolicy>[] = [
   impliedLinks,
   rulesWithoutEffect,
   relationsThatNeverHold,
+  contradictions,
+  transitionsWithoutField,
   viewsWithoutFields,
   actionsWithoutRoute,
   relationGaps,
@@ -36,6 +39,7 @@ const POLICY_CHECKS: readonly PolicyCheck<CheckedPolicy>[] = [
   unreachedRoutes,
   rolesWithoutGrant,
   unusedRelations,
+  unusedConditions,
   unusedViews,
   unboundedObjects,
   limitsThatNeverMatch,

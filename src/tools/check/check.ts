@@ -50,7 +50,7 @@ export const CELL = {
   inherits: 2,
 } as const
 
-type YamlName = Exclude<RequiredFileName, 'model.conf' | 'policy.csv'>
+type YamlName = Exclude<RequiredFileName, 'model.conf' | 'policy.csv'> | 'conditions.yaml'
 
 export interface CheckedPolicy {
   /** The rules that haven't ended at `now`. */
@@ -92,7 +92,7 @@ export function checkedPolicy(parts: Parts): CheckedPolicy {
     placeOfLine: (line, cell = 0) =>
       lines.get(line)?.placeOf(cell) ?? { file: files['policy.csv'].name, line, column: 1 },
     placeOfKey(file, path) {
-      const placeOf = keys.get(file) ?? placesOfKeys(files[file])
+      const placeOf = keys.get(file) ?? placesOfKeys(files[file] ?? { name: file, text: '' })
       keys.set(file, placeOf)
       return placeOf(path)
     },

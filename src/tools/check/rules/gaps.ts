@@ -17,10 +17,11 @@ export const relationGaps = ruleCheck(
   },
   CELL.relation,
   (rule, { policy, resources }) => {
-    if (rule.resource !== '*' || namesIn(rule).length === 0) return undefined
+    const named = namesIn(rule).filter((name) => !policy.conditions.has(name))
+    if (rule.resource !== '*' || named.length === 0) return undefined
     const lacks = (resource: Resource) => {
       const declared = policy.ownership.get(resource.name)?.relations
-      return namesIn(rule).filter((name) => !declared?.has(name))
+      return named.filter((name) => !declared?.has(name))
     }
     const lacking = concerned(rule, coveredBy(rule, resources)).filter((resource) => lacks(resource).length > 0)
     return gap(rule, new Set(lacking.flatMap(lacks)), lacking)

@@ -28,10 +28,10 @@ export const relationsThatNeverHold = ruleCheck(
 function neverHolds(
   rule: Rule,
   covered: readonly Resource[],
-  { ownership }: CheckedPolicy['policy'],
+  { ownership, conditions }: CheckedPolicy['policy'],
 ): string | undefined {
   const { subject, actions } = rule
-  const relations = namesIn(rule)
+  const relations = namesIn(rule).filter((name) => !conditions.has(name))
   if (relations.length === 0) return undefined
   const named = namesText(relations)
   if (actions.includes('options')) return `${named} never holds for \`options\`, which concerns no object`
@@ -40,7 +40,8 @@ function neverHolds(
       const relation = ownership.get(resource.name)?.relations.get(name)
       return relation === undefined || needsCaller(relation)
     })
-  const hopeless = relations.find(comparesCaller)
+  const asked = [...rule.before, ...(rule.after ?? [])].filter(({ negated }) => !negated).map(({ name }) => name)
+  const hopeless = asked.find((name) => relations.includes(name) && comparesCaller(name))
   if (subject !== 'anonymous' || hopeless === undefined) return undefined
   return `\`${hopeless}\` never holds for \`anonymous\`: without credentials there is no caller to compare with`
 }

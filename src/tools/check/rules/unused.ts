@@ -1,6 +1,8 @@
 /** Finds roles, relations and views that are declared but have no effect. */
 
-import type { Rule } from '../../../decide/policy.ts'
+import type { Policy, Rule } from '../../../decide/policy.ts'
+import { kindOf } from '../../../decide/relations/all-kinds.ts'
+import type { Relation } from '../../../decide/relations/relation-kind.ts'
 import { namesIn } from '../../../decide/rules/terms.ts'
 import type { Resource, Resources } from '../../../resources/resource.ts'
 import { type CheckedPolicy, type PolicyCheck, warning } from '../check.ts'
@@ -32,22 +34,58 @@ export const unusedRelations: PolicyCheck<CheckedPolicy> = {
     {
       code: 'unused-relation',
       meaning:
-        'No line of `policy.csv` names the relation for this resource (`owner` is reported only if no route creates ' +
-        'objects, because it also sets the owner of a new object)',
+        'No line of `policy.csv` names the relation for this resource, and no other relation rests on it (`owner` is ' +
+        'reported only if no route creates objects, because it also sets the owner of a new object)',
       mend: 'Delete it from `ownership.yaml`, or use it',
     },
   ],
   find: ({ policy, written, resources, placeOfKey }) => {
     const used = namesUsed(written.rules, namesIn)
+    const parts = relationsInOthers(policy)
     return [...policy.ownership].flatMap(([resource, { relations }]) =>
       [...relations.keys()]
         .filter((name) => !isUsed(used, resource, name) && !(name === 'owner' && creates(resources, resource)))
+        .filter((name) => !parts.has(relations.get(name)) && !fills(relations.get(name)))
         .map((name) => {
           const place = placeOfKey('ownership.yaml', [resource, 'relations', name])
           const message = `no line names the relation \`${name}\` of \`${resource}\``
           return warning(place, 'unused-relation', message, 'delete it, or use it in policy.csv')
         }),
     )
+  },
+}
+
+/** The relations on which others rest. */
+function relationsInOthers({ ownership }: Policy): ReadonlySet<Relation | undefined> {
+  const all = [...ownership.values()].flatMap(({ relations }) => [...relations.values()])
+  return new Set(
+    all.flatMap((relation) => {
+      const { parts, step } = kindOf(relation)
+      return [...(parts?.(relation).of ?? []), ...(step ? [step(relation).relation] : [])]
+    }),
+  )
+}
+
+function fills(relation: Relation | undefined): boolean {
+  return relation !== undefined && relation.name !== 'owner' && (kindOf(relation).equates?.(relation)?.fill ?? false)
+}
+
+export const unusedConditions: PolicyCheck<CheckedPolicy> = {
+  codes: [
+    {
+      code: 'unused-condition',
+      meaning: 'No line of `policy.csv` names the condition',
+      mend: 'Delete it from `conditions.yaml`, or use it',
+    },
+  ],
+  find: ({ policy, written, placeOfKey }) => {
+    const used = new Set(written.rules.flatMap(namesIn))
+    return [...policy.conditions.keys()]
+      .filter((name) => !used.has(name))
+      .map((name) => {
+        const message = `no line names the condition \`${name}\``
+        return warning(placeOfKey('conditions.yaml', [name]), 'unused-condition', message, 'delete it, or use it')
+      })
   },
 }
 

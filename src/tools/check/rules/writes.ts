@@ -92,10 +92,13 @@ function isPublic(subject: string): boolean {
   return subject === 'everyone' || subject === 'anonymous'
 }
 
-/** Whether the rule names a relation to the caller for this resource; true if the rule can't match there. */
-function asksWhose(rule: Rule, { name }: Resource, { ownership }: Policy): boolean {
-  const declared = namesIn(rule).map((relation) => ownership.get(name)?.relations.get(relation))
-  return declared.some((relation) => relation === undefined || needsCaller(relation))
+/** Whether the rule asks for a relation to the caller for this resource; true if the rule can't match there. */
+function asksWhose({ before, after = [] }: Rule, { name }: Resource, { ownership, conditions }: Policy): boolean {
+  const relations = [...before, ...after].filter((term) => !conditions.has(term.name))
+  return relations.some((term) => {
+    const relation = ownership.get(name)?.relations.get(term.name)
+    return relation === undefined || (!term.negated && needsCaller(relation))
+  })
 }
 
 /** The actions with which the rule allows writing the roles of a users record. */
