@@ -72,6 +72,16 @@ export class ResourceSpace extends RuleSpace {
     )
   }
 
+  get leaves(): readonly Relation[] {
+    return [...this.#leaves.keys()]
+  }
+
+  /** The variables that say whether a leaf holds. */
+  variablesOf(leaf: Relation): ReadonlySet<number> {
+    const i = this.#leaves.get(leaf)
+    return new Set(i === undefined ? [] : Object.values(variablesOf(i)))
+  }
+
   /** Where a leaf holds; undefined for one of another resource. */
   momentsOf(leaf: Relation): Moments | undefined {
     const i = this.#leaves.get(leaf)

@@ -59,22 +59,22 @@ export class RuleSpace {
     const { before, after = [], effect } = rule
     const { both, either } = this.#operations
     if ([...before, ...after].some(({ name }) => !momentsOf(name))) return NOWHERE
-    const fit = (terms: readonly Term[], moment: (term: Term) => Moment): Region =>
+    const fits = (terms: readonly Term[], moment: (term: Term) => Moment): Region =>
       this.regions.all(
         terms.map((term) => {
           const where = momentsOf(term.name)?.[moment(term)] ?? NOWHERE
           return term.negated ? this.regions.not(where) : where
         }),
       )
-    const stored = fit(before, () => 'stored')
+    const stored = fits(before, () => 'stored')
     const onObject = effect === 'deny' && rule.after ? NOWHERE : stored
     if (!changes) return both(this.first, onObject)
     const isOnTheRight = (name: string) => after.some((term) => term.name === name)
-    const mixed = fit(before, ({ name }) => (isOnTheRight(name) ? 'stored' : 'mixed'))
+    const mixed = fits(before, ({ name }) => (isOnTheRight(name) ? 'stored' : 'mixed'))
     const left = effect === 'allow' ? both(stored, mixed) : either(stored, mixed)
     const onResult = both(
       left,
-      fit(after, () => 'proposed'),
+      fits(after, () => 'proposed'),
     )
     return either(both(this.first, onObject), both(this.second, onResult))
   }

@@ -12,6 +12,7 @@ import { actionsWithoutRoute, relationsThatNeverHold, viewsWithoutFields } from 
 import { rulesWithoutEffect } from './rules/no-effect.ts'
 import { unreachedRoutes } from './rules/routes.ts'
 import { schemaTells, unboundedObjects } from './rules/schemas.ts'
+import { selfGrants } from './rules/self-grants.ts'
 import { spacesInBlocked, spacesInPolicy } from './rules/spacing.ts'
 import { expiredBlocks, expiredRules, unknownUsersInBlocked, unknownUsersInRules } from './rules/stale-lines.ts'
 import { rolesWithoutGrant, unusedConditions, unusedRelations, unusedViews } from './rules/unused.ts'
@@ -34,6 +35,7 @@ const POLICY_CHECKS: readonly PolicyCheck<CheckedPolicy>[] = [
   unprivilegedWrites,
   inheritedPrivileges,
   rolesHandedOut,
+  selfGrants,
   writesBeyondReads,
   schemaTells,
   unreachedRoutes,
