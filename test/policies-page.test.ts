@@ -1,0 +1,25 @@
+/** docs/policies.md: all its commands work as printed. */
+import { expect } from 'chai'
+import { type PlayedPage, playPage } from './page.ts'
+
+describe('docs/policies.md', () => {
+  let page: PlayedPage
+
+  before(async () => {
+    page = await playPage('docs/policies.md', [])
+  }).timeout(300_000)
+  after(() => page.stop())
+
+  it('has commands that all work, in thirteen tasks', () => {
+    expect(page.blocks.length).to.be.at.least(20)
+    const failed = page.blocks.flatMap(({ printed }) => printed.match(/^failed .*$/gm) ?? [])
+    expect(failed).to.deep.equal([])
+  })
+
+  it('shows in the diff of the wall what a tenant without it could reach', () => {
+    const [printed = ''] = page.blocks
+      .flatMap((block) => (block.printed.includes('widening') ? [block.printed] : []))
+      .slice(-1)
+    expect(printed).to.match(/member gains list and read on comments and tasks/)
+  })
+})
