@@ -123,6 +123,7 @@ Without --with, conditions hold as --at and --address tell; the answer is shown 
 interface MatrixFlags extends FolderFlags {
   readonly role: readonly string[]
   readonly resource: readonly string[]
+  readonly with: string
   readonly at?: string
   readonly format: 'table' | 'csv' | 'json' | 'html'
 }
@@ -138,14 +139,33 @@ function declareMatrix(policy: CliCommand, settings: PolicySettings): void {
       [],
     )
     .option('--resource <name...>', 'only this resource; repeat for more', [])
+    .option(
+      '--with <names>',
+      'suppose that exactly these conditions of the request hold: office+fresh, or none',
+      'none',
+    )
     .option(...AT)
     .formats('table', 'csv', 'json', 'html')
-    .examples('policy matrix', 'policy matrix --role member --role support --format csv')
+    .note(
+      'Marks with ? depend on conditions of the request. Rows like draft>placed tell what a write may make of an object.',
+    )
+    .examples(
+      'policy matrix',
+      'policy matrix --with office+fresh',
+      'policy matrix --role member --role support --format csv',
+    )
     .action(async (flags: MatrixFlags) => {
       const { MATRIX_FORMATS } = await import('../../tools/permissions/formats.ts')
       const { readMatrix } = await import('../../tools/permissions/matrix.ts')
       const at = await timeAt(flags.at, Date.now())
-      const matrix = await readMatrix({ ...settings(), ...flags, roles: flags.role, only: flags.resource, now: at })
+      const matrix = await readMatrix({
+        ...settings(),
+        ...flags,
+        roles: flags.role,
+        only: flags.resource,
+        holding: flags.with,
+        now: at,
+      })
       printReport(flags.format, MATRIX_FORMATS[flags.format](matrix))
     })
 }

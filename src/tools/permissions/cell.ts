@@ -9,8 +9,8 @@ import type { GrantTable } from '../../decide/grants/grant-table.ts'
 import type { RoleLevel } from '../../decide/grants/role-level.ts'
 import type { Block, Rule } from '../../decide/policy.ts'
 import { endsOf, lives } from '../../decide/rules/rule-expiry.ts'
-import { namesIn } from '../../decide/rules/terms.ts'
 import type { RowPlan } from './rows.ts'
+import type { Transition } from './transitions.ts'
 
 /**
  * `granted`: a rule grants it. `no-rule`: no rule allows it. `deny-rule`: denies take away everything that is allowed.
@@ -37,6 +37,8 @@ export interface MatrixCell {
   readonly reason: CellReason
   /** Allows that grant fields, and denies that take fields away, by line. */
   readonly rules: readonly Rule[]
+  /** The conditions of the request on which the cell depends, in the order of conditions.yaml; absent if there are none. */
+  readonly conditions?: readonly string[]
   /** The moment when the cell changes; absent if it never does. Milliseconds since the epoch. */
   readonly until?: number
 }
@@ -51,9 +53,46 @@ export interface CellCaller {
 /** The policy with the rules that haven't ended at a time; with all rules if no time is given. */
 export type PolicyAt = (time?: number) => DirectPolicy
 
-/** The cell at `now` (milliseconds since the epoch), and the moment when its outcome or its fields change. */
-export function decideCell(policyAt: PolicyAt, row: RowPlan, asking: CellCaller, now: number): MatrixCell {
-  const at = (time: number) => decideAt(policyAt(time), row, asking.caller, isBlocked(asking, time))
+/** When a cell is decided, and under which conditions of the request. */
+export interface CellMoment {
+  /** Milliseconds since the epoch. */
+  readonly now: number
+  /** The conditions that hold; the others don't. */
+  readonly holding: readonly string[]
+}
+
+/** The cell, the moment when its outcome or its fields change, and the conditions that they depend on. */
+export function decideCell(
+  policyAt: PolicyAt,
+  row: RowPlan,
+  asking: CellCaller,
+  { now, holding }: CellMoment,
+): MatrixCell {
+  const cell = decideWhile(policyAt, row, asking, { now, holding })
+  const conditions = conditionsThatCount(row.conditions, (set) => {
+    return textOf(decideAt(policyAt(now), row, asking.caller, { blocked: isBlocked(asking, now), holding: set }))
+  })
+  return conditions.length > 0 ? { ...cell, conditions } : cell
+}
+
+/** Of these conditions, those with and without which the cell says something else, whichever others hold. */
+function conditionsThatCount(named: readonly string[], textWith: (holding: readonly string[]) => string) {
+  const sets = named.reduce<readonly (readonly string[])[]>(
+    (some, one) => some.concat(some.map((set) => set.concat(one))),
+    [[]],
+  )
+  const texts = named.length === 0 ? new Map() : new Map(sets.map((set) => [set.join('+'), textWith(set)]))
+  return named.filter((name) =>
+    sets.some((set) => {
+      return set.includes(name) && texts.get(set.join('+')) !== texts.get(set.filter((one) => one !== name).join('+'))
+    }),
+  )
+}
+
+function decideWhile(policyAt: PolicyAt, row: RowPlan, asking: CellCaller, { now, holding }: CellMoment): MatrixCell {
+  const at = (time: number) => {
+    return decideAt(policyAt(time), row, asking.caller, { blocked: isBlocked(asking, time), holding })
+  }
   const cell = at(now)
   const { rules } = roleLevelOf(tableOf(policyAt(), row, asking.caller), asking.caller)
   const ends = endsOf(asking.block ? [...rules, asking.block] : rules)
@@ -69,18 +108,49 @@ function textOf({ outcome, granted, fields }: MatrixCell): string {
   return JSON.stringify([outcome, granted, fields])
 }
 
-function decideAt(policy: DirectPolicy, row: RowPlan, caller: Caller | undefined, blocked: boolean): MatrixCell {
+interface Circumstances {
+  readonly blocked: boolean
+  readonly holding: readonly string[]
+}
+
+function decideAt(
+  policy: DirectPolicy,
+  row: RowPlan,
+  caller: Caller | undefined,
+  { blocked, holding }: Circumstances,
+): MatrixCell {
   const { route, endpoint, resource, relations } = row
-  const question = { route, endpoint, resource, subject: policy.subjectOf(caller), blocked, now: 0 }
+  const question = { route, endpoint, resource, subject: policy.subjectOf(caller), blocked, holding, now: 0 }
   const decision = withFacts(decideSupposed(question, policy, [...relations]), NO_FACTS)
   const refusal = decision.kind === 'supposed' ? decision.refusal : decision.kind === 'refused' ? decision : undefined
   if (refusal?.check === 'blocked') return denied('blocked', [])
   if (refusal?.check === 'own-record') return denied('needs-credentials', [])
   if (!caller && row.related) return denied('unrelated', [])
   const table = tableOf(policy, row, caller)
-  if (route.redirect && endpoint.operation !== 'options') return redirectCell(table, roleLevelOf(table, caller))
-  const grant = table.grant([...relations])
-  return refusal ? refusedCell(row, table, grant) : allowedCell(row, table, grant)
+  if (route.redirect && endpoint.operation !== 'options') {
+    return redirectCell(
+      table,
+      table.roleLevel(() => caller !== undefined, holding),
+      holding,
+    )
+  }
+  const first = table.grant([...relations, ...holding])
+  if (refusal || !row.transition) return refusal ? refusedCell(row, table, first) : allowedCell(row, table, first)
+  const second = grantOfTransition(table, row.transition, holding)
+  return second.fields.size > 0 ? allowedCell(row, table, second) : refusedCell(row, table, second)
+}
+
+/** The second decision, which never grants more than the first. */
+function grantOfTransition(
+  table: GrantTable,
+  { stored, mixed, proposed }: Transition,
+  holding: readonly string[],
+): Grant {
+  return table.grantResult({
+    stored: [...stored, ...holding],
+    mixed: [...mixed, ...holding],
+    proposed: [...proposed],
+  })
 }
 
 function tableOf(policy: DirectPolicy, { resource, action }: RowPlan, caller: Caller | undefined): GrantTable {
@@ -123,8 +193,11 @@ function fieldsOf({ fields }: RowPlan): readonly string[] {
 }
 
 /** A redirect is decided by the role level alone. */
-function redirectCell(table: GrantTable, roleLevel: RoleLevel): MatrixCell {
-  const grants = roleLevel.relationColumns('allows').map((column) => table.grant(namesIn(column)))
+function redirectCell(table: GrantTable, roleLevel: RoleLevel, holding: readonly string[]): MatrixCell {
+  const grants = roleLevel.relationColumns('allows').map(({ before }) => {
+    const wanted = before.filter(({ negated }) => !negated).map(({ name }) => name)
+    return table.grant([...wanted, ...holding])
+  })
   const granting = grants.flatMap(({ allows, fields }) => allows.filter((rule) => table.names(rule, fields)))
   if (roleLevel.allowed) return { ...whole, rules: byLine(granting) }
   const allows = new Set(grants.flatMap((grant) => grant.allows))

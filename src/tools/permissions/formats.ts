@@ -8,9 +8,10 @@ import { markOf, untilOf } from './words.ts'
 
 export const MATRIX_FORMATS = { table: matrixTable, csv: toCsv, json: toJson, html: matrixPage } as const
 
-const HEADER = 'caller,resource,methods,path,action,object,relation,outcome,granted,fields,rules,reason,until'.split(
-  ',',
-)
+const HEADER =
+  'caller,resource,methods,path,action,object,relation,outcome,granted,fields,rules,reason,until,becomes,conditions'.split(
+    ',',
+  )
 
 /** Spreadsheets run text that begins like this, even in quotes; they read the full-width forms like the plain ones. */
 const FORMULA = /^\s*[=+\-@|\uFF1D\uFF0B\uFF0D\uFF20]|^[\t\r\n]/
@@ -37,6 +38,8 @@ function lineOf(caller: string, row: MatrixRow, cell: MatrixCell): readonly stri
     cell.rules.map(({ line }) => rulePlace(line)).join(' '),
     cell.reason,
     untilOf(cell) ?? '',
+    row.becomes ?? '',
+    (cell.conditions ?? []).join(' '),
   ]
 }
 
@@ -49,7 +52,7 @@ function quote(text: string): string {
  * docs/schemas/policy-matrix.schema.json is the shape. A line holds one caller, cell or rule, so that two matrices can
  * be compared as text.
  */
-function toJson({ revision, columns, rows, rules }: Matrix): string {
+function toJson({ revision, conditions, columns, rows, rules }: Matrix): string {
   const callers = columns.map(({ name, description, subjects }) => ({
     name,
     description,
@@ -58,6 +61,7 @@ function toJson({ revision, columns, rows, rules }: Matrix): string {
   const places = rules.map((rule) => ({ place: rulePlace(rule.line), effect: rule.effect, text: rule.text }))
   const texts = rows.map((row) => rowText(row, columns))
   return `{ "revision": ${JSON.stringify(revision)},
+"conditions": ${JSON.stringify(conditions)},
 "callers": ${lines(callers.map((one) => JSON.stringify(one)))},
 "rows": ${lines(texts)},
 "rules": ${lines(places.map((one) => JSON.stringify(one)))} }
@@ -73,12 +77,23 @@ function lines(values: readonly string[]): string {
   return values.length === 0 ? '[]' : `[\n${values.join(',\n')}\n]`
 }
 
-function headOf({ resource, path, methods, action, object, relation, view, fields }: MatrixRow) {
-  return { resource, path, methods, action, object, relation, ...(view === undefined ? {} : { view }), fields }
+function headOf({ resource, path, methods, action, object, relation, becomes, view, fields }: MatrixRow) {
+  const transition = becomes === undefined ? {} : { becomes }
+  return {
+    resource,
+    path,
+    methods,
+    action,
+    object,
+    relation,
+    ...transition,
+    ...(view === undefined ? {} : { view }),
+    fields,
+  }
 }
 
 function cellOf(cell: MatrixCell, column: MatrixColumn | undefined) {
-  const { outcome, granted, fields, views, reason, rules } = cell
+  const { outcome, granted, fields, views, reason, rules, conditions } = cell
   const until = untilOf(cell)
   const places = rules.map((rule) => ({ place: rulePlace(rule.line), effect: rule.effect }))
   return {
@@ -89,6 +104,7 @@ function cellOf(cell: MatrixCell, column: MatrixColumn | undefined) {
     views,
     reason,
     rules: places,
+    ...(conditions === undefined ? {} : { conditions }),
     ...(until === undefined ? {} : { until }),
   }
 }

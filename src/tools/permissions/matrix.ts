@@ -3,17 +3,21 @@
 import { didYouMean } from '../../base/did-you-mean.ts'
 import { type CallerColumn, callerWith } from '../../decide/callers-and-routes.ts'
 import { type DirectPolicy, directPolicy } from '../../decide/grants/direct.ts'
+import type { Policy } from '../../decide/policy.ts'
 import { livingAt } from '../../decide/rules/rule-expiry.ts'
 import { type Revision, revisionOf } from '../../policy/policy-files.ts'
 import { loadResources } from '../../resources/load/load-resources.ts'
 import type { Method, Resources } from '../../resources/resource.ts'
 import { loadPolicy, ReviewError, type ReviewedPolicy } from '../load-policy.ts'
+import { supposedConditions } from '../supposed-conditions.ts'
 import { decideCell, type MatrixCell, type PolicyAt } from './cell.ts'
 import { chooseColumns } from './columns.ts'
 import { type ObjectKind, planRows, type RowPlan } from './rows.ts'
 
 export interface Matrix {
   readonly revision: Revision
+  /** The conditions of the request that are supposed to hold. */
+  readonly conditions: readonly string[]
   readonly columns: readonly MatrixColumn[]
   /** By resource (built-in ones last), path, method and relation. */
   readonly rows: readonly MatrixRow[]
@@ -38,6 +42,8 @@ export interface MatrixRow {
    * no object).
    */
   readonly relation: string
+  /** For a transition: the relations of the result that right sides of rules name, or `none`. */
+  readonly becomes?: string
   readonly view: string | undefined
   /** The fields that the row is about, sorted; none for an action without fields. */
   readonly fields: readonly string[]
@@ -59,20 +65,28 @@ interface MatrixQuestion {
   readonly roles: readonly string[]
   /** The resources to show; none for all. */
   readonly only: readonly string[]
+  /** The conditions of the request that hold: names joined with `+`, or `none`. */
+  readonly holding: string
   /** Milliseconds since the epoch. */
   readonly now: number
 }
 
 /** Throws FileError and ReviewError. */
-export async function readMatrix({ policies, schemas, roles, only, now }: MatrixQuestion): Promise<Matrix> {
+export async function readMatrix({ policies, schemas, roles, only, holding, now }: MatrixQuestion): Promise<Matrix> {
   const resources = await loadResources(schemas)
   const reviewed = await loadPolicy(policies, resources)
   return buildMatrix(reviewed, {
     resources,
     columns: chooseColumns(livingAt(reviewed.policy, now), roles),
     only: chosenResources(resources, only),
+    holding: supposedToHold(reviewed.policy, holding),
     now,
   })
+}
+
+function supposedToHold({ conditions }: Policy, text: string): readonly string[] {
+  const holds = supposedConditions(text, [...conditions.keys()])
+  return [...holds].filter(([, one]) => one).map(([name]) => name)
 }
 
 function chosenResources({ byName }: Resources, asked: readonly string[]): ReadonlySet<string> | undefined {
@@ -91,12 +105,17 @@ export interface MatrixRequest {
   readonly columns: readonly CallerColumn[]
   /** Names of resources; undefined for all. */
   readonly only: ReadonlySet<string> | undefined
+  /** The conditions of the request that hold; the others don't. */
+  readonly holding?: readonly string[]
   /** The time of the matrix, in milliseconds since the epoch: rules and blocks may end. */
   readonly now: number
 }
 
 /** Throws ReviewError if rules name too many relations for a matrix. */
-export function buildMatrix(reviewed: ReviewedPolicy, { resources, columns, only, now }: MatrixRequest): Matrix {
+export function buildMatrix(
+  reviewed: ReviewedPolicy,
+  { resources, columns, only, now, holding = [] }: MatrixRequest,
+): Matrix {
   const { policy, blocked, files, blockedFile } = reviewed
   const callers = columns.map((column) => {
     return { caller: callerWith(policy, column.subjects), block: blocked.get(userOf(column) ?? '') }
@@ -109,10 +128,11 @@ export function buildMatrix(reviewed: ReviewedPolicy, { resources, columns, only
   }
   const rows = planRows(livingAt(policy, now), resources, only).map((plan) => ({
     ...describeRow(plan),
-    cells: callers.map((caller) => decideCell(policyAt, plan, caller, now)),
+    cells: callers.map((caller) => decideCell(policyAt, plan, caller, { now, holding })),
   }))
   return {
     revision: revisionOf(files, blockedFile),
+    conditions: holding,
     columns: columns.map((column) => ({ ...column, description: describeColumn(reviewed, column) })),
     rows,
     rules: textsOf(rows, files['policy.csv'].text),
@@ -120,7 +140,7 @@ export function buildMatrix(reviewed: ReviewedPolicy, { resources, columns, only
 }
 
 function describeRow(plan: RowPlan): Omit<MatrixRow, 'cells'> {
-  const { resource, route, methods, action, object, relation, fields } = plan
+  const { resource, route, methods, action, object, relation, transition, fields } = plan
   return {
     resource: resource.name,
     path: route.path,
@@ -128,6 +148,7 @@ function describeRow(plan: RowPlan): Omit<MatrixRow, 'cells'> {
     action: action.name,
     object,
     relation,
+    ...(transition ? { becomes: transition.becomes } : {}),
     view: route.view,
     fields,
   }

@@ -3,7 +3,7 @@ import { rulePlace } from '../../decide/evidence.ts'
 import { type Html, html } from '../../present/html.ts'
 import type { MatrixCell } from './cell.ts'
 import type { Matrix, MatrixRow } from './matrix.ts'
-import { markOf, relationText, untilOf } from './words.ts'
+import { markOf, relationLabel, relationText, untilOf } from './words.ts'
 
 const HEADINGS = html`<span class="m">Method</span> <span class="p">Path</span> <span class="r">Relation</span>`
 
@@ -45,10 +45,10 @@ ${rows.map((row, i) => rowHtml(row, rows[i - 1]))}</tbody>
 }
 
 /** If the row before has the same path, the path is repeated in a quiet style. */
-function rowHtml({ methods, path, relation, cells, ...row }: MatrixRow, before: MatrixRow | undefined): Html {
+function rowHtml({ methods, path, cells, ...row }: MatrixRow, before: MatrixRow | undefined): Html {
   const method = html`<span class="m">${methods.join(' ')}</span>`
   const where = html`<span class="p" title="${path}">${path}</span>`
-  const how = relation !== '-' && html`<span class="r" title="${relationText(relation)}">${relation}</span>`
+  const how = row.relation !== '-' && html`<span class="r" title="${relationText(row)}">${relationLabel(row)}</span>`
   const head = html`<th scope="row"><div class="lead">${method} ${where} ${how}</div></th>`
   const marks = cells.map((cell) => cellHtml(cell, row))
   return html`<tr class="row${path === before?.path && ' again'}">${head}${marks}</tr>\n`
@@ -60,9 +60,10 @@ function cellHtml(cell: MatrixCell, row: Pick<MatrixRow, 'fields'>): Html {
   const rules = lines !== '' && html` data-lines="${lines}"`
   const until = untilOf(cell)
   const turn = until !== undefined && html` <small title="until ${until}">~</small>`
+  const depends = cell.conditions && html` <small title="depends on ${cell.conditions.join(', ')}">?</small>`
   if (cell.outcome === 'denied') {
     const label = `denied${until === undefined ? '' : ` until ${until}`}`
-    return html`<td class="no" aria-label="${label}"${rules}>&ndash;${turn}</td>`
+    return html`<td class="no" aria-label="${label}"${rules}>&ndash;${depends}${turn}</td>`
   }
-  return html`<td class="${cell.granted === 'all' ? 'all' : 'some'}"${rules}>${markOf(cell, row)}${turn}</td>`
+  return html`<td class="${cell.granted === 'all' ? 'all' : 'some'}"${rules}>${markOf(cell, row)}${depends}${turn}</td>`
 }

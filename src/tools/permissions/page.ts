@@ -6,7 +6,7 @@ import { type Html, html, toPage } from '../../present/html.ts'
 import type { MatrixCell } from './cell.ts'
 import type { Matrix, MatrixRow } from './matrix.ts'
 import { accessGridHtml, pathWidth, rulesHtml } from './page-grid.ts'
-import { OBJECTS, REASONS, relationText, untilOf } from './words.ts'
+import { OBJECTS, reasonText, relationLabel, relationText, untilOf } from './words.ts'
 
 export function matrixPage(matrix: Matrix): string {
   return toPage({
@@ -25,18 +25,25 @@ ${rulesHtml(matrix)}`,
   })
 }
 
-function headHtml({ revision, columns, rows }: Matrix): Html {
+function headHtml({ revision, conditions, columns, rows }: Matrix): Html {
   return html`<header>
 <div>
 <h1>Access matrix</h1>
-<p>Who can do what, by policy <code>${revision}</code>: ${columns.length} callers, ${rows.length} rows</p>
+<p>Who can do what, by policy <code>${revision}</code>: ${columns.length} callers, ${rows.length} rows${conditionsText(conditions)}</p>
 </div>
 <ul class="legend" aria-label="Legend">
 <li><span class="key all">all</span> every field, or the whole action</li>
 <li><span class="key some">view</span> some fields</li>
 <li><span class="key no">&ndash;</span> denied</li>
-</ul>
+${CONDITIONAL}</ul>
 </header>`
+}
+
+const CONDITIONAL = html`<li><span class="key">?</span> depends on conditions of the request</li>
+`
+
+function conditionsText(holding: readonly string[]): string {
+  return holding.length === 0 ? '' : `, while ${holding.join(', ')} ${holding.length === 1 ? 'holds' : 'hold'}`
 }
 
 const OUTCOMES = [
@@ -103,12 +110,13 @@ function pageData(matrix: Matrix) {
 
 /** A cell whose rules are line numbers of policy.csv. */
 function pageCell(cell: MatrixCell) {
-  const { outcome, granted, fields, views, reason, rules } = cell
+  const { outcome, granted, fields, views, rules } = cell
   const lines = rules.map(({ line }) => line)
-  return { outcome, granted, fields, views, reason: REASONS[reason], rules: lines, until: untilOf(cell) }
+  return { outcome, granted, fields, views, reason: reasonText(cell), rules: lines, until: untilOf(cell) }
 }
 
-function pageRow({ resource, path, methods, action, relation, view, fields, object }: MatrixRow) {
-  const about = object === 'none' ? '' : relationText(relation)
-  return { resource, path, methods, action, relation, view, fields, about, object: OBJECTS[object] }
+function pageRow(row: MatrixRow) {
+  const { resource, path, methods, action, view, fields, object } = row
+  const about = object === 'none' ? '' : relationText(row)
+  return { resource, path, methods, action, relation: relationLabel(row), view, fields, about, object: OBJECTS[object] }
 }

@@ -1,14 +1,18 @@
-/** The rows of a matrix: every method of every route, with every set of relations that can hold. */
+/**
+ * The rows of a matrix: every method of every route, with every set of relations that can hold, and the transitions of a
+ * write where rules have a right side.
+ */
 
 import { byText } from '../../base/by-text.ts'
 import { concernsObject, type RouteMethod, routeMethodsOf } from '../../decide/callers-and-routes.ts'
 import type { Policy, Views } from '../../decide/policy.ts'
 import { needsCaller } from '../../decide/relations/all-kinds.ts'
-import { namedRelations, possibleSets } from '../../decide/relations/possible-sets.ts'
+import { namedConditions, namedRelations, possibleSets } from '../../decide/relations/possible-sets.ts'
 import type { Relation } from '../../decide/relations/relation-kind.ts'
 import { decidedFields } from '../../decide/rules/rule.ts'
 import type { Action, Endpoint, Method, Resource, Resources, Route } from '../../resources/resource.ts'
 import { ReviewError } from '../load-policy.ts'
+import { type Transition, transitionsOf } from './transitions.ts'
 
 /** The object of a row: none, a stored one, the caller's own record, one of a list, or a new one. */
 export type ObjectKind = 'none' | 'stored' | 'own' | 'listed' | 'created'
@@ -25,6 +29,10 @@ export interface RowPlan {
   readonly relations: ReadonlySet<string>
   /** The relations as in MatrixRow.relation. */
   readonly relation: string
+  /** The relations that hold for the result of a write; undefined for the decision on the object alone. */
+  readonly transition: Transition | undefined
+  /** The conditions of the request that rules about the action name. */
+  readonly conditions: readonly string[]
   /** Some of the relations compare the object with the caller. */
   readonly related: boolean
   /** The fields that the row is about, sorted: all, or those of the route's view; none for an action without fields. */
@@ -33,6 +41,9 @@ export interface RowPlan {
 
 /** 2^10 rows for one method of one path: nobody reads more. */
 const MOST_RELATIONS = 10
+
+/** 2^6 decisions for one cell. */
+const MOST_CONDITIONS = 6
 
 /** Throws ReviewError if rules name too many relations for a matrix. */
 export function planRows(
@@ -68,11 +79,14 @@ function byResourceAndPath({ routeMethod: a }: Grouped, { routeMethod: b }: Grou
 function rowsOf(policy: Policy, routeMethod: RouteMethod, methods: readonly Method[]): readonly RowPlan[] {
   const { route, endpoint, resource, action } = routeMethod
   const object = objectOf(routeMethod)
-  const common = { route, methods, endpoint, resource, action, object, views: policy.views.get(resource.name) }
+  const conditions = conditionsAt(policy, routeMethod)
+  const views = policy.views.get(resource.name)
+  const common = { route, methods, endpoint, resource, action, object, views, conditions, transition: undefined }
   const fields = fieldsAbout(policy, routeMethod)
   if (object === 'none') return [{ ...common, relations: new Set(), relation: '-', related: false, fields }]
   const named = relationsAt(policy, routeMethod)
-  return possibleSets(named, resource, { ownRecord: route.kind === 'caller' })
+  const ownRecord = route.kind === 'caller'
+  const plain = possibleSets(named, resource, { ownRecord })
     .map((set) => named.filter(({ name }) => set.has(name)))
     .toSorted((a, b) => bySizeAndPlace(named, a, b))
     .map((holding) => ({
@@ -82,6 +96,27 @@ function rowsOf(policy: Policy, routeMethod: RouteMethod, methods: readonly Meth
       related: holding.some(needsCaller),
       fields,
     }))
+  const isWrite = endpoint.operation === 'replace' || endpoint.operation === 'update'
+  const transitions = isWrite ? transitionsOf(policy, { resource, action, named, ownRecord }) : []
+  return plain.flatMap((row) => [
+    row,
+    ...transitions
+      .filter(({ stored }) => sameNames(stored, row.relations))
+      .map((transition) => ({ ...row, transition })),
+  ])
+}
+
+function sameNames(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
+  return one.size === other.size && one.isSubsetOf(other)
+}
+
+/** Throws ReviewError if there are too many. */
+function conditionsAt(policy: Policy, { resource, action }: RouteMethod): readonly string[] {
+  const named = namedConditions(policy, resource, action)
+  if (named.length <= MOST_CONDITIONS) return named
+  const rules = `rules about \`${action.name}\` on \`${resource.name}\``
+  const advice = 'use `policy explain`, or choose other resources with --resource'
+  throw new ReviewError(`${rules} name ${named.length} conditions, too many for a matrix: ${advice}`)
 }
 
 /** Throws ReviewError if there are too many. */

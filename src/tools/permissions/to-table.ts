@@ -3,7 +3,7 @@ import { timeText } from '../../base/time.ts'
 import { printable } from '../../present/quote.ts'
 import { table } from '../../present/text.ts'
 import type { Matrix, MatrixColumn, MatrixRow } from './matrix.ts'
-import { markOf, RELATIONS, turnsOf } from './words.ts'
+import { markOf, RELATIONS, relationLabel, turnsOf } from './words.ts'
 
 const GAP = '  '
 /** In characters; used if the output isn't a terminal. */
@@ -57,8 +57,8 @@ function line(lead: string, columns: readonly ShownColumn[], text: (column: Show
   return [lead, ...columns.map((column) => text(column).padEnd(column.width))].join(GAP).trimEnd()
 }
 
-function leadOf({ methods, relation }: MatrixRow, width: number): string {
-  return `  ${methods.join(' ').padEnd('GET HEAD'.length)} ${relation}`.padEnd(width)
+function leadOf(row: MatrixRow, width: number): string {
+  return `  ${row.methods.join(' ').padEnd('GET HEAD'.length)} ${relationLabel(row)}`.padEnd(width)
 }
 
 function shownColumn({ rows }: Matrix, turns: Turns, { index, heading }: Omit<ShownColumn, 'width'>): ShownColumn {
@@ -70,7 +70,7 @@ function markAt(row: MatrixRow, index: number, turns: Turns): string {
   const cell = row.cells[index]
   if (!cell) return ''
   const turn = cell.until === undefined ? '' : ` ${turnMark(turns.indexOf(cell.until))}`
-  return shorten(markOf(cell, row), LONGEST_MARK) + turn
+  return shorten(markOf(cell, row), LONGEST_MARK) + (cell.conditions ? '?' : '') + turn
 }
 
 /** Shown after the mark of a cell that changes later. */
@@ -93,8 +93,9 @@ function intoBlocks(columns: readonly ShownColumn[], width: number): readonly (r
   return blocks
 }
 
-function legend({ columns, rows }: Matrix, names: readonly string[]): string {
+function legend({ columns, rows, conditions }: Matrix, names: readonly string[]): string {
   const long = columns.flatMap(({ name }, i) => (names[i] === name ? [] : [[names[i] ?? '', printable(name)]]))
+  const decisive = [...new Set(rows.flatMap(({ cells }) => cells.flatMap((cell) => cell.conditions ?? [])))]
   const used = new Set(rows.map(({ relation }) => relation))
   const relations = Object.entries(RELATIONS).filter(([relation]) => used.has(relation))
   const entries = [
@@ -104,6 +105,18 @@ function legend({ columns, rows }: Matrix, names: readonly string[]): string {
     ['-', 'denied (after a method: the request concerns no object)'],
     ...relations.filter(([relation]) => relation !== '-'),
     ...turnsOf(rows).map((turn, i) => [turnMark(i), `until ${timeText(turn)}, when a rule or a block ends`]),
+    ...(decisive.length > 0
+      ? [
+          ['?', `depends on conditions of the request: ${decisive.join(', ')} (--with)`],
+          [
+            '',
+            `here, of these conditions, ${conditions.join(', ') || 'none'} ${conditions.length > 1 ? 'hold' : 'holds'}`,
+          ],
+        ]
+      : []),
+    ...(rows.some(({ becomes }) => becomes !== undefined)
+      ? [['draft>placed', 'before and after a write; other relations stay']]
+      : []),
     ['owner+draft', 'these relations hold, and no other that a rule names'],
     ...long,
   ]

@@ -13,6 +13,18 @@ export function markOf({ outcome, granted, views, fields }: MatrixCell, row: Pic
   return views.join('|') || `${fields.length}/${row.fields.length}`
 }
 
+/** The relation of a row, with what the write makes of it: `owner+draft>placed`. */
+export function relationLabel({ relation, becomes }: Pick<MatrixRow, 'relation' | 'becomes'>): string {
+  return becomes === undefined ? relation : `${relation}>${becomes}`
+}
+
+/** The reason of a cell, and the conditions that could change it. */
+export function reasonText({ reason, conditions = [] }: MatrixCell): string {
+  if (conditions.length === 0) return REASONS[reason]
+  const names = conditions.join(', ')
+  return `${REASONS[reason]} It depends on conditions of the request: ${names} (--with).`
+}
+
 /** The moment when the cell changes, as the policy files write times. */
 export function untilOf({ until }: MatrixCell): string | undefined {
   return until === undefined ? undefined : timeText(until)
@@ -23,7 +35,7 @@ export function turnsOf(rows: readonly MatrixRow[]): readonly number[] {
   return endsOf(rows.flatMap(({ cells }) => cells))
 }
 
-export const REASONS: Readonly<Record<CellReason, string>> = {
+const REASONS: Readonly<Record<CellReason, string>> = {
   granted: 'Allowed by the rules below.',
   'no-rule': 'No rule allows it.',
   'deny-rule': 'Rules allow it, but a deny takes everything away.',
@@ -49,7 +61,13 @@ export const RELATIONS: Readonly<Record<'-' | 'any' | 'none', string>> = {
 }
 
 /** The relation of a row as a sentence. */
-export function relationText(relation: string): string {
+export function relationText({ relation, becomes }: Pick<MatrixRow, 'relation' | 'becomes'>): string {
+  if (becomes === undefined) return objectText(relation)
+  const names = becomes === 'none' ? 'none of the relations on right sides holds' : `${becomes} holds on the right side`
+  return `${objectText(relation)} After the write, ${names}; other relations stay as they are.`
+}
+
+function objectText(relation: string): string {
   if (relation === 'any') return 'Any object: no rule names a relation.'
   if (relation === 'none') return 'No relation that rules name holds.'
   const names = relation.split('+').join(' and ')

@@ -58,13 +58,13 @@ function saysWhatTheOracleSays(instead: (policy: Policy) => Policy) {
       row.cells.forEach((cell, i) => {
         const name = columns[i]?.name ?? ''
         const fields = expected(worldOf(written.data, resource, callerOf(name)), row, setOf(row))
-        expectCell(cell, row, fields, `${name}: ${row.methods} ${row.path} ${row.relation}`)
+        expectCell(cell, fields, `${name}: ${row.methods} ${row.path} ${row.relation}`)
       })
     }
   })
 }
 
-function expectCell(cell: MatrixCell, row: MatrixRow, fields: ReadonlySet<string>, what: string): void {
+function expectCell(cell: MatrixCell, fields: ReadonlySet<string>, what: string): void {
   expect(cell.outcome, what).to.equal(fields.size > 0 ? 'allowed' : 'denied')
   expect(cell.fields, what).to.deep.equal([...fields].filter((field) => field !== '*').sort())
 }
@@ -98,7 +98,7 @@ describe('the cells of a matrix', () => {
         const holding = relationsOf(world, object)
         for (const row of rowsFor(matrix, holding)) {
           const [cell] = row.cells.slice(-1)
-          expectCell(required(cell), row, onObject(world, row.action, object), `${row.methods} ${row.path}`)
+          expectCell(required(cell), onObject(world, row.action, object), `${row.methods} ${row.path}`)
         }
       }),
       { numRuns: runs(300), interruptAfterTimeLimit: 5000 },

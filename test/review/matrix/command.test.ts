@@ -36,7 +36,9 @@ describe('sallyport policy matrix', () => {
   it('prints a table of the shipped policy that fits 80 characters', async () => {
     const { failed, stdout } = await run()
     expect(failed).to.equal(false)
-    expect(stdout).to.match(/^ {2}PATCH {4}placed\+open +- +- +- +progress +-$/m)
+    // The callers stand in blocks, as many side by side as fit.
+    expect(stdout).to.match(/^ {2}PATCH {4}placed\+open +- +-/m)
+    expect(stdout).to.match(/^ {2}PATCH {4}placed\+open .*progress/m)
     expect(Math.max(...stdout.split('\n').map((line) => line.length))).to.be.at.most(80)
   })
 
