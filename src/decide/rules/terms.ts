@@ -37,7 +37,7 @@ export function namesIn({ before, after = NO_TERMS }: RelationColumn): readonly 
 }
 
 /** Whether all terms fit when exactly these names hold. */
-function allFit(terms: readonly Term[], holding: readonly string[]): boolean {
+export function allFit(terms: readonly Term[], holding: readonly string[]): boolean {
   return terms.every(({ name, negated }) => holding.includes(name) !== negated)
 }
 

@@ -3,18 +3,22 @@
 import { type RouteMethod, routeMethodsOf } from '../../../decide/callers-and-routes.ts'
 import type { Policy } from '../../../decide/policy.ts'
 import { holdsForOwnRecord } from '../../../decide/relations/all-kinds.ts'
-import { namedRelations, possibleSets } from '../../../decide/relations/possible-sets.ts'
+import { MOST_SETS, namedRelations, possibleSets } from '../../../decide/relations/possible-sets.ts'
 import type { Json, Method } from '../../../resources/resource.ts'
+import { conditionsAbout } from '../arrange/conditions-about.ts'
 import { type Known, relatability } from '../arrange/relatability.ts'
 import type { Cell } from '../predict/arrange-cell.ts'
 import type { MatrixColumn, ObjectState } from '../read/expectation.ts'
 import { columnText } from '../read/expectation.ts'
+import { resultsNear, statesResults } from './results.ts'
 
-/** A row of a matrix: methods of the same endpoint, and one set of relations to the object. */
-export interface Row {
+/** The object of a request, the conditions that hold, and what a write makes of the object. */
+type Situation = Pick<Cell, 'object' | 'when' | 'becomes'>
+
+/** A row of a matrix: methods of the same endpoint, and one situation. */
+export interface Row extends Situation {
   readonly routeMethod: RouteMethod
   readonly methods: readonly Method[]
-  readonly object: ObjectState
   /** Absent for the smallest body; `file` is one of bodies/. */
   readonly body?: { readonly file: string; readonly content: Readonly<Record<string, Json>> }
   /** Sent without `If-Match` to a route that requires it. */
@@ -36,21 +40,100 @@ export function rowsOf(policies: readonly Policy[], known: Known): readonly Row[
     const [routeMethod] = group
     if (!routeMethod) return []
     const methods = group.map(({ method }) => method)
-    return statesOf(policies, routeMethod, known).map((object) => ({ routeMethod, methods, object }))
+    // One more than people read shows that there are more.
+    return [...situationsOf(policies, routeMethod, known).take(MOST_SETS + 1)].map((one) => ({
+      routeMethod,
+      methods,
+      ...one,
+    }))
   })
+}
+
+function* situationsOf(
+  policies: readonly Policy[],
+  routeMethod: RouteMethod,
+  known: Known,
+): Generator<Situation, undefined> {
+  const states = statesOf(policies, routeMethod, known)
+  const conditions = conditionSets(policies, routeMethod)
+  for (const when of conditions) for (const object of states) yield { object, ...when }
+  if (!statesResults(policies, routeMethod)) return undefined
+  for (const object of states) {
+    for (const becomes of resultsOf(policies, routeMethod, known, object)) {
+      for (const when of conditions) yield { object, ...when, becomes: [...becomes].sort() }
+    }
+  }
+  return undefined
+}
+
+/** Each set of the conditions that rules name, smallest first: the empty one is stated as no condition. */
+function conditionSets(
+  policies: readonly Policy[],
+  { resource, endpoint }: RouteMethod,
+): readonly Pick<Situation, 'when'>[] {
+  const names = [...new Set(policies.flatMap((policy) => conditionsAbout(policy, resource, endpoint)))].sort()
+  const sets = names.reduce<readonly (readonly string[])[]>(
+    (some, name) =>
+      [...some, ...some.map((set) => [...set, name])].toSorted((a, b) => a.length - b.length).slice(0, MOST_SETS),
+    [[]],
+  )
+  return sets.map((when) => (when.length === 0 ? {} : { when }))
+}
+
+/** What a write can make of the object, with all relations that then hold. */
+function resultsOf(
+  policies: readonly Policy[],
+  routeMethod: RouteMethod,
+  known: Known,
+  object: ObjectState,
+): readonly ReadonlySet<string>[] {
+  const [policy] = policies
+  if (!policy || object.kind === 'missing') return []
+  const named = namedBy(policies, routeMethod)
+  const possible = setsOf(policy, routeMethod, named)
+  const complete = (set: ReadonlySet<string>) => completed(policy, routeMethod, known, { set, named }) ?? []
+  if (object.kind === 'none') return possible.flatMap(complete)
+  const names = new Set(object.kind === 'relations' ? object.names : [])
+  const stored = names.intersection(named)
+  return resultsNear(policies, routeMethod, { stored, possible }).flatMap((set) => {
+    const same = set.union(names.difference(named))
+    return isPossible(policy, routeMethod, known, same) ? same : complete(set)
+  })
+}
+
+function isPossible(
+  policy: Policy,
+  { resource, route }: RouteMethod,
+  known: Known,
+  relations: ReadonlySet<string>,
+): boolean {
+  return relatability(policy, known, { resource, relations, own: route.kind === 'caller' }) !== 'impossible'
 }
 
 function statesOf(policies: readonly Policy[], routeMethod: RouteMethod, known: Known): readonly ObjectState[] {
   const [policy] = policies
   if (!policy || routeMethod.route.kind === 'collection') return [{ kind: 'none' }]
-  const named = new Set(policies.flatMap((one) => [...namedHere(one, routeMethod)]))
-  const relations = [...(policy.ownership.get(routeMethod.resource.name)?.relations.values() ?? [])]
-  const sets = possibleSets(
-    relations.filter(({ name }) => named.has(name)),
-    routeMethod.resource,
-  )
-  const states = sets.flatMap((set) => completed(policy, routeMethod, known, { set, named }) ?? []).map(stateOf)
+  const named = namedBy(policies, routeMethod)
+  const states = setsOf(policy, routeMethod, named)
+    .flatMap((set) => completed(policy, routeMethod, known, { set, named }) ?? [])
+    .map(stateOf)
   return [...states, { kind: 'missing' }]
+}
+
+function namedBy(policies: readonly Policy[], routeMethod: RouteMethod): ReadonlySet<string> {
+  return new Set(policies.flatMap((one) => [...namedHere(one, routeMethod)]))
+}
+
+function setsOf(
+  { ownership }: Policy,
+  { resource }: RouteMethod,
+  named: ReadonlySet<string>,
+): readonly ReadonlySet<string>[] {
+  const relations = [...(ownership.get(resource.name)?.relations.values() ?? [])]
+  return possibleSets(
+    relations.filter(({ name }) => named.has(name)),
+    resource,
+  )
 }
 
 /**
@@ -94,11 +177,11 @@ function stateOf(names: ReadonlySet<string>): ObjectState {
 
 /** One for each method of the row. */
 export function cellsOf(
-  { routeMethod, methods, object, body, unconditional }: Row,
+  { routeMethod, methods, object, when, becomes, body, unconditional }: Row,
   column: MatrixColumn,
 ): readonly Cell[] {
   const content = body && { content: body.content }
-  const how = unconditional ? { unconditional } : {}
+  const how = { ...(unconditional && { unconditional }), ...(when && { when }), ...(becomes && { becomes }) }
   return methods.map((method) => ({ method, path: routeMethod.route.path, object, column, ...content, ...how }))
 }
 
@@ -106,10 +189,13 @@ export function cellsOf(
 export function cellKey(
   policy: Policy,
   routeMethod: RouteMethod | undefined,
-  { method, path, object, column, unconditional = false }: Cell,
+  { method, path, object, column, when = [], becomes, unconditional = false }: Cell,
 ): string {
   const named = routeMethod && namedHere(policy, routeMethod)
-  const names = object.kind === 'relations' ? object.names.filter((name) => named?.has(name)) : []
+  const counting = (some: readonly string[]) => some.filter((name) => named?.has(name))
+  const names = object.kind === 'relations' ? counting(object.names) : []
+  const conditions = routeMethod ? conditionsAbout(policy, routeMethod.resource, routeMethod.endpoint) : []
+  const about = [when.filter((name) => conditions.includes(name)), becomes ? counting(becomes) : null]
   const kind = object.kind === 'relations' || object.kind === 'other' ? 'exists' : object.kind
-  return JSON.stringify([method, path, kind, names, columnText(column), unconditional])
+  return JSON.stringify([method, path, kind, names, columnText(column), ...about, unconditional])
 }

@@ -5,7 +5,8 @@ import type { Cell } from '../predict/arrange-cell.ts'
 import { describe } from '../predict/compare-answer.ts'
 import { predictCell } from '../predict/predict-cell.ts'
 import type { PredictedSuite } from '../predict/suite.ts'
-import { columnText, expectedText, isUnconditional, objectText } from '../read/expectation.ts'
+import { columnText, expectedText, isUnconditional } from '../read/expectation.ts'
+import { situationText } from '../read/transition.ts'
 import { columnsOf } from './columns.ts'
 import { cellKey, cellsOf, type Row, rowsOf } from './rows.ts'
 
@@ -69,11 +70,9 @@ function furtherWays(rows: readonly Row[]): readonly UnaskedCell[] {
   })
 }
 
-function placeOf(
-  { routeMethod }: Row,
-  { method, path, object, column }: Cell,
-): Omit<CoverageCell, 'covered' | 'answer'> {
-  return { resource: routeMethod.resource.name, method, path, object: objectText(object), column: columnText(column) }
+function placeOf({ routeMethod }: Row, cell: Cell): Omit<CoverageCell, 'covered' | 'answer'> {
+  const { method, path, column } = cell
+  return { resource: routeMethod.resource.name, method, path, object: situationText(cell), column: columnText(column) }
 }
 
 /** Whether an expectation states a cell, with any body. */

@@ -98,7 +98,8 @@ function isAnswer(prediction: Prediction): prediction is Extract<Prediction, { k
 /** One row for each view that rules about writing name here. A unique field would clash with the next cell's value. */
 function bodyRows({ evaluated, samples }: PredictedSuite, row: Row): readonly Row[] {
   const { endpoint, resource } = row.routeMethod
-  if (!['create', 'replace', 'update'].includes(endpoint.operation) || row.object.kind === 'missing') return []
+  if (!['create', 'replace', 'update'].includes(endpoint.operation) || row.object.kind === 'missing' || row.becomes)
+    return []
   const values = samples.get(resource.name)?.values
   return viewsWritten(evaluated, row.routeMethod).flatMap((view) => {
     const fields = evaluated.policy.views.get(resource.name)?.get(view) ?? new Set()

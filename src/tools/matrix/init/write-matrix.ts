@@ -3,9 +3,10 @@
  * text.
  */
 import { byText } from '../../../base/by-text.ts'
-import { columnText, expectedText, objectText } from '../read/expectation.ts'
+import { columnText, expectedText, objectText, whenText } from '../read/expectation.ts'
 import { BODIES } from '../read/matrix-file.ts'
 import { lineOf } from '../read/table.ts'
+import { transitionText } from '../read/transition.ts'
 import type { Plan, PlannedRow } from './plan-matrix.ts'
 
 export interface MatrixText {
@@ -19,10 +20,10 @@ export function writeMatrix({ columns, rows }: Plan, ending: string): readonly M
   const callers = columns.map(columnText)
   const matrices = [...Map.groupBy(rows, ({ routeMethod }) => routeMethod.resource.name)].map(([resource, about]) => {
     const name = `${resource.replaceAll('/', '-')}${ending}.csv`
-    const head = ['method', 'path', 'object', 'body', ...callers]
-    const lines = [head, ...about.toSorted(byPath).map(cellsOf)]
-    const plain = about.every(({ body }) => body === undefined)
-    return { name, text: (plain ? lines.map(withoutBody) : lines).map(lineOf).join('') }
+    const used = OPTIONAL.filter(({ of }) => about.some((row) => of(row) !== ''))
+    const head = ['method', 'path', 'object', ...used.map((one) => one.head), ...callers]
+    const lines = about.toSorted(byPath).map((row) => cellsOf(row, used))
+    return { name, text: [head, ...lines].map(lineOf).join('') }
   })
   const bodies = new Map(rows.flatMap(({ body }) => (body ? [[`${BODIES}/${body.file}`, body.content] as const] : [])))
   const files = [...bodies].map(([name, content]) => ({ name, text: bodyText(content) }))
@@ -57,18 +58,22 @@ function bodyText(content: unknown): string {
   return `${JSON.stringify(content)}\n`
 }
 
-function cellsOf({ routeMethod, methods, object, body, answers }: PlannedRow): readonly string[] {
+/** Columns that stand only where some row needs them. */
+const OPTIONAL: readonly { readonly head: string; readonly of: (row: PlannedRow) => string }[] = [
+  { head: 'when', of: whenText },
+  { head: 'becomes', of: transitionText },
+  { head: 'body', of: ({ body }) => body?.file ?? '' },
+]
+
+function cellsOf(row: PlannedRow, used: typeof OPTIONAL): readonly string[] {
+  const { routeMethod, methods, object, answers } = row
   return [
     methods.join('|'),
     routeMethod.route.path,
     objectText(object),
-    body?.file ?? '',
+    ...used.map(({ of }) => of(row)),
     ...answers.map((answer) => (answer ? expectedText(answer) : '-')),
   ]
-}
-
-function withoutBody(cells: readonly string[]): readonly string[] {
-  return cells.toSpliced(3, 1)
 }
 
 /** Rows of one path stay in the order of methods and objects. */

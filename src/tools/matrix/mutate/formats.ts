@@ -1,7 +1,8 @@
 /** The results of the mutants: as text for people, survivors first, and as JSON for programs. */
 import { jsonText, percentText } from '../../../present/text.ts'
 import { leftOutLines } from '../predict/expectations-met.ts'
-import { columnText, expectedText, objectText } from '../read/expectation.ts'
+import { columnText, expectedText } from '../read/expectation.ts'
+import { situationText } from '../read/transition.ts'
 import type { Verdict } from './judge-mutant.ts'
 import { type Judged, type Mutation, scoreOf } from './mutate.ts'
 import type { Witness } from './witness.ts'
@@ -50,7 +51,7 @@ function witnessLines(witness: Witness): readonly string[] {
 
 /** A matrix can't distinguish these fields; a case can name them. */
 function fieldLines({ cell, expected, value }: Witness & { readonly kind: 'fields' }): readonly string[] {
-  const request = `${cell.method} ${cell.path} (${objectText(cell.object)}) as ${columnText(cell.column)}`
+  const request = `${cell.method} ${cell.path} (${situationText(cell)}) as ${columnText(cell.column)}`
   const where = value ? `, with ${value.field} ${JSON.stringify(value.value)} in the object,` : ''
   return [`a case in steps that names the fields would notice it: ${request}${where} is ${expected.status}`]
 }
@@ -102,7 +103,7 @@ function witnessJson(witness: Witness) {
   const request = {
     method: cell.method,
     path: cell.path,
-    object: objectText(cell.object),
+    object: situationText(cell),
     column: columnText(cell.column),
     ...(cell.content === undefined ? {} : { body: cell.content }),
     expected: expectedText(expected),

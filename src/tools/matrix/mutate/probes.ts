@@ -31,19 +31,28 @@ export function* probesOf(
   const { usual, nobody, pairs, users } = columnKinds(policies)
   const columns = [...usual, nobody, ...pairs, ...users]
   for (const row of rows) yield* cellsOf(row, columns, [undefined])
-  for (const row of rows) yield* cellsOf(row, columns, bodiesFor(row.routeMethod, samples, policy))
+  for (const row of rows.filter(({ becomes }) => !becomes)) {
+    yield* cellsOf(row, columns, bodiesFor(row.routeMethod, samples, policy))
+  }
 }
 
 function* cellsOf(
-  { routeMethod, methods, object }: Row,
+  { routeMethod, methods, object, when, becomes }: Row,
   columns: readonly MatrixColumn[],
   bodies: readonly (Body | undefined)[],
 ) {
   const [method] = methods
   if (!method) return
+  const situation = { object, ...(when && { when }), ...(becomes && { becomes }) }
   for (const content of bodies) {
     for (const column of columns) {
-      yield { method, path: routeMethod.route.path, object, column, ...(content === undefined ? {} : { content }) }
+      yield {
+        method,
+        path: routeMethod.route.path,
+        ...situation,
+        column,
+        ...(content === undefined ? {} : { content }),
+      }
     }
   }
 }

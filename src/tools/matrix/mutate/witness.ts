@@ -6,8 +6,9 @@ import type { EvaluatedPolicy } from '../predict/answer.ts'
 import type { Cell } from '../predict/arrange-cell.ts'
 import { type AnsweredRequest, answers, describe } from '../predict/compare-answer.ts'
 import { type Predictor, predictCell } from '../predict/predict-cell.ts'
-import { columnText, type Expected, expectedText, objectText } from '../read/expectation.ts'
+import { columnText, type Expected, expectedText, objectText, whenText } from '../read/expectation.ts'
 import { lineOf } from '../read/table.ts'
+import { transitionText } from '../read/transition.ts'
 
 export interface Pair {
   readonly before: EvaluatedPolicy
@@ -77,20 +78,15 @@ export interface Paste {
 
 export function pasteOf({ cell, expected }: Witness): Paste {
   const { method, path, object, column, content } = cell
-  const place = { method, path, object: objectText(object) }
-  const caller = columnText(column)
-  if (!content) {
-    return {
-      rows: [
-        ['method', 'path', 'object', caller],
-        [...Object.values(place), expectedText(expected)],
-      ]
-        .map(lineOf)
-        .join(''),
-    }
-  }
-  const file = `${method.toLowerCase()}-${Object.keys(content).join('-') || 'nothing'}.json`
-  const head = ['method', 'path', 'object', 'body', caller]
-  const rows = [head, [...Object.values(place), file, expectedText(expected)]].map(lineOf).join('')
-  return { rows, body: { file, json: JSON.stringify(content) } }
+  const file = `${method.toLowerCase()}-${Object.keys(content ?? {}).join('-') || 'nothing'}.json`
+  const columns: readonly (readonly [head: string, text: string])[] = [
+    ['when', whenText(cell)],
+    ['becomes', transitionText(cell)],
+    ['body', content ? file : ''],
+  ]
+  const used = columns.filter(([, text]) => text !== '')
+  const head = ['method', 'path', 'object', ...used.map(([name]) => name), columnText(column)]
+  const row = [method, path, objectText(object), ...used.map(([, text]) => text), expectedText(expected)]
+  const rows = [head, row].map(lineOf).join('')
+  return content ? { rows, body: { file, json: JSON.stringify(content) } } : { rows }
 }

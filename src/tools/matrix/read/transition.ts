@@ -1,6 +1,6 @@
 /** The column `becomes`: which relations hold for the object that a write leaves. */
 import type { Method } from '../../../resources/resource.ts'
-import { type Expectation, type ObjectState, objectText } from './expectation.ts'
+import { type Expectation, type ObjectState, objectText, whenText } from './expectation.ts'
 import { failed, type Parsed, parsed, parseObject } from './words.ts'
 
 /** The other cells of the row; undefined for a faulty cell. */
@@ -35,6 +35,13 @@ export function transitionText({ object, becomes }: Pick<Expectation, 'object' |
   const ended = isSame ? before : before.filter((name) => !becomes.includes(name))
   const begun = isSame ? becomes : becomes.filter((name) => !before.includes(name))
   return `${objectText(stateOf(ended))}>${objectText(stateOf(begun))}`
+}
+
+/** The object, what becomes of it, and the conditions that hold: `own becomes draft>placed when office`. */
+export function situationText(situation: Pick<Expectation, 'object' | 'when' | 'whenNot' | 'becomes'>): string {
+  const [becomes, when] = [transitionText(situation), whenText(situation)]
+  const parts = [becomes && `becomes ${becomes}`, when && `when ${when}`].filter((part) => part !== '')
+  return [objectText(situation.object), ...parts].join(' ')
 }
 
 function parseCreated(text: string): Parsed<readonly string[]> {
