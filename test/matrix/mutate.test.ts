@@ -56,7 +56,10 @@ describe('sallyport matrix mutate', () => {
 
   it('makes every kind of mistake there', () => {
     const made = new Set(shipped.judged.map(({ mutant }) => mutant.operator))
-    expect([...made].sort()).to.deep.equal(Object.keys(OPERATORS).sort())
+    // test/matrix/language.test.ts makes those of right sides and conditions.
+    const elsewhere = ['drop-result', 'change-condition']
+    const usual = Object.keys(OPERATORS).filter((operator) => !elsewhere.includes(operator))
+    expect([...made].filter((operator) => !elsewhere.includes(operator)).sort()).to.deep.equal(usual.sort())
     expect(shipped.judged.length).to.be.greaterThan(300)
   })
 

@@ -1,27 +1,19 @@
 /** What writes can make of an object: the sets of relations of the result that right sides of rules tell apart. */
 import type { RouteMethod } from '../../../decide/callers-and-routes.ts'
 import type { Policy, Rule } from '../../../decide/policy.ts'
-import { comparedFields, leavesOf } from '../../../decide/relations/all-kinds.ts'
-import { ownerFieldOf } from '../../../decide/relations/ownership.ts'
+import { comparedFields, kindOf, leavesOf } from '../../../decide/relations/all-kinds.ts'
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
 import { isAbout } from '../../../decide/rules/rule.ts'
-import { allFit, namesIn } from '../../../decide/rules/terms.ts'
+import { allFit } from '../../../decide/rules/terms.ts'
 
 type Names = ReadonlySet<string>
 
-/** Whether the cells of a write state what becomes of the object. */
+/** Whether rules tell the results of this write apart. */
 export function statesResults(policies: readonly Policy[], routeMethod: RouteMethod): boolean {
-  const { endpoint, resource } = routeMethod
-  const rules = policies.flatMap((policy) => rulesAbout(policy, routeMethod))
-  if (endpoint.operation === 'replace' || endpoint.operation === 'update') return rules.some(({ after }) => after)
-  if (endpoint.operation !== 'create') return false
-  // The server makes the caller the owner, whatever the body says.
-  const filled = policies.some(({ ownership }) => ownerFieldOf(resource, ownership.get(resource.name))) ? ['owner'] : []
-  const isRelation = (name: string) => policies.some((one) => one.ownership.get(resource.name)?.relations.has(name))
-  return rules.flatMap(namesIn).some((name) => isRelation(name) && !filled.includes(name))
+  return policies.flatMap((policy) => rulesAbout(policy, routeMethod)).some(({ after }) => after)
 }
 
-/** For each group of right sides that fit together, the set that is nearest to the stored one, which isn't among them. */
+/** For each group of results that right sides tell apart, the one that is nearest to the stored set and differs from it. */
 export function resultsNear(
   policies: readonly Policy[],
   routeMethod: RouteMethod,
@@ -38,7 +30,12 @@ export function resultsNear(
     .filter((set) => set.symmetricDifference(stored).size > 0)
     .filter((set) => lasting.every(({ name }) => set.has(name) === stored.has(name)))
     .toSorted((a, b) => a.symmetricDifference(stored).size - b.symmetricDifference(stored).size)
-  const groups = Map.groupBy(reachable, (set) => sides.map((side) => allFit(side, [...set])).join())
+  // What compares the caller must hold after the write too, so results without it are told apart.
+  const caller = relations.filter((relation) =>
+    leavesOf(relation).some((leaf) => kindOf(leaf).onResultOfWrite === 'proposed'),
+  )
+  const loses = (set: Names) => caller.some(({ name }) => stored.has(name) && !set.has(name))
+  const groups = Map.groupBy(reachable, (set) => [loses(set), ...sides.map((side) => allFit(side, [...set]))].join())
   return [...groups.values()].flatMap(([nearest]) => nearest ?? [])
 }
 

@@ -30,9 +30,13 @@ const MOST_COMPLETIONS = 64
 
 /**
  * One row for each difference between objects that a rule of these policies makes. A matrix can't write the path of
- * `OPTIONS *`.
+ * `OPTIONS *`. Matrices may state results of writes with body files, so only probes need rows for them.
  */
-export function rowsOf(policies: readonly Policy[], known: Known): readonly Row[] {
+export function rowsOf(
+  policies: readonly Policy[],
+  known: Known,
+  results: 'with results' | 'without results' = 'without results',
+): readonly Row[] {
   const routeMethods = routeMethodsOf(known.resources).filter(({ route }) => route.path !== '*')
   return [
     ...Map.groupBy(routeMethods, ({ route, endpoint }) => `${route.path} ${endpoint.operation}`).values(),
@@ -41,7 +45,7 @@ export function rowsOf(policies: readonly Policy[], known: Known): readonly Row[
     if (!routeMethod) return []
     const methods = group.map(({ method }) => method)
     // One more than people read shows that there are more.
-    return [...situationsOf(policies, routeMethod, known).take(MOST_SETS + 1)].map((one) => ({
+    return [...situationsOf(policies, routeMethod, known, results).take(MOST_SETS + 1)].map((one) => ({
       routeMethod,
       methods,
       ...one,
@@ -53,11 +57,12 @@ function* situationsOf(
   policies: readonly Policy[],
   routeMethod: RouteMethod,
   known: Known,
+  results: 'with results' | 'without results',
 ): Generator<Situation, undefined> {
   const states = statesOf(policies, routeMethod, known)
   const conditions = conditionSets(policies, routeMethod)
   for (const when of conditions) for (const object of states) yield { object, ...when }
-  if (!statesResults(policies, routeMethod)) return undefined
+  if (results === 'without results' || !statesResults(policies, routeMethod)) return undefined
   for (const object of states) {
     for (const becomes of resultsOf(policies, routeMethod, known, object)) {
       for (const when of conditions) yield { object, ...when, becomes: [...becomes].sort() }
@@ -88,11 +93,10 @@ function resultsOf(
   object: ObjectState,
 ): readonly ReadonlySet<string>[] {
   const [policy] = policies
-  if (!policy || object.kind === 'missing') return []
+  if (!policy || object.kind === 'missing' || object.kind === 'none') return []
   const named = namedBy(policies, routeMethod)
   const possible = setsOf(policy, routeMethod, named)
   const complete = (set: ReadonlySet<string>) => completed(policy, routeMethod, known, { set, named }) ?? []
-  if (object.kind === 'none') return possible.flatMap(complete)
   const names = new Set(object.kind === 'relations' ? object.names : [])
   const stored = names.intersection(named)
   return resultsNear(policies, routeMethod, { stored, possible }).flatMap((set) => {

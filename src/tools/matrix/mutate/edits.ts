@@ -67,14 +67,14 @@ function textOf(cells: readonly string[]): string {
 
 export interface YamlEdit {
   readonly operator: Operator
-  readonly file: RequiredFileName
+  readonly file: RequiredFileName | 'conditions.yaml'
   /** Keys and indexes from the root. */
-  readonly path: readonly [resource: string, ...keys: string[]]
+  readonly path: readonly [first: string, ...keys: string[]]
   readonly to: unknown
 }
 
 export function withValue(files: PolicyFiles, { operator, file, path, to }: YamlEdit): Mutant {
-  const { name, text } = files[file]
+  const { name, text } = files[file] ?? { name: file, text: '' }
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines })
   const line = lineOf(document, path, lines)

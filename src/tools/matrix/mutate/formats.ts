@@ -50,8 +50,12 @@ function witnessLines(witness: Witness): readonly string[] {
 }
 
 /** A matrix can't distinguish these fields; a case can name them. */
-function fieldLines({ cell, expected, value }: Witness & { readonly kind: 'fields' }): readonly string[] {
+function fieldLines({ cell, expected, value, meaning }: Witness & { readonly kind: 'fields' }): readonly string[] {
   const request = `${cell.method} ${cell.path} (${situationText(cell)}) as ${columnText(cell.column)}`
+  if (meaning !== undefined) {
+    const only = `where \`${meaning}\` holds in only one of both meanings`
+    return [`no row of a matrix notices it: ${request}, ${only}, is ${expected.status}`]
+  }
   const where = value ? `, with ${value.field} ${JSON.stringify(value.value)} in the object,` : ''
   return [`a case in steps that names the fields would notice it: ${request}${where} is ${expected.status}`]
 }
@@ -109,5 +113,6 @@ function witnessJson(witness: Witness) {
     expected: expectedText(expected),
   }
   if (witness.kind === 'cell') return { ...request, rows: pasteOf(witness).rows }
-  return witness.value ? { ...request, value: witness.value } : request
+  const { value, meaning } = witness
+  return { ...request, ...(value && { value }), ...(meaning !== undefined && { meaning }) }
 }

@@ -5,6 +5,7 @@ import type { Policy } from '../../../decide/policy.ts'
 import { livingAt } from '../../../decide/rules/rule-expiry.ts'
 import { parsePolicy } from '../../../policy/parse/parse-policy.ts'
 import type { Resources } from '../../../resources/resource.ts'
+import { compareConditions } from '../../diff/compare-conditions.ts'
 import { compareRelations } from '../../diff/compare-relations.ts'
 import { compareRouteViews } from '../../diff/compare-shown.ts'
 import { compareDecisions } from '../../diff/decisions/compare-decisions.ts'
@@ -14,6 +15,7 @@ import type { PredictedSuite } from '../predict/suite.ts'
 import type { Mutant } from './mutants.ts'
 import { probesOf } from './probes.ts'
 import { findWitness, type Witness } from './witness.ts'
+import { findByMeaning } from './witness-by-meaning.ts'
 import { findByValues } from './witness-by-value.ts'
 
 export type Verdict =
@@ -52,7 +54,10 @@ export function judgeMutant(context: MutationContext, mutant: Mutant): Verdict {
   const pair = { before: context.evaluated, after: evaluated }
   const covers = coverageOf(context.resources, mutant)
   const probes = () => probesOf([context.evaluated.policy, evaluated.policy], context, covers)
-  const witness = findWitness(context.predictor, pair, probes()) ?? findByValues(context, pair, probes())
+  const witness =
+    findWitness(context.predictor, pair, probes()) ??
+    findByMeaning(context.predictor, pair, probes()) ??
+    findByValues(context, pair, probes())
   return witness ? { kind: 'survived', witness } : { kind: 'equivalent', proof: 'probes' }
 }
 
@@ -61,6 +66,7 @@ function isSame({ evaluated, resources, predictor }: MutationContext, after: Pol
   const policies = { before: evaluated.policy, after }
   const { now } = predictor
   if (compareDecisions(policies, { resources, now }).length > 0) return false
+  if (compareConditions(policies).length > 0) return false
   return [compareRelations, compareRouteViews].every((compare) => compare(policies, resources).length === 0)
 }
 

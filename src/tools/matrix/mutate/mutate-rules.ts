@@ -1,8 +1,9 @@
 /** The mistakes in `p` lines of policy.csv. */
 import type { Policy } from '../../../decide/policy.ts'
-import type { Resource, Resources } from '../../../resources/resource.ts'
+import type { Endpoint, Resource, Resources } from '../../../resources/resource.ts'
 import { COLUMN, type Line, linesOf, withCell, withLineMore, withoutLine } from './edits.ts'
 import type { Mutant, Source } from './mutants.ts'
+import { mutateTerms } from './mutate-terms.ts'
 
 /** Every mistake in every rule. */
 export function mutateRules(source: Source, vocabulary: Vocabulary): readonly Mutant[] {
@@ -12,16 +13,7 @@ export function mutateRules(source: Source, vocabulary: Vocabulary): readonly Mu
 
 type Mistake = (source: Source, rule: Line, vocabulary: Vocabulary) => readonly Mutant[]
 
-const MISTAKES: readonly Mistake[] = [
-  dropRule,
-  flipEffect,
-  anyObject,
-  dropRelation,
-  addAction,
-  removeAction,
-  widenFields,
-  swapRole,
-]
+const MISTAKES: readonly Mistake[] = [dropRule, flipEffect, mutateTerms, addAction, removeAction, widenFields, swapRole]
 
 function dropRule({ files }: Source, rule: Line): readonly Mutant[] {
   return [withoutLine(files, rule.cells[COLUMN.effect] === 'deny' ? 'drop-deny' : 'drop-rule', rule)]
@@ -32,21 +24,12 @@ function flipEffect({ files }: Source, rule: Line): readonly Mutant[] {
   return [withCell(files, 'flip-effect', rule, { column: COLUMN.effect, to })]
 }
 
-function anyObject({ files }: Source, rule: Line): readonly Mutant[] {
-  if (rule.cells[COLUMN.relations] === 'any') return []
-  return [withCell(files, 'any-object', rule, { column: COLUMN.relations, to: 'any' })]
-}
-
-function dropRelation({ files }: Source, rule: Line): readonly Mutant[] {
-  return withoutOne(rule, COLUMN.relations, '+').map((to) =>
-    withCell(files, 'drop-relation', rule, { column: COLUMN.relations, to }),
-  )
-}
-
 function addAction({ files, resources }: Source, rule: Line): readonly Mutant[] {
   const actions = namesIn(rule, COLUMN.actions, '|')
   if (actions.includes('*')) return []
-  const served = coveredBy(rule.cells[COLUMN.resource] ?? '', resources).flatMap(actionsServed)
+  const hasResult = rule.cells[COLUMN.relations]?.includes('>')
+  const covered = coveredBy(rule.cells[COLUMN.resource] ?? '', resources)
+  const served = covered.flatMap(hasResult ? actionsOfWrites : actionsServed)
   return [...new Set(served)]
     .filter((action) => !actions.includes(action))
     .map((action) =>
@@ -93,6 +76,14 @@ function coveredBy(resource: string, { byName }: Resources): readonly Resource[]
 /** The actions that routes serve. A mistake in another action would change no answer. */
 function actionsServed({ routes }: Resource): readonly string[] {
   return routes.flatMap(({ endpoints }) => [...endpoints.values()].map(({ action }) => action))
+}
+
+/** The actions that only write to stored objects: a right side needs one. */
+function actionsOfWrites(resource: Resource): readonly string[] {
+  const endpoints = resource.routes.flatMap((route) => [...route.endpoints.values()])
+  const isWrite = ({ operation }: Endpoint) => operation === 'replace' || operation === 'update'
+  const others = endpoints.filter((one) => !isWrite(one)).map(({ action }) => action)
+  return actionsServed(resource).filter((action) => !others.includes(action))
 }
 
 /** Includes circles of inheritance, which the parser refuses. */

@@ -1,6 +1,7 @@
-/** The mistakes in views.yaml and ownership.yaml: a name that means more, or something else. */
+/** The mistakes in views.yaml, ownership.yaml and conditions.yaml: a name that means more, or something else. */
 import type { Policy } from '../../../decide/policy.ts'
-import { kindOf } from '../../../decide/relations/all-kinds.ts'
+import { kindOf, stepsIn } from '../../../decide/relations/all-kinds.ts'
+import { conditionMistakes } from '../../../decide/request-conditions/all-conditions.ts'
 import type { Scalar } from '../../../resources/object.ts'
 import type { Resource } from '../../../resources/resource.ts'
 import { withValue } from './edits.ts'
@@ -10,11 +11,21 @@ import type { Mutant, Source } from './mutants.ts'
 export type ValuesOf = (resource: Resource, field: string) => readonly Scalar[]
 
 export function mutateVocabulary(source: Source, policy: Policy, valuesOf: ValuesOf): readonly Mutant[] {
-  return [...source.resources.byName.values()].flatMap((resource) => [
+  const ofResources = [...source.resources.byName.values()].flatMap((resource) => [
     ...addFields(source, policy, resource),
     ...changeRelations(source, policy, resource, valuesOf),
     ...flipConceal(source, policy, resource),
   ])
+  return [...ofResources, ...changeConditions(source, policy)]
+}
+
+function changeConditions({ files }: Source, { conditions }: Policy): readonly Mutant[] {
+  return [...conditions].flatMap(([name, condition]) =>
+    conditionMistakes(condition).map((to) => ({
+      ...withValue(files, { operator: 'change-condition', file: 'conditions.yaml', path: [name], to }),
+      resource: undefined,
+    })),
+  )
 }
 
 function addFields({ files }: Source, { views }: Policy, { name, fields }: Resource): readonly Mutant[] {
@@ -47,9 +58,18 @@ function changeRelations(
       })
       .map((to) => {
         const path = [resource.name, 'relations', relation.name] as const
-        return withValue(files, { operator: 'change-relation', file: 'ownership.yaml', path, to })
+        const mutant = withValue(files, { operator: 'change-relation', file: 'ownership.yaml', path, to })
+        return isRestedOn(ownership, resource) ? { ...mutant, resource: undefined } : mutant
       }),
   )
+}
+
+/** Whether relations of other resources rest on objects of this one. */
+function isRestedOn(ownership: Policy['ownership'], { name }: Resource): boolean {
+  return [...ownership].some(([other, { relations }]) => {
+    const steps = [...relations.values()].flatMap(stepsIn)
+    return other !== name && steps.some(({ resource }) => resource === name)
+  })
 }
 
 function flipConceal({ files }: Source, { ownership }: Policy, { name }: Resource): readonly Mutant[] {

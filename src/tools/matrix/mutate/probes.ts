@@ -11,6 +11,7 @@ import { ownerFieldOf } from '../../../decide/relations/ownership.ts'
 import type { Json, Resource, Resources } from '../../../resources/resource.ts'
 import type { SamplesOf } from '../arrange/samples.ts'
 import { columnKinds } from '../cells/columns.ts'
+import { statesResults } from '../cells/results.ts'
 import { type Row, rowsOf } from '../cells/rows.ts'
 import type { Cell } from '../predict/arrange-cell.ts'
 import type { MatrixColumn } from '../read/expectation.ts'
@@ -26,7 +27,9 @@ export function* probesOf(
   { resources, samples }: { readonly resources: Resources; readonly samples: SamplesOf },
   covers: (resource: string) => boolean,
 ): Generator<Cell> {
-  const rows = rowsOf(policies, { resources, samples }).filter(({ routeMethod }) => covers(routeMethod.resource.name))
+  const rows = rowsOf(policies, { resources, samples }, 'with results').filter(({ routeMethod }) =>
+    covers(routeMethod.resource.name),
+  )
   const [policy] = policies
   const { usual, nobody, pairs, users } = columnKinds(policies)
   const columns = [...usual, nobody, ...pairs, ...users]
@@ -58,22 +61,27 @@ function* cellsOf(
 }
 
 /** The smallest body with one field added or changed; for PATCH, only this field. */
-function bodiesFor({ endpoint, resource }: RouteMethod, samples: SamplesOf, { ownership }: Policy): readonly Body[] {
+function bodiesFor(routeMethod: RouteMethod, samples: SamplesOf, policy: Policy): readonly Body[] {
+  const { endpoint, resource } = routeMethod
+  const { ownership } = policy
   const known = samples.get(resource.name)
   if (!known || !['create', 'replace', 'update'].includes(endpoint.operation)) return []
   const owner = ownerFieldOf(resource, ownership.get(resource.name))?.name
   const smallest = Object.fromEntries(Object.entries(known.smallest).filter(([name]) => name !== owner))
   // A PUT may also name a single field: fields that the caller can't write keep their value.
-  const states = endpoint.operation === 'create' ? statesIn(resource, ownership) : []
+  const isDecidedByState = endpoint.operation === 'create' || statesResults([policy], routeMethod)
+  const states = isDecidedByState ? statesIn(resource, ownership) : []
   const around =
-    endpoint.operation === 'update' ? [{}] : [{}, smallest, ...states.map((one) => ({ ...smallest, ...one }))]
+    endpoint.operation === 'update'
+      ? [{}, ...states]
+      : [{}, smallest, ...states.map((one) => ({ ...smallest, ...one }))]
   const fields = [...known.values].filter(([field]) => !resource.fields.get(field)?.readOnly)
   return fields.flatMap(([field, values]) =>
     values.slice(0, VALUES).flatMap((value) => around.map((body) => ({ ...body, [field]: value }))),
   )
 }
 
-/** The body sets the state of a new object; each body sets one field. */
+/** The body sets the state that the write leaves; each body sets one field. */
 function statesIn({ name, fields }: Resource, ownership: Policy['ownership']): readonly Body[] {
   const relations = [...(ownership.get(name)?.relations.values() ?? [])]
   return relations.flatMap((relation) => {

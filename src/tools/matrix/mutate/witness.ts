@@ -21,7 +21,14 @@ export interface Pair {
  */
 export type Witness =
   | { readonly kind: 'cell'; readonly cell: Cell; readonly expected: Expected }
-  | { readonly kind: 'fields'; readonly cell: Cell; readonly expected: Expected; readonly value?: FieldValue }
+  | {
+      readonly kind: 'fields'
+      readonly cell: Cell
+      readonly expected: Expected
+      readonly value?: FieldValue
+      /** The relation or condition that must hold in one meaning only. */
+      readonly meaning?: string
+    }
 
 /** The value that the object must have for the answers to differ. */
 export interface FieldValue {

@@ -1,0 +1,108 @@
+/**
+ * Requests that show another meaning of a relation or a condition: they are asked about an object that has the relation
+ * as it was and not as it is now, or the other way round. A condition with another meaning counts as another one.
+ */
+import { isDeepStrictEqual } from 'node:util'
+import type { Ownership, Policy } from '../../../decide/policy.ts'
+import { meaningOf } from '../../../decide/relations/all-kinds.ts'
+import type { Relation } from '../../../decide/relations/relation-kind.ts'
+import { compareConditions } from '../../diff/compare-conditions.ts'
+import { type EvaluatedPolicy, type PredictedRequest, predict } from '../predict/answer.ts'
+import type { Cell } from '../predict/arrange-cell.ts'
+import type { Predictor } from '../predict/predict-cell.ts'
+import { type Pair, seenIn, type Witness } from './witness.ts'
+
+/** How many requests are tried. */
+const MOST_TRIED = 20_000
+
+/** Undefined if no answer differs. */
+export function findByMeaning(predictor: Predictor, pair: Pair, probes: Iterable<Cell>): Witness | undefined {
+  const [before, after] = [pair.before.policy, pair.after.policy]
+  const conditions = compareConditions({ before, after }).map(({ name }) => name)
+  const relations = new Map([...before.ownership.keys()].map((name) => [name, bothMeanings(before, after, name)]))
+  if (conditions.length === 0 && [...relations.values()].every((some) => some.length === 0)) return undefined
+  let left = MOST_TRIED
+  for (const cell of probes) {
+    if (left-- === 0) return undefined
+    const resource = predictor.routes.get(cell.path)?.resource ?? ''
+    const witness =
+      byConditions(predictor, pair, cell, conditions) ??
+      byRelations(predictor, pair, cell, relations.get(resource) ?? [])
+    if (witness) return witness
+  }
+  return undefined
+}
+
+/** A policy in which one changed relation stands a second time, under another name, as it is now. */
+interface BothMeanings {
+  readonly policy: Policy
+  readonly name: string
+  readonly second: string
+}
+
+function bothMeanings(before: Policy, after: Policy, resource: string): readonly BothMeanings[] {
+  const [old, now] = [before, after].map(({ ownership }) => ownership.get(resource))
+  return [...(old?.relations ?? [])].flatMap(([name, relation]) => {
+    const changed = now?.relations.get(name)
+    if (!old || !changed || meaningOf(changed) === meaningOf(relation)) return []
+    const second = `${name} as it is now`
+    const ownership = new Map([...before.ownership, [resource, withSecond(old, { ...changed, name: second })]])
+    return [{ policy: { ...before, ownership }, name, second }]
+  })
+}
+
+function withSecond(owned: Ownership, relation: Relation): Ownership {
+  return { ...owned, relations: new Map([...owned.relations, [relation.name, relation]]) }
+}
+
+/** The object has the relation in one meaning only. */
+function byRelations(
+  predictor: Predictor,
+  pair: Pair,
+  cell: Cell,
+  changed: readonly BothMeanings[],
+): Witness | undefined {
+  if (cell.object.kind !== 'relations' && cell.object.kind !== 'other') return undefined
+  const held = cell.object.kind === 'relations' ? cell.object.names : []
+  for (const { policy, name, second } of changed) {
+    const names = held.includes(name) ? held : [...held, second]
+    const object = names.length === 0 ? ({ kind: 'other' } as const) : ({ kind: 'relations', names } as const)
+    const request = requestOf(predictor, policy, { ...cell, object })
+    const expected = request && differing(request, pair, request)
+    if (expected) return { kind: 'fields', cell, expected, meaning: name }
+  }
+  return undefined
+}
+
+/** The request meets the condition in one meaning only. */
+function byConditions(predictor: Predictor, pair: Pair, cell: Cell, changed: readonly string[]): Witness | undefined {
+  if (changed.length === 0) return undefined
+  const request = requestOf(predictor, pair.before.policy, cell)
+  for (const name of request ? changed : []) {
+    const when = cell.when ?? []
+    const holding = when.includes(name) ? when.filter((one) => one !== name) : [...when, name]
+    const expected = request && differing(request, pair, { ...request, holding })
+    if (expected) return { kind: 'fields', cell, expected, meaning: name }
+  }
+  return undefined
+}
+
+type Request = Omit<PredictedRequest, 'evaluated'>
+
+function requestOf({ arrange, routeMethods, now }: Predictor, policy: Policy, cell: Cell): Request | undefined {
+  const arranged = arrange(policy, cell)
+  const routeMethod = routeMethods.get(`${cell.method} ${cell.path}`)
+  if (arranged.kind !== 'arranged' || !routeMethod) return undefined
+  return { ...arranged.request, routeMethod, conditional: !cell.unconditional, now }
+}
+
+/** The answer before the change, if the one after it differs. */
+function differing(request: Request, { before, after }: Pair, changed: Request) {
+  const given = (one: Request, evaluated: EvaluatedPolicy) => {
+    const asked = { ...one, evaluated }
+    return { answer: predict(asked), request: asked }
+  }
+  const expected = given(request, before)
+  if (isDeepStrictEqual(seenIn(expected), seenIn(given(changed, after)))) return undefined
+  return { status: expected.answer.status }
+}

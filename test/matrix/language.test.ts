@@ -1,0 +1,138 @@
+/** Matrix tools know members, parents, transitions and conditions: rows, predictions and mistakes. */
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { stringify } from 'yaml'
+import { measureCoverage, percentOf } from '../../src/tools/matrix/coverage/coverage.ts'
+import { columnsFor, planMatrix } from '../../src/tools/matrix/init/plan-matrix.ts'
+import { storeNew } from '../../src/tools/matrix/init/store-matrix.ts'
+import { writeMatrix } from '../../src/tools/matrix/init/write-matrix.ts'
+import { OPERATORS } from '../../src/tools/matrix/mutate/mutants.ts'
+import { mutate } from '../../src/tools/matrix/mutate/mutate.ts'
+import { type PredictedSuite, readPredictedSuite } from '../../src/tools/matrix/predict/suite.ts'
+import { filesOf } from '../policy/render.ts'
+import { closureOf, SOURCES } from './predict/kinds.ts'
+import { newFolder } from './predict/suites.ts'
+
+const RELATIONS = { ...closureOf('things', ['owner', 'draft', 'shipped', 'inBox', 'led']), users: { owner: 'id' } }
+
+const FILES = {
+  'roles.yaml': 'clerk: { description: c }\nagent: { description: a }\n',
+  'ownership.yaml': stringify(
+    Object.fromEntries(
+      Object.entries(RELATIONS)
+        .filter(([, texts]) => Object.keys(texts).length > 0)
+        .map(([name, relations]) => [name, { relations }]),
+    ),
+  ),
+  'conditions.yaml': 'office: { network: [192.0.2.0/24] }\nfresh: { signedIn: { within: 15m } }\n',
+  'views.yaml': 'things: { progress: [status] }\n',
+  'policy.csv': `p, clerk, things, read|create, inBox, *, allow
+p, clerk, things, update, owner+draft>draft, *, allow
+p, agent, things, update, inBox+draft>shipped, progress, allow
+p, agent, things, read, any, *, allow
+p, clerk, things, delete, led+fresh, *, allow
+p, everyone, things, delete, !office, *, deny
+`,
+}
+
+/** The suite of these files, with its own matrices or with these. */
+async function suiteOfFiles(files: Readonly<Record<string, string>>, matrices: Readonly<Record<string, string>> = {}) {
+  const folder = await newFolder()
+  const paths = { policies: join(folder, 'policies'), schemas: join(folder, 'schemas') }
+  const matrix = join(folder, 'matrices')
+  for (const path of [...Object.values(paths), matrix]) await mkdir(path)
+  for (const { name, text } of Object.values(filesOf(files))) await writeFile(join(paths.policies, name), text)
+  await writeFile(join(paths.policies, 'blocked.txt'), '')
+  for (const { name, text } of SOURCES) await writeFile(join(folder, name), text)
+  for (const [name, text] of Object.entries(matrices)) await writeFile(join(matrix, name), text)
+  return { folder, matrix, suite: () => readPredictedSuite({ ...paths, matrices: [matrix] }, Date.now()) }
+}
+
+function written(suite: PredictedSuite) {
+  return writeMatrix(
+    planMatrix(suite, columnsFor(suite), () => false),
+    '',
+  )
+}
+
+/** The answers in the matrix of things, by row and column. */
+function answersIn(texts: ReturnType<typeof written>): ReadonlyMap<string, string> {
+  const text = texts.find(({ name }) => name === 'things.csv')?.text ?? ''
+  const [head = [], ...rows] = text.split('\n').map((line) => line.split(','))
+  const at = (row: readonly string[], name: string) => row[head.indexOf(name)] ?? ''
+  const before = ['method', 'object', 'when', 'becomes']
+  return new Map(
+    rows
+      .filter((row) => at(row, 'body') === '')
+      .flatMap((row) =>
+        head.slice(head.indexOf('anonymous')).map((column) => {
+          const about = before.map((name) => at(row, name) || '-')
+          return [[...about, column].join(' '), at(row, column)] as const
+        }),
+      ),
+  )
+}
+
+describe('the matrix of a policy with members, transitions and conditions', () => {
+  let folder: string
+  let matrix: string
+  let suite: () => Promise<PredictedSuite>
+
+  before(async () => {
+    ;({ folder, matrix, suite } = await suiteOfFiles(FILES))
+  })
+
+  after(() => rm(folder, { recursive: true }))
+
+  it('has a row for each way to be a member, and each set of conditions', async () => {
+    const answers = answersIn(written(await suite()))
+    expect(answers.get('GET|HEAD inBox - - clerk')).to.equal('200')
+    expect(answers.get('GET|HEAD other - - clerk')).to.equal('403')
+  })
+
+  it('asks for a new sign-in where it would help, and knows the address', async () => {
+    const answers = answersIn(written(await suite()))
+    expect(answers.get('DELETE led fresh+office - clerk')).to.equal('204')
+    expect(answers.get('DELETE led office - clerk')).to.equal('401')
+    expect(answers.get('DELETE led fresh - clerk')).to.equal('403')
+    expect(answers.get('DELETE other fresh+office - clerk')).to.equal('403')
+    // Without credentials nobody has signed in.
+    expect(answers.get('DELETE other fresh+office - anonymous')).to.equal('-')
+    expect(answers.get('DELETE other office - anonymous')).to.equal('401')
+  })
+
+  it('is complete, and no mistake that changes a decision counts as none', async () => {
+    await storeNew(matrix, written(await suite()))
+    const whole = await suite()
+    const { cells, unasked } = measureCoverage(whole)
+    expect(percentOf(cells)).to.equal(100)
+    expect(unasked).to.deep.equal([])
+    const { judged, unmet } = mutate(whole, { only: undefined, observe: () => undefined })
+    expect(unmet).to.equal(0)
+    const made = new Set(judged.map(({ mutant }) => mutant.operator))
+    for (const operator of ['flip-term', 'drop-result', 'change-condition', 'change-relation'] as const) {
+      expect(made).to.include(operator)
+    }
+    const inRules = judged.filter(({ mutant }) => mutant.file === 'policy.csv')
+    const terms = inRules.filter(({ mutant }) =>
+      ['flip-term', 'drop-result', 'drop-relation'].includes(mutant.operator),
+    )
+    expect(terms.length).to.be.greaterThan(10)
+    expect(
+      terms.filter(({ verdict }) => verdict.kind === 'equivalent').map(({ mutant }) => mutant.change),
+    ).to.deep.equal([])
+    // Another meaning of the parent's relation, or of a condition, is shown by what tells both meanings apart.
+    const equivalent = judged.filter(({ verdict }) => verdict.kind === 'equivalent')
+    const vague = equivalent.filter(({ mutant }) => /^(add-field|change-)/.test(mutant.operator))
+    // No rule is about users, the server alone writes three fields, and no probe moves a thing between two boxes.
+    const progress = ['id', 'createdAt', 'updatedAt', 'boxId'].map(
+      (name) => `things.progress: ["status"] -> ["status","${name}"]`,
+    )
+    expect(vague.map(({ mutant }) => mutant.change)).to.have.members([
+      ...progress,
+      'users.relations.owner: "id" -> "boss"',
+    ])
+    expect(Object.keys(OPERATORS)).to.include.members([...made])
+  }).timeout(180_000)
+})
