@@ -4,9 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { startTrialServer } from '../../src/server/trial-server.ts'
+import { attackAll } from '../../src/tools/matrix/attack/attack-all.ts'
 import type { Result } from '../../src/tools/matrix/run/result.ts'
 import { testMatrices } from '../../src/tools/matrix/run/test-matrices.ts'
 import { openTargetPool } from '../../src/tools/matrix/target/open-targets.ts'
+import { openTrialPool } from '../../src/tools/matrix/target/trial-target.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { CONDITION_CELLS, PROJECT_FILES, RELATED_CELLS, TRANSITION_CELLS } from './projects.ts'
 
@@ -102,3 +104,20 @@ async function counts(server: TestServer) {
   const answers = await Promise.all(names.map((name) => server.ask('GET', `/${name}?limit=200`, { token })))
   return answers.map(({ body }) => body.items.length)
 }
+
+describe('attacks across projects', () => {
+  it('reach what the policy allows, and no more', async () => {
+    const server = await startTestServer({ files: PROJECT_FILES })
+    const folders = { policies: join(server.folder, 'policies'), schemas: join(server.folder, 'schemas') }
+    const { reached } = await attackAll({
+      ...folders,
+      resources: ['memberships'],
+      openTargets: (suite) => openTrialPool(suite, startTrialServer),
+      started: () => {},
+      observe: () => {},
+    }).finally(() => server.stop())
+    const parents = reached.filter(({ attack }) => attack.vector === 'parent in body')
+    expect(parents).to.have.length(20)
+    expect(reached.flatMap(({ outcome, why }) => (outcome === 'same' ? [] : [why]))).to.deep.equal([])
+  }).timeout(60_000)
+})

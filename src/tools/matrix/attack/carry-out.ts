@@ -16,7 +16,7 @@ import { type CellSetup, ifMatchOf, setUpCell } from '../run/set-up.ts'
 import { type HttpRequest, NoAnswer } from '../target/http.ts'
 import { CannotSetUp, type TestTarget } from '../target/test-target.ts'
 import { differenceOf } from './difference.ts'
-import { type Attack, isAnonymous, waysToOwn } from './plan-attacks.ts'
+import { type Attack, isAnonymous, parentFields, waysToOwn } from './plan-attacks.ts'
 
 /** `same`: as the policy says; `different`: a finding; `impossible`: it could not be tried, which proves nothing. */
 export interface Reached {
@@ -153,10 +153,17 @@ function withVictim(
   if (!isObject(body ?? null)) return body
   const own = body as Representation
   const field = ownerField(suite, attack)
+  if (attack.vector === 'parent in body') return { ...own, ...parentsOf(suite, attack, victim) }
   if (attack.vector === 'id in body') return { ...own, id: victim?.id ?? randomUUID() }
   return attack.vector === 'owner in body' && field !== undefined
     ? { ...own, [field]: victim?.[field] ?? randomUUID() }
     : own
+}
+
+/** The parents of the victim's object: a write with them moves an object there, or creates one there. */
+function parentsOf({ policy }: Suite, { routeMethod }: Attack, victim: Representation = {}): Representation {
+  const fields = parentFields(policy, routeMethod.resource)
+  return Object.fromEntries(Object.entries(victim).filter(([name]) => fields.includes(name)))
 }
 
 /** The item route on which the victim's object is made, because a collection's path names no object. */

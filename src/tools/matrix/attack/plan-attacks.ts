@@ -3,9 +3,10 @@
  */
 
 import { type RouteMethod, routeMethodsOf } from '../../../decide/callers-and-routes.ts'
-import { needsCaller } from '../../../decide/relations/all-kinds.ts'
+import { comparedFields, leavesOf, needsCaller, stepOf } from '../../../decide/relations/all-kinds.ts'
 import { ownerFieldOf } from '../../../decide/relations/ownership.ts'
 import { possibleSets } from '../../../decide/relations/possible-sets.ts'
+import type { Relation } from '../../../decide/relations/relation-kind.ts'
 import type { Resource } from '../../../resources/resource.ts'
 import { relatability } from '../arrange/relatability.ts'
 import type { EvaluatedPolicy } from '../predict/answer.ts'
@@ -13,7 +14,7 @@ import type { Suite } from '../predict/suite.ts'
 import { callerIn, type MatrixColumn } from '../read/expectation.ts'
 
 /** Where the victim's ids are put. */
-type Vector = 'id in path' | 'owner in body' | 'id in body' | 'owner in query' | 'id in query'
+type Vector = 'id in path' | 'owner in body' | 'parent in body' | 'id in body' | 'owner in query' | 'id in query'
 
 export interface Attack {
   readonly vector: Vector
@@ -80,12 +81,16 @@ export function waysToOwn(suite: Suite, resource: Resource, own: boolean): reado
   const { policy } = suite
   const declared = policy.ownership.get(resource.name)?.relations
   const relations = [...(declared?.values() ?? [])].filter(
-    (relation) => !needsCaller(relation) || relation.name === 'owner',
+    (relation) => !needsCaller(relation) || relation.name === 'owner' || namesParent(relation),
   )
-  return possibleSets(relations, resource)
-    .filter((set) => !declared?.has('owner') || set.has('owner'))
-    .filter((set) => relatability(policy, suite, { resource, relations: set, own }) !== 'impossible')
-    .map((set) => [...set].sort())
+  return (
+    possibleSets(relations, resource)
+      .filter((set) => !declared?.has('owner') || set.has('owner'))
+      // One relation by a parent at a time, because each set is tried as every caller.
+      .filter((set) => relations.filter((one) => namesParent(one) && set.has(one.name)).length <= 1)
+      .filter((set) => relatability(policy, suite, { resource, relations: set, own }) !== 'impossible')
+      .map((set) => [...set].sort())
+  )
 }
 
 function vectorsOf(
@@ -99,10 +104,22 @@ function vectorsOf(
   const own = route.kind === 'collection' || !isAnonymous(attacker)
   const path: readonly Vector[] = route.kind === 'item' ? ['id in path'] : []
   const body: readonly Vector[] = writes && own ? [...(owner ? (['owner in body'] as const) : []), 'id in body'] : []
+  const parents: readonly Vector[] =
+    writes && own && parentFields(policy, resource).length > 0 ? ['parent in body'] : []
   const query: readonly Vector[] =
     endpoint.operation === 'list' && method === 'GET' && owner?.indexed ? ['owner in query'] : []
   const asked: readonly Vector[] = endpoint.operation === 'read' && method === 'GET' && own ? ['id in query'] : []
-  return [...path, ...body, ...query, ...asked]
+  return [...path, ...body, ...parents, ...query, ...asked]
+}
+
+function namesParent(relation: Relation): boolean {
+  return leavesOf(relation).some((leaf) => stepOf(leaf)?.by === 'id')
+}
+
+/** The fields that name the objects on which relations rest, such as the project of a task. */
+export function parentFields({ ownership }: Suite['policy'], { name }: Resource): readonly string[] {
+  const leaves = [...(ownership.get(name)?.relations.values() ?? [])].flatMap(leavesOf)
+  return [...new Set(leaves.filter(namesParent).flatMap(comparedFields))]
 }
 
 export function isAnonymous(column: MatrixColumn): column is Extract<MatrixColumn, { kind: 'anonymous' }> {
