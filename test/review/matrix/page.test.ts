@@ -8,8 +8,10 @@ describe('the page of a matrix', () => {
     const heads = await shipped.open.page.locator('tr.row:visible th').allInnerTexts()
     return heads.map((text) => text.replaceAll(/\s+/g, ' ').trim())
   }
-  const headOf = ({ methods, path, relation }: JsonRow) =>
-    `${methods.join(' ')} ${path}${relation === '-' ? '' : ` ${relation}`}`
+  const headOf = ({ methods, path, relation, becomes }: JsonRow) => {
+    const how = becomes === undefined ? relation : `${relation}>${becomes}`
+    return `${methods.join(' ')} ${path}${relation === '-' ? '' : ` ${how}`}`
+  }
 
   it('shows in each cell what the JSON says', async () => {
     const shown = await shipped.open.rows.evaluateAll<string[][], HTMLTableRow>((lines) =>

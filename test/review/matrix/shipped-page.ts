@@ -27,6 +27,7 @@ export interface JsonRow {
   readonly path: string
   readonly methods: readonly string[]
   readonly relation: string
+  readonly becomes?: string
   readonly fields: readonly string[]
   readonly cells: readonly JsonCell[]
 }
