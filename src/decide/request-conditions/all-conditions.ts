@@ -35,6 +35,11 @@ export function meaningOfCondition(condition: RequestCondition): string {
   return KINDS[condition.kind].meaning(condition)
 }
 
+/** Whether each request that meets the first also meets the second; false where this isn't known. */
+export function isConditionWithin(one: RequestCondition, other: RequestCondition): boolean {
+  return one.kind === other.kind && KINDS[one.kind].isWithin(one, other)
+}
+
 /** Forms that somebody could have written by mistake. */
 export function conditionMistakes(condition: RequestCondition): readonly unknown[] {
   return KINDS[condition.kind].mistakes(condition)

@@ -39,6 +39,8 @@ export interface ConditionKind<C extends NamedCondition, Form = unknown> {
   describe(condition: C): string
   /** A text that is equal for conditions that hold for the same requests, whatever their names. */
   meaning(condition: C): string
+  /** Whether each request that meets the first also meets the second; false where this isn't known. */
+  isWithin(one: C, other: C): boolean
   /** Forms that somebody could have written by mistake. */
   mistakes(condition: C): readonly unknown[]
 }

@@ -28,6 +28,7 @@ export const credential: ConditionKind<CredentialKind, Form> = {
     hasCredentials && credentials.some((one) => one === used),
   describe: ({ credentials }) => `the credential is ${credentials.map((one) => WORDS[one]).join(' or ')}`,
   meaning: ({ credentials }) => JSON.stringify(['credential', ...new Set(credentials.toSorted())]),
+  isWithin: (one, other) => one.credentials.every((kind) => other.credentials.includes(kind)),
   /** One kind more, or one kind fewer. */
   mistakes({ credentials }) {
     const more = CREDENTIALS.filter((one) => !credentials.includes(one)).map((one) => [...credentials, one])

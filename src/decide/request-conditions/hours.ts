@@ -45,17 +45,23 @@ export const hours: ConditionKind<Hours, Form> = {
     }
     return { kind: 'hours', name, days, from, to: to === 0 ? DAY_MINUTES : to, zone: form.zone }
   },
-  holds({ days, from, to, zone }, { now }) {
-    const { day, minute } = clockOf(zone)?.read(now) ?? {}
-    if (day === undefined || minute === undefined) return false
-    if (from < to) return days.includes(day) && from <= minute && minute < to
-    return minute < to ? days.includes((day + 6) % 7) : days.includes(day) && from <= minute
+  holds(condition, { now }) {
+    const { day, minute } = clockOf(condition.zone)?.read(now) ?? {}
+    return day !== undefined && minute !== undefined && isOpen(condition, day, minute)
   },
   describe(condition) {
     const { days, from, to, zone } = formOf(condition)
     return `the clock of ${zone} shows ${from} to ${to} on ${days}${condition.to < condition.from ? ', over midnight' : ''}`
   },
   meaning: ({ days, from, to, zone }) => JSON.stringify(['hours', days, from, to, clockOf(zone)?.zone ?? zone]),
+  /** Of one zone only. Between two ends of either nothing changes. */
+  isWithin(one, other) {
+    if (clockOf(one.zone)?.zone !== clockOf(other.zone)?.zone) return false
+    const minutes = [0, one.from, one.to, other.from, other.to].filter((minute) => minute < DAY_MINUTES)
+    return DAYS.keys().every((day) =>
+      minutes.every((minute) => !isOpen(one, day, minute) || isOpen(other, day, minute)),
+    )
+  },
   /** `from` and `to` exchanged, one day more or fewer at the end, another zone. */
   mistakes(condition) {
     const form = formOf(condition)
@@ -68,6 +74,11 @@ export const hours: ConditionKind<Hours, Form> = {
     const elsewhere = clockOf(zone)?.zone === 'UTC' ? [] : [{ ...form, zone: 'UTC' }]
     return [...exchanged, ...more, ...fewer, ...elsewhere]
   },
+}
+
+function isOpen({ days, from, to }: Hours, day: number, minute: number): boolean {
+  if (from < to) return days.includes(day) && from <= minute && minute < to
+  return minute < to ? days.includes((day + 6) % 7) : days.includes(day) && from <= minute
 }
 
 /** `mon-fri`, `mon,wed`, `sat`; `sun-thu` runs over the end of the week. */

@@ -30,6 +30,9 @@ export const network: ConditionKind<Network, Form> = {
   },
   describe: ({ networks }) => `the address is in ${networks.join(' or ')}`,
   meaning: ({ networks }) => JSON.stringify(['network', ...new Set(networks.toSorted())]),
+  /** Each network lies in one network of the other; several that only cover it together don't count. */
+  isWithin: (one, other) =>
+    rangesOf(one).every(([start, bits]) => rangesOf(other).some((range) => range[1] <= bits && isIn(start, range))),
   /** One network left out, one twice as large. */
   mistakes({ networks }) {
     const fewer = networks.length < 2 ? [] : networks.map((left) => networks.filter((one) => one !== left))

@@ -45,6 +45,7 @@ export const signedIn: ConditionKind<SignedIn, Form> = {
     return `the caller signed in ${[...recent, ...strong].join(' and ')}`
   },
   meaning: ({ withinMs, acr }) => JSON.stringify(['signedIn', withinMs ?? null, acr ? [...new Set(acr)].sort() : null]),
+  isWithin: (one, other) => isYounger(one, other) && isStronger(one, other),
   /** The age in another unit, one of both left out, one class fewer. */
   mistakes({ withinMs, acr }) {
     const within = withinMs === undefined ? undefined : durationText(withinMs)
@@ -57,6 +58,14 @@ export const signedIn: ConditionKind<SignedIn, Form> = {
 
 function isRecent(authTime: number | undefined, now: number, withinMs: number): boolean {
   return authTime !== undefined && authTime <= now + CLOCK_SKEW_MS && now - authTime <= withinMs
+}
+
+function isYounger(one: SignedIn, other: SignedIn): boolean {
+  return other.withinMs === undefined || (one.withinMs !== undefined && one.withinMs <= other.withinMs)
+}
+
+function isStronger(one: SignedIn, { acr }: SignedIn): boolean {
+  return acr === undefined || (one.acr?.every((name) => acr.includes(name)) ?? false)
 }
 
 function formOf(within: string | undefined, acr: readonly string[] | undefined): Form {

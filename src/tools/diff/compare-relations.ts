@@ -7,8 +7,8 @@ import type { Relation, RelationStep } from '../../decide/relations/relation-kin
 import { coversResource } from '../../decide/rules/rule.ts'
 import { plainText, say } from '../../present/phrase.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
-import type { Direction, SettingChange } from './change.ts'
-import { type Sides, sidesOf } from './change.ts'
+import { type SettingChange, type Sides, sidesOf } from './change.ts'
+import { directionFrom, type Reach, type Use, usesIn } from './uses.ts'
 
 const NONE = say`none`
 
@@ -34,7 +34,7 @@ function changedMeanings(policies: Sides<Policy>, resource: Resource): readonly 
     const [from, to] = [kindOf(old).define(old), kindOf(now).define(now)]
     const texts = { before: plainText(from), after: plainText(to) }
     const sentence = say`relation ${name} on ${resource.name} compares ${from} -> ${to}`
-    const direction = directionOf({ before: old, after: now }, usesOf(policies, resource, name))
+    const direction = directionFrom(reachOf({ before: old, after: now }), usesOf(policies, resource, name))
     return [{ kind: 'relation', direction, name, resource: resource.name, ...texts, sentence }]
   })
 }
@@ -78,25 +78,13 @@ function compareConceal(policies: Sides<Policy>, { name }: Resource): readonly S
   return [{ kind: 'conceal', direction, name: 'conceal', resource: name, before, after, sentence }]
 }
 
-/** Whether a rule matches more often where the relation holds for more objects. */
-type Use = 'widens' | 'narrows'
-
-/** The direction is known only if the relation holds for more objects than before, or for fewer, and all uses agree. */
-function directionOf(relations: Sides<Relation>, uses: readonly Use[]): Direction {
-  if (uses.length === 0) return 'neutral'
-  const [use, ...others] = new Set(uses)
-  const reach = reachOf(relations)
-  if (reach === undefined || others.length > 0) return 'either'
-  return (reach === 'more') === (use === 'widens') ? 'widening' : 'narrowing'
-}
-
-function reachOf({ before, after }: Sides<Relation>): 'more' | 'fewer' | undefined {
+function reachOf({ before, after }: Sides<Relation>): Reach | undefined {
   if (before.kind !== after.kind) return undefined
   return kindOf(before).reach(before, after) ?? reachOfStep({ before, after })
 }
 
 /** Of two relations that rest on the same objects, as the relations of these objects do. */
-function reachOfStep({ before, after }: Sides<Relation>): 'more' | 'fewer' | undefined {
+function reachOfStep({ before, after }: Sides<Relation>): Reach | undefined {
   const [old, now] = [stepOf(before), stepOf(after)]
   if (!old || !now) return undefined
   const way = (relation: Relation, { resource, by, depth }: RelationStep) =>
@@ -113,11 +101,7 @@ function usesOf(policies: Sides<Policy>, resource: Resource, name: string): read
       return term.name === name || (named !== undefined && leavesOf(named).some((leaf) => leaf.name === name))
     }
     const rules = policies[side].rules.filter((rule) => coversResource(rule, resource))
-    return rules.flatMap(({ before, after = [], effect }) =>
-      [...before, ...after]
-        .filter(isPart)
-        .map((term) => ((effect === 'allow') === !term.negated ? 'widens' : 'narrows')),
-    )
+    return usesIn(rules, isPart)
   })
 }
 

@@ -11,6 +11,11 @@ interface Case {
 
 const line = (text: string): Edits => ({ 'policy.csv': [['', text]] })
 
+/** `office`, `fresh` and `daytime` allow; `night` and `machine` deny. */
+const USES_OF_CONDITIONS =
+  'p, support, users, delete, office+fresh+daytime, *, allow\n' +
+  'p, everyone, users, delete, night, *, deny\np, everyone, users, delete, machine, *, deny'
+
 export const CASES: Readonly<Record<string, Case>> = {
   'a whole action is gained': {
     edits: line('p, support, orders, delete, any, *, allow'),
@@ -84,6 +89,7 @@ export const CASES: Readonly<Record<string, Case>> = {
       'policy.csv': [['', 'p, everyone, orders, update|replace|delete, frozen, *, deny']],
     },
     says: [
+      '- support loses update on orders (placed>cancelled, or placed>shipped)',
       '- admin loses replace and delete on orders (frozen)',
       '- admin loses update on orders (shipped, or placed)',
     ],
@@ -173,7 +179,9 @@ export const CASES: Readonly<Record<string, Case>> = {
       '+ rate limit of member no longer counts support',
       '- support loses list and read on accounts (owner)',
       '- support loses list, read, create, replace, update and delete on notes (owner)',
-      '- support loses create, replace, update and delete on orders (owner+draft)',
+      '- support loses create and delete on orders (owner+draft)',
+      '- support loses replace on orders (owner+draft>draft, or owner+draft>placed)',
+      '- support loses update on orders (owner+draft>open)',
       '- support loses fields bio, department, roles, createdAt and updatedAt on users (read, owner)',
       '- support loses update on users (owner)',
     ],
@@ -276,9 +284,11 @@ export const CASES: Readonly<Record<string, Case>> = {
   },
   'a condition means something else, another is written otherwise, and one is new': {
     first: {
+      'policy.csv': [['', 'p, admin, users, delete, office, *, allow\np, admin, users, create, fresh, *, allow']],
       'conditions.yaml': [['', 'office: { network: [192.0.2.0/24] }\nfresh: { signedIn: { within: 60m } }']],
     },
     edits: {
+      'policy.csv': [['', 'p, admin, users, delete, office, *, allow\np, admin, users, create, fresh, *, allow']],
       'conditions.yaml': [
         [
           '',
@@ -287,6 +297,40 @@ export const CASES: Readonly<Record<string, Case>> = {
       ],
     },
     says: ['? condition office: "the address is in 192.0.2.0/24" -> "the address is in 198.51.100.0/24"'],
+  },
+  'conditions hold for more requests, and for fewer': {
+    first: {
+      'policy.csv': [['', USES_OF_CONDITIONS]],
+      'conditions.yaml': [
+        [
+          '',
+          'office: { network: [192.0.2.0/24] }\nfresh: { signedIn: { within: 15m } }\n' +
+            'daytime: { days: mon-fri, from: "08:00", to: "18:00", zone: UTC }\n' +
+            'night: { days: mon, from: "22:00", to: "06:00", zone: UTC }\n' +
+            'machine: { credential: [api-key] }\nunused: { credential: [api-key] }\n',
+        ],
+      ],
+    },
+    edits: {
+      'policy.csv': [['', USES_OF_CONDITIONS]],
+      'conditions.yaml': [
+        [
+          '',
+          'office: { network: [192.0.0.0/16] }\nfresh: { signedIn: { within: 10m } }\n' +
+            'daytime: { days: mon-fri, from: "07:00", to: "18:00", zone: UTC }\n' +
+            'night: { days: mon, from: "22:00", to: "20:00", zone: UTC }\n' +
+            'machine: { credential: [api-key, provider] }\nunused: { credential: [password] }\n',
+        ],
+      ],
+    },
+    says: [
+      '+ condition office: "the address is in 192.0.2.0/24" -> "the address is in 192.0.0.0/16"',
+      '+ condition daytime: "the clock of UTC shows 08:00 to 18:00 on mon-fri" -> "the clock of UTC shows 07:00 to 18:00 on mon-fri"',
+      '- condition fresh: "the caller signed in at most 15m ago" -> "the caller signed in at most 10m ago"',
+      '- condition night: "the clock of UTC shows 22:00 to 06:00 on mon, over midnight" -> "the clock of UTC shows 22:00 to 20:00 on mon, over midnight"',
+      '- condition machine: "the credential is an API key" -> "the credential is an API key or a token of an OpenID provider"',
+      '= condition unused: "the credential is an API key" -> "the credential is a token of this server\'s sign-in"',
+    ],
   },
   'a limit is renamed, and one is gone': {
     edits: {
