@@ -55,7 +55,7 @@ const SHOW_RULES: readonly string[] = [
   'tools/check/rules/unused.ts',
   'tools/check/rules/writes.ts',
   // A changed relation, with the rules that name it.
-  'tools/diff/compare-relations.ts',
+  'tools/diff/uses.ts',
   // Rules in words and tables.
   'tools/explain/finding.ts',
   'tools/explain/quote-rules.ts',
