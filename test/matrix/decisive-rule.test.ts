@@ -31,7 +31,7 @@ describe('the cause of wrong cells', () => {
   it('is no line where two of them allow too much, each by itself (negative control)', async () => {
     const twice = ['p, member, orders, read, any, *, allow', 'p, everyone, orders, read, any, *, allow']
     const wrong = await wrongUnder(withLine(twice.join('\n'))[0])
-    const member = wrong.filter(({ title }) => title.startsWith('GET /api/orders/{id} (other) as member'))
+    const member = wrong.filter(({ title }) => title.startsWith('GET /api/orders/{id} (draft+open) as member'))
     expect(member.map(({ cause }) => cause)).to.have.lengthOf(1)
     expect(member[0]?.cause).to.match(/^policy\.csv:\d+, policy\.csv:\d+ allow it$/)
   }).timeout(60_000)
