@@ -58,7 +58,7 @@ const SHOW_RULES: readonly string[] = [
   'tools/diff/uses.ts',
   // Rules in words and tables.
   'tools/explain/finding.ts',
-  'tools/explain/quote-rules.ts',
+  'tools/explain/text/quote-rules.ts',
   'tools/matrix/run/rules-behind.ts',
   'tools/permissions/formats.ts',
   'tools/permissions/page.ts',
@@ -201,7 +201,7 @@ describe('architecture', () => {
 
   it('nothing outside of decide/ asks for a grant, but tools that show which rules grant it', () => {
     expect(whoImports('.grant(').filter((file) => !file.startsWith('decide/'))).to.deep.equal([
-      'tools/explain/nearest-misses.ts',
+      'tools/explain/misses/nearest-misses.ts',
       'tools/matrix/cells/columns.ts',
       'tools/matrix/run/rules-behind.ts',
       'tools/permissions/cell.ts',

@@ -112,7 +112,7 @@ Without --with, conditions hold as --at and --address tell; the answer is shown 
       'policy explain --record - < decision.json',
     )
     .action(async (method: string | undefined, path: string | undefined, flags: ExplainFlags & FormatFlag) => {
-      const { EXPLAIN_FORMATS } = await import('../../tools/explain/formats.ts')
+      const { EXPLAIN_FORMATS } = await import('../../tools/explain/text/formats.ts')
       const { explainFlags } = await import('./explain.ts')
       const explanation = await explainFlags({ method, path, flags }, settings())
       printReport(flags.format, EXPLAIN_FORMATS[flags.format](explanation))

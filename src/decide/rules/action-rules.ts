@@ -6,18 +6,13 @@
 import type { Action, Resource } from '../../resources/resource.ts'
 import type { Rule } from '../policy.ts'
 import type { Region } from '../relations/regions.ts'
-import { type Extent, withoutAll } from './extents.ts'
+import { type Extent, type PlacedRule, withoutAll } from './extents.ts'
 import type { ResourceSpace } from './resource-space.ts'
 import { relationColumnText } from './terms.ts'
 
 type Effect = Rule['effect']
 
 const NO_GROUPS: ReadonlyMap<string, RuleGroup> = new Map()
-
-/** A rule with the region where it matches, and the fields that it names. */
-export interface PlacedRule extends Extent {
-  readonly rule: Rule
-}
 
 /** The rules of one effect and subject with the same relation column. */
 export class RuleGroup implements Extent {

@@ -1,10 +1,16 @@
 /** Extents: what a rule is about, as the fields that it names and the region where it matches. */
+import type { Rule } from '../policy.ts'
 import { NOWHERE, type Region, type Regions } from '../relations/regions.ts'
 
 export interface Extent {
   /** A bit for each field of the resource. */
   readonly fields: bigint
   readonly region: Region
+}
+
+/** A rule with the region where it matches, and the fields that it names. */
+export interface PlacedRule extends Extent {
+  readonly rule: Rule
 }
 
 /** What is left of some extents without another one. */

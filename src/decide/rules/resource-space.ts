@@ -4,7 +4,7 @@ import type { Policy, Rule } from '../policy.ts'
 import { leavesOf } from '../relations/all-kinds.ts'
 import type { Region } from '../relations/regions.ts'
 import type { Relation } from '../relations/relation-kind.ts'
-import { getOrMake, type PlacedRule } from './action-rules.ts'
+import type { PlacedRule } from './extents.ts'
 import { decidedFields } from './rule.ts'
 import { concernsObjects, decisionsOf, type Moments, RuleSpace, variablesOf } from './rule-space.ts'
 import { namesIn, relationColumnText } from './terms.ts'
@@ -49,7 +49,7 @@ export class ResourceSpace extends RuleSpace {
     const { changes } = decisionsOf(this.#resource, action)
     const regions = new Map<string, Region>()
     return (rule) => {
-      const region = getOrMake(regions, `${rule.effect} ${relationColumnText(rule)}`, () =>
+      const region = regions.getOrInsertComputed(`${rule.effect} ${relationColumnText(rule)}`, () =>
         this.regions.both(
           this.matches(rule, (name) => names.get(name), changes),
           this.#possible,

@@ -10,14 +10,14 @@ import { quote } from '../../present/quote.ts'
 import { conditionFacts, conditionSets } from './condition-facts.ts'
 import type { ExplainedAnswer, Explanation } from './explanation.ts'
 import { allowedBy, type Finding, reasonOf, refusalAnswer, refusedBy } from './finding.ts'
-import { nearestMisses } from './nearest-misses.ts'
-import { noteNextChange } from './next-change.ts'
+import { nearestMisses } from './misses/nearest-misses.ts'
+import { noteNextChange } from './misses/next-change.ts'
 import { decideByConditions, decideObjects } from './objects.ts'
 import { type ExplainQuestion, explainRoles } from './question.ts'
-import { blockPlace, quoteRules, ruleLines } from './quote-rules.ts'
 import { relationFacts } from './relation-facts.ts'
 import { isRedirect, routeAnswer } from './route-answer.ts'
-import { decideOn, holdingExactly, namedConditions, type SupposedRequest, supposedRequest } from './supposed-request.ts'
+import { conditionsAsked, decideOn, holdingExactly, type SupposedRequest, supposedRequest } from './supposed-request.ts'
+import { blockPlace, quoteRules, ruleLines } from './text/quote-rules.ts'
 
 /** Throws ReviewError if the rules distinguish too many sets of relations. */
 export function explain(question: ExplainQuestion): Explanation {
@@ -56,7 +56,7 @@ function find(question: ExplainQuestion): Finding {
 }
 
 function decide(question: ExplainQuestion, request: SupposedRequest): Finding {
-  const conditions = conditionFacts(question, namedConditions(request))
+  const conditions = conditionFacts(question, conditionsAsked(request))
   const sets = conditionSets(conditions).map((holding) => holdingExactly(request, holding))
   const decisions = sets.map((asked) => ({ asked, decision: decideOn(asked, []) }))
   const [first] = decisions

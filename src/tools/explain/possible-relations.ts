@@ -4,14 +4,14 @@ import { MOST_SETS, possibleSets } from '../../decide/relations/possible-sets.ts
 import type { Relation } from '../../decide/relations/relation-kind.ts'
 import { ReviewError } from '../load-policy.ts'
 import type { RelationFact } from './explanation.ts'
-import { namedRelations, type SupposedRequest } from './supposed-request.ts'
+import { relationsAsked, type SupposedRequest } from './supposed-request.ts'
 
 /** Names of relations: those that rules name, and the others that certainly hold. */
 export type Names = ReadonlySet<string>
 
 /** Throws ReviewError if there are too many. Doesn't question what is known. */
 export function possibleRelations(request: SupposedRequest, facts: readonly RelationFact[]): readonly Names[] {
-  const named = namedRelations(request)
+  const named = relationsAsked(request)
   const known = new Map(facts.map(({ name, holds }) => [name, holds]))
   const certain = facts.filter(({ holds }) => holds === true).map(({ name }) => name)
   const sets = leafSets(named.flatMap(leavesOf), known, request).map((leaves) => {

@@ -86,12 +86,12 @@ function tablesOf(request: SupposedRequest): readonly GrantTable[] {
 }
 
 /** The relations that rules about the caller name. */
-export function namedRelations(request: SupposedRequest): readonly Relation[] {
+export function relationsAsked(request: SupposedRequest): readonly Relation[] {
   return [...new Set(tablesOf(request).flatMap(({ compared }) => compared))]
 }
 
 /** The conditions of the request that rules about the caller name. */
-export function namedConditions(request: SupposedRequest): ReadonlySet<string> {
+export function conditionsAsked(request: SupposedRequest): ReadonlySet<string> {
   return new Set(tablesOf(request).flatMap(({ conditions }) => conditions))
 }
 

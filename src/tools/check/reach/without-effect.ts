@@ -9,7 +9,8 @@
  */
 
 import type { Rule } from '../../../decide/policy.ts'
-import type { ActionRules, PlacedRule } from '../../../decide/rules/action-rules.ts'
+import type { ActionRules } from '../../../decide/rules/action-rules.ts'
+import type { PlacedRule } from '../../../decide/rules/extents.ts'
 import { type Extent, shared, without, withoutAll } from '../../../decide/rules/extents.ts'
 import { endsOf, lives } from '../../../decide/rules/rule-expiry.ts'
 import { type ActionRulesIndex, canBeOneCaller } from '../../../decide/rules/rule-index.ts'

@@ -101,9 +101,11 @@ function objectOf(
   const { relations, objectId: id, problem: code } = record
   const isAboutObject = endpoint.operation === 'create' ? DECIDED.includes(code) : route.kind !== 'collection'
   if (!isAboutObject) return { kind: 'any', id: undefined }
-  if (relations) return { kind: 'relations', from: 'the record', id, holding: new Set(relations) }
-  if (code !== 'object-not-found') return { kind: 'any', id }
-  return { kind: 'object', id: id ?? '', object: undefined, record: undefined, related: () => undefined }
+  // An object that is concealed was looked at; one that doesn't exist wasn't.
+  if (code === 'object-not-found' && record.facts?.object === undefined) {
+    return { kind: 'object', id: id ?? '', object: undefined, record: undefined, related: () => undefined }
+  }
+  return relations ? { kind: 'relations', from: 'the record', id, holding: new Set(relations) } : { kind: 'any', id }
 }
 
 /** Notes about relations that held then but that ownership.yaml no longer declares. */

@@ -6,62 +6,15 @@
 
 import { meets } from '../../../decide/conditions/condition.ts'
 import { lookUpIn } from '../../../decide/conditions/lookup.ts'
-import type { Ownership } from '../../../decide/policy.ts'
-import {
-  comparedAttributes,
-  comparedFields,
-  followsFrom,
-  kindOf,
-  leavesOf,
-  stepOf,
-} from '../../../decide/relations/all-kinds.ts'
+import { comparedAttributes, comparedFields, followsFrom, kindOf, stepOf } from '../../../decide/relations/all-kinds.ts'
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
 import { askingAs } from '../../../decide/relations/relation-kind.ts'
 import { namesText } from '../../../present/quote.ts'
-import type { Scalar } from '../../../resources/object.ts'
-import type { Field, Json, Representation, Resource } from '../../../resources/resource.ts'
+import type { Field, Json, Representation } from '../../../resources/resource.ts'
 import { candidateObjects } from './candidate-objects.ts'
 import { choicesOf, type FieldChoices, fits, type WantedField } from './field-choice.ts'
-import { type Around, type PlacedObject, placeRelated } from './related-objects.ts'
-import type { Samples } from './samples.ts'
-
-/** The caller's attributes; a list has several values. */
-export type Attributes = Readonly<Record<string, Scalar | readonly Scalar[]>>
-
-export interface WantedObject {
-  readonly resource: Resource
-  readonly samples: Samples
-  readonly ownership: Ownership | undefined
-  /** The names of all relations that hold. */
-  readonly relations: ReadonlySet<string>
-  /** The caller's id and attributes. */
-  readonly attributes: Attributes
-  /** The time of the request, in milliseconds since the epoch. */
-  readonly now: number
-  /** The object's id, unless a relation asks for another one. */
-  readonly id: string
-  /** The id of another caller, who owns the object if the caller must not own it. Absent if any other id will do. */
-  readonly somebody?: string
-  /** Fields with a given value; undefined means that the object lacks the field. */
-  readonly fixed?: ReadonlyMap<string, Json | undefined>
-  /** For relations that rest on other objects; without it, no such relation holds. */
-  readonly around?: Around
-}
-
-export type ObjectFound =
-  | {
-      readonly kind: 'object'
-      readonly object: Representation
-      /** The objects that its relations rest on. */
-      readonly others: readonly PlacedObject[]
-    }
-  | NotFound
-
-/** `impossible`: there can be no such object. `unarranged`: there may be one, but none was found. */
-export interface NotFound {
-  readonly kind: 'impossible' | 'unarranged'
-  readonly why: string
-}
+import { placeRelated } from './related-objects.ts'
+import { leavesIn, type NotFound, type ObjectFound, type PlacedObject, type WantedObject } from './wanted-object.ts'
 
 /** An id that no caller has. */
 const SOMEBODY = '01980000-0000-7000-8000-00000000000d'
@@ -79,18 +32,11 @@ export function arrangeObject(wanted: WantedObject): ObjectFound {
   for (const object of candidateObjects(wanted, choices)
     .filter((one) => fitsAlone(wanted, one))
     .take(MOST_RELATED)) {
-    const others = placeRelated(wanted, object)
+    const others = placeRelated(wanted, object, arrangeObject)
     if (others && isWanted(wanted, object, others)) return { kind: 'object', object, others }
     why = 'the objects that its relations rest on could not be made'
   }
   return unarranged(wanted, why)
-}
-
-/** The relations of which these consist, each once. */
-export function leavesIn(ownership: Ownership | undefined): readonly Relation[] {
-  return [
-    ...new Map([...(ownership?.relations.values() ?? [])].flatMap(leavesOf).map((leaf) => [leaf.name, leaf])).values(),
-  ]
 }
 
 /** Whether the relations that consist of others follow from them. */

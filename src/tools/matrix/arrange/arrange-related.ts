@@ -13,21 +13,12 @@ import {
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
 import { isScalar, type Scalar } from '../../../resources/object.ts'
 import type { Json, Representation, Resource, Resources } from '../../../resources/resource.ts'
-import {
-  type Attributes,
-  arrangeObject,
-  choicesWithoutAttributes,
-  impossible,
-  leavesIn,
-  type NotFound,
-  type ObjectFound,
-  unarranged,
-  type WantedObject,
-} from './arrange-object.ts'
+import { arrangeObject, choicesWithoutAttributes, impossible, unarranged } from './arrange-object.ts'
 import { isAllowed } from './field-choice.ts'
-import type { PlacedObject } from './related-objects.ts'
 import { unique } from './sample-values.ts'
 import type { SamplesOf } from './samples.ts'
+import type { PlacedObject } from './wanted-object.ts'
+import { type Attributes, leavesIn, type NotFound, type ObjectFound, type WantedObject } from './wanted-object.ts'
 
 export interface WantedPair extends Omit<WantedObject, 'attributes' | 'fixed' | 'around'> {
   readonly resources: Resources

@@ -4,10 +4,11 @@ import { comparedFields } from '../../../decide/relations/all-kinds.ts'
 import { filledFields, valuesToFill } from '../../../decide/relations/ownership.ts'
 import { askingAs } from '../../../decide/relations/relation-kind.ts'
 import type { Json, Method, Representation, Resource } from '../../../resources/resource.ts'
-import { type Attributes, arrangeObject, impossible, leavesIn, type NotFound } from './arrange-object.ts'
+import { arrangeObject, impossible } from './arrange-object.ts'
 import type { WantedPair } from './arrange-related.ts'
 import { arrangeRelated } from './arrange-related.ts'
-import type { PlacedObject } from './related-objects.ts'
+import type { PlacedObject } from './wanted-object.ts'
+import { type Attributes, leavesIn, type NotFound } from './wanted-object.ts'
 
 /** A stored object and its caller. */
 interface Stored {

@@ -8,23 +8,8 @@ import { USERS } from '../../../decide/policy.ts'
 import { comparedFields, leavesOf, stepOf } from '../../../decide/relations/all-kinds.ts'
 import { possibleSets } from '../../../decide/relations/possible-sets.ts'
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
-import type { Json, Representation, Resource, Resources } from '../../../resources/resource.ts'
-import { arrangeObject, leavesIn, type WantedObject } from './arrange-object.ts'
-import type { SamplesOf } from './samples.ts'
-
-export interface PlacedObject {
-  readonly resource: string
-  readonly object: Representation
-}
-
-/** What other objects are made from, and those that exist. */
-export interface Around {
-  readonly resources: Resources
-  readonly samplesOf: SamplesOf
-  /** Another id each time. */
-  newId(): string
-  readonly placed: readonly PlacedObject[]
-}
+import type { Json, Representation, Resource } from '../../../resources/resource.ts'
+import { type Around, type ArrangeObject, leavesIn, type PlacedObject, type WantedObject } from './wanted-object.ts'
 
 /** Ids in the form of the server's, which differ from this one in their last digits. */
 export function idSeries(id: string): () => string {
@@ -35,8 +20,15 @@ export function idSeries(id: string): () => string {
 /** How many sets of relations are tried for one other object. */
 const MOST_SETS_TRIED = 8
 
-/** Undefined if they can't be made; it isn't checked whether they make other relations hold. */
-export function placeRelated(wanted: WantedObject, object: Representation): readonly PlacedObject[] | undefined {
+/**
+ * Undefined if they can't be made; it isn't checked whether they make other relations hold. `arrange` makes each of
+ * them, with the objects that it rests on in turn.
+ */
+export function placeRelated(
+  wanted: WantedObject,
+  object: Representation,
+  arrange: ArrangeObject,
+): readonly PlacedObject[] | undefined {
   const { ownership, resource, around } = wanted
   const groups = groupsOf(leavesIn(ownership))
   if (groups.length === 0) return []
@@ -44,7 +36,7 @@ export function placeRelated(wanted: WantedObject, object: Representation): read
   let made: readonly PlacedObject[] = []
   for (const group of groups) {
     const placed = [...around.placed, { resource: resource.name, object }, ...made]
-    const more = placeGroup({ ...wanted, around: { ...around, placed } }, object, group)
+    const more = placeGroup({ ...wanted, arrange, around: { ...around, placed } }, object, group)
     if (!more) return undefined
     made = [...made, ...more]
   }
@@ -71,7 +63,7 @@ function groupsOf(leaves: readonly Relation[]): readonly Group[] {
   )
 }
 
-type Asked = WantedObject & { readonly around: Around }
+type Asked = WantedObject & { readonly around: Around; readonly arrange: ArrangeObject }
 
 /** The relations that an object must and must not have. */
 interface Demand {
@@ -132,7 +124,7 @@ function placeEach(
 }
 
 function makeOther(
-  { attributes, now, somebody, around }: Asked,
+  { attributes, now, somebody, around, arrange }: Asked,
   resource: Resource,
   { must, mustNot }: Demand,
   { id, by, value = '' }: Naming,
@@ -163,7 +155,7 @@ function makeOther(
   for (const set of possibleSets([...relations.values()], resource)
     .filter(isFit)
     .slice(0, MOST_SETS_TRIED)) {
-    const found = arrangeObject({ ...common, ownership, relations: set })
+    const found = arrange({ ...common, ownership, relations: set })
     if (found.kind === 'object') return [{ resource: resource.name, object: found.object }, ...found.others]
   }
   return undefined

@@ -7,7 +7,7 @@ import { MOST_SETS, namedRelations, possibleSets } from '../../../decide/relatio
 import type { Json, Method } from '../../../resources/resource.ts'
 import { conditionsAbout } from '../arrange/conditions-about.ts'
 import { type Known, relatability } from '../arrange/relatability.ts'
-import type { Cell } from '../predict/arrange-cell.ts'
+import type { Cell } from '../predict/arrange-world.ts'
 import type { MatrixColumn, ObjectState } from '../read/expectation.ts'
 import { columnText } from '../read/expectation.ts'
 import { resultsNear, statesResults } from './results.ts'

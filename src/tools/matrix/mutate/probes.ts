@@ -13,7 +13,7 @@ import type { SamplesOf } from '../arrange/samples.ts'
 import { columnKinds } from '../cells/columns.ts'
 import { statesResults } from '../cells/results.ts'
 import { type Row, rowsOf } from '../cells/rows.ts'
-import type { Cell } from '../predict/arrange-cell.ts'
+import type { Cell } from '../predict/arrange-world.ts'
 import type { MatrixColumn } from '../read/expectation.ts'
 
 type Body = Readonly<Record<string, Json>>

@@ -8,7 +8,7 @@ import { meaningOf } from '../../../decide/relations/all-kinds.ts'
 import type { Relation } from '../../../decide/relations/relation-kind.ts'
 import { compareConditions } from '../../diff/compare-conditions.ts'
 import { type EvaluatedPolicy, type PredictedRequest, predict } from '../predict/answer.ts'
-import type { Cell } from '../predict/arrange-cell.ts'
+import type { Cell } from '../predict/arrange-world.ts'
 import type { Predictor } from '../predict/predict-cell.ts'
 import { type Pair, seenIn, type Witness } from './witness.ts'
 

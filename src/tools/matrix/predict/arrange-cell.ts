@@ -4,25 +4,25 @@ import type { Caller } from '../../../decide/caller.ts'
 import type { Policy } from '../../../decide/policy.ts'
 import { ownerFieldOf } from '../../../decide/relations/ownership.ts'
 import { namesText } from '../../../present/quote.ts'
-import type { Json, Representation, Resources, Route } from '../../../resources/resource.ts'
-import type { Attributes } from '../arrange/arrange-object.ts'
+import type { Json, Representation, Route } from '../../../resources/resource.ts'
 import { arrangeRequest } from '../arrange/arrange-request.ts'
 import { conditionsAbout } from '../arrange/conditions-about.ts'
-import type { PlacedObject } from '../arrange/related-objects.ts'
-import { CALLER, lackingValue, type SamplesOf } from '../arrange/samples.ts'
+import { CALLER, lackingValue } from '../arrange/samples.ts'
 import { withUniqueValues } from '../arrange/unique-values.ts'
-import { callerIn, columnText, type Expectation, type MatrixColumn } from '../read/expectation.ts'
+import type { Attributes, PlacedObject } from '../arrange/wanted-object.ts'
+import { callerIn, columnText, type MatrixColumn } from '../read/expectation.ts'
 import type { Objects, PredictedRequest } from './answer.ts'
-import { type About, arrangeWorld, type Found, hasList, impossible, nothingFound, remembered } from './arrange-world.ts'
-
-export interface Parts {
-  readonly resources: Resources
-  readonly samples: SamplesOf
-  /** The content of a body file; undefined where there is no such file. */
-  readonly bodyOf: (file: string) => Readonly<Record<string, Json>> | undefined
-  /** The time of the requests, in milliseconds since the epoch. */
-  readonly now: number
-}
+import {
+  type About,
+  arrangeWorld,
+  type Cell,
+  type Found,
+  hasList,
+  impossible,
+  nothingFound,
+  type Parts,
+  remembered,
+} from './arrange-world.ts'
 
 const WITH_BODY: readonly string[] = ['POST', 'PUT', 'PATCH']
 const MISSING = '01980000-0000-7000-8000-00000000000b'
@@ -132,14 +132,6 @@ export function smallestBody(
   const owner = ownerFieldOf(resource, policy.ownership.get(resource.name))
   const named = Object.entries(smallest).filter(([name]) => name !== owner?.name)
   return withUniqueValues(resource, Object.fromEntries(named), new Set())
-}
-
-/** A request as a matrix writes it, without what is expected of it. */
-export interface Cell extends Pick<Expectation, 'method' | 'path' | 'object' | 'column' | 'when' | 'becomes' | 'body'> {
-  /** Used instead of a file. */
-  readonly content?: Readonly<Record<string, Json>>
-  /** Asked without `If-Match`, whatever the route requires. */
-  readonly unconditional?: boolean
 }
 
 export type ArrangedRequest = Pick<PredictedRequest, 'caller' | 'id' | 'body' | 'objects' | 'holding'>

@@ -1,15 +1,31 @@
 /** The caller's attributes and the objects of a cell, in memory; remembered for cells that mean the same. */
 import type { Policy } from '../../../decide/policy.ts'
 import type { ConditionFacts } from '../../../decide/request-conditions/condition-kind.ts'
-import type { Representation, Resource, Route } from '../../../resources/resource.ts'
+import type { Json, Representation, Resource, Resources, Route } from '../../../resources/resource.ts'
 import { arrangeList } from '../arrange/arrange-list.ts'
-import type { Attributes, NotFound } from '../arrange/arrange-object.ts'
 import { arrangeRelated, type WantedPair } from '../arrange/arrange-related.ts'
 import { arrangeCreated, arrangeResult } from '../arrange/arrange-result.ts'
-import { idSeries, type PlacedObject } from '../arrange/related-objects.ts'
-import { CALLER, OBJECT } from '../arrange/samples.ts'
-import type { MatrixColumn } from '../read/expectation.ts'
-import type { Cell, Parts } from './arrange-cell.ts'
+import { idSeries } from '../arrange/related-objects.ts'
+import { CALLER, OBJECT, type SamplesOf } from '../arrange/samples.ts'
+import type { Attributes, NotFound, PlacedObject } from '../arrange/wanted-object.ts'
+import type { Expectation, MatrixColumn } from '../read/expectation.ts'
+
+export interface Parts {
+  readonly resources: Resources
+  readonly samples: SamplesOf
+  /** The content of a body file; undefined where there is no such file. */
+  readonly bodyOf: (file: string) => Readonly<Record<string, Json>> | undefined
+  /** The time of the requests, in milliseconds since the epoch. */
+  readonly now: number
+}
+
+/** A request as a matrix writes it, without what is expected of it. */
+export interface Cell extends Pick<Expectation, 'method' | 'path' | 'object' | 'column' | 'when' | 'becomes' | 'body'> {
+  /** Used instead of a file. */
+  readonly content?: Readonly<Record<string, Json>>
+  /** Asked without `If-Match`, whatever the route requires. */
+  readonly unconditional?: boolean
+}
 
 /** By all that they depend on: the smallest bodies, the objects of cells, and the facts of requests. */
 export interface Found {

@@ -5,7 +5,8 @@ import type { Resources, Route } from '../../../resources/resource.ts'
 import { type Expectation, isUnconditional } from '../read/expectation.ts'
 import type { Answer, EvaluatedPolicy, PredictedRequest } from './answer.ts'
 import { predict } from './answer.ts'
-import type { Arrange, Cell } from './arrange-cell.ts'
+import type { Arrange } from './arrange-cell.ts'
+import type { Cell } from './arrange-world.ts'
 import { answers } from './compare-answer.ts'
 
 /** The data that all cells share. */

@@ -1,6 +1,6 @@
 /** Puts objects that name each other on a target: each one after those that it names, with the ids that these got. */
 import type { Json, Representation } from '../../../resources/resource.ts'
-import type { PlacedObject } from '../arrange/related-objects.ts'
+import type { PlacedObject } from '../arrange/wanted-object.ts'
 import { CannotSetUp, type TestTarget } from '../target/test-target.ts'
 
 export interface ObjectToPlace extends PlacedObject {

@@ -3,11 +3,10 @@
 import { v7 as uuidv7 } from 'uuid'
 import { needsCaller } from '../../../decide/relations/all-kinds.ts'
 import { arrangeList } from '../arrange/arrange-list.ts'
-
-import type { Attributes } from '../arrange/arrange-object.ts'
 import { arrangeRelated, isOwn, type WantedPair } from '../arrange/arrange-related.ts'
 import { arrangeCreated } from '../arrange/arrange-result.ts'
 import { lackingValue, OBJECT } from '../arrange/samples.ts'
+import type { Attributes } from '../arrange/wanted-object.ts'
 import { type Common, relatingOf } from '../predict/arrange-world.ts'
 
 import type { Suite } from '../predict/suite.ts'

@@ -6,8 +6,7 @@ import { leavesOf, stepOf } from '../../../decide/relations/all-kinds.ts'
 import { relate } from '../../../decide/relations/ownership.ts'
 import { askingAs } from '../../../decide/relations/relation-kind.ts'
 import type { Representation } from '../../../resources/resource.ts'
-import type { Attributes } from '../arrange/arrange-object.ts'
-import type { PlacedObject } from '../arrange/related-objects.ts'
+import type { Attributes, PlacedObject } from '../arrange/wanted-object.ts'
 
 interface Among {
   readonly ownership: Ownership | undefined

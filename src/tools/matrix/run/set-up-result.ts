@@ -2,7 +2,7 @@
 import { v7 as uuidv7 } from 'uuid'
 import type { Representation } from '../../../resources/resource.ts'
 import { arrangeCreated, arrangeResult } from '../arrange/arrange-result.ts'
-import type { PlacedObject } from '../arrange/related-objects.ts'
+import type { PlacedObject } from '../arrange/wanted-object.ts'
 import type { Suite } from '../predict/suite.ts'
 import { CannotSetUp, type TestTarget } from '../target/test-target.ts'
 import type { Bound } from './bind.ts'

@@ -1,8 +1,8 @@
 /** Sets a cell up on a target: the caller, an object with the stated relations, and the request's path and body. */
 import { randomUUID } from 'node:crypto'
 import type { Json, Method, Resource, Route } from '../../../resources/resource.ts'
-import type { PlacedObject } from '../arrange/related-objects.ts'
 import { lackingValue } from '../arrange/samples.ts'
+import type { PlacedObject } from '../arrange/wanted-object.ts'
 import { smallestBody } from '../predict/arrange-cell.ts'
 import type { Placed } from '../predict/row-faults.ts'
 import type { Suite } from '../predict/suite.ts'

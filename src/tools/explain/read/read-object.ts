@@ -1,17 +1,17 @@
 /** Reads what is known about the object: from --relation, from --object, or from the path. */
 
-import { didYouMean } from '../../base/did-you-mean.ts'
-import { concernsObject } from '../../decide/callers-and-routes.ts'
-import { USERS } from '../../decide/policy.ts'
-import { followsFrom, kindOf, leavesOf, needsCaller } from '../../decide/relations/all-kinds.ts'
-import type { Relation } from '../../decide/relations/relation-kind.ts'
-import { quote } from '../../present/quote.ts'
-import { represent, type Scalar, type StoredObject } from '../../resources/object.ts'
-import type { Resource, Resources, Route } from '../../resources/resource.ts'
-import type { ObjectReader } from '../../store/contract.ts'
-import { StoreUnavailable } from '../../store/errors.ts'
-import { ReviewError, type ReviewedPolicy } from '../load-policy.ts'
-import type { AskingCaller, KnownObject, MatchedRequest } from './question.ts'
+import { didYouMean } from '../../../base/did-you-mean.ts'
+import { concernsObject } from '../../../decide/callers-and-routes.ts'
+import { USERS } from '../../../decide/policy.ts'
+import { followsFrom, kindOf, leavesOf, needsCaller } from '../../../decide/relations/all-kinds.ts'
+import type { Relation } from '../../../decide/relations/relation-kind.ts'
+import { quote } from '../../../present/quote.ts'
+import { represent, type Scalar, type StoredObject } from '../../../resources/object.ts'
+import type { Resource, Resources, Route } from '../../../resources/resource.ts'
+import type { ObjectReader } from '../../../store/contract.ts'
+import { StoreUnavailable } from '../../../store/errors.ts'
+import { ReviewError, type ReviewedPolicy } from '../../load-policy.ts'
+import type { AskingCaller, KnownObject, MatchedRequest } from '../question.ts'
 
 interface Flags {
   readonly relation?: string

@@ -1,10 +1,10 @@
 /** Matches a method and a path like the server's router, for explain. */
 import { METHODS } from 'node:http'
-import { quote } from '../../present/quote.ts'
-import type { Method, Resources, Route } from '../../resources/resource.ts'
-import type { Match } from '../../resources/routing/match-route.ts'
-import { problem, unaccepted } from './finding.ts'
-import type { MatchedRequest } from './question.ts'
+import { quote } from '../../../present/quote.ts'
+import type { Method, Resources, Route } from '../../../resources/resource.ts'
+import type { Match } from '../../../resources/routing/match-route.ts'
+import { problem, unaccepted } from '../finding.ts'
+import type { MatchedRequest } from '../question.ts'
 
 interface RoutedRequest {
   readonly method: string

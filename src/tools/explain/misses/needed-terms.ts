@@ -1,11 +1,11 @@
 /** Changes to one request that make terms of rules hold, or stop holding, in terms of relations without parts. */
 
-import type { Term } from '../../decide/policy.ts'
-import { followsFrom, holdsForOwnRecord, kindOf, leavesOf } from '../../decide/relations/all-kinds.ts'
-import { type FieldGroup, fieldGroups } from '../../decide/relations/possible-sets.ts'
-import type { Relation } from '../../decide/relations/relation-kind.ts'
-import type { NeededChange } from './explanation.ts'
-import { hasAttribute, type SupposedRequest } from './supposed-request.ts'
+import type { Term } from '../../../decide/policy.ts'
+import { followsFrom, holdsForOwnRecord, kindOf, leavesOf } from '../../../decide/relations/all-kinds.ts'
+import { type FieldGroup, fieldGroups } from '../../../decide/relations/possible-sets.ts'
+import type { Relation } from '../../../decide/relations/relation-kind.ts'
+import type { NeededChange } from '../explanation.ts'
+import { hasAttribute, type SupposedRequest } from '../supposed-request.ts'
 
 type Names = ReadonlySet<string>
 

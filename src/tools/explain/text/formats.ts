@@ -1,7 +1,7 @@
 /** An explanation as text, for readers who don't know Casbin, and as JSON. */
-import { CATALOGUE } from '../../base/problems/catalogue.ts'
-import { printable, quote } from '../../present/quote.ts'
-import { jsonText, layOut, type Section, table, wrap } from '../../present/text.ts'
+import { CATALOGUE } from '../../../base/problems/catalogue.ts'
+import { printable, quote } from '../../../present/quote.ts'
+import { jsonText, layOut, type Section, table, wrap } from '../../../present/text.ts'
 import type {
   ConditionFact,
   ExplainedAnswer,
@@ -9,7 +9,7 @@ import type {
   Explanation,
   FieldReport,
   RecordComparison,
-} from './explanation.ts'
+} from '../explanation.ts'
 
 export const EXPLAIN_FORMATS = { text: toText, json: jsonText } as const
 

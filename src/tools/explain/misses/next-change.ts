@@ -1,12 +1,12 @@
 /** Finds how the answer to an explained request changes when a rule or a block ends. */
 
-import { timeText } from '../../base/time.ts'
-import { rulePlace } from '../../decide/evidence.ts'
-import type { Rule } from '../../decide/policy.ts'
-import { endsOf } from '../../decide/rules/rule-expiry.ts'
-import type { Finding } from './finding.ts'
-import type { ExplainQuestion } from './question.ts'
-import { rulesThatMayMatch } from './supposed-request.ts'
+import { timeText } from '../../../base/time.ts'
+import { rulePlace } from '../../../decide/evidence.ts'
+import type { Rule } from '../../../decide/policy.ts'
+import { endsOf } from '../../../decide/rules/rule-expiry.ts'
+import type { Finding } from '../finding.ts'
+import type { ExplainQuestion } from '../question.ts'
+import { rulesThatMayMatch } from '../supposed-request.ts'
 
 /**
  * One sentence about the first moment when the answer changes; empty if it never changes. `find` answers a question.

@@ -1,10 +1,10 @@
 /** Reads what the command line tells about the conditions of a request: --with and --address. */
 import { isIP } from 'node:net'
-import type { Policy } from '../../decide/policy.ts'
-import { quote } from '../../present/quote.ts'
-import { ReviewError } from '../load-policy.ts'
-import { supposedConditions } from '../supposed-conditions.ts'
-import type { KnownRequest } from './question.ts'
+import type { Policy } from '../../../decide/policy.ts'
+import { quote } from '../../../present/quote.ts'
+import { ReviewError } from '../../load-policy.ts'
+import { supposedConditions } from '../../supposed-conditions.ts'
+import type { KnownRequest } from '../question.ts'
 
 interface Flags {
   readonly with?: string

@@ -1,10 +1,10 @@
 /** A near miss in words: "if the caller were owner (ownerId is the caller)", "without the deny policy.csv:30". */
 
-import { describeRelation, needsCaller } from '../../decide/relations/all-kinds.ts'
-import { describeCondition } from '../../decide/request-conditions/all-conditions.ts'
-import { quote } from '../../present/quote.ts'
-import type { NeededChange } from './explanation.ts'
-import type { SupposedRequest } from './supposed-request.ts'
+import { describeRelation, needsCaller } from '../../../decide/relations/all-kinds.ts'
+import { describeCondition } from '../../../decide/request-conditions/all-conditions.ts'
+import { quote } from '../../../present/quote.ts'
+import type { NeededChange } from '../explanation.ts'
+import type { SupposedRequest } from '../supposed-request.ts'
 
 /** For example `the caller` and `were owner`. */
 interface Condition {

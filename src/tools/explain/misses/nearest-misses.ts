@@ -2,15 +2,13 @@
  * The nearest misses of a refused request: the minimal sets of changes to caller, object or rules that would allow it.
  */
 
-import { rulePlace } from '../../decide/evidence.ts'
-import { directPolicy } from '../../decide/grants/direct.ts'
-import type { Grant } from '../../decide/grants/grant.ts'
-import type { Rule } from '../../decide/policy.ts'
-import { holdsForOwnRecord } from '../../decide/relations/all-kinds.ts'
-import type { NeededChange } from './explanation.ts'
-import type { NearMiss } from './finding.ts'
-import { missSentence } from './miss-sentence.ts'
-import { type Held, heldAfter, leavesBehind, namesFrom, relationsOf, waysToFit, waysToMiss } from './needed-terms.ts'
+import { rulePlace } from '../../../decide/evidence.ts'
+import { directPolicy } from '../../../decide/grants/direct.ts'
+import type { Grant } from '../../../decide/grants/grant.ts'
+import type { Rule } from '../../../decide/policy.ts'
+import { holdsForOwnRecord } from '../../../decide/relations/all-kinds.ts'
+import type { NeededChange } from '../explanation.ts'
+import type { NearMiss } from '../finding.ts'
 import {
   actionTable,
   decideOn,
@@ -18,7 +16,9 @@ import {
   holdingExactly,
   requestOf,
   type SupposedRequest,
-} from './supposed-request.ts'
+} from '../supposed-request.ts'
+import { missSentence } from './miss-sentence.ts'
+import { type Held, heldAfter, leavesBehind, namesFrom, relationsOf, waysToFit, waysToMiss } from './needed-terms.ts'
 
 interface Candidate {
   readonly changes: readonly NeededChange[]

@@ -2,14 +2,14 @@
  * Lines of the policy files: their places, their text, and the role links that connect a rule's role with the caller.
  */
 
-import { timeText } from '../../base/time.ts'
-import { rulePlace } from '../../decide/evidence.ts'
-import type { Policy, RoleLink, Rule } from '../../decide/policy.ts'
-import { parseBlocked } from '../../policy/parse/parse-blocked.ts'
-import { printable } from '../../present/quote.ts'
-import type { ReviewedPolicy } from '../load-policy.ts'
-import type { ExplainedRule, QuotedRule } from './explanation.ts'
-import type { AskingCaller } from './question.ts'
+import { timeText } from '../../../base/time.ts'
+import { rulePlace } from '../../../decide/evidence.ts'
+import type { Policy, RoleLink, Rule } from '../../../decide/policy.ts'
+import { parseBlocked } from '../../../policy/parse/parse-blocked.ts'
+import { printable } from '../../../present/quote.ts'
+import type { ReviewedPolicy } from '../../load-policy.ts'
+import type { ExplainedRule, QuotedRule } from '../explanation.ts'
+import type { AskingCaller } from '../question.ts'
 
 export function ruleLines(
   reviewed: ReviewedPolicy,
