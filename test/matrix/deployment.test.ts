@@ -117,7 +117,7 @@ describe('the matrices against a deployment', () => {
     const file = join(server.folder, 'wrong.csv')
     await writeFile(
       file,
-      'method,path,object,member\nGET,/api/orders/{id},other,200\nGET,/api/v1/notes,none,200 [all]\n',
+      'method,path,object,member\nGET,/api/orders/{id},open+placed,200\nGET,/api/v1/notes,none,200 [all]\n',
     )
     const { results } = await run(server, {}, {}, undefined, undefined, [file])
     expect(results.map(({ outcome }) => outcome)).to.deep.equal(['failed', 'failed'])
