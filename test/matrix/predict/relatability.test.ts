@@ -180,7 +180,7 @@ describe('how callers can relate to objects', () => {
           expect(kind, `${name} ${names}: ${text}`).to.not.equal(possible.has(text) ? 'impossible' : 'related')
         }
       }),
-      { numRuns: runs(300) },
+      { numRuns: runs(90) },
     )
     expect(seen.related).to.be.greaterThan(100)
     expect(seen.impossible).to.be.greaterThan(20)
@@ -213,7 +213,7 @@ describe('how callers can relate to objects', () => {
         const stated = new Set(states.flatMap((set) => (set ? [told(set)] : [])))
         for (const set of achieved(policy, resource)) expect(stated).to.include(told(set.split('+')))
       }),
-      { numRuns: runs(200) },
+      { numRuns: runs(60) },
     )
   }).timeout(60_000)
 
