@@ -2,7 +2,8 @@
 
 /**
  * The instant of an RFC 3339 date-time, in UTC with three digits of a second (further ones cut off); undefined for any
- * other text, a leap second, an offset beyond 14 hours, and the first and last day of four-digit years.
+ * other text, a day that its month lacks, a leap second, an offset beyond 14 hours, and the first and last day of
+ * four-digit years.
  */
 export function instantOf(text: string): string | undefined {
   const parts = TIME.exec(text.toUpperCase())?.groups
@@ -10,7 +11,7 @@ export function instantOf(text: string): string | undefined {
   const { year, month, day, hour, minute, second, fraction = '', sign, offsetHour = '0', offsetMinute = '0' } = parts
   const inRange = [
     [month, 1, 12],
-    [day, 1, 31],
+    [day, 1, daysIn(Number(year), Number(month))],
     [hour, 0, 23],
     [minute, 0, 59],
     [offsetHour, 0, 14],
@@ -22,6 +23,13 @@ export function instantOf(text: string): string | undefined {
   at.setUTCFullYear(Number(year), Number(month) - 1, Number(day))
   at.setUTCHours(Number(hour), Number(minute) - offset, Number(second), Number(`${fraction}000`.slice(0, 3)))
   return at.toISOString()
+}
+
+/** `Date` reads 30 February as 2 March. Day 0 of the next month is the last day of this one. */
+export function daysIn(year: number, month: number): number {
+  const last = new Date(0)
+  last.setUTCFullYear(year, month, 0)
+  return last.getUTCDate()
 }
 
 const TIME =

@@ -1,5 +1,6 @@
 /** Moments in the form of the policy files (`until=`): RFC 3339, always with an offset. */
 import ms, { type StringValue } from 'ms'
+import { daysIn } from './instant.ts'
 
 /** A time without an offset would mean another moment on another machine. Seconds may be omitted. */
 const TIME =
@@ -16,11 +17,6 @@ export function parseTime(text: string): number | undefined {
 /** In UTC, whole seconds without a fraction. */
 export function timeText(milliseconds: number): string {
   return new Date(milliseconds).toISOString().replace('.000Z', 'Z')
-}
-
-/** `Date.parse` reads 30 February as 2 March. Day 0 of the next month is the last day of this one. */
-function daysIn(year: number, month: number): number {
-  return new Date(Date.UTC(year, month, 0)).getUTCDate()
 }
 
 /** Tells users what `readDuration` takes. */

@@ -18,6 +18,7 @@ import {
 } from './decision.ts'
 import { askedFacts, evidenceOf, recordObject } from './evidence.ts'
 import type { FactNeed, Steps } from './facts.ts'
+import { attributesFor, attributesOf } from './grants/caller-attributes.ts'
 import {
   type CallerGrants,
   factsOf,
@@ -28,22 +29,18 @@ import {
   withHolding,
 } from './grants/caller-grants.ts'
 import type { DirectPolicy } from './grants/direct.ts'
-import type { Grant } from './grants/grant.ts'
 import type { GrantTable } from './grants/grant-table.ts'
 import { ListDecision } from './grants/list-decision.ts'
-import type { RestsOn } from './permits/permit.ts'
+import type { Subject } from './grants/subjects.ts'
 import { Rests } from './permits/rests.ts'
+import { type SupposedDecision, type SupposedResult, supposeResult } from './permits/suppose-result.ts'
 import { type Refusal, refusalBy } from './refusal.ts'
-import { type FilledField, filledFields, relate } from './relations/ownership.ts'
-import { type Asking, scalarsOf } from './relations/relation-kind.ts'
-import { conditionHolds, type RequestCondition } from './request-conditions/all-conditions.ts'
-import type { ConditionFacts } from './request-conditions/condition-kind.ts'
-import { conditionsNow, NO_CONDITIONS, type RequestConditions } from './request-conditions/conditions-now.ts'
-import { credentialKindOf } from './request-conditions/credential.ts'
+import { filledFields, relate } from './relations/ownership.ts'
+import { type ConditionsAsked, conditionsNow } from './request-conditions/conditions-now.ts'
 import { stepUp } from './request-conditions/step-up.ts'
-import type { Snapshot, Subject } from './snapshot.ts'
+import type { Snapshot } from './snapshot.ts'
 
-export interface Question {
+export interface Question extends ConditionsAsked {
   readonly route: Route
   readonly endpoint: Endpoint
   /** The route's. */
@@ -54,24 +51,6 @@ export interface Question {
   readonly blocked: boolean
   /** The path's `{id}`. */
   readonly id?: string | undefined
-  /** The time of the request, in milliseconds since the epoch. */
-  readonly now: number
-  /** The client's address, if it is known. */
-  readonly address?: string | undefined
-  /**
-   * The conditions that hold, where they are supposed (their names) or told by a record; otherwise they follow from the
-   * request.
-   */
-  readonly holding?: readonly string[] | ((condition: RequestCondition) => boolean) | undefined
-}
-
-/** The decision about an object if only its relations are known. */
-export interface SupposedDecision {
-  readonly kind: 'supposed'
-  readonly grant: Grant
-  /** The fields that `read` grants on such an object; not cut to the route's view. */
-  readonly readable: ReadonlySet<string>
-  readonly refusal: Refusal | undefined
 }
 
 /** What the caller may do, or the refusal. */
@@ -90,22 +69,28 @@ export function* decide(question: Question, policy: Snapshot): Steps<Decision | 
   return object ? yield* decideOnObject(grants, operation, object) : missing()
 }
 
-/** The same about an object that relates to the caller in this way: the part that can be known without the object. */
+/**
+ * The same about an object that relates to the caller in this way, and about what a write would leave: the part that can
+ * be known without the object.
+ */
 export function decideSupposed(
   question: Question,
   policy: DirectPolicy,
   relations: readonly string[],
+  result?: SupposedResult,
 ): Steps<SupposedDecision | RouteDecision | Refusal, FactNeed>
 export function* decideSupposed(
   question: Question,
   policy: Snapshot,
   relations: readonly string[],
+  result?: SupposedResult,
 ): Steps<SupposedDecision | RouteDecision | Refusal> {
   const grants = yield* passRoleLevel(question, policy)
   if (grants.kind !== 'grants') return grants
   const grant = grantOn(grants, relations)
   const refusal = checkObject(grants, question.endpoint.operation, relations)
   const told = refusal && { ...refusal, evidence: evidenceOf(relations, grant, {}) }
+  if (!told && result) return supposeResult(grants, result)
   return { kind: 'supposed', grant, readable: readableOn(grants, relations), refusal: told }
 }
 
@@ -121,9 +106,9 @@ export function* passRoleLevel(question: Question, policy: Snapshot): Steps<Call
   const readTable = endpoint.action === 'read' ? table : yield* tableOf(policy, question, 'read')
   const ownership = policy.ownershipOf(resource.name)
   const filled = endpoint.operation === 'create' ? filledFields(resource, ownership) : []
-  const conditions = conditionsOf(policy, question, [...table.conditions, ...readTable.conditions])
-  const attributes = [...table.attributes, ...readTable.attributes, ...attributesOf(filled)]
-  const { asking, record } = yield* callerAttributes(question, attributes)
+  const conditions = conditionsNow(policy.conditions, question, both(table.conditions, readTable.conditions))
+  const attributes = both(both(table.attributes, readTable.attributes), attributesOf(filled))
+  const { asking, record } = yield* attributesFor(caller, question.now, attributes)
   const has = (attribute: string) => asking.valuesOf(attribute).length > 0
   const grants: CallerGrants = {
     kind: 'grants',
@@ -144,26 +129,10 @@ export function* passRoleLevel(question: Question, policy: Snapshot): Steps<Call
   return grants.roleLevel.allowed && !route.redirect ? grants : decideRole(grants)
 }
 
-/** The conditions of the request that these rules name. */
-function conditionsOf(
-  policy: Snapshot,
-  { subject, now, address, holding }: Question,
-  names: readonly string[],
-): RequestConditions {
-  if (names.length === 0) return NO_CONDITIONS
-  const named = [...policy.conditions.values()].filter(({ name }) => names.includes(name))
-  const { caller } = subject
-  const facts: ConditionFacts = {
-    now,
-    address,
-    credential: caller && credentialKindOf(caller),
-    authTime: caller?.authTime,
-    acr: caller?.acr,
-    hasCredentials: caller !== undefined,
-  }
-  if (holding === undefined) return conditionsNow(named, facts, (condition) => conditionHolds(condition, facts))
-  const isHeld = typeof holding === 'function' ? holding : ({ name }: RequestCondition) => holding.includes(name)
-  return conditionsNow(named, facts, isHeld)
+/** Most tables name neither conditions nor attributes, and a read asks one table twice. */
+function both(some: readonly string[], others: readonly string[]): readonly string[] {
+  if (others.length === 0 || some === others) return some
+  return some.length === 0 ? others : [...new Set([...some, ...others])]
 }
 
 /**
@@ -184,36 +153,12 @@ function* tableOf(policy: Snapshot, { subject, resource }: Question, action: str
 
 /** No object is concerned, so no relation holds. */
 export function decideRoute(policy: Snapshot, question: Question, table: GrantTable): RouteDecision | Refusal {
-  const conditions = conditionsOf(policy, question, table.conditions)
+  const conditions = conditionsNow(policy.conditions, question, table.conditions)
   const grant = table.grant(conditions.holding)
   const evidence = evidenceOf([], grant, askedFacts(conditions, []))
   if (grant.fields.size > 0) return { kind: 'route', evidence, fields: grant.fields }
   const passes = (names: readonly string[]) => table.grant(names).fields.size > 0
   return refusalBy('role', { evidence, ...stepUp(conditions, passes) })
-}
-
-/**
- * The attributes come from the caller's users record, or else from the token's claims (semantics.md, "Caller"). They
- * are read only if one is needed.
- */
-function* callerAttributes(
-  { subject: { caller }, now }: Question,
-  needed: readonly string[],
-): Steps<{ readonly asking: Asking; readonly record: RestsOn['caller'] }> {
-  if (!caller) return { asking: { valuesOf: () => [], now }, record: undefined }
-  const isNeeded = needed.length > 0
-  const record = isNeeded ? ((yield { kind: 'caller', id: caller.id }) as StoredObject | undefined) : undefined
-  const attributes: Readonly<Record<string, unknown>> = record?.document ?? caller.claims
-  const valuesOf = (name: string) => {
-    if (name === 'id') return [caller.id]
-    return Object.hasOwn(attributes, name) ? scalarsOf(attributes[name]) : []
-  }
-  return { asking: { valuesOf, now }, record: isNeeded ? { id: caller.id, version: record?.version } : undefined }
-}
-
-/** Besides the id. */
-function attributesOf(filled: readonly FilledField[]): readonly string[] {
-  return filled.map(({ attribute }) => attribute).filter((attribute) => attribute !== 'id')
 }
 
 /** A malformed id names an object that doesn't exist; the store isn't asked for it. */

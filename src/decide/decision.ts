@@ -19,8 +19,10 @@ import {
   permitUpdate,
 } from './permits/issue-permits.ts'
 import type { Permit } from './permits/permit.ts'
+import { USERS } from './policy.ts'
 import { isRefusal, type Refusal } from './refusal.ts'
 import { filledFields, type RelatedObject, relate, valuesToFill } from './relations/ownership.ts'
+import { type Asking, askingAs } from './relations/relation-kind.ts'
 
 type Fields = ReadonlySet<string>
 
@@ -137,9 +139,9 @@ export class UpdateDecision {
     return this.#tell(checkNamed(this.#grants, this.#evidence, named))
   }
 
-  /** Refuses a field that the caller can't read if the request would reveal its stored value. */
-  checkRead(read: Iterable<string>): Refusal | undefined {
-    return this.#tell(checkRead(this.#grants, this.#evidence, read))
+  /** Refuses a field that the caller can't read if the request would reveal its stored value; it also names fields. */
+  checkRead(read: Iterable<string>, named: Iterable<string>): Refusal | undefined {
+    return this.#tell(checkRead(this.#grants, this.#evidence, { read: [...read], named: [...named] }))
   }
 
   /** Also checks the fields that the proposal reads and names. */
@@ -171,10 +173,17 @@ export function deleteDecision(grants: CallerGrants, { object, evidence }: Allow
   return { kind: 'delete', evidence, object, permit: () => permitDelete(grants, object, evidence) }
 }
 
-/** Field level: what `read` grants on the object, cut to the route's view. */
+/** Field level: what `read` grants on the object, cut to the route's view, if the object is stored like this. */
 function* readableOf(grants: CallerGrants, object: StoredObject): Steps<Fields, FactNeed> {
-  const { names } = yield* relate(relatingBy(grants), represent(object))
+  const relating = { ...relatingBy(grants), asking: askingAfter(grants, object), rests: undefined }
+  const { names } = yield* relate(relating, represent(object))
   return inView(grants, readableOn(grants, names))
+}
+
+/** The caller's own users record gives the caller's attributes. */
+function askingAfter({ asking, resource }: CallerGrants, { id, document }: StoredObject): Asking {
+  const isOwnRecord = resource.name === USERS && asking.valuesOf('id').includes(id)
+  return isOwnRecord ? askingAs({ ...document, id }, asking.now) : asking
 }
 
 function cutUnlessNothing(whole: Representation, fields: Fields): Representation | undefined {

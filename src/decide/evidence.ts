@@ -117,8 +117,8 @@ export function heldBy(answers: readonly (readonly [{ readonly name: string }, b
 }
 
 /**
- * A short hash of what a relation rests on, all the way down, and not of its name: its answer in a record counts under
- * another policy where the definition is the same.
+ * A short hash of a relation's definition, with the definitions of all relations that it rests on, and without its name.
+ * A recorded answer counts under another policy that has the same definition.
  */
 export function definitionOfRelation(relation: Relation): string {
   return DEFINITIONS.getOrInsertComputed(relation, () => shortHash(meaningOf(relation)))

@@ -7,34 +7,14 @@ import { recordedFields } from './evidence.ts'
 import { CellBudget } from './grants/cell-budget.ts'
 import type { IsGranted } from './grants/grant.ts'
 import { GrantTable } from './grants/grant-table.ts'
-import type { Limits, Masks, Ownership, Policy, Role, Rule } from './policy.ts'
+import { type NamedSubjects, type Subject, Subjects } from './grants/subjects.ts'
+import type { Limits, Masks, Ownership, Policy, Rule } from './policy.ts'
 import type { RequestCondition } from './request-conditions/all-conditions.ts'
 import { performs } from './rules/rule.ts'
 import { namesIn } from './rules/terms.ts'
 
-/** A caller as the policy sees it: the subjects of semantics.md that some rule names, inherited ones included. */
-export interface Subject {
-  /** Undefined without credentials. */
-  readonly caller: Caller | undefined
-  /** The subjects that rules name, sorted. */
-  readonly names: readonly string[]
-  /** The declared roles that the caller holds or inherits. */
-  readonly roles: ReadonlySet<string>
-  /**
-   * The tables by resource and action; subjects with the same names share them, so the names needn't be part of the
-   * key.
-   */
-  readonly tables: SubjectTables
-}
-
-type SubjectTables = Map<string, Map<string, GrantTable | Promise<GrantTable>>>
-
 /** The rules of a policy, by subject. */
-export interface RuleIndex {
-  /** Whether some rule names the subject. */
-  names(subject: string): boolean
-  /** All that rules name, sorted. */
-  readonly subjects: readonly string[]
+export interface RuleIndex extends NamedSubjects {
   /** The rules of these subjects whose resource is one of these words, in order of their lines. */
   about(subjects: readonly string[], resources: readonly string[]): readonly Rule[]
 }
@@ -59,23 +39,15 @@ export class Snapshot {
   readonly #policy: Omit<Policy, 'rules'>
   readonly #resources: Resources
   readonly #engine: Engine
-  readonly #inherited: ReadonlyMap<string, ReadonlySet<string>>
+  readonly #subjects: Subjects
   readonly #recorded = new Map<string, readonly string[]>()
   readonly #cells = new CellBudget()
-  /** By the names of a subject: one subject with these names, and with all its tables. */
-  readonly #known = new Map<string, Subject>()
-  /** A credential that was seen before is the same caller again. */
-  readonly #subjects = new WeakMap<Caller, Subject>()
-  /** By what an OpenID provider may say of a caller. */
-  readonly #claimed: ReadonlyMap<string, readonly Role[]>
-  readonly #vouchedFor = new WeakMap<Caller, Caller>()
 
   constructor(policy: Omit<Policy, 'rules'>, resources: Resources, engine: Engine) {
     this.#policy = policy
     this.#resources = resources
     this.#engine = engine
-    this.#inherited = closures(policy)
-    this.#claimed = claimedRoles(policy)
+    this.#subjects = new Subjects(policy, engine.rules)
   }
 
   get limits(): Limits {
@@ -110,48 +82,18 @@ export class Snapshot {
     return fields
   }
 
-  /**
-   * Returns the same subject for the same caller. Only claims that roles.yaml names give a role, whatever their
-   * spelling.
-   */
+  /** The caller with the roles that its claims give it. */
   withRoles(caller: Caller): Caller {
-    const known = this.#vouchedFor.get(caller)
-    if (known) return known
-    const given = caller.provided?.flatMap((value) => this.#claimed.get(value) ?? []) ?? []
-    const roles = new Set([...caller.roles, ...given.map(({ name }) => name)])
-    const made = Object.freeze({ ...caller, roles: Object.freeze([...roles]) })
-    this.#vouchedFor.set(caller, made)
-    return made
+    return this.#subjects.withRoles(caller)
   }
 
-  /** The subjects of a caller; a role that nobody declared grants nothing. */
   subjectOf(caller: Caller | undefined): Subject {
-    const known = caller && this.#subjects.get(caller)
-    if (known) return known
-    const subject = this.#makeSubject(caller)
-    if (caller) this.#subjects.set(caller, subject)
-    return subject
-  }
-
-  #makeSubject(caller: Caller | undefined): Subject {
-    const roles = new Set<string>()
-    for (const role of caller?.roles ?? []) {
-      for (const inherited of this.#inherited.get(role) ?? []) roles.add(inherited)
-    }
-    const names = ['everyone', caller ? `user:${caller.id}` : 'anonymous', ...roles]
-    return this.#subjectWith(caller, roles, names.filter((name) => this.#engine.rules.names(name)).sort())
+    return this.#subjects.of(caller)
   }
 
   /** All subjects that rules name together: its tables contain every grant to anybody. No real caller has them all. */
   get anybody(): Subject {
-    return this.#subjectWith(undefined, new Set(this.#inherited.keys()), this.#engine.rules.subjects)
-  }
-
-  #subjectWith(caller: Caller | undefined, roles: ReadonlySet<string>, names: readonly string[]): Subject {
-    const key = JSON.stringify(names)
-    const subject = { caller, roles, names, tables: this.#known.get(key)?.tables ?? new Map() }
-    if (!this.#known.has(key)) this.#known.set(key, subject)
-    return subject
+    return this.#subjects.anybody
   }
 
   /**
@@ -176,7 +118,7 @@ export class Snapshot {
 
   /** Makes the cells that another snapshot has in use, step by step, so that no request is slower after the change. */
   async *warmLike(other: Snapshot): AsyncGenerator<undefined, void> {
-    for (const { caller, tables } of other.#known.values()) {
+    for (const { caller, tables } of other.#subjects.known) {
       const subject = this.subjectOf(caller)
       for (const [resource, byAction] of tables) {
         for (const [action, table] of byAction) yield* this.#warmTable(subject, resource, action, await table)
@@ -233,22 +175,4 @@ export class Snapshot {
     if (!resource || !action) throw new Error(`no schema declares ${actionName} on ${resourceName}`)
     return { resource, action }
   }
-}
-
-function claimedRoles({ roles }: Pick<Policy, 'roles'>): ReadonlyMap<string, readonly Role[]> {
-  const pairs = [...roles.values()].flatMap((role) => role.claims.map((value) => ({ role, value })))
-  const byValue = Map.groupBy(pairs, ({ value }) => value)
-  return new Map([...byValue].map(([value, found]) => [value, found.map(({ role }) => role)]))
-}
-
-/** Each role with all that it inherits, itself included. Casbin would cut a chain at ten links, in silence. */
-function closures({ roles, links }: Pick<Policy, 'roles' | 'links'>): ReadonlyMap<string, ReadonlySet<string>> {
-  const parents = Map.groupBy(links, (link) => link.role)
-  const closure = (role: string): ReadonlySet<string> => {
-    const reached = new Set([role])
-    // A Set's iterator also visits what is added while it runs.
-    for (const name of reached) for (const link of parents.get(name) ?? []) reached.add(link.inherits)
-    return reached
-  }
-  return new Map([...roles.keys()].map((role) => [role, closure(role)]))
 }

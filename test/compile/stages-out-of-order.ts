@@ -3,7 +3,7 @@ import type { Resources } from '../../src/resources/resource.ts'
 import type { Routers } from '../../src/resources/routing/match-route.ts'
 import type { StackParts, useStages } from '../../src/server/stack.ts'
 import { answer } from '../../src/server/stages/answer.ts'
-import { authorize, type Gate } from '../../src/server/stages/authorize.ts'
+import { authorize } from '../../src/server/stages/authorize.ts'
 import { match } from '../../src/server/stages/match.ts'
 import { refusePathMethodToken } from '../../src/server/stages/refuse-path-method-token.ts'
 import { type Stage, Stages } from '../../src/server/stages/stage.ts'
@@ -13,7 +13,7 @@ import { validate } from '../../src/server/stages/validate.ts'
 export function outOfOrder(
   app: Parameters<typeof useStages>[0],
   parts: StackParts,
-  gate: Gate,
+  gate: Parameters<typeof authorize>[0],
   routers: Routers,
 ): void {
   const resources: Resources = parts.resources

@@ -7,6 +7,7 @@ import { type Adapter, newEnforcer, newModelFromString, StringAdapter } from 'ca
 import { expect } from 'chai'
 import { FileError } from '../../src/base/diagnostic.ts'
 import { LivePolicy } from '../../src/policy/live-policy.ts'
+import { policyFolderSource } from '../../src/policy/policy-source.ts'
 import { casbin, RBAC, withMatcher } from './casbin-as-is.ts'
 import { faultsOf } from './diagnostics.ts'
 import { DOCS, RESOURCES } from './fixture.ts'
@@ -50,7 +51,11 @@ describe('a policy that is loaded again', () => {
     const directory = await mkdtemp(join(tmpdir(), 'sallyport-policy-'))
     try {
       await cp(BASE, directory, { recursive: true })
-      const live = await LivePolicy.open({ directory, resources: RESOURCES, observe: () => {} })
+      const live = await LivePolicy.open({
+        source: policyFolderSource(directory),
+        resources: RESOURCES,
+        observe: () => {},
+      })
       const before = live.active
       const table = await tableOf(before.snapshot, { id: 'm', roles: ['member'], claims: {} }, DOCS, 'read')
       expect(table.grant(['owner']).fields.size).to.be.greaterThan(0)

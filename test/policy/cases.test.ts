@@ -13,6 +13,7 @@ import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import { readBlockedFile, readPolicyFiles } from '../../src/policy/policy-files.ts'
 import { placesIn } from './diagnostics.ts'
 import { RESOURCES } from './fixture.ts'
+import { filesOf } from './render.ts'
 
 const BASE = fileURLToPath(new URL('base', import.meta.url))
 const CASES = fileURLToPath(new URL('cases', import.meta.url))
@@ -22,6 +23,18 @@ describe('a policy directory', () => {
     it(name, async () => {
       const expected = await readFile(join(CASES, name, 'expected.txt'), 'utf8')
       expect(await faultsIn(join(CASES, name))).to.deep.equal(expected.split('\n').filter((line) => line !== ''))
+    })
+  }
+})
+
+describe('a relation that no resource of a line declares', () => {
+  for (const [resource, covered] of [
+    ['docs', '`docs`'],
+    ['*', 'any of `docs`, `jobs`'],
+  ]) {
+    it(`is reported with the resources of the line: ${resource}`, () => {
+      const files = filesOf({ 'policy.csv': `p, everyone, ${resource}, read, home, *, allow\n` })
+      expect(() => parsePolicy(files, RESOURCES)).to.throw(`the relation \`home\` is not declared for ${covered}`)
     })
   }
 })

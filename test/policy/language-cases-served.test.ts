@@ -11,7 +11,7 @@ import { type FactSource, withFacts } from '../../src/decide/facts.ts'
 import { casbinPolicy } from '../../src/decide/grants/casbin.ts'
 import { Refused } from '../../src/decide/refusal.ts'
 import { packPolicy } from '../../src/decide/rules/rule-table.ts'
-import type { ActivePolicy } from '../../src/policy/live-policy.ts'
+import type { ActivePolicy } from '../../src/policy/active-policy.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import { type Document, represent, type StoredObject } from '../../src/resources/object.ts'
 import type {

@@ -57,7 +57,7 @@ export const TASKS = withRoutes(
 
 const PROJECTS = withRoutes('projects', [indexed('leadId'), indexed('state'), field('name', 'string')])
 
-const MEMBERSHIPS = withRoutes('memberships', [
+export const MEMBERSHIPS = withRoutes('memberships', [
   indexed('projectId'),
   indexed('userId'),
   indexed('role'),
@@ -71,7 +71,7 @@ export const FOLDERS = withRoutes('folders', [
   indexed('state'),
 ])
 
-const USERS = withRoutes('users', [field('teams', 'string', { list: true })])
+export const USERS = withRoutes('users', [field('teams', 'string', { list: true })])
 
 export const STORED: readonly Resource[] = [TASKS, PROJECTS, MEMBERSHIPS, FOLDERS, USERS]
 

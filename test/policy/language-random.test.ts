@@ -7,7 +7,7 @@ import { packPolicy } from '../../src/decide/rules/rule-table.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
 import { runs } from '../runs.ts'
 import { type Asked, askedAbout, randomAsked } from './arbitrary-language.ts'
-import { FOLDERS, LANGUAGE_RESOURCES } from './language-fixture.ts'
+import { FOLDERS, LANGUAGE_RESOURCES, USERS } from './language-fixture.ts'
 import { filesOfWorld, productAnswer } from './language-product.ts'
 import { type Answer, answer } from './oracle/answer.ts'
 import { nameOf } from './oracle/terms.ts'
@@ -48,6 +48,9 @@ describe('an answer under a policy of the second edition', () => {
 
   it("is the oracle's, where Casbin evaluates them", () =>
     fc.assert(answersLikeTheOracle(casbin), { numRuns: runs(500) }))
+
+  it("is the oracle's to a write of users records, the caller's own included", () =>
+    fc.assert(answersLikeTheOracle(direct, askedAbout(USERS)), { numRuns: runs(1500) }))
 
   /** Each is wrong in one way; the property above must see it. */
   const wrong: Readonly<Record<string, (world: World) => World>> = {

@@ -6,6 +6,7 @@ import { expect } from 'chai'
 import { packPolicy } from '../../src/decide/rules/rule-table.ts'
 import { LivePolicy } from '../../src/policy/live-policy.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
+import { policyFolderSource } from '../../src/policy/policy-source.ts'
 import { loadResources } from '../../src/resources/load/load-resources.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname
@@ -18,7 +19,7 @@ describe('the policy in force', () => {
     const events: string[] = []
     let parsed = 0
     const policy = await LivePolicy.open({
-      directory,
+      source: policyFolderSource(directory),
       resources,
       observe: ({ kind }) => events.push(kind),
       parse: (files) => {

@@ -7,6 +7,7 @@ import { expect } from 'chai'
 import { packPolicy } from '../../src/decide/rules/rule-table.ts'
 import { LivePolicy } from '../../src/policy/live-policy.ts'
 import { parsePolicy } from '../../src/policy/parse/parse-policy.ts'
+import { policyFolderSource } from '../../src/policy/policy-source.ts'
 import { watchPolicy } from '../../src/policy/watch-policy.ts'
 import { loadResources } from '../../src/resources/load/load-resources.ts'
 
@@ -27,7 +28,7 @@ describe('while rules are parsed for long', () => {
     parse = Promise.withResolvers()
     const resources = await loadResources(join(ROOT, 'schemas'))
     policy = await LivePolicy.open({
-      directory: join(folder, 'policies'),
+      source: policyFolderSource(join(folder, 'policies')),
       resources,
       observe: () => {},
       parse: async (files) => {
@@ -36,7 +37,7 @@ describe('while rules are parsed for long', () => {
         return packPolicy(parsePolicy(files, resources))
       },
     })
-    stop = await watchPolicy(policy)
+    stop = await watchPolicy(policy, join(folder, 'policies'))
     // So that the first look, which takes all once more, is over.
     await sleep(600)
   })

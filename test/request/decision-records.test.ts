@@ -5,7 +5,7 @@ import { expect } from 'chai'
 import { startTestServer, type TestServer } from '../server.ts'
 import { type Callers, firstOf, tokensOf } from './callers.ts'
 
-const ALWAYS = ['time', 'record', 'requestId', 'revision', 'method', 'address']
+const ALWAYS = ['time', 'record', 'requestId', 'instance', 'revision', 'method', 'address']
 const ENDS = ['authentication', 'outcome', 'status', 'microseconds']
 
 describe('a decision record', () => {
@@ -13,7 +13,7 @@ describe('a decision record', () => {
   let callers: Callers
 
   before(async () => {
-    server = await startTestServer({ demo: true })
+    server = await startTestServer({ demo: true, env: { INSTANCE: 'north-1' } })
     callers = await tokensOf(server)
   })
   after(() => server.stop())
@@ -23,6 +23,7 @@ describe('a decision record', () => {
     const found = await recordOf('GET', `/api/orders/${id}`, callers.alice)
     expect(found).to.deep.include({
       record: 'decision',
+      instance: 'north-1',
       method: 'GET',
       address: '127.0.0.1',
       route: '/api/orders/{id}',
@@ -61,7 +62,13 @@ describe('a decision record', () => {
   it('of a create names the new object', async () => {
     const { body } = await server.ask('POST', '/api/v1/notes', { token: callers.alice, body: { title: 't' } })
     const last = (await server.decisions()).at(-1)
-    expect(last).to.deep.include({ action: 'create', outcome: 'allowed', status: 201, objectId: body.id })
+    expect(last).to.deep.include({
+      action: 'create',
+      outcome: 'allowed',
+      status: 201,
+      objectId: body.id,
+      instance: 'north-1',
+    })
     expect(last).to.deep.include({ relations: ['owner'], rules: [ruleOf(/^p, member, notes,/)] })
   })
 

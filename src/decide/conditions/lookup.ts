@@ -1,7 +1,7 @@
-/** Answers questions about stored objects from objects in memory; src/store/sqlite/query/ does the same in SQL. */
+/** Questions about stored objects: answers from objects in memory (src/store/sqlite/query/ does the same in SQL). */
 
 import type { Representation } from '../../resources/resource.ts'
-import { has, type LookUp, type Lookup, meets } from './condition.ts'
+import { type Condition, has, type LookUp, type Lookup, meets } from './condition.ts'
 
 /** `objectsOf`: all objects of a resource. */
 export function lookUpIn(objectsOf: (resource: string) => Iterable<Representation>): LookUp {
@@ -22,4 +22,24 @@ function foundBy({ by, values, climb }: Lookup, objects: readonly Representation
     for (const object of last) found.add(object)
   }
   return [...found]
+}
+
+/** Whether the answer may depend on the objects of this resource. */
+export function looksAt({ resource, where }: Pick<Lookup, 'resource' | 'where'>, sought: string): boolean {
+  return resource === sought || isAbout(where, sought)
+}
+
+function isAbout(condition: Condition, sought: string): boolean {
+  switch (condition.kind) {
+    case 'related':
+    case 'climb':
+      return looksAt(condition, sought)
+    case 'all':
+    case 'some':
+      return condition.of.some((part) => isAbout(part, sought))
+    case 'not':
+      return isAbout(condition.of, sought)
+    default:
+      return false
+  }
 }

@@ -57,7 +57,8 @@ export function relatingBy({ ownership, asking, table, readTable, rests }: Calle
 export function factsOf(grants: CallerGrants, related?: RelatedObject): Facts {
   const { attributes, asking, conditions } = grants
   const steps = related ? heldSteps(grants, related) : []
-  return { ...recordAttributes(attributes, asking.valuesOf), ...askedFacts(conditions, steps) }
+  const asked = askedFacts(conditions, steps)
+  return attributes.length === 0 ? asked : { ...recordAttributes(attributes, asking.valuesOf), ...asked }
 }
 
 /** The relations that rest on other objects, and whether each holds. */

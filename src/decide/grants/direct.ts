@@ -7,9 +7,10 @@ import type { Resource, Resources } from '../../resources/resource.ts'
 import type { Policy, Rule } from '../policy.ts'
 import { ruleNames } from '../rules/rule.ts'
 import { livingAt } from '../rules/rule-expiry.ts'
-import { type GrantsAbout, type RuleIndex, Snapshot, type Subject } from '../snapshot.ts'
+import { type GrantsAbout, type RuleIndex, Snapshot } from '../snapshot.ts'
 import type { IsGranted } from './grant.ts'
 import type { GrantTable } from './grant-table.ts'
+import type { Subject } from './subjects.ts'
 
 /** A snapshot whose tables need no loading. */
 export interface DirectPolicy extends Snapshot {

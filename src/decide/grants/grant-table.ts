@@ -23,7 +23,7 @@ interface Cell {
 /** The number of callers whose conditions a table keeps; a condition is computed in about ten microseconds. */
 const CALLERS = 1000
 
-/** The conditions of one table of which every set is looked at. */
+/** A table tries every set of its first conditions, up to this many. */
 const MOST_CONDITIONS = 8
 
 /** Bitwise operators take numbers of 32 bits; the key of a result has three sets. */

@@ -2,9 +2,10 @@
 
 import type { Field, Resource } from '../../resources/resource.ts'
 import type { Evidence } from '../evidence.ts'
-import { type CallerGrants, grantOn, readableOn, withHolding } from '../grants/caller-grants.ts'
+import { type CallerGrants, grantOn, grantOnResult, readableOn, withHolding } from '../grants/caller-grants.ts'
 import { type Refusal, refusalBy } from '../refusal.ts'
 import { stepUp } from '../request-conditions/step-up.ts'
+import type { ResultNames } from '../rules/terms.ts'
 
 /** Why the policy refuses a write: as a whole, or for some fields. */
 export interface Unpermitted {
@@ -52,6 +53,31 @@ export function hiddenReads(
   const readable = readableOn(grants, relations)
   const hidden = namesOf(grants.resource, read, ({ name }) => !readable.has(name))
   return fieldsUnpermitted(hidden, 'read')
+}
+
+/** The fields of a write, by name. */
+export interface WrittenFields {
+  /** Of the object before and after, and of the request. */
+  readonly all: Iterable<string>
+  readonly named: ReadonlySet<string>
+  readonly changed: ReadonlySet<string>
+}
+
+/** The second decision: the action on the result, and every field that changes. */
+export function unpermittedResult(
+  grants: CallerGrants,
+  names: ResultNames,
+  { all, named, changed }: WrittenFields,
+): Unpermitted | undefined {
+  const writable = grantOnResult(grants, names).fields
+  if (writable.size === 0) return { check: 'object' }
+  const readable = readableOn(grants, names.stored)
+  // Also if the value stays the same: an answer that depends on the difference would reveal a value that may not be
+  // read.
+  const hidden = (field: string) => named.has(field) && !readable.has(field)
+  const isRefused = ({ name, readOnly }: Field) =>
+    hidden(name) ? readOnly || !writable.has(name) : changed.has(name) && !writable.has(name)
+  return fieldsUnpermitted(namesOf(grants.resource, all, isRefused))
 }
 
 /** Those that are declared and that `concerns` picks; the schema refuses what isn't declared. */

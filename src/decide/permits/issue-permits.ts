@@ -6,18 +6,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { FieldFault } from '../../base/problems/problem.ts'
 import { type Document, documentPart, type StoredObject } from '../../resources/object.ts'
-import type { Field, Representation } from '../../resources/resource.ts'
+import type { Representation } from '../../resources/resource.ts'
 import { type Evidence, evidenceOf, type Facts, heldBy, recordObject } from '../evidence.ts'
 import type { FactNeed, Steps } from '../facts.ts'
-import {
-  type CallerGrants,
-  factsOf,
-  grantOn,
-  grantOnResult,
-  heldSteps,
-  readableOn,
-  relatingBy,
-} from '../grants/caller-grants.ts'
+import { type CallerGrants, factsOf, grantOn, grantOnResult, heldSteps, relatingBy } from '../grants/caller-grants.ts'
 import { type Refusal, refusalBy } from '../refusal.ts'
 import { type RelatedObject, relate, relateResult } from '../relations/ownership.ts'
 import {
@@ -27,6 +19,7 @@ import {
   namesOf,
   refusalOfResult,
   type Unpermitted,
+  unpermittedResult,
 } from './check-fields.ts'
 import { issuePermit, type Permit } from './permit.ts'
 
@@ -93,11 +86,22 @@ export function checkNamed(grants: CallerGrants, evidence: Evidence, named: Iter
   return refusalOfResult(grants, asked, (one) => hiddenNames(one, evidence.relations, names)) ?? asked
 }
 
-/** Refuses a field that the caller may not read if the request would reveal its stored value. */
-export function checkRead(grants: CallerGrants, evidence: Evidence, read: Iterable<string>): Evidence | Refusal {
-  const names = [...read]
-  const asked = withFacts(evidence, { read: namesOf(grants.resource, names) })
-  return refusalOfResult(grants, asked, (one) => hiddenReads(one, evidence.relations, names)) ?? asked
+/**
+ * Refuses a field that the caller may not read if the request would reveal its stored value. A new sign-in must also
+ * pass the fields that the request names. It isn't asked about the result, which depends on that value.
+ */
+export function checkRead(grants: CallerGrants, evidence: Evidence, { read, named }: PatchFields): Evidence | Refusal {
+  const { relations } = evidence
+  const { resource } = grants
+  const asked = withFacts(evidence, { read: namesOf(resource, read), named: namesOf(resource, named) })
+  if (!hiddenReads(grants, relations, read)) return asked
+  const unpermitted = (one: CallerGrants) => hiddenReads(one, relations, read) ?? hiddenNames(one, relations, named)
+  return refusalOfResult(grants, asked, unpermitted) ?? asked
+}
+
+interface PatchFields {
+  readonly read: readonly string[]
+  readonly named: readonly string[]
 }
 
 function withFacts(evidence: Evidence, facts: Facts): Evidence {
@@ -137,23 +141,13 @@ export function* permitUpdate(
   // A result that is refused as a whole is told by the relations and rules of the second decision.
   const isRefused = grantedAfter.fields.size === 0
   const told = isRefused ? evidenceOf(result.names.mixed, grantedAfter, facts) : evidence
-  const unpermittedResult = (asked: CallerGrants): Unpermitted | undefined => {
-    const writable = grantOnResult(asked, result.names).fields
-    if (writable.size === 0) return { check: 'object' }
-    const readable = readableOn(asked, related.names)
-    // Also if the value stays the same: an answer that depends on the difference would reveal a value that may not be
-    // read.
-    const hidden = (field: string) => named.has(field) && !readable.has(field)
-    const isRefused = ({ name, readOnly }: Field) =>
-      hidden(name) ? readOnly || !writable.has(name) : changed.has(name) && !writable.has(name)
-    return fieldsUnpermitted(namesOf(resource, all, isRefused))
-  }
   const unread = (asked: CallerGrants) => (read ? hiddenReads(asked, related.names, read) : undefined)
   const unnamed = (asked: CallerGrants) => hiddenNames(asked, related.names, named)
+  const unpermitted = (asked: CallerGrants) => unpermittedResult(asked, result.names, { all, named, changed })
   // A request for hidden fields is refused by the first decision.
   const isHidden = (unread(grants) ?? unnamed(grants)) !== undefined
   const shown = short(isHidden ? { ...first, facts } : told)
-  const refusal = refusalOfResult(grants, shown, (one) => unread(one) ?? unnamed(one) ?? unpermittedResult(one))
+  const refusal = refusalOfResult(grants, shown, (one) => unread(one) ?? unnamed(one) ?? unpermitted(one))
   if (refusal) return refusal
   passed(short(evidence))
   const document = documentPart(after)

@@ -79,7 +79,7 @@ export function valuesWhoeverAsks(relation: Relation): AcceptedValues | undefine
 /** Kept for relations with and without parts, since every decision asks. */
 const LEAVES = new WeakMap<Relation, readonly Relation[]>()
 
-/** The relations of which it consists, each of which stands for itself: itself, if it has no parts. */
+/** Its parts without parts of their own; the relation itself, if it has no parts. */
 export function leavesOf(relation: Relation): readonly Relation[] {
   return LEAVES.getOrInsertComputed(relation, findLeaves)
 }

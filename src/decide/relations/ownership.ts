@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Scalar } from '../../resources/object.ts'
 import type { Field, Representation, Resource } from '../../resources/resource.ts'
-import { lookupOf, meets } from '../conditions/condition.ts'
+import { type Climb, lookupOf, meets, type Related } from '../conditions/condition.ts'
 import type { FactNeed, Steps } from '../facts.ts'
 import type { Rests } from '../permits/rests.ts'
 import type { Ownership } from '../policy.ts'
@@ -35,12 +35,15 @@ export function* relate(
   object: Representation,
   known?: RelatedObject,
 ): Steps<RelatedObject, FactNeed> {
-  const relations = relevantTo(relating)
+  const { asking } = relating
+  const relevant = relevantTo(relating)
   const leaves = new Map<Relation, boolean>()
-  for (const leaf of relations.flatMap(leavesOf)) {
-    if (!leaves.has(leaf)) leaves.set(leaf, yield* leafHolds(relating, leaf, object, known))
+  for (const leaf of relevant.leaves) {
+    const condition = kindOf(leaf).condition(leaf, asking)
+    const isStep = condition.kind === 'related' || condition.kind === 'climb'
+    leaves.set(leaf, isStep ? yield* stepHolds(relating, leaf, condition, object, known) : meets(condition, object))
   }
-  return { object, names: namesOf(relations, (leaf) => leaves.get(leaf) ?? false), leaves }
+  return { object, names: namesOf(relevant, (leaf) => leaves.get(leaf) ?? false), leaves }
 }
 
 /** The names that hold for the result of a write; `before` is of the stored object. */
@@ -63,30 +66,45 @@ export function relationsOf(
   asking: Asking,
   object: Representation,
 ): readonly string[] {
-  const relations = relevantTo({ ownership, asking, steps: NO_STEPS })
-  return namesOf(relations, (leaf) => meets(kindOf(leaf).condition(leaf, asking), object))
+  const relevant = relevantTo({ ownership, asking, steps: NO_STEPS })
+  return namesOf(relevant, (leaf) => meets(kindOf(leaf).condition(leaf, asking), object))
 }
 
 const NO_STEPS: readonly Relation[] = []
 
-function namesOf(relations: readonly Relation[], holds: (leaf: Relation) => boolean): readonly string[] {
+/** Relations, and all those without parts that they consist of. */
+interface Relevant {
+  readonly relations: readonly Relation[]
+  readonly leaves: readonly Relation[]
+}
+
+function namesOf({ relations }: Relevant, holds: (leaf: Relation) => boolean): readonly string[] {
   const names: string[] = []
   for (const relation of relations) if (followsFrom(relation, holds)) names.push(relation.name)
   return names
 }
 
 /** Relations that look at the object alone, and those whose every step is asked for. */
-function relevantTo({ ownership, steps }: Relating): readonly Relation[] {
-  if (!ownership) return []
+function relevantTo({ ownership, steps }: Relating): Relevant {
+  if (!ownership) return NOTHING
   const { all, withSteps } = SPLIT.getOrInsertComputed(ownership, split)
   if (withSteps.size === 0) return all
-  return all.filter(
-    (relation) => !withSteps.has(relation) || leavesOf(relation).every((leaf) => !stepOf(leaf) || steps.includes(leaf)),
+  return withLeaves(
+    all.relations.filter(
+      (relation) =>
+        !withSteps.has(relation) || leavesOf(relation).every((leaf) => !stepOf(leaf) || steps.includes(leaf)),
+    ),
   )
 }
 
+const NOTHING: Relevant = { relations: [], leaves: [] }
+
+function withLeaves(relations: readonly Relation[]): Relevant {
+  return { relations, leaves: [...new Set(relations.flatMap(leavesOf))] }
+}
+
 interface Split {
-  readonly all: readonly Relation[]
+  readonly all: Relevant
   /** Those that rest on other objects. */
   readonly withSteps: ReadonlySet<Relation>
 }
@@ -95,18 +113,18 @@ interface Split {
 const SPLIT = new WeakMap<Ownership, Split>()
 
 function split({ relations }: Ownership): Split {
-  const all = [...relations.values()]
-  return { all, withSteps: new Set(all.filter((relation) => leavesOf(relation).some(stepOf))) }
+  const all = withLeaves([...relations.values()])
+  return { all, withSteps: new Set(all.relations.filter((relation) => leavesOf(relation).some(stepOf))) }
 }
 
-function* leafHolds(
-  { asking, rests }: Relating,
+/** Whether a relation that rests on other objects holds; `known` answers where the object's fields are the same. */
+function* stepHolds(
+  { rests }: Relating,
   leaf: Relation,
+  condition: Related | Climb,
   object: Representation,
   known: RelatedObject | undefined,
 ): Steps<boolean, FactNeed> {
-  const condition = kindOf(leaf).condition(leaf, asking)
-  if (condition.kind !== 'related' && condition.kind !== 'climb') return meets(condition, object)
   const before = known?.leaves.get(leaf)
   if (known && before !== undefined && hasSame(known.object, object, kindOf(leaf).fields(leaf))) return before
   const lookup = lookupOf(condition, object)

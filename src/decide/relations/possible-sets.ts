@@ -85,8 +85,8 @@ export function heldWith(
   return first && new Set(first.filter((name) => others.every((other) => other.includes(name))))
 }
 
-/** The sets of leaves, each of which makes all these relations hold. */
-function waysToHold(relations: readonly Relation[]): readonly (readonly Relation[])[] {
+/** Sets of leaves. All these relations hold if the leaves of one set hold. */
+export function waysToHold(relations: readonly Relation[]): readonly (readonly Relation[])[] {
   return relations.reduce<readonly (readonly Relation[])[]>(
     (some, relation) => {
       const { need, of } = kindOf(relation).parts?.(relation) ?? {}

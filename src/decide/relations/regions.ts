@@ -13,9 +13,22 @@ export const EVERYWHERE = 1 as Region
 /** A diagram that grows beyond this describes nothing that a person would read. */
 const MOST_NODES = 2 ** 19
 
-export class TooManyRegions extends Error {}
+/** And more joined pairs than this take longer than a person would wait. */
+const MOST_PAIRS = 2 ** 22
+
+/** The situations of `about`, a resource, are too many to be told apart. */
+export class TooManyRegions extends Error {
+  readonly about: string
+
+  constructor(about: string) {
+    super(`the rules about \`${about}\` distinguish too many sets of relations and conditions`)
+    this.name = 'TooManyRegions'
+    this.about = about
+  }
+}
 
 export class Regions {
+  readonly #about: string
   // The node of a region: the variable that it asks for, and the regions where that doesn't hold and where it does.
   readonly #variables: number[] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
   readonly #without: Region[] = [NOWHERE, EVERYWHERE]
@@ -23,6 +36,11 @@ export class Regions {
   readonly #nodes = new Map<number, Map<number, Region>>()
   readonly #both = new Map<number, Region>()
   readonly #not = new Map<Region, Region>()
+
+  /** `about`: the resource whose situations these are. */
+  constructor(about = 'any') {
+    this.#about = about
+  }
 
   /** Where one variable holds. */
   where(variable: number): Region {
@@ -49,6 +67,7 @@ export class Regions {
     const variable = Math.min(this.#variableOf(one), this.#variableOf(other))
     const [a, b] = [this.#cut(one, variable), this.#cut(other, variable)]
     const made = this.#node(variable, this.both(a.without, b.without), this.both(a.with, b.with))
+    if (this.#both.size >= MOST_PAIRS) throw new TooManyRegions(this.#about)
     this.#both.set(key, made)
     return made
   }
@@ -132,7 +151,7 @@ export class Regions {
     const found = known.get(key)
     if (found !== undefined) return found
     const made = this.#variables.length as Region
-    if (made >= MOST_NODES) throw new TooManyRegions('the rules distinguish too many sets of relations')
+    if (made >= MOST_NODES) throw new TooManyRegions(this.#about)
     this.#variables.push(variable)
     this.#without.push(without)
     this.#with.push(with_)

@@ -1,6 +1,8 @@
 /** The conditions of one request that the rules name: those that hold, and those that a new sign-in could make hold. */
-import type { RequestCondition } from './all-conditions.ts'
+import type { Caller } from '../caller.ts'
+import { conditionHolds, type RequestCondition } from './all-conditions.ts'
 import type { ConditionFacts } from './condition-kind.ts'
+import { credentialKindOf } from './credential.ts'
 import type { SignedIn } from './signed-in.ts'
 
 export interface RequestConditions {
@@ -14,17 +16,48 @@ export interface RequestConditions {
 
 export const NO_CONDITIONS: RequestConditions = { named: [], holding: [], toSignIn: [] }
 
-/** `named`: the conditions in the rules about the request. */
+/** What conditions look at in a request. */
+export interface ConditionsAsked {
+  readonly subject: {
+    /** Undefined without credentials. */
+    readonly caller: Caller | undefined
+  }
+  /** The time of the request, in milliseconds since the epoch. */
+  readonly now: number
+  /** The client's address, if it is known. */
+  readonly address?: string | undefined
+  /**
+   * The conditions that hold, where they are supposed (their names) or told by a record; otherwise they follow from the
+   * request.
+   */
+  readonly holding?: readonly string[] | ((condition: RequestCondition) => boolean) | undefined
+}
+
+/** `declared`: by name, in the order of conditions.yaml. `names`: those in the rules about the request. */
 export function conditionsNow(
-  named: readonly RequestCondition[],
-  facts: Pick<ConditionFacts, 'hasCredentials' | 'credential'>,
-  holds: (condition: RequestCondition) => boolean,
+  declared: ReadonlyMap<string, RequestCondition>,
+  { subject: { caller }, now, address, holding }: ConditionsAsked,
+  names: readonly string[],
 ): RequestConditions {
-  const holding = named.filter(holds)
-  const missing = named.filter((condition) => !holding.includes(condition))
+  if (names.length === 0) return NO_CONDITIONS
+  const facts: ConditionFacts = {
+    now,
+    address,
+    credential: caller && credentialKindOf(caller),
+    authTime: caller?.authTime,
+    acr: caller?.acr,
+    hasCredentials: caller !== undefined,
+  }
+  const holds = (condition: RequestCondition) => {
+    if (holding === undefined) return conditionHolds(condition, facts)
+    return typeof holding === 'function' ? holding(condition) : holding.includes(condition.name)
+  }
+  const named = [...declared.values()].filter(({ name }) => names.includes(name))
+  const held = named.filter(holds)
+  const missing = named.filter((condition) => !held.includes(condition))
   return {
     named,
-    holding: holding.map(({ name }) => name),
+    holding: held.map(({ name }) => name),
     toSignIn: canSignIn(facts) ? missing.filter((condition) => condition.kind === 'signedIn') : [],
   }
 }

@@ -4,7 +4,7 @@ import type { Policy, Rule } from '../policy.ts'
 import { leavesOf } from '../relations/all-kinds.ts'
 import type { Region } from '../relations/regions.ts'
 import type { Relation } from '../relations/relation-kind.ts'
-import type { PlacedRule } from './extents.ts'
+import type { Extent } from './extents.ts'
 import { decidedFields } from './rule.ts'
 import { concernsObjects, decisionsOf, type Moments, RuleSpace, variablesOf } from './rule-space.ts'
 import { namesIn, relationColumnText } from './terms.ts'
@@ -20,7 +20,7 @@ export class ResourceSpace extends RuleSpace {
   readonly #labels: readonly string[]
 
   constructor({ ownership, conditions, views }: Policy, resource: Resource) {
-    super()
+    super(resource)
     this.#resource = resource
     const relations = [...(ownership.get(resource.name)?.relations.values() ?? [])]
     const leaves = new Map([...new Set(relations.flatMap(leavesOf))].map((leaf, i) => [leaf, i]))
@@ -43,21 +43,22 @@ export class ResourceSpace extends RuleSpace {
     )
   }
 
-  /** Where rules match about an action; undefined for a rule with a name or view that doesn't count there. */
-  placesOf(action: Action): (rule: Rule) => PlacedRule | undefined {
+  /** Where a rule matches about an action, and its fields; undefined if a name or view doesn't count there. */
+  extentsOf(action: Action): (rule: Rule) => Extent | undefined {
     const names = concernsObjects(this.#resource, action) ? this.#names : this.#conditions
     const { changes } = decisionsOf(this.#resource, action)
     const regions = new Map<string, Region>()
     return (rule) => {
+      if (!namesIn(rule).every((name) => names.has(name))) return undefined
+      const fields = this.#fieldsNamed(rule, action)
+      if (fields === 0n) return undefined
       const region = regions.getOrInsertComputed(`${rule.effect} ${relationColumnText(rule)}`, () =>
         this.regions.both(
           this.matches(rule, (name) => names.get(name), changes),
           this.#possible,
         ),
       )
-      const fields = this.#fieldsNamed(rule, action)
-      const isKnown = namesIn(rule).every((name) => names.has(name))
-      return isKnown && fields !== 0n ? { rule, region, fields } : undefined
+      return { region, fields }
     }
   }
 

@@ -5,26 +5,44 @@
 
 import type { Resource, Resources } from '../../resources/resource.ts'
 import type { Policy, RoleLink, Rule } from '../policy.ts'
-import { NOWHERE, type Region } from '../relations/regions.ts'
-import { ActionRules, getOrMake } from './action-rules.ts'
+import { ActionRules, getOrMake, type ResourceRules } from './action-rules.ts'
+import { type AlikeRules, alikeRules } from './alike-rules.ts'
 import { ResourceSpace } from './resource-space.ts'
-import { performs } from './rule.ts'
 
 export class ActionRulesIndex {
   readonly #policy: Policy
+  /** Resources that are left out, since their rules tell too many situations apart (TooManyRegions). */
+  readonly undecided: ReadonlySet<string>
+  readonly #alike: ReadonlyMap<Rule, AlikeRules>
+  /** By resource column and subject. */
+  readonly #rules = new Map<string, Map<string, Rule[]>>()
   readonly #links: ReadonlyMap<string, readonly RoleLink[]>
   readonly #subjects = new Map<string, ReadonlySet<string>>()
+  readonly #profiles = new Map<string, string>()
   readonly #byAction = new Map<string, ActionRules>()
-  readonly #byRule = new Map<Rule, ActionRules[]>()
-  readonly #tried = new Map<Rule, Region[]>()
+  readonly #places = new Map<AlikeRules, ActionRules[]>()
+  /** Rules whose names and views some resource and action knows. */
+  readonly #tried = new Set<AlikeRules>()
+  readonly #unjudged = new Set<AlikeRules>()
+  readonly #removed = new Set<Rule>()
 
-  constructor(policy: Policy, { byName }: Resources) {
+  constructor(policy: Policy, { byName }: Resources, undecided: ReadonlySet<string> = new Set()) {
     this.#policy = policy
+    this.undecided = undecided
+    this.#alike = alikeRules(policy.rules)
+    for (const rule of policy.rules) {
+      const bySubject = getOrMake(this.#rules, rule.resource, () => new Map<string, Rule[]>())
+      getOrMake(bySubject, rule.subject, () => []).push(rule)
+    }
     this.#links = Map.groupBy(policy.links, ({ role }) => role)
-    const rules = Map.groupBy(policy.rules, ({ resource }) => resource)
+    const byColumn = Map.groupBy(new Set(this.#alike.values()), ({ rules: [rule] }) => rule?.resource)
     for (const resource of byName.values()) {
-      const wildcard = rules.get(resource.builtIn ? 'system/*' : '*') ?? []
-      this.#place(resource, [...(rules.get(resource.name) ?? []), ...wildcard])
+      const columns = [resource.name, resource.builtIn ? 'system/*' : '*']
+      this.#place(
+        resource,
+        columns,
+        columns.flatMap((column) => byColumn.get(column) ?? []),
+      )
     }
   }
 
@@ -32,24 +50,31 @@ export class ActionRulesIndex {
     return this.#byAction.get(JSON.stringify([resource, action]))
   }
 
-  /** The resources and actions for which the rule can match; empty if it never can. */
+  /**
+   * The resources and actions for which the rule can match; empty if it never can, and for a rule about an undecided
+   * resource, which can't be judged as a whole.
+   */
   placesOf(rule: Rule): readonly ActionRules[] {
-    return this.#byRule.get(rule) ?? []
+    const alike = this.#alike.get(rule)
+    return alike && !this.#unjudged.has(alike) ? this.#placesIn(rule) : []
   }
 
-  /** Where the rule matches for each resource and action that knows its names and views: perhaps nowhere. */
-  triedFor(rule: Rule): readonly Region[] {
-    return this.#tried.get(rule) ?? []
+  /** Whether some resource and action knows the rule's names and views, but it matches for none of them. */
+  isContradiction(rule: Rule): boolean {
+    const alike = this.#alike.get(rule)
+    return alike !== undefined && this.#tried.has(alike) && !this.#unjudged.has(alike) && !this.#places.has(alike)
   }
 
   /** Ignores the rule from now on. */
   remove(rule: Rule): void {
-    for (const actionRules of this.placesOf(rule)) actionRules.remove(rule)
+    this.#removed.add(rule)
+    for (const actionRules of this.#placesIn(rule)) actionRules.changed(rule)
   }
 
   /** Undoes `remove`. */
   restore(rule: Rule): void {
-    for (const actionRules of this.placesOf(rule)) actionRules.restore(rule)
+    if (!this.#removed.delete(rule)) return
+    for (const actionRules of this.#placesIn(rule)) actionRules.changed(rule)
   }
 
   /** The subjects of a caller who has this subject: also `everyone`, and all that it inherits. */
@@ -63,19 +88,38 @@ export class ActionRulesIndex {
     return made
   }
 
-  #place(resource: Resource, rules: readonly Rule[]): void {
+  /** Equal for two subjects if callers with one or the other are granted the same. */
+  profileOf(subject: string): string {
+    return getOrMake(this.#profiles, subject, () => {
+      const subjects = [...this.subjectsOf(subject)]
+      const rules = subjects.flatMap((name) => [...this.#rules.values()].flatMap((some) => some.get(name) ?? []))
+      return [...new Set(rules.map((rule) => this.#alike.get(rule)?.id))].join()
+    })
+  }
+
+  #placesIn(rule: Rule): readonly ActionRules[] {
+    const alike = this.#alike.get(rule)
+    return (alike && this.#places.get(alike)) ?? []
+  }
+
+  #place(resource: Resource, columns: readonly string[], alike: readonly AlikeRules[]): void {
+    if (this.undecided.has(resource.name)) {
+      for (const one of alike) this.#unjudged.add(one)
+      return
+    }
     const space = new ResourceSpace(this.#policy, resource)
+    const rules: ResourceRules = {
+      alike,
+      ofSubject: (subject) => columns.flatMap((column) => this.#rules.get(column)?.get(subject) ?? []),
+      alikeOf: (rule) => this.#alike.get(rule),
+      removed: this.#removed,
+    }
     for (const action of resource.actions.values()) {
-      const actionRules = new ActionRules(resource, action, space)
+      const actionRules = new ActionRules(resource, action, space, rules)
       this.#byAction.set(JSON.stringify([resource.name, action.name]), actionRules)
-      const place = space.placesOf(action)
-      for (const rule of rules) {
-        const placed = performs(rule, action) ? place(rule) : undefined
-        if (!placed) continue
-        getOrMake(this.#tried, rule, () => []).push(placed.region)
-        if (placed.region === NOWHERE) continue
-        actionRules.add(placed)
-        getOrMake(this.#byRule, rule, () => []).push(actionRules)
+      for (const [one, canMatch] of actionRules.counting) {
+        this.#tried.add(one)
+        if (canMatch) getOrMake(this.#places, one, () => []).push(actionRules)
       }
     }
   }

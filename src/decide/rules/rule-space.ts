@@ -23,12 +23,14 @@ type Moment = keyof Moments
 const SECOND = 0
 
 export class RuleSpace {
-  readonly regions = new Regions()
+  readonly regions: Regions
   /** Where the first decision is asked, and where the second one is. */
   readonly first: Region
   readonly second: Region
+  readonly #storedSides = new Map<Region, Region>()
 
-  constructor() {
+  constructor({ name }: Resource) {
+    this.regions = new Regions(name)
     this.second = this.regions.where(SECOND)
     this.first = this.regions.not(this.second)
   }
@@ -96,7 +98,9 @@ export class RuleSpace {
 
   /** The stored objects of a region, whichever decision is asked, and whatever the result. */
   storedSide(region: Region): Region {
-    return this.regions.whatever(region, (variable) => !isStored(variable))
+    return this.#storedSides.getOrInsertComputed(region, () =>
+      this.regions.whatever(region, (variable) => !isStored(variable)),
+    )
   }
 
   /** Where both are, or neither is. */

@@ -37,7 +37,7 @@ export function namesIn({ before, after = NO_TERMS }: RelationColumn): readonly 
 }
 
 /** Whether all terms fit when exactly these names hold. */
-export function allFit(terms: readonly Term[], holding: readonly string[]): boolean {
+function allFit(terms: readonly Term[], holding: readonly string[]): boolean {
   return terms.every(({ name, negated }) => holding.includes(name) !== negated)
 }
 

@@ -33,6 +33,7 @@ const EXPOSED = [
   'Link',
   'Location',
   'Policy-Revision',
+  'Policy-Sequence',
   'RateLimit',
   'RateLimit-Policy',
   'Retry-After',
@@ -48,6 +49,7 @@ const REQUEST_HEADERS = [
   'Idempotency-Key',
   'If-Match',
   'If-None-Match',
+  'Policy-Sequence-At-Least',
 ].join(', ')
 
 export function createCors({ origins, maxAgeSeconds }: CorsOptions): Cors {

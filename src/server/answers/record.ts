@@ -49,14 +49,17 @@ export function observe({ faults, metrics }: { faults: FaultLog; metrics: Metric
 }
 
 export function recordOf(request: RequestFacts): DecisionRecord {
-  const { requestId, revision, method, address, match, authentication, decision, outcome, problem } = request
+  const { requestId, instance, revision, method, address, match, authentication, decision, outcome, problem } = request
   const asked = match?.kind === 'route' ? match : undefined
   const evidence = evidenceOf(request)
   const refusedSignIn = problem?.cause instanceof SignInRefused ? problem.cause : undefined
+  const caller = authentication?.kind === 'caller' ? authentication.caller : undefined
+  const rejected = authentication?.kind === 'rejected' ? authentication : undefined
   return {
     // Only a failed clock leaves no time.
     time: request.time ?? new Date().toISOString(),
     requestId,
+    instance,
     revision,
     method,
     address,
@@ -64,9 +67,13 @@ export function recordOf(request: RequestFacts): DecisionRecord {
     resource: asked?.route.resource,
     action: asked?.endpoint.action,
     objectId: outcome?.objectId ?? asked?.id ?? refusedSignIn?.userId ?? objectIdOf(decision),
-    ...callerFacts(authentication),
+    subject: caller?.id ?? rejected?.subject,
+    roles: caller?.roles,
+    authentication: authentication?.kind,
+    credential: caller?.credential ?? rejected?.credential,
+    signedIn: caller && signInOf(caller),
     // Why a credential or a sign-in was refused; no part of the credential itself (test/identity).
-    reason: authentication?.kind === 'rejected' ? authentication.reason : refusedSignIn?.reason,
+    reason: rejected?.reason ?? refusedSignIn?.reason,
     outcome: problem ? (problem.status < 500 ? 'refused' : 'failed') : 'allowed',
     problem: problem?.code,
     relations: evidence?.relations,
@@ -75,23 +82,6 @@ export function recordOf(request: RequestFacts): DecisionRecord {
     facts: evidence?.facts,
     status: problem?.status ?? outcome?.status ?? 500,
     microseconds: Math.round(secondsOf(request) * 1e6),
-  }
-}
-
-function callerFacts(
-  authentication: RequestFacts['authentication'],
-): Pick<DecisionRecord, 'subject' | 'roles' | 'authentication' | 'credential' | 'signedIn'> {
-  switch (authentication?.kind) {
-    case 'caller': {
-      const { id: subject, roles, credential } = authentication.caller
-      return { subject, roles, authentication: 'caller', credential, signedIn: signInOf(authentication.caller) }
-    }
-    case 'rejected': {
-      const { subject, credential } = authentication
-      return { subject, authentication: 'rejected', credential }
-    }
-    default:
-      return { authentication: authentication?.kind }
   }
 }
 

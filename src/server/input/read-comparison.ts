@@ -63,13 +63,8 @@ function readNumber(field: Field, text: string, form: RegExp, what: string): num
 
 function readTime(field: Field, text: string): string {
   const instant = instantOf(text)
-  if (instant !== undefined && isDay(text.slice(0, 'yyyy-mm-dd'.length))) return instant
+  if (instant !== undefined) return instant
   throw unreadable(field, 'a time like 2026-01-31T12:00:00Z (RFC 3339; a + is written %2B)')
-}
-
-/** `2026-02-30` would silently mean March 2nd; bodies refuse it too. */
-function isDay(date: string): boolean {
-  return new Date(`${date}T00:00:00Z`).toISOString().startsWith(date)
 }
 
 function unreadable({ name }: Field, expected: string): Problem {

@@ -4,6 +4,7 @@ import type { DecisionLog } from '../../decision-log/decision-log.ts'
 import type { Limiter } from '../../limits/limiter.ts'
 import type { LivePolicy } from '../../policy/live-policy.ts'
 import type { Store } from '../../store/contract.ts'
+import type { PolicyChannel } from '../policy-changes/follow-versions.ts'
 import { policyDetail } from '../policy-changes/policy-log.ts'
 import type { Check } from '../routes/handler.ts'
 import type { Shadow } from '../shadow/shadow.ts'
@@ -11,6 +12,8 @@ import type { Shadow } from '../shadow/shadow.ts'
 interface Checked {
   readonly store: Store
   readonly policy: LivePolicy
+  readonly channel: PolicyChannel | undefined
+  readonly now: () => Date
   readonly limiter: Limiter
   readonly decisionLog: DecisionLog
   readonly shadow: Shadow | undefined
@@ -22,6 +25,8 @@ interface Checked {
 export async function checkParts({
   store,
   policy,
+  channel,
+  now,
   limiter,
   decisionLog,
   shadow,
@@ -38,7 +43,7 @@ export async function checkParts({
   return {
     server: draining() ? { status: 'unavailable', detail: 'shutting down' } : { status: 'ok' },
     store: answers ? { status: 'ok' } : { status: 'unavailable' },
-    policy: policy.faults.length > 0 ? { status: 'degraded', detail: policyDetail(policy) } : { status: 'ok' },
+    policy: checkChannel(channel, now().getTime()) ?? checkFiles(policy),
     ...(shadow ? { candidate: shadow.state() } : {}),
     decisions: decisionLog.failing
       ? { status: 'degraded', detail: "records can't be written; the records of writes wait in the store" }
@@ -48,4 +53,18 @@ export async function checkParts({
         ? { status: 'ok' }
         : { status: 'degraded', detail: 'Redis does not answer; each process counts alone' },
   }
+}
+
+function checkFiles(policy: LivePolicy): Check {
+  return policy.faults.length > 0 ? { status: 'degraded', detail: policyDetail(policy) } : { status: 'ok' }
+}
+
+/** Undefined if the published versions can be read. */
+function checkChannel(channel: PolicyChannel | undefined, now: number): Check | undefined {
+  const state = channel?.state(now) ?? 'answers'
+  if (!channel || state === 'answers') return undefined
+  const lost = `the published policy can't be read for ${Math.round(channel.ageMs(now) / 1000)} s`
+  return state === 'expired'
+    ? { status: 'unavailable', detail: `${lost}; requests are refused` }
+    : { status: 'degraded', detail: `${lost}; the last good one decides until it is too old` }
 }

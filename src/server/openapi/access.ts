@@ -6,8 +6,9 @@ import { NO_FACTS, withFacts } from '../../decide/facts.ts'
 import { inView } from '../../decide/grants/caller-grants.ts'
 import type { GrantTable } from '../../decide/grants/grant-table.ts'
 import type { RoleLevel } from '../../decide/grants/role-level.ts'
+import type { Subject } from '../../decide/grants/subjects.ts'
 import type { Limit } from '../../decide/policy.ts'
-import type { Snapshot, Subject } from '../../decide/snapshot.ts'
+import type { Snapshot } from '../../decide/snapshot.ts'
 import type { Resource, Resources } from '../../resources/resource.ts'
 
 /** Fields, or the pseudo-field `*` for an action without fields. */

@@ -1,7 +1,8 @@
 /** Keeps the documents of callers: each is made once for each policy and set of roles, and dropped with the policy. */
 
 import type { Caller } from '../../decide/caller.ts'
-import type { Snapshot, Subject } from '../../decide/snapshot.ts'
+import type { Subject } from '../../decide/grants/subjects.ts'
+import type { Snapshot } from '../../decide/snapshot.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { accessOf } from './access.ts'
 import { makeDocument } from './document.ts'

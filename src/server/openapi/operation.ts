@@ -12,7 +12,7 @@ import { requestBodyOf } from './request-body.ts'
 import { successResponses } from './success-responses.ts'
 
 /** Every answer names the policy that decided. */
-const COMMON: Headers = { always: ['Policy-Revision'], maybe: [] }
+const COMMON: Headers = { always: ['Policy-Revision'], maybe: ['Policy-Sequence'] }
 
 const VERBS: Readonly<Record<Operation, string>> = {
   list: 'List',

@@ -19,10 +19,21 @@ const IF_MATCH =
 
 const IDEMPOTENCY_KEY = 'Makes the request safe to repeat for 24 hours: each repeat gets the first answer.'
 
+const AT_LEAST =
+  'Only an instance with this published policy, or a later one, answers; another one answers 503. See Policy-Sequence.'
+
 export function parametersOf(routeMethod: RouteMethod, describing: Describing): readonly Part[] {
-  const { route, endpoint } = routeMethod
+  const { route, resource } = routeMethod
   const id = route.path.includes('{id}') ? [idParameter(describing)] : []
-  if (route.redirect || routeMethod.resource.builtIn) return id
+  if (route.redirect || resource.builtIn) return id
+  return [
+    ...ownParameters(routeMethod, id, describing),
+    headerParameter(describing, 'Policy-Sequence-At-Least', AT_LEAST),
+  ]
+}
+
+function ownParameters(routeMethod: RouteMethod, id: readonly Part[], describing: Describing): readonly Part[] {
+  const { endpoint } = routeMethod
   switch (endpoint.operation) {
     case 'list':
       return listParameters(routeMethod, describing)

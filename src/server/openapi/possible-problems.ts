@@ -6,6 +6,7 @@ import type { Operation } from '../../resources/resource.ts'
 /** Problems of every operation: HTTP itself, credentials, the policy, and faults of the server. */
 const ANYWHERE: readonly ProblemCode[] = [
   'malformed-request',
+  'invalid-policy-sequence',
   'credentials-missing',
   'token-invalid',
   'token-expired',
@@ -17,6 +18,8 @@ const ANYWHERE: readonly ProblemCode[] = [
   'headers-too-large',
   'internal-error',
   'key-server-invalid',
+  'policy-behind',
+  'policy-expired',
   'decision-log-unavailable',
   'key-server-unavailable',
   // The server asks the store about the caller with every request (docs/decisions/0020).

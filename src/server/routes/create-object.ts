@@ -33,7 +33,7 @@ export async function createObject(
   const { evidence } = permit
   const create = async () => {
     const object = createdObject(permit, time)
-    const outcome = created(services, request, { object, shown: await ask(decision.show(object)), evidence })
+    const outcome = created(services, request, { object, shown: await ask(decision.show(object), permit), evidence })
     return writes.create(permit, outcome, { time, replay: claim })
   }
   if (!claim) return create()

@@ -47,6 +47,9 @@ export interface Services {
   readonly checks: () => Promise<Readonly<Record<string, Check>>>
 }
 
+/** Gets the facts that further steps of the decision ask for: as they are, or as they will be right after a write. */
+export type AskFacts = <T>(steps: Steps<T>, written?: Permit<'create'> | Permit<'update'>) => T | Promise<T>
+
 export interface HandledRequest {
   readonly method: Method
   readonly route: Route
@@ -56,8 +59,7 @@ export interface HandledRequest {
   readonly caller: Caller | undefined
   /** The client's address, as limits count it. */
   readonly address: string
-  /** Gets the facts that the decision's permits and answers ask for. */
-  readonly ask: <T>(steps: Steps<T>) => T | Promise<T>
+  readonly ask: AskFacts
   /** The path's `{id}`, as sent. */
   readonly path: string
   readonly query: string

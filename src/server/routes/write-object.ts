@@ -49,12 +49,13 @@ export async function patchObject(
   const { object } = decision
   const { named, read } = fieldsOf(operations)
   // Checked first, so that the answer is the same for every stored value.
-  orRefuse(decision.checkRead(read) ?? decision.checkNamed(named))
+  orRefuse(decision.checkRead(read, named))
   const before = represent(object)
   const applied = applyJsonPatch(before, operations)
-  if (applied.kind === 'conflict') {
-    // 412 and 428 come before 409 (semantics.md, "Refusals").
-    refuseUnmet(services, request, { resource: resource.name, object })
+  if (applied.kind !== 'applied') {
+    // 403 comes first, then 412 and 428 (semantics.md, "Refusals").
+    orRefuse(decision.checkNamed(named))
+    if (applied.kind === 'conflict') refuseUnmet(services, request, { resource: resource.name, object })
     throw applied.problem
   }
   return writeProposal(services, request, decision, proposePatched(resource, applied.after, { before, named, read }))
@@ -89,8 +90,8 @@ async function writeProposal(
   const permit = orRefuse(permitted)
   refuseUnmetNow()
   const { evidence } = permit
-  const outcomeOf = async (object: StoredObject): Promise<Outcome> => {
-    const shown = await request.ask(decision.show(object))
+  const outcomeOf = async (object: StoredObject, written?: typeof permit): Promise<Outcome> => {
+    const shown = await request.ask(decision.show(object), written)
     const status = successStatus('update', shown !== undefined)
     if (!shown) return { status, headers: {}, body: undefined, evidence }
     // The tag belongs to the representation in this body, whatever the client had sent (RFC 9110 section 8.7).
@@ -101,7 +102,8 @@ async function writeProposal(
   const isBlind = [...proposal.named].some((name) => !decision.readable.has(name))
   if (!isBlind && sameJson(permit.document, decision.object.document)) return outcomeOf(decision.object)
   const time = services.now().toISOString()
-  return request.writes.update(permit, await outcomeOf(updatedObject(permit, decision.object, time)), { time })
+  const outcome = await outcomeOf(updatedObject(permit, decision.object, time), permit)
+  return request.writes.update(permit, outcome, { time })
 }
 
 /**

@@ -4,7 +4,9 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
-import { LivePolicy, type PolicyEvent } from '../../policy/live-policy.ts'
+import type { PolicyEvent } from '../../policy/active-policy.ts'
+import { LivePolicy } from '../../policy/live-policy.ts'
+import { policyFolderSource } from '../../policy/policy-source.ts'
 import { watchPolicy } from '../../policy/watch-policy.ts'
 import { loadResources } from '../../resources/load/load-resources.ts'
 import { compare } from '../../tools/replay/compare.ts'
@@ -15,6 +17,7 @@ const RETRY_MS = 500
 
 const { directory, schemas } = workerData as CandidatePlace
 const resources = await loadResources(schemas)
+const source = policyFolderSource(directory)
 let replayPolicy: ReplayPolicy | undefined
 let turn = Promise.resolve()
 
@@ -26,13 +29,13 @@ parentPort?.on('message', (records: ToCandidate) => {
 const policy = await openCandidate()
 replayPolicy = { resources, policyAt: (time) => policy.at(time) }
 tell({ kind: 'ready', revision: policy.active.revision })
-await watchPolicy(policy)
+await watchPolicy(policy, directory)
 
 /** A candidate may be broken, or not there yet: the server doesn't wait for it. */
 async function openCandidate(): Promise<LivePolicy> {
   for (let told = ''; ; await sleep(RETRY_MS)) {
     try {
-      return await LivePolicy.open({ directory, resources, observe: tellEvent })
+      return await LivePolicy.open({ source, resources, observe: tellEvent })
     } catch (error) {
       const { message } = error as Error
       if (message !== told) tell({ kind: 'refused', message })

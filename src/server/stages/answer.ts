@@ -17,6 +17,7 @@ import type { Stage, Writable } from './stage.ts'
 import type { Received, RequestState } from './state.ts'
 
 export interface AnswerParts {
+  readonly instance: string
   readonly policy: Pick<LivePolicy, 'active' | 'at'>
   readonly now: () => Date
   readonly cors: Cors
@@ -54,9 +55,10 @@ export function answer(parts: AnswerParts): Stage<object, Received> {
   }
 }
 
-function receive({ policy: { active } }: AnswerParts, method: string): RequestState {
+function receive({ instance, policy: { active } }: AnswerParts, method: string): RequestState {
   return {
     requestId: randomUUID(),
+    instance,
     started: performance.now(),
     at: Number.NaN,
     method,
@@ -64,6 +66,7 @@ function receive({ policy: { active } }: AnswerParts, method: string): RequestSt
     masks: active.snapshot.masks,
     headers: {
       'Policy-Revision': active.revision,
+      ...(active.sequence === undefined ? {} : { 'Policy-Sequence': String(active.sequence) }),
       Vary: 'Authorization, Accept',
       'Cache-Control': 'private, no-cache',
     },

@@ -4,12 +4,14 @@
  * that they need.
  */
 
+import { looksAt } from '../../decide/conditions/lookup.ts'
 import { decide } from '../../decide/decide.ts'
 import type { Decision } from '../../decide/decision.ts'
 import { type FactSource, withFacts } from '../../decide/facts.ts'
+import type { Permit } from '../../decide/permits/permit.ts'
 import { USERS } from '../../decide/policy.ts'
 import { orRefuse } from '../../decide/refusal.ts'
-import type { ActivePolicy } from '../../policy/live-policy.ts'
+import type { ActivePolicy } from '../../policy/active-policy.ts'
 import { isBlocked } from '../../policy/parse/parse-blocked.ts'
 import type { Resources } from '../../resources/resource.ts'
 import type { Store } from '../../store/contract.ts'
@@ -21,6 +23,9 @@ export interface Gate {
   readonly store: Pick<Store, 'get' | 'lookup'>
 }
 
+/** Also knows what a write would leave. */
+type WriteGate = Gate & { readonly store: Pick<Store, 'lookupAfter'> }
+
 /** Who asks, for what, when, and from where. */
 interface Asked extends Pick<AcceptedRequest, 'match' | 'caller'> {
   /** The time of the request, in milliseconds since the epoch. */
@@ -29,12 +34,12 @@ interface Asked extends Pick<AcceptedRequest, 'match' | 'caller'> {
 }
 
 /** Leaves a decision, or throws Refused or a fault. A fault never lets a request pass. */
-export function authorize(gate: Gate): Stage<Received & Addressed & Accepted, Authorized> {
+export function authorize(gate: WriteGate): Stage<Received & Addressed & Accepted, Authorized> {
   const facts = factsFrom(gate)
   return async (ctx, next) => {
     const { policy, accepted, at, wholeAddress: address } = ctx.state
     const asked = { ...accepted, at, address }
-    ctx.state.ask = (steps) => withFacts(steps, facts)
+    ctx.state.ask = (steps, written) => withFacts(steps, written ? factsAfter(written, facts, gate) : facts)
     ctx.state.decideAnew = () => decideRequest(gate, policy, asked)
     ctx.state.decision = await decideRequest(gate, policy, asked)
     return next()
@@ -64,5 +69,14 @@ function factsFrom({ resources, store }: Gate): FactSource {
     user: (subject) => (resources.byName.has(USERS) ? store.get(USERS, subject) : undefined),
     object: (name, id) => store.get(name, id),
     lookup: (lookup) => store.lookup(lookup),
+  }
+}
+
+/** The facts right after a write, for its answer. Most relations don't look at objects of the written resource. */
+function factsAfter(written: Permit<'create'> | Permit<'update'>, facts: FactSource, { store }: WriteGate): FactSource {
+  return {
+    ...facts,
+    lookup: (lookup, relation) =>
+      looksAt(lookup, written.resource) ? store.lookupAfter(written, lookup) : facts.lookup(lookup, relation),
   }
 }

@@ -2,15 +2,14 @@
 import type { Problem } from '../../base/problems/problem.ts'
 import type { Caller } from '../../decide/caller.ts'
 import type { Decision } from '../../decide/decision.ts'
-import type { Steps } from '../../decide/facts.ts'
 import type { Masks } from '../../decide/policy.ts'
 import type { DecisionRecord } from '../../decision-log/decision-record.ts'
 import type { Authentication, Credentials } from '../../identity/caller.ts'
-import type { ActivePolicy } from '../../policy/live-policy.ts'
+import type { ActivePolicy } from '../../policy/active-policy.ts'
 import type { Resource } from '../../resources/resource.ts'
 import type { Layer, Match, RouteMatch } from '../../resources/routing/match-route.ts'
 import type { Input } from '../input/input.ts'
-import type { Outcome } from '../routes/handler.ts'
+import type { AskFacts, Outcome } from '../routes/handler.ts'
 
 /** By name, spelled as sent; each name once. */
 export type ResponseHeaders = Record<string, string>
@@ -18,6 +17,8 @@ export type ResponseHeaders = Record<string, string>
 /** Left by `answer`. */
 export interface Received {
   readonly requestId: string
+  /** The instance that answers. */
+  readonly instance: string
   /** `performance.now()` when the request came. */
   readonly started: number
   readonly method: string
@@ -72,8 +73,7 @@ export interface Accepted {
 /** Left by `authorize`. */
 export interface Authorized {
   readonly decision: Decision
-  /** Gets the facts that further steps of the decision ask for. */
-  readonly ask: <T>(steps: Steps<T>) => T | Promise<T>
+  readonly ask: AskFacts
   /** Decides again, with the object that is stored now: for a write that came too late. */
   readonly decideAnew: () => Promise<Decision>
 }

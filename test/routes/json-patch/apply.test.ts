@@ -128,7 +128,8 @@ describe('a JSON Patch', () => {
     fc.assert(
       fc.property(anyObject, fc.jsonValue({ maxDepth: 4 }), (before, anything) => {
         try {
-          applyJsonPatch(before as Representation, parseJsonPatch(anything as Json, resource))
+          const applied = applyJsonPatch(before as Representation, parseJsonPatch(anything as Json, resource))
+          if (applied.kind === 'invalid') throw applied.problem
         } catch (error) {
           if (!(error instanceof Problem)) throw error
           expect(error.code).to.equal('invalid-patch')
@@ -162,7 +163,8 @@ type Outcome = Extract<Applied, { kind: 'applied' }> | { readonly kind: 'conflic
 function outcome(before: Readonly<Record<string, Json>>, json: Json): Outcome {
   try {
     const applied = applyJsonPatch(before, parseJsonPatch(json, resource))
-    return applied.kind === 'applied' ? applied : { kind: 'conflict' }
+    if (applied.kind === 'applied') return applied
+    return { kind: applied.kind === 'conflict' ? 'conflict' : 'malformed' }
   } catch (error) {
     if (error instanceof Problem) return { kind: 'malformed' }
     throw error

@@ -9,10 +9,13 @@ import type { PatchOperation } from './operation.ts'
 import { fault, invalidPatch, MAX_DEPTH } from './parse.ts'
 import { add, NoSuchPlace, remove, replace, valueAt } from './place.ts'
 
-/** `conflict`: the object isn't as the patch expects. The problem is thrown later, in the order of the checks. */
+/**
+ * `conflict`: the object isn't as the patch expects. `invalid`: the patch fits no state of the object. The problem is
+ * thrown later, in the order of the checks.
+ */
 export type Applied =
   | { readonly kind: 'applied'; readonly after: Representation }
-  | { readonly kind: 'conflict'; readonly problem: Problem }
+  | { readonly kind: 'conflict' | 'invalid'; readonly problem: Problem }
 
 /**
  * In characters: the most that the copies and moves of one patch may carry. Without a limit, 20 copies make a million
@@ -20,7 +23,7 @@ export type Applied =
  */
 const MAX_CARRIED = 200_000
 
-/** Doesn't change its arguments. Throws Problem invalid-patch for a patch that fits no state of the object. */
+/** Doesn't change its arguments. */
 export function applyJsonPatch(before: Representation, operations: readonly PatchOperation[]): Applied {
   const draft = structuredClone(before)
   let carried = 0
@@ -31,9 +34,7 @@ export function applyJsonPatch(before: Representation, operations: readonly Patc
         throw new Unapplicable('invalid-patch', 'from', 'copies and moves too much; split the patch')
     } catch (error) {
       if (!(error instanceof Unapplicable)) throw error
-      const problem = problemOf(error, i)
-      if (error.code === 'invalid-patch') throw problem
-      return { kind: 'conflict', problem }
+      return { kind: error.code === 'invalid-patch' ? 'invalid' : 'conflict', problem: problemOf(error, i) }
     }
   }
   return { kind: 'applied', after: draft }
