@@ -1,7 +1,8 @@
 /** sallyport signing-keys …: the embedded signing keys. Its earlier name `keys` still works. */
 import { readConfig } from '../config.ts'
-import type { Keys, RetiredKey } from '../identity/keys/key-folder.ts'
-import { printResult } from '../present/print.ts'
+import type { KeyPlace, Keys, RetiredKey } from '../identity/keys/embedded/key-place.ts'
+import type { KeyPlaceSettings } from '../identity/keys/embedded/open-keys.ts'
+import { print, printResult } from '../present/print.ts'
 import { CliCommand, type FormatFlag } from './options.ts'
 
 interface RotateFlags extends FormatFlag {
@@ -17,34 +18,57 @@ export function signingKeysCommand(): CliCommand {
     .description('list the embedded keys: the key that signs, and the older keys with the time until which they verify')
     .formats()
     .examples('signing-keys list', 'signing-keys list --format json')
-    .action(async ({ format }: FormatFlag) => {
-      const { findKeyFolder, readKeys, tidy } = await import('../identity/keys/key-folder.ts')
-      const folder = await findKeyFolder(readConfig(process.env).dataDirectory)
-      await tidy(folder, Date.now())
-      const listed = list(await readKeys(folder))
-      printResult(format, { keys: listed }, listed.map(lineOf).join(''))
-    })
+    .action(({ format }: FormatFlag) =>
+      withKeys(async (place) => {
+        await place.tidy()
+        const listed = list(await place.read())
+        printResult(format, { keys: listed }, listed.map(lineOf).join(''))
+      }),
+    )
   keys
     .command('rotate')
     .description('create a new signing key; tokens signed by older keys stay valid until they end')
     .option('--at-once', 'refuse all tokens of the older keys from now on; everybody must sign in again', false)
     .formats()
-    .note('Servers with this data folder use the new key within a second. If a key was stolen, use --at-once.')
+    .note(
+      'Servers with this data folder, or with KEYS_SECRET and this database, use the new key within a second. ' +
+        'If a key was stolen, use --at-once.',
+    )
     .examples('signing-keys rotate', 'signing-keys rotate --at-once')
-    .action(async ({ atOnce, format }: RotateFlags) => {
-      const { findKeyFolder, readKeys, removeRetired, succeed, tidy } = await import('../identity/keys/key-folder.ts')
-      const folder = await findKeyFolder(readConfig(process.env).dataDirectory)
-      const before = (await readKeys(folder)).current
-      const made = await succeed(folder, before.number)
-      const { kid } = (await readKeys(folder)).current.key
-      const retired = atOnce ? await removeRetired(folder) : await tidy(folder, Date.now())
-      const older = retired.map(({ key, endsAt }) => ({ kid: key.kid, ends: atOnce ? null : timeOf(endsAt) }))
-      const first = made
-        ? `The key ${kid} signs tokens from now on.\n`
-        : `Another command has just created the key ${kid}; it signs tokens from now on.\n`
-      printResult(format, { kid, made, older }, first + older.map(sentenceOf).join(''))
+    .action(({ atOnce, format }: RotateFlags) =>
+      withKeys(async (place) => {
+        const before = (await place.read()).current
+        const made = await place.succeed(before.number)
+        const { kid } = (await place.read()).current.key
+        const retired = atOnce ? await place.removeRetired() : await place.tidy()
+        const older = retired.map(({ key, endsAt }) => ({ kid: key.kid, ends: atOnce ? null : timeOf(endsAt) }))
+        const first = made
+          ? `The key ${kid} signs tokens from now on.\n`
+          : `Another command has just created the key ${kid}; it signs tokens from now on.\n`
+        printResult(format, { kid, made, older }, first + older.map(sentenceOf).join(''))
+      }),
+    )
+  keys
+    .command('reencrypt')
+    .description('encrypt the keys in the database under KEYS_SECRET; KEYS_SECRET_OLD decrypts them')
+    .note('First start every server again with both settings. After the command, unset KEYS_SECRET_OLD everywhere.')
+    .examples('signing-keys reencrypt')
+    .action(async () => {
+      const { encryptAgain } = await import('../identity/keys/embedded/open-keys.ts')
+      const count = await encryptAgain(settings())
+      print(`Encrypted ${count} signing keys under KEYS_SECRET; the others were already.\n`)
     })
   return keys
+}
+
+async function withKeys(work: (place: KeyPlace) => Promise<void>): Promise<void> {
+  const { findKeyPlace, withKeyPlace } = await import('../identity/keys/embedded/open-keys.ts')
+  await withKeyPlace(() => findKeyPlace(settings()), work)
+}
+
+function settings(): KeyPlaceSettings {
+  const { dataDirectory, database, tokens } = readConfig(process.env)
+  return { dataDirectory, database, secrets: tokens.keys.kind === 'embedded' ? tokens.keys.secrets : undefined }
 }
 
 interface Listed {

@@ -1,5 +1,6 @@
 /** sallyport token: makes a token, signed with the embedded key. */
 import { type Config, ConfigError, readConfig } from '../config.ts'
+import type { KeyPlaceSettings } from '../identity/keys/embedded/open-keys.ts'
 import { printResult, tell } from '../present/print.ts'
 import { printable } from '../present/quote.ts'
 import { CliCommand, lifetime, type TextOrJson } from './options.ts'
@@ -24,13 +25,15 @@ export function tokenCommand(): CliCommand {
     .examples('token --subject alice --role member --expires 12h')
     .action(async ({ subject, role, expires, format }: Flags) => {
       const config = readConfig(process.env)
-      if (config.tokens.keys.kind !== 'embedded') {
+      const { dataDirectory, database, tokens } = config
+      if (tokens.keys.kind !== 'embedded') {
         throw new ConfigError(
           'the server accepts only tokens of JWT_JWKS_URL or JWT_PUBLIC_KEY: unset it to use the embedded key',
         )
       }
       await tellUndeclared(config, role)
-      const token = await sign(config, { subject, roles: role, lifetimeSeconds: expires / 1000 })
+      const settings = { dataDirectory, database, secrets: tokens.keys.secrets }
+      const token = await sign(settings, config, { subject, roles: role, lifetimeSeconds: expires / 1000 })
       printResult(format, { token, subject, roles: role, lifetimeSeconds: expires / 1000 }, `${token}\n`)
     })
 }
@@ -50,11 +53,16 @@ interface TokenRequest {
 }
 
 /** The key remains valid for longer than the token, even if it is rotated. */
-async function sign({ tokens, dataDirectory }: Config, request: TokenRequest): Promise<string> {
-  const { noteTokenEnd, openEmbeddedKey, openKeyFolder } = await import('../identity/keys/key-folder.ts')
+async function sign(settings: KeyPlaceSettings, { tokens }: Config, request: TokenRequest): Promise<string> {
+  const { openKeyPlace, withKeyPlace } = await import('../identity/keys/embedded/open-keys.ts')
   const { issueToken } = await import('../identity/tokens/issue-token.ts')
-  const folder = await openKeyFolder(dataDirectory)
-  const key = await openEmbeddedKey(dataDirectory)
-  await noteTokenEnd(folder, key.kid, Date.now() + request.lifetimeSeconds * 1000)
-  return issueToken(key, { ...request, issuer: tokens.issuer, audience: tokens.audience })
+  return withKeyPlace(
+    () => openKeyPlace(settings),
+    async (place) => {
+      await place.makeFirstKey()
+      const { current } = await place.read()
+      await place.noteToken(current, request.lifetimeSeconds * 1000)
+      return issueToken(current.key, { ...request, issuer: tokens.issuer, audience: tokens.audience })
+    },
+  )
 }

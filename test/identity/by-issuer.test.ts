@@ -1,7 +1,7 @@
 /** Two issuers at one server: what one vouches for, with its keys, audience, algorithms and clock, is nothing for the other. */
 import { expect } from 'chai'
 import type { TokenVerifier } from '../../src/identity/caller.ts'
-import { fixedKeys } from '../../src/identity/keys/key-ring.ts'
+import { fixedKeys } from '../../src/identity/keys/embedded/key-ring.ts'
 import { rememberTokens, verifyByIssuer } from '../../src/identity/tokens/remembered-tokens.ts'
 import { createTokenVerifier } from '../../src/identity/tokens/token-verifier.ts'
 import { keySet, Loopback, provider } from './loopback.ts'

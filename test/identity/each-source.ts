@@ -1,7 +1,7 @@
 /** The four places that the trusted key can come from: what is tried on one is tried on all. */
 import { expect } from 'chai'
 import type { TokenVerifier } from '../../src/identity/caller.ts'
-import { fixedKeys } from '../../src/identity/keys/key-ring.ts'
+import { fixedKeys } from '../../src/identity/keys/embedded/key-ring.ts'
 import type { KeySource } from '../../src/identity/keys/verification-keys.ts'
 import { createTokenVerifier } from '../../src/identity/tokens/token-verifier.ts'
 import { keySet, Loopback, provider } from './loopback.ts'

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'chai'
 import { calculateJwkThumbprint, exportJWK } from 'jose'
+import { openEmbeddedKey } from '../../src/identity/keys/embedded/key-folder.ts'
 import { KeyError } from '../../src/identity/keys/key-error.ts'
-import { openEmbeddedKey } from '../../src/identity/keys/key-folder.ts'
 import { ed25519 } from './signer.ts'
 
 const run = promisify(execFile)

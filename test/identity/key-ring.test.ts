@@ -8,8 +8,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect } from 'chai'
 import { decodeProtectedHeader, type JWK } from 'jose'
-import { canSign } from '../../src/identity/keys/embedded-key.ts'
-import { writeDraft } from '../../src/identity/keys/key-drafts.ts'
+import { canSign } from '../../src/identity/keys/embedded/embedded-key.ts'
+import { writeDraft } from '../../src/identity/keys/embedded/key-drafts.ts'
 import {
   noteTokenEnd,
   openEmbeddedKey,
@@ -18,9 +18,10 @@ import {
   removeRetired,
   succeed,
   tidy,
-  UNNOTED_MS,
-} from '../../src/identity/keys/key-folder.ts'
-import { type KeyRing, openKeyRing } from '../../src/identity/keys/key-ring.ts'
+} from '../../src/identity/keys/embedded/key-folder.ts'
+import { UNNOTED_MS } from '../../src/identity/keys/embedded/key-place.ts'
+import { type KeyRing, openKeyRing } from '../../src/identity/keys/embedded/key-ring.ts'
+import { KeysInFolder } from '../../src/identity/keys/embedded/keys-in-folder.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { runCommand } from './processes.ts'
 
@@ -121,11 +122,11 @@ describe('a key ring', () => {
 
   beforeEach(async () => {
     data = await mkdtemp(join(tmpdir(), 'sallyport-ring-'))
-    ring = await openKeyRing(data, (error) => told.push(error))
+    ring = await openKeyRing(new KeysInFolder(await openKeyFolder(data)), (error) => told.push(error))
     told.length = 0
   })
   afterEach(async () => {
-    ring.close()
+    await ring.close()
     await rm(data, { recursive: true, force: true })
   })
 

@@ -8,7 +8,7 @@ import { once } from 'node:events'
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openEmbeddedKey } from '../../src/identity/keys/key-folder.ts'
+import { openEmbeddedKey } from '../../src/identity/keys/embedded/key-folder.ts'
 
 /** `naive` writes the file when it isn't there, as one would without thinking of other processes. */
 export type Opener = 'real' | 'naive'

@@ -13,7 +13,9 @@ describe('docs/identity.md', () => {
   let page: PlayedPage
   before(async () => {
     program('curl')
-    page = await playPage('docs/identity.md', ['npm start', PROVIDER, WITH_PROVIDER], ['4000', '3001', '9091'])
+    page = await playPage('docs/identity.md', ['npm start', PROVIDER, WITH_PROVIDER], {
+      ports: ['4000', '3001', '9091'],
+    })
   }).timeout(INSTALL_MS)
   after(() => page.stop())
 

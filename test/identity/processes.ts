@@ -13,6 +13,8 @@ export interface Ended {
 
 export interface ServerProcess {
   readonly url: string
+  /** What it said so far on standard error. */
+  log(): string
   /** Drains it. */
   stop(): Promise<void>
 }
@@ -25,8 +27,13 @@ export async function startServer(dataDirectory: string, env: Record<string, str
     stdio: ['ignore', 'ignore', 'pipe'],
   })
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  let said = ''
+  child.stderr?.on('data', (chunk) => {
+    said += chunk
+  })
   return {
     url: await listening(child),
+    log: () => said,
     stop: async () => {
       child.kill('SIGTERM')
       await ended
@@ -46,8 +53,12 @@ function listening(child: ChildProcess): Promise<string> {
   })
 }
 
-export function runCommand(dataDirectory: string, args: readonly string[]): Promise<Ended> {
-  const options = { cwd: ROOT, env: { ...process.env, DATA_DIR: dataDirectory } }
+export function runCommand(
+  dataDirectory: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Ended> {
+  const options = { cwd: ROOT, env: { ...process.env, DATA_DIR: dataDirectory, ...env } }
   return new Promise((resolve) => {
     execFile(process.execPath, [LAUNCHER, ...args], options, (error, stdout, stderr) => {
       resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr })

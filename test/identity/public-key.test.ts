@@ -1,7 +1,7 @@
 import { createSign, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import { expect } from 'chai'
+import { fixedKeys } from '../../src/identity/keys/embedded/key-ring.ts'
 import { KeyError } from '../../src/identity/keys/key-error.ts'
-import { fixedKeys } from '../../src/identity/keys/key-ring.ts'
 import { createTokenVerifier } from '../../src/identity/tokens/token-verifier.ts'
 import { ask } from './outcome.ts'
 import { AUDIENCE, asEmbedded, claims, ed25519, encode, ISSUER, jwkOf, pemOf } from './signer.ts'

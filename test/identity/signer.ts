@@ -1,6 +1,6 @@
 /** Real keys, and compact tokens made by hand, so that a test can write what no library would. */
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
-import type { EmbeddedKey } from '../../src/identity/keys/embedded-key.ts'
+import type { EmbeddedKey } from '../../src/identity/keys/embedded/embedded-key.ts'
 
 export const ISSUER = 'https://issuer.example'
 export const AUDIENCE = 'sallyport'

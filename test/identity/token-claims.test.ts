@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { Caller } from '../../src/decide/caller.ts'
 import type { TokenVerifier } from '../../src/identity/caller.ts'
-import { fixedKeys } from '../../src/identity/keys/key-ring.ts'
+import { fixedKeys } from '../../src/identity/keys/embedded/key-ring.ts'
 import { createTokenVerifier } from '../../src/identity/tokens/token-verifier.ts'
 import { ask } from './outcome.ts'
 import { AUDIENCE, asEmbedded, claims, ed25519, ISSUER, now } from './signer.ts'

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { exportJWK } from 'jose'
-import { fixedKeys } from '../../src/identity/keys/key-ring.ts'
+import { fixedKeys } from '../../src/identity/keys/embedded/key-ring.ts'
 import { createTokenVerifier } from '../../src/identity/tokens/token-verifier.ts'
 import { describeEachSource } from './each-source.ts'
 import { keySet, Loopback } from './loopback.ts'

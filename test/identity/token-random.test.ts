@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { TokenVerifier } from '../../src/identity/caller.ts'
-import { fixedKeys } from '../../src/identity/keys/key-ring.ts'
+import { fixedKeys } from '../../src/identity/keys/embedded/key-ring.ts'
 import type { KeySource } from '../../src/identity/keys/verification-keys.ts'
 import { createTokenVerifier } from '../../src/identity/tokens/token-verifier.ts'
 import { keySet, Loopback } from './loopback.ts'

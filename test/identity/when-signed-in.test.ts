@@ -1,4 +1,5 @@
 /** Whom the policy is asked about over real HTTP: each kind of credential says when its caller signed in, or doesn't. */
+import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { AUDIENCE, startProvider } from '../../examples/openid-provider.ts'
 import type { Caller } from '../../src/decide/caller.ts'
@@ -6,6 +7,7 @@ import { credentialKindOf } from '../../src/decide/request-conditions/credential
 import { Snapshot } from '../../src/decide/snapshot.ts'
 import { createApiKey, hashOfSecret } from '../../src/identity/directory/api-key.ts'
 import { DEMO_PASSWORD } from '../../src/server/demo/demo-data.ts'
+import { withRules } from '../policy-text.ts'
 import { startTestServer, type TestServer } from '../server.ts'
 import { signInAs, tokenOf } from './openid-client.ts'
 
@@ -84,5 +86,59 @@ describe('the time of a sign-in', () => {
     const machine = await callerWith(text)
     expect([machine.authTime, machine.acr, credentialKindOf(machine)]).to.deep.equal([undefined, undefined, 'api-key'])
     expect((await callerWith(await server.token('alice', 'member'))).authTime).to.equal(undefined)
+  })
+})
+
+describe('a rule that asks for a fresh sign-in', () => {
+  let provider: Awaited<ReturnType<typeof startProvider>>
+  let server: TestServer
+  let clock = 0
+
+  before(async () => {
+    provider = await startProvider(0)
+    const shipped = readFileSync(new URL('../../policies/policy.csv', import.meta.url), 'utf8')
+    server = await startTestServer({
+      demo: true,
+      env: { OIDC_ISSUER: provider.issuer, OIDC_AUDIENCE: AUDIENCE, OIDC_ROLES_CLAIM: 'groups' },
+      now: () => new Date(Date.now() + clock),
+      files: {
+        'policies/conditions.yaml': 'fresh: { signedIn: { within: 3m } }\n',
+        'policies/policy.csv': withRules(
+          shipped,
+          'p, everyone, notes, list, fresh, *, allow\np, everyone, notes, list, !fresh, *, deny',
+        ),
+      },
+    })
+  })
+  beforeEach(() => {
+    clock = 0
+  })
+  after(async () => {
+    await server.stop()
+    await provider.stop()
+  })
+
+  async function expectFreshAlone(token: string): Promise<void> {
+    expect((await server.ask('GET', '/api/v1/notes', { token })).status).to.equal(200)
+    clock = 4 * 60_000
+    const { status, headers } = await server.ask('GET', '/api/v1/notes', { token })
+    expect(status).to.equal(401)
+    expect(headers.get('www-authenticate')).to.contain('max_age="180"')
+  }
+
+  it('lets a password through while it is fresh, and asks for it again', async () => {
+    const body = { email: 'alice@example.com', password: DEMO_PASSWORD }
+    const { access_token: token } = (await server.ask('POST', '/api/tokens', { body })).body
+    await expectFreshAlone(token)
+    const again = await server.ask('POST', '/api/tokens', { body })
+    const { status } = await server.ask('GET', '/api/v1/notes', { token: again.body.access_token })
+    expect(status).to.equal(200)
+  })
+
+  it("lets a provider's person through while the sign-in is fresh, and no machine", async () => {
+    await expectFreshAlone((await signInAs(provider.issuer, 'zoe')).access_token)
+    clock = 0
+    const machine = await tokenOf(provider.issuer, 'nightly-report')
+    expect((await server.ask('GET', '/api/v1/notes', { token: machine })).status).to.equal(401)
   })
 })

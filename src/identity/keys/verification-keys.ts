@@ -1,7 +1,7 @@
 /** The keys that verify tokens: the embedded ones, a configured public key, a key server's, or an OpenID provider's. */
 import type { JWTVerifyGetKey } from 'jose'
+import type { VerifyingKeys } from './embedded/key-ring.ts'
 import { KeyError } from './key-error.ts'
-import type { VerifyingKeys } from './key-ring.ts'
 import { createKeyServer, createProviderKeys } from './key-server.ts'
 import { openPublicKey } from './public-key.ts'
 

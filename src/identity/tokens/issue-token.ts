@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { SignJWT } from 'jose/jwt/sign'
 import { isClaimableRole, isSubject } from '../caller.ts'
-import type { EmbeddedKey } from '../keys/embedded-key.ts'
+import type { EmbeddedKey } from '../keys/embedded/embedded-key.ts'
 import { KeyError } from '../keys/key-error.ts'
 import { MAX_TOKEN_LENGTH } from './compact-token.ts'
 import { NAMED_CLAIMS } from './read-claims.ts'

@@ -7,37 +7,11 @@
  */
 import { appendFile, link, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { makeFolder } from '../../base/make-folder.ts'
-import { canSign, type EmbeddedKey, type PublicKey, parseEmbeddedKey, unusableKey } from './embedded-key.ts'
+import { makeFolder } from '../../../base/make-folder.ts'
+import { KeyError } from '../key-error.ts'
+import { canSign, type EmbeddedKey, generateKey, parseEmbeddedKey, unusableKey } from './embedded-key.ts'
 import { removeDrafts, writeDraft } from './key-drafts.ts'
-import { KeyError } from './key-error.ts'
-
-interface KeyFile {
-  readonly file: string
-  /** The position of the key in the order of creation. */
-  readonly number: number
-  /** The time of creation, in milliseconds since the epoch. */
-  readonly createdAt: number
-  readonly key: PublicKey | EmbeddedKey
-}
-
-/** A key that only verifies, and the earliest time to remove it: the last token that it signed has ended by then. */
-export interface RetiredKey extends KeyFile {
-  readonly retiredAt: number
-  readonly endsAt: number
-}
-
-/** Oldest first. */
-export interface Keys {
-  readonly retired: readonly RetiredKey[]
-  readonly current: KeyFile & { readonly key: EmbeddedKey }
-}
-
-/**
- * Tokens of sign-in last ten minutes, and a server may still sign for a moment after a rotation. The ends of tokens
- * that last longer are noted.
- */
-export const UNNOTED_MS = 11 * 60_000
+import { inOrder, type Keys, type NotedKey, type RetiredKey } from './key-place.ts'
 
 const NAME = /^signing(?:-(\d{1,9}))?\.jwk$/
 
@@ -89,7 +63,12 @@ export async function makeFirstKey(folder: string): Promise<void> {
 
 /** Throws KeyError if there is no key, a file is broken, or others can read it. */
 export async function readKeys(folder: string): Promise<Keys> {
-  return inOrder(folder, await readFiles(folder))
+  const files = await readFiles(folder)
+  const last = files.at(-1)
+  if (!last) throw new KeyError(`the signing keys in ${folder} were deleted; start the server again to get a new one`)
+  const keys = inOrder(files)
+  if (!keys) throw unusableKey(fileOf(folder, last))
+  return keys
 }
 
 /** Makes the successor of key number `after`; false if another process was first. */
@@ -103,9 +82,10 @@ export async function succeed(folder: string, after: number): Promise<boolean> {
 export async function tidy(folder: string, now: number): Promise<readonly RetiredKey[]> {
   await removeDrafts(folder, now)
   const { retired } = await readKeys(folder)
-  for (const { file, key, createdAt, endsAt } of retired) {
-    if (endsAt <= now) await remove(folder, file, key.kid)
-    else if (canSign(key)) await replace(folder, file, textOf(key.jwk, createdAt))
+  for (const one of retired) {
+    const { key, createdAt, endsAt } = one
+    if (endsAt <= now) await remove(folder, one)
+    else if (canSign(key)) await replace(folder, fileOf(folder, one), textOf(key.jwk, createdAt))
   }
   return retired.filter(({ endsAt }) => endsAt > now)
 }
@@ -113,7 +93,7 @@ export async function tidy(folder: string, now: number): Promise<readonly Retire
 /** Removes the older keys, so that none of their tokens is accepted any more. */
 export async function removeRetired(folder: string): Promise<readonly RetiredKey[]> {
   const { retired } = await readKeys(folder)
-  for (const { file, key } of retired) await remove(folder, file, key.kid)
+  for (const one of retired) await remove(folder, one)
   return retired
 }
 
@@ -123,9 +103,9 @@ export async function noteTokenEnd(folder: string, kid: string, endsAt: number):
     await appendFile(endsFile(folder, kid), `${endsAt}\n`, { mode: 0o600 })
 }
 
-async function readFiles(folder: string): Promise<readonly KeyFile[]> {
+async function readFiles(folder: string): Promise<readonly NotedKey[]> {
   const names = (await readdir(folder)).filter((name) => NAME.test(name))
-  const files = await Promise.all(names.map((name) => readKey(join(folder, name), numberOf(name))))
+  const files = await Promise.all(names.map((name) => readKey(folder, name)))
   return files.filter((file) => file !== undefined).toSorted((a, b) => a.number - b.number)
 }
 
@@ -133,7 +113,8 @@ async function readFiles(folder: string): Promise<readonly KeyFile[]> {
  * Undefined for a file that another process has just removed. Checks and reads one open file: between two calls by
  * name, it could be replaced.
  */
-async function readKey(file: string, number: number): Promise<KeyFile | undefined> {
+async function readKey(folder: string, name: string): Promise<NotedKey | undefined> {
+  const file = join(folder, name)
   await using handle = await open(file).catch((error) => {
     if (codeOf(error) === 'ENOENT') return undefined
     throw error
@@ -146,25 +127,8 @@ async function readKey(file: string, number: number): Promise<KeyFile | undefine
   }
   const text = await handle.readFile('utf8')
   const key = await parseEmbeddedKey(file, text)
-  return { file, number, key, createdAt: Date.parse(JSON.parse(text).created) || found.birthtimeMs }
-}
-
-async function inOrder(folder: string, files: readonly KeyFile[]): Promise<Keys> {
-  const current = files.at(-1)
-  if (!current)
-    throw new KeyError(`the signing keys in ${folder} were deleted; start the server again to get a new one`)
-  if (!isSigner(current)) throw unusableKey(current.file)
-  const older = files.slice(0, -1)
-  const retired = older.map(async (file, i): Promise<RetiredKey> => {
-    const retiredAt = files[i + 1]?.createdAt ?? current.createdAt
-    const noted = await lastNotedEnd(folder, file.key.kid)
-    return { ...file, retiredAt, endsAt: Math.max(retiredAt + UNNOTED_MS, noted) }
-  })
-  return { retired: await Promise.all(retired), current }
-}
-
-function isSigner(file: KeyFile): file is Keys['current'] {
-  return canSign(file.key)
+  const createdAt = Date.parse(JSON.parse(text).created) || found.birthtimeMs
+  return { number: numberOf(name), key, createdAt, notedEnd: await lastNotedEnd(folder, key.kid) }
 }
 
 /**
@@ -172,13 +136,7 @@ function isSigner(file: KeyFile): file is Keys['current'] {
  * one's key.
  */
 async function makeKey(folder: string, number: number): Promise<boolean> {
-  // Imported only here, because keys are rarely created.
-  const [{ generateKeyPair }, { exportJWK }] = await Promise.all([
-    import('jose/key/generate/keypair'),
-    import('jose/key/export'),
-  ])
-  const { privateKey } = await generateKeyPair('EdDSA', { crv: 'Ed25519', extractable: true })
-  const draft = await writeDraft(folder, textOf(await exportJWK(privateKey), Date.now()))
+  const draft = await writeDraft(folder, textOf(await generateKey(), Date.now()))
   try {
     await link(draft, join(folder, fileName(number)))
     return true
@@ -194,9 +152,9 @@ async function replace(folder: string, file: string, text: string): Promise<void
   await rename(await writeDraft(folder, text), file)
 }
 
-async function remove(folder: string, file: string, kid: string): Promise<void> {
-  await rm(file, { force: true })
-  await rm(endsFile(folder, kid), { force: true })
+async function remove(folder: string, retired: RetiredKey): Promise<void> {
+  await rm(fileOf(folder, retired), { force: true })
+  await rm(endsFile(folder, retired.key.kid), { force: true })
 }
 
 function textOf(jwk: object, createdAt: number): string {
@@ -205,6 +163,10 @@ function textOf(jwk: object, createdAt: number): string {
 
 function numberOf(name: string): number {
   return Number(NAME.exec(name)?.[1] ?? 1)
+}
+
+function fileOf(folder: string, { number }: { readonly number: number }): string {
+  return join(folder, fileName(number))
 }
 
 function fileName(number: number): string {

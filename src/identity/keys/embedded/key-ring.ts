@@ -2,13 +2,13 @@
  * The embedded keys in use: one signs, all verify. A rotation by another process takes effect within a second, without
  * a restart.
  */
-import { stat } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { JWTVerifyGetKey } from 'jose'
 import { JWKSNoMatchingKey } from 'jose/errors'
-import type { Json } from '../../resources/resource.ts'
+import type { Json } from '../../../resources/resource.ts'
+import { StoreUnavailable } from '../../../store/errors.ts'
 import type { EmbeddedKey, PublicKey } from './embedded-key.ts'
-import { type Keys, makeFirstKey, openKeyFolder, readKeys, tidy } from './key-folder.ts'
+import { type KeptKey, type KeyPlace, type Keys, UnreadableKeys } from './key-place.ts'
 
 /** Verifies tokens that embedded keys have signed. */
 export interface VerifyingKeys {
@@ -23,25 +23,20 @@ export interface KeyRing extends VerifyingKeys {
   readonly signer: () => EmbeddedKey
   /** RFC 7517 section 5: the public halves, the signing key first. */
   readonly keySet: () => Json
-  readonly close: () => void
+  readonly close: () => Promise<void>
 }
 
 const LOOK_EVERY_MS = 1000
 /** Anybody can invent a kid, so looks are limited: not every unknown kid causes a new one. */
 const LOOK_AGAIN_MS = 100
-/**
- * A second change within one clock step of the file system can't be seen, so a folder that changed this recently is
- * read again.
- */
-const UNSETTLED_MS = 2000
 const TIDY_EVERY_MS = 60_000
 
 /**
- * Throws KeyError for keys that can't be read now. Later it reports unreadable keys through `tell`, and keeps its
- * present keys.
+ * Throws what the place throws for keys that can't be read now. Later it reports unreadable keys through `tell`, and
+ * keeps its present keys. It closes the place when it is closed, or can't be opened.
  */
-export async function openKeyRing(dataDirectory: string, tell: (error: unknown) => void): Promise<KeyRing> {
-  const ring = new FolderRing(await openKeyFolder(dataDirectory), tell)
+export async function openKeyRing(place: KeyPlace, tell: (error: unknown) => void): Promise<KeyRing> {
+  const ring = new Ring(place, tell)
   await ring.open()
   return {
     signer: () => ring.keys.current.key,
@@ -66,22 +61,23 @@ export function fixedKeys(keys: readonly PublicKey[]): VerifyingKeys {
   }
 }
 
-class FolderRing {
-  readonly #folder: string
+class Ring {
+  readonly #place: KeyPlace
   readonly #tell: (error: unknown) => void
   #keys: Keys | undefined
+  #all: readonly PublicKey[] = []
   #byKid = new Map<unknown, PublicKey>()
   #generation = 0
-  #seenAt = 0
   #lookedAt = 0
   #tidiedAt = 0
-  #fault = ''
+  /** Why the last look failed. */
+  #fault: unknown
   #looking: Promise<void> | undefined
   #lookingAgain: Promise<void> | undefined
   #timer: NodeJS.Timeout | undefined
 
-  constructor(folder: string, tell: (error: unknown) => void) {
-    this.#folder = folder
+  constructor(place: KeyPlace, tell: (error: unknown) => void) {
+    this.#place = place
     this.#tell = tell
   }
 
@@ -90,8 +86,9 @@ class FolderRing {
     return this.#keys
   }
 
+  /** The keys that verify, newest first. */
   get all(): readonly PublicKey[] {
-    return [this.keys.current, ...this.keys.retired.toReversed()].map(({ key }) => key)
+    return this.#all
   }
 
   get generation(): number {
@@ -99,20 +96,30 @@ class FolderRing {
   }
 
   async open(): Promise<void> {
-    await makeFirstKey(this.#folder)
-    await this.#read()
+    try {
+      await this.#place.makeFirstKey()
+      this.#use(await this.#place.read())
+    } catch (error) {
+      // An open connection would keep the process from ending.
+      await this.#place.close()
+      throw error
+    }
     this.#timer = setInterval(() => void this.#look(), LOOK_EVERY_MS).unref()
   }
 
-  close(): void {
+  async close(): Promise<void> {
     clearInterval(this.#timer)
+    await this.#lookingAgain
+    await this.#looking
+    await this.#place.close()
   }
 
+  /** Throws StoreUnavailable for an unknown kid while a lost database may have its key. */
   async find(kid: unknown): Promise<PublicKey['publicKey']> {
     if (!this.#byKid.has(kid)) await this.#lookAgain()
     const found = this.#byKid.get(kid)
-    if (!found) throw new JWKSNoMatchingKey()
-    return found.publicKey
+    if (found) return found.publicKey
+    throw this.#fault instanceof StoreUnavailable ? this.#fault : new JWKSNoMatchingKey()
   }
 
   /**
@@ -139,29 +146,37 @@ class FolderRing {
     try {
       this.#lookedAt = Date.now()
       if (this.#lookedAt - this.#tidiedAt >= TIDY_EVERY_MS) await this.#tidy()
-      const { mtimeMs } = await stat(this.#folder)
-      if (mtimeMs !== this.#seenAt || this.#lookedAt - mtimeMs < UNSETTLED_MS) await this.#read()
-      this.#fault = ''
+      const changed = await this.#place.readChanged()
+      if (changed) this.#use(changed)
+      this.#fault = undefined
     } catch (error) {
-      const fault = String(error)
-      if (fault !== this.#fault) this.#tell(error)
-      this.#fault = fault
+      if (String(error) !== String(this.#fault)) this.#tell(error)
+      this.#fault = error
+      // A removed key counts as removed, even if its successor can't be read.
+      if (error instanceof UnreadableKeys) this.#verifyWith(newestFirst(this.keys).filter((kept) => error.has(kept)))
     }
   }
 
   async #tidy(): Promise<void> {
     this.#tidiedAt = this.#lookedAt
-    if (this.keys.retired.length > 0) await tidy(this.#folder, this.#lookedAt)
+    if (this.keys.retired.length > 0) await this.#place.tidy()
   }
 
-  async #read(): Promise<void> {
-    const { mtimeMs } = await stat(this.#folder)
-    this.#keys = await readKeys(this.#folder)
-    this.#seenAt = mtimeMs
-    const byKid = new Map<unknown, PublicKey>(this.all.map((key) => [key.kid, key]))
+  #use(keys: Keys): void {
+    this.#keys = keys
+    this.#verifyWith(newestFirst(keys))
+  }
+
+  #verifyWith(kept: readonly KeptKey[]): void {
+    this.#all = kept.map(({ key }) => key)
+    const byKid = new Map<unknown, PublicKey>(this.#all.map((key) => [key.kid, key]))
     if (new Set(byKid.keys()).symmetricDifference(this.#byKid).size > 0) this.#generation += 1
     this.#byKid = byKid
   }
+}
+
+function newestFirst({ current, retired }: Keys): readonly KeptKey[] {
+  return [current, ...retired.toReversed()]
 }
 
 function publicJwk({ kid, jwk }: PublicKey): Json {

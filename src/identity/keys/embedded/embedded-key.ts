@@ -2,7 +2,7 @@
 import type { CryptoKey, JWK } from 'jose'
 import { calculateJwkThumbprint } from 'jose/jwk/thumbprint'
 import { importJWK } from 'jose/key/import'
-import { KeyError } from './key-error.ts'
+import { KeyError } from '../key-error.ts'
 
 export interface PublicKey {
   /** RFC 7638 thumbprint. */
@@ -29,6 +29,17 @@ export async function parseEmbeddedKey(file: string, text: string): Promise<Publ
   } catch {
     throw unusableKey(file)
   }
+}
+
+/** A private JWK. */
+export async function generateKey(): Promise<JWK> {
+  // Imported only here, because keys are rarely created.
+  const [{ generateKeyPair }, { exportJWK }] = await Promise.all([
+    import('jose/key/generate/keypair'),
+    import('jose/key/export'),
+  ])
+  const { privateKey } = await generateKeyPair('EdDSA', { crv: 'Ed25519', extractable: true })
+  return exportJWK(privateKey)
 }
 
 export function canSign(key: PublicKey | EmbeddedKey): key is EmbeddedKey {

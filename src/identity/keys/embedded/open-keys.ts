@@ -1,0 +1,73 @@
+/** Opens the place of the embedded keys: the database if there is a KEYS_SECRET, otherwise the data folder. */
+import { StoreUnavailable } from '../../../store/errors.ts'
+import { type Database, databaseExists, openSigningKeys } from '../../../store/open.ts'
+import { KeyError } from '../key-error.ts'
+import { findKeyFolder, openKeyFolder } from './key-folder.ts'
+import type { KeyPlace } from './key-place.ts'
+import type { KeysInDatabase } from './keys-in-database.ts'
+import { KeysInFolder } from './keys-in-folder.ts'
+import type { KeysSecrets } from './keys-secret.ts'
+
+export interface KeyPlaceSettings {
+  readonly dataDirectory: string
+  readonly database: Database
+  /** Undefined for keys in the data folder. */
+  readonly secrets: KeysSecrets | undefined
+}
+
+/** For a server, or a command that may make the first key. Throws KeyError or StoreUnavailable. */
+export async function openKeyPlace(settings: KeyPlaceSettings): Promise<KeyPlace> {
+  if (settings.secrets) return openKeysInDatabase(settings.database, settings.secrets)
+  return new KeysInFolder(await openKeyFolder(settings.dataDirectory))
+}
+
+/**
+ * For commands beside a server, which make no first key: with a wrong data folder or database they would only seem to
+ * work. Throws KeyError or StoreUnavailable.
+ */
+export async function findKeyPlace(settings: KeyPlaceSettings): Promise<KeyPlace> {
+  if (settings.secrets) return openKeysInDatabase(settings.database, settings.secrets)
+  return new KeysInFolder(await findKeyFolder(settings.dataDirectory))
+}
+
+async function openKeysInDatabase(database: Database, secrets: KeysSecrets): Promise<KeysInDatabase> {
+  if (!databaseExists(database)) {
+    throw new KeyError(
+      `there is no database \`${database.name}\`; start the server once, or set DATABASE_URL to its database`,
+    )
+  }
+  // A server with keys in a folder doesn't load these modules.
+  const [{ KeysInDatabase }, { createKeySeal }] = await Promise.all([
+    import('./keys-in-database.ts'),
+    import('./key-seal.ts'),
+  ])
+  return new KeysInDatabase(await openSigningKeys(database), createKeySeal(secrets), database.name)
+}
+
+/** Encrypts the keys in the database under the current secret; returns how many weren't. Throws KeyError. */
+export function encryptAgain({ database, secrets }: KeyPlaceSettings): Promise<number> {
+  if (!secrets) throw new KeyError('the signing keys are files of the data folder; set KEYS_SECRET to use the database')
+  return withKeyPlace(
+    () => openKeysInDatabase(database, secrets),
+    (place) => place.encryptAgain(),
+  )
+}
+
+/** Does a command's work and then closes the place. Throws KeyError also if the database doesn't answer. */
+export async function withKeyPlace<P extends KeyPlace, T>(
+  open: () => Promise<P>,
+  work: (place: P) => Promise<T>,
+): Promise<T> {
+  try {
+    const place = await open()
+    try {
+      return await work(place)
+    } finally {
+      await place.close()
+    }
+  } catch (error) {
+    if (!(error instanceof StoreUnavailable)) throw error
+    const why = error.cause instanceof Error ? error.cause.message : String(error.cause)
+    throw new KeyError(`the database can't be used (${why}); check DATA_DIR and DATABASE_URL, then try again`)
+  }
+}

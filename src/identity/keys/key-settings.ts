@@ -1,0 +1,55 @@
+/** Which keys sign and verify the tokens of this server's own issuer: read from the environment. */
+import { readFileSync } from 'node:fs'
+import { type KeysSecrets, readKeysSecret } from './embedded/keys-secret.ts'
+import { KeyError } from './key-error.ts'
+import { isSafeForKeys } from './key-url.ts'
+
+export type KeySettings =
+  /** With secrets, the keys are in the database; otherwise in the data folder. */
+  | { readonly kind: 'embedded'; readonly secrets: KeysSecrets | undefined }
+  | { readonly kind: 'public-key'; readonly pem: string }
+  | { readonly kind: 'jwks'; readonly url: string }
+
+type Env = (name: string) => string | undefined
+
+/** Throws KeyError. */
+export function readKeySettings(env: Env): KeySettings {
+  const secrets = readSecrets(env)
+  const jwksUrl = env('JWT_JWKS_URL')
+  const publicKey = env('JWT_PUBLIC_KEY')
+  if (jwksUrl !== undefined && publicKey !== undefined) {
+    throw new KeyError('JWT_JWKS_URL and JWT_PUBLIC_KEY are both set; unset one of them')
+  }
+  const other = jwksUrl === undefined ? 'JWT_PUBLIC_KEY' : 'JWT_JWKS_URL'
+  if (secrets && (jwksUrl ?? publicKey) !== undefined) {
+    throw new KeyError(`KEYS_SECRET and ${other} are both set, but a server with ${other} signs nothing; unset one`)
+  }
+  if (publicKey !== undefined) return { kind: 'public-key', pem: pem(publicKey) }
+  if (jwksUrl === undefined) return { kind: 'embedded', secrets }
+  if (isSafeForKeys(jwksUrl)) return { kind: 'jwks', url: jwksUrl }
+  throw new KeyError('JWT_JWKS_URL is not an https URL; set it to one (http is accepted only for this machine)')
+}
+
+function readSecrets(env: Env): KeysSecrets | undefined {
+  const current = env('KEYS_SECRET')
+  const old = env('KEYS_SECRET_OLD')
+  if (current === undefined && old !== undefined) {
+    throw new KeyError('KEYS_SECRET_OLD is set without KEYS_SECRET; set KEYS_SECRET, which encrypts the signing keys')
+  }
+  if (current === undefined) return undefined
+  return {
+    current: readKeysSecret('KEYS_SECRET', current),
+    old: old === undefined ? undefined : readKeysSecret('KEYS_SECRET_OLD', old),
+  }
+}
+
+/** JWT_PUBLIC_KEY is the text of a key, or the name of a file that holds it. */
+function pem(value: string): string {
+  if (value.startsWith('-----BEGIN') || value.startsWith('{')) return value
+  try {
+    return readFileSync(value, 'utf8')
+  } catch (error) {
+    const { message } = error as Error
+    throw new KeyError(`JWT_PUBLIC_KEY is neither a key nor a readable file (${message}); set it to one of them`)
+  }
+}
