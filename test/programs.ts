@@ -10,6 +10,10 @@ export const INSTALL_MS = 180_000
 const PACKAGES = {
   chromium: 'chromium',
   curl: 'curl',
+  haproxy: 'haproxy',
+  openssl: 'openssl',
+  pgbouncer: 'pgbouncer',
+  postgres: 'postgresql',
   'redis-server': 'redis-server',
   script: 'bsdutils',
   wrk: 'wrk',
@@ -38,7 +42,12 @@ function findFaketime(): string | undefined {
 }
 
 function findProgram(name: string): string | undefined {
-  const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin']
+  const folders = [
+    ...(process.env.PATH ?? '').split(delimiter),
+    '/usr/sbin',
+    '/usr/local/sbin',
+    ...globSync('/usr/lib/postgresql/*/bin'),
+  ]
   return folders.map((folder) => join(folder, name)).find(isExecutable)
 }
 

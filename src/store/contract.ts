@@ -9,6 +9,8 @@ import type { Document, Scalar, StoredObject } from '../resources/object.ts'
 import type { Resource, Resources } from '../resources/resource.ts'
 import type { Attempts } from './attempts.ts'
 import type { Directory } from './directory.ts'
+import type { PolicyVersions } from './policy-versions.ts'
+import type { SigningKeys } from './signing-keys.ts'
 
 /** An object as a list finds it. Most objects are only passed on, so the engine needn't parse their stored text. */
 export interface ListedObject {
@@ -106,6 +108,8 @@ export interface Store {
   count(resource: string, query: Pick<ObjectQuery, 'where' | 'filter'>): Promise<number>
   /** Whether such an object is stored. */
   lookup(lookup: Lookup): Promise<boolean>
+  /** The same as it would be right after this write, which isn't done. Throws what the write would throw. */
+  lookupAfter(permit: Permit<'create'> | Permit<'update'>, lookup: Lookup): Promise<boolean>
   /** The object that was created under the key in the last 24 hours. */
   kept(key: ReplayKey): Promise<Kept | undefined>
   /**
@@ -175,26 +179,39 @@ export interface OpenedStore {
  */
 export interface ObjectReader {
   /** A resource without a table has no objects. */
-  get(resource: Resource, id: string): StoredObject | undefined
+  get(resource: Resource, id: string): Promise<StoredObject | undefined>
   /** The ids of all objects. Also throws if no object of the resource was ever stored: it may be the wrong database. */
-  ids(resource: Resource): ReadonlySet<string>
+  ids(resource: Resource): Promise<ReadonlySet<string>>
   /** The objects whose field has one of these values, by id; at most `most`. */
-  find(resource: Resource, field: string, values: readonly Scalar[], most: number): readonly StoredObject[]
+  find(resource: Resource, field: string, values: readonly Scalar[], most: number): Promise<readonly StoredObject[]>
   /** Whether such an object is stored; all resources that the lookup names must be given. */
-  lookup(lookup: Lookup, resources: Resources): boolean
-  close(): void
+  lookup(lookup: Lookup, resources: Resources): Promise<boolean>
+  close(): Promise<void>
 }
 
 /** The module of an engine, a folder of src/store/; loaded when it is needed. */
 export interface StoreEngine {
   readonly open: (database: string, options: OpenOptions) => Promise<OpenedStore>
   readonly openBeside: (database: string, options: Omit<OpenOptions, 'indexFields'>) => Promise<OpenedStore>
-  readonly openReader: (database: string) => ObjectReader
+  readonly openReader: (database: string) => Promise<ObjectReader>
+  /** Creates what is missing. Throws StoreUnavailable. */
+  readonly openPolicyVersions: (database: string) => Promise<PolicyVersions>
+  /** Creates what is missing. Throws StoreUnavailable. */
+  readonly openSigningKeys: (database: string) => Promise<SigningKeys>
+}
+
+/** How a process uses an engine that it reaches by connections. */
+export interface ConnectionSettings {
+  /** The most connections. */
+  readonly most: number
+  /** `transaction`: a pooler gives a connection for one transaction, so nothing outlives it. */
+  readonly pooler: 'none' | 'transaction'
 }
 
 export interface OpenOptions {
   readonly resources: Resources
   readonly now: () => Date
+  readonly connections?: ConnectionSettings
   /** Resource -> fields to index in addition to those that the resource declares: the fields that relations compare. */
   readonly indexFields?: ReadonlyMap<string, readonly string[]>
 }

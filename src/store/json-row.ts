@@ -9,7 +9,7 @@ import { DamagedObject } from './errors.ts'
 import { documentNamed } from './parse-stored.ts'
 
 /** The bytes of the names of both times and of the id, the times themselves, and the punctuation between them. */
-const SERVER_FIELDS_BYTES = 100
+export const SERVER_FIELDS_BYTES = 100
 
 export class JsonRow implements ListedObject {
   readonly id: string

@@ -4,49 +4,81 @@
  */
 import { existsSync } from 'node:fs'
 import { open } from 'node:fs/promises'
-import type { ObjectReader, OpenedStore, OpenOptions, StoreEngine } from './contract.ts'
+import type { ConnectionSettings, ObjectReader, OpenedStore, OpenOptions, StoreEngine } from './contract.ts'
+import type { PolicyVersions } from './policy-versions.ts'
+import { faultOfUrl, nameOfUrl } from './postgres/url.ts'
+import type { SigningKeys } from './signing-keys.ts'
 
 interface EngineEntry {
-  /** The form of its DATABASE_URL; the group `name` is the database. */
-  readonly url: RegExp
+  /** The beginning of its DATABASE_URL, and the form. */
+  readonly scheme: RegExp
   readonly form: string
-  readonly exists: (database: string) => boolean
+  readonly read: (url: string) => Located | Fault
+  readonly exists: (location: string) => boolean
   /** The first bytes of its files, if a database is a file. */
   readonly fileHeader?: string
   readonly load: () => Promise<StoreEngine>
 }
 
+interface Located {
+  readonly name: string
+  readonly location: string
+}
+
+/** The rest of a sentence about DATABASE_URL, which says what to do. */
+interface Fault {
+  readonly fault: string
+}
+
+const SQLITE_URL = /^sqlite:(?:\/\/)?(?<file>.+)$/
+
 const ENGINES = {
   sqlite: {
-    url: /^sqlite:(?:\/\/)?(?<name>.+)$/,
+    scheme: /^sqlite:./,
     form: 'sqlite:<file>',
+    read: (url) => inFile(SQLITE_URL.exec(url)?.groups?.file ?? ''),
     exists: existsSync,
     // https://sqlite.org/fileformat.html#the_database_header
     fileHeader: 'SQLite format 3\0',
     load: async () => (await import('./sqlite/open.ts')).sqlite,
   },
+  postgres: {
+    scheme: /^postgres(?:ql)?:/,
+    form: 'postgres://<user>:<password>@<host>:<port>/<database>',
+    read: (url) => {
+      const fault = faultOfUrl(url)
+      return fault === undefined ? { name: nameOfUrl(url), location: url } : { fault }
+    },
+    // Nobody can tell before it is opened.
+    exists: () => true,
+    load: async () => (await import('./postgres/open.ts')).postgres,
+  },
 } as const satisfies Readonly<Record<string, EngineEntry>>
 
 type EngineName = keyof typeof ENGINES
 
-/** A database: messages and its engine use `name`. */
-export interface Database {
+export interface Database extends Located {
   readonly engine: EngineName
+  /** For messages: without a password. */
   readonly name: string
+  /** For the engine: may have a password. */
+  readonly location: string
+  readonly connections?: ConnectionSettings
 }
 
-/** The forms of DATABASE_URL. */
-export const DATABASE_URL_FORMS = Object.values(ENGINES)
-  .map(({ form }) => form)
-  .join(' or ')
-
-/** Undefined for a URL that no engine takes. */
-export function readDatabaseUrl(url: string): Database | undefined {
-  for (const [engine, entry] of Object.entries(ENGINES)) {
-    const name = entry.url.exec(url)?.groups?.name
-    if (name !== undefined) return { engine: engine as EngineName, name }
+/** The database that a URL names, or the URL's fault. */
+export function readDatabaseUrl(url: string): Database | Fault {
+  for (const [engine, entry] of Object.entries<EngineEntry>(ENGINES)) {
+    if (!entry.scheme.test(url)) continue
+    const read = entry.read(url)
+    return 'fault' in read ? read : { engine: engine as EngineName, ...read }
   }
-  return undefined
+  const forms = Object.values(ENGINES).map(({ form }) => form)
+  return { fault: `names a database that is not supported; set it to ${forms.join(' or ')}` }
+}
+
+function inFile(file: string): Located {
+  return { name: file, location: file }
 }
 
 /**
@@ -59,7 +91,7 @@ export async function databaseOfFile(file: string): Promise<Database | undefined
     for (const [engine, { fileHeader }] of Object.entries<EngineEntry>(ENGINES)) {
       const { buffer } = await handle.read(Buffer.alloc(fileHeader?.length ?? 0), { position: 0 })
       if (fileHeader !== undefined && buffer.toString('latin1') === fileHeader) {
-        return { engine: engine as EngineName, name: file }
+        return { engine: engine as EngineName, ...inFile(file) }
       }
     }
     return undefined
@@ -70,11 +102,11 @@ export async function databaseOfFile(file: string): Promise<Database | undefined
 
 /** The default database of a server. */
 export function databaseIn(folder: string): Database {
-  return { engine: 'sqlite', name: `${folder}/sallyport.db` }
+  return { engine: 'sqlite', ...inFile(`${folder}/sallyport.db`) }
 }
 
-export function databaseExists({ engine, name }: Database): boolean {
-  return ENGINES[engine].exists(name)
+export function databaseExists({ engine, location }: Database): boolean {
+  return ENGINES[engine].exists(location)
 }
 
 /**
@@ -82,8 +114,12 @@ export function databaseExists({ engine, name }: Database): boolean {
  * if its content doesn't fit (a field is newly declared unique but its values aren't; the database is of a later
  * version).
  */
-export async function openDatabase({ engine, name }: Database, options: OpenOptions): Promise<OpenedStore> {
-  return (await ENGINES[engine].load()).open(name, options)
+export async function openDatabase(
+  database: Database,
+  options: Omit<OpenOptions, 'connections'>,
+): Promise<OpenedStore> {
+  const { engine, location, connections } = database
+  return (await ENGINES[engine].load()).open(location, { ...options, ...(connections && { connections }) })
 }
 
 /**
@@ -91,14 +127,26 @@ export async function openDatabase({ engine, name }: Database, options: OpenOpti
  * schemas may differ from the server's. Throws StoreUnavailable, or UnfitDatabase if a server must migrate it first.
  */
 export async function openDatabaseBeside(
-  { engine, name }: Database,
-  options: Omit<OpenOptions, 'indexFields'>,
+  { engine, location, connections }: Database,
+  options: Omit<OpenOptions, 'indexFields' | 'connections'>,
 ): Promise<OpenedStore> {
-  return (await ENGINES[engine].load()).openBeside(name, options)
+  return (await ENGINES[engine].load()).openBeside(location, { ...options, ...(connections && { connections }) })
 }
 
-/** Loads the engine. Resolves with a function that opens the database read-only, or throws StoreUnavailable. */
-export async function loadReader({ engine, name }: Database): Promise<() => ObjectReader> {
-  const { openReader } = await ENGINES[engine].load()
-  return () => openReader(name)
+/**
+ * Opens what the database keeps of published policies, and creates what is missing. Undefined for a database that can't
+ * keep them for other processes. Throws StoreUnavailable.
+ */
+export async function openPolicyVersions({ engine, location }: Database): Promise<PolicyVersions | undefined> {
+  return location === ':memory:' ? undefined : (await ENGINES[engine].load()).openPolicyVersions(location)
+}
+
+/** Opens the database read-only. Throws StoreUnavailable. */
+export async function openReader({ engine, location }: Database): Promise<ObjectReader> {
+  return (await ENGINES[engine].load()).openReader(location)
+}
+
+/** On connections of their own; creates what is missing. Throws StoreUnavailable. */
+export async function openSigningKeys({ engine, location }: Database): Promise<SigningKeys> {
+  return (await ENGINES[engine].load()).openSigningKeys(location)
 }

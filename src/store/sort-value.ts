@@ -6,7 +6,7 @@ import { isScalar } from '../resources/object.ts'
 import type { Representation } from '../resources/resource.ts'
 import type { Comparison, SortKey, SortValue } from './contract.ts'
 
-/** The value by which the key sorts the object. */
+/** The object's value under this sort key. */
 export function sortValue({ field, by }: Pick<SortKey, 'field' | 'by'>, object: Representation): SortValue {
   const value = Object.hasOwn(object, field) ? object[field] : undefined
   if (by === 'time') return typeof value === 'string' ? (instantOf(value) ?? null) : null

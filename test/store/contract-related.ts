@@ -5,8 +5,8 @@ import { type Condition, meets } from '../../src/decide/conditions/condition.ts'
 import { lookUpIn } from '../../src/decide/conditions/lookup.ts'
 import type { Representation } from '../../src/resources/resource.ts'
 import { runs } from '../runs.ts'
-import { ALL, NEW_YEAR, type TestDatabase, type TestEngine } from './engine.ts'
-import { failure, type Opened } from './fixture.ts'
+import { ALL, inputsFor, NEW_YEAR, type TestDatabase, type TestEngine } from './engine.ts'
+import { change, creation, failure, type Opened } from './fixture.ts'
 import { INDEXED, RELATED, randomLookup, randomRelated, randomWorld, type World } from './random-related.ts'
 
 export function describeRelated(engine: TestEngine, database: () => TestDatabase): void {
@@ -129,12 +129,12 @@ export function describeRelated(engine: TestEngine, database: () => TestDatabase
     }
   }
 
-  async function assertLists(wrong: Wrong = {}): Promise<void> {
+  async function assertLists(wrong: Wrong = {}, numRuns = runs(300)): Promise<void> {
     const wheres = fc.array(randomRelated, { minLength: 1, maxLength: 12, size: 'max' })
     const property = fc.asyncProperty(randomWorld, wheres, fc.boolean(), async (world, conditions, indexed) => {
       await inWorld(world, indexed, (opened) => compare(opened, world, conditions, wrong))
     })
-    await fc.assert(property, { numRuns: runs(300), endOnFailure: true })
+    await fc.assert(property, { numRuns, endOnFailure: true })
   }
 
   async function inWorld(world: World, indexed: boolean, work: (opened: Opened) => Promise<void>): Promise<void> {
@@ -148,9 +148,8 @@ export function describeRelated(engine: TestEngine, database: () => TestDatabase
     }
   }
 
-  it('lists, counts and marks by random conditions on related objects as plain code does', () => assertLists()).timeout(
-    60_000,
-  )
+  it('lists, counts and marks by random conditions on related objects as plain code does', () =>
+    assertLists({}, inputsFor(engine, runs(300)))).timeout(60_000)
 
   it('would notice a deleted parent that still counts', async () => {
     const forgiving = (where: Condition, object: Representation): boolean => meets(where, object, () => true)
@@ -174,7 +173,29 @@ export function describeRelated(engine: TestEngine, database: () => TestDatabase
         }
       })
     })
-    await fc.assert(property, { numRuns: runs(300), endOnFailure: true })
-    expect(held, 'some hold').to.be.greaterThan(20)
+    await fc.assert(property, { numRuns: inputsFor(engine, runs(300)), endOnFailure: true })
+    expect(held, 'some hold').to.be.greaterThan(20 * (engine.share ?? 1))
+  }).timeout(60_000)
+
+  it('answers random lookups as they will be after a write, which is not done', async () => {
+    const lookups = fc.array(randomLookup, { minLength: 20, maxLength: 40, size: 'max' })
+    const name = fc.constantFrom('tasks', 'projects', 'users')
+    const asked = fc.record({ world: randomWorld, others: randomWorld, name, lookups, isNew: fc.boolean() })
+    let changed = 0
+    const property = fc.asyncProperty(asked, async ({ world, others, name: written, isNew, lookups: some }) => {
+      const [id, document] = [world[written]?.[0]?.id ?? '', others[written]?.[0]?.document ?? {}]
+      const permit = isNew ? creation('gone', document, written) : change(id, 1, document, written)
+      await inWorld(world, true, async ({ store }) => {
+        const before = await Promise.all(some.map((lookup) => store.lookup(lookup)))
+        const foretold = await Promise.all(some.map((lookup) => store.lookupAfter(permit, lookup)))
+        expect(await Promise.all(some.map((lookup) => store.lookup(lookup)))).to.deep.equal(before)
+        if (permit.kind === 'create') await store.create(permit)
+        else await store.update(permit)
+        expect(foretold).to.deep.equal(await Promise.all(some.map((lookup) => store.lookup(lookup))))
+        changed += foretold.filter((holds, i) => holds !== before[i]).length
+      })
+    })
+    await fc.assert(property, { numRuns: inputsFor(engine, runs(200), 40), endOnFailure: true })
+    expect(changed, 'some change').to.be.greaterThan(0)
   }).timeout(60_000)
 }

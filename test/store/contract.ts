@@ -1,4 +1,5 @@
 /** The store's contract as tests. Every engine passes it, so nothing above the store can tell which one is there. */
+import { describeAttempts, describeSharedAttempts } from './contract-attempts.ts'
 import { describeConditions, describeRandomConditions } from './contract-conditions.ts'
 import { describeDirectory } from './contract-directory.ts'
 import { describeClosed, describeInstances, describeMeta } from './contract-instances.ts'
@@ -28,6 +29,7 @@ export function storeContract(engine: TestEngine): void {
     describeUniqueFields(open)
     describeOutbox(open)
     describeReplays(open, () => clock)
+    describeAttempts(open, () => clock)
     describeDirectory(
       () => database,
       () => clock,
@@ -42,5 +44,6 @@ export function storeContract(engine: TestEngine): void {
     describeMeta(open)
     describeClosed(open)
     if (engine.keeps === 'shared') describeInstances(open)
+    if (engine.keeps === 'shared') describeSharedAttempts(open)
   })
 }

@@ -20,8 +20,18 @@ export interface TestEngine {
   readonly name: string
   /** `shared`: instances share the database and it outlives them. `private`: it lives and dies with its one instance. */
   readonly keeps: 'shared' | 'private'
+  /** The part of the random inputs that this engine is given, where it takes long to plan a statement that is used once. */
+  readonly share?: number
   create(): Promise<TestDatabase>
 }
+
+/** How many of the random inputs the engine is given. */
+export function inputsFor({ share = 1 }: TestEngine, all: number, least = LEAST_INPUTS): number {
+  return Math.max(Math.min(all, least), Math.ceil(all * share))
+}
+
+/** Fewer would miss what most tests look for. */
+const LEAST_INPUTS = 20
 
 /** Opens the database of the running test. */
 export type Open = () => Promise<Opened>

@@ -3,6 +3,7 @@
 import { issuePermit, type RestsOn } from '../../src/decide/permits/permit.ts'
 import type { Document } from '../../src/resources/object.ts'
 import type { Field, FieldType, Resource, Resources } from '../../src/resources/resource.ts'
+import type { Attempts } from '../../src/store/attempts.ts'
 import type { Outbox, Seeding, Store } from '../../src/store/contract.ts'
 import type { Directory } from '../../src/store/directory.ts'
 
@@ -61,6 +62,7 @@ export interface Opened {
   readonly seeding: Seeding
   readonly outbox: Outbox
   readonly directory: Directory
+  readonly attempts: Attempts
 }
 
 const NOTHING: RestsOn = { lookups: [] }

@@ -7,6 +7,7 @@ import type { Field } from '../../src/resources/resource.ts'
 import type { Store } from '../../src/store/contract.ts'
 import { StoreUnavailable, UnfitDatabase, UniqueTaken } from '../../src/store/errors.ts'
 import { NamedValues } from '../../src/store/sqlite/layout/meta.ts'
+import { openSqliteBeside } from '../../src/store/sqlite/open.ts'
 import { creation, failure, field, resource, resourcesOf } from './fixture.ts'
 import { Folder } from './folder.ts'
 import { statementsOf } from './statements.ts'
@@ -114,6 +115,31 @@ describe('a database file whose resources changed', () => {
     await (await reopen([field('a', 'string')], [{ a: 'x' }, { a: 'y' }])).close()
     const store = await reopen([field('a', 'string', { indexed: true })])
     expect(await listed(store, holds('a', 'y'))).to.deep.equal(['t1'])
+  })
+
+  it('finds old objects by their time as this version reads it', async () => {
+    const due = field('due', 'string', { indexed: true, time: true })
+    const documents = [{ due: '2026-02-28T00:00:00Z' }, { due: '2026-02-30T00:00:00Z' }]
+    await (await reopen([due], documents)).close()
+    const raw = folder.raw()
+    const { sql } = raw.prepare("select sql from sqlite_schema where name = 'objects_things'").get() ?? {}
+    const column = String(sql).slice(String(sql).indexOf('"t_due"'), -') strict'.length)
+    raw.exec(`drop index "objects_things t_due ordered"; alter table objects_things drop column "t_due";
+      alter table objects_things add column ${column.replace(/and date\(.*\n/, '')};
+      create index "objects_things t_due ordered" on objects_things ("t_due", "id")`)
+    const times = () => raw.prepare('select t_due from objects_things order by id').all()
+    expect(times()[1]?.t_due).to.equal('2026-03-02T00:00:00.000Z')
+    const beside = openSqliteBeside({
+      file: folder.file,
+      resources: resourcesOf(resource('things', [due])),
+      now: () => new Date(),
+    })
+    expect(await failure(beside)).to.be.instanceOf(UnfitDatabase)
+    await reopen([due])
+    expect(times().map(({ t_due }) => t_due)).to.deep.equal(['2026-02-28T00:00:00.000Z', null])
+    expect(
+      raw.prepare("select name from sqlite_schema where type = 'index' and name glob '*t_due*'").all(),
+    ).to.have.length(1)
   })
 
   it('holds old objects and new ones to a field that is unique from now on', async () => {

@@ -51,6 +51,16 @@ export function inTransaction<T>(database: DatabaseSync, work: () => T): T {
   }
 }
 
+/** What the work finds in a transaction that is undone: nothing of it is stored. */
+export function inUndoneTransaction<T>(database: DatabaseSync, work: () => T): T {
+  database.exec('begin immediate')
+  try {
+    return work()
+  } finally {
+    if (database.isTransaction) database.exec('rollback')
+  }
+}
+
 /**
  * Updates the statistics of tables that have changed much; the engine chooses indexes by them. Never throws: the
  * written data is durable, and the next round tries again.

@@ -2,16 +2,18 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { OpenedStore, OpenOptions, StoreEngine } from '../contract.ts'
 import { StoreUnavailable, UnfitDatabase } from '../errors.ts'
-import { GroupCommits } from './commits.ts'
+import { GroupCommits } from './commits/commits.ts'
+import { SqliteReplays } from './commits/idempotency-keys.ts'
+import { SqliteOutbox } from './commits/outbox.ts'
 import { answering, openDatabaseFile, renewStatistics } from './database.ts'
 import { SqliteAttempts } from './directory/attempts.ts'
 import { SqliteDirectory } from './directory/directory.ts'
 import { SqliteSessions } from './directory/sessions.ts'
-import { SqliteReplays } from './idempotency-keys.ts'
+import { openSqlitePolicyVersions } from './instances/policy-versions.ts'
+import { openSqliteSigningKeys } from './instances/signing-keys.ts'
 import { NamedValues, PROBED } from './layout/meta.ts'
 import { migrate, queriedTable, refuseOtherLayout } from './layout/migrate.ts'
 import { planTable, type TablePlan } from './layout/schema.ts'
-import { SqliteOutbox } from './outbox.ts'
 import { SqliteProbe } from './probe.ts'
 import { Damage } from './query/damage.ts'
 import { ObjectLists } from './query/lists.ts'
@@ -33,6 +35,8 @@ export const sqlite: StoreEngine = {
   open: (file, options) => openSqlite({ ...options, file }),
   openBeside: (file, options) => openSqliteBeside({ ...options, file }),
   openReader: openSqliteReader,
+  openPolicyVersions: openSqlitePolicyVersions,
+  openSigningKeys: openSqliteSigningKeys,
 }
 
 export function openSqlite(options: SqliteOptions): Promise<OpenedStore> {

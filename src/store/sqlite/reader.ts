@@ -17,15 +17,16 @@ import { quoteName } from './query/text.ts'
 import { getOrFail } from './store.ts'
 
 /** Throws StoreUnavailable when there is no such file or it can't be opened. */
-export function openSqliteReader(file: string): ObjectReader {
+export async function openSqliteReader(file: string): Promise<ObjectReader> {
   if (!existsSync(file)) throw new StoreUnavailable(new Error('there is no such file'))
   const database = answering(() => openReadOnly(file))
   return {
-    get: (resource, id) => answering(() => read(database, resource, id)),
-    ids: (resource) => answering(() => readIds(database, resource)),
-    find: (resource, field, values, most) => answering(() => find(database, { resource, field, values, most })),
-    lookup: (lookup, resources) => answering(() => new Lookups(database, tablesOf(database, resources)).holds(lookup)),
-    close: () => database.close(),
+    get: async (resource, id) => answering(() => read(database, resource, id)),
+    ids: async (resource) => answering(() => readIds(database, resource)),
+    find: async (resource, field, values, most) => answering(() => find(database, { resource, field, values, most })),
+    lookup: async (lookup, resources) =>
+      answering(() => new Lookups(database, tablesOf(database, resources)).holds(lookup)),
+    close: async () => database.close(),
   }
 }
 

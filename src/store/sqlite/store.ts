@@ -17,11 +17,11 @@ import {
   type WriteOptions,
 } from '../contract.ts'
 import { StaleObject } from '../errors.ts'
-import type { GroupCommits } from './commits.ts'
-import { answering, renewStatistics } from './database.ts'
-import type { SqliteReplays } from './idempotency-keys.ts'
+import type { GroupCommits } from './commits/commits.ts'
+import type { SqliteReplays } from './commits/idempotency-keys.ts'
+import type { SqliteOutbox } from './commits/outbox.ts'
+import { answering, inUndoneTransaction, renewStatistics } from './database.ts'
 import { type NamedValues, PROBED } from './layout/meta.ts'
-import type { SqliteOutbox } from './outbox.ts'
 import type { SqliteProbe } from './probe.ts'
 import type { Lookups } from './query/lookups.ts'
 import type { ObjectTable } from './table.ts'
@@ -83,29 +83,31 @@ export class SqliteStore implements Store {
     return answering(() => this.#engine.lookups.holds(lookup))
   }
 
+  async lookupAfter(permit: Permit<'create'> | Permit<'update'>, lookup: Lookup): Promise<boolean> {
+    const { database, lookups } = this.#engine
+    return answering(() =>
+      inUndoneTransaction(database, () => {
+        if (permit.kind === 'create') this.#insert(permit, {})
+        else this.#change(permit, {})
+        return lookups.holds(lookup)
+      }),
+    )
+  }
+
   async kept(key: ReplayKey): Promise<Kept | undefined> {
     return answering(() => this.#engine.replays.find(key))
   }
 
   async create(permit: Permit<'create'>, options: CreateOptions = {}): Promise<StoredObject> {
-    const table = tableOf(this.#engine, permit.resource)
-    const created = createdObject(permit, this.#timeOf(options))
     return this.#write(permit, options, () => {
-      table.insert(created)
+      const created = this.#insert(permit, options)
       if (options.replay) this.#engine.replays.keep(options.replay, created)
       return created
     })
   }
 
   async update(permit: Permit<'update'>, options: WriteOptions = {}): Promise<StoredObject> {
-    const { resource, id, version, document } = permit
-    const table = tableOf(this.#engine, resource)
-    const updatedAt = this.#timeOf(options)
-    return this.#write(permit, options, () => {
-      const createdAt = table.update({ id, version, updatedAt, document })
-      if (createdAt === undefined) throw new StaleObject()
-      return updatedObject(permit, { createdAt }, updatedAt)
-    })
+    return this.#write(permit, options, () => this.#change(permit, options))
   }
 
   async delete(permit: Permit<'delete'>, options: WriteOptions = {}): Promise<void> {
@@ -130,6 +132,20 @@ export class SqliteStore implements Store {
     const { database, commits } = this.#engine
     commits.flush()
     if (database.isOpen) answering(() => database.close())
+  }
+
+  #insert(permit: Permit<'create'>, options: WriteOptions): StoredObject {
+    const created = createdObject(permit, this.#timeOf(options))
+    tableOf(this.#engine, permit.resource).insert(created)
+    return created
+  }
+
+  #change(permit: Permit<'update'>, options: WriteOptions): StoredObject {
+    const { resource, id, version, document } = permit
+    const updatedAt = this.#timeOf(options)
+    const createdAt = tableOf(this.#engine, resource).update({ id, version, updatedAt, document })
+    if (createdAt === undefined) throw new StaleObject()
+    return updatedObject(permit, { createdAt }, updatedAt)
   }
 
   async #write<T>({ restsOn }: Permit<PermitKind>, { record }: WriteOptions, change: () => T): Promise<T> {

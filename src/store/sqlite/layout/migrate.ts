@@ -74,14 +74,37 @@ function migrateTable(database: DatabaseSync, plan: TablePlan): void {
   migrateIndexes(database, plan)
 }
 
-function addColumns(database: DatabaseSync, { table, indexed, times }: TablePlan): void {
+function addColumns(database: DatabaseSync, plan: TablePlan): void {
+  const { table } = plan
+  for (const column of outdatedTimes(database, plan)) dropColumn(database, table, column)
   const present = columnsOf(database, table)
-  const values = indexed.map(({ field, column }) => ({ column, generated: comparableField(field) }))
-  for (const { column, generated } of [...values, ...times]) {
+  const values = plan.indexed.map(({ field, column }) => ({ column, generated: comparableField(field) }))
+  for (const { column, generated } of [...values, ...plan.times]) {
     if (!generated || present.has(column)) continue
-    const definition = `${quoteName(column)} any generated always as (${generated})`
-    database.exec(`alter table ${quoteName(table)} add column ${definition}`)
+    database.exec(`alter table ${quoteName(table)} add column ${definitionOf(column, generated)}`)
   }
+}
+
+function definitionOf(column: string, generated: string): string {
+  return `${quoteName(column)} any generated always as (${generated})`
+}
+
+/** The columns of instants that an earlier version defined in another way. */
+function outdatedTimes(database: DatabaseSync, { table, times }: TablePlan): readonly string[] {
+  const present = columnsOf(database, table)
+  const schema = String(database.prepare('select sql from sqlite_schema where name = ?').get(table)?.sql)
+  return times.flatMap(({ column, generated }) => {
+    return generated && present.has(column) && !schema.includes(definitionOf(column, generated)) ? [column] : []
+  })
+}
+
+/** With its indexes: `migrateIndexes` makes them again. */
+function dropColumn(database: DatabaseSync, table: string, column: string): void {
+  const indexes = database.prepare(
+    'select l.name from pragma_index_list(?) l join pragma_index_info(l.name) i where i.name = ?',
+  )
+  for (const { name } of indexes.all(table, column)) database.exec(`drop index ${quoteName(String(name))}`)
+  database.exec(`alter table ${quoteName(table)} drop column ${quoteName(column)}`)
 }
 
 /**
@@ -110,9 +133,10 @@ function layoutOf(database: DatabaseSync): number {
   return Number(database.prepare('pragma user_version').get()?.user_version)
 }
 
-function hasColumns(database: DatabaseSync, { table, indexed, times }: TablePlan): boolean {
-  const present = columnsOf(database, table)
-  return ['id', ...[...indexed, ...times].map(({ column }) => column)].every((column) => present.has(column))
+function hasColumns(database: DatabaseSync, plan: TablePlan): boolean {
+  const present = columnsOf(database, plan.table)
+  const wanted = ['id', ...[...plan.indexed, ...plan.times].map(({ column }) => column)]
+  return wanted.every((column) => present.has(column)) && outdatedTimes(database, plan).length === 0
 }
 
 /** Includes generated columns; empty if there is no such table. */

@@ -1,8 +1,8 @@
 /** The tables of the SQLite engine: one for each resource, with a column for each indexed field. */
 import type { SQLOutputValue } from 'node:sqlite'
-import { SERVER_FIELDS } from '../../../decide/conditions/condition.ts'
 import type { StoredObject } from '../../../resources/object.ts'
-import type { Field, Resource } from '../../../resources/resource.ts'
+import type { Resource } from '../../../resources/resource.ts'
+import { type IndexKey, planIndexes } from '../../index-plan.ts'
 import { documentNamed, parseStored } from '../../parse-stored.ts'
 import { quoteText } from '../query/text.ts'
 
@@ -43,63 +43,28 @@ export interface TablePlan {
   readonly table: string
   readonly indexed: readonly IndexedField[]
   readonly times: readonly TimeColumn[]
-  /** The fields by which related objects are found: those that relations compare, and unique ones. */
+  /** The fields that related objects are looked up by: those that relations compare, and unique ones. */
   readonly leading: ReadonlySet<string>
   /** The columns of an index, in their order; the id follows as the last column. */
   readonly orders: readonly (readonly string[])[]
 }
 
-/**
- * `compared`: further fields to index, those that relations compare. A list can't be indexed: no column can hold it.
- */
 export function planTable(resource: Resource, compared: readonly string[]): TablePlan {
-  const wanted = [...resource.fields.values()].filter((field) => {
-    return !SERVER_FIELDS.has(field.name) && (field.indexed || field.unique || compared.includes(field.name))
-  })
-  for (const field of wanted) refuseUniqueStructure(resource, field)
-  const indexed = wanted.filter(isScalar).map(({ name, unique }) => ({ field: name, column: columnOf(name), unique }))
-  const table = `objects_${identifier(resource.name)}`
-  const times = planTimes(resource)
-  const leading = new Set(
-    indexed.filter(({ field, unique }) => unique || compared.includes(field)).map(({ field }) => field),
-  )
-  const orders = planOrders(resource, compared, { indexed, times })
-  return { resource: resource.name, table, indexed, times, leading, orders }
+  const { values, times, leading, orders } = planIndexes(resource, compared)
+  const columnOfKey = ({ field, by }: IndexKey) => (by === 'time' ? timeColumn(field).column : columnOf(field))
+  return {
+    resource: resource.name,
+    table: `objects_${identifier(resource.name)}`,
+    indexed: values.map(({ field, unique }) => ({ field, column: columnOf(field), unique })),
+    times: times.map(timeColumn),
+    leading,
+    orders: orders.map((keys) => keys.map(columnOfKey)),
+  }
 }
 
-/**
- * Indexes on each field alone, and on each pair of a field that relations compare and a field that a list can be sorted
- * by: a caller may own many objects, and a page of them must not sort them all.
- */
-function planOrders(
-  { fields }: Resource,
-  compared: readonly string[],
-  { indexed, times }: Pick<TablePlan, 'indexed' | 'times'>,
-): TablePlan['orders'] {
-  const scalars = indexed.filter(({ unique }) => !unique)
-  const sortable = [...scalars.filter(({ field }) => fields.get(field)?.indexed && !fields.get(field)?.time), ...times]
-  const owners = indexed.filter(({ field }) => compared.includes(field))
-  const pairs = owners.flatMap((owner) => {
-    return sortable.filter(({ field }) => field !== owner.field).map(({ column }) => [owner.column, column])
-  })
-  return [...[...scalars, ...times].map(({ column }) => [column]), ...pairs]
-}
-
-function planTimes({ fields }: Resource): readonly TimeColumn[] {
-  const times = [...fields.values()].filter(({ indexed, time, list }) => indexed && time && !list)
-  return times.map(({ name }) => {
-    const column = SERVER_COLUMNS.get(name)
-    return column ? { field: name, column } : { field: name, column: `t_${identifier(name)}`, generated: instant(name) }
-  })
-}
-
-function refuseUniqueStructure(resource: Resource, field: Field): void {
-  if (!field.unique || isScalar(field)) return
-  throw new Error(`the field \`${field.name}\` of \`${resource.name}\` can't be unique: its values can't be compared`)
-}
-
-function isScalar(field: Field): boolean {
-  return !field.list && field.type !== 'other'
+function timeColumn(field: string): TimeColumn {
+  const column = SERVER_COLUMNS.get(field)
+  return column ? { field, column } : { field, column: `t_${identifier(field)}`, generated: instant(field) }
 }
 
 function columnOf(field: string): string {
@@ -138,7 +103,8 @@ export function instant(field: string): string {
 
 /**
  * The instant that a text means. SQLite converts the seconds to UTC; the fraction is appended unchanged, because SQLite
- * would round it. The patterns refuse texts that SQLite accepts as a time and RFC 3339 doesn't.
+ * would round it. The patterns refuse texts that SQLite accepts as a time and RFC 3339 doesn't; SQLite reads 30 February
+ * as 2 March.
  */
 export function instantOfText(isText: string, value: string): string {
   const text = `upper(${value})`
@@ -148,6 +114,7 @@ export function instantOfText(isText: string, value: string): string {
   return `case when ${isText}
     and ${text} glob '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9][T ][0-9][0-9]:[0-9][0-9]:[0-9][0-9]*'
     and substr(${text}, 1, 10) not in ('0000-01-01', '9999-12-31') and substr(${text}, 12, 2) < '24'
+    and date(substr(${text}, 1, 10), '+0 days') = substr(${text}, 1, 10)
     and (${zone} = 'Z' or ${zone} glob '[+-][0-9][0-9]:[0-9][0-9]')
     and (length(${text}) = 19 + length(${zone})
       or (substr(${text}, 20, 1) = '.' and ${fraction} <> '' and ${fraction} not glob '*[^0-9]*'))

@@ -1,6 +1,7 @@
 /** The values that a condition's SQL binds, and its shape, which is the key of the statement. */
 import type { SQLInputValue } from 'node:sqlite'
-import type { Between, Condition, Time } from '../../../decide/conditions/condition.ts'
+import { instantBounds } from '../../../base/instant-bounds.ts'
+import type { Between, Condition } from '../../../decide/conditions/condition.ts'
 import type { Scalar } from '../../../resources/object.ts'
 
 /** The values of `conditionSql`'s parameters, in their order. */
@@ -14,8 +15,10 @@ export function boundValues(condition: Condition): readonly SQLInputValue[] {
       return padded(condition.values).map(bound)
     case 'between':
       return numbersOf(condition)
-    case 'time':
-      return instantsOf(condition)
+    case 'time': {
+      const { after, before } = instantBounds(condition)
+      return [after, before].filter((one) => one !== undefined)
+    }
     case 'related':
     case 'climb':
       return boundValues(condition.where)
@@ -69,19 +72,4 @@ export function bound(value: Scalar): string | number | Uint8Array {
 
 function numbersOf({ atLeast, atMost }: Between): readonly number[] {
   return [atLeast, atMost].filter((one) => one !== undefined)
-}
-
-function instantsOf({ after, before }: Time): readonly string[] {
-  return [
-    ...(after === undefined ? [] : [instantText(Math.floor(after))]),
-    ...(before === undefined ? [] : [instantText(Math.ceil(before))]),
-  ]
-}
-
-const FIRST_INSTANT = Date.parse('0000-01-01T00:00:00Z')
-const LAST_INSTANT = Date.parse('9999-12-31T23:59:59.999Z')
-
-/** No stored instant lies on the first or the last day, so a bound beyond them means the same as one of them. */
-function instantText(milliseconds: number): string {
-  return new Date(Math.min(Math.max(milliseconds, FIRST_INSTANT), LAST_INSTANT)).toISOString()
 }

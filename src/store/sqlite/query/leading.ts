@@ -79,15 +79,15 @@ export function withLeader(parts: readonly Condition[], leader: Condition | unde
 }
 
 /**
- * The values by which objects are found: `by` of all related objects that meet the condition. Compared with one another,
- * columns of the types TEXT and ANY convert nothing.
+ * The values that objects are looked up by: the field `by` of all related objects that meet the condition. A comparison
+ * of a TEXT column with an ANY column converts nothing.
  */
 function foundSql({ resource, by, where }: Related, scope: Scope): string {
   const related = within(scope, resource)
   return `select ${columnOf(by, related)} from ${related.source} where ${leadingSql(where, related)}`
 }
 
-/** From the objects that meet the condition down to those from which they are reached; a circle ends at the depth. */
+/** Starts at the objects that meet the condition, and goes down to the objects that reach them; a circle ends at the depth. */
 function descentSql({ field, resource, depth, where }: Climb, scope: Scope): string {
   const related = within(scope, resource)
   const [steps, id] = [`steps${related.depth}`, `${related.here}id`]

@@ -4,21 +4,13 @@ import { LRUCache } from 'lru-cache'
 import type { Condition } from '../../../decide/conditions/condition.ts'
 import type { ListedObject, ObjectQuery } from '../../contract.ts'
 import { JsonRow } from '../../json-row.ts'
+import { BY_ID, type Segment, segmentsAfter } from '../../keyset.ts'
 import { conditionSql } from './condition.ts'
 import { boundValues, conditionShape } from './condition-values.ts'
 import type { Damage } from './damage.ts'
 import { filterSql } from './filter.ts'
 import { leadingSql, withLeader } from './leading.ts'
-import {
-  BY_ID,
-  orderedBy,
-  orderShape,
-  type Segment,
-  segmentSql,
-  segmentsAfter,
-  segmentValues,
-  type TableColumns,
-} from './order.ts'
+import { orderedBy, orderShape, segmentSql, segmentValues, type TableColumns } from './order.ts'
 import { outermost, type QueriedTable, type Scope, type TableOf } from './scope.ts'
 import { type Marks, marksOf, type Selected, selectionOf } from './selection.ts'
 import { quoteName } from './text.ts'

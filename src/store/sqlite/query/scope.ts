@@ -1,4 +1,4 @@
-/** The table that a condition looks at, by which name, and the SQL of its fields there. */
+/** The table that a condition looks at, the table's name in the statement, and the SQL of its fields. */
 import { SERVER_FIELDS } from '../../../decide/conditions/condition.ts'
 import { comparable, instantOfText, jsonPath, SERVER_COLUMNS } from '../layout/schema.ts'
 import type { TableColumns } from './order.ts'
@@ -8,7 +8,7 @@ export interface QueriedTable {
   /** Contains no quote. */
   readonly name: string
   readonly columns: TableColumns
-  /** The fields by which few objects can be found with an index: those that relations compare. */
+  /** Fields with an index that can find few objects: those that relations compare. */
   readonly leading: ReadonlySet<string>
 }
 

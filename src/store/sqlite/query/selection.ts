@@ -3,6 +3,7 @@ import type { SQLInputValue } from 'node:sqlite'
 import type { Condition } from '../../../decide/conditions/condition.ts'
 import { simplify } from '../../../decide/conditions/simplify-condition.ts'
 import type { Comparison } from '../../contract.ts'
+import { simplifySelection } from '../../simplify-selection.ts'
 import { boundValues, conditionShape } from './condition-values.ts'
 import { filterShape, filterValues } from './filter.ts'
 import { leadersOf, looksUp } from './leading.ts'
@@ -31,12 +32,8 @@ export function marksOf(marks: readonly Condition[] = []): Marks {
   return { conditions, shape: conditions.map(conditionShape).join(), values: conditions.flatMap(boundValues) }
 }
 
-/** Equality of values is a condition like the policy's own, and is simplified together with it. */
 export function selectionOf(where: Condition, filter: readonly Comparison[], scope: Scope): Selected {
-  const isEquality = ({ operator, by }: Comparison) => operator === 'in' && by === 'value'
-  const equal = filter.filter(isEquality).map(({ field, values }): Condition => ({ kind: 'holds', field, values }))
-  const condition = simplify({ kind: 'all', of: [where, ...equal] })
-  const rest = filter.filter((one) => !isEquality(one))
+  const { condition, rest } = simplifySelection(where, filter)
   return {
     condition,
     filter: rest,

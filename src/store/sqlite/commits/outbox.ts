@@ -1,8 +1,8 @@
 /** The outbox holds decision records, which commit with their writes, until they are in the decision log. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import type { Outbox, OutboxRecord } from '../contract.ts'
+import type { Outbox, OutboxRecord } from '../../contract.ts'
+import { answering } from '../database.ts'
 import type { GroupCommits } from './commits.ts'
-import { answering } from './database.ts'
 
 const HOLD_MS = 1000
 /** The name of the only lease. */

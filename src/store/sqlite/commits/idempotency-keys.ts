@@ -1,11 +1,11 @@
 /** Idempotency keys and the objects created under them, kept for a day. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { isObject } from '../../base/is-object.ts'
-import type { StoredObject } from '../../resources/object.ts'
-import type { Json } from '../../resources/resource.ts'
-import type { Kept, Replay, ReplayKey } from '../contract.ts'
-import { DamagedObject, ReplayTaken } from '../errors.ts'
-import { parseStored } from '../parse-stored.ts'
+import { isObject } from '../../../base/is-object.ts'
+import type { StoredObject } from '../../../resources/object.ts'
+import type { Json } from '../../../resources/resource.ts'
+import type { Kept, Replay, ReplayKey } from '../../contract.ts'
+import { DamagedObject, ReplayTaken } from '../../errors.ts'
+import { parseStored } from '../../parse-stored.ts'
 
 const KEPT_MS = 24 * 60 * 60 * 1000
 

@@ -1,0 +1,53 @@
+/** What the driver gets: the parts of DATABASE_URL, time-outs, and how numbers are read. */
+import type pg from 'pg'
+import { parseIntoClientConfig } from 'pg-connection-string'
+import type { ConnectionSettings } from '../../contract.ts'
+import { StoreUnavailable } from '../../errors.ts'
+
+export const DEFAULT_SETTINGS: ConnectionSettings = { most: 10, pooler: 'none' }
+
+/** A refused or silent server fails a request within a second. */
+const CONNECT_MS = 900
+
+const INT8 = 20
+const NUMERIC = 1700
+
+/** Numbers of eight bytes: counts, versions and times are far below 2^53. */
+const TYPES = {
+  getTypeParser: (oid: number) => (oid === INT8 || oid === NUMERIC ? Number : parserOf(oid)),
+}
+
+const [BOOLEAN, INT4, BYTES] = [16, 23, 17]
+
+function parserOf(oid: number): (text: string) => unknown {
+  if (oid === BOOLEAN) return (text) => text === 't'
+  if (oid === INT4) return Number
+  if (oid === BYTES) return (text) => Buffer.from(text.slice(2), 'hex')
+  return (text) => text
+}
+
+/** Throws StoreUnavailable for a certificate or key that can't be read. */
+export function clientOptions(url: string, { pooler }: ConnectionSettings): pg.ClientConfig {
+  const session = {
+    statement_timeout: 10_000,
+    lock_timeout: 2000,
+    idle_in_transaction_session_timeout: 5000,
+  }
+  return {
+    ...partsOf(url),
+    ...(pooler === 'none' && session),
+    application_name: 'sallyport',
+    connectionTimeoutMillis: CONNECT_MS,
+    keepAlive: true,
+    pipeline: true,
+    types: TYPES,
+  } as pg.ClientConfig
+}
+
+function partsOf(url: string): ReturnType<typeof parseIntoClientConfig> {
+  try {
+    return parseIntoClientConfig(url)
+  } catch (error) {
+    throw new StoreUnavailable(error)
+  }
+}

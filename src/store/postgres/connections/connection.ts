@@ -1,0 +1,88 @@
+/** An open connection that takes statements without waiting for the answers of those before (pipelining). */
+import type { Duplex } from 'node:stream'
+import pg from 'pg'
+import type { SqlValue } from '../query/statement.ts'
+
+export type Row = readonly SqlValue[]
+
+export interface Asked {
+  readonly text: string
+  readonly values?: readonly SqlValue[]
+  /** Statements with a name are planned once for each connection. */
+  readonly name?: string | undefined
+}
+
+/** A silence is counted in ticks, so that a busy event loop isn't taken for a silent server. */
+const TICKS = 10
+
+export class Connection {
+  readonly #client: pg.Client
+  readonly #silenceMs: number
+  #unanswered = 0
+  #silentTicks = 0
+  #watch: NodeJS.Timeout | undefined
+  #isCorked = false
+
+  private constructor(client: pg.Client, silenceMs: number) {
+    this.#client = client
+    this.#silenceMs = silenceMs
+  }
+
+  /** `silenceMs`: the connection is lost when it hasn't answered for so long. `onEnd` is called when it is lost. */
+  static async open(options: pg.ClientConfig, silenceMs: number, onEnd: () => void): Promise<Connection> {
+    const client = new pg.Client(options)
+    client.on('error', onEnd)
+    client.on('end', onEnd)
+    await client.connect()
+    return new Connection(client, silenceMs)
+  }
+
+  /** Rejects with the driver's errors. */
+  async send({ text, values, name }: Asked): Promise<pg.QueryArrayResult<SqlValue[]>> {
+    this.#unanswered += 1
+    this.#watch ??= setInterval(() => this.#tick(), this.#silenceMs / TICKS)
+    this.#cork()
+    try {
+      const config = { text, rowMode: 'array' as const, ...(values && { values: [...values] }), ...(name && { name }) }
+      return await this.#client.query<SqlValue[]>(config)
+    } finally {
+      this.#unanswered -= 1
+      this.#silentTicks = 0
+      if (this.#unanswered === 0) this.#stopWatch()
+    }
+  }
+
+  /** Ends the connection without waiting for the server, which may be gone. */
+  drop(): void {
+    this.#stream.destroy()
+  }
+
+  async close(): Promise<void> {
+    await this.#client.end()
+  }
+
+  /** Statements of one turn of the event loop leave together, in one call of the system. */
+  #cork(): void {
+    if (this.#isCorked) return
+    this.#isCorked = true
+    this.#stream.cork()
+    setImmediate(() => {
+      this.#isCorked = false
+      this.#stream.uncork()
+    })
+  }
+
+  get #stream(): Duplex {
+    return (this.#client as unknown as { connection: { stream: Duplex } }).connection.stream
+  }
+
+  #tick(): void {
+    this.#silentTicks += 1
+    if (this.#silentTicks > TICKS) this.drop()
+  }
+
+  #stopWatch(): void {
+    clearInterval(this.#watch)
+    this.#watch = undefined
+  }
+}

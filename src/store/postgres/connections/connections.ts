@@ -1,0 +1,82 @@
+/**
+ * The connections of one instance: lines for short look-ups, a line for writes, and a pool for everything that may take
+ * longer.
+ */
+import pg from 'pg'
+import type { ConnectionSettings } from '../../contract.ts'
+import { answering } from '../failures.ts'
+import type { SqlValue, Statement } from '../query/statement.ts'
+import { clientOptions } from './client-options.ts'
+import type { Asked, Row } from './connection.ts'
+import { Line } from './line.ts'
+import { Writer } from './writer.ts'
+
+/** A lost database is noticed within a second, because every request looks up its caller. */
+const QUICK_SILENCE_MS = 900
+/** A list may take so long. */
+const SLOW_MS = 10_000
+const QUICK_LINES = 2
+const NAMED_STATEMENTS = 256
+
+export class Connections {
+  readonly writer: Writer
+  readonly #lines: readonly Line[]
+  readonly #pool: pg.Pool
+  readonly #names: StatementNames
+  #next = 0
+
+  constructor(url: string, settings: ConnectionSettings) {
+    const client = clientOptions(url, settings)
+    this.#names = new StatementNames(settings.pooler === 'transaction' ? 0 : NAMED_STATEMENTS)
+    const named = (statement: Statement) => this.#names.named(statement)
+    this.writer = new Writer(client, named)
+    this.#lines = Array.from({ length: QUICK_LINES }, () => new Line({ client, silenceMs: QUICK_SILENCE_MS }))
+    const max = Math.max(1, settings.most - QUICK_LINES - 1)
+    this.#pool = new pg.Pool({ ...client, pipeline: false, max, query_timeout: SLOW_MS } as pg.PoolConfig)
+    // A lost idle connection leaves the pool; the next statement opens another one.
+    this.#pool.on('error', () => undefined)
+  }
+
+  /** A look-up that is answered at once: it shares its connection with others. Throws errors of the contract. */
+  quick(statement: Statement): Promise<readonly Row[]> {
+    this.#next = (this.#next + 1) % this.#lines.length
+    const next = this.#lines[this.#next] as Line
+    const line = next.isWaiting ? (this.#lines.find(({ isWaiting }) => !isWaiting) ?? next) : next
+    return answering(() => line.ask(this.#names.named(statement)))
+  }
+
+  /** A statement that may take longer. Throws errors of the contract. */
+  slow(statement: Statement): Promise<readonly Row[]> {
+    return answering(async () => {
+      if (this.#pool.ended) throw new Error('the store is closed')
+      const { text, values, name } = this.#names.named(statement)
+      const config = { text, values: [...(values ?? [])], rowMode: 'array' as const, ...(name && { name }) }
+      return (await this.#pool.query<SqlValue[]>(config)).rows
+    })
+  }
+
+  async close(): Promise<void> {
+    if (this.#pool.ending) return
+    await Promise.all([this.writer.close(), this.#pool.end(), ...this.#lines.map((line) => line.close())])
+  }
+}
+
+/** Names for the first statements: each takes memory in each connection, and clients can cause many. */
+class StatementNames {
+  readonly #most: number
+  readonly #names = new Map<string, string>()
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  named({ text, values, plannedAnew }: Statement): Asked {
+    if (plannedAnew) return { text, values }
+    let name = this.#names.get(text)
+    if (name === undefined && this.#names.size < this.#most) {
+      name = `s${this.#names.size}`
+      this.#names.set(text, name)
+    }
+    return { text, values, name }
+  }
+}

@@ -1,0 +1,123 @@
+/** The contract's PolicyVersions on PostgreSQL. Each method is one statement. */
+import {
+  FORGOTTEN_AFTER_MS,
+  type InstanceNote,
+  type NewVersion,
+  type PolicyVersions,
+  type StoredVersion,
+} from '../../policy-versions.ts'
+import { DEFAULT_SETTINGS } from '../connections/client-options.ts'
+import type { Row } from '../connections/connection.ts'
+import { Connections } from '../connections/connections.ts'
+import { asOfContract } from '../failures.ts'
+import { tablesIn } from '../layout/migrate.ts'
+import { migrating } from '../layout/migrating.ts'
+import type { SqlValue } from '../query/statement.ts'
+import { decodeText, encodeText } from '../stored-text.ts'
+
+const TABLES = [
+  'create table if not exists policy_versions (number bigint primary key, signed text not null)',
+  'create table if not exists policy_files (digest text collate "C" primary key, content text not null)',
+  // Times in milliseconds since the epoch.
+  `create table if not exists policy_instances (
+    name text collate "C" primary key, state text not null, at bigint not null)`,
+]
+
+/** The database's own clock, in milliseconds. */
+const NOW = '(extract(epoch from clock_timestamp()) * 1000)::bigint'
+
+/**
+ * Of publishers with one number, one inserts it, and only that one stores its files. Somebody may have changed the text
+ * of a stored file: whoever publishes the file again repairs it.
+ */
+const PUBLISH = `with made as (
+    insert into policy_versions (number, signed) select $1::bigint, $2::text
+    where $1::bigint = (select coalesce(max(number), 0) + 1 from policy_versions) on conflict do nothing returning number),
+  kept as (
+    insert into policy_files (digest, content) select f.digest, f.content
+    from made, unnest($3::text[], $4::text[]) as f(digest, content)
+    on conflict (digest) do update set content = excluded.content where policy_files.content <> excluded.content)
+  select number from made`
+
+const NOTE = `with swept as (
+    delete from policy_instances where at < ${NOW} - ${FORGOTTEN_AFTER_MS} and name <> $1)
+  insert into policy_instances (name, state, at) values ($1, $2, ${NOW})
+  on conflict (name) do update set state = excluded.state, at = excluded.at`
+
+/** One process looks for versions, and uses few connections. It names no statements, so a pooler may stand between. */
+const SETTINGS = { ...DEFAULT_SETTINGS, most: 1, pooler: 'transaction' } as const
+
+/** Creates missing tables. Throws StoreUnavailable. */
+export async function openPostgresPolicyVersions(url: string): Promise<PolicyVersions> {
+  const connections = new Connections(url, SETTINGS)
+  try {
+    const present = await tablesIn((asked) => connections.slow(asked))
+    if (!present.has('policy_instances')) {
+      await migrating(url, SETTINGS, async (ask) => {
+        for (const text of TABLES) await ask({ text, values: [] })
+      })
+    }
+    return new PostgresPolicyVersions(connections)
+  } catch (error) {
+    await connections.close()
+    throw asOfContract(error)
+  }
+}
+
+class PostgresPolicyVersions implements PolicyVersions {
+  readonly #connections: Connections
+
+  constructor(connections: Connections) {
+    this.#connections = connections
+  }
+
+  async latest(): Promise<number> {
+    const [row] = await this.#ask('select coalesce(max(number), 0) from policy_versions')
+    return Number(row?.[0])
+  }
+
+  async get(number: number): Promise<string | undefined> {
+    return textIn(await this.#ask('select signed from policy_versions where number = $1', number))
+  }
+
+  async all(): Promise<readonly StoredVersion[]> {
+    const rows = await this.#ask('select number, signed from policy_versions order by number')
+    return rows.map(([number, signed]) => ({ number: Number(number), signed: decodeText(String(signed)) }))
+  }
+
+  async file(digest: string): Promise<string | undefined> {
+    return textIn(await this.#ask('select content from policy_files where digest = $1', encodeText(digest)))
+  }
+
+  async publish({ number, signed, files }: NewVersion): Promise<boolean> {
+    const [digests, contents] = [[...files.keys()].map(encodeText), [...files.values()].map(encodeText)]
+    return (await this.#ask(PUBLISH, number, encodeText(signed), digests, contents)).length === 1
+  }
+
+  async note(name: string, state: string): Promise<void> {
+    await this.#ask(NOTE, encodeText(name), encodeText(state))
+  }
+
+  async forget(name: string): Promise<void> {
+    await this.#ask('delete from policy_instances where name = $1', encodeText(name))
+  }
+
+  async instances(): Promise<readonly InstanceNote[]> {
+    const rows = await this.#ask(`select name, state, greatest(0, ${NOW} - at) from policy_instances order by name`)
+    return rows.map(([name, state, ageMs]) => {
+      return { name: decodeText(String(name)), state: decodeText(String(state)), ageMs: Number(ageMs) }
+    })
+  }
+
+  close(): Promise<void> {
+    return this.#connections.close()
+  }
+
+  #ask(text: string, ...values: readonly SqlValue[]): Promise<readonly Row[]> {
+    return this.#connections.slow({ text, values })
+  }
+}
+
+function textIn([row]: readonly Row[]): string | undefined {
+  return row && decodeText(String(row[0]))
+}

@@ -1,0 +1,111 @@
+/** Migrates a database to what the resources declare: adds tables, triggers and indexes. */
+import { USERS } from '../../../decide/policy.ts'
+import { UnfitDatabase } from '../../errors.ts'
+import type { Ask } from '../connections/writer.ts'
+import { isOfOtherTable } from '../failures.ts'
+import { keySql } from '../query/fields.ts'
+import type { QueriedTable } from '../query/scope.ts'
+import { migrateIndexes, type TablePlan } from './indexes.ts'
+import { LIST } from './keys.ts'
+import { quoteName } from './names.ts'
+import { DIRECTORY_TABLES, directoryTriggers, objectTable, STORE_TABLES } from './tables.ts'
+
+/** The layout that this program writes. A later program that changes the layout must migrate the database. */
+const LAYOUT = 1
+
+/**
+ * Must run in the transaction of a migration. Throws UnfitDatabase: the database is of a later layout, or has tables of
+ * another program, or a field is declared unique and its stored values aren't.
+ */
+export async function migrate(ask: Ask, plans: readonly TablePlan[]): Promise<void> {
+  await refuseOtherEncoding(ask)
+  try {
+    await addMissing(ask, plans)
+  } catch (error) {
+    if (!isOfOtherTable(error)) throw error
+    const fault = `another program has a table of the same name in the database (${error.message})`
+    throw new UnfitDatabase(`${fault}: create a database for Sallyport alone`)
+  }
+}
+
+async function addMissing(ask: Ask, plans: readonly TablePlan[]): Promise<void> {
+  const run = (text: string) => ask({ text, values: [] })
+  for (const table of [...STORE_TABLES, ...DIRECTORY_TABLES]) await run(table)
+  await takeLayout(ask)
+  await run('insert into turns select 0 where not exists (select 1 from turns)')
+  for (const plan of plans) {
+    await run(objectTable(plan.table))
+    await migrateIndexes(ask, plan)
+  }
+  const users = plans.find(({ resource }) => resource === USERS)
+  if (users) await createTriggers(ask, users.table)
+}
+
+/** Texts of one encoding compare by code points. */
+async function refuseOtherEncoding(ask: Ask): Promise<void> {
+  const [[encoding] = []] = await ask({ text: 'show server_encoding', values: [] })
+  if (encoding === 'UTF8') return
+  throw new UnfitDatabase(`the database has the encoding ${encoding}: create one with the encoding UTF8`)
+}
+
+async function takeLayout(ask: Ask): Promise<void> {
+  const found = await layoutIn(ask)
+  if (found === undefined) await ask({ text: `insert into layout values (${LAYOUT})`, values: [] })
+  else if (found > LAYOUT) throw laterLayout(found)
+}
+
+async function layoutIn(ask: Ask): Promise<number | undefined> {
+  const [row] = await ask({ text: 'select number from layout', values: [] })
+  return row && Number(row[0])
+}
+
+function laterLayout(found: number): UnfitDatabase {
+  return new UnfitDatabase(
+    `the database has layout ${found}, but this version supports only ${LAYOUT}: use a later version`,
+  )
+}
+
+/** Creating a trigger waits for all writes, so it is done once. */
+async function createTriggers(ask: Ask, users: string): Promise<void> {
+  const text = `select 1 from information_schema.triggers
+    where event_object_schema = current_schema() and event_object_table = $1`
+  const rows = await ask({ text, values: [users] })
+  if (rows.length === 0) for (const trigger of directoryTriggers(users)) await ask({ text: trigger, values: [] })
+}
+
+/** Changes no table, because a server may be running. Throws UnfitDatabase if a server must migrate first. */
+export async function refuseOtherLayout(ask: Ask, plans: readonly TablePlan[]): Promise<void> {
+  const present = await tablesIn(ask)
+  const found = present.has('layout') ? await layoutIn(ask) : undefined
+  if (found !== undefined && found > LAYOUT) throw laterLayout(found)
+  const unique = plans.flatMap((plan) => plan.unique.map(({ index }) => index))
+  const isFit = found === LAYOUT && plans.every(({ table }) => present.has(table)) && (await haveIndexes(ask, unique))
+  if (isFit) return
+  throw new UnfitDatabase('no server of this version has opened the database with these schemas: start the server once')
+}
+
+/** Without them, a command could store a value twice. */
+async function haveIndexes(ask: Ask, names: readonly string[]): Promise<boolean> {
+  const text = 'select count(*) from pg_indexes where schemaname = current_schema() and indexname = any($1::text[])'
+  const [[count] = []] = await ask({ text, values: [names] })
+  return Number(count) === names.length
+}
+
+export async function tablesIn(ask: Ask): Promise<ReadonlySet<string>> {
+  const text = 'select table_name from information_schema.tables where table_schema = current_schema()'
+  return new Set((await ask({ text, values: [] })).map(([name]) => String(name)))
+}
+
+/**
+ * The table as conditions look at it. A field that holds a list in some object has more than one key: such an object was
+ * stored before the field was declared a scalar, and the list's elements count.
+ */
+export async function queriedTable(ask: Ask, { table, indexed, leading }: TablePlan): Promise<QueriedTable> {
+  const source = quoteName(table)
+  if (indexed.length === 0) return { source, leading, scalars: new Set() }
+  const lists = indexed.map((field) => {
+    return `exists (select 1 from ${source} as o where ${keySql(field, 'o')} = '${LIST}')`
+  })
+  const [found = []] = await ask({ text: `select ${lists.join()}`, values: [] })
+  return { source, leading, scalars: new Set(indexed.filter((_, at) => found[at] === false)) }
+}

@@ -1,0 +1,80 @@
+/** The engine for many instances: a PostgreSQL database behind the contract of contract.ts. */
+import type { OpenedStore, OpenOptions, StoreEngine } from '../contract.ts'
+import { sweepReplays } from './commits/idempotency-keys.ts'
+import { PostgresOutbox } from './commits/outbox.ts'
+import { DEFAULT_SETTINGS } from './connections/client-options.ts'
+import { Connections } from './connections/connections.ts'
+import { PostgresAttempts } from './directory/attempts.ts'
+import { PostgresDirectory } from './directory/directory.ts'
+import { sweepSessions } from './directory/sessions.ts'
+import { asOfContract } from './failures.ts'
+import { openPostgresPolicyVersions } from './instances/policy-versions.ts'
+import { openPostgresSigningKeys } from './instances/signing-keys.ts'
+import { planTable, type TablePlan } from './layout/indexes.ts'
+import { migrate, queriedTable, refuseOtherLayout } from './layout/migrate.ts'
+import { migrating } from './layout/migrating.ts'
+import { openPostgresReader } from './reader.ts'
+import { PostgresSeeding } from './seeding.ts'
+import { type PostgresEngine, PostgresStore } from './store.ts'
+import { ObjectTable } from './table.ts'
+
+/** The most expired idempotency keys, and ended sessions, that opening the database deletes. */
+const SWEPT_AT_START = 10_000
+
+interface PostgresOptions extends OpenOptions {
+  readonly url: string
+}
+
+export const postgres: StoreEngine = {
+  open: (url, options) => openPostgres({ ...options, url }),
+  openBeside: (url, options) => openPostgresBeside({ ...options, url }),
+  openReader: openPostgresReader,
+  openPolicyVersions: openPostgresPolicyVersions,
+  openSigningKeys: openPostgresSigningKeys,
+}
+
+export function openPostgres(options: PostgresOptions): Promise<OpenedStore> {
+  return open(options, async (connections, plans) => {
+    const { url, connections: settings = DEFAULT_SETTINGS } = options
+    await migrating(url, settings, (ask) => migrate(ask, plans))
+    const now = options.now().getTime()
+    await connections.slow(sweepReplays(now, SWEPT_AT_START))
+    await connections.slow(sweepSessions(now, SWEPT_AT_START))
+  })
+}
+
+export function openPostgresBeside(options: PostgresOptions): Promise<OpenedStore> {
+  return open(options, (connections, plans) => refuseOtherLayout((asked) => connections.slow(asked), plans))
+}
+
+type Prepare = (connections: Connections, plans: readonly TablePlan[]) => Promise<void>
+
+async function open(options: PostgresOptions, prepare: Prepare): Promise<OpenedStore> {
+  const { url, connections: settings = DEFAULT_SETTINGS, now } = options
+  const connections = new Connections(url, settings)
+  try {
+    const plans = planTables(options)
+    await prepare(connections, plans)
+    const tables = new Map<string, { objects: ObjectTable; queried: Awaited<ReturnType<typeof queriedTable>> }>()
+    for (const plan of plans) {
+      const queried = await queriedTable((asked) => connections.slow(asked), plan)
+      tables.set(plan.resource, { objects: new ObjectTable(plan), queried })
+    }
+    const engine: PostgresEngine = { connections, tables, now }
+    return {
+      store: new PostgresStore(engine),
+      seeding: new PostgresSeeding(engine),
+      outbox: new PostgresOutbox(connections),
+      directory: new PostgresDirectory(engine),
+      attempts: new PostgresAttempts(connections, now),
+    }
+  } catch (error) {
+    await connections.close()
+    throw asOfContract(error)
+  }
+}
+
+function planTables({ resources, indexFields }: OpenOptions): readonly TablePlan[] {
+  const data = [...resources.byName.values()].filter((resource) => !resource.builtIn)
+  return data.map((resource) => planTable(resource, indexFields?.get(resource.name) ?? []))
+}

@@ -1,0 +1,91 @@
+/** The statements of one resource's lists: filtered, sorted, page by page. Each reads one state of the database. */
+import type { ObjectQuery } from '../../contract.ts'
+import { SERVER_FIELDS_BYTES } from '../../json-row.ts'
+import { BY_ID, type Segment, segmentsAfter } from '../../keyset.ts'
+import { simplifySelection } from '../../simplify-selection.ts'
+import { conditionSql } from './condition.ts'
+import { leadingSql, looksUp } from './leading.ts'
+import { comparisonSql, orderSql, segmentSql } from './order.ts'
+import { outermost, type QueriedTable, type Scope, type TableOf } from './scope.ts'
+import { type Parameters, type Statement, statement } from './statement.ts'
+
+const COLUMNS = ['id', 'created_at', 'updated_at', 'document'] as const
+
+interface Listing {
+  readonly scope: Scope
+  readonly selected: string
+  readonly order: NonNullable<ObjectQuery['order']>
+  /** What the rows show: columns, and whether marks hold. */
+  readonly shown: readonly string[]
+  readonly limit: string
+}
+
+/** Rows: the id, the times of creation and of the last write, the document, and a boolean for each mark. */
+export function listStatement(query: ObjectQuery, table: QueriedTable, tableOf: TableOf): Statement {
+  const { where, filter, order = BY_ID, after, limit, bytes, marks = [] } = query
+  return planned([where, ...marks], (parameters) => {
+    const scope = outermost(table, tableOf, parameters)
+    const marked = marks.map((mark, at) => `(${markSql(mark, scope)}) is true as m${at}`)
+    const columns = COLUMNS.map((column) => `${scope.alias}.${column}`)
+    const listing: Listing = {
+      scope,
+      selected: selectedSql({ where, ...(filter && { filter }) }, scope),
+      order,
+      shown: [...columns, ...marked],
+      limit: `${parameters.bind(limit)}::bigint`,
+    }
+    const segments = segmentsAfter(order, after)
+    if (segments.length === 1 && bytes === undefined) return segmentPage(listing, segments[0] ?? [])
+    const names = [...COLUMNS, ...marks.map((_, at) => `m${at}`)]
+    return cutPage(listing, segments, { names, bytes: parameters.bind(bytes ?? Number.MAX_SAFE_INTEGER) })
+  })
+}
+
+export function countStatement(
+  selection: Pick<ObjectQuery, 'where' | 'filter'>,
+  table: QueriedTable,
+  tableOf: TableOf,
+): Statement {
+  return planned([selection.where], (parameters) => {
+    const scope = outermost(table, tableOf, parameters)
+    return `select count(*) from ${scope.source} where ${selectedSql(selection, scope)}`
+  })
+}
+
+function planned(conditions: readonly ObjectQuery['where'][], write: (parameters: Parameters) => string): Statement {
+  return { ...statement(write), plannedAnew: conditions.some(looksUp) }
+}
+
+function markSql(mark: ObjectQuery['where'], scope: Scope): string {
+  return conditionSql(simplifySelection(mark).condition, scope)
+}
+
+function selectedSql({ where, filter }: Pick<ObjectQuery, 'where' | 'filter'>, scope: Scope): string {
+  const { condition, rest } = simplifySelection(where, filter)
+  return [leadingSql(condition, scope), ...rest.map((one) => comparisonSql(one, scope))].join(' and ')
+}
+
+function segmentPage({ scope, selected, order, shown, limit }: Listing, segment: Segment): string {
+  const following = segment.length === 0 ? '' : ` and ${segmentSql(segment, scope)}`
+  return `select ${shown.join()} from ${scope.source} where ${selected}${following}
+    order by ${orderSql(order, scope.alias)} limit ${limit}`
+}
+
+/** The segments one after the other, up to the object that makes the list too large. */
+function cutPage(
+  listing: Listing,
+  segments: readonly Segment[],
+  { names, bytes }: { readonly names: readonly string[]; readonly bytes: string },
+): string {
+  const nth = `row_number() over (order by ${orderSql(listing.order, listing.scope.alias)}) as nth`
+  const pages = segments.map((segment, at) => {
+    return `(${segmentPage({ ...listing, shown: [`${at} as segment`, nth, ...listing.shown] }, segment)})`
+  })
+  const size = `octet_length(document) + octet_length(id) + ${SERVER_FIELDS_BYTES}`
+  const inOrder = 'order by segment, nth'
+  return `select ${names.join()} from (
+      select ${names.join()}, row_number() over (${inOrder}) as place,
+        sum(${size}) over (${inOrder} rows between unbounded preceding and 1 preceding) as before
+      from (${pages.join(' union all ')}) as pages) as placed
+    where place <= ${listing.limit} and (place <= 2 or before <= ${bytes}::bigint) order by place`
+}

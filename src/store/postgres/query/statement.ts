@@ -1,0 +1,26 @@
+/** A statement: its text, and the values that it binds. */
+
+export type SqlValue = string | number | boolean | null | Uint8Array | readonly (string | number | null)[]
+
+export interface Statement {
+  readonly text: string
+  readonly values: readonly SqlValue[]
+  /** The values decide on the best plan, so it is made each time. */
+  readonly plannedAnew?: boolean
+}
+
+/** Collects the values of a statement while its text is written. */
+export class Parameters {
+  readonly values: SqlValue[] = []
+
+  /** The parameter that stands for the value. */
+  bind(value: SqlValue): string {
+    return `$${this.values.push(value)}`
+  }
+}
+
+/** Writes a statement. */
+export function statement(write: (parameters: Parameters) => string): Statement {
+  const parameters = new Parameters()
+  return { text: write(parameters), values: parameters.values }
+}

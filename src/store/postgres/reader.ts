@@ -1,0 +1,76 @@
+/** Reads objects of a database that may belong to running servers; creates, changes and migrates nothing. */
+import { simplify } from '../../decide/conditions/simplify-condition.ts'
+import type { ObjectReader } from '../contract.ts'
+import { StoreUnavailable } from '../errors.ts'
+import { DEFAULT_SETTINGS } from './connections/client-options.ts'
+import { Connections } from './connections/connections.ts'
+import { planTable } from './layout/indexes.ts'
+import { tablesIn } from './layout/migrate.ts'
+import { quoteName, tableOf } from './layout/names.ts'
+import { conditionSql } from './query/condition.ts'
+import { lookupSql } from './query/lookups.ts'
+import { outermost, type TableOf } from './query/scope.ts'
+import { statement } from './query/statement.ts'
+import { decodeText } from './stored-text.ts'
+import { ObjectTable, storedObject } from './table.ts'
+
+/** A tool reads one thing after the other. It names no statements, so a pooler may stand between. */
+const SETTINGS = { ...DEFAULT_SETTINGS, most: 1, pooler: 'transaction' } as const
+
+/** The table of a resource that has none. */
+const NO_OBJECTS = `(select ''::text as id, ''::text as created_at, ''::text as updated_at, '{}'::jsonb as keys,
+  '{}'::jsonb as times where false)`
+
+/** Whichever indexes there are: conditions look at all values of a field. */
+const NONE: ReadonlySet<string> = new Set()
+
+/** Throws StoreUnavailable when the database can't be reached. */
+export async function openPostgresReader(url: string): Promise<ObjectReader> {
+  const connections = new Connections(url, SETTINGS)
+  const present = await tablesIn((asked) => connections.slow(asked)).catch(async (error: unknown) => {
+    await connections.close()
+    throw error
+  })
+  return {
+    async get(resource, id) {
+      const plan = planTable(resource, [])
+      if (!present.has(plan.table)) return undefined
+      const [row] = await connections.slow(new ObjectTable(plan).get(id))
+      return row && storedObject(row)
+    },
+    async ids(resource) {
+      const table = tableOf(resource.name)
+      if (!present.has(table)) throw new StoreUnavailable(new Error(`there is no table \`${table}\``))
+      const rows = await connections.slow({
+        text: `select id from ${new ObjectTable(planTable(resource, [])).name}`,
+        values: [],
+      })
+      return new Set(rows.map(([id]) => decodeText(String(id))))
+    },
+    async find(resource, field, values, most) {
+      const holds = simplify({ kind: 'holds', field, values })
+      const name = tableOf(resource.name)
+      if (!present.has(name)) return []
+      const table = { source: quoteName(name), scalars: NONE, leading: NONE }
+      const found = statement((to) => {
+        const scope = outermost(table, () => table, to)
+        return `select id, version, created_at, updated_at, document from ${scope.source}
+          where ${conditionSql(holds, scope)} order by id limit ${to.bind(most)}`
+      })
+      return (await connections.slow(found)).map(storedObject)
+    },
+    async lookup(lookup, { byName }) {
+      const tables: TableOf = (name) => {
+        const table = tableOf((byName.get(name) ?? fail(name)).name)
+        return { source: present.has(table) ? quoteName(table) : NO_OBJECTS, scalars: NONE, leading: NONE }
+      }
+      const asked = statement((to) => `select ${lookupSql(lookup, tables, to)}`)
+      return (await connections.slow(asked))[0]?.[0] === true
+    },
+    close: () => connections.close(),
+  }
+}
+
+function fail(resource: string): never {
+  throw new Error(`no schema declares \`${resource}\``)
+}

@@ -1,0 +1,204 @@
+/** The contract's Store on PostgreSQL: a write is one statement with its decision record, durable when it returns. */
+import type { Lookup } from '../../decide/conditions/condition.ts'
+import type { Permit, PermitKind } from '../../decide/permits/permit.ts'
+import { USERS } from '../../decide/policy.ts'
+import type { StoredObject } from '../../resources/object.ts'
+import {
+  type CreateOptions,
+  createdObject,
+  type Kept,
+  type ListedObject,
+  type ObjectQuery,
+  type ReplayKey,
+  type Store,
+  updatedObject,
+  type WriteOptions,
+} from '../contract.ts'
+import { ReplayTaken, StaleObject, UniqueTaken } from '../errors.ts'
+import { JsonRow } from '../json-row.ts'
+import { findReplay, keptOf, sweepReplays } from './commits/idempotency-keys.ts'
+import type { Row } from './connections/connection.ts'
+import type { Connections } from './connections/connections.ts'
+import { answering } from './failures.ts'
+import { readSecret, writeMark } from './named-values.ts'
+import { looksUp } from './query/leading.ts'
+import { countStatement, listStatement } from './query/lists.ts'
+import { lookupSql } from './query/lookups.ts'
+import type { QueriedTable, TableOf } from './query/scope.ts'
+import { type Parameters, type Statement, statement } from './query/statement.ts'
+import { decodeText } from './stored-text.ts'
+import { type Beside, createdOf, type ObjectTable, storedObject } from './table.ts'
+
+/** The parts of an open database, shared by the classes that implement the contract. */
+export interface PostgresEngine {
+  readonly connections: Connections
+  /** By the resource's name. */
+  readonly tables: ReadonlyMap<string, { readonly objects: ObjectTable; readonly queried: QueriedTable }>
+  readonly now: () => Date
+}
+
+/** The mark that the readiness check writes. */
+const PROBED = 'probed'
+/** The readiness check writes at most this often, however often it is called. */
+const BETWEEN_PROBES_MS = 1000
+/** The number of expired keys that each new key deletes: more than one, so that in the end all are deleted. */
+const SWEPT_AT_ONCE = 10
+
+/** A resource without a table is a bug, so StoreUnavailable would be wrong. */
+export function tableOf({ tables }: PostgresEngine, resource: string) {
+  const table = tables.get(resource)
+  if (!table) throw new Error(`the store has no resource \`${resource}\``)
+  return table
+}
+
+export class PostgresStore implements Store {
+  readonly #engine: PostgresEngine
+  readonly #queriedOf: TableOf
+  #probed: Promise<unknown> = Promise.resolve()
+  #probeDue = 0
+
+  constructor(engine: PostgresEngine) {
+    this.#engine = engine
+    this.#queriedOf = (resource) => tableOf(engine, resource).queried
+  }
+
+  async get(resource: string, id: string): Promise<StoredObject | undefined> {
+    const { objects } = tableOf(this.#engine, resource)
+    const [row] = await this.#engine.connections.quick(objects.get(id))
+    return row && storedObject(row)
+  }
+
+  async list(resource: string, query: ObjectQuery): Promise<readonly ListedObject[]> {
+    const rows = await this.#engine.connections.slow(listStatement(query, this.#queriedOf(resource), this.#queriedOf))
+    return rows.map(listed)
+  }
+
+  async count(resource: string, query: Pick<ObjectQuery, 'where' | 'filter'>): Promise<number> {
+    const counting = countStatement(query, this.#queriedOf(resource), this.#queriedOf)
+    const [row] = await this.#engine.connections.slow(counting)
+    return Number(row?.[0])
+  }
+
+  async lookup(lookup: Lookup): Promise<boolean> {
+    const asked = statement((to) => `select ${lookupSql(lookup, this.#queriedOf, to)}`)
+    const [row] = await this.#answerOf(lookup, asked)
+    return row?.[0] === true
+  }
+
+  async lookupAfter(permit: Permit<'create'> | Permit<'update'>, lookup: Lookup): Promise<boolean> {
+    const { objects, queried } = tableOf(this.#engine, permit.resource)
+    const { id, version, document } = permit
+    const written = { id, version: version + 1, updatedAt: this.#timeOf({}), document }
+    const asked = statement((to) => {
+      // Written where it is needed: PostgreSQL refuses values that a statement doesn't use.
+      const tables: TableOf = (resource) => {
+        if (resource !== permit.resource) return this.#queriedOf(resource)
+        return { ...queried, source: objects.withSql(written, to) }
+      }
+      const isCurrent = permit.kind === 'create' ? 'true' : objects.hasVersionSql(id, version, to)
+      return `select ${isCurrent}, ${objects.takenSql(written, to)}, ${lookupSql(lookup, tables, to)}`
+    })
+    const [[current, taken, holds] = []] = await this.#answerOf(lookup, asked)
+    if (current !== true) throw new StaleObject()
+    if (typeof taken === 'string') throw new UniqueTaken(decodeText(taken))
+    return holds === true
+  }
+
+  async kept(key: ReplayKey): Promise<Kept | undefined> {
+    const [row] = await this.#engine.connections.quick(findReplay(key, this.#engine.now().getTime()))
+    return row && keptOf(row, key.subject)
+  }
+
+  async create(permit: Permit<'create'>, options: CreateOptions = {}): Promise<StoredObject> {
+    const { objects } = tableOf(this.#engine, permit.resource)
+    const object = createdObject(permit, this.#timeOf(options))
+    const at = this.#engine.now().getTime()
+    const replay = options.replay && { replay: options.replay, object, at }
+    const [row] = await this.#write(objects, () => objects.create(object, this.#beside(permit, options), replay))
+    const { allowed, free, made, taken } = createdOf(row)
+    if (made) {
+      if (replay) this.#sweepReplays(at)
+      return object
+    }
+    if (allowed && !free) throw new ReplayTaken()
+    // If a program beside this one has taken the value meanwhile, the next decision finds it.
+    throw allowed && taken !== null ? new UniqueTaken(taken) : new StaleObject()
+  }
+
+  async update(permit: Permit<'update'>, options: WriteOptions = {}): Promise<StoredObject> {
+    const { objects } = tableOf(this.#engine, permit.resource)
+    const updatedAt = this.#timeOf(options)
+    const [row] = await this.#write(objects, () => {
+      return objects.update({ ...permit, updatedAt }, this.#beside(permit, options))
+    })
+    if (!row) throw new StaleObject()
+    return updatedObject(permit, { createdAt: String(row[0]) }, updatedAt)
+  }
+
+  async delete(permit: Permit<'delete'>, options: WriteOptions = {}): Promise<void> {
+    const { objects } = tableOf(this.#engine, permit.resource)
+    const { id, version } = permit
+    const [row] = await this.#write(objects, () => objects.delete(id, version, this.#beside(permit, options)))
+    if (!row) throw new StaleObject()
+  }
+
+  secret(name: string): Promise<Uint8Array> {
+    return readSecret(this.#engine.connections, name)
+  }
+
+  async ping(): Promise<void> {
+    const { connections } = this.#engine
+    await connections.quick({ text: 'select 1', values: [] })
+    const now = performance.now()
+    if (now >= this.#probeDue) {
+      this.#probeDue = now + BETWEEN_PROBES_MS
+      this.#probed = connections.quick(writeMark(PROBED, 'answered'))
+      this.#probed.catch(() => undefined)
+    }
+    await this.#probed
+  }
+
+  /** A look-up through further objects may take long: others must not wait behind it. */
+  #answerOf({ climb, where }: Lookup, asked: Statement): Promise<readonly Row[]> {
+    const { connections } = this.#engine
+    return climb || looksUp(where) ? connections.slow(asked) : connections.quick(asked)
+  }
+
+  close(): Promise<void> {
+    return answering(() => this.#engine.connections.close())
+  }
+
+  #write(objects: ObjectTable, write: () => Statement): Promise<readonly Row[]> {
+    return answering(() => objects.writing(async () => this.#engine.connections.writer.write(write())))
+  }
+
+  #beside({ restsOn }: Permit<PermitKind>, { record }: WriteOptions): Beside {
+    const allowed = (to: Parameters) => {
+      const { caller, lookups } = restsOn
+      const parts = lookups.map(({ lookup, holds }) => {
+        return `${holds ? '' : 'not '}${lookupSql(lookup, this.#queriedOf, to)}`
+      })
+      return [...parts, ...(caller ? [this.#sameCaller(caller, to)] : [])].join(' and ') || 'true'
+    }
+    return { allowed, record }
+  }
+
+  /** Without users records, every caller is as before. */
+  #sameCaller({ id, version }: { readonly id: string; readonly version: number | undefined }, to: Parameters): string {
+    const users = this.#engine.tables.get(USERS)?.objects
+    return users ? users.hasVersionSql(id, version, to) : String(version === undefined)
+  }
+
+  #sweepReplays(now: number): void {
+    // The object is stored; the next sweep deletes what this one leaves.
+    this.#engine.connections.slow(sweepReplays(now, SWEPT_AT_ONCE)).catch(() => undefined)
+  }
+
+  #timeOf({ time }: WriteOptions): string {
+    return time ?? this.#engine.now().toISOString()
+  }
+}
+
+function listed([id, createdAt, updatedAt, text, ...marks]: Row): ListedObject {
+  return new JsonRow(decodeText(String(id)), String(createdAt), String(updatedAt), String(text), marks.map(Boolean))
+}

@@ -1,0 +1,151 @@
+/** The contract of PolicyVersions as tests; every engine that keeps published policies passes them. */
+import { expect } from 'chai'
+import { StoreUnavailable } from '../../src/store/errors.ts'
+import type { PolicyVersions } from '../../src/store/policy-versions.ts'
+import { failure } from './fixture.ts'
+
+/** A database of its own, empty at first. */
+export interface TestPolicyDatabase {
+  /** Each call opens the same database once more, as another instance does. */
+  open(): Promise<PolicyVersions>
+  /** Closes all that it opened. */
+  remove(): Promise<void>
+}
+
+const NO_FILES = new Map<string, string>()
+/** Texts that no engine may change: any Unicode, quotes, ends of lines. */
+const ODD_TEXT = `a'b"c\\d\r\n\u{1f511}é\u0301 \t%s $1 ?`
+
+export function policyVersionsContract(engine: string, create: () => Promise<TestPolicyDatabase>): void {
+  describe(`published policies on ${engine}`, () => {
+    let database: TestPolicyDatabase
+    beforeEach(async () => {
+      database = await create()
+    })
+    afterEach(() => database.remove())
+    const open = () => database.open()
+
+    it('has no version at first', async () => {
+      const versions = await open()
+      expect(await versions.latest()).to.equal(0)
+      expect(await versions.get(1)).to.equal(undefined)
+      expect(await versions.all()).to.deep.equal([])
+      expect(await versions.file('a')).to.equal(undefined)
+      expect(await versions.instances()).to.deep.equal([])
+    })
+
+    it('keeps what was published, and shows it to every instance at once', async () => {
+      const [first, second] = [await open(), await open()]
+      const files = new Map([
+        ['a', ODD_TEXT],
+        ['b', ''],
+      ])
+      expect(await first.publish({ number: 1, signed: ODD_TEXT, files })).to.equal(true)
+      expect(await first.publish({ number: 2, signed: 'two', files: NO_FILES })).to.equal(true)
+      expect(await second.latest()).to.equal(2)
+      expect(await second.get(1)).to.equal(ODD_TEXT)
+      expect(await second.file('a')).to.equal(ODD_TEXT)
+      expect(await second.file('b')).to.equal('')
+      expect(await second.all()).to.deep.equal([
+        { number: 1, signed: ODD_TEXT },
+        { number: 2, signed: 'two' },
+      ])
+    })
+
+    it('keeps large files whole', async () => {
+      const versions = await open()
+      const large = 'p, role:member, /api/orders/{id}, GET, allow\n'.repeat(50_000)
+      await versions.publish({ number: 1, signed: 'one', files: new Map([['a', large]]) })
+      expect((await versions.file('a')) === large).to.equal(true)
+    })
+
+    it('takes only the next number, and stores nothing of a version that it refuses', async () => {
+      const versions = await open()
+      const files = new Map([['a', 'text']])
+      for (const number of [0, 2, 3, -1]) {
+        expect(await versions.publish({ number, signed: 'x', files })).to.equal(false)
+      }
+      expect(await versions.latest()).to.equal(0)
+      expect(await versions.file('a')).to.equal(undefined)
+      expect(await versions.publish({ number: 1, signed: 'one', files: NO_FILES })).to.equal(true)
+      expect(await versions.publish({ number: 1, signed: 'other', files })).to.equal(false)
+      expect(await versions.get(1)).to.equal('one')
+      expect(await versions.file('a')).to.equal(undefined)
+    })
+
+    it('lets one of several publishers win, and tells the others', async () => {
+      const publishers = await Promise.all(Array.from({ length: 4 }, open))
+      for (let number = 1; number <= 5; number++) {
+        const attempts = publishers.map(async (versions, i) => {
+          return versions.publish({ number, signed: `by ${i}`, files: new Map([[`${number}-${i}`, 'text']]) })
+        })
+        const won = (await Promise.all(attempts)).flatMap((done, i) => (done ? [i] : []))
+        expect(won).to.have.length(1)
+        expect(await publishers[0]?.get(number)).to.equal(`by ${won[0]}`)
+        const stored = await Promise.all(publishers.map((_, i) => publishers[0]?.file(`${number}-${i}`)))
+        expect(stored.flatMap((text, i) => (text === undefined ? [] : [i]))).to.deep.equal(won)
+      }
+    })
+
+    it('keeps one file for the versions that share it', async () => {
+      const versions = await open()
+      const files = new Map([['a', 'text']])
+      await versions.publish({ number: 1, signed: 'one', files })
+      expect(await versions.publish({ number: 2, signed: 'two', files })).to.equal(true)
+      expect(await versions.file('a')).to.equal('text')
+    })
+
+    it('lists what instances told last, with its age by the clock of the database', async () => {
+      const [first, second] = [await open(), await open()]
+      await first.note('b', ODD_TEXT)
+      await second.note('a', 'old')
+      await second.note('a', 'new')
+      const told = await first.instances()
+      expect(told.map(({ name, state }) => [name, state])).to.deep.equal([
+        ['a', 'new'],
+        ['b', ODD_TEXT],
+      ])
+      for (const { ageMs } of told) expect(ageMs).to.be.within(0, 60_000)
+      await second.forget('b')
+      await second.forget('unknown')
+      expect((await first.instances()).map(({ name }) => name)).to.deep.equal(['a'])
+    })
+
+    it('tells older notes by a greater age', async () => {
+      const versions = await open()
+      await versions.note('a', 'x')
+      await new Promise((resolve) => setTimeout(resolve, 60))
+      await versions.note('b', 'x')
+      const [a, b] = await versions.instances()
+      expect((a?.ageMs ?? 0) - (b?.ageMs ?? 0)).to.be.within(40, 60_000)
+    })
+
+    it('finds everything again after it was closed', async () => {
+      const first = await open()
+      await first.publish({ number: 1, signed: 'one', files: new Map([['a', 'text']]) })
+      await first.note('a', 'x')
+      await first.close()
+      const second = await open()
+      expect(await second.get(1)).to.equal('one')
+      expect(await second.file('a')).to.equal('text')
+      expect(await second.instances()).to.have.length(1)
+    })
+
+    it('refuses everything with StoreUnavailable once closed, and closes twice without complaint', async () => {
+      const versions = await open()
+      await versions.close()
+      await versions.close()
+      const calls = [
+        versions.latest(),
+        versions.get(1),
+        versions.all(),
+        versions.file('a'),
+        versions.publish({ number: 1, signed: 'one', files: NO_FILES }),
+        versions.note('a', 'x'),
+        versions.forget('a'),
+        versions.instances(),
+      ]
+      for (const call of calls) expect(await failure(call)).to.be.instanceOf(StoreUnavailable)
+    })
+  })
+}

@@ -1,0 +1,67 @@
+/** Behind PgBouncer in transaction mode: nothing is kept in a session, so the contract holds. */
+import { expect } from 'chai'
+import pg from 'pg'
+import { openPostgres } from '../../src/store/postgres/open.ts'
+import { startPgBouncer } from '../pgbouncer.ts'
+import { sharedPostgres } from '../postgres.ts'
+import { storeContract } from './contract.ts'
+import type { TestDatabase } from './engine.ts'
+import { failure, type Opened, RESOURCES } from './fixture.ts'
+
+const SETTINGS = { most: 4, pooler: 'transaction' } as const
+
+storeContract({ name: 'PostgreSQL behind PgBouncer', keeps: 'shared', share: 0.05, create })
+
+let bouncer: Promise<number> | undefined
+let made = 0
+/** Databases without rows. PgBouncer takes no `search_path`, so a schema isn't enough. */
+const emptied: string[] = []
+
+async function create(): Promise<TestDatabase & { readonly url: string }> {
+  const name = emptied.pop() ?? (await makeDatabase())
+  const opened: Opened[] = []
+  const url = `postgres://sallyport@127.0.0.1:${await port()}/${name}`
+  return {
+    url,
+    open: async (setup) => {
+      const one = await openPostgres({ url, connections: SETTINGS, ...setup })
+      opened.push(one)
+      return one
+    },
+    remove: async () => {
+      for (const { store } of opened) await store.close()
+      await runIn(name, 'drop schema public cascade; create schema public')
+      emptied.push(name)
+    },
+  }
+}
+
+async function port(): Promise<number> {
+  bouncer ??= startPgBouncer(await sharedPostgres())
+  return bouncer
+}
+
+async function makeDatabase(): Promise<string> {
+  made += 1
+  await runIn('postgres', `create database pooled${made}`)
+  return `pooled${made}`
+}
+
+async function runIn(name: string, text: string): Promise<void> {
+  const client = new pg.Client({ connectionString: (await sharedPostgres()).url.replace(/postgres$/, name) })
+  await client.connect()
+  await client.query(text)
+  await client.end()
+}
+
+describe('PostgreSQL behind PgBouncer', () => {
+  it('would be refused with settings of a session', async () => {
+    const { url, remove } = await create()
+    const connections = { ...SETTINGS, pooler: 'none' } as const
+    const opening = openPostgres({ url, connections, resources: RESOURCES, now: () => new Date() })
+    expect(await failure(opening))
+      .to.have.nested.property('cause.message')
+      .that.includes('startup parameter')
+    await remove()
+  })
+})
