@@ -1,27 +1,27 @@
 /** Environment and flags -> one frozen configuration. A bad value stops the start with a sentence that names it. */
-import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
+import { hostname } from 'node:os'
 import bytes from 'bytes'
 import ipaddr from 'ipaddr.js'
-import { isSafeForKeys } from './identity/keys/key-url.ts'
+import { type KeySettings, readKeySettings } from './identity/keys/key-settings.ts'
+import { type PublishedSettings, readPublishedSettings } from './identity/keys/published-settings.ts'
 import { type OpenIdSettings, readOpenIdSettings } from './identity/tokens/openid-settings.ts'
-import { DATABASE_URL_FORMS, type Database, databaseIn, readDatabaseUrl } from './store/open.ts'
-
-type KeySource =
-  | { readonly kind: 'embedded' }
-  | { readonly kind: 'public-key'; readonly pem: string }
-  | { readonly kind: 'jwks'; readonly url: string }
+import { type Database, databaseIn, readDatabaseUrl } from './store/open.ts'
 
 export interface Config {
   readonly host: string
   readonly port: number
+  /** The name of this instance in decision records. Its workers share it. */
+  readonly instance: string
   /** Where Prometheus scrapes. Without a token, whoever reaches it may read. */
   readonly admin: { readonly host: string; readonly port: number; readonly token: string | undefined }
   readonly demo: boolean
   readonly dataDirectory: string
-  /** What DATABASE_URL names. */
+  /** What DATABASE_URL names, with DATABASE_POOL and DATABASE_POOLER. */
   readonly database: Database
+  /** A directory, or DATABASE_POLICIES. */
   readonly policies: string
+  readonly published: PublishedSettings
   readonly schemas: string
   readonly redisUrl: string | undefined
   /** How many instances share a limit while Redis is lost. */
@@ -33,7 +33,7 @@ export interface Config {
   /** Which pages of browsers may use this server; no origins for none. */
   readonly cors: { readonly origins: readonly string[]; readonly maxAgeSeconds: number }
   readonly tokens: {
-    readonly keys: KeySource
+    readonly keys: KeySettings
     readonly issuer: string
     readonly audience: string
     /** Undefined for the default of the kind of key. */
@@ -77,14 +77,16 @@ export class ConfigError extends Error {
 
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 
-/** Throws ConfigError, and KeyError for OIDC_*. */
+/** Throws ConfigError, and KeyError for OIDC_*, POLICY_* and the keys of tokens. */
 export function readConfig(environment: Environment, flags: Flags = {}): Config {
   const env = (name: string) => environment[name] || undefined
   const ownIssuer = env('JWT_ISSUER') ?? 'sallyport'
   const dataDirectory = env('DATA_DIR') ?? 'data'
+  const ownPort = port(flags.port === undefined ? 'PORT' : '--port', flags.port ?? env('PORT') ?? '3000')
   return Object.freeze({
     host: host('HOST', env('HOST') ?? '127.0.0.1'),
-    port: port(flags.port === undefined ? 'PORT' : '--port', flags.port ?? env('PORT') ?? '3000'),
+    port: ownPort,
+    instance: instance(env('INSTANCE'), ownPort),
     admin: Object.freeze({
       host: host('ADMIN_HOST', env('ADMIN_HOST') ?? '127.0.0.1'),
       port: port('ADMIN_PORT', env('ADMIN_PORT') ?? '9090'),
@@ -92,8 +94,9 @@ export function readConfig(environment: Environment, flags: Flags = {}): Config 
     }),
     demo: flags.demo ?? false,
     dataDirectory,
-    database: database(env('DATABASE_URL'), dataDirectory),
+    database: database(env, dataDirectory),
     policies: flags.policies ?? env('POLICIES') ?? 'policies',
+    published: readPublishedSettings(environment),
     schemas: flags.schemas ?? env('SCHEMAS') ?? 'schemas',
     redisUrl: redisUrl(env('REDIS_URL')),
     workers: workers(flags.workers, env('WORKERS')),
@@ -104,7 +107,7 @@ export function readConfig(environment: Environment, flags: Flags = {}): Config 
       maxAgeSeconds: wholeNumber('CORS_MAX_AGE', env('CORS_MAX_AGE') ?? '600', { min: 0, max: 86_400 }),
     }),
     tokens: Object.freeze({
-      keys: keySource(env('JWT_JWKS_URL'), env('JWT_PUBLIC_KEY')),
+      keys: readKeySettings(env),
       issuer: ownIssuer,
       audience: env('JWT_AUDIENCE') ?? 'sallyport',
       algorithms: env('JWT_ALGORITHMS') === undefined ? undefined : list(env('JWT_ALGORITHMS')),
@@ -130,6 +133,18 @@ function wholeNumber(name: string, value: string, { min, max }: { min: number; m
   throw new ConfigError(`${name} is ${quote(value)}; set it to a whole number from ${min} to ${max}`)
 }
 
+/** Two instances on one machine have two ports. */
+function instance(value: string | undefined, ownPort: number): string {
+  if (value === undefined) {
+    const machine = hostname()
+      .replace(/[^A-Za-z0-9.-]/g, '-')
+      .slice(0, 50)
+    return `${machine}:${ownPort === 0 ? process.pid : ownPort}`
+  }
+  if (/^[A-Za-z0-9._:-]{1,64}$/.test(value)) return value
+  throw new ConfigError(`INSTANCE is ${quote(value)}; set it to 1 to 64 characters of A-Z a-z 0-9 . _ : -`)
+}
+
 function host(name: string, value: string): string {
   if (isIP(value) || /^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(value)) return value
   throw new ConfigError(`${name} is ${quote(value)}; set it to an address or a host name`)
@@ -143,11 +158,17 @@ function adminToken(value: string | undefined): string | undefined {
   )
 }
 
-function database(url: string | undefined, dataDirectory: string): Database {
+/** Fewer connections can't do reads, writes and lists at the same time. */
+const LEAST_CONNECTIONS = 4
+
+function database(env: (name: string) => string | undefined, dataDirectory: string): Database {
+  const url = env('DATABASE_URL')
   const found = url === undefined ? databaseIn(dataDirectory) : readDatabaseUrl(url)
-  if (found) return found
   // The value may hold a password, so it isn't repeated.
-  throw new ConfigError(`DATABASE_URL names a database that is not supported; set it to ${DATABASE_URL_FORMS}`)
+  if ('fault' in found) throw new ConfigError(`DATABASE_URL ${found.fault}`)
+  const most = wholeNumber('DATABASE_POOL', env('DATABASE_POOL') ?? '10', { min: LEAST_CONNECTIONS, max: 1000 })
+  const pooler = oneOf('DATABASE_POOLER', env('DATABASE_POOLER') ?? 'none', ['none', 'transaction'] as const)
+  return Object.freeze({ ...found, connections: { most, pooler } })
 }
 
 function decisionLog(env: (name: string) => string | undefined, dataDirectory: string): Config['decisionLog'] {
@@ -202,29 +223,9 @@ function isOrigin(value: string): boolean {
   return /^https?:[^*]+$/.test(value) && URL.canParse(value) && new URL(value).origin === value
 }
 
-function keySource(jwksUrl: string | undefined, publicKey: string | undefined): KeySource {
-  if (jwksUrl !== undefined && publicKey !== undefined) {
-    throw new ConfigError('JWT_JWKS_URL and JWT_PUBLIC_KEY are both set; unset one of them')
-  }
-  if (publicKey !== undefined) return { kind: 'public-key', pem: pem(publicKey) }
-  if (jwksUrl === undefined) return { kind: 'embedded' }
-  if (isSafeForKeys(jwksUrl)) return { kind: 'jwks', url: jwksUrl }
-  throw new ConfigError('JWT_JWKS_URL is not an https URL; set it to one (http is accepted only for this machine)')
-}
-
-/** JWT_PUBLIC_KEY is the text of a key, or the name of a file that holds it. */
-function pem(value: string): string {
-  if (value.startsWith('-----BEGIN') || value.startsWith('{')) return value
-  try {
-    return readFileSync(value, 'utf8')
-  } catch (error) {
-    const { message } = error as Error
-    throw new ConfigError(`JWT_PUBLIC_KEY is neither a key nor a readable file (${message}); set it to one of them`)
-  }
-}
-
-function oneOf(name: string, value: string, accepted: readonly string[]): string {
-  if (accepted.includes(value)) return value
+function oneOf<T extends string>(name: string, value: string, accepted: readonly T[]): T {
+  const found = accepted.find((one) => one === value)
+  if (found !== undefined) return found
   throw new ConfigError(`${name} is ${quote(value)}; set it to one of ${accepted.join(', ')}`)
 }
 

@@ -13,7 +13,7 @@ const FOR_PEOPLE: ReadonlySet<string> = new Set([
   'FileError',
   'KeyError',
   'LockTaken',
-  'ReviewError',
+  'ToolError',
   'UnfitDatabase',
 ])
 

@@ -1,5 +1,7 @@
 /** A bad setting is refused in a sentence that names it. That the sentence is all that a user sees is held by process.test.ts. */
+import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { inspect } from 'node:util'
 import { expect } from 'chai'
 import { readConfig } from '../src/config.ts'
 
@@ -10,14 +12,30 @@ const BAD = [
   ['ADMIN_TOKEN', 'a secret with spaces'],
   ['ADMIN_TOKEN', 'secret'],
   ['HOST', 'not a host'],
+  ['INSTANCE', 'two words'],
+  ['INSTANCE', 'a'.repeat(65)],
   ['WORKERS', '0'],
   ['TRUST_PROXY', '10.0.0.0/33'],
   ['TRUST_PROXY', '0.0.0.0/0'],
   ['REDIS_URL', 'http://user:secret@example.com'],
+  ['DATABASE_URL', 'mysql://user:secret@db/x'],
+  ['DATABASE_URL', 'sqlite:'],
   ['DATABASE_URL', 'postgres://user:secret@db/x'],
+  ['DATABASE_URL', 'postgres://user:secret@db/x?sslmode=require'],
+  ['DATABASE_URL', 'postgres://user:secret@db/x?sslmode=verify-full&secret=1'],
+  ['DATABASE_URL', 'postgres://user:secret@localhost'],
+  ['DATABASE_URL', 'postgres://user:secret@local host/x'],
+  ['DATABASE_POOL', '3'],
+  ['DATABASE_POOLER', 'session'],
   ['LIMIT_INSTANCES', '0'],
   ['JWT_JWKS_URL', 'http://user:secret@example.com/keys'],
   ['JWT_PUBLIC_KEY', '/nowhere/key.pem'],
+  ['KEYS_SECRET', 'secret'],
+  ['KEYS_SECRET', 'secret with spaces, however long it may be, is no base64'],
+  ['KEYS_SECRET', randomBytes(31).toString('base64url')],
+  ['KEYS_SECRET', 'secret'.repeat(10)],
+  ['KEYS_SECRET', randomBytes(257).toString('base64url')],
+  ['KEYS_SECRET_OLD', randomBytes(32).toString('base64url')],
   ['LOG_LEVEL', 'loud'],
   ['OIDC_ISSUER', 'https://example.com'],
   ['OIDC_AUDIENCE', 'https://api.example.com'],
@@ -29,7 +47,7 @@ const FOR_PEOPLE = ['ConfigError', 'KeyError']
 
 describe('a setting', () => {
   for (const [name, value] of BAD) {
-    it(`${name}=${value} is refused, naming ${name} and no secret`, () => {
+    it(`${name}=${value.slice(0, 60)} is refused, naming ${name} and no secret`, () => {
       const error = refusalOf({ [name]: value })
       expect(error?.name).to.be.oneOf(FOR_PEOPLE)
       expect(error?.message).to.match(new RegExp(`^${name} `))
@@ -39,6 +57,30 @@ describe('a setting', () => {
 
   it('is refused for what it is, not for others: the defaults are taken', () => {
     expect(refusalOf({})).to.equal(undefined)
+  })
+
+  it('INSTANCE is the machine and the port by default, so that two instances of one machine differ', () => {
+    expect(readConfig({}).instance).to.match(/^[A-Za-z0-9.-]+:3000$/)
+    expect(readConfig({ PORT: '0' }).instance).to.match(new RegExp(`:${process.pid}$`))
+    expect(readConfig({ INSTANCE: 'north-1', PORT: '80' }).instance).to.equal('north-1')
+  })
+
+  it('KEYS_SECRET is 32 random bytes or more, in any form of base64, and no text that shows the configuration has it', () => {
+    for (const form of ['base64', 'base64url', 'hex'] as const) {
+      const value = randomBytes(32).toString(form)
+      const config = readConfig({ KEYS_SECRET: value, KEYS_SECRET_OLD: randomBytes(64).toString(form) })
+      expect(config.tokens.keys).to.have.nested.property('secrets.old').that.is.an('object')
+      for (const text of [inspect(config, { depth: 9, showHidden: true }), JSON.stringify(config)]) {
+        expect(text).to.not.contain(value)
+        expect(text).to.not.match(/Buffer|Uint8Array/)
+      }
+    }
+  })
+
+  it('KEYS_SECRET is refused beside a key that only verifies, because such a server signs nothing', () => {
+    const env = { KEYS_SECRET: randomBytes(32).toString('base64'), JWT_JWKS_URL: 'https://example.com/keys' }
+    expect(refusalOf(env)?.message).to.match(/^KEYS_SECRET and JWT_JWKS_URL are both set/)
+    expect(refusalOf({ KEYS_SECRET: env.KEYS_SECRET })).to.equal(undefined)
   })
 
   it('is in docs/configuration.md, which names no other', () => {

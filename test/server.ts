@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { readConfig } from '../src/config.ts'
-import { openEmbeddedKey } from '../src/identity/keys/key-folder.ts'
+import { openEmbeddedKey } from '../src/identity/keys/embedded/key-folder.ts'
+import { DATABASE_POLICIES } from '../src/identity/keys/published-settings.ts'
 import { issueToken } from '../src/identity/tokens/issue-token.ts'
 import { type App, type AppOptions, startApp } from '../src/server/app.ts'
 import { createLog } from '../src/server/observe/log.ts'
@@ -84,7 +85,10 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   const log: Record<string, unknown>[] = []
   const app = await startApp({ config, log: createLog('debug', collect(log)), ...rest })
   const secrets = new Secrets()
-  const { note, refuseFaults } = checkAnswers(app)
+  const { note, refuseFaults } = checkAnswers(
+    app,
+    config.policies === DATABASE_POLICIES ? join(folder, 'policies') : config.policies,
+  )
   watchAnswers(app.url, (answer, credentials) => {
     for (const one of credentials) secrets.add(one)
     if (answer.path === '/api/tokens' && answer.status === 200) secrets.addMembers(JSON.parse(answer.text))
@@ -137,10 +141,10 @@ function decisionsReader(app: App, file: string): TestServer['decisions'] {
 }
 
 /** Throws for what the document doesn't allow of the answers since it was called last: to `ask`, and to other clients. */
-function checkAnswers(app: App) {
+function checkAnswers(app: App, policies: string) {
   const checked: Promise<readonly string[]>[] = []
   return {
-    note: (answer: CheckedAnswer) => checked.push(faultsOf(app, answer)),
+    note: (answer: CheckedAnswer) => checked.push(faultsOf(app, policies, answer)),
     refuseFaults: async () => {
       const faults = (await Promise.all(checked.splice(0))).flat()
       if (faults.length > 0) throw new Error(`not in the OpenAPI document: ${faults.join('\n')}`)
@@ -159,8 +163,8 @@ async function addKept(secrets: Secrets, { directory }: App, folder: string): Pr
     secrets.add(/"d":"([^"]+)"/.exec(await readFile(join(folder, 'data/keys', file), 'utf8'))?.[1] ?? '')
 }
 
-async function faultsOf({ policy, resources }: App, answer: CheckedAnswer): Promise<readonly string[]> {
-  const check = await answerChecker(policy.directory, resources, answer)
+async function faultsOf({ resources }: App, policies: string, answer: CheckedAnswer): Promise<readonly string[]> {
+  const check = await answerChecker(policies, resources, answer)
   const { method, path, status, text } = answer
   return (check?.(answer) ?? []).map((fault) => `${method} ${path} -> ${status}: ${fault}\n${text}`)
 }

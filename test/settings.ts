@@ -5,9 +5,10 @@ import { policyCommand } from '../src/cli/policy/policy.ts'
 
 const NOWHERE = {
   dataDirectory: '/nowhere',
-  database: { engine: 'sqlite', name: '/nowhere/sallyport.db' } as const,
+  database: { engine: 'sqlite', name: '/nowhere/sallyport.db', location: '/nowhere/sallyport.db' } as const,
   decisionLog: { file: undefined },
   policyCandidate: undefined,
+  published: { publicKeys: undefined, signingKey: undefined, maxAgeMs: 300_000 },
 }
 
 type Given = Pick<ReturnType<PolicySettings>, 'policies' | 'schemas'> & Partial<ReturnType<PolicySettings>>

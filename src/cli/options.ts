@@ -1,6 +1,8 @@
 /** Shared by the commands: options, the functions that read their values, and a command with notes and examples. */
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { DURATION_FORM, parseTime, readDuration } from '../base/time.ts'
+import type { PublishedSettings } from '../identity/keys/published-settings.ts'
+import type { Resources } from '../resources/resource.ts'
 import type { Database } from '../store/open.ts'
 
 export const POLICIES = ['--policies <directory>', 'policy files (POLICIES, policies)'] as const
@@ -22,6 +24,8 @@ export type PolicySettings = () => {
   /** The file in which `policy explain --request-id` finds the record; undefined for standard output. */
   readonly decisionLog: { readonly file: string | undefined }
   readonly policyCandidate: string | undefined
+  /** The keys of a policy that is published in the database. */
+  readonly published: PublishedSettings
 }
 
 /** Flags of a command that reads policy and schema files. */
@@ -96,4 +100,13 @@ export function moment(text: string): number {
   const time = ago === undefined ? parseTime(text) : Date.now() - ago
   if (time !== undefined) return time
   throw new InvalidArgumentError('Write a time with an offset, like 2026-12-04T18:00:00Z, or a duration, like 1h.')
+}
+
+/** Loaded when a command runs, so that the others start without it. */
+export async function loadSchemaFiles(directory: string): Promise<Resources> {
+  return (await import('../resources/load/load-resources.ts')).loadResources(directory)
+}
+
+export async function timeAt(at: string | undefined, now: number): Promise<number> {
+  return (await import('../tools/at-option.ts')).timeOf(at, now)
 }

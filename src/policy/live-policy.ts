@@ -1,57 +1,20 @@
 /**
- * Keeps the policy in force up to date: reads the files, parses them, makes a snapshot, and swaps one reference. When a
+ * Keeps the policy in force up to date: reads the files of its source, parses them, makes a snapshot, and swaps one reference. When a
  * step fails, the policy in force stays, and the observer is called. blocked.txt is loaded separately, also while other
  * files are broken.
  */
 
-import type { SourceFile } from '../base/diagnostic.ts'
-import { FileError } from '../base/diagnostic.ts'
+import { FileError, type SourceFile } from '../base/diagnostic.ts'
 import { type PackedPolicy, packPolicy } from '../decide/rules/rule-table.ts'
 import { Snapshots, type Warm } from '../decide/rules/snapshots.ts'
-import type { Snapshot } from '../decide/snapshot.ts'
 import type { Resources } from '../resources/resource.ts'
+import type { ActivePolicy, PolicyEvent, PolicySources } from './active-policy.ts'
 import { type Blocked, parseBlocked } from './parse/parse-blocked.ts'
 import { parsePolicy } from './parse/parse-policy.ts'
 import { findCutOff, saysItsEnd } from './parse/rule-lines.ts'
-import {
-  type PolicyFiles,
-  type PolicyReading,
-  type Revision,
-  RULE_FILES,
-  readBlockedFile,
-  readInPlace,
-  readPolicy,
-  revisionOf,
-} from './policy-files.ts'
+import { type PolicyFiles, RULE_FILES, revisionOf } from './policy-files.ts'
 import type { PolicyFolder } from './policy-folder.ts'
-
-/** The policy that decides a request. It never changes: a change of the files creates a new one. */
-export interface ActivePolicy {
-  readonly revision: Revision
-  /** For the rules in force at the requested time. */
-  readonly snapshot: Snapshot
-  readonly blocked: Blocked
-}
-
-export type PolicyEvent =
-  | {
-      readonly kind: 'activated'
-      readonly revision: Revision
-      readonly previous: Revision
-      readonly before: PolicySources
-      readonly after: PolicySources
-    }
-  | { readonly kind: 'failed'; readonly error: unknown }
-  /** The files were changed back: they match the policy in force again. */
-  | { readonly kind: 'recovered'; readonly revision: Revision }
-  /** The `until=` of these lines of policy.csv has passed. */
-  | { readonly kind: 'ended'; readonly revision: Revision; readonly lines: readonly number[] }
-
-/** The files and results that a policy was made of. */
-export interface PolicySources {
-  readonly files: PolicyFiles
-  readonly blocked: SourceFile
-}
+import type { PolicyReading, PolicySource } from './policy-source.ts'
 
 /** The parts that are loaded separately. */
 interface Parts<T> {
@@ -61,8 +24,8 @@ interface Parts<T> {
 
 const ALL: Parts<boolean> = { rules: true, blocked: true }
 
-interface LivePolicyOptions {
-  readonly directory: string
+export interface LivePolicyOptions {
+  readonly source: PolicySource
   readonly resources: Resources
   readonly observe: (event: PolicyEvent) => void
   /** Loads files while the server runs; throws, or rejects with, FileError. */
@@ -76,12 +39,14 @@ interface LivePolicyOptions {
 }
 
 export class LivePolicy {
-  readonly #directory: string
+  readonly #source: PolicySource
   readonly #resources: Resources
   readonly #observe: (event: PolicyEvent) => void
   readonly #parse: (files: PolicyFiles) => PackedPolicy | Promise<PackedPolicy>
   readonly #warm: Warm | undefined
   #sources: PolicySources
+  /** The numbers of the published versions that the parts in force are from. */
+  #sequences: Parts<number | undefined>
   #snapshots: Snapshots
   #active: ActivePolicy
   /** The time of the last question, in milliseconds since the epoch. */
@@ -93,31 +58,30 @@ export class LivePolicy {
   #endKnown: boolean
   readonly #tellEnd: () => void
 
-  private constructor({ directory, resources, observe, parse, warm, end }: LivePolicyOptions, sources: PolicySources) {
+  private constructor({ source, resources, observe, parse, warm, end }: LivePolicyOptions, reading: PolicyReading) {
+    const sources = { files: reading.files(), blocked: reading.blocked() }
     this.#endKnown = end?.known ?? false
     this.#tellEnd = end?.tell ?? (() => {})
     this.#refuseCutOff(sources.files)
-    this.#directory = directory
+    this.#source = source
     this.#resources = resources
     this.#observe = observe
     this.#parse = parse ?? ((files) => packPolicy(parsePolicy(files, resources)))
     this.#warm = warm
     this.#sources = sources
+    this.#sequences = { rules: reading.sequence, blocked: reading.sequence }
     this.#snapshots = new Snapshots(packPolicy(parsePolicy(sources.files, resources)), resources, warm)
     this.#active = Object.freeze({
       revision: revisionOf(sources.files, sources.blocked),
       snapshot: this.#snapshots.at(this.#asked),
       blocked: parseBlocked(sources.blocked),
+      sequence: reading.sequence,
     })
   }
 
   /** Throws FileError: with a bad policy the server doesn't start. */
   static async open(options: LivePolicyOptions): Promise<LivePolicy> {
-    return new LivePolicy(options, await readPolicy(options.directory))
-  }
-
-  get directory(): string {
-    return this.#directory
+    return new LivePolicy(options, await options.source.read())
   }
 
   /**
@@ -151,12 +115,12 @@ export class LivePolicy {
   }
 
   /**
-   * Loads the files on disk, all of them or the requested parts, if they are valid. Returns the folder that rules were
-   * read from, because the path may lead to another folder before and after. Never rejects.
+   * Loads the files of the source, all of them or the requested parts, if they are valid. Returns the folder that rules
+   * were read from, because the path may lead to another folder before and after. Never rejects.
    */
   async reload(parts: Parts<boolean> = ALL): Promise<PolicyFolder | undefined> {
     const refused = this.faults.length > 0
-    const reading = parts.rules ? await readInPlace(this.#directory) : undefined
+    const reading = parts.rules ? await this.#source.read() : undefined
     const blocked = parts.blocked ? await this.#attempt('blocked', () => this.#blockedOf(reading)) : undefined
     const rules = reading ? await this.#attempt('rules', () => this.#rulesOf(reading)) : undefined
     const taken = this.#take(rules, blocked)
@@ -172,34 +136,53 @@ export class LivePolicy {
     const after = { files: rules?.files ?? before.files, blocked: blocked?.source ?? before.blocked }
     const revision = revisionOf(after.files, after.blocked)
     const previous = this.#active
-    if (revision === previous.revision) return false
+    const sequence = this.#takeSequences(rules, blocked)
+    if (revision === previous.revision) {
+      if (sequence !== previous.sequence) this.#active = Object.freeze({ ...previous, sequence })
+      return false
+    }
     this.#sources = after
     this.#snapshots = rules?.snapshots ?? this.#snapshots
     this.#active = Object.freeze({
       revision,
       snapshot: this.#snapshots.at(this.#asked),
       blocked: blocked?.blocked ?? previous.blocked,
+      sequence,
     })
-    this.#observe({ kind: 'activated', revision, previous: previous.revision, before, after })
+    this.#observe({ kind: 'activated', revision, previous: previous.revision, before, after, sequence })
     return true
+  }
+
+  /** Up to the returned number, all versions are in force: one part may be from a later version than the other. */
+  #takeSequences(rules: ReadRules | undefined, blocked: ReadBlocked | undefined): number | undefined {
+    const before = this.#sequences
+    this.#sequences = {
+      rules: rules ? rules.sequence : before.rules,
+      blocked: blocked ? blocked.sequence : before.blocked,
+    }
+    const { rules: ofRules, blocked: ofBlocked } = this.#sequences
+    return ofRules === undefined || ofBlocked === undefined ? undefined : Math.min(ofRules, ofBlocked)
   }
 
   /** Read together with the rules, so that both belong to one version. */
   async #blockedOf(reading: PolicyReading | undefined): Promise<ReadBlocked> {
-    const source = reading ? reading.blocked() : await readBlockedFile(this.#directory)
-    return { source, blocked: parseBlocked(source) }
+    const { blocked: source, sequence } = reading
+      ? { blocked: reading.blocked(), sequence: reading.sequence }
+      : await this.#source.readBlocked()
+    return { source, blocked: parseBlocked(source), sequence }
   }
 
   async #rulesOf(reading: PolicyReading): Promise<ReadRules> {
     // The policy in force may be newer than the refused files, and stays.
-    if (reading.unfinished) throw new FileError([reading.unfinished])
+    if (reading.refusal) throw new FileError([reading.refusal])
+    const { sequence } = reading
     const files = reading.files()
     this.#refuseCutOff(files)
     // Only the times of the files changed, or the policy was just opened with these files.
-    if (isSame(files, this.#sources.files)) return { files, snapshots: this.#snapshots }
+    if (isSame(files, this.#sources.files)) return { files, snapshots: this.#snapshots, sequence }
     const snapshots = new Snapshots(await this.#parse(files), this.#resources, this.#warm)
     await snapshots.warmLike(this.#active.snapshot, this.#asked)
-    return { files, snapshots }
+    return { files, snapshots, sequence }
   }
 
   #refuseCutOff({ 'policy.csv': rules }: PolicyFiles): void {
@@ -242,9 +225,11 @@ function isSame(files: PolicyFiles, others: PolicyFiles): boolean {
 interface ReadBlocked {
   readonly source: SourceFile
   readonly blocked: Blocked
+  readonly sequence: number | undefined
 }
 
 interface ReadRules {
   readonly files: PolicyFiles
   readonly snapshots: Snapshots
+  readonly sequence: number | undefined
 }

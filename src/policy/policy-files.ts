@@ -40,7 +40,7 @@ export type PolicyFiles = Readonly<Record<RequiredFileName, SourceFile> & Partia
 export type Revision = string & { readonly __brand: 'Revision' }
 
 /** The files of a policy directory at one moment. */
-export interface PolicyReading {
+export interface FolderReading {
   /** Throws FileError, which names every file that is missing or isn't UTF-8. */
   files(): PolicyFiles
   /** Throws FileError: blocked.txt is in force even while other files are broken. */
@@ -48,14 +48,14 @@ export interface PolicyReading {
   /** The folder that all files were read from. */
   readonly place: PolicyFolder
   /** New files are being written, or a killed command left them unfinished, so the previous files were read. */
-  readonly unfinished: Diagnostic | undefined
+  readonly refusal: Diagnostic | undefined
 }
 
 /**
  * Reads all files, whole: also while `policy apply`, Kubernetes or somebody else swaps them. Files that are written one
  * after the other are read again until none changes during a reading. Never rejects.
  */
-export async function readInPlace(directory: string): Promise<PolicyReading> {
+export async function readInPlace(directory: string): Promise<FolderReading> {
   for (let reading = 1; ; reading++) {
     const place = await findPolicyFolder(directory, POLICY_FILES)
     if (place.held && reading < MOST_READINGS) {
@@ -74,7 +74,7 @@ export async function readInPlace(directory: string): Promise<PolicyReading> {
       files,
       blocked: () => succeeded(blocked),
       place,
-      unfinished: place.held ? unfinished(directory) : undefined,
+      refusal: place.held ? unfinished(directory) : undefined,
     }
   }
 }

@@ -31,9 +31,9 @@ interface Look {
   readonly blocked: string
 }
 
-/** Reloads `policy` on a change until the returned function is called. */
-export async function watchPolicy(policy: LivePolicy): Promise<() => void> {
-  let directory = (await look(policy.directory)).directory
+/** Reloads `policy` when the files of `watched` change, until the returned function is called. */
+export async function watchPolicy(policy: LivePolicy, watched: string): Promise<() => void> {
+  let directory = (await look(watched)).directory
   // At first no file counts as loaded, because the files may have changed since the policy was opened: they are loaded
   // once more.
   const rules = new Settling({ quietMs: QUIET_MS, longestMs: Number.POSITIVE_INFINITY })
@@ -56,7 +56,7 @@ export async function watchPolicy(policy: LivePolicy): Promise<() => void> {
   }
 
   const tick = async () => {
-    const now = await look(policy.directory)
+    const now = await look(watched)
     const at = performance.now()
     const moved = notice(now)
     blocked.see(now.blocked, at)

@@ -4,8 +4,8 @@ import type { Logger } from 'pino'
 import type { Config } from '../config.ts'
 import type { DecisionLog, DecisionLogEvent } from '../decision-log/decision-log.ts'
 import type { TokenVerifier } from '../identity/caller.ts'
-import { LivePolicy, type PolicyEvent } from '../policy/live-policy.ts'
-import { watchPolicy } from '../policy/watch-policy.ts'
+import type { PolicyEvent } from '../policy/active-policy.ts'
+import type { LivePolicy } from '../policy/live-policy.ts'
 import { loadSchemas } from '../resources/load/load-resources.ts'
 import type { Resources } from '../resources/resource.ts'
 import type { OpenedStore } from '../store/contract.ts'
@@ -22,6 +22,7 @@ import { createDescribe } from './openapi/describe.ts'
 import { openLog, recorderOf, startCandidate, tellLog } from './parts/open-decision-log.ts'
 import { openIdentity } from './parts/open-identity.ts'
 import { openLimiter } from './parts/open-limiter.ts'
+import { openPolicy } from './parts/open-policy.ts'
 import { openSignIn } from './parts/open-sign-in.ts'
 import { findLoss, openStore } from './parts/open-store.ts'
 import { createPolicyParser } from './policy-changes/parse-apart.ts'
@@ -84,23 +85,29 @@ export async function startApp(options: AppOptions): Promise<App> {
     const { resources, sources: schemas } = await loadSchemas(config.schemas)
     const teller = createPolicyLog(log, { schemas })
     closing.push(() => teller.close())
-    const policy = await LivePolicy.open({
-      directory: config.policies,
-      resources,
-      observe: (event) => observePolicy(event, teller, metrics),
-      parse: createPolicyParser({ resources, schemas }),
-      warm: warmInSlices,
-      ...(worker && { end: worker.policyEnd }),
+    const opened = await openPolicy({
+      config,
+      log,
+      now,
+      options: {
+        resources,
+        observe: (event) => observePolicy(event, teller, metrics),
+        parse: createPolicyParser({ resources, schemas }),
+        warm: warmInSlices,
+        ...(worker && { end: worker.policyEnd }),
+      },
     })
+    closing.push(() => opened.close())
+    const { policy, channel } = opened
     metrics.policyActivated(policy.active.revision, Date.now())
-    metrics.watchPolicy(() => policy.faults.length > 0)
+    const isLost = () => (channel?.state(now().getTime()) ?? 'answers') !== 'answers'
+    metrics.watchPolicy(() => policy.faults.length > 0 || isLost())
     metrics.watchLog(options.linesLost ?? (() => 0))
-    closing.push(await watchPolicy(policy))
     const warnOfLoss = findLoss(config)
     const { store, seeding, outbox, directory, attempts } = await openStore(config, resources, policy, now)
     closing.push(() => store.close())
     await (config.demo ? claimForDemo(seeding, directory, resources) : claimForProduction(seeding))
-    const identity = await openIdentity({ config, directory, now, log, tokens: verifier })
+    const identity = await openIdentity({ config, directory, seeding, now, log, tokens: verifier })
     closing.push(() => identity.close())
     const decisionLog = await openLog(config, outbox, tellLog(log, metrics), worker?.decisionLog)
     closing.push(() => decisionLog.close())
@@ -118,10 +125,21 @@ export async function startApp(options: AppOptions): Promise<App> {
     const signIn = keys && (await openSignIn(config, { keys, store, directory, attempts, now }))
     const noteStore = (err: unknown) => faults.note({ err }, 'the store is not available')
     const checks = () =>
-      checkParts({ store, policy, limiter, decisionLog, shadow, draining: () => draining, note: noteStore })
+      checkParts({
+        store,
+        policy,
+        channel,
+        now,
+        limiter,
+        decisionLog,
+        shadow,
+        draining: () => draining,
+        note: noteStore,
+      })
     const koa = new Koa()
     koa.on('error', (error) => faults.note({ err: error }, 'response failed'))
     useStages(koa, {
+      instance: config.instance,
       resources,
       store,
       services: {
@@ -136,6 +154,7 @@ export async function startApp(options: AppOptions): Promise<App> {
         describe: createDescribe(resources),
       },
       policy,
+      channel,
       now,
       verifier: identity.verifier,
       rateLimiter: createRateLimiter(limiter, identity.verifier),

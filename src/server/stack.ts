@@ -4,6 +4,7 @@ import type { TokenVerifier } from '../identity/caller.ts'
 import type { Resources } from '../resources/resource.ts'
 import type { Store } from '../store/contract.ts'
 import type { ClientAddress } from './http/client-address.ts'
+import type { PolicyChannel } from './policy-changes/follow-versions.ts'
 import type { Services } from './routes/handler.ts'
 import { createRouters, routes } from './routes/router.ts'
 import { type AnswerParts, answer } from './stages/answer.ts'
@@ -12,6 +13,7 @@ import { authorize } from './stages/authorize.ts'
 import { limitRate, type RateLimiter, refuseFloods } from './stages/limit-rate.ts'
 import { match } from './stages/match.ts'
 import { refusePathMethodToken } from './stages/refuse-path-method-token.ts'
+import { requirePolicy } from './stages/require-policy.ts'
 import { Stages } from './stages/stage.ts'
 import { validate } from './stages/validate.ts'
 
@@ -22,10 +24,12 @@ export interface StackParts extends AnswerParts {
   readonly verifier: TokenVerifier
   readonly rateLimiter: RateLimiter
   readonly clientAddress: ClientAddress
+  /** Undefined for a policy from a folder. */
+  readonly channel: PolicyChannel | undefined
 }
 
 export function useStages(app: Koa, parts: StackParts): void {
-  const { resources, store, services, verifier, rateLimiter, clientAddress, now } = parts
+  const { resources, store, services, verifier, rateLimiter, clientAddress, channel, now } = parts
   const routers = createRouters(resources.routes, services, store)
   new Stages(app)
     // Every error becomes a problem, every answer has its headers and its record.
@@ -36,6 +40,7 @@ export function useStages(app: Koa, parts: StackParts): void {
     .use(limitRate(rateLimiter))
     // 400, 404, 405, 401 and 410: only now, so that they count against the rate limits.
     .use(refusePathMethodToken(resources, now))
+    .use(requirePolicy(channel))
     // The one authorization middleware, for every method of every route.
     .use(authorize({ resources, store }))
     .use(validate())

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { parse, stringify } from 'yaml'
 import { readConfig } from '../config.ts'
 import { createApiKey, hashOfSecret } from '../identity/directory/api-key.ts'
-import { openEmbeddedKey } from '../identity/keys/key-folder.ts'
+import { openEmbeddedKey } from '../identity/keys/embedded/key-folder.ts'
 import { issueToken } from '../identity/tokens/issue-token.ts'
 import { POLICY_FILES } from '../policy/policy-files.ts'
 import type { Directory } from '../store/directory.ts'
@@ -29,6 +29,8 @@ export const startTrialServer: StartTrialServer = async ({ policies, schemas }, 
       PORT: '0',
       ADMIN_PORT: '0',
       DATA_DIR: join(folder, 'data'),
+      // What it stores is thrown away, so no commit waits for the disk.
+      DATABASE_URL: 'sqlite::memory:',
       POLICIES: join(folder, 'policies'),
       SCHEMAS: schemas,
       LOG_LEVEL: 'silent',

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readBlockedFile, readPolicyFiles, revisionOf } from '../../src/policy/policy-files.ts'
 import { digestOf, type PolicyContent, readContent } from '../../src/tools/release/content.ts'
-import { type Home, linkedHome } from '../../src/tools/release/layout.ts'
-import { putInForce } from '../../src/tools/release/put-in-force.ts'
+import { type Home, linkedHome } from '../../src/tools/release/folder/layout.ts'
+import { putInForce } from '../../src/tools/release/folder/put-in-force.ts'
+import { homeOf } from '../../src/tools/release/folder/versions-folder.ts'
 import type { Version } from '../../src/tools/release/version.ts'
-import { homeOf } from '../../src/tools/release/versions-folder.ts'
 import { addRules } from '../policy-text.ts'
 
 const ROOT = new URL('../..', import.meta.url).pathname

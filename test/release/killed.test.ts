@@ -7,8 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import { readPolicyFiles } from '../../src/policy/policy-files.ts'
 import { readContent } from '../../src/tools/release/content.ts'
+import { homeOf } from '../../src/tools/release/folder/versions-folder.ts'
 import { readHistory } from '../../src/tools/release/version.ts'
-import { homeOf } from '../../src/tools/release/versions-folder.ts'
 import { apply, digestIn, Folders } from './fixture.ts'
 
 const KILLS = 30

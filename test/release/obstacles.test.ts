@@ -4,12 +4,12 @@ import { appendFile, cp, lstat, mkdir, readdir, readFile, symlink, unlink, write
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { expect } from 'chai'
-import { ReviewError } from '../../src/tools/load-policy.ts'
-import { block } from '../../src/tools/release/blocks.ts'
+import { ToolError } from '../../src/tools/load-policy.ts'
 import { readContent } from '../../src/tools/release/content.ts'
-import { finish } from '../../src/tools/release/durable-file.ts'
-import { obstacle } from '../../src/tools/release/obstacle.ts'
-import { putInForce } from '../../src/tools/release/put-in-force.ts'
+import { block } from '../../src/tools/release/folder/blocks.ts'
+import { finish } from '../../src/tools/release/folder/durable-file.ts'
+import { obstacle } from '../../src/tools/release/folder/obstacle.ts'
+import { putInForce } from '../../src/tools/release/folder/put-in-force.ts'
 import { readHistory } from '../../src/tools/release/version.ts'
 import { digestIn, Folders } from './fixture.ts'
 
@@ -36,7 +36,7 @@ describe('a change of the policy that can not be made', () => {
     ])
     const elsewhere = Object.assign(system('EROFS'), { path: '/shared/.unfinished-1' })
     expect((obstacle('policies', elsewhere) as Error).message).to.contain('/shared can')
-    expect(obstacle('policies', system('EACCES'))).to.be.instanceOf(ReviewError)
+    expect(obstacle('policies', system('EACCES'))).to.be.instanceOf(ToolError)
     const other = system('EIO')
     expect(obstacle('policies', other)).to.equal(other)
   })

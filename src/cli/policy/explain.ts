@@ -11,17 +11,18 @@ import type { Resources } from '../../resources/resource.ts'
 import { createRouteMatcher } from '../../resources/routing/match-route.ts'
 import { readTarget } from '../../resources/routing/request-target.ts'
 import type { ObjectReader } from '../../store/contract.ts'
-import { type Database, loadReader } from '../../store/open.ts'
+import { type Database, openReader } from '../../store/open.ts'
 import { timeOf } from '../../tools/at-option.ts'
 import { explain } from '../../tools/explain/explain.ts'
 import type { Explanation } from '../../tools/explain/explanation.ts'
 import type { AskingCaller } from '../../tools/explain/question.ts'
 import { matchRequest } from '../../tools/explain/read/match-request.ts'
 import { readKnownRequest } from '../../tools/explain/read/read-conditions.ts'
-import { readKnownObject } from '../../tools/explain/read/read-object.ts'
+import { withKnownObject } from '../../tools/explain/read/read-object.ts'
+import { readStateChange, withStates } from '../../tools/explain/read/read-state-change.ts'
 import { explainRecord } from '../../tools/explain/record/explain-record.ts'
 import { type ExplainableRecord, readRecord } from '../../tools/explain/record/read-record.ts'
-import { loadPolicy, ReviewError, type ReviewedPolicy } from '../../tools/load-policy.ts'
+import { type LoadedPolicy, loadPolicy, ToolError } from '../../tools/load-policy.ts'
 import { policyOfRevision } from '../../tools/release/policy-of-revision.ts'
 import type { FolderFlags, PolicySettings } from '../options.ts'
 
@@ -32,6 +33,7 @@ export interface ExplainFlags extends FolderFlags {
   readonly relation?: string
   readonly with?: string
   readonly address?: string
+  readonly becomes?: string
   readonly record?: string
   readonly requestId?: string
   readonly at?: string
@@ -41,11 +43,11 @@ export interface ExplainFlags extends FolderFlags {
 type Folders = Required<FolderFlags>
 
 interface Files {
-  readonly reviewed: ReviewedPolicy
+  readonly reviewed: LoadedPolicy
   readonly resources: Resources
 }
 
-/** Throws FileError and ReviewError. */
+/** Throws FileError and ToolError. */
 export async function explainFlags(
   { method, path, flags }: Question,
   settings: ReturnType<PolicySettings>,
@@ -66,11 +68,11 @@ interface Question {
 
 async function explainAsked({ method, path, flags }: Question, files: Files, database: Database): Promise<Explanation> {
   if (flags.record === undefined) {
-    const { reader, close } = await readerOf(flags, database)
+    const { reader, close } = readerOf(database)
     try {
-      return explainRequest(requested(method, path), flags, files, reader)
+      return await explainRequest(requested(method, path), flags, files, reader)
     } finally {
-      close()
+      await close()
     }
   }
   const now = flags.at === undefined ? undefined : timeOf(flags.at, 0)
@@ -91,7 +93,7 @@ async function explainPast(
   refuseOthers(others, '--request-id')
   const id = asked.toLowerCase().replace(/^urn:uuid:/, '')
   if (log === undefined) {
-    throw new ReviewError(
+    throw new ToolError(
       'the decision log goes to standard output (DECISION_LOG_FILE is -): give the record with --record',
     )
   }
@@ -117,42 +119,38 @@ interface Requested {
   readonly path: string
 }
 
-interface OpenedReader {
-  readonly reader: () => ObjectReader
-  readonly close: () => void
+interface LazyReader {
+  readonly reader: () => Promise<ObjectReader>
+  readonly close: () => Promise<void>
 }
 
-/** Only `--object` opens the database, so its engine is loaded here. */
-async function readerOf({ object }: ExplainFlags, database: Database): Promise<OpenedReader> {
-  if (object === undefined) return { reader: () => fail('no object was asked for'), close: () => undefined }
-  const open = await loadReader(database)
-  let opened: ObjectReader | undefined
+/** Only `--object` opens the database, once its flags are known to fit. */
+function readerOf(database: Database): LazyReader {
+  let opened: Promise<ObjectReader> | undefined
   const reader = () => {
-    opened ??= open()
+    opened ??= openReader(database)
     return opened
   }
-  return { reader, close: () => opened?.close() }
-}
-
-function fail(message: string): never {
-  throw new Error(message)
+  const close = async () => {
+    const found = await opened?.catch(() => undefined)
+    await found?.close()
+  }
+  return { reader, close }
 }
 
 function requested(method: string | undefined, path: string | undefined): Requested {
   if (method !== undefined && path !== undefined) return { method: method.toUpperCase(), path }
-  throw new ReviewError('nothing to explain: give METHOD and PATH, as in GET /api/orders/{id}, or --record FILE')
+  throw new ToolError('nothing to explain: give METHOD and PATH, as in GET /api/orders/{id}, or --record FILE')
 }
 
-function explainRequest(
+async function explainRequest(
   { method, path: written }: Requested,
   flags: ExplainFlags,
   { reviewed, resources }: Files,
-  reader: () => ObjectReader,
-): Explanation {
+  reader: LazyReader['reader'],
+): Promise<Explanation> {
   if (written.includes('?'))
-    throw new ReviewError(
-      'the path has a query string: omit it; explain shows the fields for filters and sorting anyway',
-    )
+    throw new ToolError('the path has a query string: omit it; explain shows the fields for filters and sorting anyway')
   const caller = callerOf(flags)
   refuseUndeclared(flags.role, reviewed)
   // The server's own router, so that the path explained is the path that runs.
@@ -160,24 +158,29 @@ function explainRequest(
   const match = createRouteMatcher(resources.routes)(method, target)
   const path = 'path' in target ? target.path : written
   const request = matchRequest({ method, path, match }, resources)
-  const known = readKnownObject(flags, { request, caller, reviewed, resources, reader })
   const told = readKnownRequest(flags, reviewed.policy)
-  return explain({ reviewed, resources, caller, path, request, known, told, now: timeOf(flags.at, Date.now()) })
+  const now = timeOf(flags.at, Date.now())
+  const context = { request, policy: reviewed.policy, resources }
+  const becomes = readStateChange(flags.becomes, context)
+  return withKnownObject(flags, { request, caller, reviewed, resources, reader }, (found) => {
+    const known = withStates(found, becomes, context)
+    return explain({ reviewed, resources, caller, path, request, known, told, becomes, now })
+  })
 }
 
 /** A token may claim any role, but on the command line an undeclared role is a mistake. */
-function refuseUndeclared(roles: readonly string[], { policy }: ReviewedPolicy): void {
+function refuseUndeclared(roles: readonly string[], { policy }: LoadedPolicy): void {
   const unknown = roles.find((role) => !policy.roles.has(role))
   if (unknown === undefined) return
   const declared = [...policy.roles.keys()]
-  throw new ReviewError(
+  throw new ToolError(
     `roles.yaml declares no role ${quote(unknown)}: name one of ${declared.join(', ')}${didYouMean(unknown, declared)}`,
   )
 }
 
 function callerOf({ role, subject }: ExplainFlags): AskingCaller {
   if (subject !== undefined && !isSubject(subject)) {
-    throw new ReviewError(
+    throw new ToolError(
       '--subject is not the id of a caller: write 1 to 128 characters without control characters and without `user:`',
     )
   }
@@ -192,12 +195,12 @@ async function recordIn(file: string, others: readonly (string | undefined)[]): 
 
 function refuseOthers(others: readonly (string | undefined)[], flag: string): void {
   if (others.every((given) => given === undefined)) return
-  throw new ReviewError(`the record already names the caller and the request: give ${flag} alone`)
+  throw new ToolError(`the record already names the caller and the request: give ${flag} alone`)
 }
 
 /** The flags that say who asks, or about which object. */
 function conflicting({ role, subject, object, relation, ...flags }: ExplainFlags): readonly (string | undefined)[] {
-  return [...role, subject, object, relation, flags.with, flags.address]
+  return [...role, subject, object, relation, flags.with, flags.address, flags.becomes]
 }
 
 async function* linesOf(stream: Readable): AsyncGenerator<string> {

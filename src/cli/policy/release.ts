@@ -1,16 +1,21 @@
-/** sallyport policy apply, promote, rollback, history, block, unblock: the policy in force and its blocked users. */
+/** sallyport policy apply, promote, rollback, history, status, block, unblock: the policy in force and its blocked users. */
 import { InvalidArgumentError } from 'commander'
 import ms, { type StringValue } from 'ms'
+import { DATABASE_POLICIES } from '../../identity/keys/published-settings.ts'
 import { printResult, tell } from '../../present/print.ts'
 import { printable } from '../../present/quote.ts'
 import type { CarryOut } from '../../tools/release/carry-out.ts'
 import type { PlanOptions } from '../../tools/release/plan.ts'
 import type { Version } from '../../tools/release/version.ts'
 import { openDirectory } from '../directory.ts'
-import { type CliCommand, POLICIES, type PolicySettings, type TextOrJson } from '../options.ts'
+import { type CliCommand, POLICIES, type PolicySettings, type TextOrJson, wholeNumber } from '../options.ts'
+import { inReleaseTarget } from './release-target.ts'
+import { declareStatus } from './status.ts'
 
 interface ReleaseFlags {
   readonly policies?: string
+  readonly to?: string
+  readonly over?: number
   readonly schemas?: string
   readonly reason?: string
   readonly yes?: boolean
@@ -23,6 +28,7 @@ export function declareRelease(policy: CliCommand, settings: PolicySettings): vo
   declarePromote(policy, settings)
   declareRollback(policy, settings)
   declareHistory(policy, settings)
+  declareStatus(policy, settings)
   declareBlock(policy, settings)
   declareUnblock(policy, settings)
 }
@@ -40,11 +46,18 @@ function declareApply(policy: CliCommand, settings: PolicySettings): void {
   withReleaseOptions(policy.command('apply'))
     .description('check a directory of policy files, show what it changes, and put it in force')
     .argument('<dir>', 'policy files')
+    .option('--to <target>', 'the policy directory, or database: to publish a version in the database (POLICIES)')
+    .option(
+      '--over <version>',
+      'publish although the last version in the database, with this number, is not valid',
+      wholeNumber(1, 999_999),
+    )
     .note(`The command checks the files of DIR and compares them with the policy in force. Then all files change at
 once, and a running server uses them within a second. If the files in force were edited by hand, they are first kept
 as a version.
+With database:, the command signs the version with POLICY_SIGNING_KEY; instances with POLICIES=database: follow it.
 Exit code: 0, or 1 when the files have errors or you answer no, or 2 when it could not run.`)
-    .examples('policy apply policies-new --reason "accountants see accounts"')
+    .examples('policy apply policies-new --reason "accountants see accounts"', 'policy apply policies --to database:')
     .action(async (candidate: string, flags: ReleaseFlags) => apply(candidate, settings, flags))
 }
 
@@ -54,54 +67,76 @@ function declarePromote(policy: CliCommand, settings: PolicySettings): void {
     .option('--candidate <dir>', 'policy files (POLICY_CANDIDATE)')
     .examples('policy promote --dry-run')
     .action(async (flags: ReleaseFlags & { readonly candidate?: string }) => {
-      const { ReviewError } = await import('../../tools/load-policy.ts')
+      const { ToolError } = await import('../../tools/load-policy.ts')
       const candidate = flags.candidate ?? settings().policyCandidate
       if (candidate !== undefined) return apply(candidate, settings, flags)
-      throw new ReviewError('there is no candidate: set POLICY_CANDIDATE, or give --candidate DIR')
+      throw new ToolError('there is no candidate: set POLICY_CANDIDATE, or give --candidate DIR')
     })
 }
 
 function declareRollback(policy: CliCommand, settings: PolicySettings): void {
   withReleaseOptions(policy.command('rollback'))
     .description('put an earlier version in force again')
-    .option('--to <version>', 'the number or revision of the version, as `policy history` shows it')
-    .note(`Without --to, the previous version returns; a second rollback returns the one before it.
+    .option(
+      '--to <version>',
+      'the number or revision of the version, as `policy history` shows it; database: or database:<version> for the ' +
+        'database',
+    )
+    .note(`Without a version, the previous version returns; a second rollback returns the one before it.
 blocked.txt does not change.
 Exit code: as for apply.`)
     .examples('policy rollback --reason "accountants saw too much"', 'policy rollback --to 3 --yes')
-    .action(async (flags: ReleaseFlags & { readonly to?: string }) => {
-      const { over, how } = await readRelease(settings, flags)
+    .action(async ({ to, ...flags }: ReleaseFlags) => {
       const { planRollback } = await import('../../tools/release/return-target.ts')
       const { carryOutRelease } = await import('../../tools/release/carry-out.ts')
-      const { plan, of } = await planRollback(flags.to, over)
-      process.exitCode = await carryOutRelease(plan, { ...how, kind: 'rolled-back', of })
+      const inDatabase = to?.startsWith(DATABASE_POLICIES)
+      const version = inDatabase ? to?.slice(DATABASE_POLICIES.length) || undefined : to
+      const target = inDatabase ? { to: DATABASE_POLICIES } : {}
+      await release(settings, { ...flags, ...target }, async ({ over, how }) => {
+        const { plan, of } = await planRollback(version, over)
+        return carryOutRelease(plan, { ...how, kind: 'rolled-back', of })
+      })
     })
 }
 
 async function apply(candidate: string, settings: PolicySettings, flags: ReleaseFlags): Promise<void> {
-  const { over, how } = await readRelease(settings, flags)
   const { planApply } = await import('../../tools/release/plan.ts')
   const { carryOutRelease } = await import('../../tools/release/carry-out.ts')
-  process.exitCode = await carryOutRelease(await planApply(candidate, over), { ...how, kind: 'applied', of: undefined })
+  await release(settings, flags, async ({ over, how }) => {
+    return carryOutRelease(await planApply(candidate, over), { ...how, kind: 'applied', of: undefined })
+  })
 }
 
-/** The files that the plan replaces, and how to carry it out. Throws ConfigError and FileError. */
-async function readRelease(
+/** The files that a plan replaces, and how to carry it out. */
+interface Release {
+  readonly over: PlanOptions
+  readonly how: Omit<CarryOut, 'kind' | 'of'>
+}
+
+/** Throws ConfigError and FileError. */
+async function release(
   settings: PolicySettings,
   flags: ReleaseFlags,
-): Promise<{ readonly over: PlanOptions; readonly how: Omit<CarryOut, 'kind' | 'of'> }> {
-  const { policies, schemas, dataDirectory } = { ...settings(), ...flags }
-  const { reason, yes = false, dryRun = false, format } = flags
-  const { homeOf } = await import('../../tools/release/versions-folder.ts')
+  work: (release: Release) => Promise<0 | 1>,
+): Promise<void> {
+  const usual = settings()
+  const { reason, yes = false, dryRun = false, format, over } = flags
   const { loadResources } = await import('../../resources/load/load-resources.ts')
+  const resources = await loadResources(flags.schemas ?? usual.schemas)
   const now = new Date()
-  return {
-    over: { home: await homeOf(policies, dataDirectory), resources: await loadResources(schemas), now },
-    how: { reason, now, yes, dryRun, format },
-  }
+  const policies = flags.to ?? flags.policies ?? usual.policies
+  process.exitCode = await inReleaseTarget({ ...usual, policies, over }, (target) =>
+    work({ over: { target, resources, now }, how: { reason, now, yes, dryRun, format } }),
+  )
 }
 
-const KINDS = { applied: 'applied', 'rolled-back': 'rolled back', kept: 'kept (edited files)' } as const
+const KINDS = {
+  applied: 'applied',
+  'rolled-back': 'rolled back',
+  kept: 'kept (edited files)',
+  blocked: 'blocked',
+  unblocked: 'unblocked',
+} as const
 
 function declareHistory(policy: CliCommand, settings: PolicySettings): void {
   policy
@@ -111,10 +146,13 @@ function declareHistory(policy: CliCommand, settings: PolicySettings): void {
     .formats()
     .examples('policy history', 'policy history --format json')
     .action(async (flags: { readonly policies?: string; readonly format: TextOrJson }) => {
-      const { policies, dataDirectory } = { ...settings(), ...flags }
-      const { homeOf } = await import('../../tools/release/versions-folder.ts')
-      const { readHistory, versionJson } = await import('../../tools/release/version.ts')
-      const history = (await readHistory(await homeOf(policies, dataDirectory))).toReversed()
+      const target = { ...settings(), ...flags, over: 'any' } as const
+      const { policies } = target
+      const { versionJson } = await import('../../tools/release/version.ts')
+      const history = await inReleaseTarget(target, async (found) => {
+        for (const sentence of found.refused) tell(`sallyport: ${printable(sentence)}\n`)
+        return (await found.history()).toReversed()
+      })
       const none = `There are no versions of ${policies} yet: no policy was applied.\n`
       const text = history.map((version, i) => lineOf(version, i === 0)).join('') || none
       printResult(flags.format, { versions: history.map(versionJson) }, text)
@@ -151,10 +189,10 @@ If no user of this server has the id, the command blocks it anyway and says so.`
     .examples('policy block user:mallory --until 2h --reason "stolen laptop"')
     .action(async (named: string, flags: BlockFlags) => {
       const { doubtAbout, idOf, soundSubject } = await import('../../identity/directory/directory-access.ts')
-      const { block } = await import('../../tools/release/blocks.ts')
-      const { policies, until, reason } = { ...settings(), ...flags }
+      const { until, reason, ...target } = { ...settings(), ...flags }
       const id = soundSubject(await idOf(openDirectory, named))
-      const changed = (await block(policies, { id, until, reason }, new Date())) === 'blocked'
+      const added = { id, until, reason }
+      const changed = (await inReleaseTarget(target, (found) => found.block(added, new Date()))) === 'blocked'
       const who = printable(`user:${id}`)
       const end = until === undefined ? '' : ` until ${until}`
       const text = changed ? `${who} is blocked${end}.\n` : `${who} was already blocked for that long.\n`
@@ -174,10 +212,9 @@ function declareUnblock(policy: CliCommand, settings: PolicySettings): void {
     .examples('policy unblock user:mallory')
     .action(async (named: string, flags: Pick<BlockFlags, 'policies' | 'format'>) => {
       const { idOf } = await import('../../identity/directory/directory-access.ts')
-      const { unblock } = await import('../../tools/release/blocks.ts')
-      const { policies } = { ...settings(), ...flags }
       const id = await idOf(openDirectory, named)
-      const changed = (await unblock(policies, id)) > 0
+      const target = { ...settings(), ...flags }
+      const changed = (await inReleaseTarget(target, (found) => found.unblock(id, new Date()))) > 0
       const text = `${printable(`user:${id}`)} ${changed ? 'is no longer blocked' : 'was not blocked'}.\n`
       printResult(flags.format, { user: `user:${id}`, blocked: false, changed }, text)
     })

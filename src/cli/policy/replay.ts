@@ -1,16 +1,16 @@
 /** Decides logged requests again under a candidate, with a progress bar on a terminal. */
 import { loadResources } from '../../resources/load/load-resources.ts'
-import { ReviewError } from '../../tools/load-policy.ts'
+import { ToolError } from '../../tools/load-policy.ts'
 import { openCandidate } from '../../tools/replay/candidate.ts'
 import { sizeOf } from '../../tools/replay/read-log.ts'
 import { type ReplayReport, replay } from '../../tools/replay/replay.ts'
 import { withProgress } from '../progress.ts'
 
-/** If no request was decided, `nothing differs` would say nothing about the candidate. Throws ReviewError. */
+/** If no request was decided, `nothing differs` would say nothing about the candidate. Throws ToolError. */
 export function refuseNothingDecided({ decided, undecidable }: ReplayReport): void {
   const count = [...undecidable.values()].reduce((total, one) => total + one, 0)
   if (decided > 0 || count === 0) return
-  throw new ReviewError(
+  throw new ToolError(
     `none of ${count} requests could be decided again: name a log with the facts that the candidate needs`,
   )
 }
@@ -24,7 +24,7 @@ interface ReplayCommand {
   readonly examples: number
 }
 
-/** Throws FileError and ReviewError. */
+/** Throws FileError and ToolError. */
 export async function replayWithProgress(
   files: readonly string[],
   { candidate, policies, schemas, since, until, examples }: ReplayCommand,
@@ -47,5 +47,5 @@ export async function replayWithProgress(
 function refuseOtherFiles(files: readonly string[], report: ReplayReport): void {
   const { decided, unconcerned, undecidable, leftOut, otherLines } = report
   if (otherLines === 0 || decided + unconcerned + leftOut + undecidable.size > 0) return
-  throw new ReviewError(`${files.join(', ')} holds no decision record: name decision logs`)
+  throw new ToolError(`${files.join(', ')} holds no decision record: name decision logs`)
 }

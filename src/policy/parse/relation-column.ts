@@ -93,7 +93,8 @@ function isKnown(name: string, { covered, ownership, conditions }: ColumnContext
   if (relations.has(name) || conditions.has(name)) return true
   const near = didYouMean(name, [...relations, ...conditions, ANY])
   const hint = () => `declare it in ownership.yaml or conditions.yaml, or write any${near}`
-  const message = `the relation \`${name}\` is not declared for this resource`
+  const names = covered.map((resource) => `\`${resource.name}\``).join(', ')
+  const message = `the relation \`${name}\` is not declared for ${covered.length > 1 ? 'any of ' : ''}${names || 'this resource'}`
   fault(RELATION_COLUMN, 'unknown-relation', message, hint)
   return false
 }

@@ -1,13 +1,15 @@
 /** Opens the directory for a command, beside a server that may be running. */
 import type { Config } from '../../config.ts'
-import { USERS } from '../../decide/policy.ts'
+import { type Policy, USERS } from '../../decide/policy.ts'
 import { type DirectoryAccess, DirectoryError } from '../../identity/directory/directory-access.ts'
+import { DATABASE_POLICIES } from '../../identity/keys/published-settings.ts'
 import { loadResources } from '../../resources/load/load-resources.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { databaseExists, openDatabaseBeside } from '../../store/open.ts'
 
 /** Throws DirectoryError, FileError, StoreUnavailable or UnfitDatabase. */
-export async function openDirectoryBeside({ database, policies, schemas }: Config): Promise<DirectoryAccess> {
+export async function openDirectoryBeside(config: Config): Promise<DirectoryAccess> {
+  const { database, schemas } = config
   if (!databaseExists(database)) {
     throw new DirectoryError(
       `there is no database \`${database.name}\`; start the server once, or set DATA_DIR to its data folder`,
@@ -24,12 +26,19 @@ export async function openDirectoryBeside({ database, policies, schemas }: Confi
     store,
     resources,
     // Most commands don't need the policy, which takes as long to load as everything else.
-    declaredRoles: async () => {
-      const { loadPolicy } = await import('../../tools/load-policy.ts')
-      return [...(await loadPolicy(policies, resources)).policy.roles.keys()]
-    },
+    declaredRoles: async () => [...(await readPolicyInForce(config, resources)).roles.keys()],
     close: () => store.close(),
   }
+}
+
+async function readPolicyInForce(config: Config, resources: Resources): Promise<Policy> {
+  if (config.policies !== DATABASE_POLICIES) {
+    const { loadPolicy } = await import('../../tools/load-policy.ts')
+    return (await loadPolicy(config.policies, resources)).policy
+  }
+  const { readPublishedFiles } = await import('./open-published-policy.ts')
+  const { parsePolicy } = await import('../../policy/parse/parse-policy.ts')
+  return parsePolicy(await readPublishedFiles(config), resources)
 }
 
 /** No other table is used: it may belong to other schemas. */

@@ -6,15 +6,19 @@ import type { TokenVerifier } from '../../identity/caller.ts'
 import { looksLikeApiKey } from '../../identity/directory/api-key.ts'
 import { createStanding } from '../../identity/directory/standing.ts'
 import { createApiKeyUses, createApiKeyVerifier } from '../../identity/directory/verify-api-key.ts'
-import { type KeyRing, openKeyRing } from '../../identity/keys/key-ring.ts'
+import { type KeyRing, openKeyRing } from '../../identity/keys/embedded/key-ring.ts'
+import { openKeyPlace } from '../../identity/keys/embedded/open-keys.ts'
+import type { KeySettings } from '../../identity/keys/key-settings.ts'
 import type { KeySource } from '../../identity/keys/verification-keys.ts'
 import { rememberTokens, verifyByIssuer } from '../../identity/tokens/remembered-tokens.ts'
 import { createTokenVerifier } from '../../identity/tokens/token-verifier.ts'
+import type { Seeding } from '../../store/contract.ts'
 import type { Directory } from '../../store/directory.ts'
 
 interface IdentityOptions {
   readonly config: Config
   readonly directory: Directory
+  readonly seeding: Pick<Seeding, 'readMark' | 'writeMark'>
   readonly now: () => Date
   readonly log: Logger
   /** Replaces the verifier that the configuration names. */
@@ -29,8 +33,19 @@ interface Identity {
 }
 
 /** Throws KeyError. */
-export async function openIdentity({ config, directory, now, log, tokens }: IdentityOptions): Promise<Identity> {
-  const ring = config.tokens.keys.kind === 'embedded' ? await openRing(config, log) : undefined
+export async function openIdentity(options: IdentityOptions): Promise<Identity> {
+  const { config, seeding, log } = options
+  const ring = await openRing(config, log)
+  try {
+    if (config.tokens.keys.kind === 'embedded') await tellOtherPlace(config.tokens.keys, seeding, log)
+    return connect(options, ring)
+  } catch (error) {
+    await ring?.close()
+    throw error
+  }
+}
+
+function connect({ config, directory, now, log, tokens }: IdentityOptions, ring: KeyRing | undefined): Identity {
   const verifier = tokens ?? openTokens(config, ring)
   const time = () => now().getTime()
   const standing = createStanding(directory, time)
@@ -46,16 +61,37 @@ export async function openIdentity({ config, directory, now, log, tokens }: Iden
     },
     keys: ring,
     close: async () => {
-      ring?.close()
+      await ring?.close()
       await uses.close()
     },
   }
 }
 
-function openRing({ dataDirectory }: Config, log: Logger): Promise<KeyRing> {
-  return openKeyRing(dataDirectory, (error) => {
+async function openRing({ dataDirectory, database, tokens }: Config, log: Logger): Promise<KeyRing | undefined> {
+  if (tokens.keys.kind !== 'embedded') return undefined
+  const place = await openKeyPlace({ dataDirectory, database, secrets: tokens.keys.secrets })
+  return openKeyRing(place, (error) => {
     log.error({ err: error }, "the signing keys can't be read; the previous keys stay in use")
   })
+}
+
+const PLACE = 'place of signing keys'
+
+/** Servers refuse tokens of keys in the other place. A mark in the database makes sure that each change is told once. */
+async function tellOtherPlace(
+  { secrets }: Extract<KeySettings, { kind: 'embedded' }>,
+  seeding: IdentityOptions['seeding'],
+  log: Logger,
+): Promise<void> {
+  const last = await seeding.readMark(PLACE)
+  const place = secrets ? 'database' : 'folder'
+  if (last === place || (last === undefined && !secrets)) return
+  await seeding.writeMark(PLACE, place)
+  if (last === undefined) return
+  const is = secrets
+    ? 'is set, but the last server on this database did not have it'
+    : 'is not set, but the last server on this database had it'
+  log.warn({ place }, `KEYS_SECRET ${is}: servers with and without it refuse each other's tokens`)
 }
 
 function openTokens(config: Config, ring: KeyRing | undefined): TokenVerifier {

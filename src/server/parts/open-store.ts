@@ -49,8 +49,7 @@ export function findLoss({ database, dataDirectory, decisionLog }: Config): (log
 }
 
 /**
- * The fields that lists look objects up by: those that relations compare with the caller, and those by which relations
- * reach other objects.
+ * The fields that lists use to find objects: relations compare them with the caller, or follow them to other objects.
  */
 function fieldsForLists({ byName }: Resources, { active }: LivePolicy): ReadonlyMap<string, readonly string[]> {
   const fields = new Map([...byName.keys()].map((name) => [name, new Set<string>()]))

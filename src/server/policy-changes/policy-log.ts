@@ -5,7 +5,8 @@
  */
 import type { Logger } from 'pino'
 import { type Diagnostic, FileError } from '../../base/diagnostic.ts'
-import type { LivePolicy, PolicyEvent } from '../../policy/live-policy.ts'
+import type { PolicyEvent } from '../../policy/active-policy.ts'
+import type { LivePolicy } from '../../policy/live-policy.ts'
 import { Comparer, type ComparerOptions } from './comparer.ts'
 
 /** When more changes than this wait to be compared, the later ones are reported without their meaning. */
@@ -37,7 +38,8 @@ export function createPolicyLog(log: Logger, options: ComparerOptions): PolicyLo
       waiting -= 1
       if (waiting === 0) await comparer.end()
       const level = 'uncompared' in meaning ? 'warn' : 'info'
-      log[level]({ revision: event.revision, previous: event.previous, tookOver, ...meaning }, 'policy activated')
+      const { revision, previous, sequence } = event
+      log[level]({ revision, previous, sequence, tookOver, ...meaning }, 'policy activated')
     })
   }
 

@@ -3,10 +3,9 @@ import { createInterface } from 'node:readline/promises'
 import { print } from '../../present/print.ts'
 import { CHECK_FORMATS } from '../check/formats.ts'
 import { DIFF_FORMATS } from '../diff/formats.ts'
-import { ReviewError } from '../load-policy.ts'
-import { addBlocks } from './blocks.ts'
+import { ToolError } from '../load-policy.ts'
+import type { VersionChange } from './folder/put-in-force.ts'
 import type { ReleasePlan } from './plan.ts'
-import { putInForce, type VersionChange } from './put-in-force.ts'
 import { type Version, versionJson } from './version.ts'
 
 export interface CarryOut extends Omit<VersionChange, 'content' | 'over'> {
@@ -22,7 +21,7 @@ interface Result {
 }
 
 /**
- * The exit code: 1 if the files have errors, or the user said no. Throws ReviewError if there is no terminal to ask on.
+ * The exit code: 1 if the files have errors, or the user said no. Throws ToolError if there is no terminal to ask on.
  */
 export async function carryOutRelease(plan: ReleasePlan, how: CarryOut): Promise<0 | 1> {
   const tell = how.format === 'text' ? (text: string) => print(text) : () => true
@@ -34,20 +33,18 @@ export async function carryOutRelease(plan: ReleasePlan, how: CarryOut): Promise
 }
 
 async function decide(plan: ReleasePlan, how: CarryOut): Promise<Result> {
-  const { check, sameRules, home, directory, content, blocks, over } = plan
+  const { check, sameRules, target, content, blocks, over } = plan
   const not = (outcome: Result['outcome']): Result => ({ outcome, version: undefined })
   if (check.errors > 0) return not('refused')
   if (sameRules && blocks.length === 0) return not('unchanged')
   if (how.dryRun) return not('dry-run')
   if (!how.yes && !(await agrees())) return not('declined')
-  await addBlocks(directory, blocks)
-  if (sameRules) return not('applied')
-  return { outcome: 'applied', version: await putInForce(home, { ...how, content, over }) }
+  return { outcome: 'applied', version: await target.put({ ...how, content, over, blocks, sameRules }) }
 }
 
 async function agrees(): Promise<boolean> {
   if (!process.stdin.isTTY)
-    throw new ReviewError('there is no terminal to ask for confirmation: give --yes, or --dry-run to change nothing')
+    throw new ToolError('there is no terminal to ask for confirmation: give --yes, or --dry-run to change nothing')
   const terminal = createInterface({ input: process.stdin, output: process.stderr })
   try {
     const answer = await terminal.question('Put this in force? [y/N] ')
@@ -57,12 +54,13 @@ async function agrees(): Promise<boolean> {
   }
 }
 
-function describe({ check, diff, blocks, directory, sameRules }: ReleasePlan): string {
+function describe({ check, diff, blocks, target, sameRules }: ReleasePlan): string {
   const found = check.findings.length === 0 ? '' : `${CHECK_FORMATS.text(check)}\n`
   if (check.errors > 0) return found
-  const meaning = diff
-    ? DIFF_FORMATS.text(diff)
-    : `The files of ${directory} have errors, so the changes can't be shown.\n`
+  const incomparable = target.isEmpty
+    ? `There is no version in ${target.name} yet.\n`
+    : `The files of ${target.name} have errors, so the changes can't be shown.\n`
+  const meaning = diff ? DIFF_FORMATS.text(diff) : incomparable
   const added =
     blocks.length === 0
       ? ''
@@ -70,19 +68,19 @@ function describe({ check, diff, blocks, directory, sameRules }: ReleasePlan): s
   return `${found}${sameRules ? '' : meaning}${added}${sameRules && added === '' ? '' : '\n'}`
 }
 
-function conclusion({ directory }: ReleasePlan, { outcome, version }: Result): string {
+function conclusion({ target: { name, done } }: ReleasePlan, { outcome, version }: Result): string {
   switch (outcome) {
     case 'refused':
-      return `Nothing was changed in ${directory}.`
+      return `Nothing was changed in ${name}.`
     case 'unchanged':
-      return `Nothing to change: ${directory} has these files already.`
+      return `Nothing to change: ${name} has these files already.`
     case 'dry-run':
       return 'Nothing was changed. Run the command without --dry-run to put this in force.'
     case 'declined':
       return `Nothing was changed.`
     case 'applied':
-      if (!version) return `The blocks are in force in ${directory}; the rules did not change.`
-      return `Version ${version.number}, revision ${version.revision}, is in force in ${directory}.`
+      if (!version) return `The blocks are in force in ${name}; the rules did not change.`
+      return `Version ${version.number}, revision ${version.revision}, is ${done} in ${name}.`
   }
 }
 

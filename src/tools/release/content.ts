@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto'
 import { readFile, stat } from 'node:fs/promises'
 import { filePath, findPolicyFolder } from '../../policy/policy-folder.ts'
-import { ReviewError } from '../load-policy.ts'
-import { VERSIONED_FILES } from './layout.ts'
+import { ToolError } from '../load-policy.ts'
+import { VERSIONED_FILES } from './folder/layout.ts'
 
 /** By file name; a missing file has no entry. */
 export type PolicyContent = ReadonlyMap<string, Uint8Array>
@@ -28,7 +28,7 @@ async function readIfThere(file: string): Promise<Uint8Array | undefined> {
   try {
     const found = await stat(file)
     // Reading a pipe or a device might never end.
-    if (!found.isFile()) throw new ReviewError(`${file} is not a regular file: replace it with one`)
+    if (!found.isFile()) throw new ToolError(`${file} is not a regular file: replace it with one`)
     return await readFile(file)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined

@@ -9,19 +9,16 @@ import { readBlockedFile } from '../../policy/policy-files.ts'
 import type { Resources } from '../../resources/resource.ts'
 import { type CheckReport, checkPolicy } from '../check/check-policy.ts'
 import { type PolicyDiff, reportOn } from '../diff/compare-policies.ts'
-import { loadPolicy, ReviewError, refuseNoDirectory } from '../load-policy.ts'
-import { withBlocks } from './blocks.ts'
+import { loadPolicy, refuseNoDirectory, ToolError } from '../load-policy.ts'
+import { withBlocks } from './block-lines.ts'
 import { digestOf, type PolicyContent, readContent } from './content.ts'
-import { type Home, nameOf } from './layout.ts'
-import { isHeldBack } from './swap-policy-files.ts'
+import type { ReleaseTarget } from './target.ts'
 import type { Version } from './version.ts'
 
 const RULES = 'policy.csv'
 
 export interface ReleasePlan {
-  readonly home: Home
-  /** The policy directory that the server reads. */
-  readonly directory: string
+  readonly target: ReleaseTarget
   readonly content: PolicyContent
   /** Faults and warnings of the new files. */
   readonly check: CheckReport
@@ -36,18 +33,18 @@ export interface ReleasePlan {
 }
 
 export interface PlanOptions {
-  readonly home: Home
+  readonly target: ReleaseTarget
   readonly resources: Resources
   readonly now: Date
 }
 
-/** The plan for applying another directory. Throws ReviewError. */
+/** The plan for applying another directory. Throws ToolError. */
 export async function planApply(candidate: string, options: PlanOptions): Promise<ReleasePlan> {
-  const { directory } = options.home
+  const { folder } = options.target
   await refuseNoDirectory(candidate)
-  await refuseNoDirectory(directory)
-  if ((await realpath(candidate)) === (await realpath(directory))) {
-    throw new ReviewError(`${candidate} is the directory in force: prepare the change in a copy of it`)
+  await refuseNoDirectory(folder)
+  if ((await realpath(candidate)) === (await realpath(folder))) {
+    throw new ToolError(`${candidate} is the directory in force: prepare the change in a copy of it`)
   }
   return planFrom(candidate, candidate, options)
 }
@@ -55,13 +52,13 @@ export async function planApply(candidate: string, options: PlanOptions): Promis
 /** The plan for a rollback to the files of a version; blocked.txt stays the current one. */
 export async function planReturn(version: Version, content: PolicyContent, options: PlanOptions): Promise<ReleasePlan> {
   const folder = await mkdtemp(join(tmpdir(), 'sallyport-release-'))
-  const whole = saysEnd(await readContent(options.home.directory)) ? withEnd(content) : content
+  const whole = saysEnd(await readContent(options.target.folder)) ? withEnd(content) : content
   try {
     for (const [file, bytes] of whole) await writeFile(join(folder, file), bytes)
     // A rollback must not depend on blocked.txt, which may be the broken file.
     await writeFile(join(folder, 'blocked.txt'), '')
     const plan = await planFrom(folder, `version ${version.number}`, options)
-    return { ...plan, check: relocated(plan.check, folder, join(options.home.versions, nameOf(version))) }
+    return { ...plan, check: relocated(plan.check, folder, options.target.placeOf(version)) }
   } finally {
     await rm(folder, { recursive: true })
   }
@@ -87,38 +84,37 @@ function relocated(check: CheckReport, from: string, to: string): CheckReport {
   return { ...check, findings, sources: new Map([...check.sources].map(([file, text]) => [place(file), text])) }
 }
 
-async function planFrom(source: string, name: string, { home, resources, now }: PlanOptions): Promise<ReleasePlan> {
-  const { directory } = home
+async function planFrom(source: string, name: string, { target, resources, now }: PlanOptions): Promise<ReleasePlan> {
   const content = await readContent(source)
-  const present = await readContent(directory)
+  const present = await readContent(target.folder)
   const over = digestOf(present)
   const check = await checkPolicy({ policies: source, resources, users: undefined, now, endKnown: saysEnd(present) })
-  const blocks = await missingBlocks(source, directory)
-  const diff = await compare({ source, name, directory, blocks, resources, now })
+  const blocks = await missingBlocks(source, target.folder)
+  const diff = await compare({ source, name, target, blocks, resources, now })
   // The files are read once: the same bytes are checked, compared and applied.
   if (digestOf(await readContent(source)) !== digestOf(content)) {
-    throw new ReviewError(`the files of ${name} changed while they were checked: try again`)
+    throw new ToolError(`the files of ${name} changed while they were checked: try again`)
   }
-  const sameRules = digestOf(content) === over && !(await isHeldBack(directory))
-  return { home, directory, content, check, diff, blocks, over, sameRules }
+  const sameRules = digestOf(content) === over && !(await target.isHeldBack())
+  return { target, content, check, diff, blocks, over, sameRules }
 }
 
 interface Compared {
   readonly source: string
   readonly name: string
-  readonly directory: string
+  readonly target: ReleaseTarget
   readonly blocks: ReleasePlan['blocks']
   readonly resources: Resources
   readonly now: Date
 }
 
-async function compare({ source, name, directory, blocks, resources, now }: Compared): Promise<PolicyDiff | undefined> {
+async function compare({ source, name, target, blocks, resources, now }: Compared): Promise<PolicyDiff | undefined> {
   try {
-    const before = await loadPolicy(directory, resources)
+    const before = await loadPolicy(target.folder, resources)
     // The files that will be in force: the new rules, and the current blocks with the added ones.
     const blockedFile = { ...before.blockedFile, text: withBlocks(before.blockedFile.text, blocks) }
     const after = { ...(await loadPolicy(source, resources)), blockedFile, blocked: parseBlocked(blockedFile) }
-    return reportOn({ before: directory, after: name }, { before, after }, { resources, now: now.getTime() })
+    return reportOn({ before: target.name, after: name }, { before, after }, { resources, now: now.getTime() })
   } catch (error) {
     if (error instanceof FileError) return undefined
     throw error

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { revisionOf, revisionOfContent } from '../../policy/policy-files.ts'
 import type { Resources } from '../../resources/resource.ts'
-import { loadPolicy, ReviewError, type ReviewedPolicy } from '../load-policy.ts'
+import { type LoadedPolicy, loadPolicy, ToolError } from '../load-policy.ts'
 import type { PolicyContent } from './content.ts'
+import { homeOf } from './folder/versions-folder.ts'
 import { isIntact, readHistory, readVersion } from './version.ts'
-import { homeOf } from './versions-folder.ts'
 
 interface Where {
   /** The policy directory that the server reads. */
@@ -17,11 +17,11 @@ interface Where {
   readonly resources: Resources
 }
 
-/** Versions keep no blocked.txt, so the current one is used. Throws ReviewError if no such version is kept. */
+/** Versions keep no blocked.txt, so the current one is used. Throws ToolError if no such version is kept. */
 export async function policyOfRevision(
   revision: string,
   { directory, dataDirectory, resources }: Where,
-): Promise<ReviewedPolicy> {
+): Promise<LoadedPolicy> {
   const present = await loadPolicy(directory, resources)
   if (revisionOf(present.files, present.blockedFile) === revision) return present
   const home = await homeOf(directory, dataDirectory)
@@ -31,13 +31,13 @@ export async function policyOfRevision(
     if (!revisions.includes(revision) || !(await isIntact(home, version))) continue
     return loadContent(content, present.blockedFile.text, resources)
   }
-  throw new ReviewError(
+  throw new ToolError(
     `${directory} does not keep the policy of revision ${revision}: ` +
       'explain the record with the present files (--record)',
   )
 }
 
-async function loadContent(content: PolicyContent, blocked: string, resources: Resources): Promise<ReviewedPolicy> {
+async function loadContent(content: PolicyContent, blocked: string, resources: Resources): Promise<LoadedPolicy> {
   const folder = await mkdtemp(join(tmpdir(), 'sallyport-revision-'))
   try {
     for (const [file, bytes] of content) await writeFile(join(folder, file), bytes)

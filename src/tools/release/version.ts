@@ -2,10 +2,10 @@
 import { mkdir, readdir, readFile, readlink, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { BEFORE, CURRENT } from '../../policy/policy-folder.ts'
-import { ReviewError } from '../load-policy.ts'
+import { ToolError } from '../load-policy.ts'
 import { digestOf, type PolicyContent, readContent } from './content.ts'
-import { finish, syncDirectory, writeDurably } from './durable-file.ts'
-import { type Home, LIVE, linkTo, META, nameOf, numberOf, versionIn } from './layout.ts'
+import { finish, syncDirectory, writeDurably } from './folder/durable-file.ts'
+import { type Home, LIVE, linkTo, META, nameOf, numberOf, versionIn } from './folder/layout.ts'
 
 export interface Version {
   /** Counts from 1; every change of the files in force gets the next number. */
@@ -16,8 +16,11 @@ export interface Version {
   readonly time: string
   /** The operating system's user who ran the command. */
   readonly user: string
-  /** `kept`: files that were there, or were edited by hand, before the next version. */
-  readonly kind: 'applied' | 'rolled-back' | 'kept'
+  /**
+   * `kept`: files that were there, or were edited by hand, before the next version. Blocks make versions only in a
+   * database.
+   */
+  readonly kind: 'applied' | 'rolled-back' | 'kept' | 'blocked' | 'unblocked'
   readonly reason: string | undefined
   /** The number of the version that a rollback restored. */
   readonly of: number | undefined
@@ -26,7 +29,7 @@ export interface Version {
 }
 
 /**
- * The versions that were in force, up to the current one, in the order of their numbers. Throws ReviewError if the
+ * The versions that were in force, up to the current one, in the order of their numbers. Throws ToolError if the
  * current one is unknown.
  */
 export async function readHistory(home: Home): Promise<readonly Version[]> {
@@ -49,7 +52,7 @@ async function currentNumber(home: Home): Promise<number> {
   if (current !== undefined) return numberOf(current) ?? 0
   const last = names.at(-1)
   if (last === undefined || (target === undefined && numberOf(last) === 1)) return 0
-  throw new ReviewError(
+  throw new ToolError(
     `${home.current} does not lead to a version of ${home.directory}: link it to the right version, as in: ` +
       `ln -sfn ${linkTo(home, last)} ${home.current}`,
   )

@@ -19,8 +19,8 @@
  * the atomic step.
  */
 import { join } from 'node:path'
-import { RULE_FILES } from '../../policy/policy-files.ts'
-import { CURRENT } from '../../policy/policy-folder.ts'
+import { RULE_FILES } from '../../../policy/policy-files.ts'
+import { CURRENT } from '../../../policy/policy-folder.ts'
 
 const VERSIONS = '.versions'
 export const META = 'version.json'

@@ -2,15 +2,15 @@
 import { readdir, rm } from 'node:fs/promises'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
-import { readBlockedFile, revisionOfContent } from '../../policy/policy-files.ts'
-import { versionLink } from '../../policy/policy-folder.ts'
-import { ReviewError } from '../load-policy.ts'
-import { digestOf, type PolicyContent, readContent } from './content.ts'
+import { readBlockedFile, revisionOfContent } from '../../../policy/policy-files.ts'
+import { versionLink } from '../../../policy/policy-folder.ts'
+import { ToolError } from '../../load-policy.ts'
+import { digestOf, type PolicyContent, readContent } from '../content.ts'
+import { readHistory, sweepUnused, type Version, writeVersion } from '../version.ts'
 import { replaceLink, UNFINISHED } from './durable-file.ts'
 import { type Home, linkTo, nameOf, VERSIONED_FILES } from './layout.ts'
 import { withLock } from './lock.ts'
 import { exchangeFiles, isLink, restore } from './swap-policy-files.ts'
-import { readHistory, sweepUnused, type Version, writeVersion } from './version.ts'
 import { removeFormer, settleHome } from './versions-folder.ts'
 
 /** The files to put in force, and the reason. */
@@ -57,7 +57,7 @@ export async function putInForce(given: Home, change: VersionChange): Promise<Ve
 
 async function refuseChanged(directory: string, over: string): Promise<void> {
   if (digestOf(await readContent(directory)) === over) return
-  throw new ReviewError(
+  throw new ToolError(
     `the files of ${directory} have changed in the meantime, so nothing was done: run the command again`,
   )
 }

@@ -5,11 +5,11 @@
  */
 import { lstat, readFile, readlink, realpath, rename, rm, stat, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { BEFORE, CURRENT, findPolicyFolder, versionLink } from '../../policy/policy-folder.ts'
-import { type PolicyContent, readContent } from './content.ts'
+import { BEFORE, CURRENT, findPolicyFolder, versionLink } from '../../../policy/policy-folder.ts'
+import { type PolicyContent, readContent } from '../content.ts'
+import { writeFiles } from '../version.ts'
 import { finish, replaceFile, replaceLink, syncDirectory, unfinishedIn } from './durable-file.ts'
 import { type Home, VERSIONED_FILES } from './layout.ts'
-import { writeFiles } from './version.ts'
 
 /** `target`: the target of the link `.current` for the new version. */
 export async function exchangeFiles(home: Home, content: PolicyContent, target: string): Promise<void> {

@@ -16,7 +16,7 @@ class LockTaken extends Error {
 }
 
 /**
- * Throws LockTaken while another command is running, and ReviewError if nothing can be written. A lock of a process
+ * Throws LockTaken while another command is running, and ToolError if nothing can be written. A lock of a process
  * that has ended doesn't count.
  */
 export async function withLock<T>(directory: string, work: () => Promise<T>): Promise<T> {

@@ -1,6 +1,6 @@
 /** Turns the system's error about a folder that can't be written into a sentence that says what to do. */
 import { dirname } from 'node:path'
-import { ReviewError } from '../load-policy.ts'
+import { ToolError } from '../../load-policy.ts'
 
 const WRITABLE = 'run the command as a user who may write there'
 const ROOM = 'make room, and run the command again'
@@ -14,12 +14,12 @@ const ADVICE: ReadonlyMap<string | undefined, string> = new Map([
 ])
 
 /**
- * Turns an error of the system into a ReviewError about the folder that the error names, or about `directory`. Returns
+ * Turns an error of the system into a ToolError about the folder that the error names, or about `directory`. Returns
  * any other error unchanged.
  */
 export function obstacle(directory: string, error: unknown): unknown {
   const { code, path } = error as NodeJS.ErrnoException
   const advice = ADVICE.get(code)
   const folder = path === undefined ? directory : dirname(path)
-  return advice === undefined ? error : new ReviewError(`${folder} can't be written (${code}): ${advice}`)
+  return advice === undefined ? error : new ToolError(`${folder} can't be written (${code}): ${advice}`)
 }

@@ -1,0 +1,83 @@
+/** sallyport policy status: the instances that follow the policy in the database, and what they have in force. */
+import { printResult } from '../../present/print.ts'
+import { printable } from '../../present/quote.ts'
+import { table } from '../../present/text.ts'
+import type { CliCommand, FormatFlag, PolicySettings } from '../options.ts'
+import { explained, openVersions } from './release-target.ts'
+
+/** An instance tells its state every five seconds; without a word for so long, it has ended or has lost the database. */
+const SILENT_MS = 15_000
+
+interface Row {
+  readonly instance: string
+  /** `current`: it has the last version. */
+  readonly state: 'current' | 'behind' | 'silent'
+  readonly sequence: number
+  readonly revision: string
+  /** Since the instance told its state. */
+  readonly ageSeconds: number
+  readonly faults: readonly string[]
+}
+
+interface Status {
+  readonly latest: number
+  readonly instances: readonly Row[]
+}
+
+export function declareStatus(policy: CliCommand, settings: PolicySettings): void {
+  policy
+    .command('status')
+    .description('list the instances that follow the policy in the database (POLICIES=database:)')
+    .formats()
+    .note(`Every process of an instance tells its state at each change and every five seconds.
+Exit code: 0 when each instance has the last version, 1 when one is behind, 2 when the command could not run.`)
+    .examples('policy status', 'policy status --format json')
+    .action(async ({ format }: FormatFlag) => {
+      const status = await readStatus(settings())
+      printResult(format, status, textOf(status))
+      if (status.instances.some(({ state }) => state === 'behind')) process.exitCode = 1
+    })
+}
+
+function readStatus(settings: ReturnType<PolicySettings>): Promise<Status> {
+  return explained(settings, async () => {
+    const { readInstanceState } = await import('../../policy/published/instance-state.ts')
+    const versions = await openVersions(settings)
+    try {
+      const latest = await versions.latest()
+      const told = await versions.instances()
+      const instances = told.flatMap(({ name, state, ageMs }) => {
+        const read = readInstanceState(state)
+        return read ? [rowOf(name, ageMs, latest, read)] : []
+      })
+      return { latest, instances }
+    } finally {
+      await versions.close()
+    }
+  })
+}
+
+function rowOf(
+  instance: string,
+  ageMs: number,
+  latest: number,
+  told: Omit<Row, 'instance' | 'state' | 'ageSeconds'>,
+): Row {
+  const isCurrent = told.sequence === latest && told.faults.length === 0
+  const state = ageMs > SILENT_MS ? 'silent' : isCurrent ? 'current' : 'behind'
+  const { sequence, revision, faults } = told
+  return { instance, state, sequence, revision, ageSeconds: Math.round(ageMs / 100) / 10, faults }
+}
+
+const HEAD = ['INSTANCE', 'STATE', 'VERSION', 'REVISION', 'TOLD']
+
+function textOf({ latest, instances }: Status): string {
+  if (latest === 0) return 'Nothing was published in the database yet.\n'
+  const last = `The last version is ${latest}.\n`
+  if (instances.length === 0) return `${last}No instance follows it.\n`
+  const rows = instances.map(({ instance, state, sequence, revision, ageSeconds }) => {
+    return [printable(instance), state, String(sequence), printable(revision), `${ageSeconds.toFixed(1)} s ago`]
+  })
+  const faults = instances.flatMap(({ instance, faults }) => faults.map((one) => printable(`${instance}: ${one}`)))
+  return `${last}\n${[...table([HEAD, ...rows]), ...(faults.length > 0 ? ['', ...faults] : [])].join('\n')}\n`
+}

@@ -1,0 +1,127 @@
+/**
+ * The published versions as the source of a policy. A version is read whole and verified before anything of it is
+ * shown; a refused one leaves the reading before it. The number never goes back.
+ */
+import { FileError, type SourceFile } from '../../base/diagnostic.ts'
+import { type PolicyFiles, revisionOf } from '../policy-files.ts'
+import { BLOCKED_FILE } from '../policy-folder.ts'
+import type { PolicyReading, PolicySource } from '../policy-source.ts'
+import {
+  digestOfText,
+  type PublishedVersion,
+  REPUBLISH,
+  refusal,
+  type VersionKeys,
+  verifyVersion,
+  versionFile,
+} from './signed-version.ts'
+
+/** What a database keeps of versions (src/store/policy-versions.ts). Every method may reject with StoreUnavailable. */
+export interface VersionReader {
+  latest(): Promise<number>
+  get(number: number): Promise<string | undefined>
+  file(digest: string): Promise<string | undefined>
+}
+
+/** The texts of a version's files, by file name. */
+export type VersionTexts = ReadonlyMap<string, string>
+
+export class PublishedSource implements PolicySource {
+  readonly #versions: VersionReader
+  readonly #keys: VersionKeys
+  readonly #least: number
+  /** The number that was looked at last. */
+  #seen: number | undefined
+  /** The texts of the last good version, by digest. */
+  #texts: ReadonlyMap<string, string> = new Map()
+  #reading: (PolicyReading & { readonly sequence: number }) | undefined
+  #refused: FileError | undefined
+
+  /** `least`: the number of the version that this instance had before; no older one is taken. */
+  constructor(versions: VersionReader, keys: VersionKeys, least = 0) {
+    this.#versions = versions
+    this.#keys = keys
+    this.#least = least
+  }
+
+  /** Looks for a newer version; true if there is one, good or bad. Rejects with StoreUnavailable. */
+  async look(): Promise<boolean> {
+    const number = await this.#versions.latest()
+    if (number === this.#seen) return false
+    try {
+      this.#refuseBack(number)
+      const version = await this.#versionAt(number)
+      const texts = await readTexts(version, {
+        file: async (digest) => this.#texts.get(digest) ?? this.#versions.file(digest),
+      })
+      this.#reading = readingOf(version, texts)
+      this.#texts = new Map(Object.entries(version.files).map(([name, digest]) => [digest, texts.get(name) ?? '']))
+      this.#refused = undefined
+    } catch (error) {
+      if (!(error instanceof FileError)) throw error
+      this.#refused = error
+    }
+    this.#seen = number
+    return true
+  }
+
+  /** Call `look` first. */
+  async read(): Promise<PolicyReading> {
+    const [refused] = this.#refused?.diagnostics ?? []
+    if (this.#reading) return { ...this.#reading, refusal: refused }
+    const fail = () => {
+      throw this.#refused ?? new Error('no version was looked for')
+    }
+    return { files: fail, blocked: fail, refusal: refused }
+  }
+
+  async readBlocked(): Promise<{ readonly blocked: SourceFile; readonly sequence: number }> {
+    if (!this.#reading) throw this.#refused ?? new Error('no version was looked for')
+    return { blocked: this.#reading.blocked(), sequence: this.#reading.sequence }
+  }
+
+  #refuseBack(number: number): void {
+    const present = this.#reading?.sequence ?? this.#least
+    if (number >= present && number > 0) return
+    if (present > 0) throw refusal(present, 'version-missing', 'is no longer in the database', RESTORED)
+    throw refusal(1, 'version-missing', 'was not published yet', FIRST)
+  }
+
+  async #versionAt(number: number): Promise<PublishedVersion> {
+    const signed = await this.#versions.get(number)
+    if (signed === undefined) throw refusal(number, 'version-missing', 'is not in the database', REPUBLISH)
+    return verifyVersion(number, signed, this.#keys)
+  }
+}
+
+const RESTORED =
+  'find out who writes to the database; if you changed to an older or another one, delete `policy-sequence` in DATA_DIR'
+const FIRST = 'run `sallyport policy apply DIR --to database:`'
+
+/** Throws FileError if the stored files aren't those that were signed. */
+export async function readTexts(
+  { number, files }: PublishedVersion,
+  stored: Pick<VersionReader, 'file'>,
+): Promise<VersionTexts> {
+  const texts = new Map<string, string>()
+  for (const [name, digest] of Object.entries(files)) {
+    const text = await stored.file(digest)
+    if (text === undefined || digestOfText(text) !== digest) {
+      throw refusal(number, 'version-file', `has a file ${name} that was changed after it was signed`, REPUBLISH)
+    }
+    texts.set(name, text)
+  }
+  return texts
+}
+
+function readingOf(version: PublishedVersion, texts: VersionTexts): PolicyReading & { readonly sequence: number } {
+  const { number } = version
+  const sources = new Map([...texts].map(([name, text]) => [name, { name: versionFile(number, name), text }]))
+  const blocked = sources.get(BLOCKED_FILE) ?? { name: versionFile(number, BLOCKED_FILE), text: '' }
+  sources.delete(BLOCKED_FILE)
+  const files = Object.fromEntries(sources) as unknown as PolicyFiles
+  if (revisionOf(files, blocked) !== version.revision) {
+    throw refusal(number, 'version-unknown', 'was published by another version of sallyport', 'update this instance')
+  }
+  return { files: () => files, blocked: () => blocked, refusal: undefined, sequence: number }
+}

@@ -1,0 +1,108 @@
+/**
+ * The signed description of one published version: a JWS (RFC 7515, compact, Ed25519), which names each file by its
+ * digest. The number is signed too, so nobody can store an older version under a newer number.
+ */
+import { createHash, type KeyObject } from 'node:crypto'
+import { CompactSign } from 'jose/jws/compact/sign'
+import { compactVerify } from 'jose/jws/compact/verify'
+import { FileError } from '../../base/diagnostic.ts'
+import { isObject } from '../../base/is-object.ts'
+import { POLICY_FILES, type Revision } from '../policy-files.ts'
+
+export interface PublishedVersion {
+  /** Counts from 1. */
+  readonly number: number
+  /** Of all files of the version. */
+  readonly revision: Revision
+  /** RFC 3339, UTC. */
+  readonly time: string
+  /** The operating system's user who ran the command. */
+  readonly user: string
+  readonly kind: 'applied' | 'rolled-back' | 'blocked' | 'unblocked'
+  readonly reason?: string | undefined
+  /** The number of the version that a rollback restored. */
+  readonly of?: number | undefined
+  /** Of the files without blocked.txt, as in a folder of versions. */
+  readonly digest: string
+  /** The digests of the files' texts, by file name. */
+  readonly files: Readonly<Record<string, string>>
+}
+
+export interface VersionSigner {
+  /** RFC 7638 thumbprint. */
+  readonly kid: string
+  readonly privateKey: KeyObject
+}
+
+/** The keys that instances trust, by their thumbprints. */
+export type VersionKeys = ReadonlyMap<string, KeyObject>
+
+/** A key may sign other things as well: their signatures don't count for a version. */
+const TYPE = 'sallyport-policy'
+
+export function digestOfText(text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}
+
+export function signVersion(version: PublishedVersion, { kid, privateKey }: VersionSigner): Promise<string> {
+  const header = { alg: 'EdDSA', kid, typ: TYPE }
+  return new CompactSign(Buffer.from(JSON.stringify(version))).setProtectedHeader(header).sign(privateKey)
+}
+
+/** The version that is stored under this number. Throws FileError. */
+export async function verifyVersion(number: number, signed: string, keys: VersionKeys): Promise<PublishedVersion> {
+  const version = read(await payloadOf(number, signed, keys))
+  if (!version) {
+    throw refusal(number, 'version-unknown', 'was published by another version of sallyport', 'update this instance')
+  }
+  if (version.number === number) return version
+  const what = `is the signed version ${version.number}, stored under another number`
+  throw refusal(number, 'version-number', what, REPUBLISH)
+}
+
+/** Why a version is not taken. */
+export function refusal(number: number, code: string, what: string, hint: string): FileError {
+  const place = { file: versionFile(number, 'version'), line: 1, column: 1 }
+  return new FileError([{ ...place, code, severity: 'error', message: `version ${number} ${what}`, hint }])
+}
+
+export function versionFile(number: number, file: string): string {
+  return `database:${number}/${file}`
+}
+
+export const REPUBLISH = 'find out who writes to the database, and publish the policy again'
+
+async function payloadOf(number: number, signed: string, keys: VersionKeys): Promise<Uint8Array> {
+  let kid: string | undefined
+  try {
+    const find = ({ kid: named, typ }: { readonly kid?: string; readonly typ?: string }) => {
+      kid = named
+      const key = keys.get(named ?? '')
+      if (key && typ === TYPE) return key
+      throw new Error('no such key')
+    }
+    return (await compactVerify(signed, find, { algorithms: ['EdDSA'] })).payload
+  } catch {
+    throw kid === undefined || keys.has(kid)
+      ? refusal(number, 'version-signature', 'has no valid signature', REPUBLISH)
+      : refusal(
+          number,
+          'version-key',
+          'is signed by a key that this instance does not trust',
+          'publish it with a key of POLICY_PUBLIC_KEYS, or add the key there',
+        )
+  }
+}
+
+/** Undefined for what this program doesn't know: it may be a file that another one decides by. */
+function read(payload: Uint8Array): PublishedVersion | undefined {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder().decode(payload))
+    if (!isObject(value)) return undefined
+    const version = value as unknown as PublishedVersion
+    const names = Object.keys(version.files)
+    return names.every((name) => POLICY_FILES.includes(name)) ? version : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,95 @@
+/** Opens the policy that is published in the database, on a connection of its own. */
+import { makeFolder } from '../../base/make-folder.ts'
+import { type Config, ConfigError } from '../../config.ts'
+import { readPolicyKeys } from '../../identity/keys/policy-keys.ts'
+import { LivePolicy } from '../../policy/live-policy.ts'
+import type { PolicyFiles } from '../../policy/policy-files.ts'
+import { PublishedSource } from '../../policy/published/published-source.ts'
+import type { VersionKeys } from '../../policy/published/signed-version.ts'
+import { StoreUnavailable } from '../../store/errors.ts'
+import { databaseExists, openPolicyVersions } from '../../store/open.ts'
+import type { PolicyVersions } from '../../store/policy-versions.ts'
+import { tellChannel } from '../policy-changes/channel-log.ts'
+import { VersionFollower } from '../policy-changes/follow-versions.ts'
+import { KeptSequence } from '../policy-changes/kept-sequence.ts'
+import { tellInstance } from '../policy-changes/tell-instance.ts'
+import type { OpenedPolicy, OpeningParts } from './opened-policy.ts'
+
+/** Throws FileError, ConfigError or KeyError. */
+export async function openPublishedPolicy(parts: OpeningParts): Promise<OpenedPolicy> {
+  const keys = await trustedKeys(parts.config)
+  const versions = await openVersions(parts.config)
+  try {
+    return await follow(parts, versions, keys)
+  } catch (error) {
+    await versions.close()
+    throw error instanceof StoreUnavailable ? unreadable(parts.config, error) : error
+  }
+}
+
+/** The files of the last version, for a command beside a server. Throws FileError, ConfigError or KeyError. */
+export async function readPublishedFiles(config: Config): Promise<PolicyFiles> {
+  const versions = await openVersions(config)
+  try {
+    const source = new PublishedSource(versions, await trustedKeys(config))
+    await source.look()
+    return (await source.read()).files()
+  } finally {
+    await versions.close()
+  }
+}
+
+async function trustedKeys({ published: { publicKeys } }: Config): Promise<VersionKeys> {
+  if (publicKeys !== undefined) return readPolicyKeys(publicKeys)
+  throw new ConfigError('POLICIES is database:, but POLICY_PUBLIC_KEYS is not set; set it to files with public keys')
+}
+
+async function follow(
+  { config, log, now, options }: OpeningParts,
+  versions: PolicyVersions,
+  keys: VersionKeys,
+): Promise<OpenedPolicy> {
+  const { maxAgeMs } = config.published
+  await makeFolder(config.dataDirectory)
+  const kept = new KeptSequence(config.dataDirectory, log)
+  const source = new PublishedSource(versions, keys, await kept.read())
+  await source.look()
+  const observe: typeof options.observe = (event) => {
+    options.observe(event)
+    if (event.kind === 'activated') void kept.keep(event.sequence ?? 0)
+  }
+  const policy = await LivePolicy.open({ ...options, source, observe })
+  await kept.keep(policy.active.sequence ?? 0)
+  const tell = tellChannel(log, maxAgeMs)
+  const channel = new VersionFollower({ policy, source, maxAgeMs, now: () => now().getTime(), tell })
+  const forget = tellInstance(config.instance, versions, policy)
+  const close = async () => {
+    channel.close()
+    await forget()
+    await versions.close()
+  }
+  return { policy, channel, close }
+}
+
+async function openVersions({ database }: Config): Promise<PolicyVersions> {
+  if (!databaseExists(database)) {
+    throw new ConfigError(
+      `POLICIES is database:, but there is no database ${database.name}; publish a policy with ` +
+        '`sallyport policy apply DIR --to database:`, or check DATA_DIR and DATABASE_URL',
+    )
+  }
+  const versions = await openPolicyVersions(database).catch((error) => {
+    throw unreadable({ database }, error)
+  })
+  if (versions) return versions
+  throw new ConfigError(
+    `POLICIES is database:, but the database ${database.name} keeps no policies; set DATABASE_URL to another one`,
+  )
+}
+
+function unreadable({ database }: Pick<Config, 'database'>, error: StoreUnavailable): ConfigError {
+  const why = error.cause instanceof Error ? error.cause.message : String(error.cause)
+  return new ConfigError(
+    `the published policy can't be read from ${database.name} (${why}); check DATA_DIR and DATABASE_URL`,
+  )
+}

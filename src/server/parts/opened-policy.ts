@@ -1,0 +1,19 @@
+/** The policy that a server follows, and what is needed to open it. */
+import type { Logger } from 'pino'
+import type { Config } from '../../config.ts'
+import type { LivePolicy, LivePolicyOptions } from '../../policy/live-policy.ts'
+import type { PolicyChannel } from '../policy-changes/follow-versions.ts'
+
+export interface OpenedPolicy {
+  readonly policy: LivePolicy
+  /** Undefined for a folder. */
+  readonly channel: PolicyChannel | undefined
+  readonly close: () => unknown
+}
+
+export interface OpeningParts {
+  readonly config: Config
+  readonly log: Logger
+  readonly now: () => Date
+  readonly options: Omit<LivePolicyOptions, 'source'>
+}

@@ -1,0 +1,113 @@
+/**
+ * Follows the policy that is published in the database: asks for a newer version several times a second, and knows for
+ * how long it could not ask. Blocks are loaded first, and also while the rules of a version are loaded or are broken.
+ */
+import type { LivePolicy } from '../../policy/live-policy.ts'
+import type { PublishedSource } from '../../policy/published/published-source.ts'
+
+const POLL_MS = 250
+/** A question that takes longer counts as one without an answer. */
+const PATIENCE_MS = 2000
+
+export interface FollowOptions {
+  readonly policy: LivePolicy
+  readonly source: PublishedSource
+  /** How long the last good policy decides without an answer. */
+  readonly maxAgeMs: number
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+  /** The state has changed; `error` is why the versions can't be read. */
+  readonly tell: (state: ChannelState, error?: unknown) => void
+}
+
+/** `expired`: requests are refused, because the policy may be out of date. */
+export type ChannelState = 'answers' | 'lost' | 'expired'
+
+/** Whether the published versions can be read. */
+export interface PolicyChannel {
+  /** `now`: milliseconds since the epoch. */
+  state(now: number): ChannelState
+  /** Since the last answer. */
+  ageMs(now: number): number
+}
+
+export class VersionFollower implements PolicyChannel {
+  readonly #options: FollowOptions
+  readonly #timer: NodeJS.Timeout
+  /** The time of the last answer, by two clocks: the system clock may be set, and the other one stops with a machine. */
+  #heard: { readonly now: number; readonly here: number }
+  #failure: { readonly error: unknown } | undefined
+  #asking = false
+  #loading = false
+  /** Something came while rules were loaded. */
+  #more = false
+  #told: ChannelState = 'answers'
+
+  /** The source has looked just now. */
+  constructor(options: FollowOptions) {
+    this.#options = options
+    this.#heard = this.#clocks()
+    this.#timer = setInterval(() => void this.#poll(), POLL_MS)
+    this.#timer.unref()
+  }
+
+  state(now: number): ChannelState {
+    const age = this.ageMs(now)
+    if (age > this.#options.maxAgeMs) return 'expired'
+    return this.#failure || age > PATIENCE_MS ? 'lost' : 'answers'
+  }
+
+  ageMs(now: number): number {
+    return Math.max(now - this.#heard.now, performance.now() - this.#heard.here)
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
+  }
+
+  async #poll(): Promise<void> {
+    this.#tellChange()
+    if (this.#asking) return
+    this.#asking = true
+    try {
+      const asked = this.#clocks()
+      const isNew = await this.#options.source.look()
+      this.#heard = asked
+      this.#failure = undefined
+      const { unread } = this.#options.policy
+      if (isNew || unread.rules || unread.blocked) await this.#load()
+    } catch (error) {
+      this.#failure = { error }
+    }
+    this.#asking = false
+    this.#tellChange()
+  }
+
+  async #load(): Promise<void> {
+    await this.#options.policy.reload({ rules: false, blocked: true })
+    this.#more = this.#loading
+    if (!this.#loading) void this.#loadRules()
+  }
+
+  /** Not awaited: very many rules take long, and blocks don't wait for them. */
+  async #loadRules(): Promise<void> {
+    this.#loading = true
+    do {
+      this.#more = false
+      await this.#options.policy.reload({ rules: true, blocked: false })
+    } while (this.#more)
+    this.#loading = false
+  }
+
+  #tellChange(): void {
+    const { now, tell } = this.#options
+    const state = this.state(now())
+    if (state === this.#told) return
+    this.#told = state
+    tell(state, this.#failure?.error)
+  }
+
+  #clocks() {
+    return { now: this.#options.now(), here: performance.now() }
+  }
+}

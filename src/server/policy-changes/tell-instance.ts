@@ -1,0 +1,41 @@
+/** Tells the database which version this process has in force, for `policy status`. */
+import { FileError } from '../../base/diagnostic.ts'
+import type { LivePolicy } from '../../policy/live-policy.ts'
+import type { InstanceState } from '../../policy/published/instance-state.ts'
+import type { PolicyVersions } from '../../store/policy-versions.ts'
+
+const LOOK_MS = 500
+const TELL_EVERY_MS = 5000
+const MOST_FAULTS = 5
+
+/** `instance` is shared by its workers. Stops, and forgets the instance, when the returned function is called. */
+export function tellInstance(
+  instance: string,
+  versions: Pick<PolicyVersions, 'note' | 'forget'>,
+  policy: LivePolicy,
+): () => Promise<void> {
+  const name = `${instance}/${process.pid}`
+  let told = ''
+  let toldAt = Number.NEGATIVE_INFINITY
+  const look = () => {
+    const state = JSON.stringify(stateOf(policy))
+    const at = performance.now()
+    if (state === told && at - toldAt < TELL_EVERY_MS) return
+    told = state
+    toldAt = at
+    // A database that doesn't answer is reported by the follower.
+    versions.note(name, state).catch(() => {})
+  }
+  const timer = setInterval(look, LOOK_MS)
+  timer.unref()
+  look()
+  return async () => {
+    clearInterval(timer)
+    await versions.forget(name).catch(() => {})
+  }
+}
+
+function stateOf({ active, faults }: LivePolicy): InstanceState {
+  const texts = faults.flatMap((fault) => (fault instanceof FileError ? fault.message.split('\n') : [String(fault)]))
+  return { sequence: active.sequence ?? 0, revision: active.revision, faults: texts.slice(0, MOST_FAULTS) }
+}

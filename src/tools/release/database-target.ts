@@ -1,0 +1,217 @@
+/** The versions in a database as the target of releases. A version has all files, so blocks make versions too. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir, userInfo } from 'node:os'
+import { join } from 'node:path'
+import { revisionOfContent } from '../../policy/policy-files.ts'
+import { BLOCKED_FILE } from '../../policy/policy-folder.ts'
+import type { VersionTexts } from '../../policy/published/published-source.ts'
+import {
+  digestOfText,
+  type PublishedVersion,
+  signVersion,
+  type VersionKeys,
+  type VersionSigner,
+  versionFile,
+} from '../../policy/published/signed-version.ts'
+import type { PolicyVersions } from '../../store/policy-versions.ts'
+import { ToolError } from '../load-policy.ts'
+import { type NewBlock, withBlock, withBlocks, withoutBlock } from './block-lines.ts'
+import { digestOf, type PolicyContent } from './content.ts'
+import { faultsText, textsOf, type VerifiedHistory, verifiedHistory } from './published-versions.ts'
+import type { ReleaseChange, ReleaseTarget } from './target.ts'
+import type { Version } from './version.ts'
+
+export interface DatabaseTargetOptions {
+  readonly versions: PolicyVersions
+  /** Undefined for commands that only read. */
+  readonly signer: VersionSigner | undefined
+  readonly keys: VersionKeys
+  /** The number of a last version that isn't valid, to publish over it; `any` for commands that only list versions. */
+  readonly over?: number | 'any' | undefined
+}
+
+const NAME = 'database:'
+/** Blocks don't depend on what others publish at the same time, so they are tried again on top of it. */
+const MOST_ATTEMPTS = 10
+
+type About = Pick<PublishedVersion, 'kind' | 'reason' | 'of'> & { readonly now: Date }
+
+/** Throws ToolError if the last version isn't valid, StoreUnavailable. */
+export async function openDatabaseTarget(options: DatabaseTargetOptions): Promise<ReleaseTarget> {
+  const folder = await mkdtemp(join(tmpdir(), 'sallyport-published-'))
+  const target = new DatabaseTarget(options, folder)
+  try {
+    await target.open()
+    return target
+  } catch (error) {
+    await target.close()
+    throw error
+  }
+}
+
+class DatabaseTarget implements ReleaseTarget {
+  readonly name = NAME
+  readonly done = 'published'
+  readonly folder: string
+  readonly #options: DatabaseTargetOptions
+  #history: VerifiedHistory = { versions: [], refused: [], last: 0 }
+  /** The texts of the last version. */
+  #present: VersionTexts = new Map()
+
+  constructor(options: DatabaseTargetOptions, folder: string) {
+    this.#options = options
+    this.folder = folder
+  }
+
+  async open(): Promise<void> {
+    await this.#readLast()
+    for (const [name, text] of this.#present) await writeFile(join(this.folder, name), text)
+  }
+
+  get refused(): readonly string[] {
+    return this.#history.refused
+  }
+
+  get isEmpty(): boolean {
+    return this.#history.last === 0
+  }
+
+  async history(): Promise<readonly Version[]> {
+    return this.#history.versions.map(versionOf)
+  }
+
+  async contentOf({ number }: Version): Promise<PolicyContent> {
+    const version = this.#history.versions.find((one) => one.number === number)
+    if (!version) throw new ToolError(`there is no version \`${number}\``)
+    return contentOf(await this.#textsOf(version))
+  }
+
+  placeOf({ number }: Version): string {
+    return versionFile(number, '').slice(0, -1)
+  }
+
+  async isHeldBack(): Promise<boolean> {
+    return false
+  }
+
+  async put({ content, blocks, kind, reason, of, now }: ReleaseChange): Promise<Version> {
+    const blocked = withBlocks(this.#present.get(BLOCKED_FILE) ?? '', blocks)
+    const published = await this.#publish(content, blocked, { kind, reason, of, now })
+    if (published) return versionOf(published)
+    throw new ToolError(
+      `another command has published version ${this.#history.last + 1} in the meantime, so nothing was done: ` +
+        'run the command again',
+    )
+  }
+
+  async block(block: NewBlock, now: Date): Promise<'blocked' | 'was-blocked'> {
+    const about: About = { kind: 'blocked', reason: aboutBlock(block.id, block.reason), of: undefined, now }
+    const changed = await this.#editBlocked(about, (source) => withBlock(source, block, now))
+    return changed ? 'blocked' : 'was-blocked'
+  }
+
+  async unblock(id: string, now: Date): Promise<number> {
+    let count = 0
+    await this.#editBlocked({ kind: 'unblocked', reason: aboutBlock(id), of: undefined, now }, (source) => {
+      const { text, removed } = withoutBlock(source, id)
+      count = removed
+      return removed > 0 ? text : undefined
+    })
+    return count
+  }
+
+  async close(): Promise<void> {
+    await rm(this.folder, { recursive: true, force: true })
+    await this.#options.versions.close()
+  }
+
+  /** Whether `edit` changed anything. */
+  async #editBlocked(
+    about: About,
+    edit: (source: { readonly name: string; readonly text: string }) => string | undefined,
+  ): Promise<boolean> {
+    for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt++) {
+      if (this.isEmpty) throw new ToolError('nothing was published yet: publish a policy first with `policy apply`')
+      const name = versionFile(this.#history.last, BLOCKED_FILE)
+      const blocked = edit({ name, text: this.#present.get(BLOCKED_FILE) ?? '' })
+      if (blocked === undefined) return false
+      if (await this.#publish(contentOf(this.#present), blocked, about)) return true
+      await this.#readLast()
+    }
+    throw new ToolError('other commands keep publishing versions: try again')
+  }
+
+  async #publish(
+    content: PolicyContent,
+    blocked: string,
+    { now, ...about }: About,
+  ): Promise<PublishedVersion | undefined> {
+    const { versions, signer } = this.#options
+    if (!signer) throw new ToolError('POLICY_SIGNING_KEY is not set: set it to a file with a private Ed25519 key')
+    const texts = new Map([...content].map(([name, bytes]) => [name, textOf(name, bytes)]))
+    texts.set(BLOCKED_FILE, blocked)
+    const version: PublishedVersion = {
+      number: this.#history.last + 1,
+      revision: revisionOfContent(content, blocked),
+      time: now.toISOString(),
+      user: userInfo().username,
+      ...about,
+      digest: digestOf(content),
+      files: Object.fromEntries([...texts].map(([name, text]) => [name, digestOfText(text)])),
+    }
+    const files = new Map([...texts.values()].map((text) => [digestOfText(text), text]))
+    const signed = await signVersion(version, signer)
+    return (await versions.publish({ number: version.number, signed, files })) ? version : undefined
+  }
+
+  /** Throws ToolError if the last version isn't valid: its blocks would be lost. */
+  async #readLast(): Promise<void> {
+    const { versions, keys, over } = this.#options
+    this.#history = await verifiedHistory(versions, keys)
+    const { last, refused } = this.#history
+    const present = this.#history.versions.at(-1)
+    let invalid = last > 0 && present?.number !== last ? refused.at(-1) : undefined
+    try {
+      this.#present = present ? await textsOf(versions, present) : new Map()
+    } catch (error) {
+      invalid ??= faultsText(error)
+      this.#present = new Map()
+    }
+    if (invalid !== undefined && over !== last && over !== 'any') throw notValid(last, invalid)
+  }
+
+  async #textsOf(version: PublishedVersion): Promise<VersionTexts> {
+    try {
+      return await textsOf(this.#options.versions, version)
+    } catch (error) {
+      throw new ToolError(`${faultsText(error)}: choose another version of \`sallyport policy history\``)
+    }
+  }
+}
+
+function notValid(last: number, why: string): ToolError {
+  return new ToolError(
+    `${why}, so nothing was done: if you trust its key, add the key to POLICY_PUBLIC_KEYS; otherwise find out who ` +
+      'writes to the database, and publish over it, with the blocks that it had, by ' +
+      `\`sallyport policy apply DIR --to database: --over ${last}\``,
+  )
+}
+
+function versionOf({ files, ...version }: PublishedVersion): Version {
+  return { ...version, reason: version.reason, of: version.of }
+}
+
+function contentOf(texts: VersionTexts): PolicyContent {
+  const rules = [...texts].filter(([name]) => name !== BLOCKED_FILE)
+  return new Map(rules.map(([name, text]) => [name, Buffer.from(text)]))
+}
+
+function textOf(name: string, bytes: Uint8Array): string {
+  const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  if (text.includes('\0')) throw new ToolError(`${name} has a character U+0000: delete it`)
+  return text
+}
+
+function aboutBlock(id: string, reason?: string): string {
+  return `user:${id}${reason === undefined ? '' : `: ${reason}`}`
+}

@@ -1,0 +1,107 @@
+/** Processes of two instances, one of them with two workers, follow the policy of one database, also after a kill. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { readInstanceState } from '../../src/policy/published/instance-state.ts'
+import { PublishedPolicies, soon } from './fixture.ts'
+
+const ROOT = new URL('../..', import.meta.url).pathname
+const START_MS = 20_000
+
+interface Instance {
+  readonly url: string
+  readonly child: ChildProcess
+}
+
+describe('processes that share a published policy', () => {
+  let published: PublishedPolicies
+  const children: ChildProcess[] = []
+
+  beforeEach(async () => {
+    published = await PublishedPolicies.make()
+  })
+  afterEach(async () => {
+    for (const child of children.splice(0)) {
+      const ended = once(child, 'exit')
+      child.kill('SIGTERM')
+      await ended
+    }
+    await published.remove()
+  })
+
+  async function start(name: string, workers: number): Promise<Instance> {
+    const child = spawn(process.execPath, ['bin/sallyport.js', 'serve', '--workers', String(workers)], {
+      cwd: ROOT,
+      env: {
+        ...process.env,
+        PORT: '0',
+        ADMIN_PORT: '0',
+        DATA_DIR: join(published.root, name),
+        INSTANCE: name,
+        ...published.environment(),
+      },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    children.push(child)
+    let said = ''
+    child.stderr?.on('data', (chunk) => {
+      said += chunk
+    })
+    await soon(() => said.includes('"admin"') || child.exitCode !== null, START_MS)
+    const line = said.split('\n').find((one) => one.includes('"listening"'))
+    if (line === undefined) throw new Error(said)
+    return { url: JSON.parse(line).url, child }
+  }
+
+  /** What each process told last: the name of its instance, and the number of its version. */
+  async function told(): Promise<readonly (readonly [string, number])[]> {
+    const versions = await published.versions()
+    const notes = await versions.instances()
+    await versions.close()
+    return notes
+      .map(({ name, state }) => [name.split('/')[0] ?? '', readInstanceState(state)?.sequence ?? 0] as const)
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+  }
+
+  const all = (number: number) => [
+    ['large', number],
+    ['large', number],
+    ['small', number],
+  ]
+  const have = (number: number) => async () => JSON.stringify(await told()) === JSON.stringify(all(number))
+
+  it('take each version and each block, and a worker that was killed has the last one when it is back', async () => {
+    await published.publish()
+    const large = await start('large', 2)
+    const small = await start('small', 1)
+    await soon(have(1), START_MS)
+    await published.publish('# second\n')
+    await soon(have(2), 5000)
+    await published.block('mallory')
+    await soon(have(3), 5000)
+    const worker = await childOf(large.child)
+    process.kill(worker, 'SIGKILL')
+    await published.publish('# fourth\n')
+    const versions = await published.versions()
+    const after = async () => {
+      const names = (await versions.instances()).filter(({ name }) => name !== `large/${worker}`)
+      return names.length === 3 && names.every(({ state }) => readInstanceState(state)?.sequence === 4)
+    }
+    await soon(after, START_MS)
+    await versions.close()
+    for (const { url } of [large, small]) {
+      for (let i = 0; i < 10; i++) {
+        const { headers } = await fetch(`${url}/livez`, { headers: { connection: 'close' } })
+        expect(headers.get('policy-sequence')).to.equal('4')
+      }
+    }
+  }).timeout(60_000)
+})
+
+/** The process id of a worker. */
+async function childOf({ pid }: ChildProcess): Promise<number> {
+  const text = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')
+  return Number(text.trim().split(' ')[0])
+}
